@@ -321,7 +321,7 @@ void print_heading(const Settings& settings, const CommandLine& options, const C
   std::printf("solver    %s, %s; %s precision, %s operator; %s\n",
               std::string(to_string(params.method.value_or(Method::multigrid))).c_str(),
               options.text("smoother").c_str(), options.text("precision").c_str(),
-              std::string(to_string(params.form)).c_str(), ctx.description().c_str());
+              std::string(to_string(params.format)).c_str(), ctx.description().c_str());
   print_ranks(ctx, ranks);
   print_alone(settings.machine);
   std::printf("\n");
@@ -388,7 +388,7 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
   json.add("estimated_error", r.estimated_error.value_or(std::numeric_limits<double>::quiet_NaN()));
   json.add("heat_at_first", run.moments.front().heat).add("heat", run.moments.back().heat);
   const auto& params = solver.solver().params();
-  json.add("solver", to_string(params.method.value_or(Method::multigrid))).add("operator", to_string(params.form));
+  json.add("solver", to_string(params.method.value_or(Method::multigrid))).add("operator", to_string(params.format));
   for (const char* name : {"smoother", "precision", "inner"}) json.add(name, options.text(name));
   add_machine(json, ctx);
   json.add("setup_seconds", run.setup_seconds).add("solve_seconds", run.solve_seconds);

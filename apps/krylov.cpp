@@ -69,7 +69,7 @@ struct MakeMultigrid {
 
   std::unique_ptr<Preconditioner<T>> operator()(Context& ctx, const GridShape& shape,
                                                 const PreconditionerParams& of) const {
-    if (mesh) return std::make_unique<Multigrid<T>>(ctx, mesh_hierarchy(*mesh), OperatorForm::tensor, params);
+    if (mesh) return std::make_unique<Multigrid<T>>(ctx, mesh_hierarchy(*mesh), StorageFormat::tensor, params);
     return std::make_unique<Multigrid<T>>(ctx, grid_operator(ctx, of.matrix, shape), params);
   }
 };
@@ -339,7 +339,7 @@ System make_system(const Context& ctx, const CommandLine& options, const Setting
     system.name = message("mesh ", family.name, ", level ", level);
     expect_room_for(ctx, settings, system.name, system.grid->nodes(), 9);
     Context host;
-    system.a = sparse_rows(host, assemble_laplace<double>(host, *system.mesh, OperatorForm::tensor));
+    system.a = sparse_rows(host, assemble_laplace<double>(host, *system.mesh, StorageFormat::tensor));
   }
   system.a.first_row = 1;
   system.symmetric = system.a.is_symmetric();
@@ -460,7 +460,7 @@ template <class T>
 std::shared_ptr<LinearOperator<T>> make_operator(Context& ctx, const Plan& plan, const System& system,
                                                  const SparseRows& rows) {
   if (plan.on_grid && system.mesh)
-    return std::make_shared<GridOperator<T>>(assemble_laplace<T>(ctx, *system.mesh, OperatorForm::tensor));
+    return std::make_shared<GridOperator<T>>(assemble_laplace<T>(ctx, *system.mesh, StorageFormat::tensor));
   if (plan.on_grid) return std::make_shared<GridOperator<T>>(convert<T>(ctx, grid_operator(ctx, rows, plan.shape)));
   if (plan.storage == Storage::band) return std::make_shared<BandMatrix<T>>(ctx, rows);
   return std::make_shared<CsrMatrix<T>>(ctx, rows);
@@ -492,10 +492,10 @@ std::shared_ptr<Preconditioner<T>> make_preconditioner(Context& ctx, const Syste
 }
 
 std::string grid_storage(const System& system) {
-  const auto form = system.mesh        ? OperatorForm::tensor
-                    : system.symmetric ? OperatorForm::symmetric
-                                       : OperatorForm::nine_band;
-  return std::string(to_string(form));
+  const auto format = system.mesh        ? StorageFormat::tensor
+                      : system.symmetric ? StorageFormat::symmetric
+                                         : StorageFormat::nine_band;
+  return std::string(to_string(format));
 }
 
 std::string describe_preconditioner(const Settings& settings) {

@@ -270,9 +270,10 @@ PoissonSolverParams parse_solver(const CommandLine& options) {
   params.krylov.restart = options.integer("restart", 1, 1000);
   expects(!options.has("restart") || params.method == Method::gcr || params.method == Method::gmres,
           "--restart: only gcr and gmres start again, not ", options.text("solver"));
-  params.form = options.has("operator") ? parsed("--operator", [&] { return operator_form(options.text("operator")); })
-                : params.precision == Precision::single ? OperatorForm::nine_band
-                                                        : OperatorForm::tensor;
+  params.format = options.has("operator")
+                      ? parsed("--operator", [&] { return storage_format(options.text("operator")); })
+                  : params.precision == Precision::single ? StorageFormat::nine_band
+                                                          : StorageFormat::tensor;
   multigrid.reproducible = options.is_set("reproducible");
   params.stop.rtol = options.number("rtol", fraction);
   params.stop.atol = options.number("atol", not_negative);
@@ -307,7 +308,7 @@ Settings parse_settings(const CommandLine& options) {
   expects(settings.solver.deflate.by == DeflateBy::none || settings.solver.method == Method::cg,
           "--deflate: it is for conjugate gradients, --solver cg, not ", options.text("solver"));
   expects(!options.has("operator") || !settings.problems[0].has_coefficients(),
-          "--operator: coefficients that vary choose the operator's form; leave it out with --kappa and expressions "
+          "--operator: coefficients that vary choose the storage format; leave it out with --kappa and expressions "
           "for --reaction");
   expects(!options.has("interpolation") || settings.interpolates_by_choice(),
           "--interpolation: it is for coefficients that vary, by --kappa or an expression for --reaction, and for "
@@ -732,7 +733,7 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
   json.add("sweeps", outcome.smoothers.back().sweeps);
   json.add("damping", settings.solver.multigrid.smoother_params.damping.value_or(unknown));
   json.add("precision", outcome.precision_name(options)).add("inner", options.text("inner"));
-  json.add("operator", to_string(outcome.params.form));
+  json.add("operator", to_string(outcome.params.format));
   if (settings.interpolates_by_choice())
     json.add("interpolation", to_string(outcome.params.interpolation.value_or(InterpolationKind::conductance)));
   json.add("reproducible", outcome.params.multigrid.reproducible);
@@ -815,7 +816,7 @@ void print_heading(const Settings& settings, const CommandLine& options, const C
   const std::string cycle = outcome.is_direct() ? "no cycle" : outcome.cycle_name(options) + "-cycle";
   std::printf("solver    %s, %s, %s; %s precision, %s operator; %s\n", outcome.method_name().c_str(), cycle.c_str(),
               smoother.c_str(), outcome.precision_name(options).c_str(),
-              std::string(to_string(outcome.params.form)).c_str(), ctx.description().c_str());
+              std::string(to_string(outcome.params.format)).c_str(), ctx.description().c_str());
   print_ranks(ctx, outcome.ranks, outcome.overlaps);
   print_alone(settings.machine);
   if (chosen) print_choices(outcome);

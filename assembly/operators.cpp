@@ -117,8 +117,8 @@ struct FillBand {
   }
 };
 
-template <class Bands, class Form, int... k>
-void fill_bands(Context& ctx, const Form& a, Bands& bands, std::integer_sequence<int, k...> /*all*/) {
+template <class Bands, class Format, int... k>
+void fill_bands(Context& ctx, const Format& a, Bands& bands, std::integer_sequence<int, k...> /*all*/) {
   const auto fill = [&](const auto& view, auto dx, auto dy, auto& band) {
     using View = std::decay_t<decltype(view)>;
     using Fill = FillBand<decltype(dx)::value, decltype(dy)::value, View, std::decay_t<decltype(*band.view().data)>>;
@@ -132,9 +132,9 @@ void fill_bands(Context& ctx, const Form& a, Bands& bands, std::integer_sequence
   });
 }
 
-/// Of a form that stores none.
-template <class Bands, class Form>
-Bands bands_of(Context& ctx, const Form& a) {
+/// Of a storage format that stores none.
+template <class Bands, class Format>
+Bands bands_of(Context& ctx, const Format& a) {
   Bands bands(ctx, a.shape());
   fill_bands(ctx, a, bands, std::make_integer_sequence<int, Bands::coefficient_words>{});
   return bands;
@@ -323,9 +323,9 @@ GridOperator<double> assemble_diffusion(Context& ctx, const TensorMesh& mesh, co
   return detail::with_boundaries(ctx, mesh, terms, bands_of<SymmetricNineBand<double>>(ctx, cells));
 }
 
-GridOperator<double> stored(Context& ctx, const GridOperator<double>& a, OperatorForm form) {
-  expects(traits(form).has_bands, "a ", to_string(form), " operator stores no entries");
-  return visit_form<double>(form, [&](auto type) -> GridOperator<double> {
+GridOperator<double> stored(Context& ctx, const GridOperator<double>& a, StorageFormat format) {
+  expects(traits(format).has_bands, "a ", to_string(format), " operator stores no entries");
+  return visit_storage_format<double>(format, [&](auto type) -> GridOperator<double> {
     using Bands = typename decltype(type)::type;
     if constexpr (Bands::View::has_bands)
       return std::visit([&](const auto& from) { return GridOperator<double>(bands_of<Bands>(ctx, from)); },
@@ -343,7 +343,7 @@ void set_reaction(Context& ctx, const TensorMesh& mesh, const OperatorTerms& ter
   const bool part = shape.nx == whole.nx && shape.origin_x == whole.origin_x && shape.origin_y >= whole.origin_y &&
                     shape.origin_y + shape.ny <= whole.origin_y + whole.ny;
   expects(tensor != nullptr && tensor->has_reaction() && part,
-          "another reaction term needs a tensor operator of the mesh that has one; given was a ", to_string(a.form()),
+          "another reaction term needs a tensor operator of the mesh that has one; given was a ", to_string(a.format()),
           " one on ", shape.nx, " x ", shape.ny, " unknowns");
   const auto x = one_dimensional_factors(mesh.x(), shape.origin_x, shape.nx, terms.left.constant, terms.right.constant);
   const auto y = one_dimensional_factors(mesh.y(), shape.origin_y, shape.ny, terms.bottom.constant, terms.top.constant);
@@ -372,12 +372,12 @@ GridOperator<double> assemble_mass(Context& ctx, const TensorMesh& mesh, double 
 }
 
 GridOperator<double> assemble_cells(Context& ctx, const TensorMesh& mesh, const CellFields& fields,
-                                    const OperatorTerms& terms, CellTensor tensor, OperatorForm form,
+                                    const OperatorTerms& terms, CellTensor tensor, StorageFormat format,
                                     const GridShape& strip) {
   check_range<double>(mesh);
   CellOperator<double> cells(ctx, strip, tensor, true);
   fill_cells(ctx, mesh, fields, terms, cells);
-  if (form == OperatorForm::cell) return GridOperator<double>(std::move(cells));
+  if (format == StorageFormat::cell) return GridOperator<double>(std::move(cells));
   return detail::with_boundaries(ctx, mesh, terms, bands_of<SymmetricNineBand<double>>(ctx, cells));
 }
 
@@ -390,7 +390,7 @@ void assign_cells(Context& ctx, const TensorMesh& mesh, const CellCoefficients& 
     return fill_cells(ctx, mesh, fields, terms, *cells);
   }
   const GridOperator<double> given =
-      assemble_cells(ctx, mesh, fields, terms, cell_tensor(mesh, k), OperatorForm::symmetric, a.shape());
+      assemble_cells(ctx, mesh, fields, terms, cell_tensor(mesh, k), StorageFormat::symmetric, a.shape());
   auto& to = std::get<SymmetricNineBand<double>>(a.storage());
   const auto& from = std::get<SymmetricNineBand<double>>(given.storage());
   for (std::size_t n = 0; n < to.band.size(); ++n) {
@@ -408,49 +408,50 @@ bool is_singular(const TensorMesh& mesh, const OperatorTerms& terms) {
 }
 
 template <class T>
-GridOperator<T> assemble_operator(Context& ctx, const TensorMesh& mesh, OperatorForm form, const OperatorTerms& terms) {
-  return assemble_operator<T>(ctx, mesh, form, terms, mesh.unknowns());
+GridOperator<T> assemble_operator(Context& ctx, const TensorMesh& mesh, StorageFormat format,
+                                  const OperatorTerms& terms) {
+  return assemble_operator<T>(ctx, mesh, format, terms, mesh.unknowns());
 }
 
 template <class T>
-GridOperator<T> assemble_operator(Context& ctx, const TensorMesh& mesh, OperatorForm form, const OperatorTerms& terms,
-                                  const GridShape& strip) {
+GridOperator<T> assemble_operator(Context& ctx, const TensorMesh& mesh, StorageFormat format,
+                                  const OperatorTerms& terms, const GridShape& strip) {
   check_range<T>(mesh);
   detail::check_terms(mesh, terms);
-  expects(!terms.varies() || traits(form).has_bands, "a ", to_string(form),
+  expects(!terms.varies() || traits(format).has_bands, "a ", to_string(format),
           " operator cannot hold an alpha that varies along its side; store bands");
   TensorOperator<double> a = tensor_operator(ctx, mesh, terms, strip);
-  return visit_form<double>(form, [&](auto type) -> GridOperator<T> {
-    using Form = typename decltype(type)::type;
-    if constexpr (Form::View::is_separable) {
+  return visit_storage_format<double>(format, [&](auto type) -> GridOperator<T> {
+    using Format = typename decltype(type)::type;
+    if constexpr (Format::View::is_separable) {
       return in_precision<T>(ctx, GridOperator<double>(std::move(a)));
-    } else if constexpr (std::is_same_v<Form, CellOperator<double>>) {
+    } else if constexpr (std::is_same_v<Format, CellOperator<double>>) {
       const CellCoefficients ones = unit_coefficients(mesh);
       return in_precision<T>(ctx, GridOperator<double>(cell_operator(
                                       ctx, mesh, ones, CellFields(ctx, mesh, ones, terms.reaction), terms, strip)));
     } else {
-      static_assert(Form::View::has_bands, "nothing assembles this form");
-      if (!terms.varies()) return bands_of<typename Form::template In<T>>(ctx, a);
+      static_assert(Format::View::has_bands, "nothing assembles this storage format");
+      if (!terms.varies()) return bands_of<typename Format::template In<T>>(ctx, a);
       return in_precision<T>(ctx,
-                             GridOperator<double>(detail::with_boundaries(ctx, mesh, terms, bands_of<Form>(ctx, a))));
+                             GridOperator<double>(detail::with_boundaries(ctx, mesh, terms, bands_of<Format>(ctx, a))));
     }
   });
 }
 
 template <class T>
-GridOperator<T> assemble_laplace(Context& ctx, const TensorMesh& mesh, OperatorForm form) {
-  return assemble_operator<T>(ctx, mesh, form, {});
+GridOperator<T> assemble_laplace(Context& ctx, const TensorMesh& mesh, StorageFormat format) {
+  return assemble_operator<T>(ctx, mesh, format, {});
 }
 
-template GridOperator<float> assemble_operator(Context&, const TensorMesh&, OperatorForm, const OperatorTerms&);
-template GridOperator<double> assemble_operator(Context&, const TensorMesh&, OperatorForm, const OperatorTerms&);
-template GridOperator<float> assemble_operator(Context&, const TensorMesh&, OperatorForm, const OperatorTerms&,
+template GridOperator<float> assemble_operator(Context&, const TensorMesh&, StorageFormat, const OperatorTerms&);
+template GridOperator<double> assemble_operator(Context&, const TensorMesh&, StorageFormat, const OperatorTerms&);
+template GridOperator<float> assemble_operator(Context&, const TensorMesh&, StorageFormat, const OperatorTerms&,
                                                const GridShape&);
-template GridOperator<double> assemble_operator(Context&, const TensorMesh&, OperatorForm, const OperatorTerms&,
+template GridOperator<double> assemble_operator(Context&, const TensorMesh&, StorageFormat, const OperatorTerms&,
                                                 const GridShape&);
 template void set_reaction(Context&, const TensorMesh&, const OperatorTerms&, GridOperator<float>&);
 template void set_reaction(Context&, const TensorMesh&, const OperatorTerms&, GridOperator<double>&);
-template GridOperator<float> assemble_laplace(Context&, const TensorMesh&, OperatorForm);
-template GridOperator<double> assemble_laplace(Context&, const TensorMesh&, OperatorForm);
+template GridOperator<float> assemble_laplace(Context&, const TensorMesh&, StorageFormat);
+template GridOperator<double> assemble_laplace(Context&, const TensorMesh&, StorageFormat);
 
 }  // namespace stratum

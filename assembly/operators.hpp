@@ -38,16 +38,16 @@ struct OperatorTerms {
 [[nodiscard]] bool is_singular(const TensorMesh& mesh, const OperatorTerms& terms);
 
 template <class T>
-[[nodiscard]] GridOperator<T> assemble_operator(Context& ctx, const TensorMesh& mesh, OperatorForm form,
+[[nodiscard]] GridOperator<T> assemble_operator(Context& ctx, const TensorMesh& mesh, StorageFormat format,
                                                 const OperatorTerms& terms);
 
 /// Of a strip of the mesh (mesh/partition.hpp), with the strip's part of the unknowns.
 template <class T>
-[[nodiscard]] GridOperator<T> assemble_operator(Context& ctx, const TensorMesh& mesh, OperatorForm form,
+[[nodiscard]] GridOperator<T> assemble_operator(Context& ctx, const TensorMesh& mesh, StorageFormat format,
                                                 const OperatorTerms& terms, const GridShape& strip);
 
-/// The same operator with its entries in memory. Throws UsageError for a form that has none.
-[[nodiscard]] GridOperator<double> stored(Context& ctx, const GridOperator<double>& a, OperatorForm form);
+/// The same operator with its entries in memory. Throws UsageError for a storage format that has none.
+[[nodiscard]] GridOperator<double> stored(Context& ctx, const GridOperator<double>& a, StorageFormat format);
 
 /// -div(K grad u) + c u with K and c by cells, c beside `terms.reaction`: a tensor operator where they are separable and it
 /// holds them, else a cell operator. (A separable c whose weights are those of K's masses folds into a tensor operator, an
@@ -77,7 +77,7 @@ void set_reaction(Context& ctx, const TensorMesh& mesh, const OperatorTerms& ter
 /// so, which an alpha that varies along its side needs. K = 0 gives the mass matrix of c. Of all unknowns or a strip of them,
 /// the fields those of the whole mesh.
 [[nodiscard]] GridOperator<double> assemble_cells(Context& ctx, const TensorMesh& mesh, const CellFields& fields,
-                                                  const OperatorTerms& terms, CellTensor tensor, OperatorForm form,
+                                                  const OperatorTerms& terms, CellTensor tensor, StorageFormat format,
                                                   const GridShape& strip);
 /// Other coefficients for one of those, `fields` those of k, in the memory it has; nothing is allocated on the device where it
 /// is of cell form. Throws UsageError for K that it has no room for.
@@ -86,6 +86,6 @@ void assign_cells(Context& ctx, const TensorMesh& mesh, const CellCoefficients& 
 
 /// Without other terms.
 template <class T>
-[[nodiscard]] GridOperator<T> assemble_laplace(Context& ctx, const TensorMesh& mesh, OperatorForm form);
+[[nodiscard]] GridOperator<T> assemble_laplace(Context& ctx, const TensorMesh& mesh, StorageFormat format);
 
 }  // namespace stratum

@@ -336,7 +336,7 @@ template <class T>
 PartialDiagonalisation<T>::PartialDiagonalisation(Context& ctx, const GridOperator<T>& a, Direction modes)
     : shape_(a.shape()), direction_(modes), matrices_(ctx, numbers(length(modes, shape_))),
       lines_(line_operator(ctx, std::get<TensorOperator<T>>(a.storage()), modes)),
-      sweep_(ctx, shape_, {LineOrder::simultaneous, 1.0, OperatorForm::tensor}, modes == Direction::x),
+      sweep_(ctx, shape_, {LineOrder::simultaneous, 1.0, StorageFormat::tensor}, modes == Direction::x),
       u_(ctx, shape_) {
   if (!ctx.on_gpu()) zeros_ = Vector<T>(ctx, shape_);
 }

@@ -208,13 +208,13 @@ void product(Context& ctx, const View& a, const Transfer<double>& p, Bands& coar
   for (const auto& band : coarse.band) exchange(ctx, band.cview());
 }
 
-template <class Form>
-void check_finite(Context& ctx, const Form& a) {
+template <class Format>
+void check_finite(Context& ctx, const Format& a) {
   const auto parts = a.parts();
   for (std::size_t k = 0; k < parts.size(); ++k) {
     if (parts[k].data == nullptr) continue;
     const double size = norm_max(ctx, parts[k]);
-    expects(std::isfinite(size), "the ", Form::name, " operator's ", Form::part_name(static_cast<int>(k)),
+    expects(std::isfinite(size), "the ", Format::name, " operator's ", Format::part_name(static_cast<int>(k)),
             " has a coefficient of size ", size, "; all must be finite");
   }
 }
@@ -337,9 +337,9 @@ void check_symmetric(Context& ctx, const NineBandMatrix<double>& a) {
 
 void check_coefficients(Context& ctx, const GridOperator<double>& a, bool symmetric) {
   std::visit(
-      [&](const auto& form) {
-        check_finite(ctx, form);
-        if constexpr (requires { form.band; }) check_boundaries(ctx, form);
+      [&](const auto& format) {
+        check_finite(ctx, format);
+        if constexpr (requires { format.band; }) check_boundaries(ctx, format);
       },
       a.storage());
   const auto zero = a.visit(
@@ -349,8 +349,8 @@ void check_coefficients(Context& ctx, const GridOperator<double>& a, bool symmet
         message("the diagonal entry at node (", zero->i, ", ", zero->j, ") is zero; no row may lack its own"));
   if (!symmetric) return;
   std::visit(
-      [&](const auto& form) {
-        if constexpr (!std::decay_t<decltype(form)>::View::is_symmetric) check_symmetric(ctx, form);
+      [&](const auto& format) {
+        if constexpr (!std::decay_t<decltype(format)>::View::is_symmetric) check_symmetric(ctx, format);
       },
       a.storage());
 }

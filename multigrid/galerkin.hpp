@@ -31,7 +31,7 @@ void galerkin_product(Context& ctx, const GridOperator<double>& fine, const Tran
 /// Waits for the stream.
 void check_coefficients(Context& ctx, const GridOperator<double>& a, bool symmetric = false);
 
-/// Bands for the products of `fine`, on a coarser grid: five where its form or `symmetric` says that it is, else nine.
+/// Bands for the products of `fine`, on a coarser grid: five where its storage format or `symmetric` says that it is, else nine.
 [[nodiscard]] GridOperator<double> galerkin_operator(Context& ctx, const GridOperator<double>& fine,
                                                      const GridShape& coarse, bool symmetric = false);
 

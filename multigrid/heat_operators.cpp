@@ -49,15 +49,15 @@ void add(Context& ctx, const GridOperator<double>& a, double s, const GridOperat
   if (ctx.plans()) return;  // whose vectors all lie in one place
   std::visit(
       [&](auto& to) {
-        using Form = std::decay_t<decltype(to)>;
-        const auto from = std::get<Form>(std::as_const(a).storage()).parts();
-        const auto more = std::get<Form>(mass.storage()).parts();
+        using Format = std::decay_t<decltype(to)>;
+        const auto from = std::get<Format>(std::as_const(a).storage()).parts();
+        const auto more = std::get<Format>(mass.storage()).parts();
         const auto parts = to.parts();
         const auto has_mass = [&to](const GridView<double>& part) {
           if constexpr (requires { to.m; })
             return part.data == &to.m.view()(0, to.first_row());
           else
-            return Form::View::has_bands;
+            return Format::View::has_bands;
         };
         for (std::size_t k = 0; k < parts.size(); ++k) {
           if (parts[k].data == nullptr) continue;
@@ -124,12 +124,12 @@ void HeatOperators::make_tensor(Context& ctx, const Coefficients& now, PoissonSo
   terms.bottom.constant *= scale_;
   terms.top.constant *= scale_;
   terms.reaction = reaction_;
-  a_ = assemble_operator<double>(ctx, mesh, OperatorForm::tensor, terms, strip_);
+  a_ = assemble_operator<double>(ctx, mesh, StorageFormat::tensor, terms, strip_);
   mass_ = assemble_mass(ctx, mesh, capacity_, strip_);
   // Made with a small mass term, whatever the first step: a direct solve of a coarse level rounds stiffness beside it.
   const double length = std::max(mesh.x().length(), mesh.y().length());
   terms.reaction += 1 / (length * length);
-  params.form = OperatorForm::tensor;
+  params.format = StorageFormat::tensor;
   params.terms = terms;
   solver_.emplace(ctx, mesh, params, registry);
   if (!ctx.plans()) solver_->set_reaction(ctx, reaction_ + s_ * capacity_);
@@ -153,13 +153,13 @@ void HeatOperators::make_cells(Context& ctx, const Coefficients& now, PoissonSol
     const auto is_robin = [](const BoundaryCondition& side) { return side.kind == BoundaryConditionType::robin; };
     const bool alpha_may_vary = varies_ && (is_robin(boundaries.left) || is_robin(boundaries.right) ||
                                             is_robin(boundaries.bottom) || is_robin(boundaries.top));
-    const auto form = now.terms.varies() || alpha_may_vary ? OperatorForm::symmetric : OperatorForm::cell;
+    const auto format = now.terms.varies() || alpha_may_vary ? StorageFormat::symmetric : StorageFormat::cell;
     const CellCoefficients mass = mass_coefficients(now.k, now.capacity);
     fields_.emplace(ctx, mesh, now.k);
     fields_of_mass_.emplace(ctx, mesh, mass);
-    a_ = assemble_cells(ctx, mesh, *fields_, now.terms, tensor, form, strip_);
-    mass_ = assemble_cells(ctx, mesh, *fields_of_mass_, {}, CellTensor::scalar, form, strip_);
-    sum_ = assemble_cells(ctx, mesh, *fields_, now.terms, tensor, form, strip_);
+    a_ = assemble_cells(ctx, mesh, *fields_, now.terms, tensor, format, strip_);
+    mass_ = assemble_cells(ctx, mesh, *fields_of_mass_, {}, CellTensor::scalar, format, strip_);
+    sum_ = assemble_cells(ctx, mesh, *fields_, now.terms, tensor, format, strip_);
     conductances_.emplace(ctx, mesh, *fields_);
     reaction_of_a_ = reaction_of(ctx, mesh, *fields_);
     reaction_of_mass_ = reaction_of(ctx, mesh, *fields_of_mass_);

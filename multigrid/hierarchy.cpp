@@ -48,17 +48,17 @@ void expect_cells(const Conductances& k, const TensorMesh& mesh) {
 }
 
 /// Of levels below the finest: the one of fewest words.
-OperatorForm coarse_form(const std::pair<OperatorForm, OperatorTerms>& assembly) {
-  const auto& [form, terms] = assembly;
-  return terms.varies() ? form : OperatorForm::tensor;
+StorageFormat coarse_format(const std::pair<StorageFormat, OperatorTerms>& assembly) {
+  const auto& [format, terms] = assembly;
+  return terms.varies() ? format : StorageFormat::tensor;
 }
 
 /// Where an operator keeps its coefficients.
 std::array<const void*, 9> addresses(const GridOperator<double>& a) {
   std::array<const void*, 9> found{};
   std::visit(
-      [&found](const auto& form) {
-        const auto parts = form.parts();
+      [&found](const auto& format) {
+        const auto parts = format.parts();
         static_assert(parts.size() <= found.size());
         for (std::size_t k = 0; k < parts.size(); ++k) found[k] = parts[k].data;
       },
@@ -81,16 +81,16 @@ Hierarchy<T>::State::State(Context& ctx, std::vector<TensorMesh> all, const Stri
 }
 
 template <class T>
-Hierarchy<T> Hierarchy<T>::assembled(Context& ctx, const std::vector<TensorMesh>& meshes, OperatorForm form,
+Hierarchy<T> Hierarchy<T>::assembled(Context& ctx, const std::vector<TensorMesh>& meshes, StorageFormat format,
                                      const OperatorTerms& terms, const StripParams& cut) {
   auto state = std::make_shared<State>(ctx, meshes, StripLevels(ctx, meshes, cut));
   state->traits = {true, stratum::is_singular(meshes.back(), terms)};
-  state->assembly = {form, terms};
+  state->assembly = {format, terms};
   Context alone = ctx.alone();
   const int finest = static_cast<int>(meshes.size()) - 1;
   for (int l = 0; l <= finest; ++l)
     state->a.push_back(assemble_operator<T>(state->strips.is_cut(l) ? ctx : alone, meshes[static_cast<std::size_t>(l)],
-                                            l == finest ? form : coarse_form(*state->assembly), terms,
+                                            l == finest ? format : coarse_format(*state->assembly), terms,
                                             state->strips.unknowns(l)));
   state->kept.resize(meshes.size());
   Hierarchy hierarchy(std::move(state));
@@ -103,7 +103,7 @@ void Hierarchy<T>::keep_in_double(Context& ctx, int level) {
   if (!state_->assembly) return;
   Context alone = ctx.alone();
   state_->kept[static_cast<std::size_t>(level)] = assemble_operator<double>(
-      alone, meshes()[static_cast<std::size_t>(level)], coarse_form(*state_->assembly), state_->assembly->second);
+      alone, meshes()[static_cast<std::size_t>(level)], coarse_format(*state_->assembly), state_->assembly->second);
 }
 
 /// The levels below the finest one, from it. `k`: other conductances; `parts`: of split sums.
@@ -176,9 +176,9 @@ Hierarchy<T>::Hierarchy(Context& ctx, const Hierarchy<double>& other) {
   if constexpr (std::is_same_v<T, double>) {
     state_ = other.state_;
   } else if (other.state_->assembly) {
-    const auto& [form, terms] = *other.state_->assembly;
+    const auto& [format, terms] = *other.state_->assembly;
     const StripLevels& strips = other.strips();
-    *this = assembled(ctx, other.meshes(), form, terms, strips.params());
+    *this = assembled(ctx, other.meshes(), format, terms, strips.params());
   } else {
     state_ = std::make_shared<State>(ctx, other.meshes(), other.strips(), other.is_weighted());
     state_->traits = other.state_->traits;
@@ -224,7 +224,7 @@ void Hierarchy<T>::round_weights(Context& ctx) {
 
 template <class T>
 void Hierarchy<T>::set_reaction(Context& ctx, double c) {
-  expects(state_->assembly && state_->assembly->first == OperatorForm::tensor && reaction() > 0 && c > 0,
+  expects(state_->assembly && state_->assembly->first == StorageFormat::tensor && reaction() > 0 && c > 0,
           "another reaction coefficient, above 0, is for hierarchies that were assembled of tensor operators with one; "
           "given was ",
           c);
@@ -249,11 +249,11 @@ template <class T>
 bool Hierarchy<T>::update(Context& ctx, const GridOperator<double>& a, const Conductances* k) {
   expects(!state_->assembly, "this hierarchy was assembled from meshes; only one made from a matrix can be updated");
   const GridShape shape = finest().shape(), given = a.shape();
-  OperatorForm form = finest().form();
-  if constexpr (!std::is_same_v<T, double>) form = state_->in_double->finest().form();
-  expects(given.nx == shape.nx && given.ny == shape.ny && a.form() == form, "the hierarchy is for a ", to_string(form),
-          " matrix on ", shape.nx, " x ", shape.ny, " unknowns; given was a ", to_string(a.form()), " one on ",
-          given.nx, " x ", given.ny);
+  StorageFormat format = finest().format();
+  if constexpr (!std::is_same_v<T, double>) format = state_->in_double->finest().format();
+  expects(given.nx == shape.nx && given.ny == shape.ny && a.format() == format, "the hierarchy is for a ",
+          to_string(format), " matrix on ", shape.nx, " x ", shape.ny, " unknowns; given was a ", to_string(a.format()),
+          " one on ", given.nx, " x ", given.ny);
   if constexpr (std::is_same_v<T, double>) {
     expects(k == nullptr || !state_->by_split_sums,
             "the hierarchy's interpolation goes by split sums, for which a new one is to be made");

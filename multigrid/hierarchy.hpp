@@ -3,7 +3,7 @@
 // Hierarchy: the levels of a multigrid method, level 0 the coarsest: operators A_l, and the transfer P_l between level l and l
 // - 1. The cycle, full multigrid and solvers take one and do not know where its operators came from:
 //
-//     assembled   every level's operator on its mesh: the finest in the form that is asked for, the others as tensor operators
+//     assembled   every level's operator on its mesh: the finest in the storage format that is asked for, the others as tensor operators
 //                 but where a Robin boundary's alpha varies
 //     galerkin    the finest is given, the others are products A_(l-1) = P_l^T A_l P_l (multigrid/galerkin.hpp), formed in
 //                 double; `update` gives them all other coefficients. The interpolation goes by the widths, or follows K by
@@ -84,7 +84,7 @@ template <class T>
 class Hierarchy final : public Handle {
  public:
   /// Meshes coarsest first. Throws UsageError as assemble_operator and StripLevels do; `cut` are the latter's.
-  [[nodiscard]] static Hierarchy assembled(Context& ctx, const std::vector<TensorMesh>& meshes, OperatorForm form,
+  [[nodiscard]] static Hierarchy assembled(Context& ctx, const std::vector<TensorMesh>& meshes, StorageFormat format,
                                            const OperatorTerms& terms = {}, const StripParams& cut = {});
   /// From a matrix, which is shared, whose unknowns are those of the mesh, or the piece's strip of them. Throws UsageError for
   /// coefficients that check_coefficients refuses, and for a mesh of other unknowns or cells.
@@ -115,7 +115,7 @@ class Hierarchy final : public Handle {
   /// c of the levels that were assembled.
   [[nodiscard]] double reaction() const { return state_->assembly ? state_->assembly->second.reaction : 0; }
 
-  /// Other coefficients for a hierarchy made from a matrix: of the same form and shape, in the same memory or in other, which
+  /// Other coefficients for a hierarchy made from a matrix: of the same storage format and shape, in the same memory or in other, which
   /// is then the one shared. Allocates nothing; waits for the stream. Errors as for `galerkin`; the hierarchy is then good for
   /// nothing but another update. True where the finest coefficients lie where they lay before.
   bool update(Context& ctx, const GridOperator<double>& a);
@@ -129,7 +129,7 @@ class Hierarchy final : public Handle {
     std::vector<TensorMesh> meshes;
     StripLevels strips;
     MatrixTraits traits;
-    std::optional<std::pair<OperatorForm, OperatorTerms>> assembly;  // none: from a matrix
+    std::optional<std::pair<StorageFormat, OperatorTerms>> assembly;  // none: from a matrix
     bool by_split_sums = false;
     std::vector<GridOperator<T>> a;
     std::vector<Transfer<T>> transfer;             // the first is empty

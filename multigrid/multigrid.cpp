@@ -200,7 +200,7 @@ Multigrid<T>::State::State(Context& ctx, const Hierarchy<T>& given, const Multig
   if (strips.cut() > 0) levels[static_cast<std::size_t>(strips.whole())].own_b = Vector<T>(ctx, strips.own());
   for (int l = 0; l < hierarchy.levels(); ++l) {
     SmootherChoice& choice = levels[static_cast<std::size_t>(l)].choice = choices[static_cast<std::size_t>(l)];
-    choice.params.form = hierarchy.level_operator(l).form();
+    choice.params.format = hierarchy.level_operator(l).format();
     choice.params.pieces = strips.fixed_pieces(l);
     expects(!params.reproducible || l == 0 || !hierarchy.transfer(l).is_weighted(),
             "interpolation that follows the coefficients does not give the same bits on any number of pieces");
@@ -278,7 +278,7 @@ std::optional<int> Multigrid<T>::State::overlap_of(Context& ctx, int index) cons
   OperatorTerms terms;
   terms.reaction = hierarchy.reaction();
   return overlap_rows(host, *ctx.communicator(),
-                      assemble_operator<T>(host, mesh, OperatorForm::tensor, terms, a.shape()), *reach, wish);
+                      assemble_operator<T>(host, mesh, StorageFormat::tensor, terms, a.shape()), *reach, wish);
 }
 
 template <class T>
@@ -373,7 +373,7 @@ void Multigrid<T>::State::cycle(Context& ctx, int level, GridView<const T> b, Gr
 //     jacobi                   4    two sweeps a pass, restriction with the defect, prolongation with the update
 //     colour_gs                6    one a step, restriction with the defect, prolongation with the update
 //     line smoothers           2    and what their sweeps take
-//     the lowest level, all below it included: 3; of other forms 1, of at most 33 x 33 unknowns
+//     the lowest level, all below it included: 3; of other storage formats 1, of at most 33 x 33 unknowns
 //
 // Refinement adds two a cycle (update and defect with partial sums of its norm; their sum) and a wait for the norm, during which
 // the next cycle runs already where it is expected to be wanted; the cycle itself is one graph.
@@ -459,14 +459,14 @@ Multigrid<T>::Multigrid(Context& ctx, const Hierarchy<T>& hierarchy, const Multi
     : state_(std::make_shared<State>(ctx, hierarchy, params, registry)) {}
 
 template <class T>
-Multigrid<T>::Multigrid(Context& ctx, const std::vector<TensorMesh>& meshes, OperatorForm form,
+Multigrid<T>::Multigrid(Context& ctx, const std::vector<TensorMesh>& meshes, StorageFormat format,
                         const MultigridParams& params, const SmootherRegistry& registry)
-    : Multigrid(ctx, meshes, form, OperatorTerms{}, params, registry) {}
+    : Multigrid(ctx, meshes, format, OperatorTerms{}, params, registry) {}
 
 template <class T>
-Multigrid<T>::Multigrid(Context& ctx, const std::vector<TensorMesh>& meshes, OperatorForm form,
+Multigrid<T>::Multigrid(Context& ctx, const std::vector<TensorMesh>& meshes, StorageFormat format,
                         const OperatorTerms& terms, const MultigridParams& params, const SmootherRegistry& registry)
-    : Multigrid(ctx, Hierarchy<T>::assembled(ctx, meshes, form, terms, params.strips()), params, registry) {}
+    : Multigrid(ctx, Hierarchy<T>::assembled(ctx, meshes, format, terms, params.strips()), params, registry) {}
 
 template <class T>
 Multigrid<T>::Multigrid(Context& ctx, const GridOperator<double>& a, const TensorMesh& mesh,

@@ -93,10 +93,10 @@ class Multigrid final : public Preconditioner<T>, public Handle {
             const SmootherRegistry& registry = builtin_smoothers());
 
   /// On Hierarchy<T>::assembled.
-  Multigrid(Context& ctx, const std::vector<TensorMesh>& meshes, OperatorForm form, const MultigridParams& params,
+  Multigrid(Context& ctx, const std::vector<TensorMesh>& meshes, StorageFormat format, const MultigridParams& params,
             const SmootherRegistry& registry = builtin_smoothers());
   /// The same of an operator with more than the Laplacian (assembly/operators.hpp).
-  Multigrid(Context& ctx, const std::vector<TensorMesh>& meshes, OperatorForm form, const OperatorTerms& terms,
+  Multigrid(Context& ctx, const std::vector<TensorMesh>& meshes, StorageFormat format, const OperatorTerms& terms,
             const MultigridParams& params, const SmootherRegistry& registry = builtin_smoothers());
 
   /// From a matrix alone: the interpolation is that of `mesh`, whose interior nodes are the unknowns of `a`. Multigrid<double>

@@ -95,14 +95,14 @@ Overlap<T>::Overlap(Context& ctx, const GridOperator<T>& own, int rows)
   shape_.origin_y -= below();
   shape_.below = shape_.above = shape_.periodic_y = false;
   a_ = std::visit(
-      [&](const auto& form) -> GridOperator<T> {
-        using Form = std::decay_t<decltype(form)>;
-        if constexpr (std::is_same_v<Form, TensorOperator<T>>)
-          return Form(ctx, shape_, form.has_reaction());
-        else if constexpr (std::is_same_v<Form, CellOperator<T>>)
-          return Form(ctx, shape_, form.tensor, form.has_reaction());
+      [&](const auto& format) -> GridOperator<T> {
+        using Format = std::decay_t<decltype(format)>;
+        if constexpr (std::is_same_v<Format, TensorOperator<T>>)
+          return Format(ctx, shape_, format.has_reaction());
+        else if constexpr (std::is_same_v<Format, CellOperator<T>>)
+          return Format(ctx, shape_, format.tensor, format.has_reaction());
         else
-          return Form(ctx, shape_);
+          return Format(ctx, shape_);
       },
       own.storage());
   set_up(ctx, own);
@@ -111,7 +111,7 @@ Overlap<T>::Overlap(Context& ctx, const GridOperator<T>& own, int rows)
 template <class T>
 void Overlap<T>::set_up(Context& ctx, const GridOperator<T>& own) {
   if (ctx.plans()) return;
-  std::visit([&](const auto& form) { extend(ctx, form, std::get<std::decay_t<decltype(form)>>(a_.storage())); },
+  std::visit([&](const auto& format) { extend(ctx, format, std::get<std::decay_t<decltype(format)>>(a_.storage())); },
              own.storage());
   ctx.synchronise();  // kernels may read coefficients before those that came before have ended
 }

@@ -34,7 +34,7 @@ constexpr std::int64_t unknowns_for_f = 50'000;
 
 /// Puts a value to what was left open, and says why where smoother "auto" had a choice.
 std::string fill_in(const Context& ctx, const TensorMesh& mesh, PoissonSolverParams& params) {
-  if (params.terms.varies() && params.form == OperatorForm::tensor) params.form = OperatorForm::symmetric;
+  if (params.terms.varies() && params.format == StorageFormat::tensor) params.format = StorageFormat::symmetric;
   auto& cycle = params.multigrid.cycle;
   if (params.precision == Precision::double_single)
     params.method = params.method.value_or(cycle == Cycle::k ? Method::fcg : Method::cg);
@@ -308,8 +308,9 @@ struct PoissonSolver::Implementation {
     expects(!in_double_single || entry_of(params).symmetric,
             "double-single solutions are corrected by conjugate gradients in float: the method is cg, fcg or cr, not ",
             to_string(*params.method));
-    if (in_double_single && matrix) DoubleSingleRefinement::expects_form(matrix->form());
-    if (in_double_single && !matrix && !params.coefficients) DoubleSingleRefinement::expects_form(params.form);
+    if (in_double_single && matrix) DoubleSingleRefinement::expects_storage_format(matrix->format());
+    if (in_double_single && !matrix && !params.coefficients)
+      DoubleSingleRefinement::expects_storage_format(params.format);
     expects(
         !unscaled || means ||
             ((params.precision == Precision::mixed || params.precision == Precision::full) && !params.full_multigrid &&
@@ -329,9 +330,9 @@ struct PoissonSolver::Implementation {
     if (tries_double) params.precision = Precision::full;
     if (!in_double && (params.precision == Precision::full || params.full_multigrid)) in_double = levels_in_double(ctx);
     a = in_double ? in_double->finest()
-                  : assemble_operator<double>(ctx, mesh, params.form, params.terms, strips.finest());
+                  : assemble_operator<double>(ctx, mesh, params.format, params.terms, strips.finest());
     if (unscaled) a = *unscaled;
-    params.form = a.form();
+    params.format = a.format();
     if (params.precision == Precision::full) make_double_cycle(ctx);
     if (tries_double && !double_cycle->multigrid.is_direct()) {
       double_cycle.reset();
@@ -375,9 +376,9 @@ struct PoissonSolver::Implementation {
   /// float is after two to four times.
   [[nodiscard]] bool may_be_direct_in_double(const Context& ctx) const {
     const bool is_open = params.precision == Precision::mixed && !params.inner.tests() && params.inner.cycles == 1;
-    const OperatorForm form = in_double ? in_double->finest().form() : params.form;
+    const StorageFormat format = in_double ? in_double->finest().format() : params.format;
     const GridShape& shape = strips.finest();
-    return ctx.on_gpu() && is_open && params.multigrid.may_be_direct() && form == OperatorForm::tensor &&
+    return ctx.on_gpu() && is_open && params.multigrid.may_be_direct() && format == StorageFormat::tensor &&
            meshes.size() > 1 && !shape.has_halo() && std::min(shape.nx, shape.ny) <= params.multigrid.exact_below;
   }
 
@@ -451,16 +452,17 @@ struct PoissonSolver::Implementation {
   }
 
   [[nodiscard]] Hierarchy<double> levels_in_double(Context& ctx) const {
-    return in_double ? *in_double
-                     : Hierarchy<double>::assembled(ctx, meshes, params.form, params.terms, params.multigrid.strips());
+    return in_double
+               ? *in_double
+               : Hierarchy<double>::assembled(ctx, meshes, params.format, params.terms, params.multigrid.strips());
   }
   void make_float_cycle(Context& ctx) {
     // Assembled operators are symmetric: of nine bands a cycle that double corrects needs five.
-    const bool nine = params.form == OperatorForm::nine_band && params.precision != Precision::single;
+    const bool nine = params.format == StorageFormat::nine_band && params.precision != Precision::single;
     const bool of_products = in_double && in_double->is_galerkin();
     const auto levels = of_products
                             ? Hierarchy<float>(ctx, *in_double)
-                            : Hierarchy<float>::assembled(ctx, meshes, nine ? OperatorForm::symmetric : params.form,
+                            : Hierarchy<float>::assembled(ctx, meshes, nine ? StorageFormat::symmetric : params.format,
                                                           params.terms, params.multigrid.strips());
     float_cycle = std::make_unique<DoubleCycle<float>>(ctx, levels, params, registry);
     scale_rows(ctx, *float_cycle);

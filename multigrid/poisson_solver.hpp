@@ -59,8 +59,8 @@ inline constexpr double most_bilinear_jump = 1.5;
 
 struct PoissonSolverParams {
   MultigridParams multigrid;
-  OperatorForm form = OperatorForm::tensor;  // symmetric where it is tensor and an alpha varies along its side
-  OperatorTerms terms{};                     // beside the Laplacian; the mesh says what its ends are
+  StorageFormat format = StorageFormat::tensor;  // symmetric where it is tensor and an alpha varies along its side
+  OperatorTerms terms{};                         // beside the Laplacian; the mesh says what its ends are
   /// K, and c beside that of `terms`, of the mesh's cells; null: K = 1. The finest operator is then a cell or tensor operator,
   /// coarse ones are Galerkin products whose interpolation follows K, and the method is cg where none is asked for (fcg with a
   /// K-cycle).

@@ -435,7 +435,7 @@ std::vector<double> scales_of_parts(Context& ctx, const SingularParts& parts, Gr
 GridOperator<double> connected(Context& ctx, const SingularParts& parts, const GridOperator<double>& a) {
   constexpr double next_to_nothing = 1e-6;  // where less would be lost in rounding
   GridOperator<double> joined;
-  if (a.form() == OperatorForm::nine_band)
+  if (a.format() == StorageFormat::nine_band)
     joined = NineBandMatrix<double>(ctx, a.shape());
   else
     joined = SymmetricNineBand<double>(ctx, a.shape());

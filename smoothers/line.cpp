@@ -32,12 +32,12 @@ LineSweep<T>::LineSweep(Context& ctx, const GridShape& shape, const SmootherPara
       passed_ = Vector<T>(ctx, numbers);
 #if defined(STRATUM_HAVE_CUDA)
     if (line_order_ != LineOrder::zebra || omega_ != T(1) || !cut_.empty()) return;
-    if (const GridShape records = line::records_shape<T>(ctx, shape, params.form); records.ny > 0)
+    if (const GridShape records = line::records_shape<T>(ctx, shape, params.format); records.ny > 0)
       tiles_ = Vector<T>(ctx, records);
 #endif
     return;
   }
-  const auto size = line::LineScratch<T>::size(shape, threads_, params.form);
+  const auto size = line::LineScratch<T>::size(shape, threads_, params.format);
   elimination_ = Vector<T>(ctx, GridShape{static_cast<int>(size), threads_});
 }
 
@@ -78,9 +78,9 @@ void LineSweep<T>::operator()(Context& ctx, Direction direction, const GridOpera
   if (ctx.on_gpu()) return sweep_on_gpu(ctx, direction, a, b, x, y, guess, order);
 #endif
   const auto sweep = [&]<Direction d>() {
-    const auto form = traits(a.form());
-    form.has_bands || form.is_separable ? sweep_on_cpu<d, false>(ctx, a, b, x, y, guess, order)
-                                        : sweep_on_cpu<d, true>(ctx, a, b, x, y, guess, order);
+    const auto format = traits(a.format());
+    format.has_bands || format.is_separable ? sweep_on_cpu<d, false>(ctx, a, b, x, y, guess, order)
+                                            : sweep_on_cpu<d, true>(ctx, a, b, x, y, guess, order);
   };
   direction == Direction::x ? sweep.template operator()<Direction::x>() : sweep.template operator()<Direction::y>();
 }

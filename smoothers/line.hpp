@@ -62,7 +62,7 @@ class LineSweep {
 
   /// Whether the matrix is walked over in tiles.
   [[nodiscard]] bool has_tiles_for(const GridOperator<T>& a) const {
-    const int size = line::record_size<T>(a.form());
+    const int size = line::record_size<T>(a.format());
     return size > 0 && size <= tiles_.shape().nx;
   }
   /// As line::visit takes them.

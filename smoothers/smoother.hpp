@@ -40,8 +40,8 @@ enum class Guess : std::uint8_t { zero, given };
 struct SmootherParams {
   LineOrder line_order = LineOrder::zebra;
   std::optional<double> damping;  // omega in (0, 2); the smoother's own default when absent
-  /// How operators are going to be stored. What a smoother keeps in memory may suit this form; others work all the same.
-  OperatorForm form = OperatorForm::nine_band;
+  /// How operators are going to be stored. What a smoother keeps in memory may suit this storage format; others work all the same.
+  StorageFormat format = StorageFormat::nine_band;
   /// On the CPU, for the same bits into however many strips a grid is cut, one among them: pieces of its columns that are
   /// always the same, by the global numbers of their first rows and of the row behind the last (StripLevels of
   /// mesh/partition.hpp), read at construction. Empty: results differ by rounding.

@@ -112,7 +112,7 @@ class MatrixStudy {
     const auto elements = [this, level] {
       const TensorMesh mesh = make_mesh(mesh_family("U1"), level);
       return CsrSystem{"bilinear elements", mesh.unknowns().nx, mesh.unknowns().ny,
-                       sparse_rows(ctx_, assemble_operator<double>(ctx_, mesh, OperatorForm::nine_band, {}))};
+                       sparse_rows(ctx_, assemble_operator<double>(ctx_, mesh, StorageFormat::nine_band, {}))};
     };
     return {elements,
             five("five points, 1000 x 1000", size(1000), size(1000), one),

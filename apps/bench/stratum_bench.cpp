@@ -94,9 +94,9 @@ struct Settings {
   bool kernels = true, solves = true, lines = true, coefficients = true, matrices = true;
   std::vector<int> levels;
   std::vector<std::string> meshes;
-  std::vector<OperatorForm> kernel_forms{OperatorForm::tensor, OperatorForm::cell, OperatorForm::symmetric,
-                                         OperatorForm::nine_band};
-  std::vector<OperatorForm> solve_forms{OperatorForm::tensor};
+  std::vector<StorageFormat> kernel_formats{StorageFormat::tensor, StorageFormat::cell, StorageFormat::symmetric,
+                                            StorageFormat::nine_band};
+  std::vector<StorageFormat> solve_formats{StorageFormat::tensor};
   BoundaryConditions boundaries;           // of the grids of the kernels
   std::vector<SmootherVariant> smoothers;  // of the solves
   std::vector<std::string> peers;          // solvers of hypre
@@ -158,8 +158,8 @@ struct System {
 
   void assemble_nine_band(Context& ctx) {
     if (nine_band.shape() == mesh.unknowns()) return;
-    nine_band = k ? stored(ctx, assemble_diffusion(ctx, mesh, *k, {}), OperatorForm::nine_band)
-                  : assemble_laplace<double>(ctx, mesh, OperatorForm::nine_band);
+    nine_band = k ? stored(ctx, assemble_diffusion(ctx, mesh, *k, {}), StorageFormat::nine_band)
+                  : assemble_laplace<double>(ctx, mesh, StorageFormat::nine_band);
   }
   [[nodiscard]] double error(Context& ctx, const Vector<double>& u) const {
     return relative_l2_error(ctx, mesh, {}, u.cview()).value_or(std::nan(""));
@@ -177,7 +177,7 @@ struct System {
 
 /// One line of the table of solves.
 struct Contestant {
-  std::string solver, form, smoother, cycle, precision;
+  std::string solver, format, smoother, cycle, precision;
   std::function<SolveReport(System&)> run;  // sets up, solves, leaves a solution in x
   SolveReport best = {};
   int rounds = 0;
@@ -204,11 +204,11 @@ class Benchmark {
   bool run() {
     measure_copy();
     for (const int level : settings_.levels)
-      for (const auto form : settings_.kernel_forms) {
+      for (const auto format : settings_.kernel_formats) {
         if (!settings_.kernels) continue;
-        const std::string what = message("kernels of level ", level, ", ", to_string(form));
-        attempt(what + ", float", [&] { measure_kernels<float>(level, form); });
-        attempt(what + ", double", [&] { measure_kernels<double>(level, form); });
+        const std::string what = message("kernels of level ", level, ", ", to_string(format));
+        attempt(what + ", float", [&] { measure_kernels<float>(level, format); });
+        attempt(what + ", double", [&] { measure_kernels<double>(level, format); });
       }
     if (settings_.lines) {
       std::printf("\ntridiagonal systems; peer: %s\n", line_peer().c_str());
@@ -374,14 +374,14 @@ class Benchmark {
   }
 
   template <class T>
-  void measure_kernels(int level, OperatorForm form) {
+  void measure_kernels(int level, StorageFormat format) {
     const auto mesh = with_boundaries(make_mesh(mesh_family("A3"), level), settings_.boundaries);
     const auto shape = mesh.unknowns();
     PoissonSolverParams params;
-    params.form = form;
+    params.format = format;
     params.precision = sizeof(T) == sizeof(float) ? Precision::mixed : Precision::full;
     expect_available(ctx_, required_memory(ctx_, mesh, params));
-    std::printf("\nlevel %d, %s operator, %s\n", level, std::string(to_string(form)).c_str(), precision_of<T>);
+    std::printf("\nlevel %d, %s operator, %s\n", level, std::string(to_string(format)).c_str(), precision_of<T>);
     print_rate_heading("kernel");
 
     Operands<T> operands(ctx_, shape);
@@ -389,7 +389,7 @@ class Benchmark {
     const auto measure = [&](const std::string& name, double words, const auto& kernel) {
       const double seconds = seconds_per_call(ctx_, settings_.now, operands, kernel);
       JsonObject json;
-      json.add("level", level).add("unknowns", shape.nodes()).add("operator", to_string(form));
+      json.add("level", level).add("unknowns", shape.nodes()).add("operator", to_string(format));
       json.add("precision", precision_of<T>).add("kernel", name);
       kernels_.push_back(report_rate<T>(std::move(json), name, words, shape, seconds));
     };
@@ -398,7 +398,7 @@ class Benchmark {
     for (const int sweeps : {2, 4}) {
       MultigridParams cycle;
       cycle.sweeps = sweeps;
-      Multigrid<T> multigrid(ctx_, mesh_hierarchy(mesh), form, cycle);
+      Multigrid<T> multigrid(ctx_, mesh_hierarchy(mesh), format, cycle);
       const int finest = multigrid.levels() - 1;
       const auto& a = multigrid.level_operator(finest);
       const int coefficients = a.coefficient_words();
@@ -408,7 +408,7 @@ class Benchmark {
         measure("residual", 3 + coefficients, [&] { a.residual(ctx_, b.cview(), x.cview(), r.view()); });
         for (const auto& choice : all_smoothers()) {
           auto smoother_params = choice.params();
-          smoother_params.form = form;
+          smoother_params.format = format;
           const auto smoother = registry.template make<T>(ctx_, choice.name, shape, smoother_params);
           // As a cycle takes them: smoothers that go back and forth between two vectors end where they began.
           constexpr int pair = 2;
@@ -461,10 +461,10 @@ class Benchmark {
         for (auto& contestant : contestants) {
           // What failed on a mesh fails on its finer levels too, and in double as in mixed precision.
           const std::string series =
-              message(name, contestant.solver, contestant.form, contestant.smoother, contestant.cycle);
+              message(name, contestant.solver, contestant.format, contestant.smoother, contestant.cycle);
           if (contestant.left_out || failed_.count(series) > 0) continue;
           contestant.left_out = true;
-          attempt(message(where, contestant.form, ", ", contestant.solver, " ", contestant.smoother), [&] {
+          attempt(message(where, contestant.format, ", ", contestant.solver, " ", contestant.smoother), [&] {
             contestant.take(contestant.run(system));
             contestant.left_out = false;
             if (contestant.best.status != Status::converged)
@@ -488,9 +488,9 @@ class Benchmark {
         const auto k = std::make_shared<const CellCoefficients>(cells);
         std::vector<Contestant> contestants;
         for (const char* smoother : {"adi", "colour_gs"})
-          for (const auto form : {OperatorForm::cell, OperatorForm::nine_band}) {
+          for (const auto format : {StorageFormat::cell, StorageFormat::nine_band}) {
             PoissonSolverParams params;
-            params.form = form;
+            params.format = format;
             params.stop.rtol = rtol;
             params.stop.max_iterations = max_iterations;
             params.retry_in_double = false;
@@ -498,7 +498,7 @@ class Benchmark {
             params.multigrid.smoother = smoother;
             params.multigrid.symmetric = true;
             contestants.push_back(own_contestant(params, 2, smoother, k));
-            if (form != OperatorForm::cell) continue;
+            if (format != StorageFormat::cell) continue;
             // What takes the least time on a GPU.
             params.interpolation = InterpolationKind::matrix;
             const std::string label = message(smoother, ":matrix");
@@ -519,7 +519,7 @@ class Benchmark {
   [[nodiscard]] Contestant own_contestant(PoissonSolverParams params, int sweeps, const std::string& label,
                                           const std::shared_ptr<const CellCoefficients>& k) const {
     params.multigrid.sweeps = sweeps;
-    const bool matrix = k && params.form != OperatorForm::cell;
+    const bool matrix = k && params.format != StorageFormat::cell;
     if (k && !matrix) params.coefficients = k;
     if (matrix) params.interpolation = InterpolationKind::matrix;
     const std::string kind = !params.full_multigrid ? "V" : params.continue_after_full_multigrid ? "fmg+V" : "fmg";
@@ -543,7 +543,7 @@ class Benchmark {
       });
     };
     return {"stratum",
-            std::string(to_string(params.form)),
+            std::string(to_string(params.format)),
             label,
             message(params.method == Method::cg ? "cg+" : "", kind, "(", sweeps, ",", sweeps, ")"),
             params.precision == Precision::mixed                  ? "mixed"
@@ -557,10 +557,10 @@ class Benchmark {
     const auto add = [&](PoissonSolverParams params, int sweeps, const SmootherVariant& choice) {
       contestants.push_back(own_contestant(params, sweeps, choice.label(), {}));
     };
-    for (const auto form : settings_.solve_forms)
+    for (const auto format : settings_.solve_formats)
       for (const auto& choice : settings_.smoothers) {
         PoissonSolverParams params;
-        params.form = form;
+        params.format = format;
         params.stop.rtol = rtol;
         params.stop.max_iterations = max_iterations;
         params.retry_in_double = false;
@@ -590,12 +590,12 @@ class Benchmark {
       const auto solver = hypre_->set_up(name, system.nine_band, rtol, max_iterations);
       return shortest_of_several([&] { return solver->solve(ctx_, system.b.cview(), system.x.view()); });
     };
-    return {"hypre " + name, std::string(to_string(OperatorForm::nine_band)), "", "", "double", run};
+    return {"hypre " + name, std::string(to_string(StorageFormat::nine_band)), "", "", "double", run};
   }
 
   [[nodiscard]] Contestant sine_transforms() const {
     const auto run = [this](System& system) {
-      const auto a = assemble_laplace<double>(ctx_, system.mesh, OperatorForm::tensor);
+      const auto a = assemble_laplace<double>(ctx_, system.mesh, StorageFormat::tensor);
       const auto measured = [&](const auto& solver) {
         return shortest_of_several([&] { return solver.solve(ctx_, a, system.b.cview(), system.x.view(), rtol); });
       };
@@ -609,7 +609,7 @@ class Benchmark {
 
   [[nodiscard]] Contestant cudss() const {
     const auto run = [this](System& system) {
-      const auto a = assemble_laplace<double>(ctx_, system.mesh, OperatorForm::tensor);
+      const auto a = assemble_laplace<double>(ctx_, system.mesh, StorageFormat::tensor);
       expect_available(
           ctx_, static_cast<std::int64_t>(cudss_bytes * static_cast<double>(system.mesh.unknowns().nodes())), "about ");
       const Cudss solver(ctx_, system.mesh, settings_.now);
@@ -631,12 +631,13 @@ class Benchmark {
   }
 
   void report(const std::string& mesh_name, int level, const System& system, const Contestant& contestant) {
-    const auto& [solver, form, smoother, cycle, precision, run, best, rounds, left_out, ratio, algebraic] = contestant;
+    const auto& [solver, format, smoother, cycle, precision, run, best, rounds, left_out, ratio, algebraic] =
+        contestant;
     const bool converged = best.status == Status::converged;
     const auto unknowns = static_cast<double>(system.mesh.unknowns().nodes());
     const double seconds = converged ? best.solve_seconds : std::nan("");
     const double per_digit = seconds / (unknowns * best.digits());
-    std::printf("%-5s %5d %-9s %-18s %-10s %-6s %9.4f ", mesh_name.c_str(), level, form.c_str(),
+    std::printf("%-5s %5d %-9s %-18s %-10s %-6s %9.4f ", mesh_name.c_str(), level, format.c_str(),
                 (smoother.empty() ? solver : smoother).c_str(), cycle.c_str(), precision.c_str(), best.setup_seconds);
     if (converged)
       std::printf("%10.3f %4d %9.2e %9.2e", seconds * 1e3, best.iterations, best.relative_residual(), per_digit);
@@ -648,7 +649,7 @@ class Benchmark {
 
     JsonObject json;
     json.add("mesh", mesh_name).add("level", level).add("unknowns", unknowns).add("solver", solver);
-    json.add("operator", form);
+    json.add("operator", format);
     if (!smoother.empty()) json.add("smoother", smoother).add("cycle", cycle);
     json.add("precision", precision).add("status", to_string(best.status)).add("setup_seconds", best.setup_seconds);
     json.add("solve_seconds", seconds).add("iterations", best.iterations);
@@ -803,7 +804,8 @@ Settings parse_settings(const CommandLine& options, const Context& ctx) {
   const std::string meshes = settings.quick && !options.has("meshes") ? "U1,A3" : options.text("meshes");
   settings.meshes = parse_list("--meshes", meshes, [](const std::string& name) { return mesh_family(name).name; });
   if (options.has("operators"))
-    settings.kernel_forms = settings.solve_forms = parse_list("--operators", options.text("operators"), operator_form);
+    settings.kernel_formats = settings.solve_formats =
+        parse_list("--operators", options.text("operators"), storage_format);
   const auto directions = [&](const std::string& option) {
     return options.has(option) ? choice<int>("--" + option, options.text(option), {{"x", 1}, {"y", 2}, {"xy", 3}}) : 0;
   };

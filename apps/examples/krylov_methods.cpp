@@ -12,10 +12,10 @@ using namespace stratum;
 int main() {
   Context ctx;
   const TensorMesh mesh = make_mesh(mesh_family("A5"), 9);
-  const auto a = assemble_laplace<double>(ctx, mesh, OperatorForm::tensor);
+  const auto a = assemble_laplace<double>(ctx, mesh, StorageFormat::tensor);
   Vector<double> b(ctx, a.shape()), x(ctx, a.shape());
   assemble_load(ctx, mesh, {}, b.view());
-  Multigrid<float> cycle(ctx, mesh_hierarchy(mesh), OperatorForm::tensor, {.symmetric = true});
+  Multigrid<float> cycle(ctx, mesh_hierarchy(mesh), StorageFormat::tensor, {.symmetric = true});
   PrecisionCast<double, float> m(ctx, a.shape(), cycle);
   for (const char* method : {"cg", "gcr", "gmres", "bicgstab"}) {
     set(ctx, 0.0, x.view());

@@ -2,7 +2,7 @@
  *
  * Nodes of a DMDA, those on the boundaries among them; what flows between two nodes goes by the harmonic mean of k. f is a Gaussian, and
  * so are the values on the boundaries: their rows stay in the matrix with nothing but a diagonal. The second solve has another k on the
- * same pattern: the set-up is an update then. (The problem of PETSc's tutorial ksp/ex29, in conservative form.)
+ * same pattern: the set-up is an update then. (The problem of PETSc's tutorial ksp/ex29, in conservative format.)
  *
  *     petsc_jumping -da_grid_x 1025 -da_grid_y 1025 -jump 1e6
  *     petsc_jumping -pc_type hypre */

@@ -161,7 +161,7 @@ void print_table1(Context& ctx, const Settings& settings) {
   for (const auto& row : table1) {
     if (row.level > settings.max_level) break;
     auto bands = with(Precision::single);
-    bands.form = OperatorForm::nine_band;
+    bands.format = StorageFormat::nine_band;
     std::vector<std::string> cells{message(row.level)};
     const PoissonSolverParams cases[] = {bands, with(Precision::single), with(Precision::full)};
     for (std::size_t k = 0; k < 3; ++k) {
@@ -305,7 +305,7 @@ void print_figure2(Context& ctx, const Settings& settings) {
     const auto nodes = static_cast<double>(mesh.unknowns().nodes());
     std::vector<std::string> row{message(level)};
     const auto measure = [&]<class T>(T /*number*/) {
-      const auto a = assemble_laplace<T>(ctx, mesh, OperatorForm::nine_band);
+      const auto a = assemble_laplace<T>(ctx, mesh, StorageFormat::nine_band);
       Operands<T> v(ctx, a.shape());
       const auto seconds = [&](const auto& kernel) { return seconds_per_call(ctx, wall_seconds, v, kernel); };
       const double axpy_seconds = seconds([&] { axpy<T, T>(ctx, 1e-3, v.b.cview(), v.x.view()); });

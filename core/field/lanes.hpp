@@ -114,7 +114,7 @@ constexpr int rows_ahead = 3;
 
 /// An operator as seen from a lane: row(lane, j) moves to row j of the grid, view() is the operator's view of there, with column e of the
 /// lane's chunk as node (e, 0). `in_order`: row by row alone, from `first` of the constructor on, through rows that may lie outside of
-/// the grid, of which `depth` are asked for ahead. A copy goes its own way. Of the forms that march; each stands in its form's file.
+/// the grid, of which `depth` are asked for ahead. A copy goes its own way. Of the storage formats that march; each stands in its storage format's file.
 template <class View, int depth = rows_ahead>
 struct LaneOperator;
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// The form of -div(K grad u) + c u on a tensor-product mesh with K and c per cell: it stores them alone, and makes element
+// The storage format of -div(K grad u) + c u on a tensor-product mesh with K and c per cell: it stores them alone, and makes element
 // matrices on the fly from them and the widths. Words a node: scalar K 1, diagonal K 2, full K 3; with c scalar K 3, else 1
 // more; a residual or a sweep moves 3 more.
 //

@@ -8,11 +8,11 @@
 
 namespace stratum {
 
-OperatorForm operator_form(std::string_view name) {
+StorageFormat storage_format(std::string_view name) {
   std::string known;
-  for (const auto form : operator_forms) {
-    if (name == to_string(form)) return form;
-    known.append(known.empty() ? "" : ", ").append(to_string(form));
+  for (const auto format : storage_formats) {
+    if (name == to_string(format)) return format;
+    known.append(known.empty() ? "" : ", ").append(to_string(format));
   }
   throw UsageError(message("unknown operator '", name, "'; known: ", known));
 }
@@ -48,9 +48,9 @@ void assign(Context& ctx, const GridOperator<From>& from, GridOperator<To>& to) 
   const GridShape f = from.shape(), t = to.shape();
   const auto* nine = std::get_if<NineBandMatrix<From>>(&from.storage());
   auto* five = nine != nullptr ? std::get_if<SymmetricNineBand<To>>(&to.storage()) : nullptr;
-  expects((from.form() == to.form() || five != nullptr) && f.nx == t.nx && f.ny == t.ny, "a ", to_string(to.form()),
-          " operator on ", t.nx, " x ", t.ny, " nodes cannot take the coefficients of a ", to_string(from.form()),
-          " one on ", f.nx, " x ", f.ny);
+  expects((from.format() == to.format() || five != nullptr) && f.nx == t.nx && f.ny == t.ny, "a ",
+          to_string(to.format()), " operator on ", t.nx, " x ", t.ny, " nodes cannot take the coefficients of a ",
+          to_string(from.format()), " one on ", f.nx, " x ", f.ny);
   if (five != nullptr) {
     constexpr std::size_t first = SymmetricNineBand<To>::first;
     for (std::size_t k = 0; k < five->band.size(); ++k)
@@ -58,9 +58,9 @@ void assign(Context& ctx, const GridOperator<From>& from, GridOperator<To>& to) 
   } else {
     std::visit(
         [&](const auto& source) {
-          using Form = typename std::decay_t<decltype(source)>::template In<To>;
+          using Format = typename std::decay_t<decltype(source)>::template In<To>;
           const auto given = source.parts();
-          auto taken = std::get<Form>(to.storage()).parts();
+          auto taken = std::get<Format>(to.storage()).parts();
           for (std::size_t k = 0; k < given.size(); ++k) copy_checked<To, From>(ctx, given[k], taken[k]);
         },
         from.storage());

@@ -1,6 +1,6 @@
 #pragma once
 
-// Grid operators: a nine-point operator in one of the forms of core/operators/storage_formats.hpp. A form's view gives the coefficients
+// Grid operators: a nine-point operator in one of the storage formats of core/operators/storage_formats.hpp. A storage format's view gives the coefficients
 // through one accessor, `coefficient<dx, dy>(i, j)`, and the partial sums that smoothers need; smoothers are templates on the
 // view and are visited once per sweep (`GridOperator::visit`).
 
@@ -16,27 +16,27 @@
 
 namespace stratum {
 
-/// Any of the forms behind LinearOperator. A handle: copies are the same operator. Throws UsageError for bands that differ in
+/// Any of the storage formats behind LinearOperator. A handle: copies are the same operator. Throws UsageError for bands that differ in
 /// shape, pitch or memory, factors of another length, and vectors of another shape or in other memory.
 template <class T>
 class GridOperator final : public LinearOperator<T>, public Handle {
  public:
   /// Of no unknowns.
   GridOperator() : GridOperator(TensorOperator<T>()) {}
-  template <class Form>
-  requires(!std::same_as<Form, GridOperator>) &&
-      std::constructible_from<AnyForm<T>, std::in_place_type_t<Form>, Form> GridOperator(
-          Form a)  // NOLINT(google-explicit-constructor)
-      : storage_(std::make_shared<AnyForm<T>>(std::in_place_type<Form>, std::move(a))) {
-    std::get<Form>(*storage_).check();
+  template <class Format>
+  requires(!std::same_as<Format, GridOperator>) &&
+      std::constructible_from<AnyStorageFormat<T>, std::in_place_type_t<Format>, Format> GridOperator(
+          Format a)  // NOLINT(google-explicit-constructor)
+      : storage_(std::make_shared<AnyStorageFormat<T>>(std::in_place_type<Format>, std::move(a))) {
+    std::get<Format>(*storage_).check();
   }
 
   [[nodiscard]] GridShape shape() const override {
     return std::visit([](const auto& a) { return a.shape(); }, *storage_);
   }
-  [[nodiscard]] OperatorForm form() const { return static_cast<OperatorForm>(storage_->index()); }
+  [[nodiscard]] StorageFormat format() const { return static_cast<StorageFormat>(storage_->index()); }
 
-  [[nodiscard]] const FormTraits& traits() const { return stratum::traits(form()); }
+  [[nodiscard]] const StorageFormatTraits& traits() const { return stratum::traits(format()); }
   /// Words read per node for the coefficients.
   [[nodiscard]] int coefficient_words() const { return traits().coefficient_words; }
 
@@ -49,13 +49,13 @@ class GridOperator final : public LinearOperator<T>, public Handle {
   /// r = scale (b - A x), rounded to the precision of r.
   template <class R>
   void scaled_residual(Context& ctx, double scale, GridView<const T> b, GridView<const T> x, GridView<R> r) const;
-  /// The same, and its norm, which the host waits for; on a GPU for no byte more and taken before r is rounded, where the form
+  /// The same, and its norm, which the host waits for; on a GPU for no byte more and taken before r is rounded, where the storage format
   /// marches; there `meanwhile` submits what may follow before the host waits (sum_of_scratch).
   template <class R>
   [[nodiscard]] double scaled_residual_norm(Context& ctx, double scale, GridView<const T> b, GridView<const T> x,
                                             GridView<R> r, const std::function<void()>& meanwhile = {}) const;
   /// next = x + alpha c and r = scale (b - A next) in one pass, 4 words of T and 2 of R, and the norm of r as above; in two it
-  /// would be a word of T more. For a GPU, where the form marches, on grids without a halo, and vectors whose rows are aligned as
+  /// would be a word of T more. For a GPU, where the storage format marches, on grids without a halo, and vectors whose rows are aligned as
   /// those of a Vector: `fuses_update`. All five are different vectors.
   [[nodiscard]] bool fuses_update(const Context& ctx, GridView<const T> b, GridView<const T> x) const;
   template <class R>
@@ -66,7 +66,7 @@ class GridOperator final : public LinearOperator<T>, public Handle {
   [[nodiscard]] double backward_error(Context& ctx, GridView<const T> b, GridView<const T> x,
                                       double least = 0) const override;
 
-  /// Calls f with the view of the form that is stored.
+  /// Calls f with the view of the storage format that is stored.
   template <class F>
   decltype(auto) visit(F&& f) const {
     return std::visit([&f](const auto& a) -> decltype(auto) { return a.visit(std::forward<F>(f)); }, *storage_);
@@ -75,7 +75,7 @@ class GridOperator final : public LinearOperator<T>, public Handle {
   [[nodiscard]] auto& storage() { return *storage_; }
 
  private:
-  std::shared_ptr<AnyForm<T>> storage_;
+  std::shared_ptr<AnyStorageFormat<T>> storage_;
 };
 
 /// The same operator in another precision. Throws UsageError when a coefficient leaves the range of To, naming it:

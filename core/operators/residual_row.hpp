@@ -13,7 +13,7 @@
 
 namespace stratum {
 
-/// Of any form, node by node. A form that has a better one specialises it.
+/// Of any storage format, node by node. A form that has a better one specialises it.
 template <int bytes, class View>
 class ResidualRow : public PackedRow<bytes, typename View::Number> {
  public:

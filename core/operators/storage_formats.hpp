@@ -1,6 +1,6 @@
 #pragma once
 
-// The forms of grid operators, listed once. core/operators/stencil.hpp says what a form is.
+// The storage formats of grid operators, listed once. core/operators/stencil.hpp says what a storage format is.
 //
 //   form                 numbers stored per node      words moved by a residual or a sweep (x, b, result)
 //   TensorOperator       none (1-D factors)            3
@@ -24,11 +24,11 @@ namespace stratum {
 
 /// The list, and the names of its entries in the same order.
 template <class T>
-using AnyForm = std::variant<TensorOperator<T>, CellOperator<T>, SymmetricNineBand<T>, NineBandMatrix<T>>;
-enum class OperatorForm : std::uint8_t { tensor, cell, symmetric, nine_band };
+using AnyStorageFormat = std::variant<TensorOperator<T>, CellOperator<T>, SymmetricNineBand<T>, NineBandMatrix<T>>;
+enum class StorageFormat : std::uint8_t { tensor, cell, symmetric, nine_band };
 
-/// What is known of a form by its name alone.
-struct FormTraits {
+/// What is known of a storage format by its name alone.
+struct StorageFormatTraits {
   std::string_view name;
   int coefficient_words;  // read per node
   bool has_bands, is_symmetric, is_separable, marches;
@@ -37,33 +37,33 @@ struct FormTraits {
 namespace detail {
 template <class... Forms>
 constexpr auto traits_of_all(std::type_identity<std::variant<Forms...>> /*list*/) {
-  return std::array{FormTraits{Forms::name, Forms::coefficient_words, Forms::View::has_bands, Forms::View::is_symmetric,
-                               Forms::View::is_separable, Forms::View::marches}...};
+  return std::array{StorageFormatTraits{Forms::name, Forms::coefficient_words, Forms::View::has_bands,
+                                        Forms::View::is_symmetric, Forms::View::is_separable, Forms::View::marches}...};
 }
 }  // namespace detail
 
-inline constexpr auto form_traits = detail::traits_of_all(std::type_identity<AnyForm<double>>{});
+inline constexpr auto storage_format_traits = detail::traits_of_all(std::type_identity<AnyStorageFormat<double>>{});
 
-[[nodiscard]] constexpr const FormTraits& traits(OperatorForm form) {
-  return form_traits[static_cast<std::size_t>(form)];
+[[nodiscard]] constexpr const StorageFormatTraits& traits(StorageFormat format) {
+  return storage_format_traits[static_cast<std::size_t>(format)];
 }
 
-inline constexpr auto operator_forms = [] {
-  std::array<OperatorForm, form_traits.size()> all{};
-  for (std::size_t k = 0; k < all.size(); ++k) all[k] = static_cast<OperatorForm>(k);
+inline constexpr auto storage_formats = [] {
+  std::array<StorageFormat, storage_format_traits.size()> all{};
+  for (std::size_t k = 0; k < all.size(); ++k) all[k] = static_cast<StorageFormat>(k);
   return all;
 }();
 
-[[nodiscard]] constexpr std::string_view to_string(OperatorForm form) { return traits(form).name; }
+[[nodiscard]] constexpr std::string_view to_string(StorageFormat format) { return traits(format).name; }
 /// Throws UsageError for an unknown name, listing the known ones.
-[[nodiscard]] OperatorForm operator_form(std::string_view name);
+[[nodiscard]] StorageFormat storage_format(std::string_view name);
 
-/// Calls f with a std::type_identity of the form's storage.
+/// Calls f with a std::type_identity of the storage format's storage.
 template <class T, class F, std::size_t k = 0>
-decltype(auto) visit_form(OperatorForm form, F&& f) {
-  if constexpr (k + 1 < std::variant_size_v<AnyForm<T>>)
-    if (static_cast<std::size_t>(form) != k) return visit_form<T, F, k + 1>(form, std::forward<F>(f));
-  return std::forward<F>(f)(std::type_identity<std::variant_alternative_t<k, AnyForm<T>>>{});
+decltype(auto) visit_storage_format(StorageFormat format, F&& f) {
+  if constexpr (k + 1 < std::variant_size_v<AnyStorageFormat<T>>)
+    if (static_cast<std::size_t>(format) != k) return visit_storage_format<T, F, k + 1>(format, std::forward<F>(f));
+  return std::forward<F>(f)(std::type_identity<std::variant_alternative_t<k, AnyStorageFormat<T>>>{});
 }
 
 }  // namespace stratum

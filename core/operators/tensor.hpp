@@ -1,6 +1,6 @@
 #pragma once
 
-// The form of separable operators, tensor products of 1-D factors: no word a node, 3 moved by a residual or a sweep. Its row formula
+// The storage format of separable operators, tensor products of 1-D factors: no word a node, 3 moved by a residual or a sweep. Its row formula
 // stands in core/operators/tensor_formulas.hpp.
 
 #include <array>

@@ -15,9 +15,9 @@ void register_cg(CoarseSolverRegistry& registry);
 
 namespace {
 
-SmootherParams for_form(OperatorForm form) {
+SmootherParams for_format(StorageFormat format) {
   SmootherParams params;
-  params.form = form;
+  params.format = format;
   return params;
 }
 
@@ -47,7 +47,7 @@ template <class T>
 class CgCoarseSolver final : public CoarseSolver<T> {
  public:
   CgCoarseSolver(Context& ctx, std::string_view smoother, const GridShape& shape, const CoarseSolverParams& params)
-      : preconditioner_(params.smoothers.make<T>(ctx, smoother, shape, for_form(params.form))), cg_(ctx, shape) {
+      : preconditioner_(params.smoothers.make<T>(ctx, smoother, shape, for_format(params.format))), cg_(ctx, shape) {
     stop_.rtol = 4 * static_cast<double>(std::numeric_limits<T>::epsilon());
     stop_.max_iterations = std::max(200, 2 * (shape.nx + shape.ny));
   }

@@ -22,7 +22,7 @@ std::unique_ptr<CoarseSolver<T>> make_coarse_solver(Context& ctx, const Hierarch
   expects(entry.any_operator || !hierarchy.is_singular(), "the coarsest level of a singular operator is solved ",
           "directly, of up to ", DenseInverse<T>::few_unknowns, " unknowns; it has ", shape.nodes());
   auto coarse_solver =
-      registry.make<T>(ctx, name, shape, {hierarchy.is_singular(), smoothers, hierarchy.level_operator(0).form()});
+      registry.make<T>(ctx, name, shape, {hierarchy.is_singular(), smoothers, hierarchy.level_operator(0).format()});
   try {
     coarse_solver->set_up(ctx, hierarchy);
   } catch (const BreakdownError& error) {

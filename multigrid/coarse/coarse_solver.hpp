@@ -40,7 +40,7 @@ class CoarseSolver : public Preconditioner<T> {
 struct CoarseSolverParams {
   bool singular = false;  // symmetric, A 1 = 0
   SmootherRegistry smoothers = builtin_smoothers();
-  OperatorForm form = OperatorForm::nine_band;  // how the level is stored
+  StorageFormat format = StorageFormat::nine_band;  // how the level is stored
 };
 
 template <>

@@ -607,7 +607,7 @@ template <class Index>
 void GridRows::update(Context& ctx, const RowArrays<Index>& rows) {
   if (moved == nullptr) return read_again(ctx, CsrRows<Index>{rows});
   GridRows now(ctx, rows, nx, ny, node, cells, on_pieces_);
-  expects(now.symmetric == symmetric && now.a.form() == a.form() && now.scales.empty() == scales.empty(),
+  expects(now.symmetric == symmetric && now.a.format() == a.format() && now.scales.empty() == scales.empty(),
           "the matrix was ",
           symmetric ? "symmetric and is not any more: " + now.unsymmetric : "not symmetric and is now",
           "; make another solver for it");

@@ -204,8 +204,8 @@ class HostBands {
  private:
   template <class Use>
   void each(const Use& use) {
-    const auto bands_of = [&](auto& form, std::size_t first) {
-      for (std::size_t k = 0; k < form.band.size(); ++k) use(first + k, form.band[k]);
+    const auto bands_of = [&](auto& format, std::size_t first) {
+      for (std::size_t k = 0; k < format.band.size(); ++k) use(first + k, format.band[k]);
     };
     if (auto* nine = std::get_if<NineBandMatrix<double>>(&a_.storage()))
       bands_of(*nine, 0);

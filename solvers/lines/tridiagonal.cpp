@@ -103,7 +103,7 @@ TridiagonalSolver<T>::TridiagonalSolver(Context& ctx, const GridShape& shape, Di
     expect_room();
     if (method == TridiagonalMethod::segments) scratch_ = Vector<T>(ctx, line::interface_numbers(shape.nx, shape.ny));
   } else if (method == TridiagonalMethod::segments) {
-    const auto size = line::LineScratch<T>::size(shape, threads_, OperatorForm::nine_band);
+    const auto size = line::LineScratch<T>::size(shape, threads_, StorageFormat::nine_band);
     scratch_ = Vector<T>(ctx, GridShape{static_cast<int>(size), threads_});
   } else {
     scratch_ = Vector<T>(ctx, GridShape{slots<T>(method, length()), 4 * threads_});

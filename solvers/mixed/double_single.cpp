@@ -116,8 +116,8 @@ struct AddTo {
 DoubleSingleRefinement::DoubleSingleRefinement(Context& ctx, const GridShape& shape)
     : b_(ctx, shape), hi_(ctx, shape), lo_(ctx, shape), r_(ctx, shape), e_(ctx, shape) {}
 
-void DoubleSingleRefinement::expects_form(OperatorForm form) {
-  expects(!traits(form).has_bands, "double-single precision is for tensor and cell operators; ", to_string(form),
+void DoubleSingleRefinement::expects_storage_format(StorageFormat format) {
+  expects(!traits(format).has_bands, "double-single precision is for tensor and cell operators; ", to_string(format),
           " stores bands, which lose A 1 = 0 in float and with it the solution: take mixed precision");
 }
 
@@ -136,7 +136,7 @@ SolveReport DoubleSingleRefinement::solve(Context& ctx, const GridOperator<doubl
                                           const GridOperator<float>& in_float, Solver<float>& solver,
                                           Preconditioner<float>& m, GridView<const double> b, GridView<double> x,
                                           const StoppingParams& stop, const Monitor& monitor) {
-  expects_form(a.form());
+  expects_storage_format(a.format());
   const double rhs_norm = norm2(ctx, b);
   // With b = 0 the residual is A x.
   double unit = power_of_two_below_reciprocal(rhs_norm > 0 ? norm_max(ctx, b) : a.magnitude(ctx, b, x));

@@ -40,7 +40,7 @@ class DoubleSingleRefinement {
                     const StoppingParams& stop, const Monitor& monitor = {});
 
   /// Throws UsageError for forms whose rounding is no small change of K.
-  static void expects_form(OperatorForm form);
+  static void expects_storage_format(StorageFormat format);
 
  private:
   /// r_ = b_ - A (hi_ + lo_); returns its norm.

@@ -140,7 +140,7 @@ TEST_P(BoundariesTest, OperatorsAreThoseOfADenseAssemblyInEveryForm) {
     for (const bool varies : {false, true})
       for (const double c : {0.0, 7.0})
         for (const auto& [nx, ny] : {std::pair{7, 5}, {4, 9}, {40, 33}})
-          for (const auto form : test::every_form) {
+          for (const auto format : test::every_storage_format) {
             PoissonProblem problem;
             problem.boundaries = {side(kinds[0], varies), side(kinds[1], varies), side(kinds[2], varies),
                                   side(kinds[3], varies)};
@@ -150,12 +150,12 @@ TEST_P(BoundariesTest, OperatorsAreThoseOfADenseAssemblyInEveryForm) {
             const auto terms = operator_terms(mesh, problem);
             SCOPED_TRACE(testing::Message() << to_string(kinds[0]) << " " << to_string(kinds[1]) << " "
                                             << to_string(kinds[2]) << " " << to_string(kinds[3]) << ", c = " << c
-                                            << ", " << nx << " x " << ny << ", " << to_string(form));
-            if (!traits(form).has_bands && terms.varies()) {
-              EXPECT_THROW((void)assemble_operator<double>(ctx(), mesh, form, terms), UsageError);
+                                            << ", " << nx << " x " << ny << ", " << to_string(format));
+            if (!traits(format).has_bands && terms.varies()) {
+              EXPECT_THROW((void)assemble_operator<double>(ctx(), mesh, format, terms), UsageError);
               continue;
             }
-            const auto a = assemble_operator<double>(ctx(), mesh, form, terms);
+            const auto a = assemble_operator<double>(ctx(), mesh, format, terms);
             ASSERT_EQ(a.shape(), mesh.unknowns());
             const DenseAssembly dense(mesh, problem);
             const Values values = random_.values(static_cast<std::size_t>(a.shape().nodes()));
@@ -198,7 +198,7 @@ TEST_P(BoundariesTest, LoadsHaveABilinearSolution) {
         const auto mesh = with_boundaries({Line(random_.widths(9, 2)), Line(random_.widths(6, 2))}, problem.boundaries);
         SCOPED_TRACE(testing::Message() << to_string(kinds[0]) << " " << to_string(kinds[1]) << " "
                                         << to_string(kinds[2]) << " " << to_string(kinds[3]) << ", c = " << c);
-        const auto a = assemble_operator<double>(ctx(), mesh, OperatorForm::symmetric, operator_terms(mesh, problem));
+        const auto a = assemble_operator<double>(ctx(), mesh, StorageFormat::symmetric, operator_terms(mesh, problem));
         Vector<double> b(ctx(), mesh.unknowns()), r(ctx(), mesh.unknowns());
         assemble_load(ctx(), mesh, problem, b.view());
         Values exact;
@@ -228,7 +228,7 @@ TEST_P(BoundariesTest, BoundaryValuesBesideAPeriodicSeam) {
     BoundaryConditions& s = problem.boundaries;
     (in_x ? s.left : s.bottom).kind = (in_x ? s.right : s.top).kind = periodic;
     const auto mesh = with_boundaries({Line({0.3, 0.2, 0.4, 0.1}), Line({0.1, 0.5, 0.4})}, s);
-    const auto a = assemble_operator<double>(ctx(), mesh, OperatorForm::tensor, {});
+    const auto a = assemble_operator<double>(ctx(), mesh, StorageFormat::tensor, {});
     Vector<double> b(ctx(), mesh.unknowns()), ones(ctx(), mesh.unknowns()), r(ctx(), mesh.unknowns());
     set(ctx(), 1.0, ones.view());
     assemble_load(ctx(), mesh, problem, b.view());
@@ -252,7 +252,7 @@ TEST(BoundaryConditions, WhatContradictsItselfIsRefused) {
   Context ctx(Backend::cpu, 1);
   OperatorTerms terms;
   terms.left.constant = 1;
-  EXPECT_THAT([&] { (void)assemble_operator<double>(ctx, mesh, OperatorForm::tensor, terms); },
+  EXPECT_THAT([&] { (void)assemble_operator<double>(ctx, mesh, StorageFormat::tensor, terms); },
               ThrowsMessage<UsageError>(HasSubstr("the left side is dirichlet")));
   problem.reaction = 0;
   problem.boundaries.left = side(neumann);

@@ -40,7 +40,7 @@ TEST_P(Coefficients, OperatorsAgreeWithQuadrature) {
     for (const Coefficient& c : {Coefficient(), Coefficient(4.0), Coefficient(wavy)}) {
       const auto cells = on_cells(ctx(), mesh, k, c);
       const auto a = assemble_diffusion(ctx(), mesh, cells);
-      EXPECT_EQ(a.form(), OperatorForm::cell);
+      EXPECT_EQ(a.format(), StorageFormat::cell);
       const auto expected = reference::diffusion(mesh.x().widths(), mesh.y().widths(), [&](int i, int j) {
         return reference::CellTerms{cells.kxx(i, j), cells.kxy(i, j), cells.kyy(i, j), cells.reaction(i, j)};
       });
@@ -56,18 +56,18 @@ TEST_P(Coefficients, SeparableOnesStayInTensorForm) {
   struct Case {
     Diffusion k;
     Coefficient c;
-    OperatorForm form;
+    StorageFormat format;
   };
-  const Case cases[] = {{{3.0, {}, {}}, 2.0, OperatorForm::tensor},
-                        {{product, {}, {}}, {}, OperatorForm::tensor},
-                        {{product, {}, of_y}, {}, OperatorForm::tensor},
-                        {{product, {}, {}}, product, OperatorForm::tensor},  // the masses' own weights
-                        {{of_y, {}, of_x}, 0.5, OperatorForm::cell},         // another weight than theirs
-                        {{product, 0.01, {}}, {}, OperatorForm::cell}};
-  for (const auto& [k, c, form] : cases) {
+  const Case cases[] = {{{3.0, {}, {}}, 2.0, StorageFormat::tensor},
+                        {{product, {}, {}}, {}, StorageFormat::tensor},
+                        {{product, {}, of_y}, {}, StorageFormat::tensor},
+                        {{product, {}, {}}, product, StorageFormat::tensor},  // the masses' own weights
+                        {{of_y, {}, of_x}, 0.5, StorageFormat::cell},         // another weight than theirs
+                        {{product, 0.01, {}}, {}, StorageFormat::cell}};
+  for (const auto& [k, c, format] : cases) {
     const auto cells = on_cells(ctx(), mesh, k, c);
     const auto a = assemble_diffusion(ctx(), mesh, cells);
-    EXPECT_EQ(a.form(), form);
+    EXPECT_EQ(a.format(), format);
     const auto expected = reference::diffusion(mesh.x().widths(), mesh.y().widths(), [&](int i, int j) {
       return reference::CellTerms{cells.kxx(i, j), cells.kxy(i, j), cells.kyy(i, j), cells.reaction(i, j)};
     });

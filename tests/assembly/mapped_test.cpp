@@ -67,7 +67,7 @@ TEST_P(MappedTest, OfTheIdentityMatricesLoadsAndErrorsAreThoseOfTheRectangle) {
       const auto terms = operator_terms(rectangle, problem);
       const auto k = cell_coefficients(ctx(), rectangle, problem);
       const auto expected = k ? assemble_diffusion(ctx(), rectangle, *k, terms)
-                              : assemble_operator<double>(ctx(), rectangle, OperatorForm::symmetric, terms);
+                              : assemble_operator<double>(ctx(), rectangle, StorageFormat::symmetric, terms);
       EXPECT_LT(
           test::largest_difference(test::entries(ctx(), operator_on(same, problem)), test::entries(ctx(), expected)),
           1e-12);

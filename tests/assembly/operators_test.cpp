@@ -16,10 +16,10 @@ INSTANTIATE_ON_EVERY_BACKEND(AssembleLaplace);
 
 TEST_P(AssembleLaplace, EveryEntryOnThePublishedMeshes) {
   for (const auto& family : named_meshes())
-    for (const auto form : test::every_form) {
-      SCOPED_TRACE(testing::Message() << family.name << ", " << to_string(form));
+    for (const auto format : test::every_storage_format) {
+      SCOPED_TRACE(testing::Message() << family.name << ", " << to_string(format));
       const auto mesh = make_mesh(family, 5);
-      const auto a = assemble_laplace<double>(ctx(), mesh, form);
+      const auto a = assemble_laplace<double>(ctx(), mesh, format);
       const auto oracle = reference::laplace(mesh.x().widths(), mesh.y().widths());
       // Of two products of opposite sign, rounding is relative to the larger.
       EXPECT_LE(test::largest_difference(test::entries(ctx(), a), oracle), 1e-14);
@@ -29,8 +29,8 @@ TEST_P(AssembleLaplace, EveryEntryOnThePublishedMeshes) {
 TEST_P(AssembleLaplace, RowsAwayFromTheSidesSumToZero) {
   test::Random random(41);
   const TensorMesh mesh{Intervals(random.widths(20, 3)), Intervals(random.widths(14, 3))};
-  for (const auto form : test::every_form) {
-    const auto a = assemble_laplace<double>(ctx(), mesh, form);
+  for (const auto format : test::every_storage_format) {
+    const auto a = assemble_laplace<double>(ctx(), mesh, format);
     const auto ones = test::to_device<double>(ctx(), a.shape(), Values(19 * 13, 1.0));
     Vector<double> sums(ctx(), a.shape()), diagonals(ctx(), a.shape());
     a.apply(ctx(), ones.cview(), sums.view());
@@ -46,7 +46,7 @@ TEST_P(AssembleLaplace, RowsAwayFromTheSidesSumToZero) {
 TEST_P(AssembleLaplace, A5AssemblesInDoubleWhereDifferencesOfCoordinatesVanish) {
   for (const int level : {10, 12}) {
     const auto mesh = make_mesh(mesh_family("A5"), level);
-    const auto a = assemble_laplace<double>(ctx(), mesh, OperatorForm::tensor);
+    const auto a = assemble_laplace<double>(ctx(), mesh, StorageFormat::tensor);
     Vector<double> d(ctx(), a.shape());
     diagonal(ctx(), a, d.view());
     EXPECT_TRUE(std::isfinite(norm2(ctx(), d.cview())));
@@ -58,9 +58,9 @@ TEST_P(AssembleLaplace, WidthsOutOfTheRangeOfFloatAreRefused) {
   MeshFamily family = mesh_family("A1");
   family.nu = 0.001;
   const auto mesh = make_mesh(family, 12);
-  EXPECT_NO_THROW((void)assemble_laplace<double>(ctx(), mesh, OperatorForm::tensor));
+  EXPECT_NO_THROW((void)assemble_laplace<double>(ctx(), mesh, StorageFormat::tensor));
   try {
-    (void)assemble_laplace<float>(ctx(), mesh, OperatorForm::tensor);
+    (void)assemble_laplace<float>(ctx(), mesh, StorageFormat::tensor);
     FAIL() << "1 / h overflowed in float";
   } catch (const UsageError& error) {
     EXPECT_NE(std::string(error.what()).find("double"), std::string::npos) << error.what();

@@ -22,7 +22,7 @@ class PoissonProblemTest : public test::OnEveryBackend {
   }
   /// The discrete solution by elimination, with one step of refinement.
   Vector<double> solve(const TensorMesh& mesh, const PoissonProblem& problem) {
-    const auto a = assemble_laplace<double>(ctx(), mesh, OperatorForm::tensor);
+    const auto a = assemble_laplace<double>(ctx(), mesh, StorageFormat::tensor);
     const auto oracle = test::stencil_of(ctx(), a);
     const auto b = load(mesh, problem);
     Vector<double> x(ctx(), mesh.unknowns()), r(ctx(), mesh.unknowns());

@@ -15,7 +15,7 @@ int main() {
     return 1;
   } catch (const stratum::UsageError&) {
   }
-  const auto a = stratum::assemble_laplace<double>(ctx, mesh, stratum::OperatorForm::nine_band);
+  const auto a = stratum::assemble_laplace<double>(ctx, mesh, stratum::StorageFormat::nine_band);
   if (!a.visit([](const auto& view) { return view.template coefficient<0, 0>(0, 0) > 0; })) return 1;
   std::printf("%s after %d cycles\n", std::string(to_string(report.status)).c_str(), report.iterations);
   return stratum::exit_code(report.status);

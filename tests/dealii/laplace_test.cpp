@@ -96,10 +96,10 @@ TEST_P(DealII, AssemblesTheSameMatrices) {
     for (int level = 1; level <= 6; ++level) {
       const auto mesh = make_mesh(mesh_family(name), level);
       const auto expected = dealii_matrix(mesh, {});
-      for (const auto form : test::every_form) {
-        const auto found = test::entries(ctx(), assemble_laplace<double>(ctx(), mesh, form));
+      for (const auto format : test::every_storage_format) {
+        const auto found = test::entries(ctx(), assemble_laplace<double>(ctx(), mesh, format));
         EXPECT_LT(test::largest_difference(found, expected), 1e-13)
-            << name << " level " << level << ", " << to_string(form);
+            << name << " level " << level << ", " << to_string(format);
       }
     }
 }
@@ -131,12 +131,12 @@ TEST_P(DealII, AssemblesTheSameMatricesWithSidesOfEveryKind) {
       OperatorTerms terms{code % 3 == 0 ? 0 : random.uniform(0, 100), alpha_of(left, 0.3), alpha_of(right, 20),
                           alpha_of(bottom, 1000), alpha_of(top, 2)};
       const auto expected = dealii_matrix(boundaries, terms);
-      for (const auto form : test::every_form) {
-        if (!traits(form).has_bands && terms.varies()) continue;
-        const auto found = test::entries(ctx(), assemble_operator<double>(ctx(), boundaries, form, terms));
+      for (const auto format : test::every_storage_format) {
+        if (!traits(format).has_bands && terms.varies()) continue;
+        const auto found = test::entries(ctx(), assemble_operator<double>(ctx(), boundaries, format, terms));
         ASSERT_LT(test::largest_difference(found, expected), 1e-12)
             << mesh.name() << ", boundaries " << left << right << bottom << top << ", c " << terms.reaction << ", "
-            << to_string(form);
+            << to_string(format);
       }
     }
 }

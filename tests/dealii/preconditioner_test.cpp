@@ -251,7 +251,7 @@ TEST(DealiiPreconditioner, IsTheCycleOfTheAssembledHierarchy) {
       stratum::Context ctx;
       stratum::MultigridParams params;
       params.symmetric = true;
-      stratum::Multigrid<double> cycle(ctx, mesh_hierarchy(mesh), stratum::OperatorForm::nine_band, params);
+      stratum::Multigrid<double> cycle(ctx, mesh_hierarchy(mesh), stratum::StorageFormat::nine_band, params);
       const auto shape = mesh.unknowns();
       const auto points = problem.points();
       // The unknown at every node of the mesh: where two are one, that which is not constrained.

@@ -137,7 +137,7 @@ TEST_P(AnyMeshTest, ASingleLevelIsSolvedByItsSolver) {
   for (const char* asked : {"automatic", "cg_adi"}) {
     MultigridParams params;
     params.coarse = asked;
-    Multigrid<double> single(ctx(), {mesh}, OperatorForm::tensor, params);
+    Multigrid<double> single(ctx(), {mesh}, StorageFormat::tensor, params);
     EXPECT_EQ(single.coarse_solver(), "cg_adi");
     Vector<double> x(ctx(), mesh.unknowns());
     single.apply(ctx(), b.cview(), x.view());
@@ -146,7 +146,7 @@ TEST_P(AnyMeshTest, ASingleLevelIsSolvedByItsSolver) {
   }
   MultigridParams direct;
   direct.coarse = "direct";
-  EXPECT_THROW(Multigrid<double>(ctx(), {mesh}, OperatorForm::tensor, direct), UsageError) << "too many unknowns";
+  EXPECT_THROW(Multigrid<double>(ctx(), {mesh}, StorageFormat::tensor, direct), UsageError) << "too many unknowns";
 }
 
 // Lines beside the grid, which long line solves carry along, are no numbers that spoil the others: no second attempt in double.

@@ -26,10 +26,10 @@ class CycleTest : public test::OnEverySetting<T> {
   }
   /// One cycle of the library and of the oracle, from a given and from a zero guess.
   void compare(const TensorMesh& mesh, MultigridParams params, const reference::CycleChoice& choice,
-               OperatorForm form) {
+               StorageFormat format) {
     auto& ctx = this->ctx();
     params.exact_below = 0;  // the oracle goes down to level 0
-    Multigrid<Number> multigrid(ctx, mesh_hierarchy(mesh), form, params);
+    Multigrid<Number> multigrid(ctx, mesh_hierarchy(mesh), format, params);
     const auto b = random_vector(mesh.unknowns());
     auto x = random_vector(mesh.unknowns());
     Values expected = test::to_host(ctx, x);
@@ -53,18 +53,18 @@ class CycleTest : public test::OnEverySetting<T> {
 TEST_ON_EVERY_SETTING(CycleTest, AgreesWithTheOracle) {
   for (const auto& [cells_x, cells_y] : every_size)
     for (const bool symmetric : {false, true})
-      for (const auto form : test::every_form) {
-        SCOPED_TRACE(testing::Message() << cells_x << " x " << cells_y << " cells, " << to_string(form)
+      for (const auto format : test::every_storage_format) {
+        SCOPED_TRACE(testing::Message() << cells_x << " x " << cells_y << " cells, " << to_string(format)
                                         << (symmetric ? ", symmetric" : ""));
         MultigridParams params;
         params.symmetric = symmetric;
         reference::CycleChoice choice;
         choice.symmetric = symmetric;
-        this->compare(this->random_mesh(cells_x, cells_y), params, choice, form);
+        this->compare(this->random_mesh(cells_x, cells_y), params, choice, format);
       }
 }
 
-// On a GPU a level of a few unknowns is solved by one kernel, whatever the form; other numbers make another inverse.
+// On a GPU a level of a few unknowns is solved by one kernel, whatever the storage format; other numbers make another inverse.
 TEST_ON_EVERY_SETTING(CycleTest, EndsAtALevelThatIsSolved) {
   auto& ctx = this->ctx();
   if (!ctx.on_gpu()) GTEST_SKIP() << "cycles on CPUs go down to level 0";
@@ -85,16 +85,16 @@ TEST_ON_EVERY_SETTING(CycleTest, EndsAtALevelThatIsSolved) {
     a.residual(ctx, right.cview(), wide.cview(), r.view());
     EXPECT_LT(norm2(ctx, r.cview()), 1e3 * test::tolerance<T> * norm2(ctx, right.cview()));
   };
-  for (const auto form : {OperatorForm::nine_band, OperatorForm::symmetric}) {
-    Multigrid<T> multigrid(ctx, mesh_hierarchy(robin), form, operator_terms(robin, problem), {});
-    EXPECT_EQ(multigrid.level_operator(1).form(), form) << "alpha varies";
+  for (const auto format : {StorageFormat::nine_band, StorageFormat::symmetric}) {
+    Multigrid<T> multigrid(ctx, mesh_hierarchy(robin), format, operator_terms(robin, problem), {});
+    EXPECT_EQ(multigrid.level_operator(1).format(), format) << "alpha varies";
     expect_solved(multigrid, 31);
   }
-  const auto a = assemble_laplace<double>(ctx, mesh, OperatorForm::nine_band);
+  const auto a = assemble_laplace<double>(ctx, mesh, StorageFormat::nine_band);
   Multigrid<T> multigrid(ctx, a, mesh, {});
   OperatorTerms terms;
   terms.reaction = 50;
-  const auto other = assemble_operator<double>(ctx, mesh, OperatorForm::nine_band, terms);
+  const auto other = assemble_operator<double>(ctx, mesh, StorageFormat::nine_band, terms);
   expect_solved(multigrid, 15);
   multigrid.update(ctx, other);
   expect_solved(multigrid, 15);
@@ -111,7 +111,7 @@ TEST_ON_EVERY_SETTING(CycleTest, AgreesWithTheOracleForEverySmoother) {
       reference::CycleChoice choice;
       choice.smoother = {name, reference::Lines::zebra, omega};
       choice.sweeps = sweeps;
-      this->compare(this->random_mesh(16, 24), params, choice, OperatorForm::tensor);
+      this->compare(this->random_mesh(16, 24), params, choice, StorageFormat::tensor);
     }
 }
 
@@ -126,7 +126,7 @@ TEST_ON_EVERY_SETTING(CycleTest, WAndFAgreeWithTheOracle) {
       reference::CycleChoice choice;
       choice.shape = shape;
       choice.sweeps = 2;
-      this->compare(this->random_mesh(cells_x, cells_y), params, choice, OperatorForm::tensor);
+      this->compare(this->random_mesh(cells_x, cells_y), params, choice, StorageFormat::tensor);
     }
 }
 
@@ -136,9 +136,9 @@ TEST_ON_EVERY_SETTING(CycleTest, CoarseSolversAgree) {
     MultigridParams params;
     params.coarse = name;
     // 10 x 14 and 9 x 15 cells end in coarsest meshes of more than one unknown.
-    this->compare(this->random_mesh(10, 14), params, {}, OperatorForm::tensor);
-    this->compare(this->random_mesh(9, 15), params, {}, OperatorForm::nine_band);
-    Multigrid<T> multigrid(this->ctx(), mesh_hierarchy(this->random_mesh(9, 15)), OperatorForm::tensor, params);
+    this->compare(this->random_mesh(10, 14), params, {}, StorageFormat::tensor);
+    this->compare(this->random_mesh(9, 15), params, {}, StorageFormat::nine_band);
+    Multigrid<T> multigrid(this->ctx(), mesh_hierarchy(this->random_mesh(9, 15)), StorageFormat::tensor, params);
     EXPECT_TRUE(multigrid.is_constant());
   }
 }
@@ -154,7 +154,7 @@ TEST_ON_EVERY_SETTING(CycleTest, TheSymmetricCycleIsSymmetric) {
       params.smoother = name;
       params.cycle = cycle;
       params.symmetric = true;
-      Multigrid<T> multigrid(ctx, mesh_hierarchy(mesh), OperatorForm::tensor, params);
+      Multigrid<T> multigrid(ctx, mesh_hierarchy(mesh), StorageFormat::tensor, params);
       EXPECT_TRUE(multigrid.is_symmetric());
       const auto r = this->random_vector(mesh.unknowns()), s = this->random_vector(mesh.unknowns());
       Vector<T> mr(ctx, mesh.unknowns()), ms(ctx, mesh.unknowns());
@@ -163,7 +163,7 @@ TEST_ON_EVERY_SETTING(CycleTest, TheSymmetricCycleIsSymmetric) {
       EXPECT_NEAR(dot(ctx, mr.cview(), s.cview()), dot(ctx, r.cview(), ms.cview()),
                   10 * test::tolerance<T> * norm2(ctx, mr.cview()) * norm2(ctx, s.cview()));
     }
-  EXPECT_FALSE(Multigrid<T>(ctx, mesh_hierarchy(this->random_mesh(8, 8)), OperatorForm::tensor, {}).is_symmetric());
+  EXPECT_FALSE(Multigrid<T>(ctx, mesh_hierarchy(this->random_mesh(8, 8)), StorageFormat::tensor, {}).is_symmetric());
 }
 
 TEST_ON_EVERY_SETTING(CycleTest, NothingIsAllocatedByACycle) {
@@ -174,7 +174,7 @@ TEST_ON_EVERY_SETTING(CycleTest, NothingIsAllocatedByACycle) {
     MultigridParams params;
     params.smoother = name;
     params.cycle = name == "adi" ? Cycle::k : Cycle::v;
-    Multigrid<T> multigrid(ctx, mesh_hierarchy(mesh), OperatorForm::tensor, params);
+    Multigrid<T> multigrid(ctx, mesh_hierarchy(mesh), StorageFormat::tensor, params);
     EXPECT_EQ(multigrid.is_constant(), name != "adi");
     const auto b = this->random_vector(mesh.unknowns());
     Vector<T> x(ctx, mesh.unknowns());
@@ -189,11 +189,11 @@ TEST_ON_EVERY_SETTING(CycleTest, LevelsAreCoarsestFirstAndHoldTheirOperators) {
   const auto mesh = make_mesh(mesh_family("A2"), 4);
   MultigridParams params;
   params.measure_levels = true;
-  Multigrid<T> multigrid(ctx, mesh_hierarchy(mesh), OperatorForm::symmetric, params);
+  Multigrid<T> multigrid(ctx, mesh_hierarchy(mesh), StorageFormat::symmetric, params);
   ASSERT_EQ(multigrid.levels(), 4);
   for (int l = 0; l < 4; ++l) {
     EXPECT_EQ(multigrid.level_operator(l).shape().nx, (2 << l) - 1);
-    EXPECT_EQ(multigrid.level_operator(l).form(), l == 3 ? OperatorForm::symmetric : OperatorForm::tensor);
+    EXPECT_EQ(multigrid.level_operator(l).format(), l == 3 ? StorageFormat::symmetric : StorageFormat::tensor);
   }
   EXPECT_THROW((void)multigrid.transfer(0), UsageError);
   EXPECT_NO_THROW((void)multigrid.transfer(3));
@@ -211,7 +211,7 @@ TEST(MultigridErrors, BadParametersAreRefused) {
   Context ctx(Backend::cpu, 1);
   const auto meshes = mesh_hierarchy(make_mesh(mesh_family("U1"), 3));
   const auto make = [&](const MultigridParams& params) {
-    Multigrid<double>(ctx, meshes, OperatorForm::tensor, params);
+    Multigrid<double>(ctx, meshes, StorageFormat::tensor, params);
   };
   MultigridParams params;
   params.sweeps = 3;
@@ -223,7 +223,7 @@ TEST(MultigridErrors, BadParametersAreRefused) {
   params.sweeps = 2;
   params.smoother = "ilu";
   EXPECT_THROW(make(params), UsageError);
-  EXPECT_THROW(Multigrid<double>(ctx, {}, OperatorForm::tensor, {}), UsageError);
+  EXPECT_THROW(Multigrid<double>(ctx, {}, StorageFormat::tensor, {}), UsageError);
 }
 
 TEST(MeshHierarchy, GoesDownToOneUnknown) {

@@ -252,7 +252,7 @@ TEST_P(DeflatedTest, ProductsSeeNoCut) {
         coarse.assign(static_cast<std::size_t>(count), {});
         return test::on_pieces(GetParam(), count, [&](Context& on) {
           const GridShape shape = StripLevels(on, mesh_hierarchy(mesh), 1).finest();
-          const auto a = assemble_operator<double>(on, mesh, OperatorForm::tensor, terms, shape);
+          const auto a = assemble_operator<double>(on, mesh, StorageFormat::tensor, terms, shape);
           const Deflation deflation(
               on, count > 1 ? strip_rows(on, a) : sparse_rows(on, a), shape,
               part_of(vectors, (shape.origin_y - whole.origin_y) * whole.nx, static_cast<int>(shape.nodes())));
@@ -406,7 +406,7 @@ TEST_P(DeflatedTest, PiecesRefuseTogether) {
     return test::on_pieces(GetParam(), 2,
                            [&](Context& on) {
                              const GridShape shape = StripLevels(on, mesh_hierarchy(mesh), 1).finest();
-                             const auto a = assemble_operator<double>(on, mesh, OperatorForm::tensor, {}, shape);
+                             const auto a = assemble_operator<double>(on, mesh, StorageFormat::tensor, {}, shape);
                              (void)Deflation(on, strip_rows(on, a), shape,
                                              vectors_of(shape, on.communicator()->rank()));
                              return Values{};

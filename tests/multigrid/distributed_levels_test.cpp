@@ -93,7 +93,7 @@ TEST_ON_EVERY_SETTING(StripLevelsTest, CyclesSeeNoCut) {
         SCOPED_TRACE(testing::Message() << name << ", " << smoother << ", " << cut << " levels cut");
         this->expect_the_same({2, 3, 4, 8}, this->rounding, [&](Context& ctx) {
           return this->two_cycles(ctx,
-                                  Hierarchy<T>::assembled(ctx, mesh_hierarchy(mesh), OperatorForm::tensor, {}, cut),
+                                  Hierarchy<T>::assembled(ctx, mesh_hierarchy(mesh), StorageFormat::tensor, {}, cut),
                                   {.smoother = smoother, .cut = cut}, bs);
         });
       }
@@ -107,7 +107,7 @@ TEST_ON_EVERY_SETTING(StripLevelsTest, NineExchangesALevel) {
   const auto bs = this->random_numbers(mesh);
   for (const int cut : {1, 2, 3}) {
     const auto counted = test::on_pieces(this->backend(), 3, [&](Context& ctx) {
-      const auto levels = Hierarchy<T>::assembled(ctx, mesh_hierarchy(mesh), OperatorForm::tensor, {}, cut);
+      const auto levels = Hierarchy<T>::assembled(ctx, mesh_hierarchy(mesh), StorageFormat::tensor, {}, cut);
       Multigrid<T> m(
           ctx, levels,
           {.smoother = "adi", .sweeps = 2, .cut = cut, .distributed_smoothing = DistributedSmoothing::exact});
@@ -138,7 +138,7 @@ TEST_ON_EVERY_SETTING(StripLevelsTest, EveryCycleOnEverySide) {
           terms.reaction = 0.5;
           this->expect_the_same({2, 5}, 10 * this->rounding, [&](Context& ctx) {
             return this->two_cycles(
-                ctx, Hierarchy<T>::assembled(ctx, mesh_hierarchy(mesh), OperatorForm::tensor, terms, cut),
+                ctx, Hierarchy<T>::assembled(ctx, mesh_hierarchy(mesh), StorageFormat::tensor, terms, cut),
                 {.smoother = "colour_gs", .cycle = cycle, .cut = cut}, bs);
           });
         }
@@ -146,13 +146,13 @@ TEST_ON_EVERY_SETTING(StripLevelsTest, EveryCycleOnEverySide) {
 }
 
 TEST_ON_EVERY_SETTING(StripLevelsTest, EveryForm) {
-  for (const auto form : operator_forms) {
-    SCOPED_TRACE(to_string(form));
+  for (const auto format : storage_formats) {
+    SCOPED_TRACE(to_string(format));
     const TensorMesh mesh = with_boundaries({Line(this->random_.widths(40, 1)), Line(this->random_.widths(50, 1))},
                                             {neumann, dirichlet, periodic, periodic});
     const auto bs = this->random_numbers(mesh);
     this->expect_the_same({3}, 10 * this->rounding, [&](Context& ctx) {
-      return this->two_cycles(ctx, Hierarchy<T>::assembled(ctx, mesh_hierarchy(mesh), form, {}, 2),
+      return this->two_cycles(ctx, Hierarchy<T>::assembled(ctx, mesh_hierarchy(mesh), format, {}, 2),
                               {.smoother = "jacobi", .cut = 2}, bs);
     });
   }
@@ -171,7 +171,7 @@ TEST_ON_EVERY_SETTING(StripLevelsTest, StripsOfOneRow) {
         SCOPED_TRACE(testing::Message() << smoother << (symmetric ? ", symmetric, " : ", ") << to_string(ends.bottom));
         this->expect_the_same({3}, 10 * this->rounding, [&](Context& ctx) {
           return this->two_cycles(ctx,
-                                  Hierarchy<T>::assembled(ctx, mesh_hierarchy(mesh), OperatorForm::tensor, terms, 2),
+                                  Hierarchy<T>::assembled(ctx, mesh_hierarchy(mesh), StorageFormat::tensor, terms, 2),
                                   {.smoother = smoother, .symmetric = symmetric, .cut = 2}, bs);
         });
       }
@@ -225,7 +225,7 @@ TEST_ON_EVERY_SETTING(StripLevelsTest, OtherCoefficients) {
   this->expect_the_same({2, 3}, 10 * this->rounding, [&](Context& ctx) {
     OperatorTerms terms;
     terms.reaction = 0.5;
-    Multigrid<T> m(ctx, Hierarchy<T>::assembled(ctx, mesh_hierarchy(mesh), OperatorForm::tensor, terms, 2), params);
+    Multigrid<T> m(ctx, Hierarchy<T>::assembled(ctx, mesh_hierarchy(mesh), StorageFormat::tensor, terms, 2), params);
     (void)cycle_from_zero(ctx, m);
     m.set_reaction(ctx, 500);
     return cycle_from_zero(ctx, m);
@@ -235,7 +235,7 @@ TEST_ON_EVERY_SETTING(StripLevelsTest, OtherCoefficients) {
     const auto matrix = [&](double reaction) {
       OperatorTerms terms;
       terms.reaction = reaction;
-      return assemble_operator<double>(ctx, mesh, OperatorForm::nine_band, terms, strips.finest());
+      return assemble_operator<double>(ctx, mesh, StorageFormat::nine_band, terms, strips.finest());
     };
     Multigrid<T> m(ctx, matrix(0.5), mesh, params);
     (void)cycle_from_zero(ctx, m);
@@ -254,7 +254,7 @@ TEST_ON_EVERY_SETTING(StripLevelsTest, SingularOperators) {
   for (double& b : bs) b -= mean;
   for (const int cut : {1, 2})
     this->expect_the_same({2, 3}, 10 * this->rounding, [&](Context& ctx) {
-      const auto levels = Hierarchy<T>::assembled(ctx, mesh_hierarchy(mesh), OperatorForm::tensor, {}, cut);
+      const auto levels = Hierarchy<T>::assembled(ctx, mesh_hierarchy(mesh), StorageFormat::tensor, {}, cut);
       EXPECT_TRUE(levels.is_singular());
       return this->two_cycles(ctx, levels, {.smoother = "jacobi", .cut = cut}, bs);
     });

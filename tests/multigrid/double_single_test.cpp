@@ -243,13 +243,13 @@ TEST_P(DoubleSingle, NeverCallsAnotherFailureRounding) {
   // Of another operator in float.
   const TensorMesh mesh = mesh_named("U1");
   Problem q(ctx(), mesh, std::nullopt);
-  const auto a = assemble_laplace<double>(ctx(), mesh, OperatorForm::tensor);
+  const auto a = assemble_laplace<double>(ctx(), mesh, StorageFormat::tensor);
   OperatorTerms more;
   more.reaction = 1;
-  const auto other = assemble_operator<float>(ctx(), mesh, OperatorForm::tensor, more);
+  const auto other = assemble_operator<float>(ctx(), mesh, StorageFormat::tensor, more);
   MultigridParams symmetric;
   symmetric.symmetric = true;
-  Multigrid<float> cycle(ctx(), mesh_hierarchy(mesh), OperatorForm::tensor, symmetric);
+  Multigrid<float> cycle(ctx(), mesh_hierarchy(mesh), StorageFormat::tensor, symmetric);
   const auto cg = make_solver<float>(ctx(), "cg", mesh.unknowns());
   const auto report =
       DoubleSingleRefinement(ctx(), mesh.unknowns()).solve(ctx(), a, other, *cg, cycle, q.b.cview(), q.x.view(), {});
@@ -271,8 +271,8 @@ TEST_P(DoubleSingle, RefusesWhatItIsNotFor) {
     }
   };
   says([](auto& q) { q.full_multigrid = true; }, "full multigrid");
-  says([](auto& q) { q.form = OperatorForm::nine_band; }, "nine-band stores bands");
-  says([](auto& q) { q.form = OperatorForm::symmetric; }, "symmetric stores bands");
+  says([](auto& q) { q.format = StorageFormat::nine_band; }, "nine-band stores bands");
+  says([](auto& q) { q.format = StorageFormat::symmetric; }, "symmetric stores bands");
   says([](auto& q) { q.method = Method::multigrid; }, "not multigrid");
   says([](auto& q) { q.method = Method::gcr; }, "not gcr");
   says([](auto& q) { q.inner.rtol = 1e-2; }, "constant preconditioner");
@@ -282,7 +282,7 @@ TEST_P(DoubleSingle, RefusesWhatItIsNotFor) {
         q.multigrid.cycle = Cycle::k;
       },
       "constant preconditioner");
-  const auto bands = assemble_laplace<double>(ctx(), mesh, OperatorForm::nine_band);
+  const auto bands = assemble_laplace<double>(ctx(), mesh, StorageFormat::nine_band);
   PoissonSolverParams params = p.params;
   EXPECT_THROW(PoissonSolver(ctx(), bands, mesh, params), UsageError);
 }

@@ -37,7 +37,7 @@ TEST_ON_EVERY_SETTING(PartialDiagonalisationTest, AgreesWithElimination) {
   for (const auto& [nx, ny] :
        {std::pair{1, 1}, {1, 7}, {9, 2}, {15, 15}, {31, 33}, {33, 5}, {3, 64}, {65, 40}, {2, 300}, {129, 1}}) {
     SCOPED_TRACE(testing::Message() << nx << " x " << ny);
-    const auto [oracle, a] = test::random_operator<T>(ctx, random, nx, ny, OperatorForm::tensor);
+    const auto [oracle, a] = test::random_operator<T>(ctx, random, nx, ny, StorageFormat::tensor);
     const auto b = test::random_vector<T>(ctx, random, a.shape());
     Vector<T> x(ctx, a.shape());
     const auto taken = ctx.memory()->bytes.load();
@@ -64,7 +64,7 @@ TEST_ON_EVERY_SETTING(PartialDiagonalisationTest, LongLines) {
        {std::pair{255, 255}, {288, 270}, {1000, 250}, {37, 1500}, {20000, 60}, {130, 9000}, {4097, 257}}) {
     SCOPED_TRACE(testing::Message() << nx << " x " << ny);
     const Intervals x(random.widths(nx + 1, 0.5)), y(random.widths(ny + 1, 0.5));
-    const auto a = assemble_laplace<T>(ctx, {x, y}, OperatorForm::tensor);
+    const auto a = assemble_laplace<T>(ctx, {x, y}, StorageFormat::tensor);
     const auto solver = PartialDiagonalisation<T>::make(ctx, a);
     ASSERT_TRUE(solver);
     EXPECT_LT(remaining(ctx, a, *solver, random), (std::is_same_v<T, float>) ? 1e-5 : 1e-11);
@@ -76,7 +76,7 @@ TEST_ON_EVERY_SETTING(PartialDiagonalisationTest, BoundaryLayersDoNotSpoilIt) {
   test::Random random(133);
   for (const auto& [name, level] : {std::pair{"U1", 7}, {"A3", 7}, {"A5", 7}, {"U3", 8}, {"A3", 8}, {"A5", 8}}) {
     SCOPED_TRACE(testing::Message() << name << ", level " << level);
-    const auto a = assemble_laplace<T>(ctx, make_mesh(mesh_family(name), level), OperatorForm::tensor);
+    const auto a = assemble_laplace<T>(ctx, make_mesh(mesh_family(name), level), StorageFormat::tensor);
     const auto solver = PartialDiagonalisation<T>::make(ctx, a);
     ASSERT_TRUE(solver);
     EXPECT_LT(remaining(ctx, a, *solver, random), (std::is_same_v<T, float> ? 1e-5 : 1e-12));
@@ -98,7 +98,7 @@ TEST_ON_EVERY_SETTING(PartialDiagonalisationTest, BoundariesOfAllTypes) {
             const auto a = assemble_operator<T>(ctx,
                                                 {Intervals(random.widths(cells_x, 1)).with_boundaries(left, right),
                                                  Intervals(random.widths(cells_y, 1)).with_boundaries(bottom, top)},
-                                                OperatorForm::tensor, {});
+                                                StorageFormat::tensor, {});
             const auto solver = PartialDiagonalisation<T>::make(ctx, a);
             ASSERT_TRUE(solver);
             EXPECT_LT(remaining(ctx, a, *solver, random), (std::is_same_v<T, float> ? 1e-4 : 1e-11));
@@ -116,7 +116,7 @@ TEST_ON_EVERY_SETTING(PartialDiagonalisationTest, ThinLayersBesideNaturalSides) 
                                  TensorMesh(layer("A5"), wide), TensorMesh(wide, layer("A5"))}) {
     // There not even double has the digits.
     if (std::is_same_v<T, double> && mesh.smallest_width() < 1e-12) continue;
-    const auto a = assemble_operator<T>(ctx, mesh, OperatorForm::tensor, {});
+    const auto a = assemble_operator<T>(ctx, mesh, StorageFormat::tensor, {});
     const auto solver = PartialDiagonalisation<T>::make(ctx, a);
     ASSERT_TRUE(solver);
     // The load of a constant.
@@ -148,7 +148,7 @@ TEST_ON_EVERY_SETTING(PartialDiagonalisationTest, NaturalSidesAllAround) {
         ctx,
         {Intervals(random.widths(cells_x, 1)).with_boundaries(BoundaryType::neumann, BoundaryType::neumann),
          Intervals(random.widths(cells_y, 1)).with_boundaries(BoundaryType::neumann, BoundaryType::neumann)},
-        OperatorForm::tensor, {});
+        StorageFormat::tensor, {});
     const auto solver = PartialDiagonalisation<T>::make(ctx, a, true);
     ASSERT_TRUE(solver);
     // Constants aside, to the thousandth that the eigenvalue zero was given.
@@ -161,12 +161,12 @@ TEST_ON_EVERY_SETTING(PartialDiagonalisationTest, AMassTermMovesItsEigenvalues) 
   test::Random random(136);
   for (const auto& [level_x, level_y] : {std::pair{5, 7}, {7, 5}}) {
     const TensorMesh mesh{bisected(1, level_x, ThinSide::first, 0.5), bisected(1, level_y, ThinSide::last, 0.5)};
-    const auto made = assemble_laplace<T>(ctx, mesh, OperatorForm::tensor);
+    const auto made = assemble_laplace<T>(ctx, mesh, StorageFormat::tensor);
     const auto solver = PartialDiagonalisation<T>::make(ctx, made);
     for (const double c : {1e8, 3e4, 1e3, 7.0, 0.0}) {
       OperatorTerms terms;
       terms.reaction = c;
-      const auto a = assemble_operator<T>(ctx, mesh, OperatorForm::tensor, terms);
+      const auto a = assemble_operator<T>(ctx, mesh, StorageFormat::tensor, terms);
       const auto before = ctx.memory()->allocations.load();
       solver->set_mass(ctx, c);
       EXPECT_EQ(ctx.memory()->allocations, before);
@@ -181,9 +181,10 @@ TEST_ON_EVERY_SETTING(PartialDiagonalisationTest, AMassTermMovesItsEigenvalues) 
 TEST(PartialDiagonalisationLimits, WhatItCannotSolveIsRefused) {
   Context ctx(Backend::cpu, 1);
   test::Random random(137);
-  const auto [large_oracle, large] = test::random_operator<double>(ctx, random, 530, 521, OperatorForm::tensor);
-  const auto [stored_oracle, stored] = test::random_operator<double>(ctx, random, 3, 3, OperatorForm::symmetric);
-  const auto [periodic_oracle, periodic] = test::random_operator<double>(ctx, random, 8, 8, OperatorForm::tensor, true);
+  const auto [large_oracle, large] = test::random_operator<double>(ctx, random, 530, 521, StorageFormat::tensor);
+  const auto [stored_oracle, stored] = test::random_operator<double>(ctx, random, 3, 3, StorageFormat::symmetric);
+  const auto [periodic_oracle, periodic] =
+      test::random_operator<double>(ctx, random, 8, 8, StorageFormat::tensor, true);
   EXPECT_FALSE(PartialDiagonalisation<double>::make(ctx, large));
   EXPECT_FALSE(PartialDiagonalisation<double>::make(ctx, stored));
   EXPECT_FALSE(PartialDiagonalisation<double>::make(ctx, periodic));
@@ -191,7 +192,7 @@ TEST(PartialDiagonalisationLimits, WhatItCannotSolveIsRefused) {
   const Intervals layer =
       make_mesh(mesh_family("A5"), 8).x().with_boundaries(BoundaryType::dirichlet, BoundaryType::neumann);
   EXPECT_FALSE(PartialDiagonalisation<float>::make(
-      ctx, assemble_operator<float>(ctx, TensorMesh(layer, layer), OperatorForm::tensor, {})));
+      ctx, assemble_operator<float>(ctx, TensorMesh(layer, layer), StorageFormat::tensor, {})));
 }
 
 TEST(PartialDiagonalisationLimits, ByDefaultCyclesEndWhereItCan) {
@@ -207,7 +208,7 @@ TEST(PartialDiagonalisationLimits, WhereCyclesEnd) {
     params.exact_below = exact_below;
     const auto meshes = mesh_hierarchy({Intervals(Values(static_cast<std::size_t>(cells_x), 1.0)),
                                         Intervals(Values(static_cast<std::size_t>(cells_y), 1.0))});
-    const Multigrid<float> multigrid(ctx, meshes, OperatorForm::tensor, params);
+    const Multigrid<float> multigrid(ctx, meshes, StorageFormat::tensor, params);
     const GridShape shape = multigrid.level_operator(multigrid.lowest_level()).shape();
     return std::pair{shape.nx, shape.ny};
   };

@@ -52,7 +52,7 @@ double difference(Context& ctx, const GridOperator<double>& found, const referen
       largest = std::max(largest, std::abs(values[n] - expected.band[k][n]) / scale);
     EXPECT_TRUE(test::halo_is_zero(ctx, band));
   };
-  if (found.form() == OperatorForm::nine_band)
+  if (found.format() == StorageFormat::nine_band)
     for (std::size_t k = 0; k < 9; ++k) compare(std::get<NineBandMatrix<double>>(found.storage()).band[k], k);
   else
     for (std::size_t k = 0; k < 5; ++k) compare(std::get<SymmetricNineBand<double>>(found.storage()).band[k], k + 4);
@@ -73,28 +73,28 @@ INSTANTIATE_ON_EVERY_BACKEND(Galerkin);
 
 TEST_P(Galerkin, AgreesWithTheOracleInEveryForm) {
   for (const auto& [cells_x, cells_y] : every_size)
-    for (const auto form : test::every_form) {
-      SCOPED_TRACE(testing::Message() << cells_x << " x " << cells_y << " cells, " << to_string(form));
+    for (const auto format : test::every_storage_format) {
+      SCOPED_TRACE(testing::Message() << cells_x << " x " << cells_y << " cells, " << to_string(format));
       const TensorMesh fine{Intervals(random_.widths(cells_x)), Intervals(random_.widths(cells_y))};
       const auto [oracle, a] =
-          test::random_operator<double>(ctx(), random_, fine.unknowns().nx, fine.unknowns().ny, form);
+          test::random_operator<double>(ctx(), random_, fine.unknowns().nx, fine.unknowns().ny, format);
       EXPECT_LT(difference(ctx(), coarse_product(ctx(), a, fine), product(oracle, fine)), 1e-13);
     }
 }
 
 // Bilinear elements on nested meshes, interpolated by their widths: the products are the assembled operators of all levels.
 TEST_P(Galerkin, ProductsOfTheLaplacianAreTheAssembledOperators) {
-  for (const auto form : test::every_form)
+  for (const auto format : test::every_storage_format)
     for (int draw = 0; draw < 4; ++draw) {
       const TensorMesh fine{Intervals(random_.widths(16 << draw)), Intervals(random_.widths(48))};
       const auto meshes = mesh_hierarchy(fine);
-      const auto a = assemble_laplace<double>(ctx(), fine, form);
+      const auto a = assemble_laplace<double>(ctx(), fine, format);
       const auto hierarchy = Hierarchy<double>::galerkin(ctx(), a, fine);
       for (std::size_t l = 0; l + 1 < meshes.size(); ++l)
         EXPECT_LT(difference(ctx(), hierarchy.level_operator(static_cast<int>(l)),
                              reference::laplace(meshes[l].x().widths(), meshes[l].y().widths())),
                   1e-12)
-            << to_string(form) << ", level " << l;
+            << to_string(format) << ", level " << l;
     }
 }
 
@@ -110,19 +110,19 @@ TEST_P(Galerkin, ASymmetricMatrixHasSymmetricProducts) {
   const auto a = test::nine_band_operator<double>(ctx(), oracle);
   const auto said = Hierarchy<double>::galerkin(ctx(), a, fine, {.symmetric = true});
   const int finest = said.levels() - 1;
-  EXPECT_EQ(nine.form(), OperatorForm::nine_band);
-  EXPECT_EQ(said.finest().form(), OperatorForm::nine_band);
-  EXPECT_EQ(said.level_operator(finest - 1).form(), OperatorForm::symmetric);
+  EXPECT_EQ(nine.format(), StorageFormat::nine_band);
+  EXPECT_EQ(said.finest().format(), StorageFormat::nine_band);
+  EXPECT_EQ(said.level_operator(finest - 1).format(), StorageFormat::symmetric);
   EXPECT_LT(difference(ctx(), said.level_operator(finest - 1), expected), 1e-14);
   Hierarchy<float> narrowed(ctx(), said);
-  EXPECT_EQ(narrowed.finest().form(), OperatorForm::symmetric);
+  EXPECT_EQ(narrowed.finest().format(), StorageFormat::symmetric);
   (void)narrowed.update(ctx(), test::nine_band_operator<double>(ctx(), random_.stencil(23, 39, true)));
 }
 
 TEST_P(Galerkin, WhatIsNotFiniteIsRefusedByTheNamesOfFormAndPart) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  for (const auto form : test::every_form) {
-    auto a = test::random_operator<double>(ctx(), random_, 7, 5, form).a;
+  for (const auto format : test::every_storage_format) {
+    auto a = test::random_operator<double>(ctx(), random_, 7, 5, format).a;
     EXPECT_NO_THROW(check_coefficients(ctx(), a));
     std::visit(
         [&](auto& storage) {
@@ -138,7 +138,7 @@ TEST_P(Galerkin, WhatIsNotFiniteIsRefusedByTheNamesOfFormAndPart) {
             EXPECT_THAT(
                 [&] { check_coefficients(ctx(), a); },
                 testing::ThrowsMessage<UsageError>(testing::AllOf(
-                    testing::HasSubstr(std::string(to_string(form))),
+                    testing::HasSubstr(std::string(to_string(format))),
                     testing::HasSubstr(storage.part_name(static_cast<int>(k)) + " has a coefficient of size nan"))));
             copy_from_host(ctx(), &before, node);
           }

@@ -154,7 +154,7 @@ TEST_P(HeatTest, ConstantDiagonalTensorsAreTensorOperators) {
   const TensorMesh mesh(shishkin(1.0, 17, 1e-2, GradedSide::last), Line(std::vector<double>(12, 1.0 / 12)));
   for (const auto method : every_method) {
     HeatSolver solver(ctx(), mesh, problem, fixed(method, 0.05));
-    EXPECT_EQ(solver.solver().params().form, OperatorForm::tensor);
+    EXPECT_EQ(solver.solver().params().format, StorageFormat::tensor);
     EXPECT_EQ(solver.advance(ctx(), 0.5).status, Status::converged);
     EXPECT_LT(distance(solver.nodal_solution(ctx()), values_at(mesh, by_cells, fixed(method, 0.05), 0.5)), 1e-9);
   }

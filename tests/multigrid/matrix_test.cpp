@@ -59,13 +59,13 @@ class MatrixHierarchy : public test::OnEverySetting<T> {
 TEST_ON_EVERY_SETTING(MatrixHierarchy, OfTheLaplacianIsTheHierarchyOfItsMeshes) {
   auto& ctx = this->ctx();
   for (const auto& [cells_x, cells_y] : {std::pair{2, 2}, {32, 32}, {12, 20}, {7, 32}, {9, 15}})
-    for (const auto form : test::every_form) {
-      SCOPED_TRACE(testing::Message() << cells_x << " x " << cells_y << " cells, " << to_string(form));
+    for (const auto format : test::every_storage_format) {
+      SCOPED_TRACE(testing::Message() << cells_x << " x " << cells_y << " cells, " << to_string(format));
       const TensorMesh mesh{Intervals(this->random_.widths(cells_x)), Intervals(this->random_.widths(cells_y))};
-      const auto a = assemble_laplace<double>(ctx, mesh, form);
+      const auto a = assemble_laplace<double>(ctx, mesh, format);
       MultigridParams params;
       params.exact_below = 0;  // a GPU would end the one cycle so, products not being of tensor form
-      Multigrid<T> assembled(ctx, mesh_hierarchy(mesh), form, params), product(ctx, a, mesh, params);
+      Multigrid<T> assembled(ctx, mesh_hierarchy(mesh), format, params), product(ctx, a, mesh, params);
       ASSERT_EQ(product.levels(), assembled.levels());
       const auto b = this->random_vector(mesh.unknowns());
       EXPECT_LT(reference::relative_difference(this->cycle(product, b), this->cycle(assembled, b)),
@@ -80,8 +80,8 @@ TEST_ON_EVERY_SETTING(MatrixHierarchy, SmootherAutoChoosesByTheMatrixAsByItsMesh
   params.smoother = "auto";
   for (const char* name : {"U1", "U3", "A3"}) {
     const auto mesh = make_mesh(mesh_family(name), 5);
-    const auto a = assemble_laplace<double>(ctx, mesh, OperatorForm::symmetric);
-    Multigrid<T> assembled(ctx, mesh_hierarchy(mesh), OperatorForm::symmetric, params), product(ctx, a, mesh, params);
+    const auto a = assemble_laplace<double>(ctx, mesh, StorageFormat::symmetric);
+    Multigrid<T> assembled(ctx, mesh_hierarchy(mesh), StorageFormat::symmetric, params), product(ctx, a, mesh, params);
     const auto expected = assembled.level_reports(), chosen = product.level_reports();
     ASSERT_EQ(chosen.size(), expected.size());
     for (std::size_t l = 2; l < chosen.size(); ++l) EXPECT_EQ(chosen[l].smoother, expected[l].smoother) << name << l;
@@ -94,7 +94,7 @@ TEST_ON_EVERY_SETTING(MatrixHierarchy, SmootherAutoChoosesByTheMatrixAsByItsMesh
 TEST_ON_EVERY_SETTING(MatrixHierarchy, WithoutWidthsIsThatOfEqualWidths) {
   auto& ctx = this->ctx();
   const TensorMesh mesh{bisected(3.0, 4), bisected(3.0, 4)};
-  const auto a = assemble_laplace<double>(ctx, mesh, OperatorForm::nine_band);
+  const auto a = assemble_laplace<double>(ctx, mesh, StorageFormat::nine_band);
   Multigrid<T> known(ctx, a, mesh, {}), unknown(ctx, a, {});
   const auto b = this->random_vector(mesh.unknowns());
   EXPECT_LT(reference::relative_difference(this->cycle(unknown, b), this->cycle(known, b)), test::tolerance<T>);
@@ -107,10 +107,10 @@ TEST_ON_EVERY_SETTING(MatrixHierarchy, SolvesWithCoefficientsThatJumpByAThousand
   const auto board = [](int i, int j) { return (i / 13 + j / 11) % 2 == 0 ? 1e3 : 1.0; };
   const auto strip = [](int /*i*/, int j) { return j >= 61 && j < 64 ? 1e-3 : 1.0; };
   const auto one = [](int /*i*/, int /*j*/) { return 1.0; };
-  const auto count = [&](const auto& k, OperatorForm form) {
+  const auto count = [&](const auto& k, StorageFormat format) {
     const auto oracle = test::variable_laplace(127, 127, k);
-    const auto a = form == OperatorForm::symmetric ? test::symmetric_operator<double>(ctx, oracle)
-                                                   : test::nine_band_operator<double>(ctx, oracle);
+    const auto a = format == StorageFormat::symmetric ? test::symmetric_operator<double>(ctx, oracle)
+                                                      : test::nine_band_operator<double>(ctx, oracle);
     MultigridParams params;
     params.symmetric = true;
     Multigrid<T> multigrid(ctx, a, params);
@@ -118,11 +118,11 @@ TEST_ON_EVERY_SETTING(MatrixHierarchy, SolvesWithCoefficientsThatJumpByAThousand
     EXPECT_EQ(report.status, Status::converged) << report.reason;
     return report.iterations;
   };
-  for (const auto form : {OperatorForm::symmetric, OperatorForm::nine_band}) {
-    EXPECT_LE(count(island, form), 11);
-    EXPECT_LE(count(board, form), 13);
-    EXPECT_LE(count(strip, form), 11);
-    EXPECT_LE(count(one, form), 6);
+  for (const auto format : {StorageFormat::symmetric, StorageFormat::nine_band}) {
+    EXPECT_LE(count(island, format), 11);
+    EXPECT_LE(count(board, format), 13);
+    EXPECT_LE(count(strip, format), 11);
+    EXPECT_LE(count(one, format), 6);
   }
 }
 
@@ -143,10 +143,10 @@ TEST_ON_EVERY_SETTING(MatrixHierarchy, UpdateGivesTheHierarchyOfTheNewCoefficien
   auto& ctx = this->ctx();
   // A coarsest level of one unknown, of many, and of all.
   for (const auto& [nx, ny] : {std::pair{31, 15}, {39, 27}, {8, 12}, {1, 1}})
-    for (const auto form : test::every_form) {
-      SCOPED_TRACE(testing::Message() << nx << " x " << ny << " unknowns, " << to_string(form));
-      auto a = test::random_operator<double>(ctx, this->random_, nx, ny, form).a;
-      auto other = test::random_operator<double>(ctx, this->random_, nx, ny, form).a;
+    for (const auto format : test::every_storage_format) {
+      SCOPED_TRACE(testing::Message() << nx << " x " << ny << " unknowns, " << to_string(format));
+      auto a = test::random_operator<double>(ctx, this->random_, nx, ny, format).a;
+      auto other = test::random_operator<double>(ctx, this->random_, nx, ny, format).a;
       Multigrid<T> multigrid(ctx, a, {});
       const auto b = this->random_vector(a.shape());
       Vector<T> x(ctx, a.shape());
@@ -210,7 +210,7 @@ TEST_ON_EVERY_SETTING(MatrixHierarchy, BadInputIsRefused) {
   const auto not_finite = test::nine_band_operator<double>(ctx, bad);
   EXPECT_THAT(message_of([&] { multigrid.update(ctx, not_finite); }), testing::HasSubstr("nan"));
   EXPECT_THAT(message_of([&] { Multigrid<T>(ctx, not_finite, {}); }), testing::HasSubstr("nan"));
-  Multigrid<T> assembled(ctx, mesh_hierarchy(uniform(16, 16)), OperatorForm::nine_band, {});
+  Multigrid<T> assembled(ctx, mesh_hierarchy(uniform(16, 16)), StorageFormat::nine_band, {});
   EXPECT_THAT(message_of([&] { assembled.update(ctx, a); }), testing::HasSubstr("assembled from meshes"));
   MultigridParams automatic;
   automatic.smoother = "auto";
@@ -228,12 +228,12 @@ TEST_ON_EVERY_SETTING(MatrixHierarchy, BadInputIsRefused) {
   little.at(1, 1, 3, 4) *= 1 + 1e-6;
   EXPECT_THAT(message_of([&] { Multigrid<T>(ctx, test::nine_band_operator<double>(ctx, little), symmetric); }),
               testing::HasSubstr("node (3, 4) has"));
-  for (const auto form : {OperatorForm::symmetric, OperatorForm::nine_band}) {
+  for (const auto format : {StorageFormat::symmetric, StorageFormat::nine_band}) {
     auto hollow = this->random_.stencil(15, 15, true);
     hollow.at(0, 0, 9, 6) = hollow.at(0, 0, 2, 7) = 0;
     const auto operator_of = [&](const reference::Stencil& s) {
-      return form == OperatorForm::symmetric ? test::symmetric_operator<double>(ctx, s)
-                                             : test::nine_band_operator<double>(ctx, s);
+      return format == StorageFormat::symmetric ? test::symmetric_operator<double>(ctx, s)
+                                                : test::nine_band_operator<double>(ctx, s);
     };
     EXPECT_THAT(message_of([&] { Multigrid<T>(ctx, operator_of(hollow), {}); }),
                 testing::HasSubstr("diagonal entry at node (9, 6) is zero"));

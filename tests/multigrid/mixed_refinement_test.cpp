@@ -46,8 +46,8 @@ TEST_P(MixedRefinementOfCycles, CyclesSubmittedEarlyChangeNoBit) {
       MultigridParams params;
       params.smoother = "adi";
       params.cycle = shape;
-      const auto a = assemble_laplace<double>(ctx(), mesh, OperatorForm::tensor);
-      Multigrid<float> cycle(ctx(), mesh_hierarchy(mesh), OperatorForm::tensor, params);
+      const auto a = assemble_laplace<double>(ctx(), mesh, StorageFormat::tensor);
+      Multigrid<float> cycle(ctx(), mesh_hierarchy(mesh), StorageFormat::tensor, params);
       Late late(cycle);
       MixedRefinement refinement(ctx(), a);
       test::Random random(5);

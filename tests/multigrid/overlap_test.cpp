@@ -77,7 +77,8 @@ class OverlapTest : public test::OnEverySetting<T> {
   /// How often a cycle from zero exchanges rows and gathers.
   [[nodiscard]] double exchanges(int count, const TensorMesh& mesh, const MultigridParams& params) {
     const auto counted = test::on_pieces(this->backend(), count, [&](Context& ctx) {
-      const auto levels = Hierarchy<Number>::assembled(ctx, mesh_hierarchy(mesh), OperatorForm::tensor, {}, params.cut);
+      const auto levels =
+          Hierarchy<Number>::assembled(ctx, mesh_hierarchy(mesh), StorageFormat::tensor, {}, params.cut);
       Multigrid<Number> m(ctx, levels, params);
       const GridShape shape = levels.finest().shape();
       const Vector<Number> b(ctx, shape);
@@ -127,7 +128,7 @@ TEST_ON_EVERY_SETTING(OverlapTest, CyclesSeeNoCut) {
                                  [&](Context& ctx) {
                                    return this->two_cycles(
                                        ctx,
-                                       Hierarchy<T>::assembled(ctx, mesh_hierarchy(mesh), OperatorForm::tensor, {}, 1),
+                                       Hierarchy<T>::assembled(ctx, mesh_hierarchy(mesh), StorageFormat::tensor, {}, 1),
                                        params, bs);
                                  }),
                 this->tolerance);
@@ -174,7 +175,7 @@ TEST_ON_EVERY_SETTING(OverlapTest, EveryCycleOnEverySide) {
                                      [&](Context& ctx) {
                                        return this->two_cycles(ctx,
                                                                Hierarchy<T>::assembled(ctx, mesh_hierarchy(mesh),
-                                                                                       OperatorForm::tensor, terms, 2),
+                                                                                       StorageFormat::tensor, terms, 2),
                                                                params, bs);
                                      }),
                     10 * this->tolerance);
@@ -183,10 +184,10 @@ TEST_ON_EVERY_SETTING(OverlapTest, EveryCycleOnEverySide) {
 }
 
 TEST_ON_EVERY_SETTING(OverlapTest, EveryForm) {
-  for (const auto form : operator_forms)
+  for (const auto format : storage_formats)
     for (const Ends& ends : {every_ends[1], every_ends[2], every_ends[3]})
       for (const char* smoother : {"colour_gs", "adi"}) {
-        SCOPED_TRACE(testing::Message() << to_string(form) << ", " << to_string(ends.bottom) << ", " << smoother);
+        SCOPED_TRACE(testing::Message() << to_string(format) << ", " << to_string(ends.bottom) << ", " << smoother);
         const TensorMesh mesh = this->random_mesh(40, 400, ends);
         const auto bs = this->random_numbers(mesh);
         OperatorTerms terms;
@@ -194,7 +195,7 @@ TEST_ON_EVERY_SETTING(OverlapTest, EveryForm) {
         EXPECT_LE(this->difference(2,
                                    [&](Context& ctx) {
                                      return this->two_cycles(
-                                         ctx, Hierarchy<T>::assembled(ctx, mesh_hierarchy(mesh), form, terms, 2),
+                                         ctx, Hierarchy<T>::assembled(ctx, mesh_hierarchy(mesh), format, terms, 2),
                                          this->params(smoother, 2, 2), bs);
                                    }),
                   10 * this->tolerance);
@@ -248,7 +249,7 @@ TEST_ON_EVERY_SETTING(OverlapTest, DepthIsThatOfTheLines) {
       const StripLevels strips(ctx, mesh_hierarchy(mesh), 1);
       const auto rows_of = [&](double share, bool along_y, double bound = overlap_rounding<T>) {
         const auto rows = overlap_rows(ctx, *ctx.communicator(),
-                                       assemble_operator<T>(ctx, mesh, OperatorForm::tensor, {}, strips.finest()),
+                                       assemble_operator<T>(ctx, mesh, StorageFormat::tensor, {}, strips.finest()),
                                        {4, along_y}, {share, bound});
         return static_cast<double>(rows.value_or(-1));
       };
@@ -331,10 +332,10 @@ TEST_P(OverlapSolversTest, AsManyIterationsAsWithoutACut) {
 
 TEST_P(OverlapSolversTest, MemoryIsPlanned) {
   const TensorMesh mesh = make_mesh(mesh_family("U1"), 8);
-  for (const auto form : {OperatorForm::tensor, OperatorForm::nine_band}) {
+  for (const auto format : {StorageFormat::tensor, StorageFormat::nine_band}) {
     const auto found = test::on_pieces(GetParam(), 2, [&](Context& ctx) {
       PoissonSolverParams params;
-      params.form = form;
+      params.format = format;
       params.multigrid.cut = 2;
       params.multigrid.distributed_smoothing = DistributedSmoothing::overlap;
       const auto required = static_cast<double>(required_memory(ctx, mesh, params));

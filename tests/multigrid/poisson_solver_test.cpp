@@ -29,7 +29,7 @@ class PoissonSolverTest : public test::OnEveryBackend {
     return PoissonSolver(ctx(), p.mesh, params).solve(ctx(), p.b.cview(), p.x.view());
   }
   double true_residual(const Problem& p) {
-    const auto a = assemble_laplace<double>(ctx(), p.mesh, OperatorForm::tensor);
+    const auto a = assemble_laplace<double>(ctx(), p.mesh, StorageFormat::tensor);
     Vector<double> r(ctx(), p.mesh.unknowns());
     a.residual(ctx(), p.b.cview(), p.x.cview(), r.view());
     return norm2(ctx(), r.cview());
@@ -251,19 +251,19 @@ TEST_P(PoissonSolverTest, RequiredMemoryIsThePeak) {
                                {uniform(1, 7), uniform(1, 320), "y alone"}};
   for (const auto& mesh : meshes)
     for (const auto precision : {Precision::mixed, Precision::full, Precision::single})
-      for (const auto form : test::every_form)
+      for (const auto format : test::every_storage_format)
         for (const auto method : {Method::multigrid, Method::cg})
           for (const bool full_multigrid : {false, true}) {
             if (full_multigrid && precision == Precision::single) continue;
             PoissonSolverParams params;
             params.precision = precision;
-            params.form = form;
+            params.format = format;
             params.method = method;
             params.full_multigrid = full_multigrid;
             params.retry_in_double = false;
             params.stop.max_iterations = 2;
             expect_memory(GetParam(), mesh, params,
-                          message(mesh.name(), ", ", to_string(form), ", precision ", static_cast<int>(precision),
+                          message(mesh.name(), ", ", to_string(format), ", precision ", static_cast<int>(precision),
                                   ", method ", static_cast<int>(method), full_multigrid ? ", full multigrid" : ""));
           }
 }
@@ -296,7 +296,7 @@ TEST_P(PoissonSolverTest, SolvesForAMatrixAsForItsMesh) {
           if (full_multigrid && method == Method::cg) continue;
           SCOPED_TRACE(testing::Message() << name << ", " << to_string(method) << (full_multigrid ? ", a pass" : ""));
           auto p = polynomial(name, 7);
-          const auto a = assemble_laplace<double>(ctx(), p.mesh, OperatorForm::symmetric);
+          const auto a = assemble_laplace<double>(ctx(), p.mesh, StorageFormat::symmetric);
           PoissonSolverParams params;
           params.precision = precision;
           params.method = method;
@@ -320,7 +320,7 @@ TEST_P(PoissonSolverTest, APlanTakesNoMemoryAndComputesNothing) {
   const auto before = ctx().memory()->allocations.load();
   const TensorMesh mesh{uniform(1, 30000), uniform(1, 20000)};
   PoissonSolverParams params;
-  params.form = OperatorForm::nine_band;
+  params.format = StorageFormat::nine_band;
   const PoissonSolver solver(plan, mesh, params);
   EXPECT_GT(plan.memory()->bytes, std::int64_t{600'000'000} * (9 * 8 + 5 * 4)) << "nine bands in double, five in float";
   EXPECT_EQ(ctx().memory()->allocations, before);
@@ -430,7 +430,7 @@ TEST_P(PoissonSolverTest, WhatGrowsByTheRoundingOfFloatIsTakenUpAgainInDouble) {
       Problem p(ctx(), with_boundaries(make_mesh(mesh_family("A4"), 8), problem.boundaries));
       assemble_load(ctx(), p.mesh, problem, p.b.view());
       PoissonSolverParams params;
-      params.form = OperatorForm::nine_band;
+      params.format = StorageFormat::nine_band;
       params.full_multigrid = params.continue_after_full_multigrid = after_a_pass;
       params.retry_in_double = retry;
       const auto report = solve(p, params);

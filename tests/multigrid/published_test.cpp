@@ -87,14 +87,14 @@ TEST_P(Published, Table2ErrorsInMixedPrecision) {
 }
 
 TEST_P(Published, Table2ErrorsInEveryForm) {
-  for (const auto form : test::every_form)
+  for (const auto format : test::every_storage_format)
     for (const std::size_t k : {1U, 5U, 7U}) {
       const auto& [mesh, error] = exact_errors_at_level_8[k];
       auto params = with(Precision::mixed, 1e-10);
-      params.form = form;
+      params.format = format;
       const auto s = solve(mesh, 8, params);
       EXPECT_EQ(s.report.status, Status::converged) << mesh << ": " << s.report.reason;
-      EXPECT_NEAR(s.error / error, 1, 1e-4) << mesh << ", " << to_string(form);
+      EXPECT_NEAR(s.error / error, 1, 1e-4) << mesh << ", " << to_string(format);
     }
 }
 
@@ -108,10 +108,10 @@ TEST_P(Published, Table1ErrorsOnU1) {
 // The published single-precision column, whose matrices are stored as bands: 2.24e-4 at level 9, where the discretisation
 // error is 4.34e-6. The residual that the solver sees falls to the tolerance, the true one does not.
 TEST_P(Published, SinglePrecisionFailsAndSaysSo) {
-  for (const auto form : test::every_form) {
-    SCOPED_TRACE(to_string(form));
+  for (const auto format : test::every_storage_format) {
+    SCOPED_TRACE(to_string(format));
     auto params = with(Precision::single);
-    params.form = form;
+    params.format = format;
     const auto s = solve("U1", 9, params);
     EXPECT_NE(s.report.status, Status::converged);
     EXPECT_GT(s.report.relative_residual(), 1e-5);
@@ -119,7 +119,7 @@ TEST_P(Published, SinglePrecisionFailsAndSaysSo) {
     EXPECT_NE(s.report.reason.find("true"), std::string::npos) << s.report.reason;
     // The tensor operator takes differences of x before it multiplies, and so keeps the error where others lose it. How much
     // they lose is a matter of rounding: 2.3e-4 with fused multiply-add, 2.0e-5 without.
-    if (traits(form).has_bands) {
+    if (traits(format).has_bands) {
       EXPECT_GT(s.error, 3 * 4.3362264e-6);
     }
   }

@@ -130,8 +130,8 @@ TEST(Reproducible, OddSizesAndEverySide) {
         Case{51, 83, dirichlet, neumann, periodic, periodic}, Case{66, 90, periodic, periodic, dirichlet, neumann},
         Case{45, 64, periodic, periodic, periodic, periodic}})
     for (const char* smoother : {"adi", "colour_gs"})
-      for (const auto form : {OperatorForm::tensor, OperatorForm::symmetric, OperatorForm::nine_band}) {
-        SCOPED_TRACE(testing::Message() << c.nx << " x " << c.ny << ", " << smoother << ", " << to_string(form));
+      for (const auto format : {StorageFormat::tensor, StorageFormat::symmetric, StorageFormat::nine_band}) {
+        SCOPED_TRACE(testing::Message() << c.nx << " x " << c.ny << ", " << smoother << ", " << to_string(format));
         const TensorMesh mesh = random_mesh(c.nx, c.ny, c.left, c.right, c.bottom, c.top);
         PoissonProblem problem;
         const double wide = mesh.x().length(), high = mesh.y().length(), pi = std::acos(-1.0);
@@ -145,7 +145,7 @@ TEST(Reproducible, OddSizesAndEverySide) {
         };
         problem.boundaries = {side(c.left), side(c.right), side(c.bottom), side(c.top)};
         auto params = params_of(smoother);
-        params.form = form;
+        params.format = format;
         params.multigrid.symmetric = true;
         params.method = Method::cg;
         params.terms = operator_terms(mesh, problem);

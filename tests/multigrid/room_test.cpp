@@ -19,7 +19,7 @@ TEST(Room, OwnRowsOfTheResidualAreLeftAloneByACycle) {
         params.cycle = cycle;
         params.distributed_smoothing = DistributedSmoothing::overlap;
         params.is_corrected = true;
-        Multigrid<float> multigrid(ctx, meshes, OperatorForm::tensor, params);
+        Multigrid<float> multigrid(ctx, meshes, StorageFormat::tensor, params);
         const auto room = multigrid.room(multigrid.levels() - 1);
         if (!room) throw std::runtime_error("no room");
         test::Random random(7);

@@ -287,8 +287,8 @@ INSTANTIATE_ON_EVERY_BACKEND(AutoByMatrixTest);
 
 TEST_P(AutoByMatrixTest, CouplingsAreThoseOfTheCells) {
   const TensorMesh mesh{uniform(1, 40), uniform(4, 32)};  // 5 times as high as wide
-  for (const auto form : {OperatorForm::tensor, OperatorForm::nine_band}) {
-    const auto found = couplings(ctx(), assemble_laplace<double>(ctx(), mesh, form));
+  for (const auto format : {StorageFormat::tensor, StorageFormat::nine_band}) {
+    const auto found = couplings(ctx(), assemble_laplace<double>(ctx(), mesh, format));
     EXPECT_NEAR(found.along_x, 5, 1e-10);
     EXPECT_NEAR(found.along_y, 0.2, 1e-10);
     EXPECT_NEAR(found.jump, 1, 1e-10);
@@ -308,7 +308,7 @@ TEST_P(AutoByMatrixTest, CouplingsAreThoseOfTheCells) {
   EXPECT_LE(jumps.jump, 1e4);
   // Nor is rounding mistaken for K where cells are 10^15 times as long as wide.
   const auto thin =
-      couplings(ctx(), assemble_laplace<double>(ctx(), make_mesh(mesh_family("A5"), 9), OperatorForm::symmetric));
+      couplings(ctx(), assemble_laplace<double>(ctx(), make_mesh(mesh_family("A5"), 9), StorageFormat::symmetric));
   EXPECT_GT(thin.along_x, 1e6);
   EXPECT_GT(thin.along_y, 1e6);
   EXPECT_FALSE(thin.is_rotated());

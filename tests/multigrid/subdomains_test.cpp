@@ -30,17 +30,17 @@ constexpr Ends every_ends[] = {{dirichlet, dirichlet, dirichlet, dirichlet},
 /// of a wavy one.
 struct Kind {
   const char* name;
-  OperatorForm form;
+  StorageFormat format;
   int numbers = 0;
   bool deformed = false;
 };
-constexpr Kind every_kind[] = {{"tensor", OperatorForm::tensor},
-                               {"symmetric", OperatorForm::symmetric},
-                               {"nine-band", OperatorForm::nine_band},
-                               {"cell", OperatorForm::cell},
-                               {"scalar K", OperatorForm::cell, 1},
-                               {"full K", OperatorForm::cell, 3},
-                               {"deformed", OperatorForm::symmetric, 3, true}};
+constexpr Kind every_kind[] = {{"tensor", StorageFormat::tensor},
+                               {"symmetric", StorageFormat::symmetric},
+                               {"nine-band", StorageFormat::nine_band},
+                               {"cell", StorageFormat::cell},
+                               {"scalar K", StorageFormat::cell, 1},
+                               {"full K", StorageFormat::cell, 3},
+                               {"deformed", StorageFormat::symmetric, 3, true}};
 
 /// Stored bands take an alpha that varies, others a constant one; scalar K alone has no other terms, which would make it
 /// diagonal.
@@ -50,7 +50,7 @@ OperatorTerms terms_of(const Kind& kind, const TensorMesh& mesh) {
   terms.reaction = 3;
   const auto put = [&kind](BoundaryType end, double value, RobinCoefficient& alpha) {
     if (end != neumann) return;
-    if (traits(kind.form).has_bands)
+    if (traits(kind.format).has_bands)
       alpha.varying = [value](double s) { return value * (1 + s * s); };
     else
       alpha.constant = value;
@@ -112,7 +112,7 @@ class StripsTest : public test::OnEverySetting<T> {
     }
     [[nodiscard]] GridOperator<Number> make(const Kind& kind) {
       const OperatorTerms terms = terms_of(kind, mesh);
-      if (kind.numbers == 0) return assemble_operator<Number>(ctx, mesh, kind.form, terms, fine.unknowns());
+      if (kind.numbers == 0) return assemble_operator<Number>(ctx, mesh, kind.format, terms, fine.unknowns());
       const CellCoefficients k = coefficients(kind);
       if (kind.deformed) {
         const MappedMesh wavy = test::wavy(ctx, mesh);
@@ -121,7 +121,7 @@ class StripsTest : public test::OnEverySetting<T> {
       }
       const CellFields fields(ctx, mesh, k, terms.reaction);
       const auto a = assemble_diffusion(ctx, mesh, k, fields, terms, fine.unknowns());
-      EXPECT_EQ(a.form(), OperatorForm::cell);
+      EXPECT_EQ(a.format(), StorageFormat::cell);
       return convert<Number>(ctx, a);
     }
   };
@@ -252,7 +252,7 @@ TEST_ON_EVERY_SETTING(StripsTest, StripsOfOneRow) {
           const auto work = [&](Context& ctx) {
             const int rank = ctx.pieces() == 1 ? 0 : ctx.communicator()->rank();
             const GridShape shape = Strip(mesh, ctx.pieces(), rank, 0).unknowns();
-            const auto a = assemble_operator<T>(ctx, mesh, kind.form, terms_of(kind, mesh), shape);
+            const auto a = assemble_operator<T>(ctx, mesh, kind.format, terms_of(kind, mesh), shape);
             auto x = test::poisoned_rows<T>(ctx, shape, whole, xs);
             const auto b = test::poisoned_rows<T>(ctx, shape, whole, bs);
             builtin_smoothers().make<T>(ctx, name, shape, {})->smooth(ctx, a, b.cview(), x.view(), 3, guess, order);
@@ -274,7 +274,7 @@ TEST_ON_EVERY_SETTING(StripsTest, ColoursAreExchangedOnceOrTwiceAStep) {
   for (const auto guess : {Guess::zero, Guess::given}) {
     const auto found = test::on_pieces(this->backend(), 2, [&](Context& ctx) {
       const GridShape shape = Strip(mesh, 2, ctx.communicator()->rank(), 1).unknowns();
-      const auto a = assemble_operator<T>(ctx, mesh, OperatorForm::tensor, {}, shape);
+      const auto a = assemble_operator<T>(ctx, mesh, StorageFormat::tensor, {}, shape);
       Vector<T> x(ctx, shape), b(ctx, shape);
       const auto smoother = builtin_smoothers().make<T>(ctx, "colour_gs", shape, {});
       const auto before = ctx.communicator()->exchanges();
@@ -404,7 +404,7 @@ TEST(Strip, SplitSumsOfLinksAreOfOnePiece) {
                         Line(std::vector<double>(100, 1.0)).with_boundaries(neumann, neumann)};
   Context ctx(Backend::cpu, 1);
   ctx.set_communicator(pieces(2)[0]);
-  const auto a = assemble_operator<double>(ctx, mesh, OperatorForm::tensor, {}, Strip(mesh, 2, 0, 1).unknowns());
+  const auto a = assemble_operator<double>(ctx, mesh, StorageFormat::tensor, {}, Strip(mesh, 2, 0, 1).unknowns());
   const Conductances k(ctx, mesh);
   EXPECT_THAT(
       [&] {

@@ -1,4 +1,4 @@
-// What every smoother promises, over everything in the registry, in both line orders, every operator form, every
+// What every smoother promises, over everything in the registry, in both line orders, every operator storage format, every
 // precision and on every backend. A new smoother is in here by being registered.
 
 #include <cmath>
@@ -52,7 +52,7 @@ class SmootherContract : public test::WithContext<testing::TestWithParam<Case>> 
     return builtin_smoothers().make<T>(ctx(), GetParam().smoother, shape, params);
   }
 
-  /// Calls check(T(), operator of every form and its oracle) for every shape, with T the number of the case; between Dirichlet
+  /// Calls check(T(), operator of every storage format and its oracle) for every shape, with T the number of the case; between Dirichlet
   /// sides.
   template <class Check>
   void for_every_operator(const Check& check) {
@@ -81,12 +81,12 @@ class SmootherContract : public test::WithContext<testing::TestWithParam<Case>> 
   template <class T, class Check>
   void for_every_operator_in(const Check& check, bool periodic) {
     for (const auto& [nx, ny] : test::small_shapes)
-      for (const auto form : test::every_form)
+      for (const auto format : test::every_storage_format)
         for (const auto& [x, y] : {std::pair{false, false}, {true, false}, {false, true}, {true, true}}) {
           if ((x || y) != periodic || (x && nx < 3) || (y && ny < 3)) continue;
-          SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(form)
+          SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(format)
                                           << (x ? ", periodic in x" : "") << (y ? ", periodic in y" : ""));
-          const auto [oracle, a] = test::random_operator<T>(ctx(), random_, nx, ny, form, x, y);
+          const auto [oracle, a] = test::random_operator<T>(ctx(), random_, nx, ny, format, x, y);
           check(T(), a, oracle);
           if (HasFailure()) return;  // one is enough; the others would fill the screen
         }
@@ -213,7 +213,7 @@ TEST_P(SmootherContract, IsLinear) {
 // (A E_f u, v) = (A u, E_b v) with E = I - B A, so that forward before and backward after make a symmetric cycle.
 TEST_P(SmootherContract, ForwardAndBackwardAreAdjoint) {
   for_every_boundary([&]<class T>(T, const GridOperator<T>& a, const reference::Stencil&) {
-    if (a.form() == OperatorForm::nine_band) return;  // its random coefficients are not symmetric
+    if (a.format() == StorageFormat::nine_band) return;  // its random coefficients are not symmetric
     const auto smoother = make<T>(a.shape());
     for (const int applications : {1, 2}) {
       const int sweeps = applications * smoother->sweeps_per_application();
@@ -317,15 +317,15 @@ TEST_P(SmootherContract, OneUnknownIsSolvedUpToTheDamping) {
 INSTANTIATE_TEST_SUITE_P(, SmootherContract, testing::ValuesIn(every_case()), case_name);
 
 struct FormAndShape {
-  OperatorForm form;
+  StorageFormat format;
   int nx, ny;
 };
 std::vector<FormAndShape> every_shape() {
   std::vector<FormAndShape> all;
-  for (const auto form : test::every_form) {
-    all.push_back({form, 203, 171});
-    all.push_back({form, 511, 40});
-    all.push_back({form, 40, 511});
+  for (const auto format : test::every_storage_format) {
+    all.push_back({format, 203, 171});
+    all.push_back({format, 511, 40});
+    all.push_back({format, 40, 511});
   }
   return all;
 }
@@ -335,14 +335,14 @@ TEST(SmootherThreads, TheNumberOfThreadsDoesNotChangeABit) {
   const auto registry = builtin_smoothers();
   for (const auto& [name, entry] : registry.entries())
     for (const auto line_order : {LineOrder::zebra, LineOrder::simultaneous})
-      for (const auto& [form, nx, ny] : every_shape()) {
-        SCOPED_TRACE(testing::Message() << name << ", " << to_string(line_order) << ", " << to_string(form) << ", "
+      for (const auto& [format, nx, ny] : every_shape()) {
+        SCOPED_TRACE(testing::Message() << name << ", " << to_string(line_order) << ", " << to_string(format) << ", "
                                         << nx << " x " << ny);
         Values expected;
         for (const int threads : {1, 2, 3, 5}) {
           test::Random random(62);
           Context ctx(Backend::cpu, threads);
-          const auto [oracle, a] = test::random_operator<double>(ctx, random, nx, ny, form);
+          const auto [oracle, a] = test::random_operator<double>(ctx, random, nx, ny, format);
           const auto b = test::random_vector<double>(ctx, random, a.shape());
           auto x = test::random_vector<double>(ctx, random, a.shape());
           SmootherParams params;

@@ -32,7 +32,7 @@ class SmootherOracle : public test::OnEverySetting<T> {
     SmootherParams params;
     params.line_order = line_order;
     params.damping = damping;
-    params.form = a.form();
+    params.format = a.format();
     const auto smoother = builtin_smoothers().make<Number>(ctx, name, a.shape(), params);
     const auto lines = line_order == LineOrder::zebra ? reference::Lines::zebra : reference::Lines::simultaneous;
     for (const bool backward : {false, true})
@@ -52,11 +52,11 @@ class SmootherOracle : public test::OnEverySetting<T> {
 
   /// On a grid that is periodic in these directions. `scalar`: as random_operator has it. Long lines are solved in zebra order
   /// alone, others in every order and by every smoother of lines.
-  void compare_lines(int nx, int ny, bool periodic_x, bool periodic_y, OperatorForm form, bool scalar) {
-    SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(form) << (scalar ? " scalar" : "")
+  void compare_lines(int nx, int ny, bool periodic_x, bool periodic_y, StorageFormat format, bool scalar) {
+    SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(format) << (scalar ? " scalar" : "")
                                     << (periodic_x ? ", periodic in x" : "") << (periodic_y ? ", periodic in y" : ""));
     const auto [oracle, a] =
-        test::random_operator<Number>(this->ctx(), random_, nx, ny, form, periodic_x, periodic_y, scalar);
+        test::random_operator<Number>(this->ctx(), random_, nx, ny, format, periodic_x, periodic_y, scalar);
     if (std::max(nx, ny) > 200) return compare(a, oracle, nx > ny ? "line_x" : "line_y", LineOrder::zebra, {}, 1);
     for (const char* name : {"line_x", "line_y", "adi"}) {
       compare(a, oracle, name, LineOrder::zebra, {}, 1);
@@ -98,9 +98,9 @@ class SmootherOracle : public test::OnEverySetting<T> {
 
 TEST_ON_EVERY_SETTING(SmootherOracle, RandomCoefficients) {
   for (const auto& [nx, ny] : test::small_shapes)
-    for (const auto form : test::every_form) {
-      SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(form));
-      const auto [oracle, a] = test::random_operator<T>(this->ctx(), this->random_, nx, ny, form);
+    for (const auto format : test::every_storage_format) {
+      SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(format));
+      const auto [oracle, a] = test::random_operator<T>(this->ctx(), this->random_, nx, ny, format);
       for (const char* name : published_smoothers)
         for (const auto order : {LineOrder::zebra, LineOrder::simultaneous})
           for (const double omega : {1.0, 0.6}) this->compare(a, oracle, name, order, omega, omega);
@@ -112,9 +112,9 @@ TEST_ON_EVERY_SETTING(SmootherOracle, StretchedMeshesWithTheDefaultDamping) {
     const Values hx = this->random_.widths(nx + 1, 3), hy = this->random_.widths(ny + 1, 3);
     const TensorMesh mesh{Intervals(hx), Intervals(hy)};
     const auto oracle = reference::laplace(hx, hy);
-    for (const auto form : test::every_form) {
-      SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(form));
-      const auto a = assemble_laplace<T>(this->ctx(), mesh, form);
+    for (const auto format : test::every_storage_format) {
+      SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(format));
+      const auto a = assemble_laplace<T>(this->ctx(), mesh, format);
       this->compare(a, oracle, "jacobi", LineOrder::zebra, {}, 0.7);
       this->compare(a, oracle, "colour_gs", LineOrder::zebra, {}, 1);
       for (const char* name : {"line_x", "line_y", "adi"}) {
@@ -128,9 +128,9 @@ TEST_ON_EVERY_SETTING(SmootherOracle, StretchedMeshesWithTheDefaultDamping) {
 // Longer than a vector register, a cache line or a batch of lines, and than a thread's share.
 TEST_ON_EVERY_SETTING(SmootherOracle, LargerGrids) {
   for (const auto& [nx, ny] : {std::pair{150, 113}, {64, 64}, {1030, 5}, {5, 1030}})
-    for (const auto form : test::every_form) {
-      SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(form));
-      const auto [oracle, a] = test::random_operator<T>(this->ctx(), this->random_, nx, ny, form);
+    for (const auto format : test::every_storage_format) {
+      SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(format));
+      const auto [oracle, a] = test::random_operator<T>(this->ctx(), this->random_, nx, ny, format);
       for (const char* name : published_smoothers)
         for (const auto order : {LineOrder::zebra, LineOrder::simultaneous})
           this->compare(a, oracle, name, order, 0.9, 0.9);
@@ -141,12 +141,12 @@ TEST_ON_EVERY_SETTING(SmootherOracle, LargerGrids) {
 TEST_ON_EVERY_SETTING(SmootherOracle, LongLines) {
   for (const int length : test::sizes_for(this->ctx(), {1023, 1025, 1601, 2047, 3100, 4097, 8191, 8500, 9000}))
     for (const auto& [nx, ny] : {std::pair{length, 5}, {70, length}, {length, 4}, {3, length}})
-      for (const auto form : test::every_form) {
-        const bool scalar = form == OperatorForm::cell;
+      for (const auto format : test::every_storage_format) {
+        const bool scalar = format == StorageFormat::cell;
         if (nx * ny > 300000 || (scalar && nx < ny)) continue;
-        SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(form));
+        SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(format));
         const auto [oracle, a] =
-            test::random_operator<T>(this->ctx(), this->random_, nx, ny, form, false, false, scalar);
+            test::random_operator<T>(this->ctx(), this->random_, nx, ny, format, false, false, scalar);
         this->compare(a, oracle, nx > ny ? "line_x" : "line_y", LineOrder::zebra, 1, 1);
       }
 }
@@ -156,13 +156,13 @@ TEST_ON_EVERY_SETTING(SmootherOracle, WideGridsOfLongLines) {
   if (!this->ctx().on_gpu()) {
     HEAVY_TEST();
   }
-  for (const auto& [nx, ny, form] : {std::tuple{300, 4100, OperatorForm::symmetric},
-                                     {300, 4100, OperatorForm::nine_band},
-                                     {700, 2100, OperatorForm::symmetric},
-                                     {700, 2100, OperatorForm::nine_band},
-                                     {1700, 700, OperatorForm::cell}}) {
-    SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(form));
-    const auto [oracle, a] = test::random_operator<T>(this->ctx(), this->random_, nx, ny, form, false, false, true);
+  for (const auto& [nx, ny, format] : {std::tuple{300, 4100, StorageFormat::symmetric},
+                                       {300, 4100, StorageFormat::nine_band},
+                                       {700, 2100, StorageFormat::symmetric},
+                                       {700, 2100, StorageFormat::nine_band},
+                                       {1700, 700, StorageFormat::cell}}) {
+    SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(format));
+    const auto [oracle, a] = test::random_operator<T>(this->ctx(), this->random_, nx, ny, format, false, false, true);
     this->compare(a, oracle, nx > ny ? "line_x" : "line_y", LineOrder::zebra, 1, 1);
   }
 }
@@ -173,12 +173,13 @@ TEST_ON_EVERY_SETTING(SmootherOracle, LongLinesInParts) {
   for (const int length :
        test::sizes_for(this->ctx(), {1600, 2049, 4096, 4097, 8192, 8193, 9000, 9600, 16383, 16385, 20000}))
     for (const auto& [nx, ny] : {std::pair{length, 5}, {70, length}, {9, length}})
-      for (const auto form : {OperatorForm::tensor, OperatorForm::cell})
+      for (const auto format : {StorageFormat::tensor, StorageFormat::cell})
         for (const bool scalar : {true, false}) {
-          if (nx * ny > 320000 || (form == OperatorForm::cell && (nx == 70 || scalar == (length == 9000)))) continue;
-          SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(form) << (scalar ? " scalar" : ""));
+          if (nx * ny > 320000 || (format == StorageFormat::cell && (nx == 70 || scalar == (length == 9000)))) continue;
+          SCOPED_TRACE(testing::Message()
+                       << nx << " x " << ny << ", " << to_string(format) << (scalar ? " scalar" : ""));
           const auto [oracle, a] =
-              test::random_operator<T>(this->ctx(), this->random_, nx, ny, form, false, false, scalar);
+              test::random_operator<T>(this->ctx(), this->random_, nx, ny, format, false, false, scalar);
           this->compare(a, oracle, nx > ny ? "line_x" : "line_y", LineOrder::zebra, 1, 1);
         }
 }
@@ -188,25 +189,25 @@ TEST_ON_EVERY_SETTING(SmootherOracle, LongLinesInParts) {
 TEST_ON_EVERY_SETTING(SmootherOracle, ManyLongLines) {
   auto& ctx = this->ctx();
   if (!ctx.on_gpu()) GTEST_SKIP() << "no kernels of their own";
-  for (const auto& [nx, ny, form] : {std::tuple{8193, 420, OperatorForm::tensor},
-                                     {16383, 420, OperatorForm::tensor},
-                                     {420, 8193, OperatorForm::tensor},
-                                     {420, 16383, OperatorForm::tensor},
-                                     {420, 17000, OperatorForm::tensor},
-                                     {420, 8000, OperatorForm::tensor},
-                                     {2000, 4095, OperatorForm::tensor},
-                                     {2600, 2500, OperatorForm::cell},
-                                     {4097, 700, OperatorForm::cell},
-                                     {5000, 500, OperatorForm::cell},
-                                     {8193, 420, OperatorForm::cell},
-                                     {9000, 420, OperatorForm::cell},
-                                     {16383, 420, OperatorForm::cell}})
+  for (const auto& [nx, ny, format] : {std::tuple{8193, 420, StorageFormat::tensor},
+                                       {16383, 420, StorageFormat::tensor},
+                                       {420, 8193, StorageFormat::tensor},
+                                       {420, 16383, StorageFormat::tensor},
+                                       {420, 17000, StorageFormat::tensor},
+                                       {420, 8000, StorageFormat::tensor},
+                                       {2000, 4095, StorageFormat::tensor},
+                                       {2600, 2500, StorageFormat::cell},
+                                       {4097, 700, StorageFormat::cell},
+                                       {5000, 500, StorageFormat::cell},
+                                       {8193, 420, StorageFormat::cell},
+                                       {9000, 420, StorageFormat::cell},
+                                       {16383, 420, StorageFormat::cell}})
     for (const bool backward : {false, true}) {
-      const bool scalar = backward || form == OperatorForm::cell;
-      SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(form) << (scalar ? ", scalar" : "")
+      const bool scalar = backward || format == StorageFormat::cell;
+      SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(format) << (scalar ? ", scalar" : "")
                                       << (backward ? " backward" : ""));
-      const auto a = [&, nx = nx, ny = ny, form = form] {
-        if (form == OperatorForm::cell)
+      const auto a = [&, nx = nx, ny = ny, format = format] {
+        if (format == StorageFormat::cell)
           return test::RandomCells(this->random_, nx + 1, ny + 1, true).template assembled<T>(ctx);
         const test::RandomFactors f(this->random_, nx, ny);
         return test::tensor_operator<T>(ctx, f.kx, f.mx, f.ky, f.my, scalar ? 0 : 5);
@@ -250,10 +251,10 @@ TEST_ON_EVERY_SETTING(SmootherOracle, WalksOverManyTiles) {
     for (const bool scalar : {true, false}) {
       SCOPED_TRACE(testing::Message() << nx << " x " << ny << (scalar ? ", scalar" : ""));
       const auto [oracle, a] =
-          test::random_operator<T>(this->ctx(), this->random_, nx, ny, OperatorForm::tensor, false, false, scalar);
+          test::random_operator<T>(this->ctx(), this->random_, nx, ny, StorageFormat::tensor, false, false, scalar);
       this->compare(a, oracle, "line_y", LineOrder::zebra, 1, 1);
     }
-  for (const int count : {300, 301}) this->compare_lines(count, 8000, true, false, OperatorForm::tensor, true);
+  for (const int count : {300, 301}) this->compare_lines(count, 8000, true, false, StorageFormat::tensor, true);
 }
 
 // Lines that would be short enough to be solved one by one, but are so many that a GPU walks over them.
@@ -261,14 +262,14 @@ TEST_ON_EVERY_SETTING(SmootherOracle, ManyShortLines) {
   if (!this->ctx().on_gpu()) GTEST_SKIP() << "no kernels of their own";
   struct Case {
     int nx, ny;
-    OperatorForm form;
+    StorageFormat format;
     bool scalar;
   };
-  for (const auto& [nx, ny, form, scalar] :
-       {Case{8500, 300, OperatorForm::tensor, true}, Case{4300, 600, OperatorForm::tensor, false},
-        Case{8500, 300, OperatorForm::cell, true}}) {
-    SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(form) << (scalar ? ", scalar" : ""));
-    const auto [oracle, a] = test::random_operator<T>(this->ctx(), this->random_, nx, ny, form, false, false, scalar);
+  for (const auto& [nx, ny, format, scalar] :
+       {Case{8500, 300, StorageFormat::tensor, true}, Case{4300, 600, StorageFormat::tensor, false},
+        Case{8500, 300, StorageFormat::cell, true}}) {
+    SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(format) << (scalar ? ", scalar" : ""));
+    const auto [oracle, a] = test::random_operator<T>(this->ctx(), this->random_, nx, ny, format, false, false, scalar);
     this->compare(a, oracle, "line_y", LineOrder::zebra, 1, 1);
   }
 }
@@ -279,23 +280,23 @@ TEST_ON_EVERY_SETTING(SmootherOracle, ClustersOfOneTileEach) {
   for (const auto& [nx, ny] :
        {std::pair{20, 800}, {200, 1100}, {1023, 1023}, {1000, 1025}, {63, 2047}, {1100, 770}, {1, 700}, {2, 513}})
     for (const bool scalar : {true, false})
-      for (const auto form : test::every_form) {
+      for (const auto format : test::every_storage_format) {
         // Stored bands do not know where their entries come from.
-        if (scalar && traits(form).has_bands) continue;
-        SCOPED_TRACE(testing::Message() << nx << " x " << ny << (scalar ? ", scalar " : " ") << to_string(form));
+        if (scalar && traits(format).has_bands) continue;
+        SCOPED_TRACE(testing::Message() << nx << " x " << ny << (scalar ? ", scalar " : " ") << to_string(format));
         const auto [oracle, a] =
-            test::random_operator<T>(this->ctx(), this->random_, nx, ny, form, false, false, scalar);
+            test::random_operator<T>(this->ctx(), this->random_, nx, ny, format, false, false, scalar);
         this->compare(a, oracle, "line_y", LineOrder::zebra, 1, 1);
       }
-  for (const int count : {300, 301}) this->compare_lines(count, 800, true, false, OperatorForm::tensor, true);
+  for (const int count : {300, 301}) this->compare_lines(count, 800, true, false, StorageFormat::tensor, true);
 }
 
 TEST_ON_EVERY_SETTING(SmootherOracle, TheLongestLines) {
   for (const int length : test::sizes_for(this->ctx(), {16383, 18433, 32767, 32769, 40000}))
     for (const auto& [nx, ny] : {std::pair{length, 3}, {3, length}}) {
       SCOPED_TRACE(testing::Message() << nx << " x " << ny);
-      const auto form = length % 4 == 1 ? OperatorForm::symmetric : OperatorForm::tensor;
-      const auto [oracle, a] = test::random_operator<T>(this->ctx(), this->random_, nx, ny, form);
+      const auto format = length % 4 == 1 ? StorageFormat::symmetric : StorageFormat::tensor;
+      const auto [oracle, a] = test::random_operator<T>(this->ctx(), this->random_, nx, ny, format);
       for (const auto order : {LineOrder::zebra, LineOrder::simultaneous})
         this->compare(a, oracle, nx > ny ? "line_x" : "line_y", order, 0.9, 0.9);
       this->compare(a, oracle, nx > ny ? "line_x" : "line_y", LineOrder::zebra, 1, 1);
@@ -304,10 +305,11 @@ TEST_ON_EVERY_SETTING(SmootherOracle, TheLongestLines) {
 
 // More pieces of a line than a cluster's mailbox has room for.
 TEST_ON_EVERY_SETTING(SmootherOracle, LinesOfManyPieces) {
-  for (const auto form : {OperatorForm::cell, OperatorForm::tensor}) {
-    SCOPED_TRACE(testing::Message() << to_string(form));
-    const bool scalar = form == OperatorForm::cell;
-    const auto [oracle, a] = test::random_operator<T>(this->ctx(), this->random_, 50000, 3, form, false, false, scalar);
+  for (const auto format : {StorageFormat::cell, StorageFormat::tensor}) {
+    SCOPED_TRACE(testing::Message() << to_string(format));
+    const bool scalar = format == StorageFormat::cell;
+    const auto [oracle, a] =
+        test::random_operator<T>(this->ctx(), this->random_, 50000, 3, format, false, false, scalar);
     this->compare(a, oracle, "line_x", LineOrder::zebra, 1, 1);
   }
 }
@@ -315,19 +317,19 @@ TEST_ON_EVERY_SETTING(SmootherOracle, LinesOfManyPieces) {
 // Long lines from a guess of zeros, whatever x holds: the kernels that do not read it.
 TEST_ON_EVERY_SETTING(SmootherOracle, LongLinesFromZero) {
   auto& ctx = this->ctx();
-  for (const auto& [nx, ny, form] : {std::tuple{ctx.on_gpu() ? 300 : 30, 8000, OperatorForm::tensor},
-                                     {1700, 9, OperatorForm::cell},
-                                     {9000, 5, OperatorForm::cell},
-                                     {1700, 9, OperatorForm::tensor},
-                                     {70, 2100, OperatorForm::tensor},
-                                     {70, 2100, OperatorForm::cell},
-                                     {70, 2100, OperatorForm::symmetric},
-                                     {70, 2100, OperatorForm::nine_band},
-                                     {2, 1537, OperatorForm::symmetric},
-                                     {1, 2049, OperatorForm::nine_band}})
+  for (const auto& [nx, ny, format] : {std::tuple{ctx.on_gpu() ? 300 : 30, 8000, StorageFormat::tensor},
+                                       {1700, 9, StorageFormat::cell},
+                                       {9000, 5, StorageFormat::cell},
+                                       {1700, 9, StorageFormat::tensor},
+                                       {70, 2100, StorageFormat::tensor},
+                                       {70, 2100, StorageFormat::cell},
+                                       {70, 2100, StorageFormat::symmetric},
+                                       {70, 2100, StorageFormat::nine_band},
+                                       {2, 1537, StorageFormat::symmetric},
+                                       {1, 2049, StorageFormat::nine_band}})
     for (const auto order : {SweepOrder::forward, SweepOrder::backward}) {
-      SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(form));
-      const auto a = test::random_operator<T>(ctx, this->random_, nx, ny, form, false, false, true).a;
+      SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(format));
+      const auto a = test::random_operator<T>(ctx, this->random_, nx, ny, format, false, false, true).a;
       const auto smoother = builtin_smoothers().make<T>(ctx, nx > ny ? "line_x" : "line_y", a.shape(), {});
       const auto b = test::random_vector<T>(ctx, this->random_, a.shape());
       Vector<T> given(ctx, a.shape()), unread(ctx, a.shape());
@@ -344,10 +346,10 @@ TEST_ON_EVERY_SETTING(SmootherOracle, LongLinesFromZero) {
 TEST_ON_EVERY_SETTING(SmootherOracle, OtherNumbers) {
   auto& ctx = this->ctx();
   constexpr int nx = 40, ny = 600;
-  for (const auto form : {OperatorForm::symmetric, OperatorForm::nine_band}) {
-    SCOPED_TRACE(to_string(form));
-    const auto before = test::random_operator<T>(ctx, this->random_, nx, ny, form);
-    const auto other = test::random_operator<double>(ctx, this->random_, nx, ny, form);
+  for (const auto format : {StorageFormat::symmetric, StorageFormat::nine_band}) {
+    SCOPED_TRACE(to_string(format));
+    const auto before = test::random_operator<T>(ctx, this->random_, nx, ny, format);
+    const auto other = test::random_operator<double>(ctx, this->random_, nx, ny, format);
     const auto smoother = builtin_smoothers().make<T>(ctx, "line_y", before.a.shape(), {});
     this->expect_sweep(*smoother, before.a, before.oracle);
     this->expect_sweep(*smoother, convert<T>(ctx, other.a), other.oracle);
@@ -356,19 +358,19 @@ TEST_ON_EVERY_SETTING(SmootherOracle, OtherNumbers) {
     assign(ctx, other.a, same);
     smoother->set_up(ctx, same);
     this->expect_sweep(*smoother, same, other.oracle);
-    EXPECT_THROW(smoother->set_up(ctx, test::random_operator<T>(ctx, this->random_, nx + 1, ny, form).a), UsageError);
+    EXPECT_THROW(smoother->set_up(ctx, test::random_operator<T>(ctx, this->random_, nx + 1, ny, format).a), UsageError);
   }
 }
 
 TEST_ON_EVERY_SETTING(SmootherOracle, AnotherFormThanItWasMadeFor) {
   auto& ctx = this->ctx();
   constexpr int nx = 40, ny = 600;
-  for (const auto made_for : test::every_form)
-    for (const auto form : test::every_form) {
-      SCOPED_TRACE(testing::Message() << to_string(form) << ", made for " << to_string(made_for));
-      const auto [oracle, a] = test::random_operator<T>(ctx, this->random_, nx, ny, form);
+  for (const auto made_for : test::every_storage_format)
+    for (const auto format : test::every_storage_format) {
+      SCOPED_TRACE(testing::Message() << to_string(format) << ", made for " << to_string(made_for));
+      const auto [oracle, a] = test::random_operator<T>(ctx, this->random_, nx, ny, format);
       SmootherParams params;
-      params.form = made_for;
+      params.format = made_for;
       this->expect_sweep(*builtin_smoothers().make<T>(ctx, "line_y", a.shape(), params), a, oracle);
     }
 }
@@ -376,44 +378,44 @@ TEST_ON_EVERY_SETTING(SmootherOracle, AnotherFormThanItWasMadeFor) {
 TEST_ON_EVERY_SETTING(SmootherOracle, PeriodicGrids) {
   for (const auto& [nx, ny] :
        {std::pair{3, 3}, {3, 4}, {4, 5}, {5, 3}, {8, 8}, {9, 17}, {16, 9}, {33, 32}, {3, 129}, {131, 6}})
-    for (const auto form : test::every_form)
+    for (const auto format : test::every_storage_format)
       for (const bool scalar : {false, true}) {
-        if (scalar && form != OperatorForm::tensor && form != OperatorForm::cell) continue;
-        this->compare_lines(nx, ny, true, false, form, scalar);
-        this->compare_lines(nx, ny, false, true, form, scalar);
-        this->compare_lines(nx, ny, true, true, form, scalar);
+        if (scalar && format != StorageFormat::tensor && format != StorageFormat::cell) continue;
+        this->compare_lines(nx, ny, true, false, format, scalar);
+        this->compare_lines(nx, ny, false, true, format, scalar);
+        this->compare_lines(nx, ny, true, true, format, scalar);
       }
 }
 
 // Lines that fill a block and a cluster of blocks, or leave one almost empty, along and across periodic directions.
 TEST_ON_EVERY_SETTING(SmootherOracle, LongLinesOfPeriodicGrids) {
   for (const int length : test::sizes_for(this->ctx(), {257, 513, 1024, 1601, 2049, 4100, 8500, 9000}))
-    for (const auto form : test::every_form) {
+    for (const auto format : test::every_storage_format) {
       const bool scalar = length % 3 == 0;
-      this->compare_lines(length, 5, true, length % 2 == 0, form, scalar);
-      this->compare_lines(6, length, length % 2 == 0, true, form, !scalar);
+      this->compare_lines(length, 5, true, length % 2 == 0, format, scalar);
+      this->compare_lines(6, length, length % 2 == 0, true, format, !scalar);
     }
 }
 
 // Walks take even numbers of lines; those at the seam and the third colour are solved apart.
 TEST_ON_EVERY_SETTING(SmootherOracle, WalksOverPeriodicGrids) {
   for (const int count : test::sizes_for(this->ctx(), {3, 4, 15, 16, 17, 31, 32, 33, 64, 65, 129})) {
-    this->compare_lines(count, 801, true, false, OperatorForm::tensor, count % 3 != 0);
-    this->compare_lines(count, 801, true, false, OperatorForm::cell, true);
-    if (count < 20) this->compare_lines(1601, count, false, true, OperatorForm::tensor, count % 3 != 0);
-    if (count < 5) this->compare_lines(1601, count, false, true, OperatorForm::cell, true);
+    this->compare_lines(count, 801, true, false, StorageFormat::tensor, count % 3 != 0);
+    this->compare_lines(count, 801, true, false, StorageFormat::cell, true);
+    if (count < 20) this->compare_lines(1601, count, false, true, StorageFormat::tensor, count % 3 != 0);
+    if (count < 5) this->compare_lines(1601, count, false, true, StorageFormat::cell, true);
   }
-  for (const int count : {300, 301}) this->compare_lines(count, 1700, true, false, OperatorForm::tensor, true);
+  for (const int count : {300, 301}) this->compare_lines(count, 1700, true, false, StorageFormat::tensor, true);
   for (const int count : test::sizes_for(this->ctx(), {3, 4, 16, 17, 31, 32, 33, 40, 41, 65}))
-    for (const auto form : {OperatorForm::symmetric, OperatorForm::nine_band})
-      for (const int length : {700, 2100}) this->compare_lines(count, length, true, false, form, true);
+    for (const auto format : {StorageFormat::symmetric, StorageFormat::nine_band})
+      for (const int length : {700, 2100}) this->compare_lines(count, length, true, false, format, true);
 }
 
 TEST_ON_EVERY_SETTING(SmootherOracle, TheLongestPeriodicLines) {
   for (const int length : test::sizes_for(this->ctx(), {18433, 36864, 36865, 80000})) {
-    const auto form = length == 18433 ? OperatorForm::symmetric : OperatorForm::tensor;
-    this->compare_lines(length, 3, true, false, form, true);
-    this->compare_lines(3, length, false, true, form, true);
+    const auto format = length == 18433 ? StorageFormat::symmetric : StorageFormat::tensor;
+    this->compare_lines(length, 3, true, false, format, true);
+    this->compare_lines(3, length, false, true, format, true);
   }
 }
 

@@ -51,7 +51,7 @@ TEST(SmootherRegistryTest, TakesASmootherOfTheUsers) {
   const GridShape shape = test::unknowns(3, 3);
   const auto smoother = registry.make<double>(ctx, "richardson", shape, {});
   test::Random random(81);
-  const auto [oracle, a] = test::random_operator<double>(ctx, random, 3, 3, OperatorForm::symmetric);
+  const auto [oracle, a] = test::random_operator<double>(ctx, random, 3, 3, StorageFormat::symmetric);
   const auto b = test::random_vector<double>(ctx, random, shape);
   Vector<double> x(ctx, shape);
   smoother->smooth(ctx, a, b.cview(), x.view(), 1, Guess::zero, SweepOrder::forward);
@@ -88,7 +88,7 @@ TEST(SmootherRegistryTest, DampingOutsideItsRangeIsRefused) {
 TEST(SmootherRegistryTest, AnOddNumberOfStepsIsRefusedByAdi) {
   Context ctx(Backend::cpu, 1);
   test::Random random(82);
-  const auto [oracle, a] = test::random_operator<double>(ctx, random, 3, 3, OperatorForm::tensor);
+  const auto [oracle, a] = test::random_operator<double>(ctx, random, 3, 3, StorageFormat::tensor);
   Vector<double> b(ctx, a.shape()), x(ctx, a.shape());
   for (const auto order : {LineOrder::zebra, LineOrder::simultaneous}) {
     SmootherParams params;

@@ -25,17 +25,17 @@ constexpr Sides every_boundary[] = {
     {dirichlet, neumann, neumann, neumann},       {neumann, dirichlet, periodic, periodic},
     {periodic, periodic, dirichlet, neumann},     {periodic, periodic, periodic, periodic}};
 
-/// An operator of the tests: a form, with or without reaction; of cells with so many numbers each, none for those of the mesh.
+/// An operator of the tests: a storage format, with or without reaction; of cells with so many numbers each, none for those of the mesh.
 struct Kind {
   const char* name;
-  OperatorForm form;
+  StorageFormat format;
   bool reaction;
   int numbers = 0;
 };
 constexpr Kind every_kind[] = {
-    {"tensor", OperatorForm::tensor, false},       {"tensor with reaction", OperatorForm::tensor, true},
-    {"five bands", OperatorForm::symmetric, true}, {"nine bands", OperatorForm::nine_band, true},
-    {"scalar K", OperatorForm::cell, false, 1},    {"full K", OperatorForm::cell, true, 3}};
+    {"tensor", StorageFormat::tensor, false},       {"tensor with reaction", StorageFormat::tensor, true},
+    {"five bands", StorageFormat::symmetric, true}, {"nine bands", StorageFormat::nine_band, true},
+    {"scalar K", StorageFormat::cell, false, 1},    {"full K", StorageFormat::cell, true, 3}};
 
 /// Rows begin .. end - 1 of the mesh's unknowns, counted from 0.
 GridShape strip_of(const TensorMesh& mesh, int begin, int end) {
@@ -56,7 +56,7 @@ GridOperator<T> make_operator(Context& ctx, const TensorMesh& mesh, const Kind& 
     if (mesh.x().first_boundary() == neumann) terms.left.constant = 2;
     if (mesh.y().last_boundary() == neumann) terms.top.constant = 5;
   }
-  if (kind.numbers == 0) return assemble_operator<T>(ctx, mesh, kind.form, terms, strip);
+  if (kind.numbers == 0) return assemble_operator<T>(ctx, mesh, kind.format, terms, strip);
   test::Random random(11);
   const auto draw = [&](double low, double high) {
     return random.values(static_cast<std::size_t>(mesh.cells()), low, high);
@@ -93,7 +93,7 @@ struct Smoothing {
         b(test::poisoned_rows<T>(on, shape, mesh.unknowns(), bs)), work(given) {
     SmootherParams params;
     params.line_order = work.line_order;
-    params.form = kind.form;
+    params.format = kind.format;
     params.pieces = work.pieces;
     smoother = builtin_smoothers().make<T>(ctx, work.smoother, shape, params);
     if (work.sets_up) smoother->set_up(ctx, a);
@@ -222,7 +222,7 @@ TEST_ON_EVERY_SETTING(SmootherStrips, ThinCellsLoseNothing) {
       this->draw(mesh);
       const int rows = mesh.unknowns().ny;
       for (const Kind& kind : every_kind) {
-        if (end == neumann && traits(kind.form).has_bands) continue;
+        if (end == neumann && traits(kind.format).has_bands) continue;
         SCOPED_TRACE(testing::Message() << name << ", " << to_string(end) << ", " << kind.name);
         const Work work{"adi"};
         const Values one = this->smoothed(mesh, kind, work, {rows});

@@ -59,7 +59,7 @@ struct Body {
   /// Diagonally dominant, so that even richardson with Jacobi converges; symmetric where the method needs it.
   [[nodiscard]] test::RandomOperator<T> system(int nx, int ny) {
     return test::random_operator<T>(ctx, random, nx, ny,
-                                    method.symmetric ? OperatorForm::symmetric : OperatorForm::nine_band);
+                                    method.symmetric ? StorageFormat::symmetric : StorageFormat::nine_band);
   }
   [[nodiscard]] Vector<T> random_vector(const GridShape& shape) { return test::random_vector<T>(ctx, random, shape); }
   [[nodiscard]] static StoppingParams stop(double tolerance = rtol, int max_iterations = 2000) {
@@ -224,7 +224,7 @@ struct Body {
 
   /// Symmetric with as many negative as positive eigenvalues: either solved, or the report says what happened.
   void indefinite_operator() {
-    const auto [stencil, a] = test::random_operator<T>(ctx, random, 7, 7, OperatorForm::symmetric);
+    const auto [stencil, a] = test::random_operator<T>(ctx, random, 7, 7, StorageFormat::symmetric);
     const Vector<T> b = random_vector(a.shape());
     for (const double shift : {5.0, 1e3}) {
       const test::Shifted<T> indefinite(a, shift);
@@ -244,8 +244,8 @@ struct Body {
     const auto [stencil, a] = system(9, 9);
     const Vector<T> b = random_vector(a.shape());
     for (const auto& [constant, symmetric] : {std::pair{true, false}, {false, true}, {false, false}}) {
-      test::ScaledInverse<T> m(ctx, test::random_operator<T>(ctx, random, 9, 9, OperatorForm::symmetric).a, 1, constant,
-                               symmetric);
+      test::ScaledInverse<T> m(ctx, test::random_operator<T>(ctx, random, 9, 9, StorageFormat::symmetric).a, 1,
+                               constant, symmetric);
       Vector<T> x(ctx, a.shape());
       if (!method.constant_symmetric) continue;
       try {
@@ -364,7 +364,7 @@ TEST(SolverTable, TakesASolverOfTheUsers) {
   registry.add<SteepestDescent>("steepest_descent", "for this test", {.symmetric = true, .vectors = 2});
   EXPECT_THROW(registry.add<SteepestDescent>("cg", "a name that is taken"), UsageError);
   test::Random random(502);
-  const auto [oracle, a] = test::random_operator<float>(ctx, random, 6, 5, OperatorForm::symmetric);
+  const auto [oracle, a] = test::random_operator<float>(ctx, random, 6, 5, StorageFormat::symmetric);
   const auto b = test::random_vector<float>(ctx, random, a.shape());
   Vector<float> x(ctx, a.shape());
   StoppingParams stop;

@@ -21,8 +21,8 @@ class InnerSolveTest : public test::OnEveryBackend {
     OnEveryBackend::SetUp();
     if (IsSkipped()) return;
     const auto mesh = make_mesh(mesh_family("A1"), 5);
-    a_ = assemble_laplace<double>(ctx(), mesh, OperatorForm::tensor);
-    af_ = assemble_laplace<float>(ctx(), mesh, OperatorForm::tensor);
+    a_ = assemble_laplace<double>(ctx(), mesh, StorageFormat::tensor);
+    af_ = assemble_laplace<float>(ctx(), mesh, StorageFormat::tensor);
     test::Random random(701);
     b_ = test::random_vector<double>(ctx(), random, a_.shape());
   }

@@ -23,8 +23,8 @@ class RoundingTest : public test::OnEverySetting<T> {
 };
 
 TEST_ON_EVERY_SETTING(RoundingTest, TheMagnitudeOfEveryForm) {
-  for (const auto form : test::every_form) {
-    const auto [oracle, a] = test::random_operator<T>(this->ctx(), this->random_, 17, 9, form);
+  for (const auto format : test::every_storage_format) {
+    const auto [oracle, a] = test::random_operator<T>(this->ctx(), this->random_, 17, 9, format);
     const Values x = this->random_.values(153), b = this->random_.values(153);
     double square = 0;
     for (int j = 0; j < 9; ++j)
@@ -38,13 +38,13 @@ TEST_ON_EVERY_SETTING(RoundingTest, TheMagnitudeOfEveryForm) {
       }
     const auto on_device = [&](const Values& v) { return test::to_device<T>(this->ctx(), a.shape(), v); };
     const double magnitude = a.magnitude(this->ctx(), on_device(b).cview(), on_device(x).cview());
-    EXPECT_NEAR(magnitude / std::sqrt(square), 1, test::tolerance<T>) << to_string(form);
+    EXPECT_NEAR(magnitude / std::sqrt(square), 1, test::tolerance<T>) << to_string(format);
   }
 }
 
 TEST_ON_EVERY_SETTING(RoundingTest, IsReachedAtRoundingAndNotAboveIt) {
   auto& ctx = this->ctx();
-  const auto [oracle, a] = test::random_operator<T>(ctx, this->random_, 15, 15, OperatorForm::symmetric);
+  const auto [oracle, a] = test::random_operator<T>(ctx, this->random_, 15, 15, StorageFormat::symmetric);
   const auto b = test::random_vector<T>(ctx, this->random_, a.shape());
   auto x = test::to_device<T>(ctx, a.shape(), reference::solve(oracle, test::to_host(ctx, b)));
   Vector<T> r(ctx, a.shape());
@@ -57,7 +57,7 @@ TEST_ON_EVERY_SETTING(RoundingTest, IsReachedAtRoundingAndNotAboveIt) {
 
 TEST_ON_EVERY_SETTING(RoundingTest, IsNoExcuseForAnIterateThatBlewUp) {
   auto& ctx = this->ctx();
-  const auto [oracle, a] = test::random_operator<T>(ctx, this->random_, 15, 15, OperatorForm::symmetric);
+  const auto [oracle, a] = test::random_operator<T>(ctx, this->random_, 15, 15, StorageFormat::symmetric);
   const auto b = test::random_vector<T>(ctx, this->random_, a.shape());
   Values huge = this->random_.values(225);
   for (double& v : huge) v *= 1e10;

@@ -27,7 +27,7 @@ using stratum::Context;
 using stratum::GridOperator;
 using stratum::GridShape;
 using stratum::GridView;
-using stratum::OperatorForm;
+using stratum::StorageFormat;
 using stratum::Vector;
 
 /// Two threads, so that parallel paths are taken on any machine.
@@ -214,7 +214,7 @@ template <class T>
   return a;
 }
 
-inline constexpr auto every_form = stratum::operator_forms;
+inline constexpr auto every_storage_format = stratum::storage_formats;
 
 /// Entry by entry, ghosts left out: applies A to ones at every third node, so that no two entries of a row meet.
 [[nodiscard]] inline reference::Stencil entries(Context& ctx, const GridOperator<double>& a) {
@@ -308,9 +308,9 @@ struct RandomOperator {
 
 /// `scalar`: the kind of operator that stores least, a tensor operator without reaction or cells with one number each.
 template <class T>
-[[nodiscard]] RandomOperator<T> random_operator(Context& ctx, Random& random, int nx, int ny, OperatorForm form,
+[[nodiscard]] RandomOperator<T> random_operator(Context& ctx, Random& random, int nx, int ny, StorageFormat format,
                                                 bool periodic_x = false, bool periodic_y = false, bool scalar = false) {
-  if (form == OperatorForm::tensor) {
+  if (format == StorageFormat::tensor) {
     const double c = scalar ? 0 : 5;  // of a reaction term
     auto [kx, mx, ky, my] = RandomFactors(random, nx, ny);
     if (periodic_x) kx.back() = kx.front(), mx.back() = mx.front();
@@ -318,7 +318,7 @@ template <class T>
     return {reference::kronecker(kx, mx, ky, my, c, periodic_x, periodic_y),
             tensor_operator<T>(ctx, kx, mx, ky, my, c, periodic_x, periodic_y)};
   }
-  if (form == OperatorForm::cell) {
+  if (format == StorageFormat::cell) {
     const RandomCells cells(random, periodic_x ? nx : nx + 1, periodic_y ? ny : ny + 1, scalar);
     const auto terms = [&k = cells.k](int i, int j) {
       return reference::CellTerms{k.kxx(i, j), k.kxy(i, j), k.kyy(i, j), k.reaction(i, j)};
@@ -326,7 +326,7 @@ template <class T>
     return {reference::diffusion(cells.hx, cells.hy, terms, periodic_x, periodic_y),
             cells.assembled<T>(ctx, periodic_x, periodic_y)};
   }
-  const bool symmetric = form == OperatorForm::symmetric;
+  const bool symmetric = format == StorageFormat::symmetric;
   reference::Stencil oracle = random.stencil(nx, ny, symmetric, periodic_x, periodic_y);
   GridOperator<T> a = symmetric ? symmetric_operator<T>(ctx, oracle) : nine_band_operator<T>(ctx, oracle);
   return {std::move(oracle), std::move(a)};

@@ -38,7 +38,7 @@ class StretchedLaplace : public OnEveryBackend {
   /// A on a mesh of 63 x 63 unknowns with cells up to four times as long as wide.
   template <class T>
   GridOperator<T> laplace() {
-    return assemble_laplace<T>(ctx(), make_mesh(mesh_family("U2"), 6), OperatorForm::tensor);
+    return assemble_laplace<T>(ctx(), make_mesh(mesh_family("U2"), 6), StorageFormat::tensor);
   }
   Vector<double> rhs(const GridShape& shape) {
     Random random(151);

@@ -59,7 +59,7 @@ struct Cudss::State {
   State(Context& ctx, const TensorMesh& mesh, Stopwatch stopwatch) : now(stopwatch), shape(mesh.unknowns()) {
     Context host(Backend::cpu, ctx.threads());
     const SparseRows rows =
-        upper_triangle(sparse_rows(host, assemble_laplace<double>(host, mesh, OperatorForm::symmetric)));
+        upper_triangle(sparse_rows(host, assemble_laplace<double>(host, mesh, StorageFormat::symmetric)));
     start = vector_from_host(ctx, rows.start);
     column = vector_from_host(ctx, rows.column);
     value = vector_from_host(ctx, rows.value);

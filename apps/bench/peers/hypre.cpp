@@ -422,8 +422,8 @@ std::string Hypre::version() { return HYPRE_RELEASE_VERSION; }
 
 std::unique_ptr<HypreSolver> Hypre::set_up(const std::string& name, const GridOperator<double>& a, double rtol,
                                            int max_iterations, bool singular) const {
-  expects(a.form() == OperatorForm::nine_band || a.form() == OperatorForm::symmetric,
-          "hypre takes nine bands or five, not the form ", to_string(a.form()));
+  expects(a.format() == StorageFormat::nine_band || a.format() == StorageFormat::symmetric,
+          "hypre takes nine bands or five, not the storage format ", to_string(a.format()));
   if (name == "BoomerAMG-CG") return std::make_unique<BoomerAmgCg>(a, rtol, max_iterations, singular, now_);
   for (const auto& known : solvers())
     if (name == known) return std::make_unique<StructSolver>(name, a, rtol, max_iterations, singular, now_);

@@ -85,10 +85,10 @@ struct LineScratch {
   /// threads.
   static constexpr int rounded = 16;
 
-  static std::int64_t size(const GridShape& shape, int threads, OperatorForm form) {
+  static std::int64_t size(const GridShape& shape, int threads, StorageFormat format) {
     const int more = shape.has_halo() ? 1 : 0;
     const std::int64_t batches = (3 + more + (threads > 1 ? 2 : 0)) * lane_numbers(std::max(shape.nx, shape.ny));
-    if (traits(form).is_separable) return batches;
+    if (traits(format).is_separable) return batches;
     // Of one colour.
     const int share = ((shape.nx + 2 * threads - 1) / (2 * threads) + rounded - 1) / rounded * rounded;
     return std::max(batches, (2 + more) * std::int64_t{std::min(widest_batch, share)} * shape.ny);
@@ -813,7 +813,7 @@ struct CellColumns {
       : rhs(equations),
         j(row), nodes{start, -1, rhs.b.nx, start + count <= rhs.b.nx + 1}, cells{start, 0, rhs.b.nx,
                                                                                  start >= 0 && nodes.whole} {
-    form();
+    format();
   }
 
  private:
@@ -832,7 +832,7 @@ struct CellColumns {
       return {evens, simd::odds<T, bytes>(low, high), simd::one_ahead<T, bytes>(evens, behind)};
     }
   }
-  STRATUM_INLINE void form() {
+  STRATUM_INLINE void format() {
     const auto& a = rhs.a;
     const Three p_south = three(cells, a.p + j * a.pitch), p_north = three(cells, a.p + (j + 1) * a.pitch);
     CellPair<Pack> west, east;  // of the interval before the line, and of that behind it

@@ -114,18 +114,18 @@ __global__ void __launch_bounds__(fill_threads)
 }  // namespace
 
 template <class T>
-GridShape records_shape(const Context& ctx, const GridShape& shape, OperatorForm form) {
+GridShape records_shape(const Context& ctx, const GridShape& shape, StorageFormat format) {
   using Tile = BandTile<T>;
   constexpr int longest_in_caches = 512;
   const int parts = cuda::divide_up(shape.ny, Tile::rows);
-  if (!ctx.on_gpu() || record_size<T>(form) == 0 || shape.periodic_y || shape.below || shape.above ||
+  if (!ctx.on_gpu() || record_size<T>(format) == 0 || shape.periodic_y || shape.below || shape.above ||
       shape.ny <= longest_in_caches || parts > cuda::blocks_at_most())
     return {0, 0};
   cuda::Launch launch;
-  const bool once = couplings_once<T>(traits(form).is_symmetric);
+  const bool once = couplings_once<T>(traits(format).is_symmetric);
   launch.bytes = once ? cuda::band_walk_bytes<true, T> : cuda::band_walk_bytes<false, T>;
   if (!launch.fits()) return {0, 0};
-  return {record_size<T>(form), cuda::divide_up(shape.nx + 1, Tile::width) * parts};
+  return {record_size<T>(format), cuda::divide_up(shape.nx + 1, Tile::width) * parts};
 }
 
 template <class T>
@@ -141,8 +141,8 @@ void tile_bands(const Context& ctx, const GridOperator<T>& a, GridView<T> record
   });
 }
 
-template GridShape records_shape<float>(const Context&, const GridShape&, OperatorForm);
-template GridShape records_shape<double>(const Context&, const GridShape&, OperatorForm);
+template GridShape records_shape<float>(const Context&, const GridShape&, StorageFormat);
+template GridShape records_shape<double>(const Context&, const GridShape&, StorageFormat);
 template void tile_bands<float>(const Context&, const GridOperator<float>&, GridView<float>);
 template void tile_bands<double>(const Context&, const GridOperator<double>&, GridView<double>);
 

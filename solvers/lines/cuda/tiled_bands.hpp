@@ -70,24 +70,24 @@ struct BandRecord<T, false> {
   static constexpr int size = along + 2 * along_size;
 };
 
-/// Which record a form has.
+/// Which record a storage format has.
 template <class T>
 constexpr bool couplings_once(bool symmetric) {
   return symmetric && sizeof(T) == sizeof(float);
 }
 
-/// Numbers of a record; 0 of other forms.
+/// Numbers of a record; 0 of other storage formats.
 template <class T>
-[[nodiscard]] constexpr int record_size(OperatorForm form) {
-  if (!traits(form).has_bands) return 0;
-  return couplings_once<T>(traits(form).is_symmetric) ? BandRecord<T, true>::size : BandRecord<T, false>::size;
+[[nodiscard]] constexpr int record_size(StorageFormat format) {
+  if (!traits(format).has_bands) return 0;
+  return couplings_once<T>(traits(format).is_symmetric) ? BandRecord<T, true>::size : BandRecord<T, false>::size;
 }
 
 /// The records of a grid of this shape, a row each: tiles one after the other, of each the parts of its lines. None where lines
 /// along y are not walked over: on a CPU, on GPUs without clusters of blocks, where the grid is periodic along them or a piece
 /// of a larger one, and where they are short, so that caches hold what is read twice, or longer than a cluster holds.
 template <class T>
-[[nodiscard]] GridShape records_shape(const Context& ctx, const GridShape& shape, OperatorForm form);
+[[nodiscard]] GridShape records_shape(const Context& ctx, const GridShape& shape, StorageFormat format);
 
 /// Writes them. `records`: of a's shape, and of at least record_size(a.form()) numbers each. Does not wait for the stream.
 template <class T>

@@ -140,8 +140,8 @@ TEST(SparseRowsTest, OfAGridOperatorAreTheSameOperator) {
   Context ctx(Backend::cpu, test::cpu_threads);
   test::Random random(5);
   for (const auto& [nx, ny] : {std::pair{1, 1}, {1, 6}, {5, 1}, {7, 4}})
-    for (const auto form : test::every_form) {
-      const auto [oracle, a] = test::random_operator<double>(ctx, random, nx, ny, form);
+    for (const auto format : test::every_storage_format) {
+      const auto [oracle, a] = test::random_operator<double>(ctx, random, nx, ny, format);
       const auto rows = sparse_rows(ctx, a);
       const CsrMatrix<double> csr(ctx, rows);
       const int n = nx * ny;
@@ -156,12 +156,12 @@ TEST(SparseRowsTest, BecomeTheGridOperatorTheyCameFrom) {
   Context ctx(Backend::cpu, test::cpu_threads);
   test::Random random(6);
   for (const auto& [nx, ny] : {std::pair{1, 1}, {1, 6}, {5, 1}, {2, 9}, {7, 4}})
-    for (const auto form : {OperatorForm::symmetric, OperatorForm::nine_band}) {
-      const auto [oracle, a] = test::random_operator<double>(ctx, random, nx, ny, form);
+    for (const auto format : {StorageFormat::symmetric, StorageFormat::nine_band}) {
+      const auto [oracle, a] = test::random_operator<double>(ctx, random, nx, ny, format);
       const auto rows = sparse_rows(ctx, a);
       const auto back = grid_operator(ctx, rows, a.shape());
       if (nx * ny > 1) {
-        EXPECT_EQ(back.form(), form);
+        EXPECT_EQ(back.format(), format);
       }
       const auto again = sparse_rows(ctx, back);
       EXPECT_EQ(again.start, rows.start);

@@ -19,10 +19,10 @@ TEST_ON_EVERY_SETTING(GridOperatorTest, ApplyAndResidualAgreeWithTheOracle) {
   auto& ctx = this->ctx();
   test::Random random(21);
   for (const auto& [nx, ny] : test::small_shapes)
-    for (const auto form : test::every_form) {
-      SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(form));
-      const auto [oracle, a] = test::random_operator<T>(ctx, random, nx, ny, form);
-      ASSERT_EQ(a.form(), form);
+    for (const auto format : test::every_storage_format) {
+      SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(format));
+      const auto [oracle, a] = test::random_operator<T>(ctx, random, nx, ny, format);
+      ASSERT_EQ(a.format(), format);
       ASSERT_EQ(a.shape(), test::unknowns(nx, ny));
       const auto x = test::to_device<T>(ctx, a.shape(), random.values(oracle.size()));
       const auto b = test::to_device<T>(ctx, a.shape(), random.values(oracle.size()));
@@ -58,10 +58,10 @@ TEST_ON_EVERY_SETTING(GridOperatorTest, AssembledFormsAreOneOperator) {
     const auto oracle = reference::laplace(hx, hy);
     const auto x = test::to_device<T>(ctx, mesh.unknowns(), random.values(oracle.size()));
     const Values expected = reference::apply(oracle, test::to_host(ctx, x));
-    for (const auto form : test::every_form) {
-      SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(form));
-      const auto a = assemble_laplace<T>(ctx, mesh, form);
-      EXPECT_EQ(a.form(), form);
+    for (const auto format : test::every_storage_format) {
+      SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(format));
+      const auto a = assemble_laplace<T>(ctx, mesh, format);
+      EXPECT_EQ(a.format(), format);
       Vector<T> y(ctx, mesh.unknowns());
       a.apply(ctx, x.cview(), y.view());
       EXPECT_LT(reference::relative_difference(test::to_host(ctx, y), expected), test::tolerance<T>);
@@ -73,12 +73,12 @@ TEST_ON_EVERY_SETTING(GridOperatorTest, AssembledFormsAreOneOperator) {
 TEST_ON_EVERY_SETTING(GridOperatorTest, TheNextDirectionIsThreePassesInOne) {
   test::Random random(25);
   for (const auto& [nx, ny] : {std::pair{1, 1}, {5, 1}, {5, 3}, {64, 2}, {211, 190}})
-    for (const auto form : test::every_form)
+    for (const auto format : test::every_storage_format)
       for (const int threads : {1, 3}) {
-        SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(form) << ", " << threads
+        SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(format) << ", " << threads
                                         << " threads");
         Context ctx(this->backend(), threads);
-        const auto [oracle, a] = test::random_operator<T>(ctx, random, nx, ny, form);
+        const auto [oracle, a] = test::random_operator<T>(ctx, random, nx, ny, format);
         const auto z = test::to_device<T>(ctx, a.shape(), random.values(oracle.size()));
         const Values given = random.values(oracle.size());
         auto p = test::to_device<T>(ctx, a.shape(), given), expected_p = test::to_device<T>(ctx, a.shape(), given);
@@ -101,9 +101,9 @@ TEST_ON_EVERY_SETTING(GridOperatorTest, TheNextDirectionInOneMarch) {
   test::Random random(26);
   int marched = 0;
   for (const auto& [nx, ny] : {std::pair{1, 1}, {3, 3}, {4, 7}, {64, 2}, {119, 40}, {129, 70}, {1023, 700}})
-    for (const auto form : test::every_form) {
-      SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(form));
-      const auto [oracle, a] = test::random_operator<T>(ctx, random, nx, ny, form);
+    for (const auto format : test::every_storage_format) {
+      SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(format));
+      const auto [oracle, a] = test::random_operator<T>(ctx, random, nx, ny, format);
       const auto z = test::to_device<T>(ctx, a.shape(), random.values(oracle.size()));
       const Values given = random.values(oracle.size());
       const auto p = test::to_device<T>(ctx, a.shape(), given), p_before = test::to_device<T>(ctx, a.shape(), given);
@@ -139,9 +139,9 @@ TEST_ON_EVERY_SETTING(GridOperatorTest, UpdateAndResidualInOneMarch) {
     test::Random random(27);
     int marched = 0;
     for (const auto& [nx, ny] : {std::pair{1, 1}, {3, 3}, {4, 7}, {64, 2}, {119, 40}, {129, 70}, {1023, 700}})
-      for (const auto form : test::every_form) {
-        SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(form));
-        const auto [oracle, a] = test::random_operator<double>(ctx, random, nx, ny, form);
+      for (const auto format : test::every_storage_format) {
+        SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(format));
+        const auto [oracle, a] = test::random_operator<double>(ctx, random, nx, ny, format);
         const auto b = test::to_device<double>(ctx, a.shape(), random.values(oracle.size()));
         const Values given = random.values(oracle.size());
         const auto x = test::to_device<double>(ctx, a.shape(), given);
@@ -178,8 +178,8 @@ TEST_ON_EVERY_SETTING(GridOperatorTest, UpdateAndResidualInOneMarch) {
 TEST_ON_EVERY_SETTING(GridOperatorTest, NothingIsAllocatedByApply) {
   auto& ctx = this->ctx();
   test::Random random(23);
-  for (const auto form : test::every_form) {
-    const auto [oracle, a] = test::random_operator<T>(ctx, random, 90, 80, form);
+  for (const auto format : test::every_storage_format) {
+    const auto [oracle, a] = test::random_operator<T>(ctx, random, 90, 80, format);
     Vector<T> x(ctx, a.shape()), y(ctx, a.shape());
     const auto before = ctx.memory()->allocations.load();
     a.apply(ctx, x.cview(), y.view());
@@ -195,7 +195,7 @@ TEST_P(ConvertTest, NineBandsThatAreSymmetricBecomeFive) {
   test::Random random(26);
   const reference::Stencil oracle = random.stencil(9, 6, true);
   auto narrowed = convert<float>(ctx(), test::nine_band_operator<double>(ctx(), oracle), true);
-  ASSERT_EQ(narrowed.form(), OperatorForm::symmetric);
+  ASSERT_EQ(narrowed.format(), StorageFormat::symmetric);
   const auto expect = [&](const reference::Stencil& expected) {
     const auto x = test::to_device<float>(ctx(), narrowed.shape(), random.values(54));
     Vector<float> y(ctx(), narrowed.shape());
@@ -208,16 +208,16 @@ TEST_P(ConvertTest, NineBandsThatAreSymmetricBecomeFive) {
   const reference::Stencil other = random.stencil(9, 6, true);
   assign(ctx(), test::nine_band_operator<double>(ctx(), other), narrowed);
   expect(other);
-  EXPECT_EQ(convert<float>(ctx(), test::nine_band_operator<double>(ctx(), oracle)).form(), OperatorForm::nine_band);
+  EXPECT_EQ(convert<float>(ctx(), test::nine_band_operator<double>(ctx(), oracle)).format(), StorageFormat::nine_band);
 }
 
 // Small shapes, and one of many strips.
 TEST_P(ConvertTest, AScaledResidualComesWithItsNorm) {
   test::Random random(23);
   for (const auto& [nx, ny] : {std::pair{5, 3}, {64, 64}, {1, 40}, {700, 300}})
-    for (const auto form : test::every_form) {
-      SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(form));
-      const auto [oracle, a] = test::random_operator<double>(ctx(), random, nx, ny, form);
+    for (const auto format : test::every_storage_format) {
+      SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(format));
+      const auto [oracle, a] = test::random_operator<double>(ctx(), random, nx, ny, format);
       const auto x = test::to_device<double>(ctx(), a.shape(), random.values(oracle.size()));
       const auto b = test::to_device<double>(ctx(), a.shape(), random.values(oracle.size()));
       Values expected = reference::residual(oracle, test::to_host(ctx(), b), test::to_host(ctx(), x));
@@ -241,7 +241,7 @@ TEST_P(ConvertTest, AScaledResidualComesWithItsNorm) {
 // Squares that leave the range of double although the norm does not.
 TEST_P(ConvertTest, TheNormOfAScaledResidualSurvivesItsSquares) {
   test::Random random(24);
-  const auto [oracle, a] = test::random_operator<double>(ctx(), random, 40, 30, OperatorForm::tensor);
+  const auto [oracle, a] = test::random_operator<double>(ctx(), random, 40, 30, StorageFormat::tensor);
   const auto b = test::to_device<double>(ctx(), a.shape(), random.values(oracle.size()));
   Vector<double> x(ctx(), a.shape()), r(ctx(), a.shape());
   const double norm = norm2(ctx(), b.cview());
@@ -254,10 +254,10 @@ TEST_P(ConvertTest, TheNormOfAScaledResidualSurvivesItsSquares) {
 
 TEST_P(ConvertTest, KeepsFormAndValues) {
   test::Random random(24);
-  for (const auto form : test::every_form) {
-    const auto [oracle, a] = test::random_operator<double>(ctx(), random, 17, 6, form);
+  for (const auto format : test::every_storage_format) {
+    const auto [oracle, a] = test::random_operator<double>(ctx(), random, 17, 6, format);
     const auto narrowed = convert<float>(ctx(), a);
-    EXPECT_EQ(narrowed.form(), form);
+    EXPECT_EQ(narrowed.format(), format);
     EXPECT_EQ(narrowed.shape(), a.shape());
     const auto widened = convert<double>(ctx(), narrowed);
     const auto x = test::to_device<double>(ctx(), a.shape(), random.values(oracle.size()));
@@ -272,10 +272,10 @@ TEST_P(ConvertTest, KeepsFormAndValues) {
 TEST_P(ConvertTest, CoefficientsThatLeaveTheRangeOfFloatAreRefused) {
   // A width of 1e-40 has no reciprocal in float, and one of 1e-39 no normal sixth.
   const TensorMesh mesh{Intervals({0.5, 0.5, 1e-40}), Intervals({0.5, 0.25, 0.25})};
-  for (const auto form : test::every_form) {
-    SCOPED_TRACE(to_string(form));
-    const auto a = assemble_laplace<double>(ctx(), mesh, form);
-    EXPECT_THROW((void)assemble_laplace<float>(ctx(), mesh, form), UsageError);
+  for (const auto format : test::every_storage_format) {
+    SCOPED_TRACE(to_string(format));
+    const auto a = assemble_laplace<double>(ctx(), mesh, format);
+    EXPECT_THROW((void)assemble_laplace<float>(ctx(), mesh, format), UsageError);
     try {
       (void)convert<float>(ctx(), a);
       FAIL() << "a coefficient of 1e40 became infinite";
@@ -286,9 +286,9 @@ TEST_P(ConvertTest, CoefficientsThatLeaveTheRangeOfFloatAreRefused) {
 }
 
 TEST(OperatorFormTest, NamesGoBothWays) {
-  for (const auto form : test::every_form) EXPECT_EQ(operator_form(to_string(form)), form);
+  for (const auto format : test::every_storage_format) EXPECT_EQ(storage_format(to_string(format)), format);
   try {
-    (void)operator_form("dense");
+    (void)storage_format("dense");
     FAIL();
   } catch (const UsageError& error) {
     for (const char* name : {"dense", "tensor", "symmetric", "nine-band"})
@@ -301,7 +301,7 @@ TEST(GridOperatorThreads, TheNumberOfThreadsDoesNotChangeABit) {
   for (const int threads : {1, 2, 3, 5}) {
     test::Random random(25);
     Context ctx(Backend::cpu, threads);
-    const auto [oracle, a] = test::random_operator<double>(ctx, random, 131, 97, OperatorForm::tensor);
+    const auto [oracle, a] = test::random_operator<double>(ctx, random, 131, 97, StorageFormat::tensor);
     const auto x = test::to_device<double>(ctx, a.shape(), random.values(oracle.size()));
     Vector<double> y(ctx, a.shape());
     a.apply(ctx, x.cview(), y.view());

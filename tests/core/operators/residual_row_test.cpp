@@ -46,9 +46,9 @@ TYPED_TEST(ResidualRowTest, IsWhatTheFormulaGives) {
   Context ctx(Backend::cpu, 1);
   test::Random random(11);
   constexpr int ny = 3, room = 4;
-  for (const auto form : {OperatorForm::tensor, OperatorForm::symmetric, OperatorForm::nine_band})
+  for (const auto format : {StorageFormat::tensor, StorageFormat::symmetric, StorageFormat::nine_band})
     for (const int nx : {1, 2, 3, 7, 8, 14, 15, 16, 17, 30, 31, 32, 33, 47, 70}) {
-      const auto a = test::random_operator<T>(ctx, random, nx, ny, form).a;
+      const auto a = test::random_operator<T>(ctx, random, nx, ny, format).a;
       const auto nodes = static_cast<std::size_t>(nx) * ny;
       const Vector<T> b = test::to_device<T>(ctx, {nx, ny}, random.values(nodes));
       const Vector<T> x = test::to_device<T>(ctx, {nx, ny}, random.values(nodes));
@@ -64,7 +64,7 @@ TYPED_TEST(ResidualRowTest, IsWhatTheFormulaGives) {
             for (int i = 0; i < nx; ++i) {
               const auto near = [&](T got, T expected) {
                 ASSERT_NEAR(got, expected, test::tolerance<T> * (1 + std::abs(expected)))
-                    << to_string(form) << ", node " << i << ", " << j << " of " << nx;
+                    << to_string(format) << ", node " << i << ", " << j << " of " << nx;
               };
               near(to[0][i], b.cview()(i, j) - view.sum(x.cview(), i, j));
               near(to[1][i], view.template coefficient<0, 0>(i, j));

@@ -1,4 +1,4 @@
-// What every form of grid operator must keep, by its parts and its view alone: a new form is tested by being listed.
+// What every storage format of grid operator must keep, by its parts and its view alone: a new storage format is tested by being listed.
 
 #include <stratum/core/operators/storage_formats.hpp>
 
@@ -21,8 +21,8 @@ struct TypesOf<std::variant<Forms...>> {
 };
 
 /// Numbers that float holds, in all parts.
-template <class Form>
-Form filled(test::Random& random, Form a) {
+template <class Format>
+Format filled(test::Random& random, Format a) {
   for (const auto& part : a.parts())
     for (int j = 0; j < part.ny; ++j)
       for (int i = 0; i < part.nx; ++i) part(i, j) = static_cast<float>(random.uniform(1, 2));
@@ -47,30 +47,30 @@ reference::Stencil entries(const GridOperator<T>& a) {
   return found;
 }
 
-template <class Form>
+template <class Format>
 class FormContract : public testing::Test {
  protected:
-  /// Of every kind that the form has.
+  /// Of every kind that the storage format has.
   std::vector<GridOperator<double>> kinds() {
     const GridShape shape = test::unknowns(9, 7);
-    std::vector<GridOperator<double>> all{filled(random_, Form(ctx_, shape))};
-    if constexpr (std::constructible_from<Form, Context&, GridShape, bool>)
-      all.push_back(filled(random_, Form(ctx_, shape, true)));
+    std::vector<GridOperator<double>> all{filled(random_, Format(ctx_, shape))};
+    if constexpr (std::constructible_from<Format, Context&, GridShape, bool>)
+      all.push_back(filled(random_, Format(ctx_, shape, true)));
     return all;
   }
 
   Context ctx_{Backend::cpu, test::cpu_threads};
   test::Random random_{31};
 };
-TYPED_TEST_SUITE(FormContract, TypesOf<AnyForm<double>>::type);
+TYPED_TEST_SUITE(FormContract, TypesOf<AnyStorageFormat<double>>::type);
 
 TYPED_TEST(FormContract, IsKnownByItsNameAndItsTraits) {
   for (const auto& a : this->kinds()) {
-    EXPECT_EQ(operator_form(TypeParam::name), a.form());
-    EXPECT_EQ(to_string(a.form()), TypeParam::name);
+    EXPECT_EQ(storage_format(TypeParam::name), a.format());
+    EXPECT_EQ(to_string(a.format()), TypeParam::name);
     EXPECT_EQ(a.coefficient_words(), TypeParam::coefficient_words);
-    visit_form<double>(a.form(),
-                       [](auto type) { EXPECT_TRUE((std::same_as<typename decltype(type)::type, TypeParam>)); });
+    visit_storage_format<double>(
+        a.format(), [](auto type) { EXPECT_TRUE((std::same_as<typename decltype(type)::type, TypeParam>)); });
     a.visit([&](const auto& view) {
       using View = std::decay_t<decltype(view)>;
       EXPECT_EQ(View::has_bands, a.traits().has_bands);
@@ -129,7 +129,7 @@ TYPED_TEST(FormContract, AnotherPrecisionHoldsTheSameEntries) {
   const auto originals = this->kinds(), others = this->kinds();
   for (std::size_t k = 0; k < originals.size(); ++k) {
     auto narrowed = convert<float>(this->ctx_, originals[k]);
-    EXPECT_EQ(narrowed.form(), originals[k].form());
+    EXPECT_EQ(narrowed.format(), originals[k].format());
     EXPECT_EQ(narrowed.shape(), originals[k].shape());
     auto widened = convert<double>(this->ctx_, narrowed);
     EXPECT_EQ(entries(widened).band, entries(originals[k]).band);
@@ -145,15 +145,15 @@ TYPED_TEST(FormContract, AnotherPrecisionHoldsTheSameEntries) {
 TEST(Forms, NoneTakesTheCoefficientsOfAnother) {
   Context ctx(Backend::cpu, 1);
   const GridShape shape = test::unknowns(5, 4);
-  for (const auto from : operator_forms)
-    for (const auto to : operator_forms) {
-      const auto make = [&](OperatorForm form) {
-        return visit_form<double>(
-            form, [&](auto type) { return GridOperator<double>(typename decltype(type)::type(ctx, shape)); });
+  for (const auto from : storage_formats)
+    for (const auto to : storage_formats) {
+      const auto make = [&](StorageFormat format) {
+        return visit_storage_format<double>(
+            format, [&](auto type) { return GridOperator<double>(typename decltype(type)::type(ctx, shape)); });
       };
       GridOperator<double> taker = make(to);
       // Five bands take those of nine that are known to be symmetric.
-      if (from == to || (from == OperatorForm::nine_band && to == OperatorForm::symmetric))
+      if (from == to || (from == StorageFormat::nine_band && to == StorageFormat::symmetric))
         EXPECT_NO_THROW(assign(ctx, make(from), taker));
       else
         EXPECT_THROW(assign(ctx, make(from), taker), UsageError);

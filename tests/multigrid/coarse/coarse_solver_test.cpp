@@ -41,20 +41,20 @@ class CoarseSolverContract : public test::WithContext<testing::TestWithParam<Cas
  protected:
   void SetUp() override { begin(GetParam().backend); }
 
-  /// Calls check(hierarchy of one level) in the number of the case for every form and several shapes.
+  /// Calls check(hierarchy of one level) in the number of the case for every storage format and several shapes.
   template <class Check>
   void for_every_level(const Check& check) {
     for (const auto& [nx, ny] : {std::pair{8, 8}, {2, 3}, {1, 9}})
-      for (const auto form : operator_forms) {
-        SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(form));
+      for (const auto format : storage_formats) {
+        SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(format));
         // Nearly square cells: beyond them two sweeps of Jacobi are not positive definite.
         const TensorMesh mesh(Line(random_.widths(nx + 1, 0.3)), Line(random_.widths(ny + 1, 0.3)));
         OperatorTerms terms;
         terms.reaction = 2;
         if (GetParam().in_float)
-          check(Hierarchy<float>::assembled(ctx(), {mesh}, form, terms));
+          check(Hierarchy<float>::assembled(ctx(), {mesh}, format, terms));
         else
-          check(Hierarchy<double>::assembled(ctx(), {mesh}, form, terms));
+          check(Hierarchy<double>::assembled(ctx(), {mesh}, format, terms));
       }
   }
   template <class T>
@@ -82,7 +82,7 @@ TEST_P(CoarseSolverContract, SolvesToRounding) {
 
 TEST_P(CoarseSolverContract, TakesOtherCoefficientsInTheMemoryThatItHas) {
   for_every_level([&]<class T>(Hierarchy<T> hierarchy) {
-    if (hierarchy.finest().form() != OperatorForm::tensor) return;
+    if (hierarchy.finest().format() != StorageFormat::tensor) return;
     const auto bottom = make(hierarchy);
     const auto before = ctx().memory()->allocations.load();
     hierarchy.set_reaction(ctx(), 500);
@@ -142,9 +142,9 @@ TEST_P(CoarseSolverContract, SolvesSingularOperatorsWhereItSaysSo) {
   };
   const TensorMesh mesh(free(6), free(5));
   if (GetParam().in_float)
-    check(Hierarchy<float>::assembled(ctx(), {mesh}, OperatorForm::symmetric));
+    check(Hierarchy<float>::assembled(ctx(), {mesh}, StorageFormat::symmetric));
   else
-    check(Hierarchy<double>::assembled(ctx(), {mesh}, OperatorForm::symmetric));
+    check(Hierarchy<double>::assembled(ctx(), {mesh}, StorageFormat::symmetric));
 }
 
 /// z = 0: what a user might try first.
@@ -169,7 +169,7 @@ TEST(CoarseSolverRegistryTest, TakesACoarseSolverOfTheUsers) {
   const auto meshes = mesh_hierarchy(mesh);
   const std::vector<TensorMesh> two(meshes.end() - 2, meshes.end());
   params.sweeps = 0;  // what is left of a cycle is the coarsest level's correction
-  Multigrid<double> multigrid(ctx, two, OperatorForm::tensor, params);
+  Multigrid<double> multigrid(ctx, two, StorageFormat::tensor, params);
   EXPECT_EQ(multigrid.coarse_solver(), "nothing");
   const auto r = test::random_vector<double>(ctx, random, mesh.unknowns());
   Vector<double> z(ctx, mesh.unknowns());
@@ -185,7 +185,7 @@ TEST(CoarseSolverRegistryTest, UnknownNamesListTheKnownOnes) {
   params.coarse = "lu";
   EXPECT_THAT(
       [&] {
-        Multigrid<double>(ctx, mesh_hierarchy(uniform_mesh({7, 7})), OperatorForm::tensor, params);
+        Multigrid<double>(ctx, mesh_hierarchy(uniform_mesh({7, 7})), StorageFormat::tensor, params);
       },
       ThrowsMessage<UsageError>(
           AllOf(HasSubstr("'lu'"), HasSubstr("direct"), HasSubstr("cg_adi"), HasSubstr("cg_jacobi"))));

@@ -168,7 +168,7 @@ MatrixSolverParams params() {
 std::string facts(const GridRows& g) {
   return message(g.left_nx, " x ", g.left_ny, " from ", g.first_i, ",", g.first_j, " ", to_string(g.west),
                  to_string(g.east), to_string(g.south), to_string(g.north), g.symmetric, g.singular, g.periodic_x,
-                 g.periodic_y, g.fixed_in_all, " ", to_string(g.a.form()), " ", g.unsymmetric.empty());
+                 g.periodic_y, g.fixed_in_all, " ", to_string(g.a.format()), " ", g.unsymmetric.empty());
 }
 
 TEST(PieceRows, CyclesAndSolvesAreThoseOfOnePiece) {

@@ -77,7 +77,7 @@ struct FivePoint {
 Matrix elements(const char* mesh, int level) {
   Context ctx(Backend::cpu, 1);
   const TensorMesh m = make_mesh(mesh_family(mesh), level);
-  const SparseRows a = sparse_rows(ctx, assemble_operator<double>(ctx, m, OperatorForm::nine_band, {}));
+  const SparseRows a = sparse_rows(ctx, assemble_operator<double>(ctx, m, StorageFormat::nine_band, {}));
   return {m.unknowns().nx, m.unknowns().ny, a.start, a.column, a.value};
 }
 
@@ -296,11 +296,11 @@ TEST_P(MatrixSolverTest, FindsSymmetryAndKeepsFiveBandsWhereTheySuffice) {
   Matrix a = elements("A3", 4);
   const MatrixSolver solver = from_csr(a);
   EXPECT_TRUE(solver.rows().symmetric && solver.is_symmetric());
-  EXPECT_EQ(solver.rows().a.form(), OperatorForm::symmetric);
+  EXPECT_EQ(solver.rows().a.format(), StorageFormat::symmetric);
   // Rounding apart: symmetric, but five bands would be another matrix.
   a.value[1] *= 1 + 1e-13;
   EXPECT_TRUE(from_csr(a).rows().symmetric);
-  EXPECT_EQ(from_csr(a).rows().a.form(), OperatorForm::nine_band);
+  EXPECT_EQ(from_csr(a).rows().a.format(), StorageFormat::nine_band);
   expect_solved(a, 12);
   a.value[1] *= 1.5;
   EXPECT_FALSE(from_csr(a).rows().symmetric);

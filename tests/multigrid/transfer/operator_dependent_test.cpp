@@ -74,7 +74,7 @@ class Network : public test::OnEverySetting<T> {
 TEST_ON_EVERY_SETTING(Network, OfEqualCoefficientsIsTheInterpolationOfWidths) {
   auto& ctx = this->ctx();
   this->for_every_mesh([&](const TensorMesh& mesh) {
-    const auto a = assemble_laplace<double>(ctx, mesh, OperatorForm::symmetric);
+    const auto a = assemble_laplace<double>(ctx, mesh, StorageFormat::symmetric);
     const auto network = this->hierarchy(a, mesh, unit_cells(mesh));
     const Hierarchy<T> widths(ctx, Hierarchy<double>::galerkin(ctx, a, mesh));
     for (int l = network.levels(); l-- > 1;) {
@@ -170,7 +170,7 @@ TEST_ON_EVERY_SETTING(Network, ProductsAreThoseOfTheTransfers) {
       for (const bool full : {false, true}) {
         const auto k = random_coefficients(this->random_, mesh, full, full);
         const auto levels = this->hierarchy(assemble_diffusion(ctx, mesh, k), mesh, k);
-        EXPECT_EQ(levels.level_operator(0).form(), OperatorForm::symmetric);
+        EXPECT_EQ(levels.level_operator(0).format(), StorageFormat::symmetric);
         expect_products(levels);
       }
     });
@@ -178,7 +178,7 @@ TEST_ON_EVERY_SETTING(Network, ProductsAreThoseOfTheTransfers) {
     const auto k = random_coefficients(this->random_, mesh, false, false);
     const auto a = test::nine_band_operator<double>(ctx, this->random_.stencil(28, 17, false));
     const auto levels = this->hierarchy(a, mesh, k);
-    EXPECT_EQ(levels.level_operator(0).form(), OperatorForm::nine_band);
+    EXPECT_EQ(levels.level_operator(0).format(), StorageFormat::nine_band);
     expect_products(levels);
   }
 }
@@ -211,7 +211,7 @@ TEST_ON_EVERY_SETTING(Network, BadInputIsRefused) {
   auto& ctx = this->ctx();
   const TensorMesh mesh{Line(this->random_.widths(8)), Line(this->random_.widths(8))},
       small{Line(this->random_.widths(4)), Line(this->random_.widths(8))};
-  const auto a = assemble_laplace<double>(ctx, mesh, OperatorForm::symmetric);
+  const auto a = assemble_laplace<double>(ctx, mesh, StorageFormat::symmetric);
   EXPECT_THAT([&] { (void)Conductances(ctx, mesh, unit_cells(small)); },
               testing::ThrowsMessage<UsageError>(
                   testing::HasSubstr("the coefficients are of 4 x 8 cells, the mesh has 8 x 8")));

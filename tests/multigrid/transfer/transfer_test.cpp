@@ -118,10 +118,10 @@ TEST_ON_EVERY_SETTING(TransferTest, AgreesWithTheOracle) {
 TEST_ON_EVERY_SETTING(TransferTest, RestrictResidualAgreesWithTheOracleInEveryForm) {
   auto& ctx = this->ctx();
   this->for_every_mesh([&](const TensorMesh& fine, const TensorMesh& coarse, const Transfer<T>& transfer) {
-    for (const auto form : test::every_form) {
-      SCOPED_TRACE(to_string(form));
+    for (const auto format : test::every_storage_format) {
+      SCOPED_TRACE(to_string(format));
       const auto [oracle, a] =
-          test::random_operator<T>(ctx, this->random_, fine.unknowns().nx, fine.unknowns().ny, form);
+          test::random_operator<T>(ctx, this->random_, fine.unknowns().nx, fine.unknowns().ny, format);
       const auto b = this->random_vector(fine.unknowns()), x = this->random_vector(fine.unknowns());
       Vector<T> d(ctx, coarse.unknowns());
       set(ctx, T(7), d.view());
@@ -171,7 +171,7 @@ TEST_ON_EVERY_SETTING(TransferTest, NaturalSides) {
       };
       const TensorMesh fine{line(cells_x, ends_x), line(cells_y, ends_y)}, coarse = fine.coarser();
       const Transfer<T> transfer(ctx, fine, coarse), on_cpu(cpu, fine, coarse);
-      const auto a = assemble_laplace<T>(ctx, fine, OperatorForm::tensor);
+      const auto a = assemble_laplace<T>(ctx, fine, StorageFormat::tensor);
       const auto e = this->random_vector(coarse.unknowns());
       const auto b = this->random_vector(fine.unknowns()), x = this->random_vector(fine.unknowns());
       Vector<T> r(ctx, fine.unknowns()), up(ctx, fine.unknowns()), d(ctx, coarse.unknowns()),
@@ -216,7 +216,7 @@ TEST_ON_EVERY_SETTING(TransferTest, NaturalSides) {
 TEST_ON_EVERY_SETTING(TransferTest, TheCoarseOperatorIsTheGalerkinProduct) {
   auto& ctx = this->ctx();
   this->for_every_mesh([&](const TensorMesh& fine, const TensorMesh& coarse, const Transfer<T>& transfer) {
-    const auto a = assemble_laplace<T>(ctx, fine, OperatorForm::tensor);
+    const auto a = assemble_laplace<T>(ctx, fine, StorageFormat::tensor);
     const auto x = this->random_vector(coarse.unknowns());
     Vector<T> up(ctx, fine.unknowns()), image(ctx, fine.unknowns()), down(ctx, coarse.unknowns());
     transfer.prolongate(ctx, x.cview(), up.view());
@@ -235,7 +235,7 @@ TEST_ON_EVERY_SETTING(TransferTest, InterpolationFusedWithDefectAndUpdate) {
     auto& ctx = this->ctx();
     this->for_every_mesh([&](const TensorMesh& fine, const TensorMesh& coarse, const Transfer<double>& transfer) {
       const bool halved = fine.x().size() > coarse.x().size() && fine.y().size() > coarse.y().size();
-      this->expect_fused_interpolation(transfer, assemble_laplace<double>(ctx, fine, OperatorForm::tensor),
+      this->expect_fused_interpolation(transfer, assemble_laplace<double>(ctx, fine, StorageFormat::tensor),
                                        ctx.on_gpu() && halved);
     });
   }
@@ -267,7 +267,7 @@ TEST_ON_EVERY_SETTING(TransferTest, TheDefectOfAnInterpolantBesideNaturalSides) 
           if (last == neumann) terms.right.constant = 3;
           if (last == neumann) terms.top.constant = 5;
           this->expect_fused_interpolation(Transfer<double>(ctx, fine, fine.coarser()),
-                                           assemble_operator<double>(ctx, fine, OperatorForm::tensor, terms), true);
+                                           assemble_operator<double>(ctx, fine, StorageFormat::tensor, terms), true);
         }
   }
 }
@@ -280,7 +280,7 @@ TEST(TransferThreads, TheNumberOfThreadsDoesNotChangeABit) {
   Values expected;
   for (const int threads : {1, 2, 3, 5}) {
     Context ctx(Backend::cpu, threads);
-    const auto a = assemble_laplace<double>(ctx, fine, OperatorForm::tensor);
+    const auto a = assemble_laplace<double>(ctx, fine, StorageFormat::tensor);
     const Transfer<double> transfer(ctx, fine, coarse);
     const auto b = test::to_device<double>(ctx, fine.unknowns(), host_b);
     const auto x = test::to_device<double>(ctx, fine.unknowns(), host_x);

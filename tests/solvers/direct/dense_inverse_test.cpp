@@ -33,9 +33,9 @@ TEST_ON_EVERY_SETTING(DenseInverseTest, AgreesWithEliminationInEveryForm) {
   test::Random random(131);
   for (const auto& [nx, ny] :
        {std::pair{1, 1}, {1, 7}, {9, 2}, {8, 8}, {64, 1}, {17, 17}, {31, 31}, {12, 80}, {33, 33}})
-    for (const auto form : test::every_form) {
-      SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(form));
-      const auto [oracle, a] = test::random_operator<double>(ctx, random, nx, ny, form);
+    for (const auto format : test::every_storage_format) {
+      SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(format));
+      const auto [oracle, a] = test::random_operator<double>(ctx, random, nx, ny, format);
       DenseInverse<T> inverse(ctx, a);
       const auto b = test::random_vector<T>(ctx, random, a.shape());
       Vector<T> x(ctx, a.shape());
@@ -53,10 +53,10 @@ TEST_ON_EVERY_SETTING(DenseInverseTest, UndoesPeriodicOperators) {
   test::Random random(133);
   for (const auto& [nx, ny] : {std::pair{3, 3}, {7, 6}, {5, 8}, {4, 11}, {16, 16}})
     for (const auto& [periodic_x, periodic_y] : {std::pair{true, false}, {false, true}, {true, true}})
-      for (const auto form : test::every_form) {
-        SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(form) << (periodic_x ? ", x" : "")
+      for (const auto format : test::every_storage_format) {
+        SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(format) << (periodic_x ? ", x" : "")
                                         << (periodic_y ? ", y" : ""));
-        const auto a = test::random_operator<double>(ctx, random, nx, ny, form, periodic_x, periodic_y).a;
+        const auto a = test::random_operator<double>(ctx, random, nx, ny, format, periodic_x, periodic_y).a;
         EXPECT_LT(this->error_of(a, test::random_vector<double>(ctx, random, a.shape())), 10 * test::tolerance<T>);
       }
 }
@@ -66,7 +66,7 @@ TEST_ON_EVERY_SETTING(DenseInverseTest, HoldsOnStretchedMeshes) {
   auto& ctx = this->ctx();
   for (const char* name : {"A3", "A5"}) {
     SCOPED_TRACE(name);
-    const auto a = assemble_laplace<double>(ctx, make_mesh(mesh_family(name), 5), OperatorForm::tensor);
+    const auto a = assemble_laplace<double>(ctx, make_mesh(mesh_family(name), 5), StorageFormat::tensor);
     Vector<double> ones(ctx, a.shape());
     set(ctx, 1.0, ones.view());
     EXPECT_LT(this->error_of(a, ones), test::tolerance<T>);
@@ -76,7 +76,7 @@ TEST_ON_EVERY_SETTING(DenseInverseTest, HoldsOnStretchedMeshes) {
 TEST_ON_EVERY_SETTING(DenseInverseTest, ExchangesRowsWhereTheDiagonalIsSmall) {
   auto& ctx = this->ctx();
   test::Random random(134);
-  auto oracle = test::random_operator<double>(ctx, random, 6, 5, OperatorForm::nine_band).oracle;
+  auto oracle = test::random_operator<double>(ctx, random, 6, 5, StorageFormat::nine_band).oracle;
   for (int j = 0; j < 5; ++j)
     for (int i = 0; i < 6; ++i) oracle.at(0, 0, i, j) *= 1e-8;
   const auto a = test::nine_band_operator<double>(ctx, oracle);
@@ -87,7 +87,7 @@ TEST_ON_EVERY_SETTING(DenseInverseTest, ExchangesRowsWhereTheDiagonalIsSmall) {
 TEST_ON_EVERY_SETTING(DenseInverseTest, ASingularOperatorIsSolvedWithoutAMean) {
   auto& ctx = this->ctx();
   const Line line = Line({0.1, 0.3, 0.25, 0.35}).with_boundaries(BoundaryType::periodic, BoundaryType::periodic);
-  const auto a = assemble_laplace<double>(ctx, {line, line}, OperatorForm::tensor);
+  const auto a = assemble_laplace<double>(ctx, {line, line}, StorageFormat::tensor);
   DenseInverse<T> inverse(ctx, a, true);
   test::Random random(132);
   const auto b = test::random_vector<T>(ctx, random, a.shape());
@@ -108,7 +108,7 @@ TEST_ON_EVERY_SETTING(DenseInverseTest, ASingularOperatorIsSolvedWithoutAMean) {
 TEST(DenseInverseErrors, SingularAndLargeOperatorsAreRefused) {
   Context ctx(Backend::cpu, 1);
   const Line line = Line({0.1, 0.3, 0.25, 0.35}).with_boundaries(BoundaryType::periodic, BoundaryType::periodic);
-  const auto singular = assemble_laplace<double>(ctx, {line, line}, OperatorForm::tensor);
+  const auto singular = assemble_laplace<double>(ctx, {line, line}, StorageFormat::tensor);
   EXPECT_THROW(DenseInverse<double>(ctx, singular), BreakdownError);
   EXPECT_THROW(DenseInverse<double>(ctx, GridOperator<double>(TensorOperator<double>(ctx, test::unknowns(109, 10)))),
                UsageError)
@@ -118,7 +118,7 @@ TEST(DenseInverseErrors, SingularAndLargeOperatorsAreRefused) {
 // Not "singular": the entries, or sums of them, are beyond the largest double.
 TEST(DenseInverseErrors, OverflowIsToldWithTheRow) {
   Context ctx(Backend::cpu, 1);
-  auto a = assemble_laplace<double>(ctx, {Line({0.1, 0.3, 0.25}), Line({1.0, 2.0, 1.0})}, OperatorForm::nine_band);
+  auto a = assemble_laplace<double>(ctx, {Line({0.1, 0.3, 0.25}), Line({1.0, 2.0, 1.0})}, StorageFormat::nine_band);
   std::get<NineBandMatrix<double>>(a.storage()).band[4].view()(1, 1) = std::numeric_limits<double>::infinity();
   EXPECT_THAT(test::error_text<BreakdownError>([&] { (void)DenseInverse<double>(ctx, a); }),
               testing::AllOf(testing::HasSubstr("row 3 of 4"), testing::HasSubstr("overflows")));

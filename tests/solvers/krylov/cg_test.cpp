@@ -26,7 +26,7 @@ INSTANTIATE_ON_EVERY_BACKEND(CgTest);
 TEST_P(CgTest, AgreesWithElimination) {
   for (const auto& [nx, ny] : test::small_shapes) {
     SCOPED_TRACE(testing::Message() << nx << " x " << ny);
-    const auto [oracle, a] = test::random_operator<double>(ctx(), random_, nx, ny, OperatorForm::symmetric);
+    const auto [oracle, a] = test::random_operator<double>(ctx(), random_, nx, ny, StorageFormat::symmetric);
     const auto b = random_vector(a.shape());
     auto x = random_vector(a.shape());
     StoppingParams stop;
@@ -42,7 +42,7 @@ TEST_P(CgTest, AgreesWithElimination) {
 }
 
 TEST_P(CgTest, TheReportedResidualIsTheTrueOne) {
-  const auto a = assemble_laplace<double>(ctx(), make_mesh(mesh_family("A1"), 5), OperatorForm::tensor);
+  const auto a = assemble_laplace<double>(ctx(), make_mesh(mesh_family("A1"), 5), StorageFormat::tensor);
   const auto b = random_vector(a.shape());
   Vector<double> x(ctx(), a.shape()), r(ctx(), a.shape());
   StoppingParams stop;
@@ -55,7 +55,7 @@ TEST_P(CgTest, TheReportedResidualIsTheTrueOne) {
 }
 
 TEST_P(CgTest, AnExactPreconditionerNeedsOneIteration) {
-  const auto [oracle, a] = test::random_operator<double>(ctx(), random_, 17, 13, OperatorForm::tensor);
+  const auto [oracle, a] = test::random_operator<double>(ctx(), random_, 17, 13, StorageFormat::tensor);
   test::ScaledInverse<double> m(ctx(), a, 3);
   const auto b = random_vector(a.shape());
   Vector<double> x(ctx(), a.shape());
@@ -66,7 +66,7 @@ TEST_P(CgTest, AnExactPreconditionerNeedsOneIteration) {
 }
 
 TEST_P(CgTest, RefusesWhatIsNotConstantAndSymmetric) {
-  const auto [oracle, a] = test::random_operator<double>(ctx(), random_, 5, 5, OperatorForm::tensor);
+  const auto [oracle, a] = test::random_operator<double>(ctx(), random_, 5, 5, StorageFormat::tensor);
   const auto b = random_vector(a.shape());
   for (const auto& [constant, symmetric] : {std::pair{true, false}, {false, true}, {false, false}}) {
     test::ScaledInverse<double> m(ctx(), a, 1, constant, symmetric);
@@ -77,7 +77,7 @@ TEST_P(CgTest, RefusesWhatIsNotConstantAndSymmetric) {
 }
 
 TEST_P(CgTest, BreaksDownOnAnIndefiniteOperator) {
-  const auto [oracle, a] = test::random_operator<double>(ctx(), random_, 9, 9, OperatorForm::symmetric);
+  const auto [oracle, a] = test::random_operator<double>(ctx(), random_, 9, 9, StorageFormat::symmetric);
   const auto b = random_vector(a.shape());
   for (const double shift : {5.0, 1e3}) {
     const test::Shifted<double> indefinite(a, shift);
@@ -90,7 +90,7 @@ TEST_P(CgTest, BreaksDownOnAnIndefiniteOperator) {
 }
 
 TEST_P(CgTest, BreaksDownOnANegativePreconditioner) {
-  const auto [oracle, a] = test::random_operator<double>(ctx(), random_, 9, 9, OperatorForm::symmetric);
+  const auto [oracle, a] = test::random_operator<double>(ctx(), random_, 9, 9, StorageFormat::symmetric);
   const auto b = random_vector(a.shape());
   test::ScaledIdentity<double> m(-1);
   Vector<double> x(ctx(), a.shape());
@@ -98,7 +98,7 @@ TEST_P(CgTest, BreaksDownOnANegativePreconditioner) {
 }
 
 TEST_P(CgTest, StatusesOfSpecialInput) {
-  const auto [oracle, a] = test::random_operator<double>(ctx(), random_, 17, 13, OperatorForm::tensor);
+  const auto [oracle, a] = test::random_operator<double>(ctx(), random_, 17, 13, StorageFormat::tensor);
   auto b = random_vector(a.shape());
   Vector<double> x(ctx(), a.shape()), zero(ctx(), a.shape());
 
@@ -134,7 +134,7 @@ TEST_P(CgTest, StatusesOfSpecialInput) {
 }
 
 TEST_P(CgTest, WorksInFloat) {
-  const auto [oracle, a] = test::random_operator<float>(ctx(), random_, 17, 13, OperatorForm::symmetric);
+  const auto [oracle, a] = test::random_operator<float>(ctx(), random_, 17, 13, StorageFormat::symmetric);
   const auto b = test::random_vector<float>(ctx(), random_, a.shape());
   Vector<float> x(ctx(), a.shape());
   StoppingParams stop;

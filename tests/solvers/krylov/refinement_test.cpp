@@ -19,7 +19,7 @@ class RefinementTest : public test::OnEveryBackend {
   void SetUp() override {
     OnEveryBackend::SetUp();
     if (IsSkipped()) return;
-    a_ = assemble_laplace<double>(ctx(), make_mesh(mesh_family("A1"), 4), OperatorForm::tensor);
+    a_ = assemble_laplace<double>(ctx(), make_mesh(mesh_family("A1"), 4), StorageFormat::tensor);
     test::Random random(121);
     b_ = test::random_vector<double>(ctx(), random, a_.shape());
     x_ = Vector<double>(ctx(), a_.shape());

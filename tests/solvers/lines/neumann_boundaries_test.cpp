@@ -27,11 +27,11 @@ Line thin_line(int n, bool both) {
 class NaturalEnds : public test::OnEveryBackend {
  protected:
   template <class T>
-  Values smoothed(const TensorMesh& mesh, OperatorForm form, const char* smoother, const OperatorTerms& terms,
+  Values smoothed(const TensorMesh& mesh, StorageFormat format, const char* smoother, const OperatorTerms& terms,
                   const Values& b) {
-    const auto a = assemble_operator<T>(ctx(), mesh, form, terms);
+    const auto a = assemble_operator<T>(ctx(), mesh, format, terms);
     SmootherParams params;
-    params.form = form;
+    params.format = format;
     const auto smooth = builtin_smoothers().make<T>(ctx(), smoother, a.shape(), params);
     const auto right = test::to_device<T>(ctx(), a.shape(), b);
     auto x = test::to_device<T>(ctx(), a.shape(), Values(b.size()));
@@ -66,9 +66,9 @@ TEST_P(NaturalEnds, FloatSweepsKeepTheRowSums) {
         }
       for (const char* smoother : {"line_x", "line_y", "adi"}) {
         SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", alpha " << alpha << ", " << smoother);
-        const Values expected = smoothed<double>(mesh, OperatorForm::tensor, smoother, terms, b);
+        const Values expected = smoothed<double>(mesh, StorageFormat::tensor, smoother, terms, b);
         EXPECT_LT(
-            reference::relative_difference(smoothed<float>(mesh, OperatorForm::tensor, smoother, terms, b), expected),
+            reference::relative_difference(smoothed<float>(mesh, StorageFormat::tensor, smoother, terms, b), expected),
             ctx().on_gpu() ? 1e-4 : 2e-5);  // reciprocals there are good to one unit in the last place
       }
     }

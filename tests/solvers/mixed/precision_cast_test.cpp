@@ -79,7 +79,7 @@ TEST_P(PrecisionCastTest, ZeroStaysZeroAndNaNIsNotHidden) {
 
 TEST_P(PrecisionCastTest, PassesOnWhatThePreconditionerIs) {
   test::Random random(143);
-  const auto [oracle, a] = test::random_operator<float>(ctx(), random, 3, 3, OperatorForm::tensor);
+  const auto [oracle, a] = test::random_operator<float>(ctx(), random, 3, 3, StorageFormat::tensor);
   for (const bool constant : {true, false})
     for (const bool symmetric : {true, false}) {
       const PrecisionCast<double, float> cast(ctx(), a.shape(),

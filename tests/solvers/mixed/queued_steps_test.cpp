@@ -114,8 +114,8 @@ TEST(QueuedSteps, OnSeveralPiecesTheirNumbersAreAddedUp) {
     const auto result = test::on_pieces(Backend::cpu, count, [&](Context& ctx) -> test::Values {
       const int rank = count > 1 ? ctx.communicator()->rank() : 0;
       const GridShape shape = Strip(mesh, count, rank, 1).unknowns();
-      const auto a = assemble_operator<double>(ctx, mesh, OperatorForm::tensor, {}, shape);
-      const auto f = assemble_operator<float>(ctx, mesh, OperatorForm::tensor, {}, shape);
+      const auto a = assemble_operator<double>(ctx, mesh, StorageFormat::tensor, {}, shape);
+      const auto f = assemble_operator<float>(ctx, mesh, StorageFormat::tensor, {}, shape);
       Vector<double> b(ctx, shape), x(ctx, shape);
       set(ctx, 1.0, b.view());
       StoppingParams stop;

@@ -28,7 +28,7 @@ class RegistersTest : public testing::Test {
     std::vector<Values> results;
     const auto with = [&](auto run) {
       Vector<T> x = test::to_device<T>(ctx_, {nx, ny}, start);
-      const auto size = LineScratch<T>::size({nx, ny}, 1, OperatorForm::tensor);
+      const auto size = LineScratch<T>::size({nx, ny}, 1, StorageFormat::tensor);
       Vector<T> memory(ctx_, {static_cast<int>(size), 1});
       solve(x.view(), LineScratch<T>(&memory.view()(-1, 0), std::max(nx, ny), size), run);
       results.push_back(test::to_host(ctx_, x));
@@ -44,7 +44,7 @@ class RegistersTest : public testing::Test {
 
   Context ctx_{Backend::cpu, 1};
   test::Random random_{7};
-  GridOperator<T> a_ = test::random_operator<T>(ctx_, random_, nx, ny, OperatorForm::tensor).a;
+  GridOperator<T> a_ = test::random_operator<T>(ctx_, random_, nx, ny, StorageFormat::tensor).a;
   Vector<T> b_ = test::random_vector<T>(ctx_, random_, {nx, ny});
   TensorView<T> view_ = std::get<TensorOperator<T>>(a_.storage()).view();
 };

@@ -10,11 +10,11 @@ namespace {
 using namespace stratum;
 
 template <class T>
-void expect_fixed_point(int nx, int ny, OperatorForm form, bool ring) {
-  SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(form) << (ring ? ", rings" : ""));
+void expect_fixed_point(int nx, int ny, StorageFormat format, bool ring) {
+  SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(format) << (ring ? ", rings" : ""));
   Context ctx(Backend::cpu, 1);
   test::Random random(17);
-  const auto operators = test::random_operator<T>(ctx, random, nx, ny, form, false, ring);
+  const auto operators = test::random_operator<T>(ctx, random, nx, ny, format, false, ring);
   const GridOperator<T>& a = operators.a;
   const auto x = test::random_vector<T>(ctx, random, a.shape());
   Vector<T> b(ctx, a.shape()), y(ctx, a.shape()), zeros(ctx, std::max(nx, ny));
@@ -53,12 +53,12 @@ void expect_fixed_point(int nx, int ny, OperatorForm form, bool ring) {
 
 // 4 rows a segment, 16 pieces a join: up to three levels.
 TEST(Segments, TheExactSolutionIsAFixedPoint) {
-  for (const auto form : test::every_form)
+  for (const auto format : test::every_storage_format)
     for (const auto& [nx, ny] : {std::pair{5, 1}, {5, 3}, {7, 4}, {3, 5}, {9, 63}, {4, 65}, {6, 1100}})
       for (const bool ring : {false, true}) {
         if (ring && ny < 3) continue;
-        expect_fixed_point<double>(nx, ny, form, ring);
-        expect_fixed_point<float>(nx, ny, form, ring);
+        expect_fixed_point<double>(nx, ny, format, ring);
+        expect_fixed_point<float>(nx, ny, format, ring);
       }
 }
 

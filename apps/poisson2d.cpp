@@ -129,7 +129,7 @@ CommandLine make_command_line() {
              "double now and then: much the same iterations, each in less time), double-single (for GPUs whose double "
              "is "
              "slow: CG in float, x in two of them, right to 1e-7 in the energy norm with a residual above 1e-8; tensor "
-             "and cell operators), or single (to see it fail)"},
+             "and element-coefficient operators), or single (to see it fail)"},
             {"inner", "KIND:N", message("cycles:", params.inner.cycles),
              "mixed precision: between updates in double cycles:N (1 .. 1000), or rtol:X, as many as reduce the "
              "residual to X (1e-6 .. 1)"},

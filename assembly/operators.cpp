@@ -239,7 +239,7 @@ struct FillCells {
 
 /// Into the memory of a.
 void fill_cells(Context& ctx, const TensorMesh& mesh, const CellFields& cells, const OperatorTerms& terms,
-                CellOperator<double>& a) {
+                ElementOperator<double>& a) {
   if (ctx.plans()) return;
   const IntervalBefore x(mesh.x(), a.grid.origin_x), y(mesh.y(), a.grid.origin_y);
   const auto to = a.k[0].view();
@@ -271,11 +271,11 @@ void fill_cells(Context& ctx, const TensorMesh& mesh, const CellFields& cells, c
   squares(mesh.y(), y, a.first_row(), parts[5]);
 }
 
-CellOperator<double> cell_operator(Context& ctx, const TensorMesh& mesh, const CellCoefficients& cells,
-                                   const CellFields& fields, const OperatorTerms& terms, const GridShape& shape) {
+ElementOperator<double> cell_operator(Context& ctx, const TensorMesh& mesh, const CellCoefficients& cells,
+                                      const CellFields& fields, const OperatorTerms& terms, const GridShape& shape) {
   const bool reaction = !cells.c.empty() || terms.reaction > 0 || !terms.left.is_zero() || !terms.right.is_zero() ||
                         !terms.bottom.is_zero() || !terms.top.is_zero();
-  CellOperator<double> a(ctx, shape, cell_tensor(mesh, cells), reaction);
+  ElementOperator<double> a(ctx, shape, cell_tensor(mesh, cells), reaction);
   fill_cells(ctx, mesh, fields, terms, a);
   return a;
 }
@@ -318,7 +318,7 @@ GridOperator<double> assemble_diffusion(Context& ctx, const TensorMesh& mesh, co
   }
   if (const auto factors = separated(terms.reaction > 0 ? all : k))
     if (const auto held = tensor_terms(*factors, others)) return tensor_operator(ctx, mesh, *held, strip, *factors);
-  CellOperator<double> cells = cell_operator(ctx, mesh, k, fields, terms, strip);
+  ElementOperator<double> cells = cell_operator(ctx, mesh, k, fields, terms, strip);
   if (!terms.varies()) return GridOperator<double>(std::move(cells));
   return detail::with_boundaries(ctx, mesh, terms, bands_of<SymmetricNineBand<double>>(ctx, cells));
 }
@@ -375,7 +375,7 @@ GridOperator<double> assemble_cells(Context& ctx, const TensorMesh& mesh, const 
                                     const OperatorTerms& terms, CellTensor tensor, StorageFormat format,
                                     const GridShape& strip) {
   check_range<double>(mesh);
-  CellOperator<double> cells(ctx, strip, tensor, true);
+  ElementOperator<double> cells(ctx, strip, tensor, true);
   fill_cells(ctx, mesh, fields, terms, cells);
   if (format == StorageFormat::cell) return GridOperator<double>(std::move(cells));
   return detail::with_boundaries(ctx, mesh, terms, bands_of<SymmetricNineBand<double>>(ctx, cells));
@@ -384,7 +384,7 @@ GridOperator<double> assemble_cells(Context& ctx, const TensorMesh& mesh, const 
 void assign_cells(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k, const CellFields& fields,
                   const OperatorTerms& terms, GridOperator<double>& a) {
   detail::check_terms(mesh, terms);
-  if (auto* const cells = std::get_if<CellOperator<double>>(&a.storage())) {
+  if (auto* const cells = std::get_if<ElementOperator<double>>(&a.storage())) {
     expects(!terms.varies() && cells->tensor >= cell_tensor(mesh, k),
             "the operator cannot hold these coefficients: it was made for others");
     return fill_cells(ctx, mesh, fields, terms, *cells);
@@ -425,7 +425,7 @@ GridOperator<T> assemble_operator(Context& ctx, const TensorMesh& mesh, StorageF
     using Format = typename decltype(type)::type;
     if constexpr (Format::View::is_separable) {
       return in_precision<T>(ctx, GridOperator<double>(std::move(a)));
-    } else if constexpr (std::is_same_v<Format, CellOperator<double>>) {
+    } else if constexpr (std::is_same_v<Format, ElementOperator<double>>) {
       const CellCoefficients ones = unit_coefficients(mesh);
       return in_precision<T>(ctx, GridOperator<double>(cell_operator(
                                       ctx, mesh, ones, CellFields(ctx, mesh, ones, terms.reaction), terms, strip)));

@@ -50,7 +50,7 @@ template <class T>
 [[nodiscard]] GridOperator<double> stored(Context& ctx, const GridOperator<double>& a, StorageFormat format);
 
 /// -div(K grad u) + c u with K and c by cells, c beside `terms.reaction`: a tensor operator where they are separable and it
-/// holds them, else a cell operator. (A separable c whose weights are those of K's masses folds into a tensor operator, an
+/// holds them, else an element-coefficient operator. (A separable c whose weights are those of K's masses folds into a tensor operator, an
 /// alpha where K is constant along its side.)
 [[nodiscard]] GridOperator<double> assemble_diffusion(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k,
                                                       const OperatorTerms& terms = {});
@@ -71,7 +71,7 @@ void set_reaction(Context& ctx, const TensorMesh& mesh, const OperatorTerms& ter
 [[nodiscard]] GridOperator<double> assemble_mass(Context& ctx, const TensorMesh& mesh, double capacity,
                                                  const GridShape& strip);
 
-/// What a cell operator stores of this K.
+/// What an element-coefficient operator stores of this K.
 [[nodiscard]] CellTensor cell_tensor(const TensorMesh& mesh, const CellCoefficients& k);
 /// -div(K grad u) + c u in cell form, separable or not, with room for K of this kind and for c; in five bands where `form` says
 /// so, which an alpha that varies along its side needs. K = 0 gives the mass matrix of c. Of all unknowns or a strip of them,

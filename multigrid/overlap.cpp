@@ -99,7 +99,7 @@ Overlap<T>::Overlap(Context& ctx, const GridOperator<T>& own, int rows)
         using Format = std::decay_t<decltype(format)>;
         if constexpr (std::is_same_v<Format, TensorOperator<T>>)
           return Format(ctx, shape_, format.has_reaction());
-        else if constexpr (std::is_same_v<Format, CellOperator<T>>)
+        else if constexpr (std::is_same_v<Format, ElementOperator<T>>)
           return Format(ctx, shape_, format.tensor, format.has_reaction());
         else
           return Format(ctx, shape_);
@@ -176,7 +176,7 @@ void Overlap<T>::extend(Context& ctx, const TensorOperator<T>& own, TensorOperat
 }
 
 template <class T>
-void Overlap<T>::extend(Context& ctx, const CellOperator<T>& own, CellOperator<T>& all) const {
+void Overlap<T>::extend(Context& ctx, const ElementOperator<T>& own, ElementOperator<T>& all) const {
   const auto cells = [&](const Vector<T>& given, Vector<T>& taken) {
     if (!given.empty()) put(ctx, given.cview(), taken.view(), 1, -1);
   };

@@ -74,7 +74,7 @@ class Overlap {
   /// Own rows of a coefficient to their place among all, and those of the neighbours.
   void put(Context& ctx, GridView<const T> from, GridView<T> to, int more, int column) const;
   void extend(Context& ctx, const TensorOperator<T>& own, TensorOperator<T>& all) const;
-  void extend(Context& ctx, const CellOperator<T>& own, CellOperator<T>& all) const;
+  void extend(Context& ctx, const ElementOperator<T>& own, ElementOperator<T>& all) const;
   template <class Bands>
   void extend(Context& ctx, const Bands& own, Bands& all) const;
 

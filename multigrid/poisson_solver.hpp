@@ -8,7 +8,7 @@
 //             single   everything in float: the published negative example. Its own residual falls, the true one does not,
 //                      and the report says so.
 //             double_single  everything in float with x in two of them, for GPUs whose double is slow (solvers/mixed/double_single.hpp):
-//                      right to 1e-7 in the energy norm, with a residual that stays above 1e-8. Tensor and cell operators;
+//                      right to 1e-7 in the energy norm, with a residual that stays above 1e-8. Tensor and element-coefficient operators;
 //                      cg, fcg or cr
 //   method    multigrid             iterative refinement with the cycle
 //             cg, fcg, cr           preconditioned by the symmetric cycle; of these fcg alone takes a K-cycle

@@ -38,7 +38,7 @@ enum class CellTensor : std::uint8_t { scalar = 1, diagonal = 2, full = 3 };
 /// stands in its formulas. What is not stored points to p: null, masked loads that compilers turn branches into would each be a
 /// fault that is suppressed, 25 ns of a CPU.
 template <class T, bool scalar>
-struct CellView : StencilSums<CellView<T, scalar>, T> {
+struct ElementView : StencilSums<ElementView<T, scalar>, T> {
   static constexpr bool has_bands = false, is_symmetric = true, is_separable = false, marches = true,
                         marches_alone = true;
   const T *p = nullptr, *q = nullptr;
@@ -133,21 +133,21 @@ struct CellView : StencilSums<CellView<T, scalar>, T> {
 /// j) south-west of unknown (i, j). Of a strip that others lie below, those of row -1 as well: a Galerkin product reads one row
 /// of the piece below.
 template <class T>
-struct CellOperator {
+struct ElementOperator {
   static constexpr std::string_view name = "cell";
   static constexpr int coefficient_words = 1;  // of scalar K
-  using View = CellView<T, true>;              // one of two, whose traits are the same
+  using View = ElementView<T, true>;           // one of two, whose traits are the same
   template <class To>
-  using In = CellOperator<To>;
+  using In = ElementOperator<To>;
 
   GridShape grid;
   CellTensor tensor = CellTensor::scalar;
   std::array<Vector<T>, 3> k;
   Vector<T> m, rx2, ry2;
 
-  CellOperator() = default;
+  ElementOperator() = default;
   /// Beside a reaction term scalar K is stored as diagonal.
-  CellOperator(Context& ctx, const GridShape& shape, CellTensor kind = CellTensor::scalar, bool reaction = false)
+  ElementOperator(Context& ctx, const GridShape& shape, CellTensor kind = CellTensor::scalar, bool reaction = false)
       : grid(shape), tensor(reaction && kind == CellTensor::scalar ? CellTensor::diagonal : kind) {
     const GridShape cells{shape.nx + 1, shape.ny + 1, shape.origin_x, shape.origin_y};
     for (int n = 0; n < static_cast<int>(tensor); ++n) k[static_cast<std::size_t>(n)] = Vector<T>(ctx, cells);
@@ -162,9 +162,9 @@ struct CellOperator {
   [[nodiscard]] int first_row() const { return grid.below ? -1 : 0; }
 
   template <bool scalar>
-  [[nodiscard]] CellView<T, scalar> view() const {
+  [[nodiscard]] ElementView<T, scalar> view() const {
     const auto stored = [this](const Vector<T>& numbers) { return (numbers.empty() ? k[0] : numbers).view(); };
-    CellView<T, scalar> v;
+    ElementView<T, scalar> v;
     v.p = k[0].view().data;
     v.q = stored(k[1]).data;
     v.s = stored(k[2]).data;
@@ -217,16 +217,16 @@ namespace cuda {
 /// Two rows of p and q in registers, and those of scalar K that come next: asked for ahead. With two numbers a cell and more there are
 /// too few registers for that. s and m, which fewer operators have, are read where they are needed.
 template <class T, bool scalar, int depth>
-struct LaneOperator<CellView<T, scalar>, depth> {
+struct LaneOperator<ElementView<T, scalar>, depth> {
   static constexpr bool in_order = scalar;
   static constexpr int n = chunk_width<T>, width = n + 1;
-  const CellView<T, scalar>* a;
+  const ElementView<T, scalar>* a;
   T p[2 * width], q[scalar ? 1 : 2 * width], rx2[scalar ? width : 1], ry2[2];
   const T *s, *m;
   Chunk<T> ahead[scalar ? depth : 1];
   T ry2_ahead[scalar ? depth : 1];
 
-  __device__ LaneOperator(const CellView<T, scalar>& view, const Lane<T>& lane, int first)
+  __device__ LaneOperator(const ElementView<T, scalar>& view, const Lane<T>& lane, int first)
       : a(&view), s(view.s), m(view.m) {
     if constexpr (scalar) {
 #pragma unroll
@@ -259,7 +259,7 @@ struct LaneOperator<CellView<T, scalar>, depth> {
       m = a->m + others;
     }
   }
-  [[nodiscard]] __device__ STRATUM_INLINE CellView<T, scalar> view() const {
+  [[nodiscard]] __device__ STRATUM_INLINE ElementView<T, scalar> view() const {
     return {{}, p, q, s, m, rx2, ry2, width, a->others_pitch, a->has_s, a->has_m};
   }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Rows of a cell operator on the CPU in packs (core/operators/element_formulas.hpp): of r = b - A x, and of the equations of x
+// Rows of an element-coefficient operator on the CPU in packs (core/operators/element_formulas.hpp): of r = b - A x, and of the equations of x
 // lines, whose right-hand side is b less what lies beside the line. Neighbours come out of registers, and what an interval adds
 // to the nodes at its ends is formed once.
 
@@ -19,7 +19,7 @@ class CellRow : public PackedRow<bytes, T> {
 
   /// Of row j from column `first` on, -1 or a whole number of packs later, where its own number has no meaning. Asks for what
   /// is read `ahead` rows later. `coupled`: x is not zero.
-  STRATUM_INLINE CellRow(const CellView<T, scalar>& a, const GridView<const T>& b, const GridView<const T>& x, int j,
+  STRATUM_INLINE CellRow(const ElementView<T, scalar>& a, const GridView<const T>& b, const GridView<const T>& x, int j,
                          int ahead, int first = -1, bool coupled = true)
       : Base(x.nx), a_(a), cells_(j * a.pitch), others_(j * a.others_pitch),
         last_column_(x.nx - (x.periodic_x ? 0 : 1)), last_cell_(x.nx), right_(&b(0, j)), south_(&x(0, j - 1)),
@@ -111,7 +111,7 @@ class CellRow : public PackedRow<bytes, T> {
     north = pack(from + a_.others_pitch);
   }
 
-  const CellView<T, scalar> a_;
+  const ElementView<T, scalar> a_;
   std::int64_t cells_, others_;
   int last_column_, last_cell_;
   const T *right_, *south_, *centre_, *north_;

@@ -237,13 +237,13 @@ class ResidualRow<bytes, SymmetricNineBandView<Number>> : public PackedRow<bytes
   Pack centre_;
 };
 
-/// A cell operator.
+/// A element-coefficient operator.
 template <int bytes, class Number, bool scalar>
-class ResidualRow<bytes, CellView<Number, scalar>> : public CellRow<bytes, Number, scalar, false> {
+class ResidualRow<bytes, ElementView<Number, scalar>> : public CellRow<bytes, Number, scalar, false> {
  public:
   static constexpr bool in_packs = true;
   using Base = CellRow<bytes, Number, scalar, false>;
-  STRATUM_INLINE ResidualRow(const CellView<Number, scalar>& a, const GridView<const Number>& b,
+  STRATUM_INLINE ResidualRow(const ElementView<Number, scalar>& a, const GridView<const Number>& b,
                              const GridView<const Number>& x, int j, int ahead = 1)
       : Base(a, b, x, j, ahead) {}
 };

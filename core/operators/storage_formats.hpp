@@ -4,7 +4,7 @@
 //
 //   form                 numbers stored per node      words moved by a residual or a sweep (x, b, result)
 //   TensorOperator       none (1-D factors)            3
-//   CellOperator         1 to 4 (K and c of a cell)    4 to 7
+//   ElementOperator         1 to 4 (K and c of a cell)    4 to 7
 //   SymmetricNineBand    5                             8
 //   NineBandMatrix       9                            12
 
@@ -24,7 +24,7 @@ namespace stratum {
 
 /// The list, and the names of its entries in the same order.
 template <class T>
-using AnyStorageFormat = std::variant<TensorOperator<T>, CellOperator<T>, SymmetricNineBand<T>, NineBandMatrix<T>>;
+using AnyStorageFormat = std::variant<TensorOperator<T>, ElementOperator<T>, SymmetricNineBand<T>, NineBandMatrix<T>>;
 enum class StorageFormat : std::uint8_t { tensor, cell, symmetric, nine_band };
 
 /// What is known of a storage format by its name alone.

@@ -14,7 +14,7 @@ constexpr bool has_bands = !is_tensor<View>;
 template <class View>
 constexpr bool is_cells = false;
 template <class T, bool scalar>
-constexpr bool is_cells<CellView<T, scalar>> = true;
+constexpr bool is_cells<ElementView<T, scalar>> = true;
 
 /// Lines of these operators are eliminated by row sums, which in float keep what entries would lose.
 template <class View>

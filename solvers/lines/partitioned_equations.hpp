@@ -52,7 +52,7 @@ template <class T, bool reaction>
   return a;
 }
 template <class T, bool scalar>
-[[nodiscard]] CellView<T, scalar> from_row(CellView<T, scalar> a, int j) {
+[[nodiscard]] ElementView<T, scalar> from_row(ElementView<T, scalar> a, int j) {
   a.p += j * a.pitch;
   if constexpr (scalar) {
     a.ry2 += j;

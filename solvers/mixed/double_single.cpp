@@ -117,7 +117,8 @@ DoubleSingleRefinement::DoubleSingleRefinement(Context& ctx, const GridShape& sh
     : b_(ctx, shape), hi_(ctx, shape), lo_(ctx, shape), r_(ctx, shape), e_(ctx, shape) {}
 
 void DoubleSingleRefinement::expects_storage_format(StorageFormat format) {
-  expects(!traits(format).has_bands, "double-single precision is for tensor and cell operators; ", to_string(format),
+  expects(!traits(format).has_bands, "double-single precision is for tensor and element-coefficient operators; ",
+          to_string(format),
           " stores bands, which lose A 1 = 0 in float and with it the solution: take mixed precision");
 }
 

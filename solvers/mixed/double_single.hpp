@@ -6,7 +6,7 @@
 //
 //     r = (d - A hi) - A lo ,   A e = s r to 1e-4 in float ,   (hi, lo) <- (hi, lo) + e / s ,   s a power of two near 1 / ||r|| ,
 //
-// the last by an error-free sum. Where the float residual keeps to differences of neighbours (tensor and cell operators),
+// the last by an error-free sum. Where the float residual keeps to differences of neighbours (tensor and element-coefficient operators),
 // rounding A is a relative change of K by 6e-8 a cell, and x comes out as near to the solution in the energy norm, sqrt(e' A e
 // / x' A x) about 1e-7. Stored bands lose A 1 = 0 by rounding, and with it three digits and more.
 //

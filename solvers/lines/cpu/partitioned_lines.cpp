@@ -225,7 +225,7 @@ struct EliminateRows {
 
   template <class R, bool scalar>
   STRATUM_INLINE static CellColumns<R, true, 2, T, scalar>
-  cell_columns(const LineRhs<Direction::y, true, CellView<T, scalar>, T>& rhs, int j, int start) {
+  cell_columns(const LineRhs<Direction::y, true, ElementView<T, scalar>, T>& rhs, int j, int start) {
     return {rhs, j, start};
   }
 

@@ -338,15 +338,15 @@ struct Eliminator<R, ring, TensorView<T, reaction>, T>
 /// x lines are filled in blocks of this many columns, long enough for hardware prefetchers to follow.
 constexpr int block_length = 512;
 
-/// The same for a cell operator, whose entries come with the right-hand sides, row by row.
+/// The same for an element-coefficient operator, whose entries come with the right-hand sides, row by row.
 template <class R, bool ring, class T, bool scalar>
-struct Eliminator<R, ring, CellView<T, scalar>, T>
+struct Eliminator<R, ring, ElementView<T, scalar>, T>
     : BatchOfLines<R, SymmetricElimination<typename R::Pack, T, true, ring>, T, ring> {
   static constexpr int pitch = block_length + 16;
   alignas(64) T sums_with_margin[16 + batch_width<T> * pitch], uppers_with_margin[16 + batch_width<T> * pitch];
   T *const sums = sums_with_margin + 16, *const uppers = uppers_with_margin + 16;  // of a block of columns
 
-  STRATUM_INLINE Eliminator(const CellView<T, scalar>& a, const Batch& batch) {
+  STRATUM_INLINE Eliminator(const ElementView<T, scalar>& a, const Batch& batch) {
     alignas(64) T before[batch_width<T>] = {};
     for (int k = 0; k < batch_width<T>; ++k) {
       if (batch.used(k)) before[k] = a.template coefficient<-1, 0>(0, batch.first + k * batch.stride);
@@ -496,11 +496,11 @@ STRATUM_INLINE void fill_rows(const LineRhs<Direction::x, true, TensorView<T, re
   }
 }
 
-/// Right-hand sides of a cell operator, and its entries.
+/// Right-hand sides of an element-coefficient operator, and its entries.
 template <class R, bool ring, bool coupled, class T, bool scalar>
-STRATUM_INLINE void fill_rows(const LineRhs<Direction::x, coupled, CellView<T, scalar>, T>& rhs, const Batch& batch,
+STRATUM_INLINE void fill_rows(const LineRhs<Direction::x, coupled, ElementView<T, scalar>, T>& rhs, const Batch& batch,
                               int begin, int length, T* rows, std::int64_t pitch,
-                              Eliminator<R, ring, CellView<T, scalar>, T>& entries) {
+                              Eliminator<R, ring, ElementView<T, scalar>, T>& entries) {
   constexpr int bytes = R::width * static_cast<int>(sizeof(T));
   for (int k = 0; k < batch.count; ++k) {
     const int j = batch.first + k * batch.stride;
@@ -797,18 +797,18 @@ struct RowPiece {
   }
 };
 
-/// The equations of y lines of a cell operator in row j, in packs: of every second column, or of all.
+/// The equations of y lines of an element-coefficient operator in row j, in packs: of every second column, or of all.
 template <class R, bool coupled, int stride, class T, bool scalar>
 struct CellColumns {
   using Pack = typename R::Pack;
   static constexpr int width = R::width, bytes = width * static_cast<int>(sizeof(T)), count = (stride + 1) * width + 2;
-  const LineRhs<Direction::y, coupled, CellView<T, scalar>, T>& rhs;
+  const LineRhs<Direction::y, coupled, ElementView<T, scalar>, T>& rhs;
   int j;
   RowPiece<T> nodes, cells;
   Pack right, sum, upper;
 
   /// `start`: the column before the first line of the pack.
-  STRATUM_INLINE CellColumns(const LineRhs<Direction::y, coupled, CellView<T, scalar>, T>& equations, int row,
+  STRATUM_INLINE CellColumns(const LineRhs<Direction::y, coupled, ElementView<T, scalar>, T>& equations, int row,
                              int start)
       : rhs(equations),
         j(row), nodes{start, -1, rhs.b.nx, start + count <= rhs.b.nx + 1}, cells{start, 0, rhs.b.nx,
@@ -879,11 +879,12 @@ struct CellColumns {
   }
 };
 
-/// The same of a cell operator, by row sums.
+/// The same of an element-coefficient operator, by row sums.
 template <class R, int stride, bool ring, bool coupled, class T, bool scalar>
-STRATUM_INLINE void solve_wide_batch(const LineRhs<Direction::y, coupled, CellView<T, scalar>, T>& rhs, const int first,
-                                     const int count, const int n, const T omega, const T keep, const GridView<T> y,
-                                     const LineScratch<T>& scratch, const KnownEnds<T>& ends = {}) {
+STRATUM_INLINE void solve_wide_batch(const LineRhs<Direction::y, coupled, ElementView<T, scalar>, T>& rhs,
+                                     const int first, const int count, const int n, const T omega, const T keep,
+                                     const GridView<T> y, const LineScratch<T>& scratch,
+                                     const KnownEnds<T>& ends = {}) {
   using Pack = typename R::Pack;
   WideBatch<T, true, ring> lines(scratch, n, ends);
   alignas(64) T lower[widest_batch] = {};

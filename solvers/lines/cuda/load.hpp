@@ -206,7 +206,7 @@ struct CellSpan {
 };
 
 template <bool coupled, class T, bool scalar>
-__device__ STRATUM_INLINE Equations<T> load_equations(const CellView<T, scalar>& a, const GridView<const T>& b,
+__device__ STRATUM_INLINE Equations<T> load_equations(const ElementView<T, scalar>& a, const GridView<const T>& b,
                                                       const GridView<const T>& x, int i, int j) {
   const std::int64_t at = j * a.pitch + i;
   const CellSpan<T> p_south(a.p + at, i, b.nx), p_north(a.p + at + a.pitch, i, b.nx);
@@ -258,11 +258,11 @@ __device__ STRATUM_INLINE Equations<T> load_equations(const CellView<T, scalar>&
 template <class View>
 constexpr bool loads_ahead = false;
 template <class T, bool scalar>
-constexpr bool loads_ahead<CellView<T, scalar>> = true;
+constexpr bool loads_ahead<ElementView<T, scalar>> = true;
 
 /// Asks the L2 cache for the 128 bytes of a row from i on that load_equations reads.
 template <bool coupled, class T, bool scalar>
-__device__ STRATUM_INLINE void ask_for_row(const CellView<T, scalar>& a, const GridView<const T>& b,
+__device__ STRATUM_INLINE void ask_for_row(const ElementView<T, scalar>& a, const GridView<const T>& b,
                                            const GridView<const T>& x, int i, int j) {
   const auto ask = [](const T* numbers) { asm volatile("prefetch.global.L2 [%0];" ::"l"(numbers)); };
   const std::int64_t at = j * a.pitch + i;

@@ -1,6 +1,6 @@
 #pragma once
 
-// The equations of lines of a tensor operator and of a scalar cell operator, formed from interval to interval, for the kernels
+// The equations of lines of a tensor operator and of a scalar element-coefficient operator, formed from interval to interval, for the kernels
 // that walk over lines of both colours (solvers/lines/cuda/zebra_x.hpp, zebra_y.hpp, solvers/lines/cuda/persistent_columns.hpp). For CUDA
 // sources only.
 //
@@ -99,7 +99,7 @@ struct CellsBeside {
   T a, b, r_along;
 };
 
-/// Forms the equations of a line of a scalar cell operator from interval to interval, as TensorWalk does. An interval has two
+/// Forms the equations of a line of a scalar element-coefficient operator from interval to interval, as TensorWalk does. An interval has two
 /// cells, towards line a and line b. Nodes before interval number `first` and behind number `last` are no unknowns: there 1 x =
 /// 0 is solved.
 template <int S, bool coupled, class T>

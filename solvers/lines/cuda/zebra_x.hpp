@@ -1,6 +1,6 @@
 #pragma once
 
-// One colour of a zebra sweep along x of a tensor operator or a scalar cell operator, in place and undamped, in blocks or
+// One colour of a zebra sweep along x of a tensor operator or a scalar element-coefficient operator, in place and undamped, in blocks or
 // clusters that walk from line to line: 3 words a node and sweep over both colours, 5 with K by cells. For CUDA sources only.
 
 #include <stratum/solvers/lines/cuda/contiguous.hpp>
@@ -164,14 +164,14 @@ class XRow {
   T e_ = 0;
 };
 
-/// Of a scalar cell operator: 1 / h^2 along x stays, the cells on both sides come with each row.
+/// Of a scalar element-coefficient operator: 1 / h^2 along x stays, the cells on both sides come with each row.
 template <class T, int S, bool any_length>
-class XRow<CellView<T, true>, S, any_length> {
+class XRow<ElementView<T, true>, S, any_length> {
  public:
   static constexpr bool early = false;
   static constexpr int rows = 3, edges = 2, of_tail = 6;
 
-  __device__ STRATUM_INLINE XRow(const CellView<T, true>& a, T* memory, T* edges, T* tail, int n,
+  __device__ STRATUM_INLINE XRow(const ElementView<T, true>& a, T* memory, T* edges, T* tail, int n,
                                  const XShare<S, any_length>& share)
       : a_(a), along_(memory), south_(memory + share.stride), north_(south_ + share.stride), edges_(edges), tail_(tail),
         n_(n) {
@@ -217,7 +217,7 @@ class XRow<CellView<T, true>, S, any_length> {
   }
 
  private:
-  const CellView<T, true>& a_;
+  const ElementView<T, true>& a_;
   T *along_, *south_, *north_, *edges_, *tail_;
   T edge_, across_south_ = 0, across_north_ = 0;
   int n_;
@@ -226,7 +226,7 @@ class XRow<CellView<T, true>, S, any_length> {
 template <class View>
 constexpr bool walks_x_lines = is_tensor<View>;
 template <class T>
-constexpr bool walks_x_lines<CellView<T, true>> = true;
+constexpr bool walks_x_lines<ElementView<T, true>> = true;
 
 /// A block solves every second row of `rows` rows in turn. The next row of b and of x are on their way to shared memory
 /// meanwhile; a row of x serves the lines on both sides. A warp fetches and turns over what its own 32 segments need, so

@@ -1,6 +1,6 @@
 #pragma once
 
-// Both colours of a zebra sweep along y of a tensor operator or a scalar cell operator, in place and undamped, in clusters that
+// Both colours of a zebra sweep along y of a tensor operator or a scalar element-coefficient operator, in place and undamped, in clusters that
 // walk from tile to tile: 3 words a node, 4 with K by cells. For CUDA sources only.
 
 #include <algorithm>
@@ -146,10 +146,10 @@ class YTile {
   bool begins_line_ = false;
 };
 
-/// Of a scalar cell operator: its cells take the room of b, which is read when it is needed, the first time from the L2 cache.
+/// Of a scalar element-coefficient operator: its cells take the room of b, which is read when it is needed, the first time from the L2 cache.
 template <class T, class W>
-class YTile<CellView<T, true>, W> {
-  using View = CellView<T, true>;
+class YTile<ElementView<T, true>, W> {
+  using View = ElementView<T, true>;
 
  public:
   static constexpr int numbers = (W::rows + 1) * W::pitch + W::column;
@@ -221,7 +221,7 @@ class YTile<CellView<T, true>, W> {
 template <class View>
 constexpr bool walks_y_lines = is_tensor<View>;
 template <class T>
-constexpr bool walks_y_lines<CellView<T, true>> = true;
+constexpr bool walks_y_lines<ElementView<T, true>> = true;
 
 template <class View, class W, class T = typename W::Number>
 constexpr std::size_t y_walk_bytes = sizeof(T) * (pack_size<T> + (W::rows + 2) * W::pitch + YTile<View, W>::numbers +

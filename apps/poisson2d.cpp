@@ -134,7 +134,7 @@ CommandLine make_command_line() {
              "mixed precision: between updates in double cycles:N (1 .. 1000), or rtol:X, as many as reduce the "
              "residual to X (1e-6 .. 1)"},
             {"operator", "NAME", "",
-             "storage: tensor (none), symmetric (5 words a node) or nine-band (9) (tensor; with single nine-band, "
+             "storage: tensor (none), symmetric (5 words per unknown) or nine-band (9) (tensor; with single nine-band, "
              "whose "
              "rounded entries are what fails)"},
             {"reproducible", "", "",

@@ -5,7 +5,7 @@
 //     a_ij = integral of grad phi_i . K grad phi_j + c phi_i phi_j  +  integral of alpha phi_i phi_j over Neumann or Robin boundaries
 //
 // by 2 x 2 Gauss points in a cell, where K and c are constant, and 4 on an interval of a side. Five bands on the nodes that are
-// unknowns; those of Dirichlet boundaries are eliminated. Words per node: 2 for positions and those of K and c read, 5 written;
+// unknowns; those of Dirichlet boundaries are eliminated. Words per unknown: 2 for positions and those of K and c read, 5 written;
 // about 500 operations. Nothing here waits for the stream but copies from the host. Throws UsageError as assembly/operators.hpp
 // does.
 

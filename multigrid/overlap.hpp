@@ -20,7 +20,7 @@
 // cycle is that of the whole grid up to rounding. Where an iteration around it corrects what is left 1e-3 does, with half the rows
 // and as many iterations; the cycle is the same linear map at every call by either.
 //
-// Words a node of the rows beside: those of smoothing. Memory: b, x and the operator once more.
+// Words per unknown of the rows beside: those of smoothing. Memory: b, x and the operator once more.
 
 #include <optional>
 #include <type_traits>

@@ -7,7 +7,7 @@
 // runs in parallel over a colour, colour after colour, in place. Source: Goeddeke, Strzodka 2011, Section 3.2.
 //
 // Forward order of the global indices (x, y): (odd, odd), (even, odd), (odd, even), (even, even). The two colours of a row only
-// need the rows beside it, which have other colours, so that a row does both while it is in cache: 3 words a node and
+// need the rows beside it, which have other colours, so that a row does both while it is in cache: 3 words per unknown and
 // the coefficients. omega = 1 by default.
 //
 // Where the grid is cut into strips a march relaxes a strip as if it were alone, and then again what lies on a cut and is

@@ -1,7 +1,7 @@
 // Damped Jacobi: x <- x + omega D^-1 (b - A x), D the diagonal of A. Source: Goeddeke, Strzodka 2011, Section 3.1.
 //
 // omega = 0.7 by default, right for square cells; from an aspect ratio of 4 on it hardly smooths, and on strongly stretched
-// cells it diverges. Out of place, between x and one scratch vector: 3 words a node and the coefficients. On a GPU two sweeps of a
+// cells it diverges. Out of place, between x and one scratch vector: 3 words per unknown and the coefficients. On a GPU two sweeps of a
 // tensor operator take one pass where that ends in x: 1.5 words a step, and 1 from a zero guess. Not where the grid is cut or
 // periodic: a step, an exchange.
 

@@ -9,7 +9,7 @@
 //   zebra         odd lines first, then even, by global number with the boundary as line 0; in place, undamped
 //   simultaneous  all lines from the old x, x <- (1 - omega) x + omega x_line; omega = 0.8; out of place
 //
-// The undamped form solves for the line itself, so that a sweep moves 3 words a node and the coefficients.
+// The undamped form solves for the line itself, so that a sweep moves 3 words per unknown and the coefficients.
 // Backward order takes the even lines first. Across a periodic direction with an odd number of lines the last one lies beside
 // the first: it is a third colour, after the others, or before them in backward order.
 //

@@ -84,7 +84,7 @@ class Smoother {
 
   /// Sweeps that one application counts as (ADI: two).
   [[nodiscard]] virtual int sweeps_per_application() const { return 1; }
-  /// Words per node that one sweep with a given guess moves, when coefficients take `coefficient_words`.
+  /// Words per unknown that one sweep with a given guess moves, when coefficients take `coefficient_words`.
   [[nodiscard]] virtual double words_per_step(int coefficient_words) const = 0;
 
  protected:

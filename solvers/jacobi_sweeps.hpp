@@ -7,7 +7,7 @@
 //
 // z_0 is not counted; the test follows every sweep. Differs from call to call: for gcr, gmres, fcg, bicgstab. What there is at
 // the limit goes to the outer iteration; numbers that are not finite are replaced by r. In float behind PrecisionCast.
-// Per sweep: one product with N, an update of five words a node and one or two reductions, for which it waits.
+// Per sweep: one product with N, an update of five words per unknown and one or two reductions, for which it waits.
 // Source: Ikuno, Deki, Fujita, Numerical Investigations of Variable Preconditioned GCR with Mixed Precision on GPU, 2010,
 // whose equation (3) is the test of the residual and whose Table 2 counts with the test of the increment.
 

@@ -2,7 +2,7 @@
 
 // Solver<T>: what every iterative method for A x = b looks like. Any LinearOperator, any Preconditioner; one report.
 //
-//   name        iteration                                        A            M                  words a node kept
+//   name        iteration                                        A            M                  words per unknown kept
 //   richardson  x <- x + M^-1 (b - A x)                          any          any, may vary            2
 //   cg          conjugate gradients                              SPD          SPD, constant            4
 //   fcg         cg with the flexible (Polak-Ribiere) beta        SPD          SPD, may vary            4

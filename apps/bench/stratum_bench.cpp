@@ -1,6 +1,6 @@
 // stratum_bench: how fast the kernels, the cycles and the solvers run, beside a copy of long vectors measured in the same run.
 //
-// Kernels are charged the bytes that they declare: words per node times unknowns times the size of a word. A cycle is
+// Kernels are charged the bytes that they declare: words per unknown times unknowns times the size of a word. A cycle is
 // charged its sweeps, restrictions and prolongations on every level; that a first sweep from zero moves less is
 // not counted. Times are the shortest of several samples; those of solves are spread over rounds, so that a machine
 // disturbed for a while still shows what it can do. Where hypre was found, its solvers solve the same systems in the same

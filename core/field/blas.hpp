@@ -4,7 +4,7 @@
 // Updates do not synchronise. Reductions accumulate in double and are deterministic: partial sums belong to rows (to parts of
 // a row that is alone), not to threads, and are added in order, so that the same input gives the same bits on any number of
 // threads. They return a number to the host and therefore wait for the stream.
-// Words per node: set 1, copy 2, axpy 3, xpay 3, scale 2, norm2 1, dot 2; dots and axpys as many as there are different
+// Words per unknown: set 1, copy 2, axpy 3, xpay 3, scale 2, norm2 1, dot 2; dots and axpys as many as there are different
 // vectors, as long as these are at most eight pairs or terms (beyond, a pass for every eight).
 
 #include <functional>

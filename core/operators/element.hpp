@@ -1,7 +1,7 @@
 #pragma once
 
 // The storage format of -div(K grad u) + c u on a tensor-product mesh with K and c per cell: it stores them alone, and makes element
-// matrices on the fly from them and the widths. Words a node: scalar K 1, diagonal K 2, full K 3; with c scalar K 3, else 1
+// matrices on the fly from them and the widths. Words per unknown: scalar K 1, diagonal K 2, full K 3; with c scalar K 3, else 1
 // more; a residual or a sweep moves 3 more.
 //
 // Cell (I, J) has widths hx and hy. Between its corners p = kxx hy / (6 hx), q = kyy hx / (6 hy), s = kxy / 2 and m = c hx hy /

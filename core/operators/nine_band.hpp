@@ -1,6 +1,6 @@
 #pragma once
 
-// The storage format of any nine-point operator: nine arrays, 9 words a node, 12 moved by a residual or a sweep.
+// The storage format of any nine-point operator: nine arrays, 9 words per unknown, 12 moved by a residual or a sweep.
 
 #include <string_view>
 #include <utility>

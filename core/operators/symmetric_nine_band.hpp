@@ -1,6 +1,6 @@
 #pragma once
 
-// The storage format of a symmetric nine-point operator: five arrays, 5 words a node, 8 moved by a residual or a sweep.
+// The storage format of a symmetric nine-point operator: five arrays, 5 words per unknown, 8 moved by a residual or a sweep.
 
 #include <string_view>
 #include <utility>

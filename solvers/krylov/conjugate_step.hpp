@@ -5,7 +5,7 @@
 //     x <- x + scale alpha p,   r <- r - alpha q,   returns (r, r)
 //
 // with alpha = square / (p, q), or as given. On a GPU alpha stays there: one wait for the stream, for both products at once.
-// Where (p, q) is not above zero nothing is changed. Words a node: 2 for (p, q), 6 for the step.
+// Where (p, q) is not above zero nothing is changed. Memory traffic per unknown: 2 words for (p, q), 6 for the step.
 
 #include <memory>
 

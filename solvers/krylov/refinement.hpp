@@ -9,7 +9,7 @@
 // Source: Goeddeke, Strzodka 2011, Section 2.5.
 //
 // Refinement<T>::solve starts from the given x. It keeps two vectors of scratch. Per iteration: one residual, one norm
-// (which waits for the stream), one preconditioner, one update: 8 words a node beside the preconditioner's.
+// (which waits for the stream), one preconditioner, one update: 8 words per unknown beside the preconditioner's.
 
 #include <stratum/solvers/solver.hpp>
 

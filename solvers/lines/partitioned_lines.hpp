@@ -9,7 +9,7 @@
 //
 // One gather a colour is all that strips say to each other. What is solved equals the same sweep on one piece but for rounding,
 // and both halo rows of y are known afterwards: they come out of the interface, the same bits as in the strips beside. Strips
-// have one row or more. Elimination and substitution form the right-hand sides twice. Words a node and colour, the coefficients
+// have one row or more. Elimination and substitution form the right-hand sides twice. Words per unknown and colour, the coefficients
 // besides: eliminate 2, substitute 3, and on a GPU about 1 for the pieces of segments; a sweep on one piece moves 3 in all.
 //
 // The matrix's part of the interface is gathered and factored once, by `set_up`: 7 numbers a line and strip. A sweep with

@@ -1,6 +1,6 @@
 #pragma once
 
-// The diagonal as preconditioner, z_i = r_i / a_ii, on vectors of any shape. Constant, symmetric. Three words a node; does
+// The diagonal as preconditioner, z_i = r_i / a_ii, on vectors of any shape. Constant, symmetric. Three words per unknown; does
 // not wait for the stream. Throws BreakdownError for a diagonal entry that is zero or has no reciprocal in T, naming its row.
 
 #include <stratum/core/operators/csr_matrix.hpp>

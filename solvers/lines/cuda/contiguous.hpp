@@ -4,7 +4,7 @@
 //
 // A thread has a segment of S unknowns (solvers/lines/cuda/joined_chunks.hpp); segments join over the lanes of a warp, the warps of a
 // block and the blocks of a cluster. Lines that no cluster holds, or no block where the GPU has no clusters, take three kernels
-// (solvers/lines/cuda/three_steps.hpp). Words a node and sweep over both colours: 3 and the coefficients, with x twice, from the L2
+// (solvers/lines/cuda/three_steps.hpp). Words per unknown and sweep over both colours: 3 and the coefficients, with x twice, from the L2
 // cache; in three steps 5 and twice those.
 
 #include <algorithm>

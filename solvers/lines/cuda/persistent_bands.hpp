@@ -1,6 +1,6 @@
 #pragma once
 
-// CUDA: both colours of a y sweep of stored bands in one pass, 8 words a node with five bands in float and 12 else, where a
+// CUDA: both colours of a y sweep of stored bands in one pass, 8 words per unknown with five bands in float and 12 else, where a
 // cluster of blocks holds the lines. For solvers/lines/cuda/dispatch.hpp.
 //
 // Entries are read from a copy that has them in the order of the walk (solvers/lines/cuda/tiled_bands.hpp). A thread has a segment

@@ -1,7 +1,7 @@
 #pragma once
 
 // CUDA: both colours of a sweep along y of a tensor operator in one pass, in float, where a cluster of blocks holds the
-// lines: 3 words a node. For solvers/lines/cuda/dispatch.hpp.
+// lines: 3 words per unknown. For solvers/lines/cuda/dispatch.hpp.
 //
 // Tiles, lines and their order are those of walk_y_lines (solvers/lines/cuda/zebra_y.hpp), and so is the algorithm. What bounds
 // such a walk is latency: a tile has to come, and the pieces of its lines have to meet, twice. Here warps wait for what they

@@ -3,7 +3,7 @@
 // Lines along y of any operator, 1 to 16 a block or cluster of blocks; any damping, any order, rings. For CUDA sources only.
 //
 // Segments join as those of lines along x do (solvers/lines/cuda/contiguous.hpp), after what is known of them has been turned
-// over in shared memory. Words a node and sweep over both colours: 6 and twice the coefficients, as cache lines hold both
+// over in shared memory. Words per unknown and sweep over both colours: 6 and twice the coefficients, as cache lines hold both
 // colours; in three steps 10 and four times those.
 
 #include <algorithm>

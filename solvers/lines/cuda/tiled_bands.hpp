@@ -19,7 +19,7 @@
 //
 // Odd nodes find their couplings with the even ones. So that they find them beyond the tile, too, own[2] and beside[2] have the row
 // below it as one more segment before those of row 15, own[0] and beside[0] the row above as one more behind those of row 0.
-// A record of nine bands has 9 words a node:
+// A record of nine bands has 9 words per unknown:
 //
 //     couplings[2]  even and odd nodes: to the other node of the pair, and to the one on the other side, three rows each
 //     along[2]      even and odd lines: south, centre, north

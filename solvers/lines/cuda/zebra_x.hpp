@@ -1,7 +1,7 @@
 #pragma once
 
 // One colour of a zebra sweep along x of a tensor operator or a scalar element-coefficient operator, in place and undamped, in blocks or
-// clusters that walk from line to line: 3 words a node and sweep over both colours, 5 with K by cells. For CUDA sources only.
+// clusters that walk from line to line: 3 words per unknown and sweep over both colours, 5 with K by cells. For CUDA sources only.
 
 #include <stratum/solvers/lines/cuda/contiguous.hpp>
 #include <stratum/solvers/lines/cuda/strided.hpp>
@@ -230,7 +230,7 @@ constexpr bool walks_x_lines<ElementView<T, true>> = true;
 
 /// A block solves every second row of `rows` rows in turn. The next row of b and of x are on their way to shared memory
 /// meanwhile; a row of x serves the lines on both sides. A warp fetches and turns over what its own 32 segments need, so
-/// that the block meets once a line. In place: 3 words a node of the colour, 5 with K by cells.
+/// that the block meets once a line. In place: 3 words per unknown of the colour, 5 with K by cells.
 template <int S, bool coupled, XPart part, bool tailed, class View, class T>
 __global__ void __launch_bounds__(walk_x_threads<View>)
     walk_x_lines(const View a, const GridView<const T> b, const Lines<T> lines, const int rows, const XWalk cut,

@@ -1,7 +1,7 @@
 #pragma once
 
 // Both colours of a zebra sweep along y of a tensor operator or a scalar element-coefficient operator, in place and undamped, in clusters that
-// walk from tile to tile: 3 words a node, 4 with K by cells. For CUDA sources only.
+// walk from tile to tile: 3 words per unknown, 4 with K by cells. For CUDA sources only.
 
 #include <algorithm>
 

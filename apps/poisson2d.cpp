@@ -1022,7 +1022,7 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
     warn(program_name, message("two sides differ by ", corner.gap, " at their corner (", corner.x, ", ", corner.y,
                                "); it has the value of the left or right one"));
   progress(settings, "setting up ...");
-  solver->rehearse(ctx);
+  solver->warm_up(ctx);
   const GridShape strip = strip_of(ctx, mesh.logical(), params);
   std::vector<Vector<double>> bs, xs;
   std::vector<double> means(settings.problems.size(), 0.0), loads(means);

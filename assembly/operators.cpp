@@ -240,7 +240,7 @@ struct FillCells {
 /// Into the memory of a.
 void fill_cells(Context& ctx, const TensorMesh& mesh, const CellFields& cells, const OperatorTerms& terms,
                 ElementOperator<double>& a) {
-  if (ctx.plans()) return;
+  if (ctx.is_dry_run()) return;
   const IntervalBefore x(mesh.x(), a.grid.origin_x), y(mesh.y(), a.grid.origin_y);
   const auto to = a.k[0].view();
   const auto part = [](Vector<double>& numbers) { return numbers.empty() ? GridView<double>() : numbers.view(); };
@@ -360,7 +360,7 @@ GridOperator<double> assemble_mass(Context& ctx, const TensorMesh& mesh, double 
   OperatorTerms terms;
   terms.reaction = capacity;
   TensorOperator<double> a = tensor_operator(ctx, mesh, terms, strip);
-  if (ctx.plans()) return GridOperator<double>(std::move(a));
+  if (ctx.is_dry_run()) return GridOperator<double>(std::move(a));
   auto x = one_dimensional_factors(mesh.x(), a.grid.origin_x, a.grid.nx, 0, 0),
        y = one_dimensional_factors(mesh.y(), a.grid.origin_y, a.grid.ny, 0, 0);
   for (auto* factors : {&x, &y}) std::fill(factors->k.begin(), factors->k.end(), 0.0);

@@ -125,7 +125,7 @@ int margin(int nodes) { return nodes > 8 ? 2 : nodes > 2 ? 1 : 0; }
 template <class T>
 Couplings couplings(Context& ctx, const GridOperator<T>& a) {
   const GridShape shape = a.shape();
-  if (shape.nodes() == 0 || ctx.plans()) return {};
+  if (shape.nodes() == 0 || ctx.is_dry_run()) return {};
   // Of a strip the physical boundaries'.
   const int out_x = margin(shape.nx), out_y = margin(shape.ny), first_y = shape.below ? 0 : out_y,
             nx = shape.nx - 2 * out_x, ny = shape.ny - first_y - (shape.above ? 0 : out_y);

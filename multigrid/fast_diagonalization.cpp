@@ -316,7 +316,7 @@ void multiply(Context& ctx, const Product<T>& product) {
 template <class T>
 TensorOperator<T> line_operator(Context& ctx, const TensorOperator<T>& a, Direction modes) {
   TensorOperator<T> lines(ctx, a.grid, true);
-  if (ctx.plans()) return lines;
+  if (ctx.is_dry_run()) return lines;
   constexpr T quarter = T(0.25);  // so that 2 (m + m') = 1
   if (modes == Direction::y) {
     copy(ctx, a.kx.cview(), lines.kx.view());
@@ -349,7 +349,7 @@ std::unique_ptr<PartialDiagonalisation<T>> PartialDiagonalisation<T>::make(Conte
   if (separable == nullptr || shape.has_halo() || shape.nodes() == 0) return nullptr;
   LineFactors factors[2];  // of x and y
   double reaction = 0, lost[2] = {};
-  if (!ctx.plans()) {
+  if (!ctx.is_dry_run()) {
     for (const int d : {0, 1}) {
       factors[d] = line_factors(ctx, *separable, d == 0 ? Direction::x : Direction::y);
       lost[d] = lost_to_rounding<T>(factors[d]);
@@ -371,7 +371,7 @@ std::unique_ptr<PartialDiagonalisation<T>> PartialDiagonalisation<T>::make(Conte
     std::unique_ptr<PartialDiagonalisation> solver(
         new PartialDiagonalisation(ctx, a, direction));  // NOLINT: the constructor is private
     const int d = direction == Direction::x ? 0 : 1;
-    if (ctx.plans() || solver->find_modes(ctx, factors[d], factors[1 - d], reaction, singular)) return solver;
+    if (ctx.is_dry_run() || solver->find_modes(ctx, factors[d], factors[1 - d], reaction, singular)) return solver;
   }
   return nullptr;
 }

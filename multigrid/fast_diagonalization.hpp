@@ -34,7 +34,7 @@ class PartialDiagonalisation final : public Preconditioner<T> {
   /// so thin that rounding x feeds cycles there (in float 1e-9 of a line); and, of more than 64 modes in double, the GPU has half
   /// as many operations in double as in float. 2 ms on the host for n = 255 and 6 for 511, by 16 threads.
   /// `singular`: A 1 = 0; of b's part along that mode x has some multiple, about a thousand times what smooth b leaves.
-  /// A plan takes for granted that all goes well.
+  /// A memory dry run takes for granted that all goes well.
   [[nodiscard]] static std::unique_ptr<PartialDiagonalisation> make(Context& ctx, const GridOperator<T>& a,
                                                                     bool singular = false);
 

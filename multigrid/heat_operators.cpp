@@ -46,7 +46,7 @@ Vector<double> reaction_of(Context& ctx, const TensorMesh& mesh, const CellField
 /// sum = a + s mass, of one form.
 void add(Context& ctx, const GridOperator<double>& a, double s, const GridOperator<double>& mass,
          GridOperator<double>& sum) {
-  if (ctx.plans()) return;  // whose vectors all lie in one place
+  if (ctx.is_dry_run()) return;  // whose vectors all lie in one place
   std::visit(
       [&](auto& to) {
         using Format = std::decay_t<decltype(to)>;
@@ -132,7 +132,7 @@ void HeatOperators::make_tensor(Context& ctx, const Coefficients& now, PoissonSo
   params.format = StorageFormat::tensor;
   params.terms = terms;
   solver_.emplace(ctx, mesh, params, registry);
-  if (!ctx.plans()) solver_->set_reaction(ctx, reaction_ + s_ * capacity_);
+  if (!ctx.is_dry_run()) solver_->set_reaction(ctx, reaction_ + s_ * capacity_);
 }
 
 void HeatOperators::make_cells(Context& ctx, const Coefficients& now, PoissonSolverParams params,
@@ -221,7 +221,7 @@ void HeatOperators::add_up(Context& ctx) {
   axpy(ctx, s_, reaction_of_mass_.cview(), conductances_->reaction.view());
 }
 
-void HeatOperators::plan_changes(Context& ctx) {
+void HeatOperators::count_memory_of_changes(Context& ctx) {
   if (mesh_.mapped() && varies_) assemble_quadrilaterals(ctx, at(ctx, mesh_, t_));
 }
 

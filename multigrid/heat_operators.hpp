@@ -32,8 +32,8 @@ class HeatOperators {
 
   /// Coefficients at time t, where they vary, and s > 0. True where S has changed.
   bool set(Context& ctx, double t, double s);
-  /// What that allocates for a while, for a Context that plans.
-  void plan_changes(Context& ctx);
+  /// What that allocates for a while, for a Context of a memory dry run.
+  void count_memory_of_changes(Context& ctx);
 
   /// All of the equation, F and the boundaries' values among it, is multiplied by this number.
   [[nodiscard]] double scale() const { return scale_; }

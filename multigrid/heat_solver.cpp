@@ -220,9 +220,9 @@ struct HeatSolver::Implementation {
 
   /// u of the start, and k there where the method wants it.
   void start(Context& ctx) {
-    if (ctx.plans()) {
+    if (ctx.is_dry_run()) {
       if (tableau.starts_explicit()) (void)make_solver<double>(ctx, "cg", u.shape());
-      operators->plan_changes(ctx);
+      operators->count_memory_of_changes(ctx);
       return;
     }
     set_initial(ctx);
@@ -539,9 +539,9 @@ struct HeatSolver::Implementation {
 
 std::int64_t required_memory(const Context& ctx, const Geometry& mesh, const HeatProblem& problem,
                              const HeatParams& params, const SmootherRegistry& registry) {
-  Context plan = ctx.plan();
-  const HeatSolver solver(plan, mesh, problem, params, registry);
-  return plan.memory()->peak_bytes;
+  Context dry_run = ctx.memory_dry_run();
+  const HeatSolver solver(dry_run, mesh, problem, params, registry);
+  return dry_run.memory()->peak_bytes;
 }
 
 HeatSolver::HeatSolver(Context& ctx, const Geometry& mesh, const HeatProblem& problem, const HeatParams& params,

@@ -90,7 +90,7 @@ struct HeatState {
   std::vector<double> u, slope, slope_before, boundary_slope;
 };
 
-/// Bytes that a HeatSolver takes on this mesh, found by making one on a plan of the Context.
+/// Bytes that a HeatSolver takes on this mesh, found by making one in a memory dry run of the Context.
 [[nodiscard]] std::int64_t required_memory(const Context& ctx, const Geometry& mesh, const HeatProblem& problem,
                                            const HeatParams& params,
                                            const SmootherRegistry& registry = builtin_smoothers());

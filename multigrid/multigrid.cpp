@@ -30,7 +30,7 @@ std::vector<SmootherChoice> level_smoothers(Context& ctx, const Hierarchy<T>& hi
       matrices[static_cast<std::size_t>(l)] =
           couplings(hierarchy.strips().is_cut(l) ? ctx : alone, hierarchy.level_operator(l));
     // Without numbers: what takes the most memory.
-    if (ctx.plans())
+    if (ctx.is_dry_run())
       for (auto& level : matrices) level.rotated = 1;
     return choose_smoothers(meshes, matrices, params.smoother_params, params.sweeps);
   }
@@ -262,17 +262,17 @@ std::optional<int> Multigrid<T>::State::overlap_of(Context& ctx, int index) cons
   if (params.reproducible) return std::nullopt;
   // Across a periodic direction with an odd number of rows these would be of other colours than beside.
   if (mesh.unknowns().periodic_y && mesh.unknowns().ny % 2 != 0) return std::nullopt;
-  Context plan = ctx.alone().plan();
+  Context dry_run = ctx.alone().memory_dry_run();
   GridShape uncut = a.shape();
   uncut.below = uncut.above = false;
-  const auto reach = registry.make<T>(plan, smoother, uncut, smoother_params)->reach(sweeps);
+  const auto reach = registry.make<T>(dry_run, smoother, uncut, smoother_params)->reach(sweeps);
   if (!reach) return std::nullopt;
   // Rows beside cost what own ones do. On a CPU exact lines cost about as much again as those of a strip alone (two pieces, 1023^2
   // and 2047^2, adi), half of which a quarter of the rows on either side is, at most. On GPUs they take 39 kernels for 8, and a
   // level 2.7 times as long (A3, 8191^2, two H100); half of the rows on either side make it twice as long, at most.
   const double share = !automatic ? 1 : ctx.on_gpu() ? 0.5 : 0.25;
   const OverlapWish wish{share, params.is_corrected ? OverlapWish::corrected : overlap_rounding<T>};
-  if (!ctx.plans()) return overlap_rows(ctx, *ctx.communicator(), a, *reach, wish);
+  if (!ctx.is_dry_run()) return overlap_rows(ctx, *ctx.communicator(), a, *reach, wish);
   // Without numbers: those of the Laplacian.
   Context host(Backend::cpu, 1);
   OperatorTerms terms;

@@ -110,7 +110,7 @@ Overlap<T>::Overlap(Context& ctx, const GridOperator<T>& own, int rows)
 
 template <class T>
 void Overlap<T>::set_up(Context& ctx, const GridOperator<T>& own) {
-  if (ctx.plans()) return;
+  if (ctx.is_dry_run()) return;
   std::visit([&](const auto& format) { extend(ctx, format, std::get<std::decay_t<decltype(format)>>(a_.storage())); },
              own.storage());
   ctx.synchronise();  // kernels may read coefficients before those that came before have ended

@@ -263,7 +263,7 @@ struct PoissonSolver::Implementation {
     expects(!params.multigrid.reproducible || params.deflate.by == DeflateBy::none,
             "deflation differs by rounding on other pieces of the grid; reproducible solves do without");
     const bool by_matrix = asks_matrix(params, matrix.has_value());
-    if (by_matrix && !ctx.plans()) {
+    if (by_matrix && !ctx.is_dry_run()) {
       if (matrix)
         a = *matrix;
       else
@@ -324,7 +324,7 @@ struct PoissonSolver::Implementation {
             " needs a constant preconditioner, which a k-cycle is not; fcg, gcr and gmres take it");
     expects(!params.interpolation || matrix || params.coefficients, "interpolation ", to_string(*params.interpolation),
             " is for coefficients that vary, deformed meshes and matrices; without, it goes by the widths");
-    if (!ctx.plans()) expect_room_for_all(ctx, mesh, weights);
+    if (!ctx.is_dry_run()) expect_room_for_all(ctx, mesh, weights);
     if (matrix || params.coefficients) in_double = products(ctx, mesh, weights);
     const bool tries_double = may_be_direct_in_double(ctx);
     if (tries_double) params.precision = Precision::full;
@@ -383,10 +383,10 @@ struct PoissonSolver::Implementation {
   }
 
   void expect_room_for_all(const Context& ctx, const TensorMesh& mesh, const Conductances* weights = nullptr) const {
-    Context plan = ctx.plan();
-    const Vector<double> b(plan, strips.finest()), x(plan, strips.finest());
-    const Implementation planned(plan, matrix, mesh, params, registry, weights, unscaled, scales, means);
-    expect_room(ctx, mesh, plan.memory()->peak_bytes);
+    Context dry_run = ctx.memory_dry_run();
+    const Vector<double> b(dry_run, strips.finest()), x(dry_run, strips.finest());
+    const Implementation in_dry_run(dry_run, matrix, mesh, params, registry, weights, unscaled, scales, means);
+    expect_room(ctx, mesh, dry_run.memory()->peak_bytes);
   }
   /// The finest operator of K and c by cells, before the rest is known but not before there is room for it.
   [[nodiscard]] GridOperator<double> assembled_in_room(Context& ctx, const TensorMesh& mesh) const {
@@ -436,7 +436,7 @@ struct PoissonSolver::Implementation {
     const Conductances k(ctx, *mesh.mapped(), *cells);
     cells.reset();  // makes room
     std::string choice;
-    if (leaves_cycle_open(params) && ctx.plans())
+    if (leaves_cycle_open(params) && ctx.is_dry_run())
       take_more_of_coarse_levels(params, false);
     else if (leaves_cycle_open(params))
       choice = choose_by_matrix(couplings(ctx, a), params, "K in logical coordinates");
@@ -516,7 +516,7 @@ struct PoissonSolver::Implementation {
       single.solver = make_solver<float>(ctx, entry_of(params).name, a.shape(), params.krylov);
   }
   void make_solver_in_double(Context& ctx) {
-    if (params.deflate.by != DeflateBy::none && !ctx.plans()) {
+    if (params.deflate.by != DeflateBy::none && !ctx.is_dry_run()) {
       auto& cycle = double_cycle ? *double_cycle->in_double : *float_cycle->in_double;
       if (!params.coefficients && !found) found = couplings(ctx, a);
       DeflatedSolver made = params.coefficients ? make_deflated_solver(ctx, *in_double, *params.coefficients,
@@ -717,14 +717,14 @@ struct PoissonSolver::Implementation {
 
 std::int64_t required_memory(const Context& ctx, const Geometry& mesh, const PoissonSolverParams& params,
                              const SmootherRegistry& registry, std::size_t systems) {
-  Context plan = ctx.plan();
+  Context dry_run = ctx.memory_dry_run();
   const GridShape unknowns = StripLevels(ctx, mesh_hierarchy(mesh.logical()), params.multigrid.strips()).finest();
   std::vector<Vector<double>> b_and_x;
-  for (std::size_t k = 0; k < 2 * systems; ++k) b_and_x.emplace_back(plan, unknowns);
-  const PoissonSolver solver(plan, mesh, params, registry);
-  std::int64_t bytes = plan.memory()->peak_bytes;
+  for (std::size_t k = 0; k < 2 * systems; ++k) b_and_x.emplace_back(dry_run, unknowns);
+  const PoissonSolver solver(dry_run, mesh, params, registry);
+  std::int64_t bytes = dry_run.memory()->peak_bytes;
   if (const auto threads = side_by_side(ctx, unknowns, systems); threads > 1 && mesh.mapped() == nullptr) {
-    Context one = Context(Backend::cpu, 1).plan();
+    Context one = Context(Backend::cpu, 1).memory_dry_run();
     const PoissonSolver worker(one, mesh, params, registry);
     bytes += static_cast<std::int64_t>(threads) * one.memory()->peak_bytes;
   }
@@ -754,9 +754,9 @@ PoissonSolver::~PoissonSolver() = default;
 PoissonSolver::PoissonSolver(PoissonSolver&&) noexcept = default;
 PoissonSolver& PoissonSolver::operator=(PoissonSolver&&) noexcept = default;
 
-void PoissonSolver::rehearse(Context& ctx) {
+void PoissonSolver::warm_up(Context& ctx) {
   Implementation& self = *implementation_;
-  if (!ctx.on_gpu() || ctx.plans() || self.a.shape().nodes() == 0) return;
+  if (!ctx.on_gpu() || ctx.is_dry_run() || self.a.shape().nodes() == 0) return;
   const auto begin = Clock::now();
   Vector<double> b(ctx, self.a.shape()), x(ctx, self.a.shape());
   set(ctx, 1.0, b.view());
@@ -816,9 +816,9 @@ std::vector<SolveReport> PoissonSolver::solve(Context& ctx, std::span<const Grid
   if (self.workers.size() < threads) {
     const TensorMesh& mesh = self.meshes.back();
     const auto more = static_cast<std::int64_t>(threads - self.workers.size());
-    Context plan = Context(Backend::cpu, 1).plan();
-    const Implementation planned(plan, self.matrix, mesh, self.params, self.registry);
-    expect_room(ctx, mesh, more * plan.memory()->peak_bytes);
+    Context dry_run = Context(Backend::cpu, 1).memory_dry_run();
+    const Implementation in_dry_run(dry_run, self.matrix, mesh, self.params, self.registry);
+    expect_room(ctx, mesh, more * dry_run.memory()->peak_bytes);
     self.workers.resize(threads);
   }
   std::atomic<std::size_t> next{0};

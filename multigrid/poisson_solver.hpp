@@ -83,7 +83,7 @@ struct PoissonSolverParams {
   DeflateParams deflate{};
 };
 
-/// Bytes that a PoissonSolver takes on this mesh with b and x, found by making one on a plan of the Context. (Beyond them: one
+/// Bytes that a PoissonSolver takes on this mesh with b and x, found by making one in a memory dry run of the Context. (Beyond them: one
 /// vector while a solve that stagnated is looked at, and a cycle in double where a mixed one is taken up again.) A batch of
 /// several systems has as many b and x and, where they are solved one a thread, the threads' hierarchies.
 [[nodiscard]] std::int64_t required_memory(const Context& ctx, const Geometry& mesh, const PoissonSolverParams& params,
@@ -121,7 +121,7 @@ class PoissonSolver {
 
   /// On a GPU: two solves of two iterations on numbers of its own, which take two vectors meanwhile, so that device code is loaded
   /// and cycles are recorded before the first solve; part of the set-up's time.
-  void rehearse(Context& ctx);
+  void warm_up(Context& ctx);
 
   /// Solves A x = b from the given x (full multigrid ignores it unless full_multigrid_from_x).
   SolveReport solve(Context& ctx, GridView<const double> b, GridView<double> x, const Monitor& monitor = {});

@@ -504,7 +504,7 @@ std::vector<PartMeans::Sum> PartMeans::sums(Context& ctx, GridView<const double>
 }
 
 void PartMeans::project(Context& ctx, GridView<double> x) const {
-  if (ctx.plans()) return;
+  if (ctx.is_dry_run()) return;
   const std::vector<Sum> all = sums(ctx, x);
   for (std::size_t k = 0; k < state_->part.size(); ++k) {
     const int p = state_->part[k];

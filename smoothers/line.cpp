@@ -45,7 +45,7 @@ template <class T>
 void LineSweep<T>::set_up(Context& ctx, const GridOperator<T>& a) {
   if (!cut_.empty()) cut_.set_up(ctx, a, zeros_.view().data);
 #if defined(STRATUM_HAVE_CUDA)
-  if (ctx.plans() || !has_tiles_for(a)) return;
+  if (ctx.is_dry_run() || !has_tiles_for(a)) return;
   line::tile_bands(ctx, a, tiles_.view());
   tiled_ = a;
 #endif

@@ -12,7 +12,7 @@
 // SweepOrder::backward runs the sub-sweeps in the opposite order: forward and backward are each other's adjoint in
 // the energy product, which makes a cycle symmetric when pre-smoothing is forward and post-smoothing backward.
 //
-// A constructor allocates all that `smooth` uses. It is also called on a plan (Context::plan), by which PoissonSolver finds out
+// A constructor allocates all that `smooth` uses. It is also called in a memory dry run (Context::memory_dry_run), by which PoissonSolver finds out
 // what would not fit in memory.
 //
 // Adding a smoother is adding one file smoothers/NAME.cpp that defines `void register_NAME(SmootherRegistry&)`; the build

@@ -28,7 +28,7 @@ void times_rows(Context& ctx, const Vector<double>& d, GridView<const double> r,
 RowScaled::RowScaled(Context& ctx, const GridShape& shape, std::span<const double> d, Shared<Preconditioner<double>> m)
     : m_(std::move(m)), scaled_(ctx, shape),
       d_(std::make_shared<Vector<double>>(ctx, GridShape::flat(static_cast<int>(shape.nodes())))) {
-  if (!ctx.plans()) copy_from_host(ctx, d.data(), d_->view());
+  if (!ctx.is_dry_run()) copy_from_host(ctx, d.data(), d_->view());
 }
 
 void RowScaled::apply(Context& ctx, GridView<const double> r, GridView<double> z) {

@@ -567,7 +567,7 @@ int solve_once(Context& ctx, const Settings& s, const CommandLine& options, Outp
   const RightHandSide rhs = making.get();
   Vector<double> b(ctx, solver.a().shape()), x(ctx, solver.a().shape());
   copy_from_host(ctx, rhs.b.data(), b.view());
-  solver.rehearse(ctx, b.cview(), x.view());
+  solver.warm_up(ctx, b.cview(), x.view());
   ctx.synchronise();
   const double ready = wall_seconds();
   Outcome outcome;

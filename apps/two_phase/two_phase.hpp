@@ -190,7 +190,7 @@ class PressureSolver {
   }
 
   /// On a GPU two iterations, so that device code is loaded and cycles are recorded before the first solve. x is zero then.
-  void rehearse(Context& ctx, GridView<const double> b, GridView<double> x) {
+  void warm_up(Context& ctx, GridView<const double> b, GridView<double> x) {
     if (!ctx.on_gpu()) return;
     StoppingParams few;
     few.max_iterations = 2;

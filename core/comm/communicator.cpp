@@ -21,21 +21,21 @@ void Communicator::gather(Context& ctx, const void* mine, void* all, std::span<c
           " pieces needs as many counts and "
           "offsets, not ",
           counts.size(), " and ", offsets.size());
-  if (ctx.plans()) return;
+  if (ctx.is_dry_run()) return;
   expect_none_under_way();
   ++gathers_;
   do_gather(ctx, mine, all, counts, offsets);
 }
 
 void Communicator::exchange(Context& ctx, const Rows& rows) {
-  if (ctx.plans()) return;
+  if (ctx.is_dry_run()) return;
   expect_none_under_way();
   ++exchanges_;
   do_exchange(ctx, named(rows));
 }
 
 void Communicator::start_exchange(Context& ctx, std::span<const Rows> rows) {
-  if (ctx.plans()) return;
+  if (ctx.is_dry_run()) return;
   expect_none_under_way();
   ++exchanges_;
   for (const auto& one : rows) under_way_.push_back(named(one));
@@ -43,7 +43,7 @@ void Communicator::start_exchange(Context& ctx, std::span<const Rows> rows) {
 }
 
 void Communicator::finish_exchange(Context& ctx) {
-  if (ctx.plans()) return;
+  if (ctx.is_dry_run()) return;
   expects(!under_way_.empty(), "there is no exchange of rows to finish");
   do_finish(ctx, under_way_);
   under_way_.clear();

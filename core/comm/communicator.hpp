@@ -12,7 +12,7 @@
 // bit, so that all decide alike by it.
 //
 // Where a Context is given, memory is such that its device reads it, and everything happens in the order of its stream; what
-// has arrived may be read by what comes later in that order. On a Context that plans nothing happens.
+// has arrived may be read by what comes later in that order. On a Context of a memory dry run nothing happens.
 //
 // A piece that ends by an exception leaves the others waiting: `abandon` ends that.
 

@@ -125,12 +125,12 @@ Context Context::on_stream(void* stream) {
   return {Backend::cuda, 0, std::shared_ptr<void>(stream, [](void*) {})};
 }
 
-Context Context::plan() const {
-  Context planned(*this);
-  planned.plans_ = true;
-  planned.memory_ = std::make_shared<MemoryStatistics>();
-  planned.scratch_ = std::make_shared<Scratch>();
-  return planned;
+Context Context::memory_dry_run() const {
+  Context counted(*this);
+  counted.dry_run_ = true;
+  counted.memory_ = std::make_shared<MemoryStatistics>();
+  counted.scratch_ = std::make_shared<Scratch>();
+  return counted;
 }
 
 namespace {
@@ -175,7 +175,7 @@ double Context::await(const double* awaited) const {
 
 void Context::synchronise() const {
 #if defined(__CUDACC__)
-  if (!on_gpu() || plans_) return;
+  if (!on_gpu() || dry_run_) return;
   auto* const own = static_cast<cudaStream_t>(stream());
   if (communicator_ == nullptr || !communicator_->keeps_order()) {
     STRATUM_CUDA_CHECK(cudaStreamSynchronize(own));
@@ -256,9 +256,9 @@ bool reaches([[maybe_unused]] const Context& ctx, [[maybe_unused]] const void* a
 }
 
 std::shared_ptr<void> allocate(Context& ctx, std::size_t bytes) {
-  // Nobody follows the address of a plan.
+  // Nobody follows the address of a memory dry run.
   alignas(128) static std::byte nowhere[128];
-  auto memory = ctx.plans() ? std::shared_ptr<void>(nowhere, [](void*) {}) : allocate_bytes(ctx, bytes);
+  auto memory = ctx.is_dry_run() ? std::shared_ptr<void>(nowhere, [](void*) {}) : allocate_bytes(ctx, bytes);
   if (memory == nullptr)
     throw ResourceError(message("out of memory: ", static_cast<double>(bytes) / gibibyte, " GiB asked for, ",
                                 static_cast<double>(available_memory(ctx)) / gibibyte, " GiB available"));

@@ -7,7 +7,7 @@
 // of the caller's, in whose order everything then runs.
 // Allocations are counted, so that a test can show that nothing is allocated after set-up.
 //
-// A plan of a Context counts what is asked for and allocates none of it, and nothing computes on it: constructors that run on a plan
+// A memory dry run counts what is asked for and allocates none of it, and nothing computes on it: constructors that run in a memory dry run
 // say what they are going to take (`memory()->peak_bytes`), without an estimate written by hand beside them.
 
 #include <atomic>
@@ -46,9 +46,9 @@ class Context {
   [[nodiscard]] void* stream() const { return stream_.get(); }
   [[nodiscard]] const std::shared_ptr<MemoryStatistics>& memory() const { return memory_; }
 
-  /// A Context of the same kind that plans, with the same communicator. Vectors made with it have shapes and no numbers.
-  [[nodiscard]] Context plan() const;
-  [[nodiscard]] bool plans() const { return plans_; }
+  /// A Context of the same kind for a memory dry run, with the same communicator. Vectors made with it have shapes and no numbers.
+  [[nodiscard]] Context memory_dry_run() const;
+  [[nodiscard]] bool is_dry_run() const { return dry_run_; }
 
   /// With the other pieces of a grid that is cut into strips; null where there are none.
   void set_communicator(std::shared_ptr<Communicator> communicator) { communicator_ = std::move(communicator); }
@@ -95,7 +95,7 @@ class Context {
 
   Backend backend_;
   int threads_;
-  bool plans_ = false;
+  bool dry_run_ = false;
   std::shared_ptr<void> stream_;
   std::shared_ptr<MemoryStatistics> memory_;
   std::shared_ptr<Scratch> scratch_;

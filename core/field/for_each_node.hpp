@@ -14,7 +14,7 @@
 //     static constexpr bool strided = true;  it is run on nodes that are more than one column apart (step_x)
 //
 // Nodes must be independent: no value may depend on a store. CPU: OpenMP over rows (over parts of a row that is alone, as in
-// flat vectors), SIMD along a row. CUDA: on the Context's stream, no synchronisation. On a plan: nothing.
+// flat vectors), SIMD along a row. CUDA: on the Context's stream, no synchronisation. On a memory dry run: nothing.
 //
 // What the CPU does otherwise goes by `for_each_node_on_gpu`, which compiles nothing for it.
 
@@ -173,7 +173,7 @@ template <class Functor>
 void for_each_node_on_gpu([[maybe_unused]] Context& ctx, [[maybe_unused]] const NodeRange& range,
                           [[maybe_unused]] const Functor& f) {
 #if defined(__CUDACC__)
-  if (range.count() == 0 || ctx.plans()) return;
+  if (range.count() == 0 || ctx.is_dry_run()) return;
   if (range.count_y() == 1) {
     const auto blocks = (static_cast<unsigned>(range.count_x()) + 255) / 256;
     cuda::Launch{blocks, 256}(ctx, detail::for_each_node_of_row_kernel<Functor>, f, range);
@@ -192,7 +192,7 @@ void for_each_node_on_gpu([[maybe_unused]] Context& ctx, [[maybe_unused]] const 
 
 template <class Functor>
 void for_each_node(Context& ctx, const NodeRange& range, const Functor& f) {
-  if (range.count() == 0 || ctx.plans()) return;
+  if (range.count() == 0 || ctx.is_dry_run()) return;
   if constexpr (!Strided<Functor>)
     expects(range.step_x == 1, "a functor that is not marked as strided was given steps");
   if (ctx.on_gpu()) return for_each_node_on_gpu(ctx, range, f);

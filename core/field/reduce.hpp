@@ -314,7 +314,7 @@ template <class Term>
 double reduce(Context& ctx, int nx, int ny, const Term& term) {
   const auto hold = ctx.hold_scratch();
   double* partial = ctx.reduction_scratch(static_cast<std::size_t>(reduction_numbers(ctx, nx, ny)));
-  if (ctx.plans()) return 0;
+  if (ctx.is_dry_run()) return 0;
 #if defined(__CUDACC__)
   if (ctx.on_gpu()) {
     reduce_on_gpu(ctx, nx, ny, term, partial, ctx.expected_number());
@@ -330,7 +330,7 @@ template <class Term, class Prepare>
 double reduce_prepared(Context& ctx, int nx, int ny, const Prepare& prepare, const Term& term) {
   const auto hold = ctx.hold_scratch();
   double* partial = ctx.reduction_scratch(static_cast<std::size_t>(reduction_numbers(ctx, nx, ny)));
-  if (ctx.plans()) return 0;
+  if (ctx.is_dry_run()) return 0;
   const detail::RowParts parts{nx, ny};
   const int count = parts.count();
 #pragma omp parallel for schedule(static) num_threads(ctx.threads()) if (std::int64_t{nx} * ny > serial_limit)

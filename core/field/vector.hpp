@@ -234,7 +234,7 @@ void add_from_below(Context& ctx, const GridView<T>& view);
 /// that nothing has changed, for which whoever says so answers.
 template <class T>
 void exchange(Context& ctx, const GridView<T>& view) {
-  if (!view.has_halo() || view.fresh || ctx.plans()) return;
+  if (!view.has_halo() || view.fresh || ctx.is_dry_run()) return;
   using Number = std::remove_const_t<T>;
   detail::fill_halo(ctx, GridView<Number>{const_cast<Number*>(view.data), view.nx, view.ny, view.pitch, view.origin_x,
                                           view.origin_y, view.space, view.periodic_x, view.periodic_y, view.is_flat,

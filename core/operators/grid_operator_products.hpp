@@ -50,7 +50,7 @@ void GridOperator<T>::apply(Context& ctx, GridView<const T> x, GridView<T> y) co
   visit([&](const auto& a) {
     const Apply<std::decay_t<decltype(a)>, T> node{a, x, y};
     if (ctx.on_gpu()) return for_each_node_on_gpu(ctx, all_nodes(y), node);
-    if (ctx.plans()) return;
+    if (ctx.is_dry_run()) return;
 #pragma omp parallel for schedule(static) num_threads(ctx.threads()) if (y.nodes() > serial_limit)
     for (int j = 0; j < y.ny; ++j) simd::run_widest(WriteProductRow<std::decay_t<decltype(a)>, T>{node, j});
   });
@@ -60,7 +60,7 @@ void GridOperator<T>::apply(Context& ctx, GridView<const T> x, GridView<T> y) co
 template <class T>
 double GridOperator<T>::next_direction(Context& ctx, GridView<const T> z, double beta, GridView<T> p,
                                        GridView<T> q) const {
-  if (ctx.on_gpu() || ctx.plans() || p.has_halo() || p.ny == 1)
+  if (ctx.on_gpu() || ctx.is_dry_run() || p.has_halo() || p.ny == 1)
     return LinearOperator<T>::next_direction(ctx, z, beta, p, q);
   expects_fit(ctx, "z", z, shape());
   expects_fit(ctx, "p", p, shape());

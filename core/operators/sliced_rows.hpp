@@ -85,7 +85,7 @@ class SlicedRows {
   /// finish(i, (A x)_i) for the rows of groups first .. last - 1.
   template <class Finish>
   void run(Context& ctx, int first, int last, const T* x, const Finish& finish) const {
-    if (ctx.plans()) return;
+    if (ctx.is_dry_run()) return;
     const int begin = group_[static_cast<std::size_t>(first)], end = group_[static_cast<std::size_t>(last)];
     constexpr int threads = 128;
     const auto blocks = static_cast<unsigned>((std::int64_t{end - begin} * 32 + threads - 1) / threads);

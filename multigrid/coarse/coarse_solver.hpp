@@ -23,7 +23,7 @@
 
 namespace stratum {
 
-/// A constructor allocates all that is used, and is also called on a plan.
+/// A constructor allocates all that is used, and is also called in a memory dry run.
 template <class T>
 class CoarseSolver : public Preconditioner<T> {
  public:

@@ -197,7 +197,7 @@ Conductances::Conductances(Context& ctx, const TensorMesh& mesh) : Conductances(
 }
 
 void Conductances::assign(Context& ctx, const CellFields& fields) {
-  if (ctx.plans()) return;
+  if (ctx.is_dry_run()) return;
   const auto& given = fields.view().xx;
   expects(given.data == nullptr || (given.nx == x.shape().nx && given.ny == x.shape().ny), "coefficients on ", given.nx,
           " x ", given.ny, " cells do not belong to a mesh of ", x.shape().nx, " x ", x.shape().ny);

@@ -409,7 +409,7 @@ void prolongate_weighted(Context& ctx, const WeightsView<const T>& w, [[maybe_un
   }
 #endif
   if (ctx.on_gpu() || w.sw == nullptr) return for_each_node(ctx, range, cell);
-  if (ctx.plans()) return;
+  if (ctx.is_dry_run()) return;
 #pragma omp parallel for schedule(static) num_threads(ctx.threads()) if (fine.nodes() > serial_limit)
   for (int row = range.begin_y; row < range.end_y; ++row) prolongate_cells(cell, row);
 }

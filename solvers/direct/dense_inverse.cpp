@@ -248,7 +248,7 @@ template <class T>
 void DenseInverse<T>::factor(Context& ctx, const GridOperator<double>& a) {
   expects(a.shape() == shape_, "the operator has ", a.shape().nx, " x ", a.shape().ny, " unknowns, not ", shape_.nx,
           " x ", shape_.ny);
-  if (ctx.plans()) return;
+  if (ctx.is_dry_run()) return;
   const auto n = static_cast<std::size_t>(shape_.nodes());
   Bands matrix = bands_of(sparse_rows(ctx, a, stencils_), shape_);
   if (singular_) {  // the last unknown is zero

@@ -168,7 +168,7 @@ void run_step(Context& ctx, const Term& term, const Step<T, X>& s, double* parti
 /// Pieces of a grid whose numbers go by way of the host wait there for either product.
 bool steps_on_gpu(const Context& ctx) {
   const bool in_order = ctx.communicator() == nullptr || ctx.communicator()->keeps_order();
-  return ctx.on_gpu() && in_order && !ctx.plans();
+  return ctx.on_gpu() && in_order && !ctx.is_dry_run();
 }
 
 /// With (p, q) of all pieces the first number of the scratch, and on its way to the host. What they have of (r, r) is added up here
@@ -209,7 +209,7 @@ double residual_step(Context& ctx, double alpha, GridView<const T> p, GridView<c
                      GridView<T> r) {
   expects_alike(ctx, p, q, x, r);
 #if defined(__CUDACC__)
-  if (ctx.on_gpu() && !ctx.plans()) {
+  if (ctx.on_gpu() && !ctx.is_dry_run()) {
     const auto hold = ctx.hold_scratch();
     const Step<T, X> step{alpha, scale, p, q, x, r};
     run_step(ctx, step, step, scratch_for_step(ctx, r), ctx.expected_number());

@@ -245,7 +245,7 @@ TEST_P(MappedSolutions, FullMultigridAndBatchesAgreeWithTheSolver) {
   }
 }
 
-TEST_P(MappedSolutions, MemoryIsFoundByAPlan) {
+TEST_P(MappedSolutions, MemoryIsFoundByADryRun) {
   const auto map = sine_map(0.1);
   const MappedMesh mesh = mapped(ctx(), squares(7), map.x, map.y);
   Context fresh(GetParam(), 1);

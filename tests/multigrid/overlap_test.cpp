@@ -330,7 +330,7 @@ TEST_P(OverlapSolversTest, AsManyIterationsAsWithoutACut) {
         }
 }
 
-TEST_P(OverlapSolversTest, MemoryIsPlanned) {
+TEST_P(OverlapSolversTest, MemoryIsFoundByADryRun) {
   const TensorMesh mesh = make_mesh(mesh_family("U1"), 8);
   for (const auto format : {StorageFormat::tensor, StorageFormat::nine_band}) {
     const auto found = test::on_pieces(GetParam(), 2, [&](Context& ctx) {

@@ -346,7 +346,7 @@ FactorInterface<T> CutLines<T>::gathered_factors(Context& ctx) {
 
 template <class T>
 void CutLines<T>::set_up(Context& ctx, const GridOperator<T>& a, const T* zeros) {
-  if (ctx.plans()) return;
+  if (ctx.is_dry_run()) return;
   a_ = a;
   GridView<T> y;  // of this shape, without numbers
   y.nx = columns_;
@@ -369,7 +369,7 @@ template <class T>
 void CutLines<T>::sweep(Context& ctx, const GridOperator<T>& a, const T* zeros, GridView<const T> b,
                         GridView<const T> x, GridView<T> y, T omega, LineOrder line_order, SweepOrder order,
                         GridView<T> memory) {
-  if (ctx.plans()) return;
+  if (ctx.is_dry_run()) return;
   if (&a.storage() != &a_.storage()) set_up(ctx, a, zeros);
   const auto solve = [&](const SomeLines& lines) {
     if (lines.count == 0) return;

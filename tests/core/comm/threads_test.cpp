@@ -78,9 +78,9 @@ TEST_ON_EVERY_SETTING(PiecesTest, GatherByRank) {
       for (int r = 0; r < count; ++r) in_turn.insert(in_turn.end(), static_cast<std::size_t>(r), r);
       EXPECT_EQ(joined, in_turn);
       const auto before = comm.gathers();
-      Context plan = ctx.plan();
-      plan.communicator()->gather(plan, nullptr, nullptr, 8);
-      plan.communicator()->exchange(plan, {});
+      Context dry_run = ctx.memory_dry_run();
+      dry_run.communicator()->gather(dry_run, nullptr, nullptr, 8);
+      dry_run.communicator()->exchange(dry_run, {});
       EXPECT_EQ(comm.gathers(), before);
     });
   }
@@ -125,9 +125,9 @@ TEST_ON_EVERY_SETTING(PiecesTest, RowsGoToThoseThatAreNamed) {
               (std::vector<double>{rank + 0.25, rank + 0.5, at(i - 1, j) + 0.5, at(i + 1, j) + 0.25, rank + 10.25,
                                    rank + 10.5, at(i, j - 1) + 10.5, at(i, j + 1) + 10.25}));
     EXPECT_EQ(comm.exchanges(), 1);
-    Context plan = ctx.plan();
-    comm.start_exchange(plan, rows);
-    comm.finish_exchange(plan);
+    Context dry_run = ctx.memory_dry_run();
+    comm.start_exchange(dry_run, rows);
+    comm.finish_exchange(dry_run);
     EXPECT_EQ(comm.exchanges(), 1);
   });
 }

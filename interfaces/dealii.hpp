@@ -55,7 +55,7 @@
 #include <utility>
 #include <vector>
 
-#include <stratum/core/in_use.hpp>
+#include <stratum/core/reentrancy_guard.hpp>
 #include <stratum/multigrid/structured/matrix_solver.hpp>
 
 namespace stratum {
@@ -424,7 +424,7 @@ class DealiiPreconditioner {
     std::vector<double> diagonal;
     Cycles cycle, transposed;
     std::vector<double> r, z, block_r, block_z;
-    InUse in_use;
+    ReentrancyGuard guard;
 
     State(const dealii::DoFHandler<2>& dofs, const AdditionalData& given)
         : ctx(given.backend, given.threads), data(given), numbering(dofs) {}
@@ -551,7 +551,7 @@ inline int DealiiPreconditioner::hierarchies() const {
 template <class VectorType>
 void DealiiPreconditioner::apply(const Cycles& cycles, VectorType& z, const VectorType& r) const {
   State& s = state();
-  const auto hold = s.in_use.hold("preconditioner");
+  const auto entered = s.guard.enter("preconditioner");
   const std::size_t n = s.diagonal.size();
   expects(detail::numbers_in(r) == n && detail::numbers_in(z) == n, "the preconditioner is for ", n,
           " unknowns; the vectors hold ", detail::numbers_in(r), " and ", detail::numbers_in(z), " on this process");

@@ -97,7 +97,7 @@ class DealiiParallelPreconditioner {
     std::vector<double> widths_x, widths_y;
     std::vector<Component> component;
     std::vector<double> r, z;
-    InUse in_use;
+    ReentrancyGuard guard;
 
     State(const AdditionalData& given, const std::shared_ptr<Communicator>& communicator)
         : ctx(given.backend, given.threads == 0 && communicator->size() > 1 ? 1 : given.threads), data(given) {
@@ -263,7 +263,7 @@ void DealiiParallelPreconditioner::update(const Matrix& a) {
 template <class VectorType>
 void DealiiParallelPreconditioner::vmult(VectorType& z, const VectorType& r) const {
   State& s = state();
-  const auto hold = s.in_use.hold("preconditioner");
+  const auto entered = s.guard.enter("preconditioner");
   detail::read_owned(r, s.owned, s.r);
   for (auto& c : s.component) {
     for (std::size_t k = 0; k < c.r.size(); ++k) c.r[k] = s.r[static_cast<std::size_t>(c.unknown[k])];

@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include <stratum/core/in_use.hpp>
+#include <stratum/core/reentrancy_guard.hpp>
 #include <stratum/multigrid/structured/matrix_solver.hpp>
 #include <stratum/stratum.h>
 
@@ -140,7 +140,7 @@ struct stratum_solver {
   std::string why_not = "no coefficients have been set; call stratum_set_coefficients first";
   std::string rejected;  // what is wrong with the options themselves
   std::string error;
-  InUse in_use;
+  ReentrancyGuard guard;
   std::atomic<bool> turned_away{false};  // a call that came while another was running
 };
 
@@ -172,7 +172,7 @@ template <class Body>
 stratum_status guarded(stratum_solver* solver, const Body& body) {
   if (solver == nullptr) return STRATUM_USAGE;
   try {
-    const auto hold = solver->in_use.hold("solver");
+    const auto entered = solver->guard.enter("solver");
     solver->turned_away = false;
     return status_of(solver, [&] {
       expects(solver->rejected.empty(), solver->rejected);

@@ -109,7 +109,7 @@ struct HeatSolver::Implementation {
   HeatProblem problem;
   HeatParams params;
   Tableau tableau;
-  InUse in_use;
+  ReentrancyGuard guard;
   HeatReport report;
   double dt = 0;            // to try next
   double error_before = 0;  // of the last step that was accepted; zero: none
@@ -553,7 +553,7 @@ HeatSolver& HeatSolver::operator=(HeatSolver&&) noexcept = default;
 
 const HeatReport& HeatSolver::advance(Context& ctx, double to, const Monitor& monitor) {
   Implementation& self = *implementation_;
-  const auto hold = self.in_use.hold("solver");
+  const auto entered = self.guard.enter("solver");
   HeatReport& report = self.report;
   expects(std::isfinite(to) && to >= report.t, "steps lead forward in time, from t = ", report.t, " on, not to ", to);
   report.status = Status::converged;

@@ -156,7 +156,7 @@ class Multigrid<T>::State {
   Hierarchy<T> hierarchy;
   MultigridParams params;
   SmootherRegistry registry;
-  InUse in_use;
+  ReentrancyGuard guard;
   std::string coarse_solver;
   int lowest = 0;      // where the cycle ends
   int generation = 0;  // of the coefficients' places
@@ -353,7 +353,7 @@ void Multigrid<T>::State::cycle(Context& ctx, int level, GridView<const T> b, Gr
   const GridOperator<T>& a = hierarchy.level_operator(level);
   expects_fit(ctx, "b", b, a.shape());
   expects_fit(ctx, "x", x, a.shape());
-  const auto hold = in_use.hold("cycle");
+  const auto entered = guard.enter("cycle");
   const bool cut = hierarchy.strips().is_cut(level);
   Context on = cut ? ctx : ctx.alone();
   const auto work = [&] {

@@ -223,7 +223,7 @@ struct PoissonSolver::Implementation {
     std::unique_ptr<Solver<float>> solver;
   };
   std::vector<std::unique_ptr<Worker>> workers;
-  InUse in_use;
+  ReentrancyGuard guard;
   PoissonSolverParams params;
   std::string choice, deflation;
   std::optional<Couplings> found;  // of the matrix, where they were asked for
@@ -482,7 +482,7 @@ struct PoissonSolver::Implementation {
       cycle.in_double = std::make_shared<RowScaled>(ctx, a.shape(), scales, cycle.in_double);
   }
   void set_reaction(Context& ctx, double c) {
-    const auto hold = in_use.hold("solver");
+    const auto entered = guard.enter("solver");
     expects(!matrix && !params.coefficients, "another reaction coefficient is for solvers made from a mesh with K = 1; "
                                              "one made from a matrix or K and c by cells takes a matrix");
     if (double_cycle) double_cycle->multigrid.set_reaction(ctx, c);
@@ -494,7 +494,7 @@ struct PoissonSolver::Implementation {
   }
   template <class... K>
   void update(Context& ctx, const GridOperator<double>& given, const K&... k) {
-    const auto hold = in_use.hold("solver");
+    const auto entered = guard.enter("solver");
     expects(in_double && (matrix || params.coefficients),
             "other coefficients are for solvers made from a matrix or K and c by cells");
     expects(!means, "a cycle for several singular parts belongs to these: make another solver for other coefficients");
@@ -775,7 +775,7 @@ SolveReport PoissonSolver::solve(Context& ctx, GridView<const double> b, GridVie
   const GridShape shape = self.a.shape();
   expects_fit(ctx, "b", b, shape);
   expects_fit(ctx, "x", x, shape);
-  const auto hold = self.in_use.hold("solver");
+  const auto entered = self.guard.enter("solver");
   const auto begin = Clock::now();
   SolveReport report;
   if (self.starts_from_zero) set(ctx, 0.0, x);
@@ -861,7 +861,7 @@ void PoissonSolver::update(Context& ctx, const GridOperator<double>& a, const Co
 void PoissonSolver::set_stop(const StoppingParams& stop) {
   stop.validate();
   Implementation& self = *implementation_;
-  const auto hold = self.in_use.hold("solver");
+  const auto entered = self.guard.enter("solver");
   self.params.stop = stop;
   for (auto& worker : self.workers)
     if (worker) worker->solver.set_stop(stop);

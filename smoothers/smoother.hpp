@@ -93,11 +93,12 @@ class Smoother {
 
   /// What `smooth` begins with, and holds until it ends. Throws UsageError for an operator and vectors of another shape, memory
   /// that the Context does not compute on, and a smoother that is smoothing already.
-  [[nodiscard]] InUse::Hold begin(const Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<T> x) {
+  [[nodiscard]] ReentrancyGuard::Entered begin(const Context& ctx, const GridOperator<T>& a, GridView<const T> b,
+                                               GridView<T> x) {
     expects_shape(a);
     expects_fit(ctx, "b", b, shape_);
     expects_fit(ctx, "x", x, shape_);
-    return in_use_.hold("smoother");
+    return guard_.enter("smoother");
   }
   /// What `set_up` begins with where it keeps anything.
   void expects_shape(const GridOperator<T>& a) const {
@@ -108,7 +109,7 @@ class Smoother {
 
  private:
   GridShape shape_;
-  InUse in_use_;
+  ReentrancyGuard guard_;
 };
 
 template <>

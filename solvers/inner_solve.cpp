@@ -16,7 +16,7 @@ InnerSolve<T>::InnerSolve(Shared<const LinearOperator<T>> a, Shared<Solver<T>> s
 
 template <class T>
 void InnerSolve<T>::apply(Context& ctx, GridView<const T> r, GridView<T> z) {
-  const auto hold = work_->in_use.hold("inner solve");
+  const auto entered = work_->guard.enter("inner solve");
   set(ctx, T(0), z);
   const SolveReport report = solver_->solve(ctx, *a_, m_.get(), r, z, stop_, monitor_);
   work_->iterations = report.iterations;

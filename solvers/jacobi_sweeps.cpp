@@ -76,7 +76,7 @@ JacobiSweeps<T>::JacobiSweeps(Context& ctx, Shared<const LinearOperator<T>> off_
 
 template <class T>
 void JacobiSweeps<T>::apply(Context& ctx, GridView<const T> r, GridView<T> z) {
-  const auto hold = work_->in_use.hold("inner iteration");
+  const auto entered = work_->guard.enter("inner iteration");
   const auto t = t_.view(), d = d_.view();
   const bool by_residual = params_.test == SweepTest::residual;
   const double target = by_residual ? params_.tolerance * norm2(ctx, r) : 0;

@@ -32,7 +32,7 @@ RowScaled::RowScaled(Context& ctx, const GridShape& shape, std::span<const doubl
 }
 
 void RowScaled::apply(Context& ctx, GridView<const double> r, GridView<double> z) {
-  const auto hold = in_use_->hold("row scales");
+  const auto entered = guard_->enter("row scales");
   expects_fit(ctx, "r", r, scaled_.shape());
   times_rows(ctx, *d_, r, scaled_.view());
   m_->apply(ctx, scaled_.cview(), z);

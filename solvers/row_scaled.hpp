@@ -32,7 +32,7 @@ class RowScaled final : public Preconditioner<double>, public Handle {
   Shared<Preconditioner<double>> m_;
   SharedVector<double> scaled_;
   std::shared_ptr<Vector<double>> d_;
-  std::shared_ptr<InUse> in_use_ = std::make_shared<InUse>();
+  std::shared_ptr<ReentrancyGuard> guard_ = std::make_shared<ReentrancyGuard>();
 };
 
 }  // namespace stratum

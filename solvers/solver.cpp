@@ -13,7 +13,7 @@ SolveReport Solver<T>::solve(Context& ctx, const LinearOperator<T>& a, Precondit
   expects_fit(ctx, "b", b, shape_);
   expects_fit(ctx, "x", x, shape_);
   stop.validate();
-  const auto hold = in_use_->hold("solver");
+  const auto entered = guard_->enter("solver");
   return run(ctx, a, m, b, x, stop, monitor);
 }
 

@@ -34,7 +34,7 @@ namespace stratum {
 template <class T>
 class Solver {
  public:
-  explicit Solver(const GridShape& shape) : shape_(shape), in_use_(std::make_shared<InUse>()) {}
+  explicit Solver(const GridShape& shape) : shape_(shape), guard_(std::make_shared<ReentrancyGuard>()) {}
   virtual ~Solver() = default;
 
   /// Solves A x = b from the given x. m = nullptr: no preconditioner. Throws UsageError for shapes that differ, for memory that
@@ -65,7 +65,7 @@ class Solver {
                           GridView<T> x, const StoppingParams& stop, const Monitor& monitor) = 0;
 
   GridShape shape_;
-  std::shared_ptr<InUse> in_use_;
+  std::shared_ptr<ReentrancyGuard> guard_;
   std::shared_ptr<Preconditioner<T>> cast_;  // of the latest preconditioner in single precision,
   const void* cast_of_ = nullptr;            // which is this
 };

@@ -406,7 +406,7 @@ void EdgeMultigrid<T>::apply(Context& ctx, GridView<const T> r, GridView<T> z) {
   const auto shape = GridShape::flat(unknowns_.front());
   expects_fit(ctx, "r", r, shape);
   expects_fit(ctx, "z", z, shape);
-  const auto hold = in_use_->hold("cycle");
+  const auto entered = guard_->enter("cycle");
   recording_->run(ctx, r.data, z.data, [&] { cycle(ctx, 0, r, z); });
 }
 

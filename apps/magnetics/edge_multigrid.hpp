@@ -77,7 +77,7 @@ class EdgeMultigrid final : public Preconditioner<T>, public Handle {
   std::vector<int> unknowns_;
   std::shared_ptr<std::vector<Level>> levels_;
   std::shared_ptr<Recording> recording_ = std::make_shared<Recording>();
-  std::shared_ptr<InUse> in_use_ = std::make_shared<InUse>();
+  std::shared_ptr<ReentrancyGuard> guard_ = std::make_shared<ReentrancyGuard>();
 };
 
 }  // namespace stratum

@@ -107,7 +107,7 @@ template <class T>
 std::vector<SolveReport>
 MultiShiftCg<T>::solve(Context& ctx, const LinearOperator<T>& a, const std::vector<double>& shifts, GridView<const T> b,
                        const std::vector<GridView<T>>& x, const StoppingParams& stop, const Monitor& monitor) {
-  const auto hold = in_use_->hold("MultiShiftCg");
+  const auto entered = guard_->enter("MultiShiftCg");
   const std::size_t count = p_.size();
   expects(a.shape() == shape_, "the operator must have the shape that the solver was made for");
   const std::size_t smallest = check_shifts<T>(ctx, count, shifts, b, x, shape_);
@@ -161,7 +161,7 @@ std::vector<SolveReport> MixedMultiShiftCg::solve(Context& ctx, const LinearOper
                                                   const LinearOperator<float>& inner, const std::vector<double>& shifts,
                                                   GridView<const double> b, const std::vector<GridView<double>>& x,
                                                   const StoppingParams& stop, const Monitor& monitor) {
-  const auto hold = in_use_->hold("MixedMultiShiftCg");
+  const auto entered = guard_->enter("MixedMultiShiftCg");
   const std::size_t count = p_.size();
   expects(a.shape() == shape_ && inner.shape() == shape_,
           "the operators must have the shape that the solver was made for");

@@ -22,7 +22,7 @@
 #include <memory>
 #include <vector>
 
-#include <stratum/core/in_use.hpp>
+#include <stratum/core/reentrancy_guard.hpp>
 #include <stratum/solvers/krylov/cg.hpp>
 #include <stratum/solvers/mixed/reliable_cg.hpp>
 
@@ -58,7 +58,7 @@ class MultiShiftCg {
 
  private:
   GridShape shape_;
-  std::shared_ptr<InUse> in_use_ = std::make_shared<InUse>();
+  std::shared_ptr<ReentrancyGuard> guard_ = std::make_shared<ReentrancyGuard>();
   ConjugateGradients<T> finisher_;
   Vector<T> r_, ap_;
   std::vector<Vector<T>> p_;
@@ -79,7 +79,7 @@ class MixedMultiShiftCg {
  private:
   ReliableCgParams params_;
   GridShape shape_;
-  std::shared_ptr<InUse> in_use_ = std::make_shared<InUse>();
+  std::shared_ptr<ReentrancyGuard> guard_ = std::make_shared<ReentrancyGuard>();
   ReliableCg finisher_;
   Vector<double> residual_;
   Vector<float> r_, ap_;

@@ -18,7 +18,7 @@
 
 #include <stratum/core/comm/communicator.hpp>
 #include <stratum/core/config.hpp>
-#include <stratum/core/in_use.hpp>
+#include <stratum/core/reentrancy_guard.hpp>
 
 namespace stratum {
 
@@ -67,7 +67,7 @@ class Context {
   /// At least `count` doubles of scratch for reductions, kept for the life of the Context; grows, never shrinks.
   [[nodiscard]] double* reduction_scratch(std::size_t count);
   /// Whoever uses that scratch holds this meanwhile. Throws UsageError where somebody does already.
-  [[nodiscard]] InUse::Hold hold_scratch() { return scratch_->in_use.hold("Context"); }
+  [[nodiscard]] ReentrancyGuard::Entered hold_scratch() { return scratch_->guard.enter("Context"); }
 
   /// On a GPU: a double in host memory that kernels write, to be read after `synchronise`; null on the CPU.
   [[nodiscard]] double* host_number() const { return host_number_.get(); }
@@ -90,7 +90,7 @@ class Context {
   struct Scratch {
     std::shared_ptr<double> numbers;
     std::size_t size = 0;
-    InUse in_use;
+    ReentrancyGuard guard;
   };
 
   Backend backend_;

@@ -223,7 +223,7 @@ class MatrixSolver::State {
   }
 
   void update(Context& ctx, const std::function<void(GridRows&)>& read) {
-    const auto hold = in_use.hold("solver");
+    const auto entered = guard.enter("solver");
     is_whole = false;
     read(rows);
     read_fixed(ctx);
@@ -277,7 +277,7 @@ class MatrixSolver::State {
   }
 
   SolveReport solve(Context& ctx, const double* b, double* x, const Monitor& monitor) {
-    const auto hold = in_use.hold("solver");
+    const auto entered = guard.enter("solver");
     expects_whole();
     to_grid(ctx, x, x_.view());
     rhs_to_grid(ctx, b, x);
@@ -292,7 +292,7 @@ class MatrixSolver::State {
     return report;
   }
   SolveReport solve(Context& ctx, GridView<const double> b, GridView<double> x, const Monitor& monitor) {
-    const auto hold = in_use.hold("solver");
+    const auto entered = guard.enter("solver");
     expects_whole();
     if (mean_.empty() && !means) return noted(solve_parts(ctx, b, x, monitor));
     copy(ctx, b, b_.view());
@@ -300,7 +300,7 @@ class MatrixSolver::State {
   }
 
   void apply(Context& ctx, const double* r, double* z) {
-    const auto hold = in_use.hold("solver");
+    const auto entered = guard.enter("solver");
     expects_whole();
     rhs_to_grid(ctx, r, z);
     solver.preconditioner(ctx).apply(ctx, b_.cview(), x_.view());
@@ -319,7 +319,7 @@ class MatrixSolver::State {
   std::string precision_note;      // why it is another than was asked for
   std::optional<PartMeans> means;  // of several singular parts, or one beside other nodes
   PoissonSolver solver;
-  InUse in_use;
+  ReentrancyGuard guard;
   bool is_whole = true;
 
  private:

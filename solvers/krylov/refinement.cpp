@@ -64,7 +64,7 @@ template <class T>
 void InnerIteration<T>::apply(Context& ctx, GridView<const T> r, GridView<T> z) {
   expects_fit(ctx, "r", r, d_.shape());
   expects_fit(ctx, "z", z, d_.shape());
-  const auto hold = work_->in_use.hold("inner iteration");
+  const auto entered = work_->guard.enter("inner iteration");
   int& iterations = work_->iterations;
   m_->apply(ctx, r, z);
   iterations = 1;

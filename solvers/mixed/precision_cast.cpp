@@ -55,7 +55,7 @@ void PrecisionCast<High, Low>::apply_scaled(Context& ctx, GridView<const High> r
 
 template <class High, class Low>
 void PrecisionCast<High, Low>::apply(Context& ctx, GridView<const High> r, GridView<High> z) {
-  const auto hold = in_use_->hold("precision cast");
+  const auto entered = guard_->enter("precision cast");
   apply_scaled(ctx, r, z);
   for_each_node(ctx, all_nodes(z), Scale<Low, High>{scale_.cview().data + 1, z_.cview(), z});
 }
@@ -63,7 +63,7 @@ void PrecisionCast<High, Low>::apply(Context& ctx, GridView<const High> r, GridV
 template <class High, class Low>
 double PrecisionCast<High, Low>::apply_dot(Context& ctx, GridView<const High> r, GridView<High> z) {
   if (ctx.on_gpu()) return Preconditioner<High>::apply_dot(ctx, r, z);
-  const auto hold = in_use_->hold("precision cast");
+  const auto entered = guard_->enter("precision cast");
   apply_scaled(ctx, r, z);
   const Scale<Low, High> widen{scale_.cview().data + 1, z_.cview(), z};
   return reduce_prepared(

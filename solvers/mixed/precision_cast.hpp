@@ -32,7 +32,7 @@ class PrecisionCast final : public Preconditioner<High>, public Handle {
   Shared<Preconditioner<Low>> m_;
   SharedVector<Low> r_, z_;
   SharedVector<double> scale_;  // 1 / s and s
-  std::shared_ptr<InUse> in_use_ = std::make_shared<InUse>();
+  std::shared_ptr<ReentrancyGuard> guard_ = std::make_shared<ReentrancyGuard>();
 };
 
 }  // namespace stratum

@@ -45,7 +45,7 @@ void ReliableCg::add_to(Context& ctx, GridView<double> x, double scale) {
 SolveReport ReliableCg::solve(Context& ctx, const LinearOperator<double>& a, const LinearOperator<float>& inner,
                               GridView<const double> b, GridView<double> x, const StoppingParams& stop,
                               const Monitor& monitor) {
-  const auto hold = in_use_->hold("ReliableCg");
+  const auto entered = guard_->enter("ReliableCg");
   expects(a.shape() == shape_ && inner.shape() == shape_,
           "the operators must have the shape that the solver was made for");
   expects_fit(ctx, "b", b, shape_);

@@ -29,8 +29,8 @@
 #include <memory>
 #include <optional>
 
-#include <stratum/core/in_use.hpp>
 #include <stratum/core/operators/linear_operator.hpp>
+#include <stratum/core/reentrancy_guard.hpp>
 #include <stratum/solvers/krylov/conjugate_step.hpp>
 #include <stratum/solvers/stopping.hpp>
 
@@ -89,7 +89,7 @@ class ReliableCg {
 
   ReliableCgParams params_;
   GridShape shape_;
-  std::shared_ptr<InUse> in_use_ = std::make_shared<InUse>();
+  std::shared_ptr<ReentrancyGuard> guard_ = std::make_shared<ReentrancyGuard>();
   int updates_ = 0;
   Vector<double> residual_, start_;  // start_: of x, where y is never reset
   Vector<float> r_, d_, ad_, y_;

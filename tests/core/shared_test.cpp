@@ -4,8 +4,8 @@
 
 #include <type_traits>
 
-#include <stratum/core/in_use.hpp>
 #include <stratum/core/operators/grid_operator.hpp>
+#include <stratum/core/reentrancy_guard.hpp>
 
 namespace {
 
@@ -55,12 +55,12 @@ TEST(SharedTest, KeepsWhatItIsMadeFromAlive) {
 }
 
 TEST(InUseTest, OneHoldAtATime) {
-  InUse in_use;
+  ReentrancyGuard guard;
   {
-    const auto hold = in_use.hold("thing");
-    EXPECT_THROW((void)in_use.hold("thing"), UsageError);
+    const auto entered = guard.enter("thing");
+    EXPECT_THROW((void)guard.enter("thing"), UsageError);
   }
-  EXPECT_NO_THROW((void)in_use.hold("thing"));
+  EXPECT_NO_THROW((void)guard.enter("thing"));
 }
 
 }  // namespace

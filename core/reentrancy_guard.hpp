@@ -1,6 +1,6 @@
 #pragma once
 
-// InUse: an object that serves one thread at a time says so when two try, instead of mixing up their numbers.
+// ReentrancyGuard: an object that serves one thread at a time says so when two try, instead of mixing up their numbers.
 
 #include <atomic>
 
@@ -8,27 +8,27 @@
 
 namespace stratum {
 
-class InUse {
+class ReentrancyGuard {
  public:
   /// The object is in use as long as one of these lives.
-  class Hold {
+  class Entered {
    public:
-    explicit Hold(std::atomic<bool>& held) : held_(held) {}
-    ~Hold() { held_.store(false, std::memory_order_release); }
-    Hold(const Hold&) = delete;
-    Hold& operator=(const Hold&) = delete;
+    explicit Entered(std::atomic<bool>& held) : held_(held) {}
+    ~Entered() { held_.store(false, std::memory_order_release); }
+    Entered(const Entered&) = delete;
+    Entered& operator=(const Entered&) = delete;
 
    private:
     std::atomic<bool>& held_;
   };
 
   /// Throws UsageError where it is in use already. `what` names it.
-  [[nodiscard]] Hold hold(const char* what) {
+  [[nodiscard]] Entered enter(const char* what) {
     if (held_.exchange(true, std::memory_order_acquire))
       throw UsageError(message("this ", what,
                                " is in use already, by another thread or further up in this one; it serves one at "
                                "a time: give each thread its own"));
-    return Hold(held_);
+    return Entered(held_);
   }
 
  private:
@@ -37,7 +37,7 @@ class InUse {
 
 /// What copies of a preconditioner that iterates have in common.
 struct InnerWork {
-  InUse in_use;
+  ReentrancyGuard guard;
   int iterations = 0;  // of the latest application
 };
 

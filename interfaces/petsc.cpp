@@ -98,7 +98,7 @@ class GridCycle {
     solver_.emplace(ctx_, std::move(rows), params);
   }
 
-  /// Throws UsageError where that which was found out does not hold any more.
+  /// Throws UsageError where that which was detected does not hold any more.
   void update(const Rows& a) {
     if (is_scaled() && ctx_.pieces() == 1) {
       SparseRows scaled = a.copy();

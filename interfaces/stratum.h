@@ -8,13 +8,13 @@
  * A is given
  *
  *     by rows    stratum_create_csr. Unknowns are numbered x fastest, node (i, j) at j * nx + i, or y fastest, at i * ny + j,
- *                which is found out, or as options.numbering says; vectors likewise.
+ *                which is detected, or as options.numbering says; vectors likewise.
  *     by bands   stratum_create, then stratum_set_coefficients: nine arrays of nx * ny numbers one behind the other, band
  *                k = 3 (dy + 1) + dx + 1, south-west first; or stratum_set_symmetric_coefficients: the last five of them,
  *                centre, east, north-west, north, north-east. x fastest.
  *
  * What couples across a side couples to the other end: the direction is periodic. Whether A is symmetric, and singular
- * (constants), is found out. Rows that hold nothing but their diagonal, as those of Dirichlet nodes that were kept, are solved
+ * (constants), is detected. Rows that hold nothing but their diagonal, as those of Dirichlet nodes that were kept, are solved
  * first. All arrays are in host memory and are copied; on a GPU every call waits until it is done.
  *
  * Interval widths, always nx + 1 and ny + 1 of them, help the interpolation where cells are stretched: number i lies before
@@ -61,7 +61,7 @@ typedef struct stratum_options {
   /* "auto" (the default: by what the matrix couples), "adi", "line_x", "line_y", "colour_gs", "jacobi" ... */
   const char* smoother;
   int sweeps;           /* sweeps before and after the coarse correction; 0: 4, of "auto" 2 */
-  int symmetric;        /* 0: found out; 1: claimed, and refused where A is not; -1: A is taken for nonsymmetric */
+  int symmetric;        /* 0: detected; 1: claimed, and refused where A is not; -1: A is taken for nonsymmetric */
   int single_precision; /* not 0: the cycle is in float, stratum_solve stays in double; see stratum_apply */
   double rtol; /* of stratum_solve: relative residual; 0: 1e-8, or the rounding of A x, or none where atol is given */
   int max_iterations; /* of stratum_solve; 0: 100 */
@@ -75,9 +75,9 @@ typedef struct stratum_options {
   const char* cycle; /* "v", "w", "f", "w2", "k"; NULL: "v", or what "auto" chooses. "k" is for fcg, gcr, gmres */
   const char*
       interpolation; /* "matrix" (as coefficients want it), "bilinear" (by widths alone); NULL: as "auto" finds best */
-  int singular;      /* 0: found out; 1: claimed; -1: A is taken for regular */
+  int singular;      /* 0: detected; 1: claimed; -1: A is taken for regular */
   int project;       /* not 0: right-hand sides of a singular A lose their mean, however large it is */
-  const int* numbering; /* by rows: node j * nx + i of every unknown; copied. NULL: found out */
+  const int* numbering; /* by rows: node j * nx + i of every unknown; copied. NULL: detected */
 } stratum_options;
 
 typedef struct stratum_result {

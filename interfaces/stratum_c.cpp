@@ -48,7 +48,7 @@ auto by_name(const char* what, std::string_view name, const Values& values) {
 constexpr Cycle every_cycle[] = {Cycle::v, Cycle::w, Cycle::f, Cycle::w2, Cycle::k};
 
 std::optional<bool> claim(const char* what, int value) {
-  expects(value >= -1 && value <= 1, what, " must be 0 (found out), 1 (it is) or -1 (it is not), not ", value);
+  expects(value >= -1 && value <= 1, what, " must be 0 (detected), 1 (it is) or -1 (it is not), not ", value);
   return value == 0 ? std::nullopt : std::optional(value == 1);
 }
 

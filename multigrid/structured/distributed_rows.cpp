@@ -1,4 +1,4 @@
-// GridRows where every piece of a grid gives rows of its own: what is found out, and the piece's strip of the operator.
+// GridRows where every piece of a grid gives rows of its own: what is detected, and the piece's strip of the operator.
 
 #include <algorithm>
 #include <array>

@@ -4,7 +4,7 @@
 //
 //     (A x)_k = sum over m of a_km x_m ,     k at node (i, j), m at one of the eight nodes around it where a_km != 0 .
 //
-// What is found out:
+// What is detected:
 //
 //   numbering   node (i, j) is unknown j nx + i (x first), or i ny + j (y first); any other is to be given
 //   periodic    directions in which the first nodes are coupled to the last, where no numbering does without
@@ -27,7 +27,7 @@
 //
 // They are brought to strips of lines where the hierarchy cuts them (mesh/partition.hpp, core/comm/redistribution.hpp), from which
 // `a`, `unknown`, `fixed` and `lifted` are made: unknowns are numbers of the strip's lines then, and `moved` leads there. What
-// is found out is the same on all pieces, and refusals are thrown on all.
+// is detected is the same on all pieces, and refusals are thrown on all.
 //
 // Entries of a row come in any order; those of one place are added; zeros are none. Rows are read side by side by the Context's
 // threads, twice. Throws UsageError, naming the first row, for rows that do not fit the grid, numbers that are not finite,
@@ -87,7 +87,7 @@ void expects_grid(int nx, int ny);
                                   std::span<const int> node, int nx, int ny);
 
 struct GridRows {
-  /// `node`: j nx + i of every unknown; empty: to be found out.
+  /// `node`: j nx + i of every unknown; empty: to be detected.
   template <class Index>
   GridRows(Context& ctx, const RowArrays<Index>& a, int nx, int ny, std::span<const int> node = {},
            const CellCounts& cells = {}, const OnPieces& on_pieces = {});

@@ -6,7 +6,7 @@
 //     MatrixSolver solver = MatrixSolver::from_csr(ctx, start, column, value, nx, ny);
 //     SolveReport report = solver(ctx, b, x);                                   arrays in the numbering of the matrix
 //
-// How unknowns are numbered, whether A is symmetric or singular, what its sides are: all found out (multigrid/structured/grid_rows.hpp).
+// How unknowns are numbered, whether A is symmetric or singular, what its sides are: all detected (multigrid/structured/grid_rows.hpp).
 // Rows that hold nothing but their diagonal are solved first, what couples to them goes to the right-hand side. Coarse levels
 // are Galerkin products whose interpolation follows the matrix; the cycle is in float, vectors and residuals in double. Where
 // `solver.method` is left open it is
@@ -53,12 +53,12 @@ struct MatrixSolverParams {
   /// Smoother "auto", interpolation as that finds best or of the matrix, deflation "auto", mixed precision, unless said
   /// otherwise; `form`, `terms`, `coefficients` and full multigrid are for meshes.
   PoissonSolverParams solver = by_default();
-  std::optional<bool> symmetric{}, singular{};  // none: found out. A claim that A does not bear out is refused
+  std::optional<bool> symmetric{}, singular{};  // none: detected. A claim that A does not bear out is refused
   bool project = false;                         // right-hand sides of a singular A lose their mean, however large
   /// One a cell of the grid, all alike where none are given: nx - 1 between nodes, and one more beyond each side whose
   /// (Dirichlet) nodes are not among the unknowns; nx around a periodic direction.
   std::vector<double> widths_x{}, widths_y{};
-  /// Node j nx + i of every unknown, or of every own row where the Context has a communicator; empty: found out.
+  /// Node j nx + i of every unknown, or of every own row where the Context has a communicator; empty: detected.
   std::vector<int> numbering{};
 
   /// As many as there are widths.
@@ -206,7 +206,7 @@ class MatrixSolver final : public Preconditioner<double>, public Handle {
   }
 
   /// Other values at the same places, given as those that it was made from: nothing is allocated on the device, unless smoother
-  /// "auto" chooses another now or rows are scaled. Throws UsageError where what was found out does not hold any more; then
+  /// "auto" chooses another now or rows are scaled. Throws UsageError where what was detected does not hold any more; then
   /// there is no matrix until an update fits, and solves and cycles throw, too.
   template <detail::IndexRange Start, detail::IndexRange Column, detail::NumberRange Value>
   void update_csr(Context& ctx, const Start& start, const Column& column, const Value& value) {
@@ -252,7 +252,7 @@ class MatrixSolver final : public Preconditioner<double>, public Handle {
   /// How the solves that follow stop.
   void set_stop(const StoppingParams& stop);
 
-  /// What was found out, and the operator.
+  /// What was detected, and the operator.
   [[nodiscard]] const GridRows& rows() const;
   [[nodiscard]] const PoissonSolver& solver() const;
 

@@ -148,7 +148,7 @@ class KrylovIteration {
     constexpr double late = 1e-6;
     return !done_ && residual_ <= late * rhs_norm_ && residual_ <= rounding_.level();
   }
-  /// As whoever iterates has found out.
+  /// As whoever iterates has detected.
   void end_at_rounding() {
     test_.end_at_rounding();
     done_ = true;

@@ -23,13 +23,13 @@ class Multigrid:
     A          a scipy.sparse matrix or array of any format; or bands, an array of shape (9, ny, nx), of which
                A[3 (dy + 1) + dx + 1, j, i] couples (j, i) to (j + dy, i + dx), or of a symmetric matrix the five from the
                centre on, shape (5, ny, nx)
-    shape      (ny, nx): unknowns in y and in x. Which of the two runs fastest is found out. Left out, it is read off the
+    shape      (ny, nx): unknowns in y and in x. Which of the two runs fastest is detected. Left out, it is read off the
                diagonals of A, where these leave no doubt
     widths     (hx, hy), widths of the intervals between the unknowns, where they are known: nx - 1 of them in x, and one more
                beyond a side whose Dirichlet nodes are not among the unknowns (nx + 1 between two such boundaries); nx where x is
                periodic. They matter where A's entries do not show them
     numbering  j nx + i of every unknown, where the order is neither
-    symmetric, singular   found out unless given, and refused where they are given and A is not so. Of a singular matrix (all
+    symmetric, singular   detected unless given, and refused where they are given and A is not so. Of a singular matrix (all
                rows sum to zero, up to the digits that its entries show) solutions have mean zero; right-hand sides must have it
                too, unless project=True takes their mean away. Where the grid falls into parts, this holds for each
     smoother   "auto", "adi", "line_x", "line_y", "colour_gs", "jacobi"

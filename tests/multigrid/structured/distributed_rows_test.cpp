@@ -1,4 +1,4 @@
-// Matrices whose rows lie on several pieces, however they are shared out: what is found out, cycles and solves are those of one
+// Matrices whose rows lie on several pieces, however they are shared out: what is detected, cycles and solves are those of one
 // piece.
 
 #include <cmath>

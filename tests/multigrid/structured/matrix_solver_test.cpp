@@ -1,4 +1,4 @@
-// Matrices as other people have them: read, found out about, solved; and refused with the row that is wrong.
+// Matrices as other people have them: read, detected about, solved; and refused with the row that is wrong.
 
 #include <stratum/multigrid/structured/matrix_solver.hpp>
 

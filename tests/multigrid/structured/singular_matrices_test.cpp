@@ -1,4 +1,4 @@
-// Singular matrices that somebody wrote to a file, or whose grid falls into parts: what is found out, what is refused, and solutions
+// Singular matrices that somebody wrote to a file, or whose grid falls into parts: what is detected, what is refused, and solutions
 // against b - A x of the matrix as it was meant.
 
 #include <cmath>

@@ -108,7 +108,7 @@ CommandLine make_command_line() {
             {"cycle", "NAME", "v",
              "v, w, f; w2: twice below the two finest levels, for rotated tensors K and aligned boards; k: the same "
              "by two steps of flexible conjugate gradients, better for rotated tensors (solver fcg there); or fmg: "
-             "one pass of full multigrid, and after it V-cycles, or the Krylov method of --solver, when --rtol, "
+             "one FMG cycle, and after it V-cycles, or the Krylov method of --solver, when --rtol, "
              "--atol or a Krylov method is given"},
             {"interpolation", "NAME", "",
              "where K varies or the mesh is deformed: conductance (of the cells' conductances), split (sums of the "
@@ -192,7 +192,7 @@ constexpr const char* examples =
     "  poisson2d                                       square cells, 65025 unknowns; writes poisson2d_U1_L8.vtr\n"
     "  poisson2d --mesh A3 --smoother adi              cells up to 1e5 times as long as wide\n"
     "  poisson2d --mesh A2 --smoother jacobi           see a point smoother diverge there (exit code 3)\n"
-    "  poisson2d --mesh A5 --level 10 --cycle fmg      one pass to discretisation accuracy\n"
+    "  poisson2d --mesh A5 --level 10 --cycle fmg      one FMG cycle to discretisation accuracy\n"
     "  poisson2d --mesh U2 --smoother jacobi --solver cg  what the cycle alone does in 97, in 20\n"
     "  poisson2d --nu 0.3 --domain 2,1 --thin first,none --vtk layer.vtr\n"
     "  poisson2d --cells 160,96 --grade-x geometric:1.1,last --grade-y tanh:3,both\n"

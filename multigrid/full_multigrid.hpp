@@ -1,6 +1,6 @@
 #pragma once
 
-// Full multigrid (nested iteration): the solution of A x = b in one pass from the coarsest level to the finest,
+// Full multigrid (nested iteration): the solution of A x = b in one FMG cycle from the coarsest level to the finest,
 //
 //     x_0 = A_0^-1 b_0 ;   x_l = P x_(l-1) ,   x_l <- x_l + cycle(l, b_l - A_l x_l)     l = 1 .. L ,
 //

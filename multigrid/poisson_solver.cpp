@@ -342,7 +342,7 @@ struct PoissonSolver::Implementation {
     if (!double_cycle) make_float_cycle(ctx);
     const bool is_direct = double_cycle ? double_cycle->multigrid.is_direct() : float_cycle->multigrid.is_direct();
     if (params.full_multigrid && is_direct) {
-      // Not for one pass alone, which asks for steps. The first iteration is as good.
+      // Not for one FMG cycle alone, which asks for steps. The first iteration is as good.
       params.full_multigrid = false;
       starts_from_zero = !params.full_multigrid_from_x;
     }

@@ -15,7 +15,7 @@
 //             gcr, gmres, bicgstab  preconditioned by the ordinary cycle; gcr and gmres start again after krylov.restart
 //                                   directions (solvers/solver.hpp)
 //   deflate            cg without the slow modes that inclusions of high K leave (multigrid/deflated_solver.hpp)
-//   full_multigrid     one pass from the coarsest level up; with `stop` it goes on by cycles to the tolerance
+//   full_multigrid     one FMG cycle from the coarsest level up; with `stop` it goes on by cycles to the tolerance
 //
 // With smoother "auto" a GPU solves tensor operators with few unknowns in one direction without cycles
 // (MultigridParams::exact_below), and mixed precision is full there where doubles are half as fast as floats. Else the method

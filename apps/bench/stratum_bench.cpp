@@ -219,7 +219,8 @@ class Benchmark {
     }
     if (settings_.solves) {
       std::printf(
-          "\nsolves to a relative residual of %g, and full multigrid (one pass); shortest of %d rounds; peers: %s\n"
+          "\nsolves to a relative residual of %g, and full multigrid (one FMG cycle); shortest of %d rounds; peers: "
+          "%s\n"
           "error: that of the pass / of the converged solution; algebraic: distance of the two / error of the latter\n",
           rtol, settings_.rounds, peers().c_str());
       print_solves_heading();

@@ -46,7 +46,7 @@ class Poisson:
 
     smoother  "adi" (lines in both directions) for all meshes; "line_x", "line_y", "colour_gs", "jacobi", or "auto"
     sweeps     sweeps before and after the coarse correction
-    cycle     "v", "w", "f", "w2", "k", or "fmg": one pass from the coarsest mesh up, to the accuracy of the mesh
+    cycle     "v", "w", "f", "w2", "k", or "fmg": one FMG cycle from the coarsest mesh up, to the accuracy of the mesh
     accel     "multigrid" (cycles alone), "cg", "fcg", "cr", "gcr", "gmres", "bicgstab"; None: cycles where K is a number, CG
               where it varies
     single_precision  cycles in float around which all else is in double

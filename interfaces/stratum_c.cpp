@@ -391,7 +391,7 @@ stratum_status stratum_solve(stratum_solver* solver, const double* b, double* x,
                  report.initial_residual,
                  report.residual,
                  seconds.count(),
-                 report.status == Status::rounding,
+                 report.status == Status::round_off_limit,
                  report.estimated_error.value_or(std::numeric_limits<double>::quiet_NaN())};
     if (status != STRATUM_CONVERGED) solver->error = report.reason;
     return status;

@@ -612,7 +612,7 @@ struct PoissonSolver::Implementation {
             params.stop.error_limit(), 1e-6);
     const bool failed =
         report.status == Status::stagnated || report.status == Status::breakdown ||
-        (report.status == Status::rounding && (was_better || may_be_better)) ||
+        (report.status == Status::round_off_limit && (was_better || may_be_better)) ||
         (diverged && (!std::isfinite(report.residual) || is_rounding_of_float(ctx, b, x, report.residual)));
     if (!failed) return report;
     if (diverged) set(ctx, 0.0, x);
@@ -653,7 +653,7 @@ struct PoissonSolver::Implementation {
     a.residual(ctx, b, x, r.view());
     Rounding<double> rounding(ctx, a, b, x, rhs_norm);
     if (corrected > 0.5 * interpolated && rounding.reached(corrected, r.cview(), Rounding<double>::stopped)) {
-      report.status = Status::rounding;
+      report.status = Status::round_off_limit;
       report.reason = message("one full multigrid pass; its residual, ", corrected, ", is at rounding");
     } else if (!(corrected <= interpolated)) {
       report.status = Status::diverged;

@@ -43,9 +43,9 @@ void judge_single_precision(SolveReport& report, const StoppingParams& stop, dou
   report.initial_residual /= scale;
   report.residual = true_residual;
   const double target = std::max(stop.rtol * report.reference_norm_value, stop.atol);
-  const bool done = report.status == Status::converged || report.status == Status::rounding;
+  const bool done = report.status == Status::converged || report.status == Status::round_off_limit;
   if (done && !(true_residual <= target)) {
-    report.status = Status::rounding;
+    report.status = Status::round_off_limit;
     report.reason =
         message("the residual that single precision keeps fell to ", own, ", the true one of its solution is ",
                 true_residual, " and ", target, " was asked for; ", advice);
@@ -98,7 +98,7 @@ bool StoppingTest::error_converged(double residual) {
 }
 
 void StoppingTest::end(Status status, std::string reason) {
-  const bool gives_up = status == Status::rounding || status == Status::stagnated || status == Status::breakdown;
+  const bool gives_up = status == Status::round_off_limit || status == Status::stagnated || status == Status::breakdown;
   constexpr double nearly = 10;
   const auto& error = report_.estimated_error;
   if (gives_up && report_.residual <= target_ && (!error || *error <= nearly * error_limit_) && worst_row_ &&
@@ -119,8 +119,8 @@ void StoppingTest::end_at_rounding(std::optional<double> error) {
                                    "estimated error stays at ",
                                    *error, " of the range of x"));
   else
-    end(Status::rounding, message("the residual, ", report_.residual, ", is as small as rounding lets ||b - A x|| be; ",
-                                  target_, " was asked for"));
+    end(Status::round_off_limit, message("the residual, ", report_.residual,
+                                         ", is as small as rounding lets ||b - A x|| be; ", target_, " was asked for"));
 }
 
 bool StoppingTest::slow() const {

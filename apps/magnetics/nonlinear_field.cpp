@@ -75,7 +75,7 @@ class Iteration {
   bool solve(const SparseRows& matrix, const Values& nu, const Values& rhs, Values& x, double rtol) {
     const SolveReport linear = linear_solve_(matrix, nu, rhs, x, rtol);
     report_.outer.inner_iterations += linear.iterations;
-    if (linear.status == Status::converged || linear.status == Status::rounding) return true;
+    if (linear.status == Status::converged || linear.status == Status::round_off_limit) return true;
     end(linear.status, message("a linear system was not solved: ", linear.reason));
     return false;
   }

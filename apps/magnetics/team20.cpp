@@ -530,7 +530,7 @@ int run(const Settings& settings, const CommandLine& options, OutputFiles output
       settings.curve ? solve_nonlinear(ctx, problem, settings, kept) : solve_linear(ctx, problem, settings, kept);
   const SolveReport& report = field.report;
   const int code = exit_code(report.status, settings.tolerance_asked_for);
-  const bool solved = report.status == Status::converged || report.status == Status::rounding;
+  const bool solved = report.status == Status::converged || report.status == Status::round_off_limit;
   const Results results = solved ? evaluate(ctx, problem, field, settings) : Results{};
   if (!settings.quiet) {
     print_end(report, settings.curve || !settings.solver.inner.empty());

@@ -55,7 +55,7 @@ class BoundaryLayerStudy {
   };
 
   static std::string count(const SolveReport& report) {
-    const bool there = report.status == Status::converged || report.status == Status::rounding;
+    const bool there = report.status == Status::converged || report.status == Status::round_off_limit;
     return message(report.iterations, there ? "" : "!");
   }
 

@@ -210,7 +210,7 @@ class CoefficientStudy {
       progress(message(one.name, " on ", one.mesh, " ..."));
       const auto report = solve(one, solver, level, precision);
       progress("");
-      const bool there = report.status == Status::converged || report.status == Status::rounding;
+      const bool there = report.status == Status::converged || report.status == Status::round_off_limit;
       const bool met = there && report.iterations <= most + (mixed ? one.float_costs : 0);
       met_[mixed ? 1 : 0] += met ? 1 : 0;
       cells.push_back(message(report.iterations, met ? "" : "+"));

@@ -209,7 +209,7 @@ class PressureSolver {
     ctx.synchronise();
     report.solve_seconds = wall_seconds() - begin;
     const double target = std::max(stop.rtol * report.reference_norm_value, stop.atol);
-    if (two_parts_ && report.status == Status::rounding && cg_->residual_of_parts() <= target) {
+    if (two_parts_ && report.status == Status::round_off_limit && cg_->residual_of_parts() <= target) {
       report.status = Status::converged;
       report.reason = message("residual of x in two parts ", cg_->residual_of_parts(), " <= ", target,
                               "; of their sum in one array ", report.residual, ", which is rounding");

@@ -7,7 +7,7 @@ namespace stratum {
 std::string_view to_string(Status status) {
   switch (status) {
     case Status::converged: return "converged";
-    case Status::rounding: return "rounding";
+    case Status::round_off_limit: return "round-off limit";
     case Status::max_iterations: return "max iterations";
     case Status::stagnated: return "stagnated";
     case Status::diverged: return "diverged";
@@ -20,7 +20,7 @@ std::string_view to_string(Status status) {
 int exit_code(Status status, bool tolerance_asked_for) {
   switch (status) {
     case Status::converged: return 0;
-    case Status::rounding: return tolerance_asked_for ? 2 : 0;
+    case Status::round_off_limit: return tolerance_asked_for ? 2 : 0;
     case Status::max_iterations:
     case Status::stagnated: return 2;
     default: return 3;

@@ -11,8 +11,16 @@
 
 namespace stratum {
 
-/// `rounding`: the residual is above the tolerance and as small as the precision lets it be (solvers/rounding.hpp).
-enum class Status : std::uint8_t { converged, rounding, max_iterations, stagnated, diverged, breakdown, non_finite };
+/// `round-off limit`: the residual is above the tolerance and as small as the precision lets it be (solvers/rounding.hpp).
+enum class Status : std::uint8_t {
+  converged,
+  round_off_limit,
+  max_iterations,
+  stagnated,
+  diverged,
+  breakdown,
+  non_finite
+};
 
 [[nodiscard]] std::string_view to_string(Status status);
 

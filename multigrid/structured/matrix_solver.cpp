@@ -494,7 +494,7 @@ class MatrixSolver::State {
     const StoppingParams given = params.solver.stop;
     constexpr int most = 4;  // what a part has at first may be error
     for (int round = 0; round < most; ++round) {
-      const bool ended_well = report.status == Status::converged || report.status == Status::rounding;
+      const bool ended_well = report.status == Status::converged || report.status == Status::round_off_limit;
       if (!ended_well || !report.estimated_error || report.iterations >= given.max_iterations) return report;
       const auto scales =
           scales_of_parts(ctx, rows.parts, x, *report.estimated_error * size_of<double>(ctx, x), given.error_limit());

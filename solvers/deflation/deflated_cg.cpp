@@ -233,11 +233,11 @@ SolveReport DeflatedCg::run(Context& ctx, const LinearOperator<double>& a, Preco
     return report;
   }
   if (at_rounding) {
-    report.status = Status::rounding;
+    report.status = Status::round_off_limit;
     report.reason = message("the residual, ", report.residual, ", is as small as rounding lets ||b - A x|| be; ",
                             iteration.target(), " was asked for");
   }
-  if (two_parts && report.status == Status::rounding)
+  if (two_parts && report.status == Status::round_off_limit)
     report.reason =
         message("the residual of x in two parts is ", lanczos_->residual, reached ? ", as asked for" : "",
                 "; that of their sum, ", report.residual, ", is as small as rounding to one array lets it be");

@@ -188,7 +188,7 @@ SolveReport DoubleSingleRefinement::solve(Context& ctx, const GridOperator<doubl
     const double correction = std::sqrt(std::max(0.0, dot<float>(ctx, e_.cview(), r_.cview()))) / scale;
     for_each_node(ctx, all_nodes(x), AddTo{static_cast<float>(1 / scale), e_.cview(), hi_.view(), lo_.view()});
     norm = residual(ctx, in_float);
-    if (inner.status != Status::converged && inner.status != Status::rounding) break;
+    if (inner.status != Status::converged && inner.status != Status::round_off_limit) break;
     const double next = correction * (round == 1 ? inner_tolerance : correction / before);
     before = correction;
     // The same in the largest norm, by what the solve in float has left of e.
@@ -209,13 +209,13 @@ SolveReport DoubleSingleRefinement::solve(Context& ctx, const GridOperator<doubl
     test.end(Status::diverged, message("the solve in float overflowed in iteration ", report.iterations));
   else if (residual <= target && error <= test.error_limit())
     test.end(Status::converged, message("residual ", residual, " <= ", target, ", the tolerance"));
-  else if (report.iterations > 0 && inner.status != Status::converged && inner.status != Status::rounding)
+  else if (report.iterations > 0 && inner.status != Status::converged && inner.status != Status::round_off_limit)
     test.end(inner.status, inner.status == Status::max_iterations
                                ? max_iterations_reason(residual, report.iterations, target)
                                : message("the solve in float: ", inner.reason));
   else if ((small || (norm / unit <= target && error <= test.error_limit())) && explained())
-    test.end(Status::rounding, message("x is stored in double-single, which leaves a residual of ", residual, "; ",
-                                       target, " was asked for; mixed precision reaches it"));
+    test.end(Status::round_off_limit, message("x is stored in double-single, which leaves a residual of ", residual,
+                                              "; ", target, " was asked for; mixed precision reaches it"));
   else
     test.end(Status::stagnated, message("corrections in float no longer help: the residual is ", residual, ", ", target,
                                         " was asked for"));

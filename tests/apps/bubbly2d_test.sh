@@ -65,7 +65,7 @@ case_high_contrasts_are_solved_in_parts() {
   check "r['two_parts']"
   # Blocks that cut bubbles hold them by differences of numbers that round.
   run 2 --contrast 1e6 --cells 64 --rtol 1e-10 --preconditioner block-ic --report report.json
-  check "r['status'] == 'rounding' and r['residual_of_parts'] <= 1e-9 * r['reference_norm_value']"
+  check "r['status'] == 'round-off limit' and r['residual_of_parts'] <= 1e-9 * r['reference_norm_value']"
   run 0 --contrast 1e3 --cells 64 --quiet --report report.json
   check "not r['two_parts'] and r['residual_of_parts'] == r['residual']"
 }
@@ -258,7 +258,7 @@ case_max_iterations() {
 
 case_a_tolerance_below_rounding() {
   run 2 "${small[@]}" --rtol 1e-18 --report report.json
-  check "r['status'] == 'rounding'"
+  check "r['status'] == 'round-off limit'"
 }
 
 # --- bad input -----------------------------------------------------------------------------------------------------------

@@ -139,7 +139,7 @@ case_precisions() {
   run 0 "${small[@]}" --preconditioner ic --inner-precision single --rtol 1e-12 --report report.json
   check "r['relative_residual'] <= 1e-12"
   run 2 "${small[@]}" --precision single --rtol 1e-12 --report report.json
-  check "r['status'] == 'rounding'"
+  check "r['status'] == 'round-off limit'"
 }
 
 # ||b - A x|| / ||b|| from files, as anybody would check it.

@@ -50,7 +50,7 @@ case_coefficients() { # heavy: a study of its own, whose solvers have tests
   python3 - <<'END' || fail "targets are missed"
 import csv, re, sys
 rows = [row for row in csv.reader(open(".output")) if len(row) > 6 and "<=" in " ".join(row)]
-there = all(row[-3] in ("converged", "rounding") and row[-1] in ("converged", "rounding") for row in rows)
+there = all(row[-3] in ("converged", "round-off limit") and row[-1] in ("converged", "round-off limit") for row in rows)
 counts = all(int(row[-4]) <= int(row[-5].split()[1]) for row in rows)
 last = open(".output").read().splitlines()[-1]
 found = [int(n) for n in re.findall(r"[0-9]+", last)]

@@ -559,10 +559,10 @@ case_jacobi_diverges_on_a2() {
 case_rounding() {
   run 2 --level 5 --vtk none --rtol 1e-16 --report report.json
   prints '^status +rounding: .* as small as rounding lets'
-  check "r['status'] == 'rounding' and r['residual_reduction'] < 1e-12 and r['exit_code'] == 2"
+  check "r['status'] == 'round-off limit' and r['residual_reduction'] < 1e-12 and r['exit_code'] == 2"
   # Nobody has asked for the default tolerance; here rounding comes before it.
   run 0 --cells 4,65536 --precision double --vtk none --report report.json
-  check "r['status'] == 'rounding' and r['exit_code'] == 0"
+  check "r['status'] == 'round-off limit' and r['exit_code'] == 0"
 }
 
 # The residual of the start hides below the rounding of thin rows; the solution is 1 + x + 0.0737 in the middle all the same.
@@ -627,10 +627,10 @@ case_two_floats_solve_without_double() {
   # The error is that of double; the residual is not, and nobody has asked for it.
   run 0 --mesh A3 --level 8 --precision double-single --vtk none --report report.json
   prints '^status +rounding'
-  check "r['status'] == 'rounding' and r['exit_code'] == 0 and r['precision'] == 'double-single' and r['solver'] == 'cg'"
+  check "r['status'] == 'round-off limit' and r['exit_code'] == 0 and r['precision'] == 'double-single' and r['solver'] == 'cg'"
   check "abs(r['relative_l2_error'] / 4.9079e-5 - 1) < 0.01"
   run 2 --level 6 --precision double-single --rtol 1e-8 --vtk none --report report.json
-  check "r['status'] == 'rounding' and 'double-single' in r['reason']"
+  check "r['status'] == 'round-off limit' and 'double-single' in r['reason']"
   run 0 --level 6 --precision double-single --rtol 1e-5 --kappa 'x < 0.5 ? 1 : 1e4' --vtk none --report report.json
   check "r['status'] == 'converged' and r['residual_reduction'] <= 1e-5"
 }

@@ -7,7 +7,7 @@
 // the 4 x 4 Gauss rule, elimination within the band. Checked on every problem:
 //
 //     the solution in the .vtr file has the residual that the report claims, and the error;
-//     `converged` and `rounding` are true of it, and where ADI smooths, a converged solution is the discrete one;
+//     `converged` and `round-off limit` are true of it, and where ADI smooths, a converged solution is the discrete one;
 //     the exit code is that of the status; where cells are graded smoothly, ADI converges.
 
 #include <array>
@@ -509,7 +509,7 @@ std::vector<std::string> judge(const Problem& p, int code, std::string& status) 
   Complaints complaints;
   const std::string json = whole_file("report.json");
   status = field(json, "status");
-  const std::map<std::string, int> codes{{"converged", 0},       {"rounding", p.tolerance_given ? 2 : 0},
+  const std::map<std::string, int> codes{{"converged", 0},       {"round-off limit", p.tolerance_given ? 2 : 0},
                                          {"stagnated", 2},       {"max iterations", 2},
                                          {"diverged", 3},        {"breakdown", 3},
                                          {"non-finite input", 3}};
@@ -518,8 +518,8 @@ std::vector<std::string> judge(const Problem& p, int code, std::string& status) 
                      "exit code " + std::to_string(code) + ", status '" + status + "': " + whole_file("errors.txt"));
     return complaints.list();
   }
-  const bool good = status == "converged" || status == "rounding";
-  complaints.check(code == (p.precision == "single" && status == "rounding" ? code : codes.at(status)),
+  const bool good = status == "converged" || status == "round-off limit";
+  complaints.check(code == (p.precision == "single" && status == "round-off limit" ? code : codes.at(status)),
                    "exit code " + std::to_string(code) + " for " + status);
   complaints.check(good || !p.dependable || !p.smooth, "ADI ends with " + status);
   if (code == 3) return complaints.list();
@@ -537,7 +537,7 @@ std::vector<std::string> judge(const Problem& p, int code, std::string& status) 
                    "residual claimed and true: " + numbers(claimed, residual) + " at a rounding level of " +
                        text_of(static_cast<double>(eps * level)));
   const Real own_eps = p.precision == "single" ? std::numeric_limits<float>::epsilon() : eps;
-  if (status == "rounding")
+  if (status == "round-off limit")
     complaints.check(residual <= 64 * own_eps * level,
                      "residual and rounding level: " + numbers(residual, own_eps * level));
   if (status == "converged" && !p.one_pass) {

@@ -69,7 +69,7 @@ class CyclesOfBoundaries : public test::OnEveryBackend {
     return params;
   }
   static void expect_ended(const SolveReport& report, int most) {
-    EXPECT_TRUE(report.status == Status::converged || report.status == Status::rounding)
+    EXPECT_TRUE(report.status == Status::converged || report.status == Status::round_off_limit)
         << to_string(report.status) << ": " << report.reason;
     EXPECT_LE(report.iterations, most);
   }
@@ -127,7 +127,7 @@ TEST_P(CyclesOfBoundaries, RoundingIsThatOfTheSolutionWhateverTheReferenceNorm) 
     params.multigrid.exact_below = 0;  // with an exact level a GPU may get below the tolerance
     const auto report = solve(make_mesh(mesh_family("A3"), 8), problem, params).report;
     expect_ended(report, 8);
-    EXPECT_EQ(report.status, Status::rounding);
+    EXPECT_EQ(report.status, Status::round_off_limit);
   }
 }
 

@@ -84,7 +84,7 @@ Outcome solve(const TensorMesh& given, const PoissonProblem& problem, const Way&
 
 void expect_solved(const Outcome& outcome, double error = slack * limit) {
   // Methods that minimise a norm may not get there, and say so.
-  if (outcome.report.status == Status::rounding) {
+  if (outcome.report.status == Status::round_off_limit) {
     EXPECT_LT(outcome.error, 1e-4);
     EXPECT_LT(outcome.error, slack * outcome.report.estimated_error.value_or(0));
     return;

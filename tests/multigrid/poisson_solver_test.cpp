@@ -132,7 +132,7 @@ TEST_P(PoissonSolverTest, EndsAtRounding) {
     params.precision = precision;
     params.stop.rtol = 1e-16;
     const auto report = solve(p, params);
-    EXPECT_EQ(report.status, Status::rounding) << report.reason;
+    EXPECT_EQ(report.status, Status::round_off_limit) << report.reason;
     EXPECT_NE(report.reason.find("rounding"), std::string::npos) << report.reason;
     EXPECT_LT(report.relative_residual(), 1e-12);
     EXPECT_LT(report.iterations, 20);
@@ -435,7 +435,7 @@ TEST_P(PoissonSolverTest, WhatGrowsByTheRoundingOfFloatIsTakenUpAgainInDouble) {
       params.full_multigrid = params.continue_after_full_multigrid = after_a_pass;
       params.retry_in_double = retry;
       const auto report = solve(p, params);
-      EXPECT_EQ(report.status, retry ? Status::rounding : Status::diverged) << report.reason;
+      EXPECT_EQ(report.status, retry ? Status::round_off_limit : Status::diverged) << report.reason;
       EXPECT_EQ(report.reason.find("taken up again in double") != std::string::npos, retry) << report.reason;
       EXPECT_EQ(report.history.size(), static_cast<std::size_t>(report.iterations) + 1);
     }

@@ -277,7 +277,7 @@ class AutoByMatrixTest : public AutoSmootherTest {
     assemble_load(ctx(), mesh, {}, b.view());
     PoissonSolver solver(ctx(), mesh, params);
     auto report = solver.solve(ctx(), b.cview(), x.view());
-    EXPECT_TRUE(report.status == Status::converged || report.status == Status::rounding) << report.reason;
+    EXPECT_TRUE(report.status == Status::converged || report.status == Status::round_off_limit) << report.reason;
     return {std::move(report), *solver.params().method, *solver.params().multigrid.cycle,
             solver.level_reports().back().smoother};
   }

@@ -184,17 +184,17 @@ struct Body {
     Vector<T> x(ctx, a.shape());
     auto params = stop(1e-22, 100000);
     const auto report = solve(a, &jacobi, b, x, params);
-    EXPECT_EQ(report.status, Status::rounding) << report.reason;
+    EXPECT_EQ(report.status, Status::round_off_limit) << report.reason;
     EXPECT_LT(report.iterations, 5000);
     EXPECT_LT(report.residual, (in_float ? 1e-5 : 1e-14) * report.reference_norm_value);
     params.rtol = 1e-300;
     set(ctx, T(0), x.view());
-    EXPECT_EQ(solve(a, &jacobi, b, x, params).status, Status::rounding);
+    EXPECT_EQ(solve(a, &jacobi, b, x, params).status, Status::round_off_limit);
     // From a solution to rounding nothing is left for a tolerance relative to its own residual.
     params.reference_norm = ReferenceNorm::initial;
     params.rtol = 1e-3;
     const auto again = solve(a, &jacobi, b, x, params);
-    EXPECT_EQ(again.status, Status::rounding) << again.reason;
+    EXPECT_EQ(again.status, Status::round_off_limit) << again.reason;
     EXPECT_EQ(again.iterations, 0);
   }
 

@@ -99,7 +99,7 @@ TEST(Stopping, AnErrorThatIsAskedForIsHadAndOneThatIsNotKnownDecidesNothing) {
 }
 
 TEST(Stopping, WhatGivesUpHasConvergedWhereEveryRowHas) {
-  for (const Status end : {Status::rounding, Status::stagnated, Status::breakdown})
+  for (const Status end : {Status::round_off_limit, Status::stagnated, Status::breakdown})
     for (const double row : {1e-3, 0.5})
       for (const double error : {2.5, 25.0}) {
         StoppingTest test(params(1e-2, 0, 5), 1, 1);
@@ -122,7 +122,7 @@ TEST(Stopping, AnErrorInTheSecondDigitIsNoRounding) {
     StoppingTest test(params(1e-8), 1, 1);
     (void)test.done(0, 1);
     test.end_at_rounding(error);
-    EXPECT_EQ(test.status(), error < 1e-2 ? Status::rounding : Status::stagnated) << error;
+    EXPECT_EQ(test.status(), error < 1e-2 ? Status::round_off_limit : Status::stagnated) << error;
   }
 }
 
@@ -222,8 +222,8 @@ TEST(SinglePrecision, OnlyAnIterationThatWasDoneIsAtRounding) {
     return report.status;
   };
   EXPECT_EQ(judged(Status::converged, 1e-7), Status::converged);
-  EXPECT_EQ(judged(Status::converged, 1e-5), Status::rounding);
-  EXPECT_EQ(judged(Status::rounding, 1e-5), Status::rounding);
+  EXPECT_EQ(judged(Status::converged, 1e-5), Status::round_off_limit);
+  EXPECT_EQ(judged(Status::round_off_limit, 1e-5), Status::round_off_limit);
   EXPECT_EQ(judged(Status::stagnated, 0.3), Status::stagnated);
   EXPECT_EQ(judged(Status::max_iterations, 0.3), Status::max_iterations);
   EXPECT_EQ(judged(Status::diverged, 1e9), Status::diverged);

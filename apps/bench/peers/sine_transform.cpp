@@ -43,7 +43,7 @@ SolveReport direct_report(Context& ctx, const GridOperator<double>& a, GridView<
   a.residual(ctx, b, x, r.view());
   report.initial_residual = report.reference_norm_value = norm2(ctx, b);
   report.residual = norm2(ctx, r.cview());
-  report.status = report.residual <= rtol * report.reference_norm_value ? Status::converged : Status::rounding;
+  report.status = report.residual <= rtol * report.reference_norm_value ? Status::converged : Status::round_off_limit;
   report.reason = "a direct solver";
   return report;
 }

@@ -12,8 +12,8 @@ TEST(SolveReport, ExitCodesTellTheStatusesApart) {
   EXPECT_EQ(exit_code(Status::converged), 0);
   EXPECT_EQ(exit_code(Status::max_iterations), 2);
   EXPECT_EQ(exit_code(Status::stagnated), 2);
-  EXPECT_EQ(exit_code(Status::rounding), 2);
-  EXPECT_EQ(exit_code(Status::rounding, false), 0);
+  EXPECT_EQ(exit_code(Status::round_off_limit), 2);
+  EXPECT_EQ(exit_code(Status::round_off_limit, false), 0);
   EXPECT_EQ(exit_code(Status::diverged), 3);
   EXPECT_EQ(exit_code(Status::breakdown), 3);
   EXPECT_EQ(exit_code(Status::non_finite), 3);

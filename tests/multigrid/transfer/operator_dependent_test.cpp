@@ -263,7 +263,7 @@ class NetworkCycles : public test::OnEveryBackend {
     const auto report =
         cg ? ConjugateGradients<double>(ctx(), a.shape(), beta).solve(ctx(), a, &m, b.cview(), x.view(), {})
            : Refinement<double>(ctx(), a.shape()).solve(ctx(), a, m, b.cview(), x.view(), {});
-    return report.status == Status::converged || report.status == Status::rounding ? report.iterations : -1;
+    return report.status == Status::converged || report.status == Status::round_off_limit ? report.iterations : -1;
   }
   /// CG in double and with a float cycle, which may take `more`.
   void expect_cg(const char* name, const TensorMesh& mesh, const CellCoefficients& k, int sweeps, int most,

@@ -121,7 +121,7 @@ TEST_P(CgTest, StatusesOfSpecialInput) {
 
   stop.rtol = 1e-19;
   report = solve(a, nullptr, b, x, stop);
-  EXPECT_EQ(report.status, Status::rounding) << report.reason;
+  EXPECT_EQ(report.status, Status::round_off_limit) << report.reason;
   EXPECT_LT(report.iterations, 200);
 
   Values values(221, 1.0);

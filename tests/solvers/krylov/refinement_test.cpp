@@ -57,7 +57,7 @@ TEST_P(RefinementTest, EndsAtRounding) {
   StoppingParams stop;
   stop.rtol = 1e-18;
   const auto report = solve(0.9, stop);
-  EXPECT_EQ(report.status, Status::rounding);
+  EXPECT_EQ(report.status, Status::round_off_limit);
   EXPECT_NE(report.reason.find("rounding"), std::string::npos) << report.reason;
   EXPECT_LT(report.iterations, 25);
   EXPECT_LT(report.relative_residual(), 1e-12);

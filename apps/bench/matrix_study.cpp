@@ -171,7 +171,7 @@ class MatrixStudy {
       print(system.name, std::string(peer.name), fastest, "");
     }
     if (hypre_ == nullptr) return;
-    // Of fixed rows nothing is left for hypre to do: what couples to them is gone.
+    // Of identity rows nothing is left for hypre to do: what couples to them is gone.
     std::vector<double> inner(static_cast<std::size_t>(a.shape().nodes()));
     std::copy_n(b.begin(), inner.size(), inner.begin());
     copy_from_host(ctx_, inner.data(), grid_b.view());

@@ -508,19 +508,19 @@ void GridRows::read_on_pieces(Context& ctx, const RowArrays<Index>& rows) {
   const int halo = std::find(lifts.begin(), lifts.end(), 1) == lifts.end() ? 0 : 1;
   moved = std::make_shared<Redistribution>(comm, own.node, nx, cut, halo, periodic_y);
   const auto number = [&](int i, int line) { return (line + halo) * nx + (periodic_x ? (i + nx) % nx : i); };
-  lifted.columns = static_cast<int>(moved->strip_size());
+  eliminated.columns = static_cast<int>(moved->strip_size());
   int row = -1;
   for (const auto& entry : towards_fixed) {
     if (entry.node != row) {
       lifted_node.push_back(entry.node);
-      lifted.start.push_back(static_cast<int>(lifted.value.size()));
+      eliminated.start.push_back(static_cast<int>(eliminated.value.size()));
       row = entry.node;
     }
-    lifted.column.push_back(number(entry.i + entry.dx, entry.line + entry.dy));
-    lifted.value.push_back(entry.value);
-    lifted.start.back() = static_cast<int>(lifted.value.size());
+    eliminated.column.push_back(number(entry.i + entry.dx, entry.line + entry.dy));
+    eliminated.value.push_back(entry.value);
+    eliminated.start.back() = static_cast<int>(eliminated.value.size());
   }
-  lifted.rows = static_cast<int>(lifted_node.size());
+  eliminated.rows = static_cast<int>(lifted_node.size());
   const int strip_lines = cut[at(rank) + 1] - cut[at(rank)];
   for (int line = -halo; line < strip_lines + halo; ++line)
     for (int i = 0; i < nx; ++i)

@@ -140,14 +140,14 @@ struct Seen {
     int row, unknown;
     double value;
   };
-  std::vector<Lifted> lifted;
+  std::vector<Lifted> eliminated;
 
   void take(Seen&& other) {
     fault.take(other.fault);
     across_x |= other.across_x;
     across_y |= other.across_y;
     alone |= other.alone;
-    lifted.insert(lifted.end(), other.lifted.begin(), other.lifted.end());
+    eliminated.insert(eliminated.end(), other.eliminated.begin(), other.eliminated.end());
   }
 };
 
@@ -230,7 +230,7 @@ Stencil stencil(const Rows& rows, const Places& places, const FixedRows& fixed, 
     others += std::abs(value);
     if (fixed(k)) return;  // below the rounding of its diagonal
     if (fixed(other)) {
-      seen.lifted.push_back({k, other, value});
+      seen.eliminated.push_back({k, other, value});
     } else {
       const auto o = places.offset(here, other);
       if (!o.fits()) return seen.fault.take({Fault::no_neighbour, k, m, value});
@@ -305,7 +305,7 @@ Asymmetry asymmetry(const Context& ctx, const Rows& rows, const Places& places, 
       if (fixed(k)) continue;
       const Place here = places.of(k);
       const Stencil v = stencil(rows, places, fixed, g.unknowns(), k, here, seen);
-      seen.lifted.clear();
+      seen.eliminated.clear();
       for (int band = 0; band < 4; ++band) {
         int i = here.i - g.first_i + band % 3 - 1, j = here.j - g.first_j + band / 3 - 1;
         if (g.periodic_x) i = (i + g.left_nx) % g.left_nx;
@@ -392,7 +392,7 @@ Seen read_bands(const Context& ctx, const Rows& rows, const Places& places, cons
 }
 
 /// Fixed nodes on the grid: their own diagonals may have any size. They get what couples to them, or next to nothing.
-void scale_fixed(const Places& places, const std::vector<Seen::Lifted>& lifted, const FixedRows& fixed,
+void scale_fixed(const Places& places, const std::vector<Seen::Lifted>& eliminated, const FixedRows& fixed,
                  const GridRows& g, const HostBands& bands) {
   if (fixed.none()) return;
   const auto on_grid = [&](int k) -> double* {
@@ -402,7 +402,7 @@ void scale_fixed(const Places& places, const std::vector<Seen::Lifted>& lifted, 
   };
   for (int k = 0; k < g.unknowns(); ++k)
     if (double* d = on_grid(k); fixed(k) && d != nullptr) *d = 0;
-  for (const auto& entry : lifted)
+  for (const auto& entry : eliminated)
     if (double* d = on_grid(entry.unknown)) *d += std::abs(entry.value);
   double least = std::numeric_limits<double>::infinity();
   for (int k = 0; k < g.unknowns(); ++k)
@@ -491,15 +491,15 @@ void GridRows::read(Context& ctx, const Rows& rows) {
   if (seen.across_x || seen.across_y) seen = attempt(numbering, seen.across_x, seen.across_y);
 
   const Places places(*this, numbering);
-  scale_fixed(places, seen.lifted, is_fixed, *this, *bands);
+  scale_fixed(places, seen.eliminated, is_fixed, *this, *bands);
   const Asymmetry apart = asymmetry(ctx, rows, places, is_fixed, *this, *bands);
   symmetric = apart.size <= as_symmetric_as_it_gets;
   if (!symmetric) unsymmetric = apart.text();
   if (!(apart.size <= as_symmetric_as_five_bands)) {
     (void)read_all(places, true);
-    scale_fixed(places, seen.lifted, is_fixed, *this, *bands);
+    scale_fixed(places, seen.eliminated, is_fixed, *this, *bands);
   }
-  keep_fixed(rows, places, is_fixed, seen.lifted);
+  keep_fixed(rows, places, is_fixed, seen.eliminated);
   parts = symmetric ? parts_of(*bands, places, is_fixed, *this) : SingularParts();
   singular = parts.is_whole;
   bands->finish(ctx);
@@ -520,22 +520,22 @@ void GridRows::keep_fixed(const Rows& rows, const Places& places, const Fixed& i
     ++fixed_in_all;
     fixed_diagonal.push_back(diagonal);
   }
-  lifted = SparseRows();
+  eliminated = SparseRows();
   lifted_node.clear();
   int row = -1;
   for (const auto& entry : entries) {
     if (entry.row != row) {
       const Place at = places.of(entry.row);
       lifted_node.push_back((at.j - first_j) * left_nx + at.i - first_i);
-      lifted.start.push_back(static_cast<int>(lifted.value.size()));
+      eliminated.start.push_back(static_cast<int>(eliminated.value.size()));
       row = entry.row;
     }
-    lifted.column.push_back(entry.unknown);
-    lifted.value.push_back(entry.value);
-    lifted.start.back() = static_cast<int>(lifted.value.size());
+    eliminated.column.push_back(entry.unknown);
+    eliminated.value.push_back(entry.value);
+    eliminated.start.back() = static_cast<int>(eliminated.value.size());
   }
-  lifted.rows = static_cast<int>(lifted_node.size());
-  lifted.columns = unknowns();
+  eliminated.rows = static_cast<int>(lifted_node.size());
+  eliminated.columns = unknowns();
   unknown.clear();
   if (numbering == Numbering::x_first && fixed.empty()) return;
   unknown.resize(static_cast<std::size_t>(left_nx) * static_cast<std::size_t>(left_ny));
@@ -564,7 +564,7 @@ void GridRows::read_again(Context& ctx, const Rows& rows) {
   if (seen.fault.kind != Fault::none) refuse(seen.fault, numbering, *this);
   expects((periodic_x || !seen.across_x) && (periodic_y || !seen.across_y),
           "the matrix couples both ends of a direction now: make another solver for it");
-  scale_fixed(places, seen.lifted, is_fixed, *this, bands);
+  scale_fixed(places, seen.eliminated, is_fixed, *this, bands);
   if (symmetric) {
     const Asymmetry apart = asymmetry(ctx, rows, places, is_fixed, *this, bands);
     expects(apart.size <= (bands.has_nine() ? as_symmetric_as_it_gets : as_symmetric_as_five_bands),
@@ -573,7 +573,7 @@ void GridRows::read_again(Context& ctx, const Rows& rows) {
   if (symmetric) parts = parts_of(bands, places, is_fixed, *this);
   expects(parts.is_whole || !singular,
           "the rows of the matrix summed to zero and do not any more: make another solver for it");
-  keep_fixed(rows, places, is_fixed, seen.lifted);
+  keep_fixed(rows, places, is_fixed, seen.eliminated);
   bands.finish(ctx);
   if (parts.largest > 0 && (singular || !parts.is_whole)) zero_row_sums(ctx, parts, a);
 }

@@ -8,7 +8,7 @@
 //
 //   numbering   node (i, j) is unknown j nx + i (x first), or i ny + j (y first); any other is to be given
 //   periodic    directions in which the first nodes are coupled to the last, where no numbering does without
-//   fixed rows  that hold nothing but their diagonal, as those of Dirichlet nodes that were kept, or less than 1e-13 of it,
+//   identity rows  that hold nothing but their diagonal, as those of Dirichlet nodes that were kept, or less than 1e-13 of it,
 //               as where penalties stand for them: x_k = b_k / a_kk is known,
 //               and what other rows have towards it is carried to the right-hand side. Boundaries of such nodes alone are left off
 //               the grid; others stay on it, coupled to nothing
@@ -17,7 +17,7 @@
 //               else it is Dirichlet's. The number of cells says more: nx - 1 lie between nodes that are all there, nx + 1
 //               between two Dirichlet boundaries whose nodes are not. It matters to the interpolation alone
 //   singular    symmetric, no row fixed, every row sums to zero but for rounding, that of a text file included: the diagonal
-//               loses what is left. Of grids that fall into parts, or have fixed rows, every part by itself
+//               loses what is left. Of grids that fall into parts, or have identity rows, every part by itself
 //               (multigrid/singular_parts.hpp)
 //
 // On a Context with a communicator each piece gives rows of its own, all of the grid's between them:
@@ -26,7 +26,7 @@
 //     nodes given      any, in any order; columns are nodes, too, and numbers of rows in messages
 //
 // They are brought to strips of lines where the hierarchy cuts them (mesh/partition.hpp, core/comm/redistribution.hpp), from which
-// `a`, `unknown`, `fixed` and `lifted` are made: unknowns are numbers of the strip's lines then, and `moved` leads there. What
+// `a`, `unknown`, `fixed` and `eliminated` are made: unknowns are numbers of the strip's lines then, and `moved` leads there. What
 // is detected is the same on all pieces, and refusals are thrown on all.
 //
 // Entries of a row come in any order; those of one place are added; zeros are none. Rows are read side by side by the Context's
@@ -122,8 +122,8 @@ struct GridRows {
   std::vector<int> unknown;  // at every node that is left, x first; empty where that is all in order
   std::vector<int> fixed;    // unknowns, and their diagonals
   std::vector<double> fixed_diagonal;
-  /// a_km with k on the grid and m fixed, by rows: row r of `lifted` is that of node lifted_node[r] of the grid that is left.
-  SparseRows lifted;
+  /// a_km with k on the grid and m fixed, by rows: row r of `eliminated` is that of node lifted_node[r] of the grid that is left.
+  SparseRows eliminated;
   std::vector<int> lifted_node;
 
   GridOperator<double> a;  // on left_nx x left_ny nodes, or the piece's strip of them

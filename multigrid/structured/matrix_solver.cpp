@@ -51,7 +51,7 @@ struct FromGrid {
   }
 };
 
-/// x_k = b_k / a_kk of fixed rows.
+/// x_k = b_k / a_kk of identity rows.
 struct SolveFixed {
   const int* unknown;
   const double* diagonal;
@@ -435,9 +435,9 @@ class MatrixSolver::State {
     diagonal_ = vector_from_host(ctx, rows.fixed_diagonal);
     if (rows.lifted_node.empty()) return;
     node_ = vector_from_host(ctx, rows.lifted_node);
-    start_ = vector_from_host(ctx, rows.lifted.start);
-    column_ = vector_from_host(ctx, rows.lifted.column);
-    value_ = vector_from_host(ctx, rows.lifted.value);
+    start_ = vector_from_host(ctx, rows.eliminated.start);
+    column_ = vector_from_host(ctx, rows.eliminated.column);
+    value_ = vector_from_host(ctx, rows.eliminated.value);
   }
 
   [[nodiscard]] NodeNumber number() const { return {number_.empty() ? nullptr : number_.cview().data, rows.left_nx}; }
@@ -455,7 +455,7 @@ class MatrixSolver::State {
                   SolveFixed{fixed_.cview().data, diagonal_.cview().data, b, x});
     if (rows.lifted_node.empty()) return;
     for_each_node(
-        ctx, first_numbers(rows.lifted.rows),
+        ctx, first_numbers(rows.eliminated.rows),
         Lift{{start_.cview().data, column_.cview().data, value_.cview().data}, node_.cview().data, x, b_.view()});
   }
   /// Of all pieces.

@@ -237,7 +237,7 @@ class MatrixSolver final : public Preconditioner<double>, public Handle {
 
   /// Solves A x = b from the given x: arrays on the host, in the numbering of the matrix.
   SolveReport solve(Context& ctx, std::span<const double> b, std::span<double> x, const Monitor& monitor = {});
-  /// The same of vectors: on the grid of `rows().a`, where b and x belong to nodes that are no fixed rows, or flat ones in the
+  /// The same of vectors: on the grid of `rows().a`, where b and x belong to nodes that are no identity rows, or flat ones in the
   /// numbering of the matrix.
   SolveReport solve(Context& ctx, GridView<const double> b, GridView<double> x, const Monitor& monitor = {});
   SolveReport operator()(Context& ctx, std::span<const double> b, std::span<double> x) { return solve(ctx, b, x); }

@@ -62,7 +62,7 @@ struct Outcome {
 };
 
 /// From zero, or from the boundary's values, against a direct solution.
-Outcome solve(const TensorMesh& given, const PoissonProblem& problem, const Way& way, bool lifted = false) {
+Outcome solve(const TensorMesh& given, const PoissonProblem& problem, const Way& way, bool eliminated = false) {
   Context ctx(Backend::cpu, 1);
   const auto mesh = with_boundaries(given, problem.boundaries);
   PoissonSolverParams params;
@@ -76,7 +76,7 @@ Outcome solve(const TensorMesh& given, const PoissonProblem& problem, const Way&
   const GridShape shape = solver.fine_operator().shape();
   Vector<double> b(ctx, shape), x(ctx, shape);
   assemble_load(ctx, mesh, problem, b.view());
-  if (lifted) lift_boundary(ctx, mesh, problem, x.view());
+  if (eliminated) lift_boundary(ctx, mesh, problem, x.view());
   auto report = solver.solve(ctx, b.cview(), x.view());
   const Values exact = test::direct_solution(ctx, solver.fine_operator(), b.cview());
   return {std::move(report), test::error_of_range(test::host(ctx, x.cview()), exact)};

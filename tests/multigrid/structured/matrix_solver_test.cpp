@@ -442,7 +442,7 @@ TEST_P(MatrixSolverTest, NoNumberInARowThatNothingCouplesToIsNoSuccess) {
   MatrixSolver solver = from_csr(a);
   for (const double wrong : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
     std::vector<double> b = random_numbers(a.rows()), x(b.size(), 0.0);
-    b[0] = wrong;  // a corner, between fixed rows
+    b[0] = wrong;  // a corner, between identity rows
     const SolveReport report = solver(ctx(), b, x);
     EXPECT_EQ(report.status, Status::non_finite);
     EXPECT_EQ(report.reason, "the right-hand side is not finite");

@@ -77,7 +77,7 @@ void LineSweep<T>::sweep_on_cpu(Context& ctx, const GridOperator<T>& a, GridView
         else
           line::zebra(ctx, direction, lines, order);
       };
-      if constexpr (line::has_bands<View> || line::by_sums<View>)
+      if constexpr (line::has_bands<View> || line::by_row_sums<View>)
         if (direction == Direction::x ? y.periodic_x : y.periodic_y) return sweep.template operator()<true>();
       sweep.template operator()<false>();
     }

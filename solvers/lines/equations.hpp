@@ -18,9 +18,9 @@ constexpr bool is_cells<ElementView<T, scalar>> = true;
 
 /// Lines of these operators are eliminated by row sums, which in float keep what entries would lose.
 template <class View>
-constexpr bool by_sums = is_cells<View>;
+constexpr bool by_row_sums = is_cells<View>;
 template <class T>
-constexpr bool by_sums<TensorView<T, true>> = true;
+constexpr bool by_row_sums<TensorView<T, true>> = true;
 
 /// Line solves of these operators solve for what a line has more than one beside it (core/operators/tensor_formulas.hpp). That
 /// costs another look at that line, and without Neumann or Robin boundaries solutions are small where cells are thin.
@@ -39,11 +39,11 @@ STRATUM_HOST_DEVICE STRATUM_INLINE View along(const View& a) {
 }
 
 /// Calls f(view) with an operator's view. On periodic grids a tensor operator has its reaction term even if that is zero:
-/// `zeros`, as many as the grid is long or wide. Its lines are solved by sums, as rings must be, and for differences.
+/// `zeros`, as many as the grid is long or wide. Its lines are solved by row sums, as rings must be, and for differences.
 template <class T, class F>
 void visit(const GridOperator<T>& a, const T* zeros, const F& f) {
   a.visit([&]<class View>(const View& view) {
-    if constexpr (is_tensor<View> && !by_sums<View>)
+    if constexpr (is_tensor<View> && !by_row_sums<View>)
       if (zeros != nullptr) {
         TensorView<T, true> v;
         v.kx = v.column_kx = view.kx;
@@ -75,7 +75,7 @@ struct LineRow {
   T lower, diagonal, upper;
 };
 
-/// `by_sum`: the sum, from an operator by sums not formed from the entries, which may cancel in it.
+/// `by_sum`: the sum, from an operator by row sums not formed from the entries, which may cancel in it.
 template <Direction direction, bool by_sum, class View>
 STRATUM_HOST_DEVICE STRATUM_INLINE auto line_row(const View& a, int i, int j) {
   using T = typename View::Number;

@@ -20,7 +20,7 @@
 // where w_k = p_k r_k if the matrix is symmetric. Once x_left and x_last are known, y is formed anew with f_0 - l_0 x_left
 // and x_k = r_k y_k - u_k r_k x_(k+1) goes back.
 //
-// `by_sums`: the diagonal is given by the sum e_k over the row. Where that is small in large entries, as in a line of thin
+// `by_row_sums`: the diagonal is given by the sum e_k over the row. Where that is small in large entries, as in a line of thin
 // cells, pivots are formed without subtraction (Grassmann, Taksar, Heyman, Operations Research 33, 1985): with b_k the row sum
 // of what is left
 //
@@ -184,7 +184,7 @@ STRATUM_HOST_DEVICE STRATUM_INLINE T last_of_ring(const Piece<T, true>& whole) {
 /// number `last` <= S - 1, which couples its unknown to the next piece; those behind it are no part of it and must be x = 0
 /// (lower = upper = right = 0). A segment with last < 0 is no piece. Without `keeps` it is a number less an unknown: multipliers
 /// are formed anew from the entries they came from.
-template <class T, int S, bool symmetric, bool by_sums = false, bool in_ring = false, bool keeps = true>
+template <class T, int S, bool symmetric, bool by_row_sums = false, bool in_ring = false, bool keeps = true>
 class Segment {
  public:
   Segment() = default;
@@ -195,23 +195,23 @@ class Segment {
     x_[k] = right;
     if (k == 0) {
       lower_ = lower;
-      if constexpr (by_sums) sum_ = diagonal;
-      r_[0] = w_ = reciprocal(by_sums ? diagonal - lower - upper : diagonal);
+      if constexpr (by_row_sums) sum_ = diagonal;
+      r_[0] = w_ = reciprocal(by_row_sums ? diagonal - lower - upper : diagonal);
       y_ = right;
       p_ = 1;
       first_a_ = w_;
       first_f_ = w_ * y_;
-      if constexpr (by_sums) first_sum_ = w_ * sum_;
+      if constexpr (by_row_sums) first_sum_ = w_ * sum_;
       if (in_ring && last_ == 0) {
         put_last(0, upper);
-        piece_.first = same_as_right<T, by_sums>();  // of one unknown: the last itself
+        piece_.first = same_as_right<T, by_row_sums>();  // of one unknown: the last itself
       }
     } else {
       const T m = lower * r_[k - 1];
       if constexpr (keeps) m_[k] = m;
       y_ = right - m * y_;
       p_ = -m * p_;
-      if constexpr (by_sums) {
+      if constexpr (by_row_sums) {
         sum_ = diagonal - m * sum_;
         r_[k] = reciprocal(sum_ - p_ * lower_ - upper);
       } else {
@@ -222,19 +222,19 @@ class Segment {
         piece_.first.a = lower_ * first_a_;
         piece_.first.c = upper_ * w_;
         piece_.first.f = first_f_;
-        if constexpr (by_sums) piece_.first.s = first_sum_;
+        if constexpr (by_row_sums) piece_.first.s = first_sum_;
       }
       if (k < S - 1) {
         w_ = symmetric ? p_ * r_[k] : -upper_ * w_ * r_[k];
         first_a_ += w_ * p_;
         first_f_ += w_ * y_;
-        if constexpr (by_sums) first_sum_ += w_ * sum_;
+        if constexpr (by_row_sums) first_sum_ += w_ * sum_;
       }
     }
     if constexpr (!symmetric) u_[k] = upper * r_[k];
     upper_ = upper;
   }
-  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE const Piece<T, by_sums>& piece() const { return piece_; }
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE const Piece<T, by_row_sums>& piece() const { return piece_; }
 
   /// Once the unknown left of the segment and its own last one are known: all the others.
   STRATUM_HOST_DEVICE STRATUM_INLINE void substitute(T left, T last) {
@@ -286,7 +286,7 @@ class Segment {
     piece_.last.a = p_ * lower_ * r_[k];
     piece_.last.c = upper * r_[k];
     piece_.last.f = y_ * r_[k];
-    if constexpr (by_sums) piece_.last.s = sum_ * r_[k];
+    if constexpr (by_row_sums) piece_.last.s = sum_ * r_[k];
   }
 
   int last_;  // in_ring
@@ -294,8 +294,8 @@ class Segment {
   T m_[keeps ? S : 1], r_[S];
   T u_[symmetric ? 1 : S];  // u_k r_k
   T lower_, upper_, y_, p_, w_, first_a_, first_f_;
-  T sum_, first_sum_;  // by_sums
-  Piece<T, by_sums> piece_;
+  T sum_, first_sum_;  // by_row_sums
+  Piece<T, by_row_sums> piece_;
 };
 
 }  // namespace stratum::line

@@ -354,7 +354,7 @@ void CutLines<T>::set_up(Context& ctx, const GridOperator<T>& a, const T* zeros)
   const SomeLines lines{0, 1, columns_};
   if (ctx.on_gpu()) return set_up_on_gpu(ctx, a, zeros, y);
   visit(a, zeros, [&]<class View>(const View& view) {
-    if constexpr (!is_tensor<View> || by_sums<View>)
+    if constexpr (!is_tensor<View> || by_row_sums<View>)
       for (int k = 0; k < own_pieces(); ++k) {
         const auto at = static_cast<std::size_t>(k);
         const CutLine<View, T> all{{view, y, y}, y, T(1), lines};
@@ -407,7 +407,7 @@ void CutLines<T>::solve_on_cpu(Context& ctx, const GridOperator<T>& a, const T* 
     }
   };
   visit(a, zeros, [&]<class View>(const View& view) {
-    if constexpr (!is_tensor<View> || by_sums<View>) {
+    if constexpr (!is_tensor<View> || by_row_sums<View>) {
       using Piece = std::pair<CutLine<View, T>, Interface<T>>;
       const CutLine<View, T> all{{view, b, x}, y, omega, lines};
       const auto piece = [&](int k) {

@@ -130,7 +130,7 @@ STRATUM_INLINE void gather(const F& f, const Batch& batch, int begin, int length
   simd::transpose<w, chunk_length>(rows, chunk_length, to, w);
 }
 
-/// Elimination along a line; `multiplier` is c. `by_sums`: the excess a of a row, what the matrix that is left has as the row's
+/// Elimination along a line; `multiplier` is c. `by_row_sums`: the excess a of a row, what the matrix that is left has as the row's
 /// sum, goes along beside the pivot,
 ///
 ///     a_p = s_p - l_p q_(p-1) ,   d_p = a_p - u_p ,   q_p = a_p / d_p = 1 + c_p ,
@@ -140,13 +140,13 @@ STRATUM_INLINE void gather(const F& f, const Batch& batch, int begin, int length
 /// (l, u < 0) that adds positive numbers only, and a small row sum is not lost in large entries (Grassmann, Taksar, Heyman,
 /// Operations Research 33, 1985).
 ///
-/// `ring`: of a cyclic line, by sums. The sums are eliminated like right-hand sides, to `sum`: see Ring.
-template <class Pack, class T, bool by_sums, bool ring = false>
+/// `ring`: of a cyclic line, by row sums. The sums are eliminated like right-hand sides, to `sum`: see Ring.
+template <class Pack, class T, bool by_row_sums, bool ring = false>
 struct Elimination {
   Pack multiplier, z, sum;
 
   STRATUM_INLINE void start() {
-    multiplier = by_sums ? Pack{} + T(1) : Pack{};
+    multiplier = by_row_sums ? Pack{} + T(1) : Pack{};
     z = sum = Pack{};
   }
   /// A position with its entry towards the one before, its sum or diagonal entry, and its entry towards the next.
@@ -156,7 +156,7 @@ struct Elimination {
   /// On numbers that are no structure, which compilers would not take together to packs.
   STRATUM_INLINE static void step(Pack& multiplier, Pack& z, Pack& sum, Pack lower, Pack own, Pack upper, Pack right) {
     Pack pivot;
-    if constexpr (by_sums) {
+    if constexpr (by_row_sums) {
       const Pack excess = own - lower * multiplier;
       pivot = T(1) / (own - upper - lower * multiplier);  // excess - upper, which would be there later
       multiplier = excess * pivot;
@@ -200,9 +200,9 @@ struct Ring {
 };
 
 /// Of symmetric lines.
-template <class Pack, class T, bool by_sums, bool ring>
-struct SymmetricElimination : Elimination<Pack, T, by_sums, ring> {
-  using Base = Elimination<Pack, T, by_sums, ring>;
+template <class Pack, class T, bool by_row_sums, bool ring>
+struct SymmetricElimination : Elimination<Pack, T, by_row_sums, ring> {
+  using Base = Elimination<Pack, T, by_row_sums, ring>;
   Pack upper;
 
   /// Before position 0; `before`: the entry there towards what lies before the line.
@@ -218,16 +218,16 @@ struct SymmetricElimination : Elimination<Pack, T, by_sums, ring> {
 };
 
 /// Of a tensor operator's line, M its own mass and S its own stiffness (core/operators/tensor_formulas.hpp).
-template <class Pack, class T, bool by_sums, bool ring>
-struct TensorElimination : SymmetricElimination<Pack, T, by_sums, ring> {
-  using Base = SymmetricElimination<Pack, T, by_sums, ring>;
+template <class Pack, class T, bool by_row_sums, bool ring>
+struct TensorElimination : SymmetricElimination<Pack, T, by_row_sums, ring> {
+  using Base = SymmetricElimination<Pack, T, by_row_sums, ring>;
   Pack mass, stiffness;
 
   /// Behind interval 0 (k, m): what it adds goes to position 0 alone.
   STRATUM_INLINE void start(T k, T m) { Base::start(interval_coupling(k, m, mass, stiffness)); }
   /// A position with (k, m) on both its sides together, before interval (k_next, m_next).
   STRATUM_INLINE void step(T k, T m, T k_next, T m_next, Pack right) {
-    Base::step(by_sums ? interval_excess(m, stiffness) : interval_weight(k, m, mass, stiffness),
+    Base::step(by_row_sums ? interval_excess(m, stiffness) : interval_weight(k, m, mass, stiffness),
                interval_coupling(k_next, m_next, mass, stiffness), right);
   }
 };
@@ -376,15 +376,15 @@ struct Eliminator<R, ring, ElementView<T, scalar>, T>
 };
 
 /// The solution at a position from that behind it.
-template <bool by_sums, class Pack>
+template <bool by_row_sums, class Pack>
 STRATUM_INLINE Pack substituted(Pack multiplier, Pack eliminated, Pack next) {
   const Pack x = eliminated - multiplier * next;
-  return by_sums ? x + next : x;
+  return by_row_sums ? x + next : x;
 }
 
 /// Back-substitution of a chunk; `next` holds the solution at the position behind it, and then at its first. `ring`: it, but
 /// not `solution`, is what cyclic lines have more than in their last unknown, `last`.
-template <class R, bool by_sums, bool ring, class T>
+template <class R, bool by_row_sums, bool ring, class T>
 STRATUM_INLINE void substitute_back(int length, const Eliminated<T>& from, [[maybe_unused]] const T* last, T* next,
                                     T* solution) {
   constexpr int w = batch_width<T>;
@@ -399,7 +399,7 @@ STRATUM_INLINE void substitute_back(int length, const Eliminated<T>& from, [[may
       const int at = n + v * R::width;
       Pack z = R::pack(from.z + at);
       if constexpr (ring) z -= R::pack(from.sums + at) * own[v];
-      x[v] = substituted<by_sums, Pack>(R::pack(from.multipliers + at), z, x[v]);
+      x[v] = substituted<by_row_sums, Pack>(R::pack(from.multipliers + at), z, x[v]);
       R::pack(solution + at) = ring ? x[v] + own[v] : x[v];
     }
   }
@@ -553,7 +553,7 @@ STRATUM_INLINE void solve_batch(const LineRhs<Direction::x, coupled, View, T> rh
           __builtin_prefetch(&y(i, batch.first + k * batch.stride), 0, 2);
     const std::int64_t at = std::int64_t{begin} * w;
     const Eliminated<T> here{eliminated.multipliers + at, eliminated.z + at, eliminated.sums + at};
-    substitute_back<R, ring || by_sums<View>, ring>(length, here, last, next, solution);
+    substitute_back<R, ring || by_row_sums<View>, ring>(length, here, last, next, solution);
     if (direct && length == chunk_length) {
       simd::transpose<chunk_length, w>(solution, w, &y(begin, batch.first), batch.stride * y.pitch);
       continue;
@@ -588,7 +588,7 @@ struct KnownEnds {
 };
 
 /// A wide batch of y lines, row after row; lane k is column first + stride k.
-template <class T, bool by_sums, bool ring>
+template <class T, bool by_row_sums, bool ring>
 struct WideBatch {
   int n, w;
   Eliminated<T> rows;
@@ -603,7 +603,7 @@ struct WideBatch {
                                             scratch.multipliers + 2 * std::int64_t{w} * n} {
     before = ends.before == nullptr ? zeros : ends.before;
     behind = ends.behind == nullptr ? zeros : ends.behind;
-    std::fill_n(start, widest_batch, by_sums ? T(1) : T(0));
+    std::fill_n(start, widest_batch, by_row_sums ? T(1) : T(0));
     if constexpr (ring) {
       std::fill_n(weight, widest_batch, T(1));
       std::fill_n(first, widest_batch, T(0));
@@ -665,7 +665,7 @@ struct WideBatch {
       for (int k = 0; k < in_packs; k += width) {
         Pack right = R::pack(z + k);
         if constexpr (ring) right -= R::pack(s + k) * R::pack(weight + k);
-        Pack value = substituted<by_sums, Pack>(R::pack(q + k), right, R::pack(above + k));
+        Pack value = substituted<by_row_sums, Pack>(R::pack(q + k), right, R::pack(above + k));
         R::pack(above + k) = value;
         if constexpr (ring) value += R::pack(weight + k);
         const auto relaxed = [&](Pack was) __attribute__((always_inline)) {
@@ -689,7 +689,7 @@ struct WideBatch {
       for (int k = in_packs; k < count; ++k) {
         T right = z[k];
         if constexpr (ring) right -= s[k] * weight[k];
-        T value = above[k] = substituted<by_sums, T>(q[k], right, above[k]);
+        T value = above[k] = substituted<by_row_sums, T>(q[k], right, above[k]);
         if constexpr (ring) value += weight[k];
         to[stride * k] = keeps ? keep_old * old[stride * k] + omega * value : omega * value;
       }
@@ -1103,7 +1103,7 @@ STRATUM_INLINE void solve_strip(const StripSweep<View, T>& sweep, const Strip<T>
     const std::int64_t at = std::int64_t{j} * w + v * width;
     Pack right = R::pack(z + at);
     if constexpr (ring) right -= R::pack(sums + at) * last;
-    return substituted < ring || by_sums<View>, Pack > (R::pack(multipliers + at), right, behind);
+    return substituted < ring || by_row_sums<View>, Pack > (R::pack(multipliers + at), right, behind);
   };
   if (colours != Colours::second && firsts.count > 0) {
     StripLines<R, ring, !from_zero, View> lines(a, firsts);

@@ -69,13 +69,13 @@ __device__ STRATUM_INLINE void store_nodes(const GridView<T>& y, int n, int i, i
 /// A block, or the blocks of a cluster together, solve one line. A warp reads its own 32 segments along the row, divides the
 /// equations by their diagonal and turns them over in shared memory. Position 0 is node -1: of a ring that is the last node, so
 /// that n positions hold all, one after the other. `ahead`: so many lines further lies the one that a block will have next.
-template <int S, bool coupled, bool ring, Step step, class View, class T, bool with_sums = ring || by_sums<View>>
+template <int S, bool coupled, bool ring, Step step, class View, class T, bool with_sums = ring || by_row_sums<View>>
 __global__ void __launch_bounds__(x_line_threads)
     solve_x_lines(const View a, const GridView<const T> b, const GridView<const T> x, const Lines<T> lines,
                   const GridView<T> y, const Interface<T, with_sums> parts, const int ahead) {
   extern __shared__ __align__(16) unsigned char memory[];
   constexpr int size = pack_size<T>, packs = S / size;
-  constexpr bool sums = ring || by_sums<View>;
+  constexpr bool sums = ring || by_row_sums<View>;
   const Cluster cluster;
   const int blocks = step == Step::solve ? cluster.blocks() : parts.count;
   const int number = static_cast<int>(blockIdx.x) / blocks;

@@ -47,7 +47,7 @@ namespace stratum::cuda {
 template <bool coupled, bool ring, class View, class T>
 void launch_x_lines(const Context& ctx, const View& a, GridView<const T> b, GridView<const T> x, const Lines<T>& lines,
                     GridView<T> y, T* memory) {
-  constexpr bool sums = ring || by_sums<View>;
+  constexpr bool sums = ring || by_row_sums<View>;
   const auto launch = [&]<int S>() {
     const int segments = divide_up(ring ? y.nx : y.nx + 1, S);
     Launch launch;
@@ -87,7 +87,7 @@ void launch_x_lines(const Context& ctx, const View& a, GridView<const T> b, Grid
 template <int S, int threads, bool ring, class View, class T, class Rhs>
 void launch_y_lines(const Context& ctx, const Rhs& rhs, const Lines<T>& lines, GridView<T> y, int across,
                     bool early = true) {
-  constexpr bool sums = ring || by_sums<View>;
+  constexpr bool sums = ring || by_row_sums<View>;
   const int cluster = divide_up(y.ny, threads / across * S);
   Launch{divide_up(lines.count, across) * cluster, threads, y_line_bytes<T, sums>(threads, across), cluster, early}(
       ctx, solve_y_lines<S, threads, ring, Step::solve, Rhs, View, T>, rhs, lines, y, across, Interface<T, sums>{});
@@ -96,7 +96,7 @@ void launch_y_lines(const Context& ctx, const Rhs& rhs, const Lines<T>& lines, G
 /// In three steps.
 template <bool ring, class View, class T, class Rhs>
 void launch_y_lines_in_steps(const Context& ctx, const Rhs& rhs, const Lines<T>& lines, GridView<T> y, T* memory) {
-  constexpr bool sums = ring || by_sums<View>;
+  constexpr bool sums = ring || by_row_sums<View>;
   constexpr int S = 16, across = static_cast<int>(64 / sizeof(T)), threads = across * warp;
   const int groups = divide_up(lines.count, across);
   const Interface<T, sums> parts{reinterpret_cast<Piece<T, sums>*>(memory), divide_up(y.ny, warp * S)};
@@ -134,7 +134,7 @@ void launch_few_y_lines(const Context& ctx, const Rhs& rhs, const Lines<T>& line
 /// cluster.
 template <bool coupled, class View, class T>
 bool launch_x_walk(const Context& ctx, const View& a, GridView<const T> b, const Lines<T>& lines, GridView<T> y) {
-  constexpr bool sums = by_sums<View>;
+  constexpr bool sums = by_row_sums<View>;
   constexpr int threads = walk_x_threads<View>;
   const auto launch_cut = [&]<int S, XPart part, bool tailed>(const XWalk& cut) {
     const auto kernel = walk_x_lines<S, coupled, part, tailed, View, T>;
@@ -199,7 +199,7 @@ bool launch_y_walk(const Context& ctx, const View& a, GridView<const T> b, GridV
   // More blocks of fewer rows, where the device has a place for each.
   if constexpr (is_tensor<View>)
     if (launch(YWalk<T, 8>{}, true)) return true;
-  if constexpr (is_tensor<View> && by_sums<View> && sizeof(T) == 8)  // floats have walk_columns
+  if constexpr (is_tensor<View> && by_row_sums<View> && sizeof(T) == 8)  // floats have walk_columns
     if (longer_segments_save_a_block(y.ny) && launch(YWalk<T, longer_segment>{})) return true;
   if constexpr (is_tensor<View>)
     if (divide_up(y.ny + 1, Usual::rows) > most_blocks && launch(YWalk<T, 33, 64>{})) return true;
@@ -254,7 +254,7 @@ class Sweep : GpuSweep<View, T> {
   void solve(Context& ctx, int begin, int end, int stride, bool coupled) const {
     const int count = end > begin ? (end - begin + stride - 1) / stride : 0;
     const Lines<T> some{begin, stride, count, omega, zero ? T(0) : T(1) - omega};
-    if constexpr (!is_tensor<View> || by_sums<View>)
+    if constexpr (!is_tensor<View> || by_row_sums<View>)
       if (direction == Direction::x ? y.periodic_x : y.periodic_y) return solve<true, true>(ctx, some);
     coupled ? solve<true, false>(ctx, some) : solve<false, false>(ctx, some);
   }

@@ -24,7 +24,7 @@ constexpr bool is_symmetric = true;
 template <class T>
 constexpr bool is_symmetric<NineBandView<T>> = false;
 
-using line::by_sums;
+using line::by_row_sums;
 using line::solves_for_difference;
 
 // --- memory in units of 16 bytes -----------------------------------------------------------------------------------------
@@ -96,7 +96,7 @@ __device__ STRATUM_INLINE void wait_for_copies() { asm volatile("cp.async.wait_a
 template <class T>
 struct Equations {
   T lower[pack_size<T>], centre[pack_size<T>], upper[pack_size<T>], right[pack_size<T>];
-  T sum[pack_size<T>];  // over the row, where lines are solved by sums
+  T sum[pack_size<T>];  // over the row, where lines are solved by row sums
 };
 
 template <bool coupled, class T>

@@ -14,7 +14,7 @@ void CutLines<T>::solve_on_gpu(Context& ctx, const GridOperator<T>& a, const T* 
                                  sizeof(T) * PiecesOfLines<T>::sides * static_cast<std::size_t>(lines.count));
   };
   visit(a, zeros, [&]<class View>(const View& view) {
-    if constexpr (!is_tensor<View> || by_sums<View>)
+    if constexpr (!is_tensor<View> || by_row_sums<View>)
       solve_in_segments<segment_rows<T>>(ctx, CutLine<View, T>{{view, b, x}, y, omega, lines}, interface,
                                          segments_.view().data, put_together);
   });
@@ -25,7 +25,7 @@ template <class T>
 void CutLines<T>::set_up_on_gpu(Context& ctx, const GridOperator<T>& a, const T* zeros, GridView<T> shape) {
   const SomeLines lines{0, 1, shape.nx};
   visit(a, zeros, [&]<class View>(const View& view) {
-    if constexpr (!is_tensor<View> || by_sums<View>)
+    if constexpr (!is_tensor<View> || by_row_sums<View>)
       eliminate_matrix<segment_rows<T>>(ctx, CutLine<View, T>{{view, shape, shape}, shape, T(1), lines},
                                         interface_of(lines, 0), segments_.view().data);
   });

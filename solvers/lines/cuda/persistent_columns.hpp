@@ -72,7 +72,7 @@ struct ColumnPlace {
 /// What a pair of lines has across it: intervals before its even column, between its two, behind the odd one.
 template <class View, int S, bool mirrored>
 struct ColumnPair {
-  static constexpr bool sums = by_sums<View>;
+  static constexpr bool sums = by_row_sums<View>;
   bool even_used, odd_used, first_used, second_used, previous_used;
   Interval<float> across[3];
   float e[2] = {0, 0};
@@ -296,7 +296,7 @@ __global__ void __launch_bounds__(ColumnTile<S>::threads)
                  const __grid_constant__ ColumnMaps maps, float* const passed) {
 #if defined(STRATUM_CLUSTERS)
   using Tile = ColumnTile<S>;
-  constexpr bool sums = by_sums<View>, differs = solves_for_difference<View>;
+  constexpr bool sums = by_row_sums<View>, differs = solves_for_difference<View>;
   // What lies near a first-colour line takes the registers of multipliers, and shared memory: what registers do not hold goes
   // to the L2 cache here, as the L1 is nearly all shared memory.
   constexpr bool keeps = !differs;
@@ -530,12 +530,12 @@ constexpr std::size_t column_walk_bytes = 1024 + 2 * Tile::tile_bytes + (Tile::p
 
 /// Longer segments are slower, but where they save the ninth block of a cluster, or the seventeenth, which no cluster has. 8191
 /// columns on one H100, microseconds a sweep with segments of 16 and of 17: 2099 rows 116 and 127, 4149 237 and 218, 8241 only by
-/// the slower walk and 440. Solved by sums, a block less pays whatever their number.
+/// the slower walk and 440. Solved by row sums, a block less pays whatever their number.
 template <class View>
 bool longer_segments_pay(int ny) {
   const int blocks = divide_up(ny + 1, ColumnTile<16>::rows);
   const bool many = blocks == most_blocks / 2 + 1 || blocks == most_blocks + 1;
-  return longer_segments_save_a_block(ny) && (by_sums<View> || many);
+  return longer_segments_save_a_block(ny) && (by_row_sums<View> || many);
 }
 
 /// Both colours of y lines in place, odd columns first unless mirrored; false where no cluster holds them, or clusters would

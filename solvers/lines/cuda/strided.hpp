@@ -182,7 +182,7 @@ std::size_t y_line_bytes(int threads, int across) {
 /// A block, or the blocks of a cluster together, solve `across` lines; thread (c, s) has segment s of line c. In three steps
 /// a line has 32 segments in a block.
 template <int S, int threads, bool ring, Step step, class Rhs, class View, class T,
-          bool with_sums = ring || by_sums<View>>
+          bool with_sums = ring || by_row_sums<View>>
 __global__ void __launch_bounds__(threads) solve_y_lines(const Rhs rhs, const Lines<T> lines, const GridView<T> y,
                                                          const int across, const Interface<T, with_sums> parts) {
   extern __shared__ __align__(16) unsigned char memory[];
@@ -190,7 +190,7 @@ __global__ void __launch_bounds__(threads) solve_y_lines(const Rhs rhs, const Li
   const int blocks = step == Step::solve ? cluster.blocks() : parts.count;
   const int rank = step == Step::solve ? cluster.rank() : static_cast<int>(blockIdx.x) % blocks;
   const int t = static_cast<int>(threadIdx.x), segments = threads / across;
-  constexpr bool sums = ring || by_sums<View>;
+  constexpr bool sums = ring || by_row_sums<View>;
   auto* const mailboxes = reinterpret_cast<Mailbox<T, most_records, sums>*>(memory);
   const Turn<T, sums> turn{reinterpret_cast<T*>(mailboxes + across), across, segments};
   if constexpr (step == Step::solve) open_mailboxes(cluster, mailboxes, across);
@@ -244,7 +244,7 @@ __global__ void __launch_bounds__(threads) solve_y_lines(const Rhs rhs, const Li
     const int j = begin + k;
     if (j >= n) continue;
     T solution = segment[k];
-    if constexpr (by_sums<View>) solution += rhs.near(i, j);
+    if constexpr (by_row_sums<View>) solution += rhs.near(i, j);
     y(i, j) = lines.keep == T(0) ? lines.omega * solution : lines.keep * before[k] + lines.omega * solution;
   }
 }

@@ -138,7 +138,8 @@ class XRow {
   }
   template <int positions, bool coupled>
   [[nodiscard]] __device__ STRATUM_INLINE auto walk(int position) const {
-    return TensorWalk<positions, coupled, by_sums<View>, T>(south_.k, south_.m, north_.k, north_.m, e_, position == 0);
+    return TensorWalk<positions, coupled, by_row_sums<View>, T>(south_.k, south_.m, north_.k, north_.m, e_,
+                                                                position == 0);
   }
   [[nodiscard]] __device__ STRATUM_INLINE bool near_south() const { return nearer(south_.k, north_.k) < 0; }
   /// Of 16 bytes of positions.
@@ -237,7 +238,7 @@ __global__ void __launch_bounds__(walk_x_threads<View>)
                  const GridView<T> y) {
   extern __shared__ __align__(16) unsigned char memory[];
   constexpr int size = pack_size<T>, packs = S / size;
-  constexpr bool sums = by_sums<View>, any_length = part != XPart::whole;
+  constexpr bool sums = by_row_sums<View>, any_length = part != XPart::whole;
   constexpr bool differs = coupled && solves_for_difference<View>;
   using OperatorRow = XRow<View, S, any_length>;
   using Mail = Mailbox<T, walk_records<T, sums>, sums>;

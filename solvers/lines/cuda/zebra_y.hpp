@@ -81,7 +81,7 @@ struct YWalk {
 template <class View, class W>
 class YTile {
   using T = typename W::Number;
-  static constexpr bool sums = by_sums<View>;
+  static constexpr bool sums = by_row_sums<View>;
 
  public:
   static constexpr int numbers = W::rows * W::width + 2 * W::column + 2 * (W::width + 2);
@@ -226,8 +226,8 @@ constexpr bool walks_y_lines<ElementView<T, true>> = true;
 template <class View, class W, class T = typename W::Number>
 constexpr std::size_t y_walk_bytes = sizeof(T) * (pack_size<T> + (W::rows + 2) * W::pitch + YTile<View, W>::numbers +
                                                   2 * W::kept_numbers +
-                                                  Turn<T, by_sums<View>>::numbers(W::pairs, W::segments)) +
-                                     sizeof(Mailbox<T, most_blocks, by_sums<View>>) * 2 * W::pairs;
+                                                  Turn<T, by_row_sums<View>>::numbers(W::pairs, W::segments)) +
+                                     sizeof(Mailbox<T, most_blocks, by_row_sums<View>>) * 2 * W::pairs;
 
 /// What one thread leaves in memory for one thread of a block that runs at the same time: numbers, and a flag behind them that
 /// is zero before and after.
@@ -253,7 +253,7 @@ template <bool coupled, bool mirrored, class View, class W, class T = typename W
 __global__ void __launch_bounds__(W::threads)
     walk_y_lines(const View a, const GridView<const T> b, const W walk, const GridView<T> y, T* const passed) {
 #if defined(STRATUM_CLUSTERS)
-  constexpr bool sums = by_sums<View>, differs = solves_for_difference<View>;
+  constexpr bool sums = by_row_sums<View>, differs = solves_for_difference<View>;
   constexpr int S = W::segment, R = W::rows, pairs = W::pairs, chunk = W::chunk, chunks = W::chunks;
   extern __shared__ __align__(16) unsigned char memory[];
   const Cluster cluster;

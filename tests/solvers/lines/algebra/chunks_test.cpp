@@ -119,21 +119,21 @@ std::vector<double> ring_in_pieces(const System& s) {
   return x;
 }
 
-template <class T, bool symmetric, bool by_sums>
+template <class T, bool symmetric, bool by_row_sums>
 std::vector<double> solved_in_pieces(const System& s) {
   constexpr int size = 8;
   const std::size_t count = s.size() / size;
-  std::vector<Segment<T, size, symmetric, by_sums>> segments(count);
+  std::vector<Segment<T, size, symmetric, by_row_sums>> segments(count);
   for (std::size_t i = 0; i < s.size(); ++i) {
     const T lower = static_cast<T>(s.lower[i]), upper = static_cast<T>(s.upper[i]), sum = static_cast<T>(s.sum[i]);
-    segments[i / size].push(static_cast<int>(i % size), lower, by_sums ? sum : sum - lower - upper, upper,
+    segments[i / size].push(static_cast<int>(i % size), lower, by_row_sums ? sum : sum - lower - upper, upper,
                             static_cast<T>(s.right[i]));
   }
   // Last unknowns, from piece to piece and back.
-  std::vector<Row<T, by_sums>> rows(count);
+  std::vector<Row<T, by_row_sums>> rows(count);
   for (std::size_t p = 0; p < count; ++p) {
-    const auto next = p + 1 < count ? segments[p + 1].piece().first : zero_row<T, by_sums>();
-    rows[p] = with_left(with_right(segments[p].piece().last, next), p > 0 ? rows[p - 1] : zero_row<T, by_sums>());
+    const auto next = p + 1 < count ? segments[p + 1].piece().first : zero_row<T, by_row_sums>();
+    rows[p] = with_left(with_right(segments[p].piece().last, next), p > 0 ? rows[p - 1] : zero_row<T, by_row_sums>());
   }
   std::vector<T> last(count);
   for (std::size_t p = count; p-- > 0;) last[p] = rows[p].f - (p + 1 < count ? rows[p].c * last[p + 1] : 0);

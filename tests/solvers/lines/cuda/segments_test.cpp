@@ -27,7 +27,7 @@ void expect_fixed_point(int nx, int ny, StorageFormat format, bool ring) {
   GridView<T> to = y.view();
   to.below = to.above = ring;
   line::visit(a, zeros.view().data, [&]<class View>(const View& view) {
-    if constexpr (!is_tensor<View> || line::by_sums<View>) {
+    if constexpr (!is_tensor<View> || line::by_row_sums<View>) {
       const line::CutLine<View, T> cut{{view, b.cview(), x.cview()}, to, T(1), {0, 1, nx}};
       // Of one piece: its right-hand sides lie where those of all do.
       const line::Interface<T> interface {

@@ -96,7 +96,7 @@ CommandLine make_command_line() {
        {output_file(
             "vtk", "SERIES.pvd",
             "a film for ParaView: SERIES_0000.vtr at the start, SERIES_0001.vtr ... at the times of --output-every; "
-            ".vts of a deformed mesh, .pvtr or .pvts with a piece of each of several ranks"),
+            ".vts of a deformed mesh, .pvtr or .pvts with a subdomain of each of several ranks"),
         {"output-every", "DT", "",
          "a line, a file of the film and points of --probe whenever so much time has passed (at the end)"},
         with_files({"probe", "LINE:FILE", "",
@@ -135,7 +135,7 @@ constexpr const char* examples =
     "  heat2d --map '(1+x)*cos(pi/2*y),(1+x)*sin(pi/2*y)' --initial 'x>1' --end 1 --vtk ring.pvd\n"
     "  heat2d --kappa 'y<0.1 ? 0.01 : 1' --capacity '1+x' --rhs 'exp(-t)' --left robin:5,0 --end 2\n"
     "  heat2d --end 1 --restart-every 0.1 --save run.state;  heat2d --end 2 --restart run.state --save more.state\n"
-    "  mpirun -n 4 heat2d --level 10 --rhs 1           on four ranks, a strip of rows each\n\n";
+    "  mpirun -n 4 heat2d --level 10 --rhs 1           on four ranks, a subdomain each\n\n";
 
 constexpr const char* about_end =
     "Exit codes: 0 all steps were solved, 1 usage, 2 a stage was not, or steps became too short or too many, 3 "
@@ -459,7 +459,8 @@ std::int64_t expected_memory(const Context& ctx, const Settings& settings, const
                              const OutputFiles& outputs) {
   const TensorMesh& mesh = geometry.logical();
   const std::string what = named(mesh);
-  const GridShape strip = StripLevels(ctx, mesh_hierarchy(mesh), settings.params.solver.multigrid.strips()).finest();
+  const GridShape strip =
+      PartitionLevels(ctx, mesh_hierarchy(mesh), settings.params.solver.multigrid.strips()).finest();
   const std::int64_t line = std::int64_t{mesh.x().size() + 1} * std::int64_t{sizeof(double)};
   const std::int64_t whole = line * (mesh.y().size() + 1), field = line * node_rows(mesh, strip).count();
   // K, c and the capacity of all cells, and K = 0 beside the capacity once more; every rank has them.
@@ -496,7 +497,8 @@ void go_on(Context& ctx, const CommandLine& options, const Restart& restart, Hea
 /// Why one rank is faster than several; nothing where that is not so. The same on all ranks.
 std::string why_alone(Context& ctx, const Settings& settings, const ProblemMesh& mesh) {
   const Machine& machine = settings.machine;
-  if (auto why = machine.too_few(mesh.logical().unknowns().nodes(), StripLevels::least_for_several_gpus); !why.empty())
+  if (auto why = machine.too_few(mesh.logical().unknowns().nodes(), PartitionLevels::least_for_several_gpus);
+      !why.empty())
     return why;
   if (!machine.may_take_one_gpu()) return "";
   const HeatSolver solver(ctx, mesh, settings.problem, settings.params);
@@ -539,9 +541,9 @@ int run(Settings settings, const CommandLine& options, OutputFiles outputs) {
   result.setup_seconds = wall_seconds() - begin;
   const auto find_rank_numbers = [&] {
     const PoissonSolver& of_stages = solver.solver();
-    result.ranks =
-        rank_numbers(ctx, settings.machine, StripLevels(ctx, of_stages.meshes(), of_stages.params().multigrid.strips()),
-                     result.setup_seconds, result.solve_seconds, result.expected_memory);
+    result.ranks = rank_numbers(ctx, settings.machine,
+                                PartitionLevels(ctx, of_stages.meshes(), of_stages.params().multigrid.strips()),
+                                result.setup_seconds, result.solve_seconds, result.expected_memory);
   };
   find_rank_numbers();
   if (!settings.quiet) print_heading(settings, options, ctx, solver, result.ranks);

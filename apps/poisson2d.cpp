@@ -138,7 +138,7 @@ CommandLine make_command_line() {
              "whose "
              "rounded entries are what fails)"},
             {"reproducible", "", "",
-             message("the same bits on any number of ranks, up to ", StripLevels::most_fixed,
+             message("the same bits on any number of ranks, up to ", PartitionLevels::most_fixed,
                      ", and threads: lines along y are solved in pieces that are always the same; on CPUs, not where "
                      "interpolation follows coefficients or deformed cells")}})},
       {"Stopping",
@@ -156,7 +156,7 @@ CommandLine make_command_line() {
                     "(poisson2d_<mesh>_L<level>.vtr); FILE.vts with --map and --mesh-file; FILE.npy: the solution "
                     "alone, an array "
                     "for NumPy of shape (ny + 1, nx + 1), which is written where VTK is missing; FILE.pvtr or .pvts, "
-                    "with a piece of each, on several ranks"),
+                    "with a subdomain of each, on several ranks"),
         {"vtk-compress", "HOW", "fast", "none, fast (LZ4), or best (zlib: up to a third less, ten times as slow)"},
         output_file("png", "FILE.png",
                     "a picture: the solution (the first one of several) in colours, and enlarged where cells are thin"),
@@ -205,7 +205,7 @@ constexpr const char* examples =
     "  poisson2d --cells 300,200 --left periodic --right periodic --rhs 'sin(2*pi*x)' --vtk none\n"
     "  poisson2d --map '(1+x)*cos(pi/2*y),(1+x)*sin(pi/2*y)' --rhs 0 --boundary x\n"
     "  poisson2d --mesh-file wing.vts --rhs 1 --level 2\n"
-    "  mpirun -n 4 poisson2d --mesh A3 --level 11      on four ranks, a strip of rows each\n"
+    "  mpirun -n 4 poisson2d --mesh A3 --level 11      on four ranks, a subdomain each\n"
     "  poisson2d --mesh A2 --convergence-table 4..9    the error falls by four from level to level\n"
     "  poisson2d --mesh A3 --rtol 1e-10 --print-config > a3.cfg; poisson2d --config a3.cfg\n\n";
 
@@ -364,8 +364,8 @@ OutputFiles parse_outputs(const CommandLine& options, Settings& settings) {
   const bool ranks = settings.machine.has_ranks();
   expects(name.empty() || (name == "-" && !ranks) || name.ends_with(ending) || is_array, "--vtk: '", name,
           "' must end in ", ending, ", by which ParaView knows ",
-          ranks && settings.deformation.is_given() ? "the pieces of several ranks' deformed mesh"
-          : ranks                                  ? "the pieces of several ranks"
+          ranks && settings.deformation.is_given() ? "the subdomains of several ranks' deformed mesh"
+          : ranks                                  ? "the subdomains of several ranks"
           : settings.deformation.is_given()        ? "a deformed mesh"
                                                    : "it",
           ", or in .npy");
@@ -454,7 +454,7 @@ struct Uses {
 /// All unknowns, or this rank's.
 GridShape strip_of(const Context& ctx, const TensorMesh& mesh, const PoissonSolverParams& params) {
   if (ctx.pieces() == 1) return mesh.unknowns();
-  return StripLevels(ctx, mesh_hierarchy(mesh), params.multigrid.strips()).finest();
+  return PartitionLevels(ctx, mesh_hierarchy(mesh), params.multigrid.strips()).finest();
 }
 
 /// What lies on the host in fields of the grid's size for a while, where a GPU does not compute it: loads; solutions.
@@ -973,7 +973,7 @@ struct Solved {
 
 /// What the ranks tell each other of a solve.
 std::vector<RankNumbers> rank_numbers(const Context& ctx, const Settings& settings, const Outcome& outcome) {
-  return rank_numbers(ctx, settings.machine, StripLevels(ctx, outcome.hierarchy, outcome.params.multigrid.strips()),
+  return rank_numbers(ctx, settings.machine, PartitionLevels(ctx, outcome.hierarchy, outcome.params.multigrid.strips()),
                       outcome.report.setup_seconds, outcome.report.solve_seconds, outcome.expected_memory);
 }
 
@@ -1163,7 +1163,7 @@ std::string why_alone(Context& ctx, const Settings& settings, const Uses& uses, 
   const Machine& machine = settings.machine;
   if (!machine.has_ranks()) return "";
   const std::int64_t unknowns = settings.mesh_at(ctx, settings.last_level).logical().unknowns().nodes();
-  if (auto why = machine.too_few(unknowns, StripLevels::least_for_several_gpus); !why.empty()) return why;
+  if (auto why = machine.too_few(unknowns, PartitionLevels::least_for_several_gpus); !why.empty()) return why;
   if (!machine.may_take_one_gpu() || settings.solver.multigrid.distributed_smoothing != DistributedSmoothing::automatic)
     return "";
   prepared = prepare(ctx, settings, settings.last_level, uses);

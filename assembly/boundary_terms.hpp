@@ -82,7 +82,7 @@ Vector<double>* band_of(Bands& a, int dx, int dy) {
   return k < 0 ? nullptr : &a.band[static_cast<std::size_t>(k)];
 }
 
-/// Of a strip's bands, to the nodes of the boundary that are its own.
+/// Of a subdomain's bands, to the nodes of the boundary that are its own.
 template <class Bands>
 void add_boundary(Context& ctx, const Geometry& mesh, const BoundaryPlace& boundary, const RobinCoefficient& alpha,
                   Bands& a) {

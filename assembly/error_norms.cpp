@@ -75,7 +75,7 @@ ErrorSums errors_on_host(Context& ctx, const Geometry& mesh, const PoissonProble
   return all;
 }
 
-/// On a GPU where it can be, which all pieces have to say.
+/// On a GPU where it can be, which all subdomains have to say.
 ErrorSums errors_of(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, GridView<const double> u,
                     const CellCoefficients* k) {
   struct Part {

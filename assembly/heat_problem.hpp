@@ -7,7 +7,7 @@
 //     M u' + M_D g' + A u + A_D g = F,     M_ij = integral of capacity phi_i phi_j
 //
 // where g are the values of Dirichlet nodes, F the load of f and of the Neumann or Robin boundaries' values. A cell has the capacity at its
-// centre or its mean, as c (assembly/coefficients.hpp); where c or the capacity is a mean, so is f. Loads and solutions may be a strip's (mesh/partition.hpp).
+// centre or its mean, as c (assembly/coefficients.hpp); where c or the capacity is a mean, so is f. Loads and solutions may be a subdomain's (mesh/partition.hpp).
 
 #include <stratum/assembly/poisson_problem.hpp>
 
@@ -40,7 +40,7 @@ struct HeatProblem {
 void assemble_heat_load(Context& ctx, const Geometry& mesh, const HeatProblem& problem, double t, GridView<double> b,
                         const std::vector<std::size_t>& averaged = {});
 
-/// The integral of capacity u_h over the domain, at this time; of a strip's u all pieces ask together, and have the same.
+/// The integral of capacity u_h over the domain, at this time; of a subdomain's u all subdomains ask together, and have the same.
 [[nodiscard]] double total_heat(Context& ctx, const Geometry& mesh, const HeatProblem& problem, double t,
                                 GridView<const double> u);
 

@@ -50,7 +50,7 @@ class MappedCells {
 /// logical mesh.
 [[nodiscard]] GridOperator<double> assemble_diffusion(Context& ctx, const MappedMesh& mesh, const MappedCells& cells,
                                                       const OperatorTerms& terms = {});
-/// Of a strip (mesh/partition.hpp), the cells those of the whole mesh.
+/// Of a subdomain (mesh/partition.hpp), the cells those of the whole mesh.
 [[nodiscard]] GridOperator<double> assemble_diffusion(Context& ctx, const MappedMesh& mesh, const MappedCells& cells,
                                                       const OperatorTerms& terms, const GridShape& strip);
 

@@ -31,7 +31,7 @@ CellTensor cell_tensor(const TensorMesh& mesh, const CellCoefficients& cells) {
 
 namespace {
 
-/// What intervals contribute, from the one before node `first` (global) on; nodes before and behind it belong to other pieces.
+/// What intervals contribute, from the one before node `first` (global) on; nodes before and behind it belong to other subdomains.
 struct Factors {
   std::vector<double> k, m;
 };
@@ -65,7 +65,7 @@ Factors one_dimensional_factors(const Line& line, int first, int count, double a
   return factors;
 }
 
-/// All of them, those beyond the ends too: a Galerkin product reads one row of the piece below.
+/// All of them, those beyond the ends too: a Galerkin product reads one row of the subdomain below.
 template <class T>
 void put(Context& ctx, const std::vector<double>& numbers, Vector<T>& to) {
   const std::vector<T> narrowed(numbers.begin(), numbers.end());

@@ -41,7 +41,7 @@ template <class T>
 [[nodiscard]] GridOperator<T> assemble_operator(Context& ctx, const TensorMesh& mesh, StorageFormat format,
                                                 const OperatorTerms& terms);
 
-/// Of a strip of the mesh (mesh/partition.hpp), with the strip's part of the unknowns.
+/// Of a subdomain of the mesh (mesh/partition.hpp), with the subdomain's part of the unknowns.
 template <class T>
 [[nodiscard]] GridOperator<T> assemble_operator(Context& ctx, const TensorMesh& mesh, StorageFormat format,
                                                 const OperatorTerms& terms, const GridShape& strip);
@@ -57,7 +57,7 @@ template <class T>
 /// The same with the fields of k, which kernels take c beside it from.
 [[nodiscard]] GridOperator<double> assemble_diffusion(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k,
                                                       const CellFields& fields, const OperatorTerms& terms);
-/// Of a strip, k and its fields those of the whole mesh.
+/// Of a subdomain, k and its fields those of the whole mesh.
 [[nodiscard]] GridOperator<double> assemble_diffusion(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k,
                                                       const CellFields& fields, const OperatorTerms& terms,
                                                       const GridShape& strip);
@@ -67,14 +67,14 @@ template <class T>
 template <class T>
 void set_reaction(Context& ctx, const TensorMesh& mesh, const OperatorTerms& terms, GridOperator<T>& a);
 
-/// The matrix of the integrals of `capacity` phi_i phi_j, as a tensor operator; of all unknowns or a strip of them.
+/// The matrix of the integrals of `capacity` phi_i phi_j, as a tensor operator; of all unknowns or a subdomain of them.
 [[nodiscard]] GridOperator<double> assemble_mass(Context& ctx, const TensorMesh& mesh, double capacity,
                                                  const GridShape& strip);
 
 /// What an element-coefficient operator stores of this K.
 [[nodiscard]] CellTensor cell_tensor(const TensorMesh& mesh, const CellCoefficients& k);
 /// -div(K grad u) + c u in cell form, separable or not, with room for K of this kind and for c; in five bands where `form` says
-/// so, which an alpha that varies along its side needs. K = 0 gives the mass matrix of c. Of all unknowns or a strip of them,
+/// so, which an alpha that varies along its side needs. K = 0 gives the mass matrix of c. Of all unknowns or a subdomain of them,
 /// the fields those of the whole mesh.
 [[nodiscard]] GridOperator<double> assemble_cells(Context& ctx, const TensorMesh& mesh, const CellFields& fields,
                                                   const OperatorTerms& terms, CellTensor tensor, StorageFormat format,

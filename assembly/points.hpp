@@ -37,7 +37,7 @@ template <class T>
   expects_fit(ctx, name, part, all.nx, strip ? part.ny : all.ny);
   if (!strip) return 0;
   const int first = part.origin_y - all.origin_y;
-  expects(first >= 0 && first + part.ny <= all.ny, name, " is a strip of rows ", first, " to ", first + part.ny - 1,
+  expects(first >= 0 && first + part.ny <= all.ny, name, " is a subdomain ", first, " to ", first + part.ny - 1,
           " of a mesh that has ", all.ny);
   return first;
 }

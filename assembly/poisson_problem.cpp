@@ -45,7 +45,7 @@ std::vector<double> parabola_loads(const Line& line) {
       });
 }
 
-/// The unknowns of a rectangle of the host's: row j, x fastest. Of a strip rows from `first` on, numbered as all of them are.
+/// The unknowns of a rectangle of the host's: row j, x fastest. Of a subdomain rows from `first` on, numbered as all of them are.
 struct HostGrid {
   int nx, ny, first;
   std::vector<double> values;
@@ -142,7 +142,7 @@ void add_means(const Geometry& mesh, const Rule& rule, const ScalarFunction& f, 
   }
 }
 
-/// Integrals of phi_i of the unknowns, or of those of a strip, whose rows begin with `first_row`.
+/// Integrals of phi_i of the unknowns, or of those of a subdomain, whose rows begin with `first_row`.
 Vector<double> hat_integrals(Context& ctx, const MappedMesh& mesh, const GridShape& unknowns, int first_row) {
   HostGrid hats(unknowns.nx, unknowns.ny, first_row);
   add_load(
@@ -707,7 +707,7 @@ std::vector<double> nodal_solution(Context& ctx, const Geometry& geometry, const
   HostGrid values(mesh.x().size() + 1, nodes.count(), nodes.first);
   for (int j = values.first; j < values.end(); ++j) {
     int row = unknown_at(mesh.y(), j);
-    if (u.above && j == nodes.last) row = first_row + u.ny;  // of the piece above, which may be the first
+    if (u.above && j == nodes.last) row = first_row + u.ny;  // of the subdomain above, which may be the first
     for (int i = 0; i < values.nx && row >= 0; ++i)
       if (const int column = unknown_at(mesh.x(), i); column >= 0) values(i, j) = unknowns(column, row);
   }

@@ -93,7 +93,7 @@ struct Compatibility {
   [[nodiscard]] bool holds() const { return std::abs(sum) <= negligible * sum_of_magnitudes; }
 };
 
-// Loads and solutions below may be a strip's; all pieces make these calls then, and each has the whole's answer.
+// Loads and solutions below may be a subdomain's; all subdomains make these calls then, and each has the whole's answer.
 
 /// Subtracts from f the constant that makes b compatible, and says how large the sum was before. Where nothing but rounding is
 /// left of b it is zero, since a solver would take rounding for a right-hand side.
@@ -102,7 +102,7 @@ Compatibility make_compatible(Context& ctx, const Geometry& mesh, GridView<doubl
 void subtract_integral_mean(Context& ctx, const Geometry& mesh, GridView<double> u);
 
 /// u at the unknowns of a smooth function with the Dirichlet boundaries' values, linear between opposite sides (Coons): what a pass
-/// of full multigrid starts from, since the coarser levels know nothing of those values. Zero where no boundary has any. Of a strip
+/// of full multigrid starts from, since the coarser levels know nothing of those values. Zero where no boundary has any. Of a subdomain
 /// (mesh/partition.hpp), its rows.
 void lift_boundary(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, GridView<double> u);
 /// Some Dirichlet boundary has values that are not known to be zero.
@@ -114,7 +114,7 @@ struct CornerGap {
 };
 [[nodiscard]] CornerGap largest_corner_gap(const Geometry& mesh, const PoissonProblem& problem);
 
-/// The load vector on the nodes that are unknowns; of a strip (mesh/partition.hpp), its rows. Throws UsageError when a function
+/// The load vector on the nodes that are unknowns; of a subdomain (mesh/partition.hpp), its rows. Throws UsageError when a function
 /// gives a value that is not finite.
 void assemble_load(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, GridView<double> b,
                    const CellCoefficients* cells = nullptr);
@@ -124,7 +124,7 @@ void add_averaged_load(Context& ctx, const Geometry& mesh, const ScalarFunction&
                        const std::vector<std::size_t>& averaged, GridView<double> b);
 
 /// What boundaries alone add to the load vector, in parts: for loads that change from step to step where the rest does not. b is
-/// zero but at the unknowns of the first and last columns and rows. Of a strip (mesh/partition.hpp) rows from `first` on, numbered
+/// zero but at the unknowns of the first and last columns and rows. Of a subdomain (mesh/partition.hpp) rows from `first` on, numbered
 /// as all of them are.
 struct BoundaryLoads {
   GridShape shape;
@@ -167,8 +167,8 @@ struct BoundaryValues {
 };
 [[nodiscard]] BoundaryValues boundary_values_of_nodes(const Geometry& mesh, const PoissonProblem& problem);
 
-/// u_h on all nodes, boundary included: (cells_x + 1) * (cells_y + 1) numbers, x fastest. Of a strip those of node_rows
-/// (mesh/partition.hpp), which all pieces ask for together.
+/// u_h on all nodes, boundary included: (cells_x + 1) * (cells_y + 1) numbers, x fastest. Of a subdomain those of node_rows
+/// (mesh/partition.hpp), which all subdomains ask for together.
 [[nodiscard]] std::vector<double> nodal_solution(Context& ctx, const Geometry& mesh, const PoissonProblem& problem,
                                                  GridView<const double> u);
 

@@ -18,7 +18,7 @@ namespace stratum {
 [[nodiscard]] std::vector<double> hat_integrals(const Line& line);
 [[nodiscard]] std::vector<double> at_unknowns(const Line& line, std::vector<double> numbers);
 
-/// Integrals of the phi_i of the unknowns are products of these; row 0 of a strip has number first_row of y.
+/// Integrals of the phi_i of the unknowns are products of these; row 0 of a subdomain has number first_row of y.
 struct HatIntegrals {
   std::vector<double> x, y;
   int first_row = 0;

@@ -5,7 +5,7 @@
 //     shear     (x + y tan(angle), y)
 //     annulus   r (sin(pi x / 2), cos(pi x / 2)), r = 1 + (outer - 1) y: a quarter
 //     sine      (x + w, y + w), w = size sin(2 pi x) sin(2 pi y); folded from size 1 / (2 pi) on
-//     Kershaw   lines jump up and down between six strips; cells beside a side are e or 2 - e times as high as even ones
+//     Kershaw   lines jump up and down between six subdomains; cells beside a side are e or 2 - e times as high as even ones
 //
 // Source of the last: D. Kershaw, Differencing of the Diffusion Equation in Lagrangian Hydrodynamic Codes, J. Comput. Phys. 39,
 // 1981, in the smooth form of the meshes of T. Kolev et al., Efficient Exascale Discretizations, Int. J. High Perform. Comput.

@@ -87,7 +87,7 @@ SolutionRange range_in(Context& ctx, const Geometry& mesh, NodeRows nodes, std::
   return found;
 }
 
-/// Of all pieces, the first of equal ones.
+/// Of all subdomains, the first of equal ones.
 SolutionRange merged(const std::vector<SolutionRange>& pieces) {
   SolutionRange all = pieces.front();
   const auto step = [](const SolutionRange& range) { return std::abs(range.step_to.value - range.step_from.value); };

@@ -1,6 +1,6 @@
 #pragma once
 
-// Pieces of a grid in the processes of an MPI communicator: rank r has the r-th strip of rows (core/comm/communicator.hpp).
+// Subdomains of a grid in the processes of an MPI communicator: rank r has the r-th subdomain (core/comm/communicator.hpp).
 //
 //     Context ctx(Backend::cpu, 1);
 //     ctx.set_communicator(mpi_communicator(MPI_COMM_WORLD));
@@ -11,7 +11,7 @@
 // Rows and numbers of a GPU go by way of page-locked memory of the host, so that any MPI will do; such calls wait for the
 // stream, which therefore cannot be recorded with them in it.
 //
-// Calls throw std::runtime_error with MPI's message where MPI reports an error, UsageError for pieces that are not alike.
+// Calls throw std::runtime_error with MPI's message where MPI reports an error, UsageError for subdomains that are not alike.
 
 #include <memory>
 

@@ -466,7 +466,7 @@ PetscErrorCode view(PC pc, PetscViewer viewer) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "  %d rows hold nothing but their diagonal; %d x %d nodes are left\n",
                                      rows.fixed_in_all, rows.left_nx, rows.left_ny));
   if (rows.moved)
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  %d strips of lines%s\n", stratum.cycle->processes(),
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  %d subdomains of lines%s\n", stratum.cycle->processes(),
                                      rows.moved->in_place() ? ", as the unknowns lie" : ""));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  %d levels, the coarsest solved by %s\n", stratum.cycle->solver().levels(),
                                    stratum.cycle->solver().coarse_solver().c_str()));

@@ -12,8 +12,8 @@ NodeRows node_rows(const TensorMesh& mesh, const GridShape& unknowns) {
 
 Strip::Strip(const TensorMesh& mesh, int count, int rank, int levels)
     : shape_(mesh.unknowns()), levels_(levels), last_(rank + 1 == count) {
-  expects(count >= 1 && rank >= 0 && rank < count, "piece ", rank, " of ", count, " does not exist");
-  expects(levels >= 0 && levels < 30, "strips stay aligned on 0 .. 29 coarser levels, not ", levels);
+  expects(count >= 1 && rank >= 0 && rank < count, "subdomain ", rank, " of ", count, " does not exist");
+  expects(levels >= 0 && levels < 30, "subdomains stay aligned on 0 .. 29 coarser levels, not ", levels);
   const int first = shape_.origin_y, end = first + shape_.ny, unit = 1 << levels, blocks = shape_.ny / unit;
   // The multiple of a unit that is next to an even share of the rows.
   const auto cut = [&](int r) {
@@ -23,8 +23,8 @@ Strip::Strip(const TensorMesh& mesh, int count, int rank, int levels)
     return static_cast<int>((2 * rows + units) / (2 * units)) * unit;
   };
   const int begin = cut(rank), last = cut(rank + 1);
-  expects(blocks >= count && begin < last, shape_.ny, " rows cannot be cut into ", count, " strips at multiples of ",
-          unit);
+  expects(blocks >= count && begin < last, shape_.ny, " rows cannot be cut into ", count,
+          " subdomains at multiples of ", unit);
   shape_.origin_y = begin;
   shape_.ny = last - begin;
   if (count == 1) return;
@@ -34,7 +34,7 @@ Strip::Strip(const TensorMesh& mesh, int count, int rank, int levels)
 
 Strip Strip::coarser(const TensorMesh& coarse_mesh) const {
   const GridShape whole = coarse_mesh.unknowns();
-  expects(levels_ > 0, "the strip was cut for no coarser level");
+  expects(levels_ > 0, "the subdomain was cut for no coarser level");
   Strip coarse;
   coarse.levels_ = levels_ - 1;
   coarse.shape_ = whole;
@@ -50,11 +50,11 @@ Strip Strip::coarser(const TensorMesh& coarse_mesh) const {
 
 namespace {
 
-/// Levels that are cut where nothing else is asked for: those with unknowns enough, as far as every piece has some rows of the
-/// last, which keeps the pieces of like size.
+/// Levels that are cut where nothing else is asked for: those with unknowns enough, as far as every subdomain has some rows of the
+/// last, which keeps the subdomains of like size.
 int levels_worth_cutting(const Context& ctx, std::span<const TensorMesh> meshes, int count, int most) {
   constexpr int least_rows = 8;
-  const std::int64_t least = ctx.on_gpu() ? StripLevels::least_on_gpus : StripLevels::least_on_cpu * count;
+  const std::int64_t least = ctx.on_gpu() ? PartitionLevels::least_on_gpus : PartitionLevels::least_on_cpu * count;
   int cut = 1;
   while (cut < most) {
     const GridShape next = meshes[meshes.size() - 1 - static_cast<std::size_t>(cut)].unknowns();
@@ -66,7 +66,7 @@ int levels_worth_cutting(const Context& ctx, std::span<const TensorMesh> meshes,
 
 }  // namespace
 
-StripLevels::StripLevels(const Context& ctx, std::span<const TensorMesh> meshes, const StripParams& params)
+PartitionLevels::PartitionLevels(const Context& ctx, std::span<const TensorMesh> meshes, const StripParams& params)
     : params_(params), fixed_(meshes.size()) {
   expects(!meshes.empty(), "a hierarchy needs at least one mesh");
   for (const auto& mesh : meshes) unknowns_.push_back(mesh.unknowns());
@@ -79,16 +79,16 @@ StripLevels::StripLevels(const Context& ctx, std::span<const TensorMesh> meshes,
   if (params.fixed_pieces) {
     pieces = std::clamp(most == 0 ? 1 : own_.ny >> params.cut.value_or(1), 1, most_fixed);
     expects(count <= pieces, own_.ny, " rows are ", pieces, " fixed pieces, which cannot be shared by ", count,
-            " strips");
+            " subdomains");
   }
   if (pieces == 1) return;
-  expects(most > 0, own_.ny, " rows cannot be cut into ", count, " strips");
+  expects(most > 0, own_.ny, " rows cannot be cut into ", count, " subdomains");
   const int cut = params.cut.value_or(levels_worth_cutting(ctx, meshes, pieces, most));
-  expects(cut >= 1 && cut <= most, "1 to ", most, " levels of this hierarchy can be cut into strips, not ", cut);
+  expects(cut >= 1 && cut <= most, "1 to ", most, " levels of this hierarchy can be cut into subdomains, not ", cut);
   if (count > 1) whole_ = finest - cut;
   std::vector<Strip> all;
   for (int r = 0; r < pieces; ++r) all.emplace_back(meshes.back(), pieces, r, cut);
-  // Strip `rank` on the level at which `all` are.
+  // Subdomain `rank` on the level at which `all` are.
   const auto strip = [&](int rank) {
     const auto piece = [&](int r) {
       return all[static_cast<std::size_t>(std::int64_t{pieces} * r / count)].unknowns();
@@ -117,7 +117,7 @@ StripLevels::StripLevels(const Context& ctx, std::span<const TensorMesh> meshes,
 }
 
 template <class T>
-void StripLevels::gather(Context& ctx, GridView<const std::type_identity_t<T>> own, GridView<T> whole) const {
+void PartitionLevels::gather(Context& ctx, GridView<const std::type_identity_t<T>> own, GridView<T> whole) const {
   // Rows of boundaries.
   const GridShape& inner = unknowns(whole_);
   const int before = inner.origin_y - whole.origin_y, behind = whole.ny - inner.ny - before;
@@ -126,8 +126,9 @@ void StripLevels::gather(Context& ctx, GridView<const std::type_identity_t<T>> o
   pieces.back() += behind;
   expects(before >= 0 && behind >= 0 && whole.nx >= inner.nx, "the whole must be ", inner.nx, " x ", inner.ny,
           " or larger by its boundaries, not ", whole.nx, " x ", whole.ny);
-  expects_fit(ctx, "a piece's rows", own, whole.nx, pieces[static_cast<std::size_t>(ctx.communicator()->rank())]);
-  expects(own.pitch == whole.pitch, "rows of a piece are ", own.pitch, " numbers apart, of the whole ", whole.pitch);
+  expects_fit(ctx, "a subdomain's rows", own, whole.nx, pieces[static_cast<std::size_t>(ctx.communicator()->rank())]);
+  expects(own.pitch == whole.pitch, "rows of a subdomain are ", own.pitch, " numbers apart, of the whole ",
+          whole.pitch);
   const auto row = static_cast<std::size_t>(whole.pitch) * sizeof(T);
   std::vector<std::size_t> counts, offsets;
   std::size_t begin = 0;
@@ -141,7 +142,7 @@ void StripLevels::gather(Context& ctx, GridView<const std::type_identity_t<T>> o
 }
 
 template <class T>
-GridView<T> StripLevels::own_rows(GridView<T> whole) const {
+GridView<T> PartitionLevels::own_rows(GridView<T> whole) const {
   GridView<T> own = whole;
   own.data += own.pitch * (own_.origin_y - whole.origin_y);
   own.ny = own_.ny;
@@ -150,10 +151,10 @@ GridView<T> StripLevels::own_rows(GridView<T> whole) const {
   return own;
 }
 
-#define STRATUM_INSTANTIATE(T)                                                       \
-  template void StripLevels::gather(Context&, GridView<const T>, GridView<T>) const; \
-  template GridView<T> StripLevels::own_rows(GridView<T>) const;                     \
-  template GridView<const T> StripLevels::own_rows(GridView<const T>) const;
+#define STRATUM_INSTANTIATE(T)                                                           \
+  template void PartitionLevels::gather(Context&, GridView<const T>, GridView<T>) const; \
+  template GridView<T> PartitionLevels::own_rows(GridView<T>) const;                     \
+  template GridView<const T> PartitionLevels::own_rows(GridView<const T>) const;
 STRATUM_INSTANTIATE(float)
 STRATUM_INSTANTIATE(double)
 #undef STRATUM_INSTANTIATE

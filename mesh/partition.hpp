@@ -1,16 +1,16 @@
 #pragma once
 
-// Strips: the unknowns of a mesh cut into pieces of whole rows,
+// Subdomains: the unknowns of a mesh cut into subdomains of whole rows,
 //
-//     piece r has the nodes with global row numbers begin <= j < end ,   begin a multiple of 2^levels but for the first piece ,
+//     subdomain r has the nodes with global row numbers begin <= j < end ,   begin a multiple of 2^levels but for the first subdomain ,
 //
-// so that on `levels` coarser meshes every piece's first row is a coarse row, and strips coarsen to strips. Each piece has a
+// so that on `levels` coarser meshes every subdomain's first row is a coarse row, and subdomains coarsen to strips. Each subdomain has a
 // Context with its communicator (core/comm/communicator.hpp). Throws UsageError where there are not rows enough for every
-// piece.
+// subdomain.
 
 //
-// A hierarchy has fine levels that are cut, and coarse ones that every piece has whole and works on alone, all with the same
-// bits: what is restricted to the finest of these is gathered, once a cycle. StripLevels says which.
+// A hierarchy has fine levels that are cut, and coarse ones that every subdomain has whole and works on alone, all with the same
+// bits: what is restricted to the finest of these is gathered, once a cycle. PartitionLevels says which.
 
 #include <optional>
 #include <span>
@@ -26,16 +26,16 @@ struct NodeRows {
   [[nodiscard]] int count() const { return last - first + 1; }
   friend bool operator==(const NodeRows&, const NodeRows&) = default;
 };
-/// All of them; of a strip of unknowns its own, the first one of the strip above, and the boundaries' beyond. So all cells are some
-/// piece's, and of one alone.
+/// All of them; of a subdomain of unknowns its own, the first one of the subdomain above, and the boundaries' beyond. So all cells are some
+/// subdomain's, and of one alone.
 [[nodiscard]] NodeRows node_rows(const TensorMesh& mesh, const GridShape& unknowns);
 
 class Strip {
  public:
-  /// Piece `rank` of `count`, with rows shared out evenly.
+  /// Subdomain `rank` of `count`, with rows shared out evenly.
   Strip(const TensorMesh& mesh, int count, int rank, int levels);
 
-  /// The strip's part of the unknowns.
+  /// The subdomain's part of the unknowns.
   [[nodiscard]] const GridShape& unknowns() const { return shape_; }
   /// On the next coarser mesh, up to `levels` times.
   [[nodiscard]] Strip coarser(const TensorMesh& coarse_mesh) const;
@@ -47,7 +47,7 @@ class Strip {
   bool last_ = false;  // its rows end where the mesh's do
 };
 
-/// What may be asked of StripLevels.
+/// What may be asked of PartitionLevels.
 struct StripParams {
   // NOLINTBEGIN(google-explicit-constructor): most often nothing but this is asked for
   StripParams(std::optional<int> levels = {}, bool fixed = false) : cut(levels), fixed_pieces(fixed) {}
@@ -56,51 +56,51 @@ struct StripParams {
 
   /// So many levels are cut, the finest and those that follow; left open, those with unknowns enough, but the finest always.
   std::optional<int> cut;
-  /// Strips are made of pieces that are the same whatever the number of strips, one among them; which levels are cut goes by
-  /// these pieces. Smoothers that are given them compute the same bits on any number of strips.
+  /// Subdomains are made of subdomains that are the same whatever the number of subdomains, one among them; which levels are cut goes by
+  /// these subdomains. Smoothers that are given them compute the same bits on any number of strips.
   bool fixed_pieces;
 };
 
-/// Which levels of a hierarchy, level 0 the coarsest, are cut among the pieces of a Context's communicator, and a piece's
-/// part of them. The same on all pieces.
-class StripLevels {
+/// Which levels of a hierarchy, level 0 the coarsest, are cut among the subdomains of a Context's communicator, and a subdomain's
+/// part of them. The same on all subdomains.
+class PartitionLevels {
  public:
-  /// Unknowns below which a level is not worth its exchanges: of a piece; on GPUs of all pieces together, which one is as fast with
+  /// Unknowns below which a level is not worth its exchanges: of a subdomain; on GPUs of all subdomains together, which one is as fast with
   /// (V(2,2) with adi on two and four H100: 1e6 and 5e5).
   static constexpr std::int64_t least_on_cpu = 4096, least_on_gpus = 1'000'000;
   /// Unknowns in all below which one GPU solves faster than several (V(2,2) with adi on A3, one and two H100: 1023^2 0.81 and 0.91
   /// ms, 2047^2 1.56 and 1.44).
   static constexpr std::int64_t least_for_several_gpus = 2'000'000;
 
-  /// Fixed pieces, where there are rows enough for so many.
+  /// Fixed subdomains, where there are rows enough for so many.
   static constexpr int most_fixed = 16;
 
-  /// Meshes coarsest first. One piece, or no communicator: no level is cut. Throws UsageError where there are not rows enough,
-  /// and for more strips than fixed pieces.
-  StripLevels(const Context& ctx, std::span<const TensorMesh> meshes, const StripParams& params = {});
+  /// Meshes coarsest first. One subdomain, or no communicator: no level is cut. Throws UsageError where there are not rows enough,
+  /// and for more subdomains than fixed pieces.
+  PartitionLevels(const Context& ctx, std::span<const TensorMesh> meshes, const StripParams& params = {});
 
   [[nodiscard]] const StripParams& params() const { return params_; }
 
-  /// The finest level that every piece has whole.
+  /// The finest level that every subdomain has whole.
   [[nodiscard]] int whole() const { return whole_; }
   [[nodiscard]] bool is_cut(int level) const { return level > whole_; }
   /// Levels that are.
   [[nodiscard]] int cut() const { return static_cast<int>(unknowns_.size()) - 1 - whole_; }
-  /// Of a level that is cut the piece's strip, of others all.
+  /// Of a level that is cut the subdomain, of others all.
   [[nodiscard]] const GridShape& unknowns(int level) const { return unknowns_[static_cast<std::size_t>(level)]; }
   [[nodiscard]] const GridShape& finest() const { return unknowns_.back(); }
   /// The fixed pieces of a level: global numbers of their first rows and of the row behind the last; none on coarse levels.
   [[nodiscard]] const std::vector<int>& fixed_pieces(int level) const {
     return fixed_[static_cast<std::size_t>(level)];
   }
-  /// The piece's rows of the finest whole level, which level whole() + 1 restricts to: none on the first piece where that ends
+  /// The subdomain's rows of the finest whole level, which level whole() + 1 restricts to: none on the first subdomain where that ends
   /// before a coarse row.
   [[nodiscard]] const GridShape& own() const { return own_; }
 
-  /// The rows of all pieces, between vectors of shapes own() and unknowns(whole()), or with rows of boundaries. For the stream.
+  /// The rows of all subdomains, between vectors of shapes own() and unknowns(whole()), or with rows of boundaries. For the stream.
   template <class T>
   void gather(Context& ctx, GridView<const std::type_identity_t<T>> own, GridView<T> whole) const;
-  /// The piece's rows where they lie in the whole, the rows beside them for a halo. Halos of the whole must be up to date.
+  /// The subdomain's rows where they lie in the whole, the rows beside them for a halo. Halos of the whole must be up to date.
   template <class T>
   [[nodiscard]] GridView<T> own_rows(GridView<T> whole) const;
 
@@ -110,7 +110,7 @@ class StripLevels {
   std::vector<GridShape> unknowns_;
   std::vector<std::vector<int>> fixed_;  // by level
   GridShape own_;
-  std::vector<int> rows_;  // of all pieces on the finest whole level
+  std::vector<int> rows_;  // of all subdomains on the finest whole level
 };
 
 }  // namespace stratum

@@ -20,7 +20,7 @@
 // and a, and no node lies beyond them. Where a line starts (x_0) is added to coordinates alone. Always double.
 //
 // The published meshes come from bisection with an anisotropy factor nu at one end of each direction: in every step the
-// thin end's interval of width w is split into a boundary piece w nu / 2 and an inner piece w (1 - nu / 2), all others in
+// thin end's interval of width w is split into a boundary subdomain w nu / 2 and an inner subdomain w (1 - nu / 2), all others in
 // half, so that h_min = (nu / 2)^L. Source: Goeddeke, Strzodka, Cyclic Reduction Tridiagonal Solvers on GPUs Applied
 // to Mixed Precision Multigrid, 2011, Sections 2.1 and 4.1.
 //

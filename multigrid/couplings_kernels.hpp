@@ -82,14 +82,14 @@ struct Jump : Sums<View> {
   }
 };
 
-/// Of the first row, for the piece below.
+/// Of the first row, for the subdomain below.
 template <class View>
 struct FirstSizes {
   Jump<View> of;
   GridView<double> sizes;
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int /*row*/) const { sizes(i, 0) = of.size(i, 0); }
 };
-/// From the last row to the first one of the piece above.
+/// From the last row to the first one of the subdomain above.
 template <class View>
 struct JumpAbove {
   Jump<View> of;
@@ -126,7 +126,7 @@ template <class T>
 Couplings couplings(Context& ctx, const GridOperator<T>& a) {
   const GridShape shape = a.shape();
   if (shape.nodes() == 0 || ctx.is_dry_run()) return {};
-  // Of a strip the physical boundaries'.
+  // Of a subdomain the physical boundaries'.
   const int out_x = margin(shape.nx), out_y = margin(shape.ny), first_y = shape.below ? 0 : out_y,
             nx = shape.nx - 2 * out_x, ny = shape.ny - first_y - (shape.above ? 0 : out_y);
   return a.visit([&](const auto& view) {

@@ -52,7 +52,7 @@ DeflationVectors ritz_vectors(Context& ctx, const GridOperator<double>& a, Preco
                               const std::vector<double>& diagonal, int count) {
   constexpr int iterations = 26;
   DeflatedCg solver(ctx, a.shape(), {.keep = std::max(iterations, 2 * count), .diagonal = diagonal});
-  // Of all pieces, in the order of their nodes.
+  // Of all subdomains, in the order of their nodes.
   std::vector<std::int64_t> nodes{a.shape().nodes()};
   std::size_t own = 0;
   if (ctx.pieces() > 1) {
@@ -87,7 +87,7 @@ namespace {
 /// Uses every row's number, its sum and what couples it, the sum of |a_km| over m != k.
 template <class Use>
 void for_each_row(const SparseRows& a, const Use& use) {
-  const int beside = (a.columns - a.rows) / 2;  // columns of a strip begin with those of the row below
+  const int beside = (a.columns - a.rows) / 2;  // columns of a subdomain begin with those of the row below
   for (std::size_t k = 0; k < static_cast<std::size_t>(a.rows); ++k) {
     double sum = 0, coupled = 0;
     for (auto e = static_cast<std::size_t>(a.start[k]); e < static_cast<std::size_t>(a.start[k + 1]); ++e) {

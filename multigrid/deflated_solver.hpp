@@ -14,7 +14,7 @@
 //
 // x is kept in two parts where K jumps by 1e4 or more, and the vectors allow it.
 //
-// On pieces of a grid everything is as on one.
+// On subdomains of a grid everything is as on one.
 
 #include <memory>
 #include <string>

@@ -15,7 +15,7 @@ FullMultigrid<T>::FullMultigrid(Context& ctx, Hierarchy<double> hierarchy, Multi
       levels_(static_cast<std::size_t>(hierarchy_.levels())) {
   expects(hierarchy_.levels() == multigrid_.levels(), "the cycle has ", multigrid_.levels(),
           " levels, full multigrid was given ", hierarchy_.levels());
-  const StripLevels& strips = hierarchy_.strips();
+  const PartitionLevels& strips = hierarchy_.strips();
   if (strips.cut() > 0) own_b_ = Vector<double>(ctx, strips.own());
   for (int l = multigrid_.lowest_level(); l < hierarchy_.levels(); ++l) {
     const GridShape shape = hierarchy_.level_operator(l).shape();
@@ -52,7 +52,7 @@ FullMultigridPass FullMultigrid<T>::solve(Context& ctx, GridView<const double> b
   const auto rhs = [&](int l) { return l == finest ? b : at(l).b.cview(); };
   const auto iterate = [&](int l) { return l == finest ? x : at(l).x.view(); };
   FullMultigridPass pass;
-  const StripLevels& strips = hierarchy_.strips();
+  const PartitionLevels& strips = hierarchy_.strips();
   const auto from_whole = [&](int l) { return strips.is_cut(l) && !strips.is_cut(l - 1); };
   Context alone = ctx.alone();
   const auto context_of = [&](int l) -> Context& { return strips.is_cut(l) ? ctx : alone; };

@@ -50,7 +50,7 @@ class FullMultigrid {
   Hierarchy<double> hierarchy_;
   Multigrid<T> multigrid_;
   std::vector<Level> levels_;
-  Vector<double> own_b_;           // on strips: a piece's rows of b on the finest level that all have whole
+  Vector<double> own_b_;           // on subdomains: a subdomain's rows of b on the finest level that all have whole
   Recording restriction_, below_;  // of b to all levels below the first two; of all levels but the finest
   double recorded_scale_ = 0;      // of below_; 0: none yet
   int recorded_generation_ = 0;

@@ -71,7 +71,7 @@ struct GalerkinNode {
   View a;
   TransferView<double> x, y;
   int fine_nx, fine_ny;
-  bool below;  // another piece
+  bool below;  // another subdomain
   GridView<double> band[9 - first];
 
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
@@ -113,7 +113,7 @@ struct WeightedGalerkinNode {
   View a;
   WeightsView<const double> w;
   int fine_nx, fine_ny;
-  bool below, above;  // other pieces
+  bool below, above;  // other subdomains
   GridView<double> band[9 - first];
 
   /// Weight of coarse node (I, J) at the fine node p columns and q rows from it.
@@ -125,7 +125,7 @@ struct WeightedGalerkinNode {
     if (q < 0) return p < 0 ? w.ne[at] : w.nw[at];
     return p < 0 ? w.se[at] : w.sw[at];
   }
-  /// As fine_node; rows of other pieces are numbered on.
+  /// As fine_node; rows of other subdomains are numbered on.
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE int fine_row(int j) const {
     return (below && j < 0) || (above && j >= fine_ny) ? j : fine_node(w.periodic_y, j, fine_ny);
   }
@@ -232,7 +232,7 @@ void check_boundaries(Context& ctx, const Bands& a) {
     };
     const int dx = Bands::dx(k), dy = Bands::dy(k);
     const double across_x = dx == 0 || view.periodic_x ? 0 : largest(dx < 0 ? 0 : view.nx - 1, 0, 1, view.ny);
-    // No row where other pieces border.
+    // No row where other subdomains border.
     const bool inside = dy < 0 ? view.below : view.above;
     const double across_y =
         dy == 0 || view.periodic_y ? 0 : largest(0, dy < 0 ? 0 : view.ny - 1, inside ? 0 : view.nx, 1);
@@ -256,7 +256,7 @@ void galerkin_product(Context& ctx, const GridOperator<double>& fine, const Tran
 
 namespace {
 
-/// Where `row` says true, a large number less that of the node: the largest belongs to the first node, of all pieces.
+/// Where `row` says true, a large number less that of the node: the largest belongs to the first node, of all subdomains.
 template <class Row>
 struct FromTheEnd {
   Row row;
@@ -316,7 +316,7 @@ double number_at(Context& ctx, GridView<const double> x, int i, int j) {
 [[noreturn]] void refuse_unsymmetric(Context& ctx, const NineBandMatrix<double>& a, const Node& n) {
   const GridShape shape = a.shape();
   for (const auto& [dx, dy] : {std::pair{1, 0}, {-1, 1}, {0, 1}, {1, 1}}) {
-    if (n.j < 0) break;  // another piece's
+    if (n.j < 0) break;  // another subdomain's
     const int p = n.i + dx, q = n.j + dy;
     if (p < 0 || p >= shape.nx || q >= shape.ny) continue;
     const auto band = [&](int x, int y) { return a.band[static_cast<std::size_t>(band_index(x, y))].cview(); };
@@ -361,7 +361,7 @@ GridOperator<double> galerkin_operator(Context& ctx, const GridOperator<double>&
   return NineBandMatrix<double>(ctx, coarse);
 }
 
-void gather(Context& ctx, const StripLevels& strips, const GridOperator<double>& own, GridOperator<double>& whole) {
+void gather(Context& ctx, const PartitionLevels& strips, const GridOperator<double>& own, GridOperator<double>& whole) {
   std::visit(
       [&](const auto& from) {
         const auto given = from.parts();

@@ -35,7 +35,7 @@ void check_coefficients(Context& ctx, const GridOperator<double>& a, bool symmet
 [[nodiscard]] GridOperator<double> galerkin_operator(Context& ctx, const GridOperator<double>& fine,
                                                      const GridShape& coarse, bool symmetric = false);
 
-/// The rows of all pieces on the finest level that is not cut: bands of galerkin_operator, on the nodes of boundaries too or not.
-void gather(Context& ctx, const StripLevels& strips, const GridOperator<double>& own, GridOperator<double>& whole);
+/// The rows of all subdomains on the finest level that is not cut: bands of galerkin_operator, on the nodes of boundaries too or not.
+void gather(Context& ctx, const PartitionLevels& strips, const GridOperator<double>& own, GridOperator<double>& whole);
 
 }  // namespace stratum

@@ -74,8 +74,8 @@ void add(Context& ctx, const GridOperator<double>& a, double s, const GridOperat
 HeatOperators::HeatOperators(Context& ctx, const Geometry& mesh, const HeatProblem& problem, double t, double s,
                              const PoissonSolverParams& params, const SmootherRegistry& registry)
     : mesh_(mesh), stretched_(mesh.logical()),
-      strip_(StripLevels(ctx, mesh_hierarchy(mesh.logical()), params.multigrid.strips()).finest()), problem_(problem),
-      t_(t), s_(s), varies_(coefficients_vary(problem)) {
+      strip_(PartitionLevels(ctx, mesh_hierarchy(mesh.logical()), params.multigrid.strips()).finest()),
+      problem_(problem), t_(t), s_(s), varies_(coefficients_vary(problem)) {
   expects(params.precision == Precision::mixed || params.precision == Precision::full,
           "steps in time are not for single or double-single precision: take mixed or double");
   expects(!params.full_multigrid, "a pass of full multigrid knows no start, which a step in time has; take cycles");

@@ -11,7 +11,7 @@
 // is asked for. On a mesh of quadrilaterals they have five bands, and coefficients that change with the time are assembled
 // anew, which allocates.
 //
-// On a Context with other pieces of the grid all are those of the piece's strip, and coefficients and entries of boundaries those of
+// On a Context with other subdomains of the grid all are those of the subdomain, and coefficients and entries of boundaries those of
 // the whole mesh.
 
 #include <optional>
@@ -69,7 +69,7 @@ class HeatOperators {
 
   ProblemMesh mesh_;
   TensorMesh stretched_;  // of tensor operators
-  GridShape strip_;       // the piece's unknowns
+  GridShape strip_;       // the subdomain's unknowns
   HeatProblem problem_;
   double t_, s_;
   bool varies_, conserves_ = false;

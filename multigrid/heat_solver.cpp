@@ -33,7 +33,7 @@ Tableau tableau_of(TimeMethod method) {
   return {3, {0, gamma, 1}, {{{0, 0, 0}, {d, d, 0}, {w, w, d}}}, {w - (1 - w) / 3, w - (3 * w + 1) / 3, d - d / 3}};
 }
 
-/// Of all pieces in the order of ranks, on the first piece; the others have none. In parts, so that they hold little.
+/// Of all subdomains in the order of ranks, on the first subdomain; the others have none. In parts, so that they hold little.
 std::vector<double> rows_on_first_piece(Context& ctx, GridView<const double> x) {
   std::vector<double> own(static_cast<std::size_t>(x.nodes()));
   if (!own.empty()) copy_to_host(ctx, x, own.data());
@@ -131,14 +131,14 @@ struct HeatSolver::Implementation {
   double load_at = 0;
   bool load_known = false;
   std::vector<std::size_t> load_averaged;  // cells where it has the mean of f
-  int first_row = 0;                       // of this piece, of all rows of unknowns
+  int first_row = 0;                       // of this subdomain, of all rows of unknowns
 
   Implementation(Context& ctx, const Geometry& m, const HeatProblem& p, const HeatParams& given,
                  const SmootherRegistry& registry)
       : geometry(with_boundaries(m, p.space.boundaries)), mesh(geometry.logical()), problem(p), params(given),
         tableau(tableau_of(given.method)) {
     check();
-    const GridShape shape = StripLevels(ctx, mesh_hierarchy(mesh), params.solver.multigrid.strips()).finest();
+    const GridShape shape = PartitionLevels(ctx, mesh_hierarchy(mesh), params.solver.multigrid.strips()).finest();
     first_row = shape.origin_y - mesh.unknowns().origin_y;
     for (auto* v : {&u, &x, &b, &load, &work, &other, &slope, &slope_before}) *v = Vector<double>(ctx, shape);
     for (std::size_t i = 0; i < tableau.stages; ++i) k[i] = Vector<double>(ctx, shape);

@@ -30,10 +30,10 @@
 // 1e-8 where steps are fixed. Where heat is conserved (no Dirichlet or Robin boundary, c = 0), so is the sum of what solving leaves: a constant is
 // added.
 //
-// On a Context with other pieces of the grid (Context::set_communicator) all pieces make the same calls with the whole mesh and
-// the same problem, and each has a strip of rows (mesh/partition.hpp). Lengths of steps, and what is rejected, follow from numbers
-// of the whole, which are the same on all pieces: so are reports and times. A state is one of the whole, whatever the number of
-// pieces that it came from and goes to; of those that it comes from the first one has it, the others its numbers alone.
+// On a Context with other subdomains of the grid (Context::set_communicator) all subdomains make the same calls with the whole mesh and
+// the same problem, and each has a subdomain (mesh/partition.hpp). Lengths of steps, and what is rejected, follow from numbers
+// of the whole, which are the same on all subdomains: so are reports and times. A state is one of the whole, whatever the number of
+// subdomains that it came from and goes to; of those that it comes from the first one has it, the others its numbers alone.
 //
 // Sources: E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, 1996; R. E. Bank et al., Transient simulation of
 // silicon devices and circuits, 1985; M. E. Hosea, L. F. Shampine, Analysis and implementation of TR-BDF2, 1996 (error
@@ -114,9 +114,9 @@ class HeatSolver {
   const HeatReport& advance(Context& ctx, double to, const Monitor& monitor = {});
 
   [[nodiscard]] double time() const;
-  /// On the unknowns, of a piece its own.
+  /// On the unknowns, of a subdomain its own.
   [[nodiscard]] GridView<const double> solution() const;
-  /// On all nodes, x fastest; of a piece on those of node_rows.
+  /// On all nodes, x fastest; of a subdomain on those of node_rows.
   [[nodiscard]] std::vector<double> nodal_solution(Context& ctx) const;
   /// The integral of capacity u.
   [[nodiscard]] double heat(Context& ctx) const;

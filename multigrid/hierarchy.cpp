@@ -69,7 +69,7 @@ std::array<const void*, 9> addresses(const GridOperator<double>& a) {
 }  // namespace
 
 template <class T>
-Hierarchy<T>::State::State(Context& ctx, std::vector<TensorMesh> all, const StripLevels& s, bool weighted)
+Hierarchy<T>::State::State(Context& ctx, std::vector<TensorMesh> all, const PartitionLevels& s, bool weighted)
     : meshes(std::move(all)), strips(s), transfer(meshes.size()) {
   for (int l = 1; l < static_cast<int>(meshes.size()); ++l) {
     const GridShape& fine = strips.unknowns(l);
@@ -83,7 +83,7 @@ Hierarchy<T>::State::State(Context& ctx, std::vector<TensorMesh> all, const Stri
 template <class T>
 Hierarchy<T> Hierarchy<T>::assembled(Context& ctx, const std::vector<TensorMesh>& meshes, StorageFormat format,
                                      const OperatorTerms& terms, const StripParams& cut) {
-  auto state = std::make_shared<State>(ctx, meshes, StripLevels(ctx, meshes, cut));
+  auto state = std::make_shared<State>(ctx, meshes, PartitionLevels(ctx, meshes, cut));
   state->traits = {true, stratum::is_singular(meshes.back(), terms)};
   state->assembly = {format, terms};
   Context alone = ctx.alone();
@@ -140,16 +140,16 @@ Hierarchy<T> Hierarchy<T>::galerkin(Context& ctx, const GridOperator<double>& a,
                                     const MatrixTraits& traits, const Interpolation& interpolation,
                                     const StripParams& cut) requires std::is_same_v<T, double> {
   const auto meshes = mesh_hierarchy(mesh);
-  const StripLevels strips(ctx, meshes, cut);
+  const PartitionLevels strips(ctx, meshes, cut);
   const GridShape shape = a.shape(), unknowns = strips.finest();
   const bool cuts = ctx.pieces() > 1;
   expects(shape.nx == unknowns.nx && shape.ny == unknowns.ny, "a mesh of ", mesh.x().size(), " x ", mesh.y().size(),
-          " cells has ", unknowns.nx, " x ", unknowns.ny, " unknowns", cuts ? " on this piece" : "",
+          " cells has ", unknowns.nx, " x ", unknowns.ny, " unknowns", cuts ? " on this subdomain" : "",
           "; the matrix is for ", shape.nx, " x ", shape.ny);
-  expects(!cuts || shape == unknowns, "the matrix of this piece must begin at row ", unknowns.origin_y, ", not ",
+  expects(!cuts || shape == unknowns, "the matrix of this subdomain must begin at row ", unknowns.origin_y, ", not ",
           shape.origin_y);
   expects(!cuts || !interpolation.by_split_links(),
-          "on strips of a grid the interpolation does not go by split sums of links");
+          "on subdomains of a grid the interpolation does not go by split sums of links");
   const Conductances* k = interpolation.conductances();
   if (k != nullptr) expect_cells(*k, mesh);
   check_coefficients(ctx, a, traits.symmetric);
@@ -177,7 +177,7 @@ Hierarchy<T>::Hierarchy(Context& ctx, const Hierarchy<double>& other) {
     state_ = other.state_;
   } else if (other.state_->assembly) {
     const auto& [format, terms] = *other.state_->assembly;
-    const StripLevels& strips = other.strips();
+    const PartitionLevels& strips = other.strips();
     *this = assembled(ctx, other.meshes(), format, terms, strips.params());
   } else {
     state_ = std::make_shared<State>(ctx, other.meshes(), other.strips(), other.is_weighted());

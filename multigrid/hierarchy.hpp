@@ -11,8 +11,8 @@
 //
 // Products in float are made from those in double. A handle: copies are the same levels.
 //
-// On a Context with other pieces of the grid (mesh/partition.hpp) the operators of fine levels are those of the piece's strip,
-// the others whole on every piece; transfer(whole + 1) goes between a strip and the piece's rows of the level below.
+// On a Context with other subdomains of the grid (mesh/partition.hpp) the operators of fine levels are those of the subdomain,
+// the others whole on every subdomain; transfer(whole + 1) goes between a subdomain and the subdomain's rows of the level below.
 
 #include <memory>
 #include <optional>
@@ -83,10 +83,10 @@ inline constexpr InterpolationKind every_interpolation[] = {InterpolationKind::c
 template <class T>
 class Hierarchy final : public Handle {
  public:
-  /// Meshes coarsest first. Throws UsageError as assemble_operator and StripLevels do; `cut` are the latter's.
+  /// Meshes coarsest first. Throws UsageError as assemble_operator and PartitionLevels do; `cut` are the latter's.
   [[nodiscard]] static Hierarchy assembled(Context& ctx, const std::vector<TensorMesh>& meshes, StorageFormat format,
                                            const OperatorTerms& terms = {}, const StripParams& cut = {});
-  /// From a matrix, which is shared, whose unknowns are those of the mesh, or the piece's strip of them. Throws UsageError for
+  /// From a matrix, which is shared, whose unknowns are those of the mesh, or the subdomain of them. Throws UsageError for
   /// coefficients that check_coefficients refuses, and for a mesh of other unknowns or cells.
   [[nodiscard]] static Hierarchy galerkin(Context& ctx, const GridOperator<double>& a, const TensorMesh& mesh,
                                           const MatrixTraits& traits = {}, const Interpolation& interpolation = {},
@@ -96,7 +96,7 @@ class Hierarchy final : public Handle {
 
   [[nodiscard]] int levels() const { return static_cast<int>(state_->meshes.size()); }
   [[nodiscard]] const std::vector<TensorMesh>& meshes() const { return state_->meshes; }
-  [[nodiscard]] const StripLevels& strips() const { return state_->strips; }
+  [[nodiscard]] const PartitionLevels& strips() const { return state_->strips; }
   /// Throw UsageError for a level that there is not; transfers belong to levels 1 and up.
   [[nodiscard]] const GridOperator<T>& level_operator(int level) const;
   [[nodiscard]] const Transfer<T>& transfer(int level) const;
@@ -127,7 +127,7 @@ class Hierarchy final : public Handle {
   friend class Hierarchy;
   struct State {
     std::vector<TensorMesh> meshes;
-    StripLevels strips;
+    PartitionLevels strips;
     MatrixTraits traits;
     std::optional<std::pair<StorageFormat, OperatorTerms>> assembly;  // none: from a matrix
     bool by_split_sums = false;
@@ -137,9 +137,9 @@ class Hierarchy final : public Handle {
     std::vector<GridOperator<double>> kept;        // of assembled levels, in double; of no unknowns where there is none
     std::vector<Conductances>
         k;  // of products in double by weights of cells: below the finest level where K is known, else of all
-    GridOperator<double> own;  // products on strips: the piece's rows of the finest level that all have whole
+    GridOperator<double> own;  // products on subdomains: the subdomain's rows of the finest level that all have whole
     /// With the transfers of these meshes, by widths or by weights of their cells.
-    State(Context& ctx, std::vector<TensorMesh> meshes, const StripLevels& strips, bool weighted = false);
+    State(Context& ctx, std::vector<TensorMesh> meshes, const PartitionLevels& strips, bool weighted = false);
   };
   [[nodiscard]] bool is_weighted() const;
   void round_weights(Context& ctx);

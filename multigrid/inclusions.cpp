@@ -120,7 +120,7 @@ Inclusions inclusions(const TensorMesh& mesh, const CellCoefficients& k) {
 
 namespace {
 
-/// Of a piece's rows, as strip_rows has them, and those of the others; `comm` null: of a whole matrix.
+/// Of a subdomain's rows, as strip_rows has them, and those of the others; `comm` null: of a whole matrix.
 Inclusions inclusions_of_rows(const SparseRows& a, Communicator* comm, const GridShape& strip, const GridShape& whole) {
   constexpr double strong = 1e-2;
   const auto n = static_cast<std::size_t>(a.rows);
@@ -244,7 +244,7 @@ Inclusions inclusions(const GridShape& unknowns, const std::vector<double>& kapp
 
 DeflationVectors inclusion_vectors(Context& ctx, const Hierarchy<double>& hierarchy, const Inclusions& inclusions) {
   const auto& meshes = hierarchy.meshes();
-  const StripLevels& strips = hierarchy.strips();
+  const PartitionLevels& strips = hierarchy.strips();
   const GridShape finest = hierarchy.finest().shape(), whole = meshes.back().unknowns();
   expects(inclusions.of_unknown.size() == static_cast<std::size_t>(whole.nodes()), "inclusions of ",
           inclusions.of_unknown.size(), " unknowns for a hierarchy of ", whole.nx, " x ", whole.ny);
@@ -283,7 +283,7 @@ DeflationVectors inclusion_vectors(Context& ctx, const Hierarchy<double>& hierar
         if (*number >= 0) boxes[at][static_cast<std::size_t>(*number)].add(i, j);
   }
   for (int l = first; l <= last; ++l) u.emplace_back(ctx, hierarchy.level_operator(l).shape());
-  // To a level that is cut from one that every piece has whole.
+  // To a level that is cut from one that every subdomain has whole.
   Context alone = ctx.alone();
   const auto coarser = [&](int l) {
     const GridView<const double> below = u[static_cast<std::size_t>(l - 1 - first)].cview();

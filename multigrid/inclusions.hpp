@@ -11,8 +11,8 @@
 // inclusion's nodes stay: as smooth outside as the cycle resolves. A vector that ends at the inclusion would not do: its energy
 // grows as cells shrink.
 //
-// On the host and, by Transfer, where the hierarchy is; two to four cycles' time for 25 inclusions. On pieces of a grid
-// Inclusions are those of the whole, and vectors have a piece's own rows. Throws UsageError for numbers that do not belong to
+// On the host and, by Transfer, where the hierarchy is; two to four cycles' time for 25 inclusions. On subdomains of a grid
+// Inclusions are those of the whole, and vectors have a subdomain's own rows. Throws UsageError for numbers that do not belong to
 // the hierarchy's finest unknowns.
 
 #include <vector>
@@ -37,7 +37,7 @@ struct Inclusions {
 /// either's or more are connected, and one whose row sums to that much is a Dirichlet node's neighbour. Nodes whose rows sum to ten
 /// times what couples them, held by penalties, are grounded.
 [[nodiscard]] Inclusions inclusions(const SparseRows& a);
-/// The same where each piece has its own rows of it (strip_rows of core/operators/csr_matrix.hpp): every piece gathers two
+/// The same where each subdomain has its own rows of it (strip_rows of core/operators/csr_matrix.hpp): every subdomain gathers two
 /// numbers a node of the whole.
 [[nodiscard]] Inclusions inclusions(Communicator& comm, const SparseRows& a, const GridShape& strip,
                                     const GridShape& whole);

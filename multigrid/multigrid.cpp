@@ -192,7 +192,7 @@ Multigrid<T>::State::State(Context& ctx, const Hierarchy<T>& given, const Multig
     : hierarchy(given), params(asked), registry(smoothers), levels(given.meshes().size()),
       made_with_(given.reaction()) {
   const auto choices = level_smoothers(ctx, hierarchy, params);
-  const StripLevels& strips = hierarchy.strips();
+  const PartitionLevels& strips = hierarchy.strips();
   expects(!params.reproducible || (!ctx.on_gpu() && strips.params().fixed_pieces),
           "the same bits on any number of pieces need the CPU, and a hierarchy of fixed pieces");
   expects(!params.reproducible || params.distributed_smoothing != DistributedSmoothing::overlap,

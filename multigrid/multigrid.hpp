@@ -17,8 +17,8 @@
 //
 // Copies are the same cycle, which serves one thread at a time and says so when two try (UsageError).
 //
-// On strips of rows (mesh/partition.hpp) a cycle is that of the whole grid. What the lowest level that is cut restricts is
-// gathered, every piece goes on from there by itself, and takes the correction of its own rows, with those beside them, from
+// On subdomains (mesh/partition.hpp) a cycle is that of the whole grid. What the lowest level that is cut restricts is
+// gathered, every subdomain goes on from there by itself, and takes the correction of its own rows, with those beside them, from
 // the whole.
 //
 // Where meshes or a matrix are given the hierarchy is made here, assembled or of Galerkin products.
@@ -42,7 +42,7 @@ enum class Cycle : std::uint8_t { v, w, f, w2, k };
 
 [[nodiscard]] std::string_view to_string(Cycle cycle);
 
-/// How levels that are cut are smoothed: each by what costs less; exactly as if there were no cut; or with rows of the strips
+/// How levels that are cut are smoothed: each by what costs less; exactly as if there were no cut; or with rows of the subdomains
 /// beside (multigrid/overlap.hpp), where these are enough, else exactly.
 enum class DistributedSmoothing : std::uint8_t { automatic, exact, overlap };
 inline constexpr DistributedSmoothing every_distributed_smoothing[] = {
@@ -70,14 +70,14 @@ struct MultigridParams {
   /// cycles go on to level 0. With smoother "auto" and `sweeps` left open the finest level of a tensor operator is solved so,
   /// too, and there is no cycle.
   int exact_below = 520;
-  /// Levels that are cut where the Context has other pieces of the grid: as mesh/partition.hpp says.
+  /// Levels that are cut where the Context has other subdomains of the grid: as mesh/partition.hpp says.
   std::optional<int> cut{};
   DistributedSmoothing distributed_smoothing = DistributedSmoothing::automatic;
   /// An iteration around the cycle corrects what it leaves, and takes any fixed map: by overlap a level then has rows enough beside
   /// a cut where 1e-3 of an error is left, not rounding alone (multigrid/overlap.hpp).
   bool is_corrected = false;
-  /// On the CPU: the same bits whatever the number of pieces and threads, one among them, which then works as several do. Up to
-  /// StripLevels::most_fixed pieces; not for interpolation that follows K.
+  /// On the CPU: the same bits whatever the number of subdomains and threads, one among them, which then works as several do. Up to
+  /// PartitionLevels::most_fixed subdomains; not for interpolation that follows K.
   bool reproducible = false;
 
   [[nodiscard]] StripParams strips() const { return {cut, reproducible}; }

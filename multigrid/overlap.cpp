@@ -41,7 +41,7 @@ struct Depth {
   }
 };
 
-/// Rows beside a cut at the top or the bottom of a strip that reach the bound; more than `most` where they do not.
+/// Rows beside a cut at the top or the bottom of a subdomain that reach the bound; more than `most` where they do not.
 template <class T>
 int depth(Context& ctx, const GridOperator<T>& a, bool at_top, int most, double bound) {
   Context alone = ctx.alone();

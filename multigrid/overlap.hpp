@@ -1,12 +1,12 @@
 #pragma once
 
-// Overlap: how a level that is cut into strips is smoothed by smoothers that know of no cut. A piece has rows of its neighbours
+// Overlap: how a level that is cut into subdomains is smoothed by smoothers that know of no cut. A subdomain has rows of its neighbours
 // beside its own, smooths them as well with zeros beyond, and only its own rows count:
 //
 //     0 0 0 0 0 0                             zeros beyond
-//     a a a a a a   `rows` of them            rows of the piece above: wrong at the outer end, and less so row by row
+//     a a a a a a   `rows` of them            rows of the subdomain above: wrong at the outer end, and less so row by row
 //     x x x x x x   own rows
-//     b b b b b b   `rows` of them            of the piece below
+//     b b b b b b   `rows` of them            of the subdomain below
 //     0 0 0 0 0 0
 //
 // Two exchanges a level and cycle: of b before smoothing, of x after prolongation. Rows enough leave nothing of the outer end's
@@ -36,22 +36,22 @@ inline constexpr double overlap_rounding = std::is_same_v<T, float> ? 6e-8 : 1e-
 
 struct OverlapWish {
   static constexpr double corrected = 1e-3;  // the bound of a cycle that an iteration corrects
-  double share;                              // of every piece's rows, at most so many on either side
+  double share;                              // of every subdomain's rows, at most so many on either side
   double bound;
 };
 
-/// Rows of its neighbours that every piece is to have on either side, for smoothing of this reach: the most that a cut wants,
-/// the same on all. Nothing: more than the share of some piece's rows. `a` is the piece's operator. All pieces call it together;
+/// Rows of its neighbours that every subdomain is to have on either side, for smoothing of this reach: the most that a cut wants,
+/// the same on all. Nothing: more than the share of some subdomain's rows. `a` is the subdomain's operator. All subdomains call it together;
 /// waits for the stream.
 template <class T>
 [[nodiscard]] std::optional<int> overlap_rows(Context& ctx, Communicator& communicator, const GridOperator<T>& a,
                                               const typename Smoother<T>::Reach& reach, const OverlapWish& wish);
 
-/// A strip with the rows beside it, and the operator there.
+/// A subdomain with the rows beside it, and the operator there.
 template <class T>
 class Overlap {
  public:
-  /// Of the piece's operator, from which the neighbours take their rows. All pieces together.
+  /// Of the subdomain's operator, from which the neighbours take their rows. All subdomains together.
   Overlap(Context& ctx, const GridOperator<T>& own, int rows);
 
   /// Other numbers in the operator. Allocates nothing; waits for the stream.
@@ -61,14 +61,14 @@ class Overlap {
   /// Without a cut.
   [[nodiscard]] const GridShape& shape() const { return shape_; }
   [[nodiscard]] const GridOperator<T>& level_operator() const { return a_; }
-  /// The piece's own rows of a vector of shape().
+  /// The subdomain's own rows of a vector of shape().
   [[nodiscard]] GridView<T> own(GridView<T> all) const;
   /// Brings the neighbours' rows of such a vector. For the stream, one exchange.
   void fetch(Context& ctx, GridView<T> all) const;
 
  private:
   [[nodiscard]] int below() const { return strip_.below ? rows_ : 0; }
-  /// Of rows in memory, `pitch` numbers each, the first own one at `first`, with `more` rows above them that the next piece has
+  /// Of rows in memory, `pitch` numbers each, the first own one at `first`, with `more` rows above them that the next subdomain has
   /// as well.
   void exchange_rows(Context& ctx, T* first, std::int64_t pitch, int more) const;
   /// Own rows of a coefficient to their place among all, and those of the neighbours.

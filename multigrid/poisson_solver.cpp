@@ -229,7 +229,7 @@ struct PoissonSolver::Implementation {
   std::optional<Couplings> found;  // of the matrix, where they were asked for
   SmootherRegistry registry;
   std::vector<TensorMesh> meshes;
-  StripLevels strips;
+  PartitionLevels strips;
   std::optional<GridOperator<double>> matrix;    // of the hierarchy; none: operators are assembled on the meshes
   std::optional<GridOperator<double>> unscaled;  // what is iterated on where `matrix` is D times it
   std::vector<double> scales;                    // D
@@ -261,7 +261,7 @@ struct PoissonSolver::Implementation {
     const auto begin = Clock::now();
     if (params.multigrid.reproducible && params.deflate.by == DeflateBy::automatic) params.deflate = {};
     expects(!params.multigrid.reproducible || params.deflate.by == DeflateBy::none,
-            "deflation differs by rounding on other pieces of the grid; reproducible solves do without");
+            "deflation differs by rounding on other subdomains of the grid; reproducible solves do without");
     const bool by_matrix = asks_matrix(params, matrix.has_value());
     if (by_matrix && !ctx.is_dry_run()) {
       if (matrix)
@@ -431,7 +431,7 @@ struct PoissonSolver::Implementation {
     std::optional<MappedCells> cells(std::in_place, ctx, *mesh.mapped(), params.coefficients.get(),
                                      params.terms.reaction);
     params.multigrid.singular = is_singular(mesh.logical(), params.terms) && !cells->has_reaction();
-    const StripLevels strips(ctx, mesh_hierarchy(mesh.logical()), params.multigrid.strips());
+    const PartitionLevels strips(ctx, mesh_hierarchy(mesh.logical()), params.multigrid.strips());
     const auto a = assemble_diffusion(ctx, *mesh.mapped(), *cells, params.terms, strips.finest());
     const Conductances k(ctx, *mesh.mapped(), *cells);
     cells.reset();  // makes room
@@ -718,7 +718,7 @@ struct PoissonSolver::Implementation {
 std::int64_t required_memory(const Context& ctx, const Geometry& mesh, const PoissonSolverParams& params,
                              const SmootherRegistry& registry, std::size_t systems) {
   Context dry_run = ctx.memory_dry_run();
-  const GridShape unknowns = StripLevels(ctx, mesh_hierarchy(mesh.logical()), params.multigrid.strips()).finest();
+  const GridShape unknowns = PartitionLevels(ctx, mesh_hierarchy(mesh.logical()), params.multigrid.strips()).finest();
   std::vector<Vector<double>> b_and_x;
   for (std::size_t k = 0; k < 2 * systems; ++k) b_and_x.emplace_back(dry_run, unknowns);
   const PoissonSolver solver(dry_run, mesh, params, registry);

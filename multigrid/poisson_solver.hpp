@@ -27,8 +27,8 @@
 // A mixed solve that stagnates above the rounding of double, overflows, grows by the rounding of float or breaks down is taken
 // up again in double unless `retry_in_double` is off; the report's reason says so. All vectors are in double.
 //
-// On a Context with other pieces of the grid (Context::set_communicator) all pieces make the same calls with the whole mesh,
-// and the solver cuts it into strips of rows (mesh/partition.hpp): b and x are those of the piece, as fine_operator().shape()
+// On a Context with other subdomains of the grid (Context::set_communicator) all subdomains make the same calls with the whole mesh,
+// and the solver cuts it into subdomains (mesh/partition.hpp): b and x are those of the subdomain, as fine_operator().shape()
 // says, reports are of the whole.
 
 #include <memory>

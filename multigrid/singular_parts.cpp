@@ -144,7 +144,7 @@ struct PartSums {
 };
 static_assert(sizeof(PartSums) == 10 * sizeof(double));
 
-/// Own nodes in a grid, of which some neighbours are those of other pieces.
+/// Own nodes in a grid, of which some neighbours are those of other subdomains.
 struct Nodes {
   const RowsOfGrid& rows;
 

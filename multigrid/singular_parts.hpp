@@ -14,7 +14,7 @@
 //     noise                   1e-6 or less, of both signs alike, which no reaction or penalty has, or 1e-12 or less, and
 //                             negative, or in less than half of the rows
 //
-// and is not where one row sums to more. Read on the host, by rows in any order; on pieces of a grid every piece gathers two
+// and is not where one row sums to more. Read on the host, by rows in any order; on subdomains of a grid every subdomain gathers two
 // numbers a node of the whole, where the grid is not all in one part. Collective there.
 
 #include <array>
@@ -94,7 +94,7 @@ class PartMeans final : public Handle {
   struct Sum {
     double sum, sum_of_magnitudes;
   };
-  /// Of all pieces, one a part.
+  /// Of all subdomains, one a part.
   [[nodiscard]] std::vector<Sum> sums(Context& ctx, GridView<const double> b) const;
   /// x loses its mean on every part, and is zero at fixed nodes.
   void project(Context& ctx, GridView<double> x) const;

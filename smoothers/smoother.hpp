@@ -42,8 +42,8 @@ struct SmootherParams {
   std::optional<double> damping;  // omega in (0, 2); the smoother's own default when absent
   /// How operators are going to be stored. What a smoother keeps in memory may suit this storage format; others work all the same.
   StorageFormat format = StorageFormat::nine_band;
-  /// On the CPU, for the same bits into however many strips a grid is cut, one among them: pieces of its columns that are
-  /// always the same, by the global numbers of their first rows and of the row behind the last (StripLevels of
+  /// On the CPU, for the same bits into however many subdomains a grid is cut, one among them: subdomains of its columns that are
+  /// always the same, by the global numbers of their first rows and of the row behind the last (PartitionLevels of
   /// mesh/partition.hpp), read at construction. Empty: results differ by rounding.
   std::span<const int> pieces{};
 };
@@ -58,7 +58,7 @@ class Smoother {
   Smoother(Smoother&&) = delete;
   Smoother& operator=(Smoother&&) = delete;
 
-  /// What a smoother keeps of the numbers in A; pieces of a grid call together. `smooth` begins with it for an operator other
+  /// What a smoother keeps of the numbers in A; subdomains of a grid call together. `smooth` begins with it for an operator other
   /// than the one before; only where the same one has been given other numbers in place it is yours to call, and before a sweep
   /// is captured in a CUDA graph, which is then for this operator alone. Allocates nothing on the device. Throws UsageError for
   /// an operator of another shape where it keeps anything.
@@ -79,7 +79,7 @@ class Smoother {
   /// Rows of a given guess that one step or more of this order read: it does not matter what x holds in the others.
   [[nodiscard]] virtual SomeRows rows_read(SweepOrder /*order*/) const { return SomeRows::all; }
 
-  /// On strips of a grid: one step or more of this order leave the halo of x up to date.
+  /// On subdomains of a grid: one step or more of this order leave the halo of x up to date.
   [[nodiscard]] virtual bool fills_halo(SweepOrder /*order*/) const { return false; }
 
   /// Sweeps that one application counts as (ADI: two).

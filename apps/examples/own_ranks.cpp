@@ -1,4 +1,4 @@
-// own_ranks [LEVEL]: a Poisson problem on the ranks of an MPI communicator, each with a strip of rows of the unknowns:
+// own_ranks [LEVEL]: a Poisson problem on the ranks of an MPI communicator, each with a subdomain of the unknowns:
 //     mpirun -n 2 own_ranks
 
 #include <cstdio>

@@ -20,7 +20,7 @@
 // Short is A on vectors of float with 16 bits inside: numbers of links in units of 2^-15, and the vector between the two D with
 // a scale per site. Arithmetic is in float.
 //
-// On a Context with other pieces the lattice is cut in t and z: every piece has the links and vectors of its sites, and before
+// On a Context with other subdomains the lattice is cut in t and z: every subdomain has the links and vectors of its sites, and before
 // every D those beside it travel. Cut::overlap: meanwhile D is made where it needs none of them. The field is given whole.
 //
 // `apply` takes two D and neither allocates nor waits; the second one adds m^2 x on the way. x and y must differ, r may be b.
@@ -72,7 +72,7 @@ class PackedLinks {
   /// lattice that cannot be cut.
   PackedLinks(Context& ctx, const GaugeField& field, Reals reals, const Cut& cut = {});
 
-  /// Of this piece.
+  /// Of this subdomain.
   [[nodiscard]] const Lattice& lattice() const { return lattice_; }
   [[nodiscard]] const LatticePiece& piece() const { return piece_; }
   [[nodiscard]] Reals reals() const { return reals_; }
@@ -80,7 +80,7 @@ class PackedLinks {
   [[nodiscard]] const Word* planes(Parity parity, int mu) const {
     return planes_[static_cast<std::size_t>(parity)][static_cast<std::size_t>(mu)].view().data + before_planes;
   }
-  /// Those in direction mu, z or t, that start on the last sites of the piece below.
+  /// Those in direction mu, z or t, that start on the last sites of the subdomain below.
   [[nodiscard]] const Word* planes_below(Parity parity, int mu) const {
     return below_[static_cast<std::size_t>(parity)][static_cast<std::size_t>(mu - 2)].view().data + before_planes;
   }
@@ -140,7 +140,7 @@ class StaggeredOperator final : public LinearOperator<typename NumbersOf<T>::Num
   std::shared_ptr<const PackedLinks<T>> links_;
   double mass_;
   detail::Between<T> odd_;
-  SharedVector<typename NumbersOf<T>::Word> faces_;  // for the pieces below and above, and from them
+  SharedVector<typename NumbersOf<T>::Word> faces_;  // for the subdomains below and above, and from them
 };
 
 }  // namespace stratum::staggered

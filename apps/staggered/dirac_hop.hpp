@@ -18,7 +18,7 @@ struct FaceShape {
   [[nodiscard]] int sites() const { return chunk * chunks; }
 };
 
-/// Faces in a row: for the pieces below and above, and from them.
+/// Faces in a row: for the subdomains below and above, and from them.
 struct FaceNumbers {
   static constexpr int most_words = 4 * 6;  // a site
   std::byte* first;

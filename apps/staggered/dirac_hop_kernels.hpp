@@ -14,7 +14,7 @@ namespace stratum::staggered {
 
 namespace {
 
-/// What lies below and above a piece along z or t.
+/// What lies below and above a subdomain along z or t.
 template <class Links, class From>
 struct Beyond {
   From x_below, x_above;
@@ -51,7 +51,7 @@ struct Hop {
     Links links_below;
     int above, below;
   };
-  /// Along direction mu: of n planes `at`, whose sites begin with `first`. The neighbours may be those beyond the piece, the
+  /// Along direction mu: of n planes `at`, whose sites begin with `first`. The neighbours may be those beyond the subdomain, the
   /// same plane of its face `face`.
   STRATUM_HOST_DEVICE STRATUM_INLINE Beside beside(int mu, int at, int n, int apart, int first, int face) const {
     Beside b{x, x, there[mu], first + (at == n - 1 ? -apart * (n - 1) : apart),

@@ -79,9 +79,9 @@ struct Lattice {
   }
 };
 
-/// How a lattice is cut, for the pieces of a Context.
+/// How a lattice is cut, for the subdomains of a Context.
 struct Cut {
-  int t = 0, z = 0;  // pieces along them; 0: along t alone where that is possible, else as few as can be along z
+  int t = 0, z = 0;  // subdomains along them; 0: along t alone where that is possible, else as few as can be along z
   std::optional<bool> overlap;  // sites whose neighbours are here are worked on while faces travel; unset: on the CPU
 };
 
@@ -96,14 +96,14 @@ struct Box {
   }
 };
 
-/// One piece of a lattice that is cut in t and z, with even extents, so that parities stay. Ranks run along z first. Directions
+/// One subdomain of a lattice that is cut in t and z, with even extents, so that parities stay. Ranks run along z first. Directions
 /// mu are 2 (z) and 3 (t).
 struct LatticePiece {
   Lattice whole;
   Cut cut;  // as it was chosen
   int rank = 0;
 
-  /// That of a piece of a Context. Throws UsageError where such pieces have odd extents, or are more or fewer than those of the
+  /// That of a subdomain of a Context. Throws UsageError where such subdomains have odd extents, or are more or fewer than those of the
   /// Context.
   [[nodiscard]] static LatticePiece of(const Context& ctx, const Lattice& whole, const Cut& cut = {}) {
     whole.validate();
@@ -115,15 +115,16 @@ struct LatticePiece {
       int z = 1;
       while (z <= pieces && !(pieces % z == 0 && even(whole.nz, z) && even(whole.nt, pieces / z))) ++z;
       expects(z <= pieces, "nt = ", whole.nt, " and nz = ", whole.nz, " cannot be cut into ", pieces,
-              " pieces with even nt and nz");
+              " subdomains with even nt and nz");
       piece.cut.t = pieces / z;
       piece.cut.z = z;
       return piece;
     }
-    expects(cut.t >= 1 && cut.z >= 1, "pieces along t and z must be 1 or more, not ", cut.t, " and ", cut.z);
-    expects(std::int64_t{cut.t} * cut.z == pieces, cut.t, " x ", cut.z, " pieces are not ", pieces, ", as there are");
-    expects(even(whole.nt, cut.t), "nt = ", whole.nt, " cannot be cut into ", cut.t, " pieces with even nt");
-    expects(even(whole.nz, cut.z), "nz = ", whole.nz, " cannot be cut into ", cut.z, " pieces with even nz");
+    expects(cut.t >= 1 && cut.z >= 1, "subdomains along t and z must be 1 or more, not ", cut.t, " and ", cut.z);
+    expects(std::int64_t{cut.t} * cut.z == pieces, cut.t, " x ", cut.z, " subdomains are not ", pieces,
+            ", as there are");
+    expects(even(whole.nt, cut.t), "nt = ", whole.nt, " cannot be cut into ", cut.t, " subdomains with even nt");
+    expects(even(whole.nz, cut.z), "nz = ", whole.nz, " cannot be cut into ", cut.z, " subdomains with even nz");
     return piece;
   }
 
@@ -131,11 +132,11 @@ struct LatticePiece {
   [[nodiscard]] int pieces(int mu) const { return mu == 3 ? cut.t : cut.z; }
   [[nodiscard]] bool is_cut(int mu) const { return pieces(mu) > 1; }
   [[nodiscard]] bool is_whole() const { return !is_cut(2) && !is_cut(3); }
-  /// Among the pieces along mu.
+  /// Among the subdomains along mu.
   [[nodiscard]] int place(int mu) const { return mu == 3 ? rank / cut.z : rank % cut.z; }
   [[nodiscard]] bool is_first(int mu) const { return place(mu) == 0; }
   [[nodiscard]] bool is_last(int mu) const { return place(mu) == pieces(mu) - 1; }
-  /// The rank of the next piece along mu, one step forward (+1) or backward (-1), around the ends.
+  /// The rank of the next subdomain along mu, one step forward (+1) or backward (-1), around the ends.
   [[nodiscard]] int neighbour(int mu, int step) const {
     const int there = (place(mu) + step + pieces(mu)) % pieces(mu);
     return mu == 3 ? there * cut.z + place(2) : place(3) * cut.z + there;
@@ -145,7 +146,7 @@ struct LatticePiece {
     const Lattice own = lattice();
     return {place(2) * own.nz, own.nz, place(3) * own.nt, own.nt};
   }
-  /// The sites before the first ones along mu, which belong to the piece below.
+  /// The sites before the first ones along mu, which belong to the subdomain below.
   [[nodiscard]] Box below(int mu) const {
     Box box = this->box();
     if (mu == 2)

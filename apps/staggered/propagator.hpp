@@ -30,10 +30,10 @@ inline constexpr double delta_of_shorts = 0.5;
 /// does.
 [[nodiscard]] std::vector<double> free_propagator(const Lattice& lattice, double mass);
 
-/// C(t) of one source from y = A^-1 b, added to `correlator`, which has the nt numbers of this piece. Waits for the stream.
+/// C(t) of one source from y = A^-1 b, added to `correlator`, which has the nt numbers of this subdomain. Waits for the stream.
 void add_pion(Context& ctx, const StaggeredOperator<double>& a, GridView<const double> y,
               std::vector<double>& correlator);
-/// That of the whole lattice, on all pieces.
+/// That of the whole lattice, on all subdomains.
 [[nodiscard]] std::vector<double> joined_correlator(Context& ctx, const LatticePiece& piece,
                                                     const std::vector<double>& correlator);
 /// M(t) for t = 0 .. nt / 2 - 2; NaN where C has no such ratio.
@@ -46,7 +46,7 @@ enum class Source : std::uint8_t { point, wall, random };
 
 /// b on even sites: 1 at the origin or on all even sites of t = 0, of this colour; normal numbers everywhere, for any colour.
 [[nodiscard]] std::vector<double> source(const Lattice& lattice, Source kind, int colour, std::uint64_t seed);
-/// What a piece has of such numbers.
+/// What a subdomain has of such numbers.
 [[nodiscard]] std::vector<double> of_piece(const LatticePiece& piece, const std::vector<double>& whole);
 
 }  // namespace stratum::staggered

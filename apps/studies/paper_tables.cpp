@@ -364,7 +364,7 @@ CommandLine make_command_line() {
           "study 2; of the bubbly study 1 to 3, iterations by deflation vectors and which method when; of the edge "
           "study 2, 3: other preconditioners, and 4, on a GPU: layouts of the matrix; of the staggered study 1, or "
           "what the paper has not: 2, "
-          "iterations by scheme; 3, one D beside a copy; 4, times by precision; 5, times by pieces"},
+          "iterations by scheme; 3, one D beside a copy; 4, times by precision; 5, times by subdomains"},
          {"figure", "N", "", "only Figure 2, 5 or 6; of the toeplitz study 2 to 5, of the bubbly study 74 to 79"},
          {"max-level", "N", "",
           "finest level, 2 .. 12 (multigrid 9, the paper's last is 10 in Table 1 and 9 elsewhere; bubbly, coefficients "

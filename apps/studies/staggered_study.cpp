@@ -3,7 +3,7 @@
 // of the paper, which gives no iterations: what conjugate gradients take in double, in mixed precision by the paper's schemes,
 // and without the parts that its text asks for; 8 x 8 x 8 x 16 sites, a normal source, true residual down by 1e-10 (table 2).
 // Table 3: one D beside a copy of long vectors; table 4: time to solve by the precision that steps are taken in; table 5: by
-// the number of pieces and how the lattice is cut.
+// the number of subdomains and how the lattice is cut.
 
 #include <exception>
 #include <string>
@@ -187,19 +187,19 @@ class StaggeredStudy {
     mixed(staggered::Short(), "16 bits");
   }
 
-  /// Pieces are threads of this process, with a GPU each where there are so many, or with one thread of the CPU.
+  /// Subdomains are threads of this process, with a GPU each where there are so many, or with one thread of the CPU.
   void print_table5() {
     staggered::Lattice whole = ctx_.on_gpu() ? staggered::Lattice{32, 32, 32, 64} : staggered::Lattice{16, 16, 16, 32};
     staggered::Lattice half = whole;
     half.nt /= 2;
     const Table table(csv_,
                       message("Table 5: conjugate gradients near the unit field, m = ", light,
-                              ", steps in float, to a true residual of 1e-10, on pieces (", ctx_.description(),
+                              ", steps in float, to a true residual of 1e-10, on subdomains (", ctx_.description(),
                               "); faster than on one"),
                       {"lattice    ", "t x z", "sites travel", "iterations", "seconds", "us/iteration", "faster"});
     const auto row = [&](const staggered::Lattice& lattice, const staggered::GaugeField& field,
                          const staggered::Cut& cut, double alone) {
-      progress(message(name(lattice), " on ", cut.t, " x ", cut.z, " pieces ..."));
+      progress(message(name(lattice), " on ", cut.t, " x ", cut.z, " subdomains ..."));
       const auto [report, seconds] = solved_on_pieces(field, cut);
       progress("");
       table.row({name(lattice), message(cut.t, " x ", cut.z),
@@ -220,7 +220,7 @@ class StaggeredStudy {
   static constexpr std::uint64_t seed = 1;
   static constexpr double light = 0.02;  // the mass of tables 4 and 5
 
-  /// What the first piece says of the second solve, and its time.
+  /// What the first subdomain says of the second solve, and its time.
   std::pair<SolveReport, double> solved_on_pieces(const staggered::GaugeField& field, const staggered::Cut& cut) const {
     const auto communicators = pieces(cut.t * cut.z);
     std::vector<std::thread> threads;

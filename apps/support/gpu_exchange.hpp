@@ -1,6 +1,6 @@
 #pragma once
 
-// By what the GPUs of several pieces exchange rows and numbers.
+// By what the GPUs of several subdomains exchange rows and numbers.
 
 #include <memory>
 

@@ -1,7 +1,7 @@
 #pragma once
 
 // What ranks of one run tell each other and write together: that the memory of all suffices, what each has had to do, nodal
-// values of all, and files for ParaView with a piece of every rank.
+// values of all, and files for ParaView with a subdomain of every rank.
 
 #include <algorithm>
 #include <cstdint>
@@ -75,7 +75,7 @@ struct RankNumbers {
 
 /// Of all ranks, of the levels of a hierarchy; none where there is one.
 [[nodiscard]] inline std::vector<RankNumbers> rank_numbers(const Context& ctx, const Machine& machine,
-                                                           const StripLevels& strips, double setup_seconds,
+                                                           const PartitionLevels& strips, double setup_seconds,
                                                            double solve_seconds, std::int64_t expected_memory) {
   if (ctx.pieces() == 1) return {};
   auto& communicator = *ctx.communicator();
@@ -165,20 +165,20 @@ inline void add_ranks(JsonObject& json, const Context& ctx, const std::vector<Ra
   return ctx.communicator()->join_on_host(nodal);
 }
 
-/// Of a rank's piece, beside the file that tells of all: out_0.vtr of out.pvtr, out_0.vts of out.pvts.
+/// Of a rank's subdomain, beside the file that tells of all: out_0.vtr of out.pvtr, out_0.vts of out.pvts.
 [[nodiscard]] inline std::string piece_name(const std::string& path, int rank) {
   const auto dot = path.rfind('.');
   return message(std::string_view(path).substr(0, dot), '_', rank, '.', std::string_view(path).substr(dot + 2));
 }
 
-/// Whether a rank's piece has this name.
+/// Whether a rank's subdomain has this name.
 [[nodiscard]] inline bool is_piece(const std::string& path, int ranks, const std::string& name) {
   for (int r = 0; r < ranks; ++r)
     if (name == std::filesystem::path(piece_name(path, r)).filename().string()) return true;
   return false;
 }
 
-/// The ranks' pieces first, what tells of them last. Throws FileError on all ranks where one could not write its piece, and
+/// The ranks' subdomains first, what tells of them last. Throws FileError on all ranks where one could not write its subdomain, and
 /// leaves none.
 inline void write_pieces(Communicator& communicator, const std::string& path, const ProblemMesh& mesh,
                          const NodeRows& rows, const std::vector<VtkField>& fields,

@@ -1,6 +1,6 @@
 #pragma once
 
-// The processes of one run, `mpirun -n N PROGRAM`: every rank has a strip of the rows, rank 0 speaks for all.
+// The processes of one run, `mpirun -n N PROGRAM`: every rank has a subdomain of the rows, rank 0 speaks for all.
 //
 // A program that no mpirun has started never calls MPI, nor does one that is started as one process. What other ranks print
 // goes nowhere but for the reason for which a rank ends, which ends all.

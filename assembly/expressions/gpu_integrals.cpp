@@ -44,7 +44,7 @@ CellRows cells_of_hats(Context& ctx, const TensorMesh& mesh, GridView<const doub
   const int begin = y.is_periodic() ? first - 1 : std::max(first - 1, 0), end = std::min(first + b.ny, y.size());
   return {begin, {end - begin, first - begin, b.ny, false}};
 }
-/// All rows, or of a strip those that are its own (`node_rows`); its halo has the nodes of the strip above.
+/// All rows, or of a subdomain those that are its own (`node_rows`); its halo has the nodes of the subdomain above.
 CellRows cells_of_piece(Context& ctx, const TensorMesh& mesh, GridView<const double> u) {
   const Line& y = mesh.y();
   const int first = first_row_of(ctx, "the solution", mesh, u) + y.first_unknown();
@@ -197,7 +197,7 @@ struct Where {
     return f(i, j) == value ? -(static_cast<double>(before + j) * nodes_x + i) : -1e300;
   }
 };
-/// The value of a node where it is, so that all pieces learn of it.
+/// The value of a node where it is, so that all subdomains learn of it.
 struct At {
   Value value;
   int column, row;

@@ -26,16 +26,16 @@ namespace stratum {
 /// nothing.
 [[nodiscard]] bool gpu_computes(const Context& ctx, const ScalarFunction& f, std::int64_t nodes);
 
-/// True where b is done, on the mesh's unknowns or a strip of them.
+/// True where b is done, on the mesh's unknowns or a subdomain of them.
 [[nodiscard]] bool load_on_gpu(Context& ctx, const TensorMesh& mesh, const ScalarFunction& f, GridView<double> b);
 
-/// Of a strip, what its own cells have; all strips call it together. `cells`: null where K = 1 and c is `reaction` alone; else
+/// Of a subdomain, what its own cells have; all subdomains call it together. `cells`: null where K = 1 and c is `reaction` alone; else
 /// copied to the GPU, for a while.
 [[nodiscard]] std::optional<ErrorSums> errors_on_gpu(Context& ctx, const TensorMesh& mesh, const ScalarFunction& exact,
                                                      GridView<const double> u, const BoundaryValues& boundaries,
                                                      double reaction, const CellCoefficients* cells);
 
-/// All but the boundary's values. Nothing where u has a value that is not finite. Strips get what all of them have.
+/// All but the boundary's values. Nothing where u has a value that is not finite. Subdomains get what all of them have.
 [[nodiscard]] std::optional<SolutionRange> range_on_gpu(Context& ctx, const TensorMesh& mesh, GridView<const double> u,
                                                         const BoundaryValues& boundaries);
 

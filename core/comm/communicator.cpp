@@ -18,7 +18,7 @@ void Communicator::gather(Context& ctx, const void* mine, void* all, std::span<c
                           std::span<const std::size_t> offsets) {
   const auto pieces = static_cast<std::size_t>(size());
   expects(counts.size() == pieces && offsets.size() == pieces, "a gather of ", pieces,
-          " pieces needs as many counts and "
+          " subdomains needs as many counts and "
           "offsets, not ",
           counts.size(), " and ", offsets.size());
   if (ctx.is_dry_run()) return;
@@ -61,8 +61,8 @@ Communicator::Rows Communicator::named(const Rows& rows) const {
   Rows all = rows;
   if (all.below < 0) all.below = (rank() + size() - 1) % size();
   if (all.above < 0) all.above = (rank() + 1) % size();
-  expects(all.below < size() && all.above < size(), "pieces have ranks below ", size(), ", not ", all.below, " and ",
-          all.above);
+  expects(all.below < size() && all.above < size(), "subdomains have ranks below ", size(), ", not ", all.below,
+          " and ", all.above);
   return all;
 }
 
@@ -74,8 +74,8 @@ void Communicator::gather_on_host(const void* mine, void* all, std::size_t bytes
 void Communicator::all_to_all_on_host(const void* out, std::span<const std::size_t> to, void* in,
                                       std::span<const std::size_t> from) {
   const auto pieces = static_cast<std::size_t>(size());
-  expects(to.size() == pieces && from.size() == pieces, pieces, " pieces need as many counts, not ", to.size(), " and ",
-          from.size());
+  expects(to.size() == pieces && from.size() == pieces, pieces, " subdomains need as many counts, not ", to.size(),
+          " and ", from.size());
   expect_none_under_way();
   ++exchanges_;
   do_all_to_all_on_host(out, to, in, from);

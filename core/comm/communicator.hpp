@@ -1,20 +1,20 @@
 #pragma once
 
-// Communicator: what the pieces of one grid have to say to each other. Every piece has a Context of its own, with its
-// communicator, and computes on its strip of rows; all pieces make the same calls in the same order.
+// Communicator: what the subdomains of one grid have to say to each other. Every subdomain has a Context of its own, with its
+// communicator, and computes on its subdomain; all subdomains make the same calls in the same order.
 //
-//     pieces in one process   `pieces(p)`: p communicators for p threads, which see each other's memory
+//     subdomains in one process   `subdomains(p)`: p communicators for p threads, which see each other's memory
 //     processes               `mpi_communicator` of <stratum/mpi.hpp>, where the build has MPI
 //     a GPU each              beside one of these `nccl_communicator` of core/comm/nccl.hpp, or, beside processes of one host,
 //                             `peer_communicator` of core/comm/peer.hpp
 //
-// Pieces have ranks 0 .. size - 1 from the lowest rows to the uppermost. What is gathered is the same on every piece, bit for
+// Subdomains have ranks 0 .. size - 1 from the lowest rows to the uppermost. What is gathered is the same on every subdomain, bit for
 // bit, so that all decide alike by it.
 //
 // Where a Context is given, memory is such that its device reads it, and everything happens in the order of its stream; what
 // has arrived may be read by what comes later in that order. On a Context of a memory dry run nothing happens.
 //
-// A piece that ends by an exception leaves the others waiting: `abandon` ends that.
+// A subdomain that ends by an exception leaves the others waiting: `abandon` ends that.
 
 #include <cstddef>
 #include <cstdint>
@@ -36,16 +36,16 @@ class Communicator {
 
   [[nodiscard]] virtual int rank() const = 0;
   [[nodiscard]] virtual int size() const = 0;
-  /// By what pieces exchange: pieces, mpi, nccl, peer.
+  /// By what subdomains exchange: subdomains, mpi, nccl, peer.
   [[nodiscard]] virtual std::string_view name() const = 0;
 
-  /// `bytes` of every piece, by rank: `all` has size() * bytes. `mine` may be where it goes to.
+  /// `bytes` of every subdomain, by rank: `all` has size() * bytes. `mine` may be where it goes to.
   void gather(Context& ctx, const void* mine, void* all, std::size_t bytes);
-  /// Pieces of different sizes: counts[r] bytes of piece r go to all + offsets[r]. Both are the same on all pieces.
+  /// Subdomains of different sizes: counts[r] bytes of subdomain r go to all + offsets[r]. Both are the same on all subdomains.
   void gather(Context& ctx, const void* mine, void* all, std::span<const std::size_t> counts,
               std::span<const std::size_t> offsets);
 
-  /// Rows for the pieces below and above, and from them; null: none that way, which the piece there sees alike. These pieces are
+  /// Rows for the subdomains below and above, and from them; null: none that way, which the subdomain there sees alike. These subdomains are
   /// rank - 1 and rank + 1, around the ends, unless others are named, which name this one in turn.
   struct Rows {
     const void* to_below = nullptr;
@@ -56,7 +56,7 @@ class Communicator {
     int below = -1, above = -1;
   };
   void exchange(Context& ctx, const Rows& rows);
-  /// The same in two steps, for several kinds of rows at once, on all pieces in the same order: what is computed between them
+  /// The same in two steps, for several kinds of rows at once, on all subdomains in the same order: what is computed between them
   /// neither reads what comes nor writes what goes. On a GPU both are in the order of its stream. Throws UsageError where rows
   /// are exchanged or numbers gathered through a Context meanwhile.
   void start_exchange(Context& ctx, std::span<const Rows> rows);
@@ -70,13 +70,13 @@ class Communicator {
     gather_on_host(&mine, all.data(), sizeof(T));
     return all;
   }
-  /// Bytes of the host from every piece to every piece, by rank one after another: to[r] bytes of `out` go to piece r, and
-  /// from[r] bytes of piece r come into `in`, as many as that piece gives.
+  /// Bytes of the host from every subdomain to every subdomain, by rank one after another: to[r] bytes of `out` go to subdomain r, and
+  /// from[r] bytes of subdomain r come into `in`, as many as that subdomain gives.
   void all_to_all_on_host(const void* out, std::span<const std::size_t> to, void* in,
                           std::span<const std::size_t> from);
-  /// Of pieces that have different numbers of them, one after another.
+  /// Of subdomains that have different numbers of them, one after another.
   [[nodiscard]] std::vector<double> join_on_host(std::span<const double> mine);
-  /// Throws UsageError on every piece where `value`, called `name` in the message, is not the same on all.
+  /// Throws UsageError on every subdomain where `value`, called `name` in the message, is not the same on all.
   void agree(std::string_view name, std::string_view value);
 
   /// Calls with a Context on a GPU do not wait for the stream: they can be recorded (core/device/recording.hpp).
@@ -85,12 +85,12 @@ class Communicator {
   /// it waits.
   virtual void check() {}
 
-  /// Waits until all pieces are here.
+  /// Waits until all subdomains are here.
   virtual void barrier() = 0;
-  /// Of a piece that takes no further part. Pieces in one process: the others throw std::runtime_error in their next call.
+  /// Of a subdomain that takes no further part. Subdomains in one process: the others throw std::runtime_error in their next call.
   virtual void abandon() = 0;
 
-  /// How often this piece has exchanged rows and gathered.
+  /// How often this subdomain has exchanged rows and gathered.
   [[nodiscard]] std::int64_t exchanges() const { return exchanges_; }
   [[nodiscard]] std::int64_t gathers() const { return gathers_; }
 
@@ -105,7 +105,7 @@ class Communicator {
   virtual void do_all_to_all_on_host(const void* out, std::span<const std::size_t> to, void* in,
                                      std::span<const std::size_t> from) = 0;
 
-  /// With the pieces' names.
+  /// With the subdomains' names.
   [[nodiscard]] Rows named(const Rows& rows) const;
   void expect_none_under_way() const;
 
@@ -114,7 +114,7 @@ class Communicator {
   std::int64_t gathers_ = 0;
 };
 
-/// Pieces that lie in one process, a thread each. Every call waits for the Context's stream and for all other pieces.
+/// Subdomains that lie in one process, a thread each. Every call waits for the Context's stream and for all other subdomains.
 [[nodiscard]] std::vector<std::shared_ptr<Communicator>> pieces(int count);
 
 }  // namespace stratum

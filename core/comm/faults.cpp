@@ -7,7 +7,7 @@
 
 namespace stratum {
 
-PieceFault first_fault(Communicator& comm, const std::string& mine) {
+SubdomainFault first_fault(Communicator& comm, const std::string& mine) {
   const auto lengths = comm.gather_on_host(mine.size());
   const std::size_t longest = *std::max_element(lengths.begin(), lengths.end());
   if (longest == 0) return {};

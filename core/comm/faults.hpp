@@ -1,6 +1,6 @@
 #pragma once
 
-// What is wrong on one of several pieces, told to all, so that all end alike. Collective, on the host.
+// What is wrong on one of several subdomains, told to all, so that all end alike. Collective, on the host.
 
 #include <string>
 
@@ -8,14 +8,14 @@
 
 namespace stratum {
 
-/// The first piece with a fault, and what it is; an empty one where none has any. The same on all.
-struct PieceFault {
+/// The first subdomain with a fault, and what it is; an empty one where none has any. The same on all.
+struct SubdomainFault {
   int rank = 0;
   std::string text;
 };
-[[nodiscard]] PieceFault first_fault(Communicator& comm, const std::string& mine);
+[[nodiscard]] SubdomainFault first_fault(Communicator& comm, const std::string& mine);
 
-/// Throws UsageError on all pieces where one has a fault, with that of the first.
+/// Throws UsageError on all subdomains where one has a fault, with that of the first.
 void refuse_on_all(Communicator& comm, const std::string& mine);
 
 }  // namespace stratum

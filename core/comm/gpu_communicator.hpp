@@ -17,7 +17,7 @@
 
 namespace stratum {
 
-/// Does on every piece what may fail on one; throws ResourceError on all then.
+/// Does on every subdomain what may fail on one; throws ResourceError on all then.
 template <class Work>
 void on_all(Communicator& host, const Work& work) {
   std::array<char, 256> reason{};
@@ -58,7 +58,7 @@ class GpuCommunicator : public Communicator {
   [[nodiscard]] bool is_alone() const { return failed_ || std::uncaught_exceptions() > 0; }
 
  private:
-  /// On all pieces in the same order.
+  /// On all subdomains in the same order.
   virtual void exchange_on(cudaStream_t stream, std::span<const Rows> rows) = 0;
 
   void do_gather_on_host(const void* mine, void* all, std::size_t bytes) override {

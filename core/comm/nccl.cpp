@@ -111,11 +111,11 @@ class NcclCommunicator final : public GpuCommunicator {
   }
 
  private:
-  /// Each takes a kernel's block and is set up at the first call that goes by it, on all pieces: a second for 32 of them. Rows and
+  /// Each takes a kernel's block and is set up at the first call that goes by it, on all subdomains: a second for 32 of them. Rows and
   /// numbers of a cycle need no more.
   static constexpr int most_channels = 8;
 
-  /// NCCL connects pieces at the first call of each kind, which is none of a solve: rows for either neighbour, numbers of all, and
+  /// NCCL connects subdomains at the first call of each kind, which is none of a solve: rows for either neighbour, numbers of all, and
   /// rows of all in different numbers.
   void connect(Context& ctx) {
     constexpr std::size_t bytes = std::size_t{1} << 20;  // enough for every channel
@@ -170,7 +170,7 @@ class NcclCommunicator final : public GpuCommunicator {
   }
 
   void exchange_on(cudaStream_t stream, std::span<const Rows> rows) override {
-    // Of two pieces around the ends both neighbours are one: what it sends first is for the side above.
+    // Of two subdomains around the ends both neighbours are one: what it sends first is for the side above.
     in_group([&] {
       for (const auto& one : rows) {
         if (one.to_below != nullptr) send(stream, one.to_below, one.bytes, one.below);

@@ -42,7 +42,7 @@ constexpr std::size_t long_from = std::size_t{256} << 10;
 constexpr int most_long_blocks = 64;
 constexpr std::size_t least_long_chunk = threads * sizeof(uint4), most_long_chunk = std::size_t{32} << 10;
 
-/// What two pieces have between them, as one sees it.
+/// What two subdomains have between them, as one sees it.
 enum Box : int { from_below, from_above, gathered, boxes };
 struct Slots {
   Pair pairs[most_blocks][2][pairs_of_slot];
@@ -55,14 +55,14 @@ struct LongSlots {
   } arrived[most_long_blocks];
 };
 
-/// A piece's memory for another one.
+/// A subdomain's memory for another one.
 struct Desk {
   Slots box[boxes];
   LongSlots long_box[boxes];
-  std::uint32_t chunks[boxes][most_blocks], long_chunks[boxes][most_long_blocks];  // this piece's count
+  std::uint32_t chunks[boxes][most_blocks], long_chunks[boxes][most_long_blocks];  // this subdomain's count
 };
 
-/// What goes to another piece and what comes from it; null: nothing, in 0 bytes.
+/// What goes to another subdomain and what comes from it; null: nothing, in 0 bytes.
 struct Link {
   const std::uint32_t* out = nullptr;
   std::uint32_t* in = nullptr;
@@ -196,7 +196,7 @@ __global__ void __launch_bounds__(threads)
     __syncthreads();
     if (left) return;
     copy_slot<false>(link.in + begin / word, link.long_mine->data[block][slot], bytes(link.in_bytes));
-    __syncthreads();  // before the number of the next chunk lets the other piece write to this slot again
+    __syncthreads();  // before the number of the next chunk lets the other subdomain write to this slot again
   }
   if (threadIdx.x == 0) link.long_chunks[block] = number;
 }
@@ -246,7 +246,7 @@ class PeerCommunicator final : public GpuCommunicator {
       on_all(this->host(), [&] { open(all, share_gpu); });
     } catch (const ResourceError&) {
       opened_.clear();
-      this->host().barrier();  // nobody's arena is freed while another piece has it open
+      this->host().barrier();  // nobody's arena is freed while another subdomain has it open
       throw;
     }
   }
@@ -298,7 +298,7 @@ class PeerCommunicator final : public GpuCommunicator {
     }
   }
 
-  /// With another piece; `theirs`: the box there in which it finds what this one sends.
+  /// With another subdomain; `theirs`: the box there in which it finds what this one sends.
   [[nodiscard]] Link link(int other, Box mine, Box theirs) const {
     Desk& desk = arena_.get()[other];
     Link link;
@@ -325,7 +325,7 @@ class PeerCommunicator final : public GpuCommunicator {
     return bytes;
   }
 
-  /// `bytes`: of the longest link; `most_links`: of the piece with the most. Both are the same on all pieces, since two that are
+  /// `bytes`: of the longest link; `most_links`: of the subdomain with the most. Both are the same on all subdomains, since two that are
   /// linked have to cut what travels into the same chunks.
   void run(cudaStream_t stream, const Links& links, std::size_t count, std::size_t most_links, std::size_t bytes) {
     if (bytes == 0 || count == 0) return;
@@ -356,7 +356,7 @@ class PeerCommunicator final : public GpuCommunicator {
       };
       add(one.below, from_below, from_above, one.to_below, one.from_below);
       add(one.above, from_above, from_below, one.to_above, one.from_above);
-      // The first of three pieces has one neighbour, the second has two.
+      // The first of three subdomains has one neighbour, the second has two.
       run(stream, links, count, size() == 2 ? count : 2, one.bytes);
     }
   }
@@ -367,7 +367,7 @@ class PeerCommunicator final : public GpuCommunicator {
     const auto own = static_cast<std::size_t>(rank());
     if (to + offsets[own] != mine) copy_bytes(ctx, mine, to + offsets[own], counts[own]);
     Links links;
-    // The piece after this one first, so that not all send to the same one.
+    // The subdomain after this one first, so that not all send to the same one.
     for (std::size_t k = 1; k < counts.size(); ++k) {
       const std::size_t other = (own + k) % counts.size();
       Link& added = links.of[k - 1] = link(static_cast<int>(other), gathered, gathered);

@@ -49,7 +49,7 @@ Redistribution::Redistribution(Communicator& comm, std::span<const int> node, in
           message("unknown ", k, " of rank ", rank, " is said to be node ", node[k], " of a grid of ", nx, " x ", ny);
   refuse_on_all(comm, fault);
 
-  // Where every line goes to: the strip, and the line in it.
+  // Where every line goes to: the subdomain, and the line in it.
   struct Place {
     std::size_t strip;
     int line;
@@ -63,7 +63,7 @@ Redistribution::Redistribution(Communicator& comm, std::span<const int> node, in
       if (periodic) j = (j % ny + ny) % ny;
       if (j >= 0 && j < ny) places[static_cast<std::size_t>(j)].push_back({r, line + halo, own});
     }
-  // Own numbers for every strip, and their positions there.
+  // Own numbers for every subdomain, and their positions there.
   std::vector<std::vector<std::array<int, 2>>> leaving(pieces);
   std::vector<std::vector<int>> core(pieces);
   for (std::size_t k = 0; k < node.size(); ++k)

@@ -1,13 +1,13 @@
 #pragma once
 
-// Redistribution: numbers of the nodes of a grid of nx x ny, of which every piece has some, in whatever order, brought to
-// strips of whole lines, and back:
+// Redistribution: numbers of the nodes of a grid of nx x ny, of which every subdomain has some, in whatever order, brought to
+// subdomains of whole lines, and back:
 //
-//     strip((j - first + halo) nx + i) = own_k     where k is some piece's number at node j nx + i
+//     strip((j - first + halo) nx + i) = own_k     where k is some subdomain's number at node j nx + i
 //
-// Piece r's strip has the lines cut[r] .. cut[r + 1] - 1, and `halo` lines of others on either side, zero where there are none;
-// where the grid is periodic in y they go around its ends. Arrays are on the host. All pieces make the same calls; each is one
-// exchange of every piece with every other, but where all have what their strips hold already.
+// Subdomain r's subdomain has the lines cut[r] .. cut[r + 1] - 1, and `halo` lines of others on either side, zero where there are none;
+// where the grid is periodic in y they go around its ends. Arrays are on the host. All subdomains make the same calls; each is one
+// exchange of every subdomain with every other, but where all have what their subdomains hold already.
 
 #include <cstddef>
 #include <span>
@@ -19,17 +19,17 @@ namespace stratum {
 
 class Redistribution {
  public:
-  /// `node`: j nx + i of every number of this piece. Throws UsageError on all pieces unless every node is one piece's, once.
+  /// `node`: j nx + i of every number of this subdomain. Throws UsageError on all subdomains unless every node is one subdomain's, once.
   Redistribution(Communicator& comm, std::span<const int> node, int nx, std::vector<int> cut, int halo, bool periodic);
 
   void to_strip(Communicator& comm, std::span<const double> own, std::span<double> strip) const;
   void to_own(Communicator& comm, std::span<const double> strip, std::span<double> own) const;
 
-  /// Numbers of this piece, and of its strip with the lines beside it.
+  /// Numbers of this subdomain, and of its subdomain with the lines beside it.
   [[nodiscard]] std::size_t own_size() const { return own_size_; }
   [[nodiscard]] std::size_t strip_size() const { return strip_size_; }
   [[nodiscard]] const std::vector<int>& cut() const { return cut_; }
-  /// Own numbers are the strip's, in order, on all pieces.
+  /// Own numbers are the subdomain's, in order, on all subdomains.
   [[nodiscard]] bool in_place() const { return in_place_; }
 
  private:

@@ -16,7 +16,7 @@ struct Meeting {
 
   void wait() {
     std::unique_lock lock(mutex);
-    if (abandoned) throw std::runtime_error("another piece of the grid has given up");
+    if (abandoned) throw std::runtime_error("another subdomain of the grid has given up");
     const auto now = round;
     if (++here == given.size()) {
       here = 0;
@@ -25,14 +25,14 @@ struct Meeting {
       return;
     }
     all_here.wait(lock, [&] { return round != now || abandoned; });
-    if (round == now) throw std::runtime_error("another piece of the grid has given up");
+    if (round == now) throw std::runtime_error("another subdomain of the grid has given up");
   }
 
   std::mutex mutex;
   std::condition_variable all_here;
   std::vector<const void*> given;
-  std::vector<const char*> calls;        // of the pieces
-  std::vector<Communicator::Rows> rows;  // here, since a piece that throws leaves while others look at its rows
+  std::vector<const char*> calls;        // of the subdomains
+  std::vector<Communicator::Rows> rows;  // here, since a subdomain that throws leaves while others look at its rows
   std::size_t here = 0;
   unsigned long round = 0;
   bool abandoned = false;
@@ -43,7 +43,7 @@ class Piece final : public Communicator {
   Piece(std::shared_ptr<Meeting> meeting, int rank) : meeting_(std::move(meeting)), rank_(rank) {}
   [[nodiscard]] int rank() const override { return rank_; }
   [[nodiscard]] int size() const override { return static_cast<int>(meeting_->given.size()); }
-  [[nodiscard]] std::string_view name() const override { return "pieces"; }
+  [[nodiscard]] std::string_view name() const override { return "subdomains"; }
   void barrier() override {
     meet("waits", nullptr, [](const auto& /*given*/) {});
   }
@@ -64,7 +64,7 @@ class Piece final : public Communicator {
     meeting_->wait();
     for (std::size_t r = 0; r < calls.size(); ++r)
       if (calls[r] != call)
-        throw std::logic_error(message("piece ", rank_, " ", call, ", and piece ", r, " ", calls[r]));
+        throw std::logic_error(message("subdomain ", rank_, " ", call, ", and subdomain ", r, " ", calls[r]));
     read(given);
     meeting_->wait();
   }
@@ -87,8 +87,8 @@ class Piece final : public Communicator {
       for (std::size_t r = 0; r < given.size(); ++r) {
         const auto& other = *static_cast<const Given*>(given[r]);
         const auto own = static_cast<std::size_t>(rank_);
-        expects(other.to[own] == from[r], "piece ", rank_, " waits for ", from[r], " bytes, and piece ", r, " gives ",
-                other.to[own]);
+        expects(other.to[own] == from[r], "subdomain ", rank_, " waits for ", from[r], " bytes, and subdomain ", r,
+                " gives ", other.to[own]);
         std::size_t begin = 0;
         for (std::size_t q = 0; q < own; ++q) begin += other.to[q];
         if (from[r] > 0) std::memcpy(next, static_cast<const std::byte*>(other.out) + begin, from[r]);
@@ -114,11 +114,12 @@ class Piece final : public Communicator {
     meet("exchanges rows", &shown_rows, [&](const auto& given) {
       const auto& below = *static_cast<const Rows*>(given[static_cast<std::size_t>(rows.below)]);
       const auto& above = *static_cast<const Rows*>(given[static_cast<std::size_t>(rows.above)]);
-      expects(below.above == rank_ && above.below == rank_, "piece ", rank_, " names pieces ", rows.below, " and ",
-              rows.above, " below and above it, which name ", below.above, " and ", above.below, " above and below");
+      expects(below.above == rank_ && above.below == rank_, "subdomain ", rank_, " names subdomains ", rows.below,
+              " and ", rows.above, " below and above it, which name ", below.above, " and ", above.below,
+              " above and below");
       const auto take = [&](const void* from, std::size_t bytes, void* to) {
         if (to == nullptr) return;
-        expects(from != nullptr && bytes == rows.bytes, "a piece waits for a row of ", rows.bytes,
+        expects(from != nullptr && bytes == rows.bytes, "a subdomain waits for a row of ", rows.bytes,
                 " bytes, and the one beside it gives ", from == nullptr ? 0 : bytes);
         copy_bytes(ctx, from, to, bytes);
       };
@@ -135,7 +136,7 @@ class Piece final : public Communicator {
 }  // namespace
 
 std::vector<std::shared_ptr<Communicator>> pieces(int count) {
-  expects(count >= 1, "a grid has one piece or more, not ", count);
+  expects(count >= 1, "a grid has one subdomain or more, not ", count);
   const auto meeting = std::make_shared<Meeting>(count);
   std::vector<std::shared_ptr<Communicator>> all;
   all.reserve(static_cast<std::size_t>(count));

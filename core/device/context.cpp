@@ -165,7 +165,7 @@ double Context::await(const double* awaited) const {
     if (cudaStreamQuery(static_cast<cudaStream_t>(stream())) != cudaErrorNotReady) break;
     (void)cudaGetLastError();  // that it is not ready counts as an error, which a borrower of the stream would find
     if (communicator_ == nullptr) continue;
-    communicator_->check();  // another piece may never come
+    communicator_->check();  // another subdomain may never come
     std::this_thread::yield();
   }
 #endif
@@ -181,7 +181,7 @@ void Context::synchronise() const {
     STRATUM_CUDA_CHECK(cudaStreamSynchronize(own));
     return;
   }
-  // Another piece may never come.
+  // Another subdomain may never come.
   cudaError_t state = cudaStreamQuery(own);
   for (; state == cudaErrorNotReady; state = cudaStreamQuery(own)) {
     (void)cudaGetLastError();

@@ -50,11 +50,11 @@ class Context {
   [[nodiscard]] Context memory_dry_run() const;
   [[nodiscard]] bool is_dry_run() const { return dry_run_; }
 
-  /// With the other pieces of a grid that is cut into strips; null where there are none.
+  /// With the other subdomains of a grid that is cut into subdomains; null where there are none.
   void set_communicator(std::shared_ptr<Communicator> communicator) { communicator_ = std::move(communicator); }
   [[nodiscard]] Communicator* communicator() const { return communicator_.get(); }
   [[nodiscard]] int pieces() const { return communicator_ == nullptr ? 1 : communicator_->size(); }
-  /// The same Context without them: for what every piece has whole.
+  /// The same Context without them: for what every subdomain has whole.
   [[nodiscard]] Context alone() const {
     Context context = *this;
     context.communicator_.reset();

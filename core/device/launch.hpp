@@ -52,7 +52,7 @@ struct Launch {
   std::size_t bytes = 0;
   int cluster = 1;
   /// Whether blocks may come while the kernel before drains. They take the places that come free first, and so are spread less
-  /// evenly than over a device that is empty: no gain where clusters or strips fill it once.
+  /// evenly than over a device that is empty: no gain where clusters or subdomains fill it once.
   bool early = true;
 
   [[nodiscard]] bool fits() const {

@@ -159,7 +159,7 @@ template <class From, class To>
 void copy(Context& ctx, GridView<const From> x, GridView<To> y) {
   expects_alike(ctx, x, y);
 #if defined(__CUDACC__)
-  // The device's own copy is a tenth faster on numbers that lie in one piece; short ones are better off in a kernel.
+  // The device's own copy is a tenth faster on numbers that lie in one subdomain; short ones are better off in a kernel.
   constexpr int long_row = 1 << 24;
   if constexpr (std::is_same_v<From, To>)
     if (ctx.on_gpu() && x.ny == 1 && x.nx >= long_row) {

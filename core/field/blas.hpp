@@ -118,7 +118,7 @@ class DeferredSizes {
   /// Without x: of c alone. Does not wait.
   void submit(Context& ctx, GridView<const float> c, const std::optional<GridView<const double>>& x);
   [[nodiscard]] bool submitted() const { return submitted_; }
-  /// Waits for what was submitted. Of all pieces of a grid.
+  /// Waits for what was submitted. Of all subdomains of a grid.
   [[nodiscard]] Sizes fetch(Context& ctx);
 
  private:
@@ -126,7 +126,7 @@ class DeferredSizes {
   bool submitted_ = false, with_x_ = false;
 };
 
-/// x_ij <- x_ij - (sum of all) / their number, `nodes` where other pieces of the grid have some. Nothing waits for the stream; the
+/// x_ij <- x_ij - (sum of all) / their number, `nodes` where other subdomains of the grid have some. Nothing waits for the stream; the
 /// scratch, of a shape as large as x's or larger, is kept by whoever records this.
 template <class T>
 void subtract_mean(Context& ctx, GridView<T> x, GridView<double> scratch, std::int64_t nodes);
@@ -151,7 +151,7 @@ template <class T>
 /// Copies to and from the host, waiting for the stream; on the CPU a plain copy. `host` has nx numbers a row.
 template <class T>
 void copy_to_host(Context& ctx, GridView<const T> x, T* host);
-/// Rows of all pieces of a grid, in the order of ranks, on the host of each; a piece may have none.
+/// Rows of all subdomains of a grid, in the order of ranks, on the host of each; a subdomain may have none.
 [[nodiscard]] std::vector<double> all_rows(Context& ctx, GridView<const double> x);
 template <class T>
 void copy_from_host(Context& ctx, const T* host, GridView<T> x);

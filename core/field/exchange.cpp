@@ -37,7 +37,7 @@ struct AddRowBelow {
 
 Communicator& communicator_of(const Context& ctx) {
   expects(ctx.communicator() != nullptr,
-          "other pieces of the grid border on this one, and its context has no communicator");
+          "other subdomains of the grid border on this one, and its context has no communicator");
   return *ctx.communicator();
 }
 

@@ -41,7 +41,7 @@ struct GridShape {
   bool periodic_x = false;
   bool periodic_y = false;
   bool is_flat = false;
-  bool below = false;  // other pieces of the grid border on its first row, and on its last (mesh/partition.hpp)
+  bool below = false;  // other subdomains of the grid border on its first row, and on its last (mesh/partition.hpp)
   bool above = false;
 
   [[nodiscard]] static GridShape flat(int n) { return {n, 1, 0, 0, false, false, true}; }
@@ -230,7 +230,7 @@ void add_from_below(Context& ctx, const GridView<T>& view);
 
 /// Brings the halo of `view` up to date before a kernel reads neighbours: a cache, hence filled in views of const numbers
 /// too. A physical side keeps the zeros it was made with; where the grid is periodic the other end is copied, where another
-/// piece borders on it that piece's row. All pieces call it together, and wait for each other; none does where the view says
+/// subdomain borders on it that subdomain's row. All subdomains call it together, and wait for each other; none does where the view says
 /// that nothing has changed, for which whoever says so answers.
 template <class T>
 void exchange(Context& ctx, const GridView<T>& view) {

@@ -38,7 +38,7 @@ struct StoreStencil {
 };
 
 /// Calls of the columns and the values of node (i, j): what reaches a node of the grid and is not zero. `beside`: rows of other
-/// pieces below this one's and above, which are of the grid then.
+/// subdomains below this one's and above, which are of the grid then.
 template <class Take>
 void for_entries(const double* stencil, const GridShape& shape, int beside, int i, int j, const Take& take) {
   const auto neighbour = [](int k, int n, bool periodic) { return periodic ? (k + n) % n : k >= 0 && k < n ? k : -1; };

@@ -64,7 +64,7 @@ class Preconditioner {
   [[nodiscard]] virtual bool estimates_error() const { return false; }
   /// Iterations that the latest apply took, for preconditioners that iterate; one otherwise.
   [[nodiscard]] virtual int iterations() const { return 1; }
-  /// On one piece of a grid: `apply` may wait for work that it has submitted, as for an inner product. Else it may be called
+  /// On one subdomain of a grid: `apply` may wait for work that it has submitted, as for an inner product. Else it may be called
   /// before it is certain that its result will be wanted, while a reduction is on its way.
   [[nodiscard]] virtual bool waits() const { return true; }
   /// z = M^-1 r; (r, z), for which the stream is waited for. On a CPU two passes may be one.

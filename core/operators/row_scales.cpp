@@ -68,7 +68,7 @@ std::optional<PartScales> part_scales(const SparseRows& a, const std::vector<cha
 
 }  // namespace
 
-// Of a piece a row may be coupled to others' alone: none is passed over.
+// Of a subdomain a row may be coupled to others' alone: none is passed over.
 std::optional<PartScales> part_scales(const SparseRows& a) {
   return part_scales(a, std::vector<char>(at(a.rows), 0), mirrors(a));
 }

@@ -1,4 +1,4 @@
-// GridRows where every piece of a grid gives rows of its own: what is detected, and the piece's strip of the operator.
+// GridRows where every subdomain of a grid gives rows of its own: what is detected, and the subdomain of the operator.
 
 #include <algorithm>
 #include <array>
@@ -20,7 +20,7 @@ using namespace detail;
 
 std::size_t at(std::int64_t k) { return static_cast<std::size_t>(k); }
 
-/// What a piece's rows show; trivially copied, to be gathered.
+/// What a subdomain's rows show; trivially copied, to be gathered.
 struct Seen {
   Fault fault;
   bool across_x = false, across_y = false;
@@ -42,7 +42,7 @@ struct OwnRows {
   std::vector<int> node;
   std::array<std::vector<double>, 9> band;
   std::vector<double> fixed;
-  Seen seen;  // of all pieces
+  Seen seen;  // of all subdomains
 };
 
 /// Steps from one line to another; across the ends where that is one.
@@ -108,7 +108,7 @@ OwnRows rows_by_node(Communicator& comm, const RowArrays<Index>& rows, const Gri
   return own;
 }
 
-/// Lines of a strip and two beside it at either end, whosever they are.
+/// Lines of a subdomain and two beside it at either end, whosever they are.
 class Lines {
  public:
   static constexpr int halo = 2;
@@ -122,7 +122,7 @@ class Lines {
     moved.to_strip(comm, own.fixed, fixed_);
   }
 
-  /// Of node (i, line): line 0 is the strip's first. i may lie beyond a periodic end.
+  /// Of node (i, line): line 0 is the subdomain's first. i may lie beyond a periodic end.
   [[nodiscard]] std::size_t number(int i, int line) const {
     const int column = periodic_x_ ? (i + nx_) % nx_ : i;
     return at(std::int64_t{line + halo} * nx_ + column);
@@ -156,7 +156,7 @@ double sum_of(const Stencil& v) {
   return sum;
 }
 
-/// Row sums and couplings across the sides, as far as a strip has them.
+/// Row sums and couplings across the sides, as far as a subdomain has them.
 void decide_ends(Communicator& comm, const Lines& lines, int first, int end, GridRows& g) {
   std::array<BoundarySums, 4> own{};
   const int last_j = g.first_j + g.left_ny - 1, last_i = g.first_i + g.left_nx - 1;
@@ -196,11 +196,11 @@ void decide_ends(Communicator& comm, const Lines& lines, int first, int end, Gri
   }
 }
 
-/// The free nodes of a strip, from line to line.
+/// The free nodes of a subdomain, from line to line.
 struct FreeStrip {
   const Lines& lines;
   const GridRows& g;
-  int first, begin, end;  // lines: the strip's, and of the grid that is left
+  int first, begin, end;  // lines: the subdomain's, and of the grid that is left
 
   template <class Use>
   void for_each(const Use& use) const {
@@ -255,11 +255,11 @@ SparseRows detail::rows_of_lines(Communicator& comm, const BandArrays& a, int nx
   std::optional<BandRows> bands;
   std::string fault;
   try {
-    expects(nx >= 1 && lines >= 0, "a piece of a grid has lines of 1 node or more, and 0 lines or more, not ", nx,
+    expects(nx >= 1 && lines >= 0, "a subdomain of a grid has lines of 1 node or more, and 0 lines or more, not ", nx,
             " x ", lines);
     constexpr int most = std::numeric_limits<int>::max() / 9;
-    expects(std::int64_t{nx} * lines <= most, "bands of a piece have up to ", most, " nodes, not ", nx, " x ", lines,
-            ": take more pieces, or rows with indices of 64 bits");
+    expects(std::int64_t{nx} * lines <= most, "bands of a subdomain have up to ", most, " nodes, not ", nx, " x ",
+            lines, ": take more subdomains, or rows with indices of 64 bits");
     bands.emplace(a, nx, lines);
   } catch (const UsageError& error) {
     fault = message("rank ", comm.rank(), ": ", error.what());
@@ -267,7 +267,7 @@ SparseRows detail::rows_of_lines(Communicator& comm, const BandArrays& a, int nx
   refuse_on_all(comm, fault);
   const auto all_lines = comm.gather_on_host(std::int64_t{lines});
   std::int64_t first = 0, in_all = 0;
-  std::size_t behind = 0, with_lines = 0;  // pieces that have some
+  std::size_t behind = 0, with_lines = 0;  // subdomains that have some
   for (std::size_t r = 0; r < all_lines.size(); ++r) {
     if (static_cast<int>(r) == comm.rank()) {
       first = in_all;
@@ -399,7 +399,7 @@ void GridRows::read_on_pieces(Context& ctx, const RowArrays<Index>& rows) {
   leave_off(*this, off && fixed_west == ny, off && fixed_east == ny, off && fixed_south == nx,
             off && fixed_north == nx);
 
-  // What the sides are decides where strips are cut. To see it, any strips will do.
+  // What the sides are decides where subdomains are cut. To see it, any subdomains will do.
   const int rank = comm.rank(), pieces = comm.size();
   std::vector<int> cut;
   for (int r = 0; r <= pieces; ++r) cut.push_back(static_cast<int>(std::int64_t{ny} * r / pieces));
@@ -407,7 +407,7 @@ void GridRows::read_on_pieces(Context& ctx, const RowArrays<Index>& rows) {
   std::optional<Lines> lines(std::in_place, comm, own, *this, *wide);
   decide_ends(comm, *lines, cut[at(rank)], cut[at(rank) + 1], *this);
   const TensorMesh grid = mesh({}, {});
-  const GridShape shape = StripLevels(ctx, mesh_hierarchy(grid), on_pieces_.cut).finest();
+  const GridShape shape = PartitionLevels(ctx, mesh_hierarchy(grid), on_pieces_.cut).finest();
   const auto begins = comm.gather_on_host(shape.origin_y - grid.unknowns().origin_y + first_j);
   std::vector<int> lasting(begins.begin(), begins.end());
   lasting.front() = 0;
@@ -427,7 +427,7 @@ void GridRows::read_on_pieces(Context& ctx, const RowArrays<Index>& rows) {
     unsymmetric =
         message("the row of ", is_given ? "node " : "unknown ", apart.row, " has ", apart.there, " in column ",
                 apart.other, ", and that of ", apart.other, " has ", apart.back, " in column ", apart.row);
-  // Rows times these, of the strip's lines and those beside it.
+  // Rows times these, of the subdomain's lines and those beside it.
   std::vector<double> d;
   const auto scale = [&](int i, int line) { return d.empty() ? 1.0 : d[lines->number(i, line)]; };
   double alone = 1;
@@ -490,7 +490,7 @@ void GridRows::read_on_pieces(Context& ctx, const RowArrays<Index>& rows) {
   singular = parts.is_whole;
   if (parts.largest > 0) zero_row_sums(ctx, parts, a);
 
-  // Unknowns are numbers of the strip's lines; where rows couple to fixed ones, with a line of others on either side.
+  // Unknowns are numbers of the subdomain's lines; where rows couple to fixed ones, with a line of others on either side.
   struct Entry {
     int node, dx, dy, i, line;
     double value;

@@ -20,14 +20,14 @@
 //               loses what is left. Of grids that fall into parts, or have identity rows, every part by itself
 //               (multigrid/singular_parts.hpp)
 //
-// On a Context with a communicator each piece gives rows of its own, all of the grid's between them:
+// On a Context with a communicator each subdomain gives rows of its own, all of the grid's between them:
 //
-//     no nodes given   those that follow the rows of the pieces before; columns are numbers of the whole matrix
+//     no nodes given   those that follow the rows of the subdomains before; columns are numbers of the whole matrix
 //     nodes given      any, in any order; columns are nodes, too, and numbers of rows in messages
 //
-// They are brought to strips of lines where the hierarchy cuts them (mesh/partition.hpp, core/comm/redistribution.hpp), from which
-// `a`, `unknown`, `fixed` and `eliminated` are made: unknowns are numbers of the strip's lines then, and `moved` leads there. What
-// is detected is the same on all pieces, and refusals are thrown on all.
+// They are brought to subdomains of lines where the hierarchy cuts them (mesh/partition.hpp, core/comm/redistribution.hpp), from which
+// `a`, `unknown`, `fixed` and `eliminated` are made: unknowns are numbers of the subdomain's lines then, and `moved` leads there. What
+// is detected is the same on all subdomains, and refusals are thrown on all.
 //
 // Entries of a row come in any order; those of one place are added; zeros are none. Rows are read side by side by the Context's
 // threads, twice. Throws UsageError, naming the first row, for rows that do not fit the grid, numbers that are not finite,
@@ -57,8 +57,8 @@ struct RowArrays {
 };
 
 /// Nine arrays of nx ny numbers one behind the other, or the five from the centre on: band_index(dx, dy), node (i, j) at
-/// j nx + i. What reaches across a side couples to the other end. On pieces each gives those of its own lines, as many as it has,
-/// which follow the lines of the pieces before.
+/// j nx + i. What reaches across a side couples to the other end. On subdomains each gives those of its own lines, as many as it has,
+/// which follow the lines of the subdomains before.
 struct BandArrays {
   std::span<const double> bands;
 };
@@ -70,19 +70,19 @@ struct CellCounts {
   int x = 0, y = 0;
 };
 
-/// For matrices that lie on several pieces.
+/// For matrices that lie on several subdomains.
 struct OnPieces {
   bool scale_to_symmetry =
       false;  // rows by the scales, where there are such, that make A symmetric (core/operators/row_scales.hpp)
-  std::optional<int> cut{};  // levels, as StripLevels takes it
+  std::optional<int> cut{};  // levels, as PartitionLevels takes it
 };
 
 /// Throws UsageError unless there are 1 to 2^31 - 1 nodes.
 void expects_grid(int nx, int ny);
 
-/// A piece's rows from entries in any order, those of one place added. Rows and columns are numbers of the whole matrix, or nodes
-/// where own rows are given by these; else a piece's rows are those from its first to its last entry. `fault`: what was wrong
-/// before. Throws UsageError on all pieces.
+/// A subdomain's rows from entries in any order, those of one place added. Rows and columns are numbers of the whole matrix, or nodes
+/// where own rows are given by these; else a subdomain's rows are those from its first to its last entry. `fault`: what was wrong
+/// before. Throws UsageError on all subdomains.
 [[nodiscard]] SparseRows own_rows(Communicator& comm, std::vector<SparseEntry> entries, std::string fault,
                                   std::span<const int> node, int nx, int ny);
 
@@ -91,7 +91,7 @@ struct GridRows {
   template <class Index>
   GridRows(Context& ctx, const RowArrays<Index>& a, int nx, int ny, std::span<const int> node = {},
            const CellCounts& cells = {}, const OnPieces& on_pieces = {});
-  /// On pieces ny counts its own lines.
+  /// On subdomains ny counts its own lines.
   GridRows(Context& ctx, const BandArrays& a, int nx, int ny, const CellCounts& cells = {},
            const OnPieces& on_pieces = {});
 
@@ -101,7 +101,7 @@ struct GridRows {
   void update(Context& ctx, const RowArrays<Index>& a);
   void update(Context& ctx, const BandArrays& a);
 
-  /// Of this piece.
+  /// Of this subdomain.
   [[nodiscard]] int unknowns() const { return moved ? static_cast<int>(moved->own_size()) : nx * ny; }
   /// Of the grid that is left, with the widths of the whole: one a cell between nodes that are there, and one beyond a
   /// Dirichlet boundary that is not; all alike where none are given. Throws UsageError for another number.
@@ -126,9 +126,9 @@ struct GridRows {
   SparseRows eliminated;
   std::vector<int> lifted_node;
 
-  GridOperator<double> a;  // on left_nx x left_ny nodes, or the piece's strip of them
+  GridOperator<double> a;  // on left_nx x left_ny nodes, or the subdomain of them
 
-  std::shared_ptr<const Redistribution> moved;  // on pieces: from rows as they are given to those of the strip
+  std::shared_ptr<const Redistribution> moved;  // on subdomains: from rows as they are given to those of the subdomain
   std::vector<double> scales;                   // of rows as they are given; empty: none
   int fixed_in_all = 0;
 

@@ -193,10 +193,10 @@ bool is_flat_of(const GridShape& shape, const GridRows& rows) {
   return shape.is_flat && shape.nx == rows.unknowns() && shape.ny == 1;
 }
 
-/// A flat vector that goes from piece to piece.
+/// A flat vector that goes from subdomain to subdomain.
 template <class T>
 std::span<T> on_host(const Context& ctx, GridView<T> v) {
-  expects(!ctx.on_gpu(), "on several pieces flat vectors must lie on the host, or be given as arrays");
+  expects(!ctx.on_gpu(), "on several subdomains flat vectors must lie on the host, or be given as arrays");
   return {v.data, static_cast<std::size_t>(v.nx)};
 }
 
@@ -247,7 +247,7 @@ class MatrixSolver::State {
                       "another solver");
   }
 
-  /// `use` of b and x in flat arrays that the Context computes on: on pieces those of the strip's lines. x is taken along
+  /// `use` of b and x in flat arrays that the Context computes on: on subdomains those of the subdomain's lines. x is taken along
   /// where it matters.
   template <class Use>
   void on_context(Context& ctx, std::span<const double> b, std::span<double> x, bool with_x, const Use& use) {
@@ -458,7 +458,7 @@ class MatrixSolver::State {
         ctx, first_numbers(rows.eliminated.rows),
         Lift{{start_.cview().data, column_.cview().data, value_.cview().data}, node_.cview().data, x, b_.view()});
   }
-  /// Of all pieces.
+  /// Of all subdomains.
   [[nodiscard]] std::int64_t nodes() const { return std::int64_t{rows.left_nx} * rows.left_ny; }
   /// Unknown, or node, that the first node of a singular part is.
   [[nodiscard]] std::int64_t name_of(const SingularParts::Part& part) const {
@@ -559,7 +559,7 @@ class MatrixSolver::State {
   Vector<double> diagonal_, value_, flat_b_, flat_x_, mean_, d_, weighted_, scales_, scaled_b_;
   double sum_of_d_ = 0;
   Vector<double> b_, x_;
-  std::vector<double> strip_b_, strip_x_;  // on pieces whose unknowns are not those of their strips
+  std::vector<double> strip_b_, strip_x_;  // on subdomains whose unknowns are not those of their subdomains
 };
 
 MatrixSolver::MatrixSolver(Context& ctx, GridRows rows, const MatrixSolverParams& params,

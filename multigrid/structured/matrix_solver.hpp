@@ -24,10 +24,10 @@
 // Singular: right-hand sides must have no mean (|sum b| <= 1e-8 sum |b|, which is subtracted) unless `project`; solutions have
 // none. Of scaled rows it is D b that has none, and a constant that is subtracted from b.
 //
-// On a Context with a communicator every piece of the grid gives rows of its own, in order or with their nodes
+// On a Context with a communicator every subdomain of the grid gives rows of its own, in order or with their nodes
 // (multigrid/structured/grid_rows.hpp), and its part of b and x, in whatever way the grid is shared out; nx and ny are those of all. Where
-// a piece's rows are not the strip of lines that the hierarchy wants (mesh/partition.hpp), b and x are brought there and back, by
-// way of the host. Entries are given likewise, by each piece its own; bands by lines, with ny those of the piece.
+// a subdomain's rows are not the subdomain of lines that the hierarchy wants (mesh/partition.hpp), b and x are brought there and back, by
+// way of the host. Entries are given likewise, by each subdomain its own; bands by lines, with ny those of the subdomain.
 //
 // As a Preconditioner it is one cycle from zero, symmetric where A is, for grid vectors or for flat ones in the numbering of
 // the matrix. A handle: copies are the same solver, which serves one thread at a time. `solve` and `apply` allocate nothing on
@@ -158,7 +158,7 @@ class MatrixSolver final : public Preconditioner<double>, public Handle {
   MatrixSolver(Context& ctx, GridRows rows, const MatrixSolverParams& params = {},
                const SmootherRegistry& registry = builtin_smoothers());
   MatrixSolver(Context& ctx, const SparseRows& a, int nx, int ny, const MatrixSolverParams& params = {});
-  /// Of the entries, which are not shared. On pieces of those of the strip, whose halos are up to date.
+  /// Of the entries, which are not shared. On subdomains of those of the subdomain, whose halos are up to date.
   MatrixSolver(Context& ctx, const GridOperator<double>& a, const MatrixSolverParams& params = {});
 
   /// Row k has the entries start[k] .. start[k + 1] - 1. Contiguous arrays of 32- or 64-bit integers, and of doubles.
@@ -169,7 +169,7 @@ class MatrixSolver final : public Preconditioner<double>, public Handle {
     return {ctx, GridRows(ctx, index.with(value), nx, ny, params.numbering, params.cells(), params.on_pieces()),
             params};
   }
-  /// The same by pointers, in one piece.
+  /// The same by pointers, in one subdomain.
   template <detail::IndexNumber Start, detail::IndexNumber Column>
   [[nodiscard]] static MatrixSolver from_csr(Context& ctx, const Start* start, const Column* column,
                                              const double* value, int nx, int ny,
@@ -179,8 +179,8 @@ class MatrixSolver final : public Preconditioner<double>, public Handle {
     const auto [starts, columns, values] = spans(start, column, value, nx * ny);
     return from_csr(ctx, starts, columns, values, nx, ny, params);
   }
-  /// Entries in any order, those of one place are added. On pieces rows are numbers of the whole matrix, as columns are, or nodes
-  /// where those of own rows are given, and every row has all its entries on one piece.
+  /// Entries in any order, those of one place are added. On subdomains rows are numbers of the whole matrix, as columns are, or nodes
+  /// where those of own rows are given, and every row has all its entries on one subdomain.
   template <detail::IndexRange Row, detail::IndexRange Column, detail::NumberRange Value>
   [[nodiscard]] static MatrixSolver from_coo(Context& ctx, const Row& row, const Column& column, const Value& value,
                                              int nx, int ny, const MatrixSolverParams& params = {}) {
@@ -192,8 +192,8 @@ class MatrixSolver final : public Preconditioner<double>, public Handle {
     return of_compressed(a, [&](const auto&... arrays) { return from_csr(ctx, arrays..., nx, ny, params); });
   }
   /// Nine arrays of nx ny numbers one behind the other, band 3 (dy + 1) + dx + 1 of what couples to (i + dx, j + dy), or the
-  /// five from the centre on of a symmetric matrix. On pieces each gives its own lines, nx x ny nodes, which follow those of the
-  /// pieces before.
+  /// five from the centre on of a symmetric matrix. On subdomains each gives its own lines, nx x ny nodes, which follow those of the
+  /// subdomains before.
   [[nodiscard]] static MatrixSolver from_bands(Context& ctx, std::span<const double> bands, int nx, int ny,
                                                const MatrixSolverParams& params = {}) {
     return {ctx, GridRows(ctx, BandArrays{bands}, nx, ny, params.cells(), params.on_pieces()), params};
@@ -261,7 +261,7 @@ class MatrixSolver final : public Preconditioner<double>, public Handle {
 
   static void expects_one_piece(const Context& ctx) {
     expects(ctx.pieces() == 1,
-            "on several pieces give arrays with a size (spans, vectors), which say how many rows a piece has");
+            "on several subdomains give arrays with a size (spans, vectors), which say how many rows a subdomain has");
   }
   template <class Start, class Column>
   static auto spans(const Start* start, const Column* column, const double* value, int rows) {

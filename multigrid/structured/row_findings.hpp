@@ -88,8 +88,8 @@ struct BandRows {
   }
 };
 
-/// Rows of a piece whose bands are those of its own lines, which follow the lines of the pieces before; columns are numbers of
-/// the whole matrix. Throws UsageError on all pieces.
+/// Rows of a subdomain whose bands are those of its own lines, which follow the lines of the subdomains before; columns are numbers of
+/// the whole matrix. Throws UsageError on all subdomains.
 SparseRows rows_of_lines(Communicator& comm, const BandArrays& a, int nx, int lines);
 
 /// What is wrong with a row, the first of all.

@@ -47,7 +47,7 @@ struct Step {
   }
 };
 
-/// Of every row of a piece, or column of the grid.
+/// Of every row of a subdomain, or column of the grid.
 struct Mean {
   double sum = 0, count = 0;
   void take(double v) {
@@ -104,7 +104,7 @@ std::vector<double> estimated(Context& ctx, const GridOperator<double>& a, const
   return d;
 }
 
-/// The piece's first row towards the rows below, and the last towards those above: three lines of numbers each.
+/// The subdomain's first row towards the rows below, and the last towards those above: three lines of numbers each.
 template <class View>
 struct AcrossCuts {
   View a;
@@ -120,7 +120,7 @@ struct AcrossCuts {
   }
 };
 
-/// What all pieces know of each other's first and last rows.
+/// What all subdomains know of each other's first and last rows.
 class CutRows {
  public:
   CutRows(Context& ctx, const GridOperator<double>& a, const PartScales& own)
@@ -155,7 +155,7 @@ class CutRows {
   std::vector<double> all_;
 };
 
-/// Scales of all pieces' parts, those of piece r from begin[r] on, one in the first of those that are coupled across cuts. Empty
+/// Scales of all subdomains' parts, those of subdomain r from begin[r] on, one in the first of those that are coupled across cuts. Empty
 /// where there are none.
 std::vector<double> scales_of_parts(const CutRows& rows, const std::vector<std::size_t>& begin,
                                     const GridShape& shape) {

@@ -11,7 +11,7 @@
 //
 // and q alike. (Transport upwind makes one of the two couplings large, which says nothing about volumes; rows that are alike
 // have like volumes.) An estimate is taken where it lessens by a fifth, at the least, how far D A is from conserving: the sum
-// over inner columns j of |sum over i of d_i a_ij - d_j a_ji| / sum over i of |d_i a_ij|. O(entries). Of a grid in pieces all
+// over inner columns j of |sum over i of d_i a_ij - d_j a_ji| / sum over i of |d_i a_ij|. O(entries). Of a grid in subdomains all
 // call it together, and d is that of the whole.
 
 #include <optional>
@@ -24,15 +24,15 @@ namespace stratum {
 /// Neighbours' scales that are less than this apart do no harm.
 inline constexpr double least_scale_jump = 8;
 
-/// D A, d one a node of the piece, x first.
+/// D A, d one a node of the subdomain, x first.
 struct RowScales {
   GridOperator<double> scaled;  // five bands where it is symmetric
   std::vector<double> d;
   bool symmetric = false, singular = false;  // the latter: and every row sums to zero but for rounding
 };
 
-/// d by which A, whose halos are up to date, is symmetric, one a node of the piece: 1 in the first row of every part that is
-/// coupled to no other. Empty, on all pieces, where there is none (core/operators/row_scales.hpp).
+/// d by which A, whose halos are up to date, is symmetric, one a node of the subdomain: 1 in the first row of every part that is
+/// coupled to no other. Empty, on all subdomains, where there is none (core/operators/row_scales.hpp).
 [[nodiscard]] std::vector<double> scales_to_symmetry(Context& ctx, const GridOperator<double>& a);
 
 /// Of a nonsymmetric matrix in bands, whose halos are up to date. None where no scales are found, or none that jump, unless they

@@ -9,11 +9,11 @@ namespace stratum {
 
 STRATUM_HOST_DEVICE STRATUM_INLINE double magnitude(double v) { return v < 0 ? -v : v; }
 
-/// The whole grid, and its row that is the piece's first. Rows beside the piece's are read from halos.
+/// The whole grid, and its row that is the subdomain's first. Rows beside the subdomain's are read from halos.
 struct Whole {
   int nx, ny, first = 0;
 
-  /// Pieces call it together.
+  /// Subdomains call it together.
   Whole(const Context& ctx, const GridShape& shape);
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE bool has(int i, int j) const {
     return i >= 0 && i < nx && j + first >= 0 && j + first < ny;

@@ -9,9 +9,9 @@
 // numbers, and rounding, does not arise. 1.25 words a fine node, and r.
 //
 // Behind a Neumann or Robin first boundary columns or rows are `shifted`: the first node is a coarse one, and number 2 I where it is 2 I - 1
-// behind a side that is no unknown. Pairs are as before, the first one then begins before the grid. So do the rows of strips but
+// behind a side that is no unknown. Pairs are as before, the first one then begins before the grid. So do the rows of subdomains but
 // the lowest one: there the interval before the first row is a whole one, of which the second half alone is needed, and the halo of
-// e has its first end. Of strips but the uppermost the halo has the second end of the last interval.
+// e has its first end. Of subdomains but the uppermost the halo has the second end of the last interval.
 
 #include <stratum/core/field/streaming_stencil.hpp>
 #include <stratum/core/operators/tensor.hpp>
@@ -87,7 +87,7 @@ struct InterpolatedDefect {
   GridView<const T> b, coarse;
   T scale;
   GridView<R> r;
-  bool goes_on_below, goes_on_above;  // in other strips
+  bool goes_on_below, goes_on_above;  // in other subdomains
 
   [[nodiscard]] int rows() const { return coarse.ny + 1; }
 

@@ -245,7 +245,7 @@ void set_weights_by(Context& ctx, const GridOperator<double>& a, const Conductan
     return CellNumbers{g.cview(), fine.periodic_x, fine.periodic_y};
   };
   const Cells cells{x, y, numbers(k.x), numbers(k.y), numbers(k.reaction), fine.nx, fine.ny, fine.below, fine.above, w};
-  // Of a strip edges beside its own as well, and centres that the next one has.
+  // Of a subdomain edges beside its own as well, and centres that the next one has.
   const int first = w.coarse_origin_y, last = first + p.coarse_shape().ny;
   const NodeRange with_boundaries{
       -1, x.coarse + 1, 1, fine.below ? first - 1 : -1, fine.above ? last + 1 : y.coarse + 1, 1};

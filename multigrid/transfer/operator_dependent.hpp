@@ -67,13 +67,13 @@ void coarsen(Context& ctx, const Conductances& fine, Conductances& coarse);
 /// Where the weights of edges come from.
 enum class EdgeWeights : std::uint8_t { conductances, matrix };
 
-/// The weights of p (Transfer::weighted) for A on its fine grid, or on a strip of it; k is that of the whole mesh. From the
+/// The weights of p (Transfer::weighted) for A on its fine grid, or on a subdomain of it; k is that of the whole mesh. From the
 /// matrix, k serves where its sums do not: that of the widths.
 void set_network_weights(Context& ctx, const GridOperator<double>& a, const Conductances& k, EdgeWeights edges,
                          Transfer<double>& p);
 
-/// A_x and A_y on all nodes of a mesh, whatever its ends; of a strip of its unknowns on these rows, and those of sides where
-/// the strip ends.
+/// A_x and A_y on all nodes of a mesh, whatever its ends; of a subdomain of its unknowns on these rows, and those of sides where
+/// the subdomain ends.
 class SplitParts {
  public:
   SplitParts(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k, const GridShape& unknowns);
@@ -82,8 +82,8 @@ class SplitParts {
   /// The weights of p by split sums, and A_x and A_y of the coarser mesh.
   void set_weights(Context& ctx, const GridOperator<double>& a, const Conductances& k, Transfer<double>& p) const;
   void coarsen(Context& ctx, const Transfer<double>& p, const TensorMesh& coarse);
-  /// Of the finest level that is not cut, which they have been coarsened to: the rows of all strips, on every piece.
-  void gather(Context& ctx, const StripLevels& strips);
+  /// Of the finest level that is not cut, which they have been coarsened to: the rows of all subdomains, on every subdomain.
+  void gather(Context& ctx, const PartitionLevels& strips);
 
  private:
   TensorMesh mesh_;  // its ends are Neumann or Robin where they are not periodic

@@ -45,7 +45,7 @@ struct Cells {
   CellLine x, y;
   CellNumbers gx, gy, reaction;
   int fine_nx, fine_ny;
-  bool below, above;  // other pieces
+  bool below, above;  // other subdomains
   WeightsView<double> w;
 
   // Conductances from node (i, j), numbered with the sides.
@@ -78,7 +78,7 @@ using SetEdges = std::function<void(const Cells&, const NodeRange&)>;
 /// Edges by conductances, then by what `edges` makes of them, then centres.
 void set_weights_by(Context& ctx, const GridOperator<double>& a, const Conductances& k, Transfer<double>& p,
                     const SetEdges& edges);
-/// What edges of rows that other strips have are, from these, after a strip has set its own.
+/// What edges of rows that other subdomains have are, from these, after a subdomain has set its own.
 void take_edges_beside(Context& ctx, Cells cells, const NodeRange& range, Transfer<double>& p);
 /// Throws UsageError for a matrix that is not one on all nodes of the mesh.
 void expects_all_nodes(const TensorMesh& mesh, const GridOperator<double>& a);

@@ -11,7 +11,7 @@ namespace stratum {
 
 namespace {
 
-/// Edges by sums of rows of A_x and A_y, where they serve, on all nodes; of a strip those of its own rows.
+/// Edges by sums of rows of A_x and A_y, where they serve, on all nodes; of a subdomain those of its own rows.
 template <class ViewX, class ViewY>
 struct SplitEdges : operator_dependent::Cells {
   ViewX ax;
@@ -149,7 +149,7 @@ void SplitParts::coarsen(Context& ctx, const Transfer<double>& p, const TensorMe
   mesh_ = std::move(below);
 }
 
-void SplitParts::gather(Context& ctx, const StripLevels& strips) {
+void SplitParts::gather(Context& ctx, const PartitionLevels& strips) {
   for (auto* part : {&x_, &y_}) {
     auto whole = galerkin_operator(ctx, *part, mesh_.unknowns());
     stratum::gather(ctx, strips, *part, whole);

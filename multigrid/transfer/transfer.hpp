@@ -33,7 +33,7 @@ struct TransferView {
   const T* right = nullptr;  // weight of the right one
   int origin = 1;            // global index of the first unknown, and of the coarse one
   int coarse_origin = 1;
-  bool periodic = false;  // with the other end in this piece
+  bool periodic = false;  // with the other end in this subdomain
 };
 
 /// Weights by coarse cells, T const or not. Coarse nodes are numbered with the sides: I = 0 .. intervals, as if Dirichlet nodes
@@ -43,7 +43,7 @@ struct TransferView {
 ///     edge to (I, J + 1)                            x = south x_(I,J) + (1 - south) x_(I,J+1)        null where y is not
 ///     centre of the cell between the four           x = sw x_(I,J) + se x_(I+1,J) + nw x_(I,J+1) + ne x_(I+1,J+1)    both
 ///
-/// An interval that stays alone has edge weight 0, its centres those of its right edge. A strip has the rows of its own coarse
+/// An interval that stays alone has edge weight 0, its centres those of its right edge. A subdomain has the rows of its own coarse
 /// nodes, and one more beside other strips.
 template <class T>
 struct WeightsView {
@@ -53,7 +53,7 @@ struct WeightsView {
   int intervals_x = 0, intervals_y = 0;  // coarse, of the whole mesh
   int origin_x = 1;                      // of both grids
   int origin_y = 1, coarse_origin_y = 1;
-  bool periodic_x = false, periodic_y = false;  // with the other end in this piece
+  bool periodic_x = false, periodic_y = false;  // with the other end in this subdomain
 
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE std::int64_t at(int i, int j) const { return j * pitch + i; }
 };
@@ -63,8 +63,8 @@ class Transfer {
  public:
   Transfer() = default;
   Transfer(Context& ctx, const TensorMesh& fine, const TensorMesh& coarse);
-  /// Between a strip of the fine mesh and the one below it. Strips restrict their own rows; what belongs to the first row of
-  /// the strip above goes there: on the CPU before it is added, so that no bit depends on the cuts (but by weights), else
+  /// Between a subdomain of the fine mesh and the one below it. Subdomains restrict their own rows; what belongs to the first row of
+  /// the subdomain above goes there: on the CPU before it is added, so that no bit depends on the cuts (but by weights), else
   /// after.
   Transfer(Context& ctx, const TensorMesh& fine, const TensorMesh& coarse, const GridShape& fine_strip,
            const GridShape& coarse_strip);
@@ -84,8 +84,8 @@ class Transfer {
   /// `meanwhile` submits what may follow before the host waits (sum_of_scratch).
   [[nodiscard]] double restrict_and_measure(Context& ctx, GridView<const T> fine, GridView<T> coarse,
                                             const std::function<void()>& meanwhile = {}) const;
-  /// d_coarse = P^T (b - A x), one pass over the fine grid. Of a strip A, b and x may have rows of its neighbours beside its
-  /// own: d is formed from these then, and pieces have nothing to say to each other.
+  /// d_coarse = P^T (b - A x), one pass over the fine grid. Of a subdomain A, b and x may have rows of its neighbours beside its
+  /// own: d is formed from these then, and subdomains have nothing to say to each other.
   void restrict_residual(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<const T> x,
                          GridView<T> coarse) const;
 
@@ -110,7 +110,7 @@ class Transfer {
   [[nodiscard]] WeightsView<T> weights() { return weights_of<T>(*this); }
   /// Those of another between the same grids, rounded.
   void assign_weights(Context& ctx, const Transfer<double>& other);
-  /// The rows of weights beside a strip's own, of edges or of centres: from the strips that have them.
+  /// The rows of weights beside a subdomain's own, of edges or of centres: from the subdomains that have them.
   void exchange_edges(Context& ctx) { exchange_weights(ctx, 0, 2); }
   void exchange_centres(Context& ctx) { exchange_weights(ctx, 2, weights_.size()); }
 
@@ -148,7 +148,7 @@ class Transfer {
   /// On a GPU, where it can: coarse = P^T fine, and the sum of the squares of fine if it is asked for.
   [[nodiscard]] bool march_down(Context& ctx, GridView<const T> fine, GridView<T> coarse, double* square,
                                 const std::function<void()>& meanwhile = {}) const;
-  /// restrict_residual, x up to date; its rows begin with number `origin`, their coarse ones `first` rows before the piece's.
+  /// restrict_residual, x up to date; its rows begin with number `origin`, their coarse ones `first` rows before the subdomain's.
   void restrict_residual_by_lines(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<const T> x,
                                   GridView<T> coarse, int origin, int first) const;
   void restrict_residual_by_cells(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<const T> x,
@@ -170,7 +170,7 @@ class Transfer {
   bool is_periodic_ = false;  // the mesh, in either direction
   std::vector<Vector<T>>
       weights_;  // six where they are by cells, as in WeightsView; empty where a direction is not coarsened
-  /// Scratch on the CPU: two fine rows per thread for restrict_residual, three where weighted, and one from the strip below.
+  /// Scratch on the CPU: two fine rows per thread for restrict_residual, three where weighted, and one from the subdomain below.
   mutable Vector<T> rows_;
   [[nodiscard]] T* row_from_below() const { return fine_.below ? &rows_.view()(1, rows_.shape().ny - 1) : nullptr; }
 };

@@ -36,7 +36,7 @@ void Transfer<T>::interpolated_residual([[maybe_unused]] Context& ctx, [[maybe_u
     march::with_shift(x_.view(), [&](auto shifted_x) {
       march::with_shift(y_.view(), [&](auto shifted_y) {
         using Rows = cuda::InterpolatedDefect<std::decay_t<decltype(view)>, R, shifted_x, shifted_y>;
-        // Intervals are counted from the strip's first one on.
+        // Intervals are counted from the subdomain's first one on.
         TransferView<T> y = y_.view();
         y.left += y.coarse_origin - (shifted_y ? 0 : 1);
         y.right += y.coarse_origin - (shifted_y ? 0 : 1);

@@ -110,8 +110,8 @@ struct ProlongateChunk {
   }
 };
 
-/// The rows of x, and the sum of their squares: one number a strip and block row, unless `partial` is null. The first row of a
-/// strip is the last one of the strip before, which counts it.
+/// The rows of x, and the sum of their squares: one number a subdomain and block row, unless `partial` is null. The first row of a
+/// subdomain is the last one of the subdomain before, which counts it.
 template <class T>
 struct Measured {
   using Number = T;
@@ -314,7 +314,7 @@ Transfer<T>::Transfer(Context& ctx, const TensorMesh& fine, const TensorMesh& co
   };
   build(fine.x(), coarse.x(), fine_.origin_x, coarse_.origin_x, false, x_);
   build(fine.y(), coarse.y(), fine_.origin_y, coarse_.origin_y, fine_.below || fine_.above, y_);
-  // For the CPU two rows a thread, with a column before each and two behind, and one from the strip below.
+  // For the CPU two rows a thread, with a column before each and two behind, and one from the subdomain below.
   if (!ctx.on_gpu()) rows_ = Vector<T>(ctx, GridShape{fine_.nx + 3, 2 * ctx.threads() + (fine_.below ? 1 : 0)});
 }
 
@@ -340,7 +340,7 @@ Transfer<T> Transfer<T>::weighted(Context& ctx, const TensorMesh& fine, const Te
 
 template <class T>
 void Transfer<T>::assign_weights(Context& ctx, const Transfer<double>& other) {
-  // With the rows beside a strip's own.
+  // With the rows beside a subdomain's own.
   const auto all_rows = [](auto view) {
     view.data -= view.pitch;
     view.ny += 2;
@@ -417,7 +417,7 @@ void prolongate_weighted(Context& ctx, const WeightsView<const T>& w, [[maybe_un
 template <class T>
 void Transfer<T>::prolongate_add(Context& ctx, GridView<const T> coarse, GridView<T> fine, SomeRows some) const {
   check(ctx, fine, coarse);
-  // The rows beside a strip take part, but those by weights of cells, and around the ends, where coarse rows may lie otherwise.
+  // The rows beside a subdomain take part, but those by weights of cells, and around the ends, where coarse rows may lie otherwise.
   const bool beside = fine.fresh && !is_weighted() && !fine.periodic_y;
   GridView<T> rows = fine;
   TransferView<T> y = y_.view();

@@ -30,8 +30,8 @@ void restrict_rows(const Context& ctx, const TransferView<T>& x, const TransferV
 #endif
 
 /// CPU: coarse rows begin .. end - 1; every fine row is computed once and kept while coarse rows need it. Rows are kept from
-/// their column -1 on, up to two columns beyond the last. `from_below`: what coarse row 0 has of the fine row before a strip's
-/// first. `for_above`: nothing but this for the strip above, whose first row is `begin`, in the first row kept. So a row on a
+/// their column -1 on, up to two columns beyond the last. `from_below`: what coarse row 0 has of the fine row before a subdomain's
+/// first. `for_above`: nothing but this for the subdomain above, whose first row is `begin`, in the first row kept. So a row on a
 /// cut has the bits that it has without.
 template <class View, class T>
 struct RestrictRows {

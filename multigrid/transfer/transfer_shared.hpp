@@ -17,7 +17,7 @@
 
 namespace stratum {
 
-/// Coarse rows that a piece restricts to: its own, and where y is coarsened one of the next piece, which adds it to its own.
+/// Coarse rows that a subdomain restricts to: its own, and where y is coarsened one of the next subdomain, which adds it to its own.
 template <class T>
 int restricted_rows(bool coarsened_y, const GridView<T>& coarse) {
   return coarse.ny + (coarsened_y && coarse.above ? 1 : 0);
@@ -35,7 +35,7 @@ constexpr int depth = 2;  // rows asked for ahead
 template <class T>
 using Given = cuda::Given<T, depth>;
 
-/// Lanes that `columns` columns beyond a strip take.
+/// Lanes that `columns` columns beyond a subdomain take.
 template <class T>
 constexpr int margin_of(int columns) {
   return (columns + cuda::chunk_width<T> - 1) / cuda::chunk_width<T>;
@@ -48,7 +48,7 @@ TransferView<T> from_first_row(TransferView<T> y) {
   y.right += y.coarse_origin - 1;
   return y;
 }
-/// The grid's first row or column is a coarse one: of a strip that begins so, or behind a Neumann or Robin boundary.
+/// The grid's first row or column is a coarse one: of a subdomain that begins so, or behind a Neumann or Robin boundary.
 template <class T>
 bool first_is_coarse(const TransferView<T>& t) {
   return t.origin == 2 * t.coarse_origin;
@@ -208,7 +208,7 @@ void restrict_by_cells(const Context& ctx, const WeightsView<const T>& w, const 
   });
 }
 
-/// The rows that a march restricts to, from `first` rows before the piece's own on.
+/// The rows that a march restricts to, from `first` rows before the subdomain's own on.
 template <class T>
 GridView<T> rows_before(GridView<T> coarse, int first) {
   coarse.ny = restricted_rows(true, coarse) + first;
@@ -258,7 +258,7 @@ void restrict_weighted(Context& ctx, const WeightsView<const T>& w, const Defect
                 RestrictWeighted<Defect, T>{w, defect, fine.nx, fine.ny, coarse});
 }
 
-/// One row for the strip above, and one from the strip below.
+/// One row for the subdomain above, and one from the subdomain below.
 template <class T>
 void pass_upward(Context& ctx, const GridView<T>& coarse, const T* to_above, T* from_below, int count) {
   if (!coarse.below && !coarse.above) return;

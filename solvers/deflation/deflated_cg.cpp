@@ -101,7 +101,7 @@ SolveReport DeflatedCg::run(Context& ctx, const LinearOperator<double>& a, Preco
       two_parts ? std::make_unique<InTwoParts>(a, *q, y_.cview(), params_.beyond_one_array ? GridView<double>() : z)
                 : nullptr;
   const LinearOperator<double>& whole = two_parts ? *with_coarse_part : a;
-  Context alone = ctx.alone();  // every piece has coarse vectors whole
+  Context alone = ctx.alone();  // every subdomain has coarse vectors whole
   // Which constant a solution of a singular system has: of both parts, where the vectors add up to one.
   const auto centre = [&](GridView<double> fine, GridView<double> coarse) {
     if (weights_.empty()) return;

@@ -34,7 +34,7 @@ struct DeflatedCgParams {
   bool two_parts = false;
   bool beyond_one_array = false;
   int keep = 0;                    // vectors for `ritz`
-  std::vector<double> diagonal{};  // of A, where A 1 = 0; on pieces of the grid of own rows
+  std::vector<double> diagonal{};  // of A, where A 1 = 0; on subdomains of the grid of own rows
 };
 
 class DeflatedCg final : public Solver<double>, public Handle {

@@ -202,7 +202,7 @@ std::vector<double> coarse_sums(const SparseRows& a, std::span<const double> row
   return sums;
 }
 
-/// Numbers of all pieces, added by rank; one piece's own.
+/// Numbers of all subdomains, added by rank; one subdomain's own.
 std::vector<double> added_up(Communicator* comm, std::vector<double> own) {
   if (comm == nullptr) return own;
   const auto all = comm->join_on_host(own);
@@ -227,7 +227,7 @@ SparseRows added_up(Communicator* comm, SparseRows own) {
   return sparse_rows(own.rows, own.columns, std::move(entries));
 }
 
-/// Z by nodes with those of the rows beside: of the pieces below and above, none where there is no such piece.
+/// Z by nodes with those of the rows beside: of the subdomains below and above, none where there is no such subdomain.
 SparseRows with_rows_beside(Communicator& comm, const SparseRows& z, const GridShape& shape) {
   const int pieces = comm.size(), below = (comm.rank() + pieces - 1) % pieces, above = (comm.rank() + 1) % pieces;
   // A row as numbers: of every node how many vectors it has, which, and their values there.
@@ -246,7 +246,7 @@ SparseRows with_rows_beside(Communicator& comm, const SparseRows& z, const GridS
   std::vector<std::size_t> to, from;
   std::vector<double> out;
   std::size_t arriving = 0;
-  // Where one piece is below and above what goes down is first.
+  // Where one subdomain is below and above what goes down is first.
   for (int r = 0; r < pieces; ++r) {
     const std::size_t before = out.size(), from_above = r == above ? sizes[std::size_t(r)][0] : 0,
                       from_below = r == below ? sizes[std::size_t(r)][1] : 0;
@@ -296,7 +296,7 @@ struct SumChunks {
   }
 };
 
-/// d_k <- keep d_k + factor times the sum of what the pieces have
+/// d_k <- keep d_k + factor times the sum of what the subdomains have
 struct SumPieces {
   const double* of_pieces;
   int count, pieces;
@@ -388,7 +388,7 @@ Deflation::Deflation(Context& ctx, const SparseRows& a, const GridShape& shape, 
     refuse_on_all(*comm, fault);
     comm->agree("number of deflation vectors", message(count_));
   }
-  // Of all pieces: nodes of every vector, of every core, and pieces whose nodes have a vector each.
+  // Of all subdomains: nodes of every vector, of every core, and subdomains whose nodes have a vector each.
   std::vector<double> counted(2 * std::size_t(count_) + 1, 0.0);
   for (std::size_t d = 0; d < std::size_t(count_); ++d) counted[d] = vectors.z.start[d + 1] - vectors.z.start[d];
   for (const int d : vectors.core)
@@ -451,7 +451,7 @@ Deflation::Deflation(Context& ctx, const SparseRows& a, const GridShape& shape, 
   of_pieces_ = SharedVector<double>(ctx, count_ * comm->size());
 }
 
-/// `beside`: nodes of the rows beside a piece's own.
+/// `beside`: nodes of the rows beside a subdomain's own.
 void Deflation::check(const SparseRows& a, const DeflationVectors& vectors, std::span<const double> given_sums,
                       int beside) const {
   a.validate();
@@ -495,7 +495,7 @@ void Deflation::multiply_transposed(Context& ctx, const ByVectors& w, GridView<c
   const double* value = w.value.view().data;
   double* partial = w.partial.view().data;
   const Nodes at{x};
-  // A piece may have no node of any vector.
+  // A subdomain may have no node of any vector.
   if (ctx.on_gpu() && w.chunks > 0) {
 #if defined(__CUDACC__)
     cuda::Launch{static_cast<unsigned>(cuda::divide_up(w.chunks, warps_a_block)),

@@ -16,10 +16,10 @@
 // vectors in parallel. CUDA: a warp for up to 1024 entries of a vector, sums in a fixed order; E^-1 is a matrix of m^2 words.
 // Nothing waits for the stream, nothing is allocated after set-up. A handle: copies are the same.
 //
-// On a Context with other pieces of the grid each has its own rows of A and of Z; E is added up from those of all, every piece
-// factorises it, and a product Z^T r is one gather of m numbers. Coarse vectors are the same on all pieces.
+// On a Context with other subdomains of the grid each has its own rows of A and of Z; E is added up from those of all, every subdomain
+// factorises it, and a product Z^T r is one gather of m numbers. Coarse vectors are the same on all subdomains.
 //
-// Throws UsageError, on all pieces, for vectors of another grid or without an entry, ResourceError where factors or inverse
+// Throws UsageError, on all subdomains, for vectors of another grid or without an entry, ResourceError where factors or inverse
 // would not fit into memory.
 //
 // Source: J. M. Tang, R. Nabben, C. Vuik, Y. Erlangga, Comparison of two-level preconditioners derived from deflation, domain
@@ -37,7 +37,7 @@ namespace stratum {
 
 class Deflation final : public Handle {
  public:
-  /// Of A, whose rows are the nodes of the shape; on pieces as strip_rows of core/operators/csr_matrix.hpp has them.
+  /// Of A, whose rows are the nodes of the shape; on subdomains as strip_rows of core/operators/csr_matrix.hpp has them.
   /// `given_sums`: A 1, where it is known better than from the entries.
   Deflation(Context& ctx, const SparseRows& a, const GridShape& shape, const DeflationVectors& vectors,
             std::span<const double> given_sums = {});
@@ -97,7 +97,7 @@ class Deflation final : public Handle {
   std::shared_ptr<const CoarseFactor> factor_;
   SharedVector<double> inverse_;  // on a GPU
   SharedVector<double> means_, right_;
-  SharedVector<double> own_, of_pieces_;  // sums of this piece's rows, and of every piece's
+  SharedVector<double> own_, of_pieces_;  // sums of this subdomain's rows, and of every subdomain's
 };
 
 }  // namespace stratum

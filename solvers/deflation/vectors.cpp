@@ -66,11 +66,11 @@ void add_constant(DeflationVectors& vectors, const std::vector<char>& held) {
 
 namespace {
 
-/// The strip's first row among those of the whole.
+/// The subdomain's first row among those of the whole.
 int first_row(const GridShape& whole, const GridShape& strip) {
   const int first = strip.origin_y - whole.origin_y;
   expects(strip.nx == whole.nx && first >= 0 && first + strip.ny <= whole.ny, "rows ", first, " to ",
-          first + strip.ny - 1, " of ", strip.nx, " nodes are no strip of a grid of ", whole.nx, " x ", whole.ny);
+          first + strip.ny - 1, " of ", strip.nx, " nodes are no subdomain of a grid of ", whole.nx, " x ", whole.ny);
   return first;
 }
 

@@ -6,8 +6,8 @@
 // Domains are numbers of nodes, -1 where a node is in none; the vector of a domain is one there and zero elsewhere. Square
 // blocks do more than as many stripes; where they cut inclusions of another phase, split blocks do more again.
 //
-// On pieces of a grid each has the nodes of its own rows, in as many vectors as all of them, of which some may have no entry
-// there. Domains are then numbers that all pieces use alike: those of stripes and blocks are; split_domains and connected_parts
+// On subdomains of a grid each has the nodes of its own rows, in as many vectors as all of them, of which some may have no entry
+// there. Domains are then numbers that all subdomains use alike: those of stripes and blocks are; split_domains and connected_parts
 // number what they see, and want the whole grid.
 //
 // Sources: J. M. Tang, Two-Level Preconditioned Conjugate Gradient Methods with Applications to Bubbly Flow Problems, 2008;
@@ -32,10 +32,10 @@ struct DeflationVectors {
 
 /// Throws UsageError for a domain that is -2 or less; those without a node are left out.
 [[nodiscard]] DeflationVectors vectors_of_domains(const std::vector<int>& domain);
-/// Of domains 0 .. count - 1, all of them, of which other pieces of the grid have nodes as well.
+/// Of domains 0 .. count - 1, all of them, of which other subdomains of the grid have nodes as well.
 [[nodiscard]] DeflationVectors vectors_of_domains(const std::vector<int>& domain, int count);
 
-/// One more vector, one everywhere, on all pieces, whose core is what has none: the slow mode of what is nearly singular. It is
+/// One more vector, one everywhere, on all subdomains, whose core is what has none: the slow mode of what is nearly singular. It is
 /// zero at nodes that are `held`, each by a diagonal of its own: their rows would be all of A z. For vectors that do not cover
 /// the grid.
 void add_constant(DeflationVectors& vectors, const std::vector<char>& held = {});
@@ -44,7 +44,7 @@ void add_constant(DeflationVectors& vectors, const std::vector<char>& held = {})
 [[nodiscard]] std::vector<int> stripes(const GridShape& shape, int count);
 /// across x across rectangles, as equal as can be. Throws UsageError unless there is a node for each.
 [[nodiscard]] std::vector<int> square_blocks(const GridShape& shape, int across);
-/// Those of the whole grid on a strip of its rows.
+/// Those of the whole grid on a subdomain of its rows.
 [[nodiscard]] std::vector<int> stripes(const GridShape& whole, int count, const GridShape& strip);
 [[nodiscard]] std::vector<int> square_blocks(const GridShape& whole, int across, const GridShape& strip);
 /// A domain for every pair that occurs, in the order of the first number.

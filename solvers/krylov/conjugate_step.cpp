@@ -165,13 +165,13 @@ void run_step(Context& ctx, const Term& term, const Step<T, X>& s, double* parti
   cuda::Launch{1, detail::reduction_threads}(ctx, detail::reduce_partials<Term>, partial, blocks, host);
 }
 
-/// Pieces of a grid whose numbers go by way of the host wait there for either product.
+/// Subdomains of a grid whose numbers go by way of the host wait there for either product.
 bool steps_on_gpu(const Context& ctx) {
   const bool in_order = ctx.communicator() == nullptr || ctx.communicator()->keeps_order();
   return ctx.on_gpu() && in_order && !ctx.is_dry_run();
 }
 
-/// With (p, q) of all pieces the first number of the scratch, and on its way to the host. What they have of (r, r) is added up here
+/// With (p, q) of all subdomains the first number of the scratch, and on its way to the host. What they have of (r, r) is added up here
 /// as it is on GPUs, by rank.
 template <class T, class X>
 ConjugateStep step_on_gpu(Context& ctx, double square, GridView<const T> p, GridView<const T> q, double scale,

@@ -48,7 +48,7 @@ class SearchDirection {
 ///
 ///     p <- r + beta p,  q <- A p,  x <- x + alpha p,  r <- r - alpha q,    alpha = (r, r) / (p, q),  beta = (r, r)_new / (r, r)
 ///
-/// All numbers are in the memory of the Context, where those of pieces of a grid are added up by rank. On a GPU an iteration is
+/// All numbers are in the memory of the Context, where those of subdomains of a grid are added up by rank. On a GPU an iteration is
 /// recorded if A is_recordable. Where (p, q) is not above zero x and r stay as they are from there on, and (r, r) is NaN.
 template <class T>
 class QueuedSteps {
@@ -57,7 +57,7 @@ class QueuedSteps {
 
   QueuedSteps(Context& ctx, const GridShape& shape);
 
-  /// Pieces of a grid whose numbers go by way of the host wait for them: there is nothing to be gained, though it works.
+  /// Subdomains of a grid whose numbers go by way of the host wait for them: there is nothing to be gained, though it works.
   [[nodiscard]] static bool pays(const Context& ctx);
 
   /// For another operator or other vectors; forgets iterations that nobody has waited for.

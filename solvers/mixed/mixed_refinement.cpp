@@ -46,7 +46,7 @@ SolveReport MixedRefinement::solve(Context& ctx, const GridOperator<double>& a, 
     m.apply(ctx, defect, c);
     submitted = true;
   };
-  // Pieces of a grid go by the same numbers, and so do alike.
+  // Subdomains of a grid go by the same numbers, and so do alike.
   const bool in_order = ctx.communicator() == nullptr || ctx.communicator()->keeps_order();
   const auto early_if = [&](bool expected) { return expected && in_order && !m.waits() ? submit : nullptr; };
   const auto residual = [&](GridView<const double> at, const std::function<void()>& meanwhile) {

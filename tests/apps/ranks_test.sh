@@ -383,7 +383,7 @@ case_quarks_cut_in_z() { # heavy: on threads in tests/apps/staggered/subdomains_
   says '^staggered: --cut: nz = 6 cannot be cut into 2 pieces with even nz'
   ranks 4 1 --lattice 4,4,2,4
   says '^staggered: nt = 4 and nz = 2 cannot be cut into 4 pieces'
-  refused --lattice 4,4,4,8 --cut 1,2 -- --cut "1 x 2 pieces are not 1"
+  refused --lattice 4,4,4,8 --cut 1,2 -- --cut "1 x 2 subdomains are not 1"
   refused --overlap maybe -- --overlap maybe "auto, yes, no"
 }
 

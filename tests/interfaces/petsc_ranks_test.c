@@ -126,7 +126,7 @@ static void it_refuses(void) {
   refuses(a, &p, NULL, PETSC_ERR_ARG_INCOMP, "row 580 has the diagonal entry -1");
   OK(MatDestroy(&a));
   a = five_points(PETSC_COMM_WORLD, &small, 0, NULL);
-  refuses(a, &small, NULL, PETSC_ERR_ARG_INCOMP, "strips");
+  refuses(a, &small, NULL, PETSC_ERR_ARG_INCOMP, "subdomains");
   OK(MatDestroy(&a));
   /* Processes that have other numbers of rows than unknowns of the DMDA. */
   PetscMPIInt rank = 0;

@@ -1,4 +1,4 @@
-// Hierarchies and solves on meshes of any size: strips, primes, odd numbers of cells, strong gradings.
+// Hierarchies and solves on meshes of any size: subdomains, primes, odd numbers of cells, strong gradings.
 
 #include <cmath>
 

@@ -187,7 +187,7 @@ TEST_P(DeflatedTest, TheConstantIsOneMoreVectorOfWhatIsNearlySingular) {
     }
 }
 
-// --- on pieces -----------------------------------------------------------------------------------------------------------
+// --- on subdomains -----------------------------------------------------------------------------------------------------------
 
 /// Of vectors on the whole grid these nodes.
 DeflationVectors part_of(const DeflationVectors& all, int first, int nodes) {
@@ -251,7 +251,7 @@ TEST_P(DeflatedTest, ProductsSeeNoCut) {
       const auto products = [&](int count) {
         coarse.assign(static_cast<std::size_t>(count), {});
         return test::on_pieces(GetParam(), count, [&](Context& on) {
-          const GridShape shape = StripLevels(on, mesh_hierarchy(mesh), 1).finest();
+          const GridShape shape = PartitionLevels(on, mesh_hierarchy(mesh), 1).finest();
           const auto a = assemble_operator<double>(on, mesh, StorageFormat::tensor, terms, shape);
           const Deflation deflation(
               on, count > 1 ? strip_rows(on, a) : sparse_rows(on, a), shape,
@@ -282,19 +282,19 @@ TEST_P(DeflatedTest, ProductsSeeNoCut) {
       const auto one = products(1);
       const Values coarse_of_one = coarse[0];
       for (const int count : {2, 3, 5}) {
-        SCOPED_TRACE(testing::Message() << count << " pieces, " << vectors.count() << " vectors, "
+        SCOPED_TRACE(testing::Message() << count << " subdomains, " << vectors.count() << " vectors, "
                                         << to_string(ends.bottom));
         const auto several = products(count);
         ASSERT_THAT(several.errors, testing::Each(""));
         EXPECT_LT(difference(several.values, one.values), 1e-12);
         EXPECT_LT(difference(coarse[0], coarse_of_one), 1e-11);
-        EXPECT_THAT(coarse, testing::Each(coarse[0])) << "the same bits on all pieces";
+        EXPECT_THAT(coarse, testing::Each(coarse[0])) << "the same bits on all subdomains";
       }
     }
   }
 }
 
-// One inclusion beside the ends of y, one across the cut of two pieces, one on a single piece.
+// One inclusion beside the ends of y, one across the cut of two subdomains, one on a single subdomain.
 TEST_P(DeflatedTest, VectorsOfInclusionsSeeNoCut) {
   for (const BoundaryType end : {neumann, periodic}) {
     const TensorMesh mesh{square(32, neumann).x(), square(32, end).y()};
@@ -307,7 +307,7 @@ TEST_P(DeflatedTest, VectorsOfInclusionsSeeNoCut) {
     for (const int cut : {1, 2}) {
       const auto vectors = [&](int count) {
         return test::on_pieces(GetParam(), count, [&](Context& on) {
-          const GridShape shape = StripLevels(on, mesh_hierarchy(mesh), cut).finest();
+          const GridShape shape = PartitionLevels(on, mesh_hierarchy(mesh), cut).finest();
           const CellFields fields(on, mesh, k, 0);
           const Conductances conductances(on, mesh, fields);
           const auto hierarchy =
@@ -327,7 +327,7 @@ TEST_P(DeflatedTest, VectorsOfInclusionsSeeNoCut) {
       const auto one = vectors(1);
       ASSERT_EQ(one.values.size(), static_cast<std::size_t>(4 * whole.nodes()));
       for (const int count : {2, 3}) {
-        SCOPED_TRACE(testing::Message() << count << " pieces, " << cut << " levels cut, " << to_string(end));
+        SCOPED_TRACE(testing::Message() << count << " subdomains, " << cut << " levels cut, " << to_string(end));
         const auto several = vectors(count);
         ASSERT_THAT(several.errors, testing::Each(""));
         ASSERT_EQ(several.values.size(), one.values.size());
@@ -384,8 +384,8 @@ TEST_P(DeflatedTest, ConjugateGradientsSeeNoCut) {
       const Solved of_one = solved[0];
       EXPECT_THAT(of_one.deflation, HasSubstr("by "));
       for (const int count : {2, 3}) {
-        SCOPED_TRACE(testing::Message() << count << " pieces, " << of_one.deflation << ", " << to_string(end_x) << " "
-                                        << to_string(end_y));
+        SCOPED_TRACE(testing::Message() << count << " subdomains, " << of_one.deflation << ", " << to_string(end_x)
+                                        << " " << to_string(end_y));
         const auto several = solve(count);
         ASSERT_THAT(several.errors, testing::Each(""));
         for (const auto& [deflation, report] : solved) {
@@ -405,7 +405,7 @@ TEST_P(DeflatedTest, PiecesRefuseTogether) {
   const auto errors = [&](const auto& vectors_of) {
     return test::on_pieces(GetParam(), 2,
                            [&](Context& on) {
-                             const GridShape shape = StripLevels(on, mesh_hierarchy(mesh), 1).finest();
+                             const GridShape shape = PartitionLevels(on, mesh_hierarchy(mesh), 1).finest();
                              const auto a = assemble_operator<double>(on, mesh, StorageFormat::tensor, {}, shape);
                              (void)Deflation(on, strip_rows(on, a), shape,
                                              vectors_of(shape, on.communicator()->rank()));
@@ -429,7 +429,7 @@ TEST_P(DeflatedTest, PiecesRefuseTogether) {
               testing::Each(HasSubstr("deflation vector 4 is zero")));
 }
 
-// Bit for bit those of one piece: cut in two, around an end, grounded on one piece only.
+// Bit for bit those of one subdomain: cut in two, around an end, grounded on one subdomain only.
 TEST_P(DeflatedTest, InclusionsOfAMatrixSeeNoCut) {
   for (const auto& [end_x, end_y] : {std::pair{dirichlet, dirichlet}, {neumann, periodic}, {periodic, neumann}}) {
     const TensorMesh mesh{square(64, end_x).x(), square(64, end_y).y()};
@@ -438,7 +438,7 @@ TEST_P(DeflatedTest, InclusionsOfAMatrixSeeNoCut) {
     for (int j = 20; j < 50; ++j) k.xx[static_cast<std::size_t>(j * 64 + (j < 40 ? 0 : j - 40))] = 1e6;
     const auto numbers = [&](int count) {
       return test::on_pieces(GetParam(), count, [&](Context& on) {
-        const GridShape shape = StripLevels(on, mesh_hierarchy(mesh), 1).finest();
+        const GridShape shape = PartitionLevels(on, mesh_hierarchy(mesh), 1).finest();
         const CellFields fields(on, mesh, k, 0);
         const auto a = assemble_diffusion(on, mesh, k, fields, {}, shape);
         const Inclusions found = count > 1 ? inclusions(*on.communicator(), strip_rows(on, a), shape, whole)
@@ -452,7 +452,7 @@ TEST_P(DeflatedTest, InclusionsOfAMatrixSeeNoCut) {
     const auto unknowns = static_cast<std::size_t>(whole.nodes());
     ASSERT_GT(one.size(), unknowns + 10);
     for (const int count : {2, 3, 8}) {
-      SCOPED_TRACE(testing::Message() << count << " pieces, " << to_string(end_x) << " " << to_string(end_y));
+      SCOPED_TRACE(testing::Message() << count << " subdomains, " << to_string(end_x) << " " << to_string(end_y));
       const auto several = numbers(count);
       ASSERT_THAT(several.errors, testing::Each(""));
       ASSERT_EQ(several.values.size(), one.size() * static_cast<std::size_t>(count));

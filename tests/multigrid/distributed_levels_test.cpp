@@ -1,5 +1,5 @@
-// Multigrid on a grid cut into strips of rows that is smoothed exactly, a thread and a Context each, against the same work on
-// one piece. By overlap: multigrid/overlap_test.cpp.
+// Multigrid on a grid cut into subdomains that is smoothed exactly, a thread and a Context each, against the same work on
+// one subdomain. By overlap: multigrid/overlap_test.cpp.
 
 #include <algorithm>
 #include <cmath>
@@ -38,7 +38,7 @@ class StripLevelsTest : public test::OnEverySetting<T> {
  protected:
   using Number = T;
 
-  /// work(ctx) on one piece and on several; the same within `tolerance` of the largest number.
+  /// work(ctx) on one subdomain and on several; the same within `tolerance` of the largest number.
   template <class Work>
   void expect_the_same(std::initializer_list<int> counts, double tolerance, const Work& work) {
     const auto one = test::on_pieces(this->backend(), 1, work);
@@ -47,7 +47,7 @@ class StripLevelsTest : public test::OnEverySetting<T> {
     for (const double value : one.values) largest = std::max(largest, std::abs(value));
     ASSERT_GT(largest, 0);
     for (const int count : counts) {
-      SCOPED_TRACE(testing::Message() << count << " pieces");
+      SCOPED_TRACE(testing::Message() << count << " subdomains");
       const auto several = test::on_pieces(this->backend(), count, work);
       ASSERT_THAT(several.errors, testing::Each(""));
       ASSERT_EQ(several.values.size(), one.values.size());
@@ -62,7 +62,7 @@ class StripLevelsTest : public test::OnEverySetting<T> {
   /// Two cycles, from zero and from what that gives, with halos poisoned before.
   [[nodiscard]] static Values two_cycles(Context& ctx, const Hierarchy<Number>& levels, MultigridParams params,
                                          const Values& bs) {
-    params.exact_below = 0;  // on one piece a GPU would solve a level that is cut on several
+    params.exact_below = 0;  // on one subdomain a GPU would solve a level that is cut on several
     params.distributed_smoothing = DistributedSmoothing::exact;
     Multigrid<Number> m(ctx, levels, params);
     const GridShape shape = levels.finest().shape(), whole = levels.meshes().back().unknowns();
@@ -158,7 +158,7 @@ TEST_ON_EVERY_SETTING(StripLevelsTest, EveryForm) {
   }
 }
 
-// The lowest level that is cut has strips of 1, 2 and 4 rows, of which the first piece keeps none below.
+// The lowest level that is cut has subdomains of 1, 2 and 4 rows, of which the first subdomain keeps none below.
 TEST_ON_EVERY_SETTING(StripLevelsTest, StripsOfOneRow) {
   for (const Ends& ends : every_ends) {
     const TensorMesh mesh =
@@ -178,7 +178,7 @@ TEST_ON_EVERY_SETTING(StripLevelsTest, StripsOfOneRow) {
   }
 }
 
-// Products on strips, gathered to the whole, and their interpolation by widths, conductances, split sums or the matrix.
+// Products on subdomains, gathered to the whole, and their interpolation by widths, conductances, split sums or the matrix.
 TEST_ON_EVERY_SETTING(StripLevelsTest, ProductsSeeNoCut) {
   for (const Ends& ends : every_ends) {
     const TensorMesh mesh =
@@ -193,7 +193,7 @@ TEST_ON_EVERY_SETTING(StripLevelsTest, ProductsSeeNoCut) {
         SCOPED_TRACE(testing::Message() << to_string(ends.left) << " " << to_string(ends.bottom) << ", " << cut << ", "
                                         << to_string(kind));
         this->expect_the_same({2, 3}, 10 * this->rounding, [&](Context& ctx) {
-          const StripLevels strips(ctx, mesh_hierarchy(mesh), cut);
+          const PartitionLevels strips(ctx, mesh_hierarchy(mesh), cut);
           const CellFields fields(ctx, mesh, k, 0);
           const auto a = assemble_diffusion(ctx, mesh, k, fields, {}, strips.finest());
           const Conductances conductances(ctx, mesh, fields);
@@ -231,7 +231,7 @@ TEST_ON_EVERY_SETTING(StripLevelsTest, OtherCoefficients) {
     return cycle_from_zero(ctx, m);
   });
   this->expect_the_same({2, 3}, 10 * this->rounding, [&](Context& ctx) {
-    const StripLevels strips(ctx, mesh_hierarchy(mesh), 2);
+    const PartitionLevels strips(ctx, mesh_hierarchy(mesh), 2);
     const auto matrix = [&](double reaction) {
       OperatorTerms terms;
       terms.reaction = reaction;
@@ -296,7 +296,7 @@ class StripSolversTest : public test::OnEveryBackend {
     double largest = 0;
     for (const double value : one.x) largest = std::max(largest, std::abs(value));
     for (const int count : counts) {
-      SCOPED_TRACE(testing::Message() << count << " pieces");
+      SCOPED_TRACE(testing::Message() << count << " subdomains");
       const Solved several = solve(count, mesh, problem, params);
       EXPECT_THAT(several.iterations, testing::Each(one.iterations[0]));
       ASSERT_EQ(several.x.size(), one.x.size());
@@ -304,7 +304,7 @@ class StripSolversTest : public test::OnEveryBackend {
       for (std::size_t k = 0; k < one.x.size(); ++k)
         if (!(std::abs(several.x[k] - one.x[k]) <= difference)) difference = std::abs(several.x[k] - one.x[k]);
       EXPECT_LE(difference, tolerance * largest);
-      EXPECT_EQ(solve(count, mesh, problem, params).x, several.x) << "the same pieces, the same bits";
+      EXPECT_EQ(solve(count, mesh, problem, params).x, several.x) << "the same subdomains, the same bits";
     }
   }
   [[nodiscard]] static PoissonSolverParams params() {
@@ -343,7 +343,7 @@ TEST_P(StripSolversTest, TwoFloats) {
   expect_the_same(make_mesh(mesh_family("U1"), 6), {}, p, {3}, 1e-6);
 }
 
-// What "auto" chooses goes by the whole mesh, and K by cells by what the matrices of all pieces couple.
+// What "auto" chooses goes by the whole mesh, and K by cells by what the matrices of all subdomains couple.
 TEST_P(StripSolversTest, AutomaticSmoothersAndLevels) {
   const TensorMesh mesh{Line(random_.widths(200, 1)), Line(random_.widths(300, 1))};
   PoissonSolverParams p;
@@ -372,7 +372,7 @@ TEST_P(StripSolversTest, CouplingsSeeNoCut) {
   layers.xx[0] = 2e-3;  // not separable
   for (const auto* k : {&rotated, &std::as_const(layers)}) {
     const auto numbers = [&](Context& ctx) {
-      const StripLevels strips(ctx, mesh_hierarchy(mesh), 1);
+      const PartitionLevels strips(ctx, mesh_hierarchy(mesh), 1);
       const auto a = assemble_diffusion(ctx, mesh, *k, CellFields(ctx, mesh, *k, 0), {}, strips.finest());
       const Couplings found = couplings(ctx, a);
       return Values{found.along_x, found.along_y, found.least_aligned, found.rotated, found.jump};
@@ -546,7 +546,8 @@ TEST_P(StripSolversTest, EveryPieceTakesItsPartOfTheMemory) {
     const auto whole = static_cast<double>(required_memory(one, mesh, params()));
     const auto found = test::on_pieces(GetParam(), 3, [&](Context& ctx) {
       const auto required = static_cast<double>(required_memory(ctx, mesh, params()));
-      const GridShape strip = StripLevels(ctx, mesh_hierarchy(mesh.logical()), params().multigrid.strips()).finest();
+      const GridShape strip =
+          PartitionLevels(ctx, mesh_hierarchy(mesh.logical()), params().multigrid.strips()).finest();
       const Vector<double> b(ctx, strip), x(ctx, strip);
       const PoissonSolver solver(ctx, mesh, params());
       return Values{required, static_cast<double>(ctx.memory()->peak_bytes)};
@@ -561,7 +562,7 @@ TEST_P(StripSolversTest, EveryPieceTakesItsPartOfTheMemory) {
 
 TEST_P(StripSolversTest, EveryPieceNeedsRows) {
   const TensorMesh mesh = make_mesh(mesh_family("U1"), 3);
-  for (const auto& [count, message] : {std::pair{4, "7 rows cannot be cut into 4 strips"}, {9, "7 rows cannot"}}) {
+  for (const auto& [count, message] : {std::pair{4, "7 rows cannot be cut into 4 subdomains"}, {9, "7 rows cannot"}}) {
     const auto found = test::on_pieces(GetParam(), count, [&](Context& ctx) {
       PoissonSolver solver(ctx, mesh, {});
       return Values{};

@@ -131,7 +131,7 @@ TEST_P(DoubleSingle, TakesReactionRotatedKNaturalAndPeriodicSides) {
     }
 }
 
-// Of strips both words have halos, which hold no number before the solve.
+// Of subdomains both words have halos, which hold no number before the solve.
 TEST_P(DoubleSingle, SeesNoCut) {
   const TensorMesh a3 = make_mesh(mesh_family("A3"), 6);
   using enum BoundaryType;
@@ -149,7 +149,7 @@ TEST_P(DoubleSingle, SeesNoCut) {
         const PoissonProblem problem = periodic_y ? waves : PoissonProblem{};
         Problem p(ctx(), mesh, jumps ? std::optional(checkerboard(mesh, 7, 1e4)) : std::nullopt, problem);
         p.params.multigrid.cut = 2;
-        p.params.multigrid.exact_below = 0;  // on one piece a GPU would solve a level that is cut on several
+        p.params.multigrid.exact_below = 0;  // on one subdomain a GPU would solve a level that is cut on several
         p.params.stop.rtol = rtol;
         // Of any size beside the solution: both words matter from the first residual on.
         test::Values start(static_cast<std::size_t>(mesh.unknowns().nodes()));
@@ -157,7 +157,7 @@ TEST_P(DoubleSingle, SeesNoCut) {
         copy_from_host(ctx(), start.data(), p.x.view());
         const auto one = solve(p);
         for (const int count : {2, 3}) {
-          SCOPED_TRACE(testing::Message() << count << " pieces" << (jumps ? ", K jumps" : "")
+          SCOPED_TRACE(testing::Message() << count << " subdomains" << (jumps ? ", K jumps" : "")
                                           << (periodic_y ? ", periodic" : "") << ", " << rtol);
           std::vector<SolveReport> reports(static_cast<std::size_t>(count));
           const auto found = test::on_pieces(GetParam(), count, [&](Context& on) {

@@ -56,7 +56,7 @@ TEST_ON_EVERY_SETTING(PartialDiagonalisationTest, AgreesWithElimination) {
   }
 }
 
-// The shorter direction has the modes, the other may be longer than a GPU's lines in one piece.
+// The shorter direction has the modes, the other may be longer than a GPU's lines in one subdomain.
 TEST_ON_EVERY_SETTING(PartialDiagonalisationTest, LongLines) {
   auto& ctx = this->ctx();
   test::Random random(132);

@@ -1,4 +1,4 @@
-// Steps in time on a grid cut into strips of rows, a thread and a Context each, against the same on one piece.
+// Steps in time on a grid cut into subdomains, a thread and a Context each, against the same on one subdomain.
 
 #include <algorithm>
 #include <cmath>
@@ -20,7 +20,7 @@ using namespace stratum;
 using test::Values;
 using enum BoundaryConditionType;
 
-/// What a run says beside the solution; the same on all pieces.
+/// What a run says beside the solution; the same on all subdomains.
 struct Told {
   HeatReport report;
   double heat = 0, error = 0;
@@ -65,11 +65,11 @@ class HeatStripsTest : public test::OnEveryBackend {
                        std::initializer_list<int> counts, double tolerance) const {
     const Stepped one = run(1, mesh, problem, params);
     for (const int count : counts) {
-      SCOPED_TRACE(testing::Message() << count << " pieces");
+      SCOPED_TRACE(testing::Message() << count << " subdomains");
       const Stepped several = run(count, mesh, problem, params);
       if (HasFailure()) return;
       expect_near(several, one, tolerance);
-      EXPECT_EQ(run(count, mesh, problem, params).u, several.u) << "the same pieces, the same bits";
+      EXPECT_EQ(run(count, mesh, problem, params).u, several.u) << "the same subdomains, the same bits";
     }
   }
   static void expect_near(const Stepped& several, const Stepped& one, double tolerance) {

@@ -1,5 +1,5 @@
-// Multigrid on a grid cut into strips of rows that is smoothed by overlap (multigrid/overlap.hpp), a thread and a Context each,
-// against the same work on one piece.
+// Multigrid on a grid cut into subdomains that is smoothed by overlap (multigrid/overlap.hpp), a thread and a Context each,
+// against the same work on one subdomain.
 
 #include <algorithm>
 #include <cmath>
@@ -40,7 +40,7 @@ class OverlapTest : public test::OnEverySetting<T> {
   template <class Update>
   [[nodiscard]] static Values two_cycles(Context& ctx, const Hierarchy<Number>& levels, MultigridParams params,
                                          const Values& bs, const Update& update) {
-    params.exact_below = 0;  // on one piece a GPU would solve a level that is cut on several
+    params.exact_below = 0;  // on one subdomain a GPU would solve a level that is cut on several
     Multigrid<Number> m(ctx, levels, params);
     update(m);
     const GridShape shape = levels.finest().shape(), whole = levels.meshes().back().unknowns();
@@ -57,7 +57,7 @@ class OverlapTest : public test::OnEverySetting<T> {
     return two_cycles(ctx, levels, params, bs, [](auto& /*m*/) {});
   }
 
-  /// The largest difference between work(ctx) on one piece and on `count`, relative to the largest number.
+  /// The largest difference between work(ctx) on one subdomain and on `count`, relative to the largest number.
   template <class Work>
   [[nodiscard]] double difference(int count, const Work& work) {
     const auto one = test::on_pieces(this->backend(), 1, work), several = test::on_pieces(this->backend(), count, work);
@@ -102,7 +102,7 @@ class OverlapTest : public test::OnEverySetting<T> {
   static MultigridParams params(const char* smoother, int cut, std::optional<int> sweeps = {}) {
     return {.smoother = smoother, .sweeps = sweeps, .cut = cut, .distributed_smoothing = DistributedSmoothing::overlap};
   }
-  // Of rounding (3e-6 on an H200: A1 in three pieces), and of what the depth leaves.
+  // Of rounding (3e-6 on an H200: A1 in three subdomains), and of what the depth leaves.
   static constexpr double tolerance = in_float ? 4e-6 : 1e-14;
   test::Random random_{404};
 };
@@ -121,7 +121,7 @@ TEST_ON_EVERY_SETTING(OverlapTest, CyclesSeeNoCut) {
     const TensorMesh mesh = make_mesh(mesh_family(name), level);
     const auto bs = this->random_numbers(mesh);
     for (const char* smoother : smoothers) {
-      SCOPED_TRACE(testing::Message() << name << ", " << smoother << ", " << count << " pieces");
+      SCOPED_TRACE(testing::Message() << name << ", " << smoother << ", " << count << " subdomains");
       const auto params = this->params(smoother, 1, 2);
       EXPECT_EQ(this->exchanges(count, mesh, params), 3);
       EXPECT_LE(this->difference(count,
@@ -136,7 +136,7 @@ TEST_ON_EVERY_SETTING(OverlapTest, CyclesSeeNoCut) {
   }
 }
 
-// Of b before smoothing, of x after prolongation, and the right-hand side of the level that all pieces have, once.
+// Of b before smoothing, of x after prolongation, and the right-hand side of the level that all subdomains have, once.
 TEST_ON_EVERY_SETTING(OverlapTest, TwoExchangesALevel) {
   const TensorMesh mesh = make_mesh(mesh_family("U1"), 8);
   for (const int cut : {1, 2}) EXPECT_EQ(this->exchanges(2, mesh, this->params("adi", cut, 2)), 2 * cut + 1) << cut;
@@ -218,7 +218,7 @@ TEST_ON_EVERY_SETTING(OverlapTest, ProductsAndOtherCoefficients) {
           SCOPED_TRACE(testing::Message() << to_string(ends.bottom) << ", " << smoother);
           EXPECT_LE(this->difference(2,
                                      [&](Context& ctx) {
-                                       const StripLevels strips(ctx, mesh_hierarchy(mesh), 2);
+                                       const PartitionLevels strips(ctx, mesh_hierarchy(mesh), 2);
                                        const auto matrix = [&](const CellCoefficients& numbers,
                                                                const CellFields& fields) {
                                          return assemble_diffusion(ctx, mesh, numbers, fields, {}, strips.finest());
@@ -246,7 +246,7 @@ TEST_ON_EVERY_SETTING(OverlapTest, DepthIsThatOfTheLines) {
   for (const auto& [name, depth] : {std::pair{"U1", this->in_float ? 9 : 18}, {"A3", this->in_float ? 40 : 86}}) {
     const TensorMesh mesh = make_mesh(mesh_family(name), this->in_float ? 8 : 9);
     const auto found = test::on_pieces(this->backend(), 2, [&](Context& ctx) {
-      const StripLevels strips(ctx, mesh_hierarchy(mesh), 1);
+      const PartitionLevels strips(ctx, mesh_hierarchy(mesh), 1);
       const auto rows_of = [&](double share, bool along_y, double bound = overlap_rounding<T>) {
         const auto rows = overlap_rows(ctx, *ctx.communicator(),
                                        assemble_operator<T>(ctx, mesh, StorageFormat::tensor, {}, strips.finest()),
@@ -307,7 +307,7 @@ class OverlapSolversTest : public test::OnEveryBackend {
       if (!(std::abs(several.x[k] - one.x[k]) <= apart)) apart = std::abs(several.x[k] - one.x[k]);
     }
     EXPECT_LE(apart, 1e-8 * largest);
-    EXPECT_EQ(solve(count, mesh, params).x, several.x) << "the same pieces, the same bits";
+    EXPECT_EQ(solve(count, mesh, params).x, several.x) << "the same subdomains, the same bits";
   }
 };
 INSTANTIATE_ON_EVERY_BACKEND(OverlapSolversTest);

@@ -247,7 +247,7 @@ void expect_memory(Backend backend, const TensorMesh& mesh, const PoissonSolverP
 TEST_P(PoissonSolverTest, RequiredMemoryIsThePeak) {
   const TensorMesh meshes[] = {make_mesh(mesh_family("A2"), 8),
                                {uniform(1, 97), uniform(1, 101), "no coarser one"},
-                               {uniform(2, 384), uniform(1, 20), "a strip"},
+                               {uniform(2, 384), uniform(1, 20), "a subdomain"},
                                {uniform(1, 7), uniform(1, 320), "y alone"}};
   for (const auto& mesh : meshes)
     for (const auto precision : {Precision::mixed, Precision::full, Precision::single})

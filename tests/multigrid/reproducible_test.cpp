@@ -1,4 +1,4 @@
-// Solves whose bits do not depend on the number of strips and threads (MultigridParams::reproducible).
+// Solves whose bits do not depend on the number of subdomains and threads (MultigridParams::reproducible).
 
 #include <algorithm>
 #include <cmath>
@@ -25,7 +25,7 @@ struct Solved {
   Values x, history;
 };
 
-/// On so many strips of so many threads; halos hold NaN before. The history is rank 0's.
+/// On so many subdomains of so many threads; halos hold NaN before. The history is rank 0's.
 Solved solve(int count, int threads, const Geometry& mesh, const PoissonProblem& problem,
              const PoissonSolverParams& params) {
   Solved solved;
@@ -45,14 +45,14 @@ bool same_bits(const Values& a, const Values& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0;
 }
 
-/// One strip of one thread against several of both, and against a solve that may differ by rounding.
+/// One subdomain of one thread against several of both, and against a solve that may differ by rounding.
 void expect_the_same_bits(const Geometry& mesh, const PoissonProblem& problem, PoissonSolverParams params) {
   params.multigrid.reproducible = true;
   const Solved one = solve(1, 1, mesh, problem, params);
   for (const auto& [count, threads] : {std::pair{1, 3}, {2, 1}, {3, 2}, {4, 1}}) {
     const Solved several = solve(count, threads, mesh, problem, params);
-    EXPECT_TRUE(same_bits(several.x, one.x)) << count << " strips, " << threads << " threads";
-    EXPECT_TRUE(same_bits(several.history, one.history)) << count << " strips, " << threads << " threads";
+    EXPECT_TRUE(same_bits(several.x, one.x)) << count << " subdomains, " << threads << " threads";
+    EXPECT_TRUE(same_bits(several.history, one.history)) << count << " subdomains, " << threads << " threads";
   }
   params.multigrid.reproducible = false;
   const Solved other = solve(1, 1, mesh, problem, params);
@@ -177,12 +177,12 @@ TEST(Reproducible, WhatItIsNotFor) {
   const TensorMesh mesh = make_mesh(mesh_family("U1"), 3);
   auto params = params_of("jacobi");
   params.multigrid.reproducible = true;
-  // 7 rows are 3 pieces.
+  // 7 rows are 3 subdomains.
   const auto four = test::on_pieces(Backend::cpu, 4, [&](Context& ctx) {
     PoissonSolver(ctx, mesh, params);
     return Values{};
   });
-  EXPECT_THAT(four.errors, testing::Each(testing::HasSubstr("3 fixed pieces, which cannot be shared by 4 strips")));
+  EXPECT_THAT(four.errors, testing::Each(testing::HasSubstr("3 fixed pieces, which cannot be shared by 4 subdomains")));
   Context ctx(Backend::cpu, 1);
   PoissonProblem problem;
   problem.diffusion.xx = ScalarFunction([](const Point& p) { return 1 + p.x; });

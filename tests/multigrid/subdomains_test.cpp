@@ -1,4 +1,4 @@
-// A grid cut into strips of rows, a thread and a Context each, against the same work on one piece. Halos hold NaN before.
+// A grid cut into subdomains, a thread and a Context each, against the same work on one subdomain. Halos hold NaN before.
 
 #include <algorithm>
 #include <limits>
@@ -67,7 +67,7 @@ class StripsTest : public test::OnEverySetting<T> {
  protected:
   using Number = T;
 
-  /// One piece of the work: on Contexts and strips of its own.
+  /// One subdomain of the work: on Contexts and subdomains of its own.
   struct Piece {
     Context ctx;
     TensorMesh mesh, coarse_mesh;
@@ -149,7 +149,7 @@ class StripsTest : public test::OnEverySetting<T> {
     return p;
   }
 
-  /// work(piece) gives the piece's rows of the result; all of them together.
+  /// work(subdomain) gives the subdomain's rows of the result; all of them together.
   template <class Work>
   Values on_pieces(const TensorMesh& mesh, int count, const Work& work) {
     const auto communicators = pieces(count);
@@ -176,14 +176,14 @@ class StripsTest : public test::OnEverySetting<T> {
     return all;
   }
 
-  /// The same of 1, 2, 3 and 5 pieces, with `tolerance` relative to the largest number; 0: bit for bit.
+  /// The same of 1, 2, 3 and 5 subdomains, with `tolerance` relative to the largest number; 0: bit for bit.
   template <class Work>
   void expect_the_same(const TensorMesh& mesh, double tolerance, const Work& work) {
     const Values one = on_pieces(mesh, 1, work);
     double largest = 0;
     for (const double value : one) largest = std::max(largest, std::abs(value));
     for (const int count : {2, 3, 5}) {
-      SCOPED_TRACE(testing::Message() << count << " pieces");
+      SCOPED_TRACE(testing::Message() << count << " subdomains");
       const Values several = on_pieces(mesh, count, work);
       ASSERT_EQ(several.size(), one.size());
       for (std::size_t k = 0; k < one.size(); ++k) ASSERT_NEAR(several[k], one[k], tolerance * largest) << k;
@@ -223,7 +223,7 @@ TEST_ON_EVERY_SETTING(StripsTest, ResidualsAndSmoothersSeeNoCut) {
       for (const char* name : {"jacobi", "colour_gs"})
         for (const auto guess : {Guess::zero, Guess::given})
           for (const auto order : {SweepOrder::forward, SweepOrder::backward})
-            // Several pieces relax colours one by one, one piece a row at a time; of Jacobi's sweeps a GPU does two at once.
+            // Several subdomains relax colours one by one, one subdomain a row at a time; of Jacobi's sweeps a GPU does two at once.
             this->expect_the_same(
                 mesh, name == std::string("jacobi") && this->backend() == Backend::cpu ? 0 : test::tolerance<T>,
                 [&](auto& piece) {
@@ -340,7 +340,7 @@ TEST_ON_EVERY_SETTING(StripsTest, ReductionsAreOfAllPieces) {
     return piece.ctx.communicator() == nullptr || piece.ctx.communicator()->rank() == 0 ? found : Values{};
   };
   this->expect_the_same(mesh, 1e-14, work);
-  EXPECT_EQ(this->on_pieces(mesh, 3, work), this->on_pieces(mesh, 3, work)) << "the same pieces, the same bits";
+  EXPECT_EQ(this->on_pieces(mesh, 3, work), this->on_pieces(mesh, 3, work)) << "the same subdomains, the same bits";
 }
 
 TEST_ON_EVERY_SETTING(StripsTest, GalerkinProductsSeeNoCut) {
@@ -421,7 +421,7 @@ TEST(Strip, NeedsACommunicatorToExchange) {
               testing::ThrowsMessage<UsageError>(testing::HasSubstr("no communicator")));
 }
 
-// The last piece may end at an odd row, which no other does.
+// The last subdomain may end at an odd row, which no other does.
 TEST(Strip, CoarseStripsAreAllRowsOfTheCoarseMesh) {
   for (const auto& [first, last] :
        {std::pair{dirichlet, dirichlet}, {neumann, neumann}, {dirichlet, neumann}, {periodic, periodic}})
@@ -433,7 +433,7 @@ TEST(Strip, CoarseStripsAreAllRowsOfTheCoarseMesh) {
         int next = whole.origin_y;
         for (int rank = 0; rank < count; ++rank) {
           const GridShape strip = Strip(mesh, count, rank, 1).coarser(mesh.coarser()).unknowns();
-          EXPECT_EQ(strip.origin_y, next) << n << " intervals, piece " << rank << " of " << count;
+          EXPECT_EQ(strip.origin_y, next) << n << " intervals, subdomain " << rank << " of " << count;
           next += strip.ny;
         }
         EXPECT_EQ(next, whole.origin_y + whole.ny);

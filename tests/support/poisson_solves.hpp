@@ -1,6 +1,6 @@
 #pragma once
 
-// Poisson problems solved on a grid, or on a strip of it.
+// Poisson problems solved on a grid, or on a subdomain of it.
 
 #include <utility>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Work on the pieces of a grid cut into strips of rows, a thread and a Context each.
+// Work on the subdomains of a grid cut into subdomains, a thread and a Context each.
 
 #include <limits>
 #include <string>
@@ -14,7 +14,7 @@
 namespace test {
 
 struct PiecesResult {
-  Values values;  // of all pieces, by rank
+  Values values;  // of all subdomains, by rank
   std::vector<std::string> errors;
   [[nodiscard]] bool failed() const {
     for (const auto& error : errors)
@@ -23,7 +23,7 @@ struct PiecesResult {
   }
 };
 
-/// work(ctx) gives a piece's part of the result. One piece has no communicator.
+/// work(ctx) gives a subdomain's part of the result. One subdomain has no communicator.
 template <class Work>
 [[nodiscard]] PiecesResult on_pieces(Backend backend, int count, const Work& work) {
   const auto communicators = stratum::pieces(count);
@@ -47,7 +47,7 @@ template <class Work>
   return result;
 }
 
-/// The rows of a piece, of numbers on the whole grid.
+/// The rows of a subdomain, of numbers on the whole grid.
 [[nodiscard]] inline Values rows_of(const GridShape& shape, const GridShape& whole, const Values& numbers) {
   const auto row = [&](int j) { return numbers.begin() + std::int64_t{j - whole.origin_y} * whole.nx; };
   return {row(shape.origin_y), row(shape.origin_y + shape.ny)};

@@ -1,4 +1,4 @@
-// The lattice cut in t and z, a piece a thread: nothing shows that it is.
+// The lattice cut in t and z, a subdomain a thread: nothing shows that it is.
 
 #include <cmath>
 
@@ -18,7 +18,7 @@ using test::Values;
 
 constexpr Lattice lattice{4, 2, 12, 8};
 
-/// All there are for up to 8 pieces, with sites inside and without, and some more.
+/// All there are for up to 8 subdomains, with sites inside and without, and some more.
 std::vector<Cut> cuts() {
   std::vector<Cut> all;
   for (const auto& [t, z] : {std::pair(2, 1), {4, 1}, {1, 2}, {1, 3}, {1, 6}, {2, 2}, {2, 3}, {4, 2}})
@@ -28,7 +28,7 @@ std::vector<Cut> cuts() {
 
 constexpr Cut whole_lattice{1, 1, false};
 
-/// Of the whole lattice, from those of all pieces.
+/// Of the whole lattice, from those of all subdomains.
 Values joined(const Values& parts, const Cut& cut) {
   const auto half = static_cast<std::size_t>(lattice.half()), own = half / static_cast<std::size_t>(cut.t * cut.z);
   Values whole(6 * half, std::nan(""));
@@ -51,7 +51,7 @@ class StaggeredPieces : public testing::TestWithParam<Backend> {
   void SetUp() override {
     if (!test::available(GetParam())) GTEST_SKIP() << test::not_available();
   }
-  /// work(ctx, cut) on all pieces; the values of the whole lattice.
+  /// work(ctx, cut) on all subdomains; the values of the whole lattice.
   template <class Work>
   Values on(const Cut& cut, const Work& work) {
     const auto result = test::on_pieces(GetParam(), cut.t * cut.z, [&](Context& ctx) { return work(ctx, cut); });
@@ -70,7 +70,7 @@ TEST_P(StaggeredPieces, DIsThatOfTheWholeLattice) {
       const Values expected = on(whole_lattice, work);
       for (const auto& cut : cuts())
         EXPECT_LT(reference::relative_difference(on(cut, work), expected), tolerance)
-            << what << ", " << cut.t << " x " << cut.z << " pieces, overlap " << *cut.overlap;
+            << what << ", " << cut.t << " x " << cut.z << " subdomains, overlap " << *cut.overlap;
     };
     for (const Parity to : {Parity::even, Parity::odd})
       agrees(
@@ -100,7 +100,7 @@ TEST_P(StaggeredPieces, DIsThatOfTheWholeLattice) {
   }
 }
 
-/// The last sites of the first piece along a direction reach the first ones of the second, and no further.
+/// The last sites of the first subdomain along a direction reach the first ones of the second, and no further.
 TEST_P(StaggeredPieces, FacesBringWhatThePieceBesideHas) {
   const auto u = GaugeField::random(lattice, 83);
   for (const bool overlap : {false, true})
@@ -224,11 +224,11 @@ TEST_P(StaggeredPieces, WhatCannotBeCutIsRefused) {
     for (const auto& error : result.errors) EXPECT_THAT(error, testing::HasSubstr(why));
   };
   for (const int pieces : {5, 16, 32})
-    refused(pieces, {}, message("nt = 8 and nz = 12 cannot be cut into ", pieces, " pieces with even nt and nz"));
-  refused(8, {8, 1, {}}, "nt = 8 cannot be cut into 8 pieces with even nt");
-  refused(4, {1, 4, {}}, "nz = 12 cannot be cut into 4 pieces with even nz");
-  refused(4, {2, 1, {}}, "2 x 1 pieces are not 4, as there are");
-  refused(2, {2, 0, {}}, "pieces along t and z must be 1 or more, not 2 and 0");
+    refused(pieces, {}, message("nt = 8 and nz = 12 cannot be cut into ", pieces, " subdomains with even nt and nz"));
+  refused(8, {8, 1, {}}, "nt = 8 cannot be cut into 8 subdomains with even nt");
+  refused(4, {1, 4, {}}, "nz = 12 cannot be cut into 4 subdomains with even nz");
+  refused(4, {2, 1, {}}, "2 x 1 subdomains are not 4, as there are");
+  refused(2, {2, 0, {}}, "subdomains along t and z must be 1 or more, not 2 and 0");
 }
 
 }  // namespace

@@ -179,7 +179,7 @@ TEST_F(GpuIntegralsTest, RandomExpressions) {
   }
 }
 
-// Loads have the bits of one piece. An expression takes level 9.
+// Loads have the bits of one subdomain. An expression takes level 9.
 TEST_F(GpuIntegralsTest, StripsComputeTheirRows) {
   struct Case {
     BoundaryConditions boundaries;

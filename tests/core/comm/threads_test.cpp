@@ -1,4 +1,4 @@
-// Pieces in one process: what they gather and exchange, what is counted, and how the others learn of one that gives up.
+// Subdomains in one process: what they gather and exchange, what is counted, and how the others learn of one that gives up.
 
 #include <algorithm>
 #include <array>
@@ -52,7 +52,7 @@ class PiecesTest : public test::OnEverySetting<T> {
 TEST_ON_EVERY_SETTING(PiecesTest, GatherByRank) {
   for (const int count : {1, 2, 5}) {
     this->expect_of_all(count, [&](Communicator& comm, Context& ctx) {
-      // Piece r has r + 1 numbers; they arrive in turn, the first piece's last.
+      // Subdomain r has r + 1 numbers; they arrive in turn, the first subdomain's last.
       const int rank = comm.rank(), total = count * (count + 1) / 2;
       std::vector<std::size_t> counts, offsets;
       std::size_t end = static_cast<std::size_t>(total) * sizeof(T);
@@ -101,7 +101,7 @@ TEST_ON_EVERY_SETTING(PiecesTest, RowsGoAroundTheEnds) {
   }
 }
 
-/// 2 x 3 pieces: lines of two and lines of three, in two steps at once.
+/// 2 x 3 subdomains: lines of two and lines of three, in two steps at once.
 TEST_ON_EVERY_SETTING(PiecesTest, RowsGoToThoseThatAreNamed) {
   this->expect_of_all(6, [&](Communicator& comm, Context& ctx) {
     const int rank = comm.rank(), i = rank / 3, j = rank % 3;
@@ -173,16 +173,16 @@ TEST(Pieces, NameEachOther) {
     if (comm.rank() == 2) rows.below = 0;
     comm.exchange(ctx, rows);
   });
-  EXPECT_EQ(errors[2], "piece 2 names pieces 0 and 0 below and above it, which name 1 and 2 above and below");
+  EXPECT_EQ(errors[2], "subdomain 2 names subdomains 0 and 0 below and above it, which name 1 and 2 above and below");
   const auto there_is_none = on_pieces(1, Backend::cpu, [&](Communicator& comm, Context& ctx) {
     Communicator::Rows rows;
     rows.above = 1;
     comm.exchange(ctx, rows);
   });
-  EXPECT_EQ(there_is_none[0], "pieces have ranks below 1, not 0 and 1");
+  EXPECT_EQ(there_is_none[0], "subdomains have ranks below 1, not 0 and 1");
 }
 
-/// Piece r gives q r + 1 numbers to piece q.
+/// Subdomain r gives q r + 1 numbers to subdomain q.
 TEST(Pieces, FromAllToAll) {
   const auto errors = on_pieces(3, Backend::cpu, [&](Communicator& comm, Context&) {
     const test::AllToAll numbers(comm.rank(), comm.size());
@@ -191,7 +191,7 @@ TEST(Pieces, FromAllToAll) {
   EXPECT_EQ(errors, std::vector<std::string>(3));
 }
 
-/// Numbers of nodes in any order come to strips with a line of others, and back.
+/// Numbers of nodes in any order come to subdomains with a line of others, and back.
 TEST(Pieces, RedistributeNodes) {
   constexpr int nx = 3, ny = 5;
   for (const bool periodic : {false, true})
@@ -287,8 +287,8 @@ TEST(Pieces, MakeTheSameCalls) {
     else
       comm.exchange(ctx, {});
   });
-  EXPECT_EQ(errors[0], "piece 0 waits, and piece 1 exchanges rows");
-  EXPECT_EQ(errors[1], "piece 1 exchanges rows, and piece 0 waits");
+  EXPECT_EQ(errors[0], "subdomain 0 waits, and subdomain 1 exchanges rows");
+  EXPECT_EQ(errors[1], "subdomain 1 exchanges rows, and subdomain 0 waits");
 }
 
 TEST(Pieces, OneGivesUpAndTheOthersLearnOfIt) {
@@ -297,8 +297,8 @@ TEST(Pieces, OneGivesUpAndTheOthersLearnOfIt) {
     comm.barrier();
   });
   EXPECT_EQ(errors[1], "mine");
-  EXPECT_THAT(errors[0], testing::HasSubstr("another piece"));
-  EXPECT_THAT(errors[2], testing::HasSubstr("another piece"));
+  EXPECT_THAT(errors[0], testing::HasSubstr("another subdomain"));
+  EXPECT_THAT(errors[2], testing::HasSubstr("another subdomain"));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Matrices whose rows lie on several pieces, however they are shared out: what is detected, cycles and solves are those of one
-// piece.
+// Matrices whose rows lie on several subdomains, however they are shared out: what is detected, cycles and solves are those of one
+// subdomain.
 
 #include <cmath>
 #include <functional>
@@ -186,7 +186,7 @@ TEST(PieceRows, CyclesAndSolvesAreThoseOfOnePiece) {
                                         {5, Shared::at_random},
                                         {3, Shared::in_blocks},
                                         {5, Shared::in_turn}}) {
-      SCOPED_TRACE(message(problem.name, ", ", count, " pieces, ", static_cast<int>(shared)));
+      SCOPED_TRACE(message(problem.name, ", ", count, " subdomains, ", static_cast<int>(shared)));
       const bool in_order = shared == Shared::in_turn || shared == Shared::unevenly;
       std::vector<double> z_here(b.size()), x_here(b.size());
       const auto result = test::on_pieces(Backend::cpu, count, [&](Context& own) {
@@ -347,7 +347,7 @@ TEST(PieceRows, EveryWayInGivesTheSame) {
     }
 }
 
-/// Rows by scales, of one part and of several, as core/operators/row_scales.hpp has them on one piece.
+/// Rows by scales, of one part and of several, as core/operators/row_scales.hpp has them on one subdomain.
 TEST(PieceRows, ScaleToSymmetry) {
   const auto volume = [](int i, int j) { return 1.0 + (i * 7 + j * 3) % 10; };
   std::vector<Problem> scaled{{.name = "scaled", .scale = volume},
@@ -438,7 +438,7 @@ TEST(PieceRows, UpdateOfScaledRows) {
   for (const auto& error : result.errors) EXPECT_EQ(error, "");
 }
 
-/// Tolerances, rounding and no numbers: a solve ends as on one piece.
+/// Tolerances, rounding and no numbers: a solve ends as on one subdomain.
 TEST(PieceRows, NoFalseSuccess) {
   std::vector<Problem> problems;
   for (const double penalty : {1e4, 1e8, 1e12, 1e15, 1e17, 1e20, 1e30})
@@ -484,7 +484,7 @@ TEST(PieceRows, NoFalseSuccess) {
   }
 }
 
-/// By the vectors that the matrix of all pieces says.
+/// By the vectors that the matrix of all subdomains says.
 TEST(PieceRows, IsolatedPartsAreDeflatedAsOnOnePiece) {
   for (const bool around : {false, true}) {
     const SparseRows a = matrix_of({.name = "jumping", .around_y = around, .jump = 1e7});
@@ -616,7 +616,7 @@ TEST(PieceRows, RefusedOnAll) {
     return Values{};
   });
   for (const auto& error : too_many.errors)
-    EXPECT_THAT(error, testing::HasSubstr("bands of a piece have up to 238609294 nodes, not 15448 x 15448"));
+    EXPECT_THAT(error, testing::HasSubstr("bands of a subdomain have up to 238609294 nodes, not 15448 x 15448"));
 }
 
 /// What only one of them says or has otherwise.

@@ -364,7 +364,7 @@ TEST(SingularMatrices, TheSameOnSeveralPieces) {
       const SolveReport report = alone(ctx, b, x);
       ASSERT_EQ(report.status, Status::converged);
       for (const int count : {2, 3}) {
-        SCOPED_TRACE(testing::Message() << count << " pieces, text " << text << ", walls " << walls);
+        SCOPED_TRACE(testing::Message() << count << " subdomains, text " << text << ", walls " << walls);
         const auto result = test::on_pieces(Backend::cpu, count, [&](Context& own) {
           const int rank = own.communicator()->rank(), first = high * rank / count * wide,
                     end = high * (rank + 1) / count * wide;

@@ -51,7 +51,7 @@ TEST(DeflationVectorsTest, StripsHaveTheirPartOfTheWhole) {
   const auto v = vectors_of_domains(square_blocks(whole, 2, lower), 4);
   v.z.validate();
   EXPECT_TRUE(v.covers);
-  EXPECT_THAT(v.z.start, ElementsAre(0, 3, 5, 5, 5)) << "other pieces have the rest";
+  EXPECT_THAT(v.z.start, ElementsAre(0, 3, 5, 5, 5)) << "other subdomains have the rest";
   EXPECT_THAT(test::error_text<UsageError>([] { (void)vectors_of_domains({0, 4}, 4); }), HasSubstr("domain 4 is none"));
   EXPECT_THAT(test::error_text<UsageError>([&] {
                 (void)square_blocks(whole, 2, {5, 3, 1, 2});

@@ -90,15 +90,15 @@ void MappedMesh::check_periodic() const {
   // Node k of one side and of the side across must differ by the same for every k.
   const int nx = logical_.x().size(), ny = logical_.y().size();
   constexpr double rounding = 1e-10;
-  const auto check = [&](int nodes, const char* sides, const auto& first, const auto& second) {
+  const auto check = [&](int nodes, const char* boundaries, const auto& first, const auto& second) {
     double size = 0;
     for (int k = 1; k < nodes; ++k) size = std::max(size, length(first(k) - first(0)));
     const Position shift = second(0) - first(0);
     for (int k = 1; k < nodes; ++k) {
       const double gap = length((second(k) - first(k)) - shift);
-      expects(gap <= rounding * size, "the ", sides,
-              " sides cannot be periodic: one must be the other shifted, and beside node ", k, " they differ by ", gap,
-              " from that");
+      expects(gap <= rounding * size, "the ", boundaries,
+              " boundaries cannot be periodic: one must be the other shifted, and beside node ", k, " they differ by ",
+              gap, " from that");
     }
   };
   if (logical_.x().is_periodic())

@@ -85,8 +85,8 @@ inline void write_restart(const std::string& path, const RestartOf& of, const He
        << cells.y().size() << "\nmethod " << to_string(of.method) << "\nadaptive " << of.adaptive << "\nstart "
        << of.start << "\nt " << r.t << "\nsteps " << r.steps << "\nrejected " << r.rejected << "\nforced " << r.forced
        << "\nsolves " << r.solves << "\ncycles " << r.cycles << "\nupdates " << r.updates << "\nmost_cycles "
-       << r.most_cycles << "\nknown_slopes " << state.known_slopes << "\nunknowns " << state.u.size() << "\nside_nodes "
-       << state.boundary_slope.size() << "\n";
+       << r.most_cycles << "\nknown_slopes " << state.known_slopes << "\nunknowns " << state.u.size()
+       << "\nboundary_nodes " << state.boundary_slope.size() << "\n";
   for (const auto& [name, sum] : of.given) text << "given." << name << ' ' << sum << '\n';
   text << "data\n";
   std::string all = text.str();

@@ -558,7 +558,7 @@ case_jacobi_diverges_on_a2() {
 
 case_rounding() {
   run 2 --level 5 --vtk none --rtol 1e-16 --report report.json
-  prints '^status +rounding: .* as small as rounding lets'
+  prints '^status +round-off limit: .* as small as rounding lets'
   check "r['status'] == 'round-off limit' and r['residual_reduction'] < 1e-12 and r['exit_code'] == 2"
   # Nobody has asked for the default tolerance; here rounding comes before it.
   run 0 --cells 4,65536 --precision double --vtk none --report report.json
@@ -569,13 +569,13 @@ case_rounding() {
 case_starts_that_look_solved() {
   for solver in multigrid cg; do
     run 0 --mesh A5 --level 8 --rhs 1 --boundary 1+x --solver "$solver" --vtk none --probe 0.5,0.5,0.75,0.5,2:line.csv
-    prints 'status +rounding'
+    prints 'status +round-off limit'
     awk -F, 'NR == 2 { exit !($4 > 1.5735 && $4 < 1.5739) }' line.csv || fail "the middle has $(sed -n 2p line.csv)"
   done
   # Rows come nearer to rounding from cycle to cycle, while the norm, of a few rows that are there, hovers.
   for precision in mixed double; do
     run 0 --mesh A5 --level 8 --rhs 1 --boundary 1+x --precision "$precision" --vtk none
-    prints 'status +rounding: the residual'
+    prints 'status +round-off limit: the residual'
   done
   run 0 --mesh A5 --level 8 --rhs 0 --boundary 1+x --vtk none
   prints 'status +converged'
@@ -591,7 +591,7 @@ case_estimates_at_rounding() {
     # shellcheck disable=SC2086
     run 0 --mesh A5 --level 8 --rhs 1 --boundary 1+x $options --vtk none --report report.json \
       --probe 0.98605728149414062,0.01322174072265625,0.0076904296875,0.0108184814453125,2:line.csv
-    prints 'status +rounding: '
+    prints 'status +round-off limit: '
     grep -q 'warning: the fluxes and the reaction add up to .* some of the equations are not solved well' "$work/.errors" ||
       fail 'the balance is not told'
     check "r['estimated_error'] < 1e-6"
@@ -626,7 +626,7 @@ case_single_precision_fails_honestly() {
 case_two_floats_solve_without_double() {
   # The error is that of double; the residual is not, and nobody has asked for it.
   run 0 --mesh A3 --level 8 --precision double-single --vtk none --report report.json
-  prints '^status +rounding'
+  prints '^status +round-off limit'
   check "r['status'] == 'round-off limit' and r['exit_code'] == 0 and r['precision'] == 'double-single' and r['solver'] == 'cg'"
   check "abs(r['relative_l2_error'] / 4.9079e-5 - 1) < 0.01"
   run 2 --level 6 --precision double-single --rtol 1e-8 --vtk none --report report.json

@@ -149,6 +149,8 @@ class Transfer {
   [[nodiscard]] bool march_down(Context& ctx, GridView<const T> fine, GridView<T> coarse, double* square,
                                 const std::function<void()>& meanwhile = {}) const;
   /// restrict_residual, x up to date; its rows begin with number `origin`, their coarse ones `first` rows before the subdomain's.
+  /// By lines of operators that store bands, or of all others.
+  template <bool has_bands>
   void restrict_residual_by_lines(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<const T> x,
                                   GridView<T> coarse, int origin, int first) const;
   void restrict_residual_by_cells(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<const T> x,

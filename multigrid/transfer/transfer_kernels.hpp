@@ -536,8 +536,10 @@ void Transfer<T>::restrict_residual(Context& ctx, const GridOperator<T>& a, Grid
   const int first = beside ? coarse_.origin_y - (x.origin_y + 1) / 2 : 0;
   if (is_weighted())
     restrict_residual_by_cells(ctx, a, b, x, coarse, origin, first);
+  else if (a.traits().has_bands)
+    restrict_residual_by_lines<true>(ctx, a, b, x, coarse, origin, first);
   else
-    restrict_residual_by_lines(ctx, a, b, x, coarse, origin, first);
+    restrict_residual_by_lines<false>(ctx, a, b, x, coarse, origin, first);
 }
 
 template <class T>

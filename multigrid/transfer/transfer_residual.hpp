@@ -1,6 +1,7 @@
 #pragma once
 
-// Transfer::restrict_residual by weights of lines. The build writes a source for each number.
+// Transfer::restrict_residual by weights of lines. The build writes sources for each number, one for bands and one for all
+// other storage formats.
 
 #include <algorithm>
 #include <utility>
@@ -92,13 +93,14 @@ struct RestrictRows {
 }  // namespace
 
 template <class T>
+template <bool has_bands>
 void Transfer<T>::restrict_residual_by_lines(Context& ctx, const GridOperator<T>& a, GridView<const T> b,
                                              GridView<const T> x, GridView<T> coarse, int origin,
                                              [[maybe_unused]] int first) const {
   TransferView<T> in_y = y_.view();
   in_y.origin = origin;
   const bool upward = !ctx.on_gpu() && !y_.left.empty();
-  a.visit([&](const auto& view) {
+  const auto restrict_by = [&](const auto& view) {
     using View = std::decay_t<decltype(view)>;
     const ComputedDefect<View, T> defect{view, b, x};
     const int coarse_rows = upward ? coarse.ny : restricted_rows(!y_.left.empty(), coarse);
@@ -130,6 +132,9 @@ void Transfer<T>::restrict_residual_by_lines(Context& ctx, const GridOperator<T>
       of_part.second_kept = of_part.first_kept + rows.pitch;
       simd::run_widest(of_part);
     });
+  };
+  a.visit([&]<class View>([[maybe_unused]] const View& view) {
+    if constexpr (View::has_bands == has_bands) restrict_by(view);
   });
   if (!y_.left.empty() && !upward) detail::add_from_below(ctx, coarse);
 }

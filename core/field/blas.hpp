@@ -103,9 +103,9 @@ requires(!std::is_const_v<T>) [[nodiscard]] double norm_max(Context& ctx, GridVi
 template <class T>
 [[nodiscard]] const double* norm_max_in_place(Context& ctx, GridView<const T> x);
 
-/// max |c_ij| and the extremes of x_ij, which are asked for before they are fetched: on a GPU they come behind what is submitted
-/// already, in one pass of one word of each, so that the host waits for them and for a norm at once. Every `submit` is followed by one
-/// `fetch`. On a CPU nothing is gained by that, and there is none.
+/// max |c_ij| and the extremes of x_ij. The caller submits the reduction and fetches its results later. On a GPU it follows what is
+/// submitted already, in one pass that reads one word of c and of x per node, so that the host waits once for a norm and for these
+/// numbers. Every `submit` is followed by one `fetch`. It is not available on a CPU, where it would gain nothing.
 class DeferredSizes {
  public:
   struct Sizes {

@@ -85,13 +85,13 @@ struct Hop {
       return adjoint_times(load_link<reals>(links, neighbour, sign), load_colour(from, 0, neighbour));
     }
     STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i) const {
-      const int nxh = hop.nxh, ny = hop.ny, s = first + i;
-      // i / nxh by a product, which vector units have; exact below 2^21.
-      const int row = static_cast<int>((static_cast<float>(i) + 0.5F) * hop.per_row), half_x = i - row * nxh;
-      const int odd_x = (row + odd) & 1, wrap_x = nxh - 1, wrap_y = nxh * (ny - 1);
+      const int half = hop.nxh, rows = hop.ny, s = first + i;
+      // i / half by a product, which vector units have; exact below 2^21.
+      const int row = static_cast<int>((static_cast<float>(i) + 0.5F) * hop.per_row), half_x = i - row * half;
+      const int odd_x = (row + odd) & 1, wrap_x = half - 1, wrap_y = half * (rows - 1);
       const int right = odd_x == 0 ? s : half_x == wrap_x ? s - wrap_x : s + 1;
       const int left = odd_x != 0 ? s : half_x == 0 ? s + wrap_x : s - 1;
-      const int up = row == ny - 1 ? s - wrap_y : s + nxh, down = row == 0 ? s + wrap_y : s - nxh;
+      const int up = row == rows - 1 ? s - wrap_y : s + half, down = row == 0 ? s + wrap_y : s - half;
       const auto phase = [](int odd_one) { return static_cast<T>(1 - 2 * (odd_one & 1)); };
       const T eta_y = phase(odd_x), eta_z = phase(odd_x + row);
       const T up_eta_t = phase(odd_x + row + z_ + turns_above), down_eta_t = phase(odd_x + row + z_ + turns_below);

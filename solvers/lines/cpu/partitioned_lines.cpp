@@ -416,14 +416,16 @@ void CutLines<T>::solve_on_cpu(Context& ctx, const GridOperator<T>& a, const T* 
         return Piece(piece_of(all, rows_[at], rows_[at + 1], below, above), interface_of(lines, k));
       };
       const auto eliminate = [&](const Piece& p) {
-        const auto& [cut, interface] = p;
+        const auto& cut = p.first;
+        const auto& interface = p.second;
         using Eliminate = std::conditional_t<is_tensor<View>, EliminateTensorBatch<View, T>, EliminateRows<View, T>>;
         in_batches(Eliminate::most, [&](int first, int count, int /*part*/, bool /*alone*/) {
           simd::run_widest(Eliminate{cut, interface.sides, interface.me, first, count});
         });
       };
       const auto substitute = [&](const Piece& p) {
-        const auto& [cut, interface] = p;
+        const auto& cut = p.first;
+        const auto& interface = p.second;
         if constexpr (is_tensor<View>)
           in_batches(batch_width<T>, [&](int first, int count, int part, bool alone) {
             simd::run_widest(SubstituteTensorBatch<View, T>{cut, interface.ends, first, count, alone, scratch(part)});

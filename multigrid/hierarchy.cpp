@@ -108,30 +108,32 @@ void Hierarchy<T>::keep_in_double(Context& ctx, int level) {
 
 /// The levels below the finest one, from it. `k`: other conductances; `parts`: of split sums.
 template <class T>
-void Hierarchy<T>::form_products(Context& ctx, const Conductances* k, std::optional<SplitParts> parts,
-                                 State& state) requires std::is_same_v<T, double> {
-  const bool of_matrix = state.k.size() == state.a.size();
-  Context alone = ctx.alone();
-  for (std::size_t l = state.a.size(); l-- > 1;) {
-    const int level = static_cast<int>(l);
-    const bool cut = state.strips.is_cut(level), to_whole = cut && !state.strips.is_cut(level - 1);
-    Context& on = cut ? ctx : alone;
-    if (of_matrix) {
-      set_network_weights(on, state.a[l], state.k[l], EdgeWeights::matrix, state.transfer[l]);
-    } else if (k != nullptr) {
-      if (parts)
-        parts->set_weights(on, state.a[l], *k, state.transfer[l]);
-      else
-        set_network_weights(on, state.a[l], *k, EdgeWeights::conductances, state.transfer[l]);
-      if (parts && l > 1) {
-        parts->coarsen(on, state.transfer[l], state.meshes[l - 1]);
-        if (to_whole) parts->gather(ctx, state.strips);
+void Hierarchy<T>::form_products(Context& ctx, const Conductances* k, std::optional<SplitParts> parts, State& state) {
+  // clang++ before 16 instantiates this for float, too.
+  if constexpr (std::is_same_v<T, double>) {
+    const bool of_matrix = state.k.size() == state.a.size();
+    Context alone = ctx.alone();
+    for (std::size_t l = state.a.size(); l-- > 1;) {
+      const int level = static_cast<int>(l);
+      const bool cut = state.strips.is_cut(level), to_whole = cut && !state.strips.is_cut(level - 1);
+      Context& on = cut ? ctx : alone;
+      if (of_matrix) {
+        set_network_weights(on, state.a[l], state.k[l], EdgeWeights::matrix, state.transfer[l]);
+      } else if (k != nullptr) {
+        if (parts)
+          parts->set_weights(on, state.a[l], *k, state.transfer[l]);
+        else
+          set_network_weights(on, state.a[l], *k, EdgeWeights::conductances, state.transfer[l]);
+        if (parts && l > 1) {
+          parts->coarsen(on, state.transfer[l], state.meshes[l - 1]);
+          if (to_whole) parts->gather(ctx, state.strips);
+        }
+        coarsen(on, *k, state.k[l - 1]);
+        k = &state.k[l - 1];
       }
-      coarsen(on, *k, state.k[l - 1]);
-      k = &state.k[l - 1];
+      galerkin_product(on, state.a[l], state.transfer[l], to_whole ? state.own : state.a[l - 1]);
+      if (to_whole) gather(ctx, state.strips, state.own, state.a[l - 1]);
     }
-    galerkin_product(on, state.a[l], state.transfer[l], to_whole ? state.own : state.a[l - 1]);
-    if (to_whole) gather(ctx, state.strips, state.own, state.a[l - 1]);
   }
 }
 
@@ -139,36 +141,39 @@ template <class T>
 Hierarchy<T> Hierarchy<T>::galerkin(Context& ctx, const GridOperator<double>& a, const TensorMesh& mesh,
                                     const MatrixTraits& traits, const Interpolation& interpolation,
                                     const StripParams& cut) requires std::is_same_v<T, double> {
-  const auto meshes = mesh_hierarchy(mesh);
-  const PartitionLevels strips(ctx, meshes, cut);
-  const GridShape shape = a.shape(), unknowns = strips.finest();
-  const bool cuts = ctx.pieces() > 1;
-  expects(shape.nx == unknowns.nx && shape.ny == unknowns.ny, "a mesh of ", mesh.x().size(), " x ", mesh.y().size(),
-          " cells has ", unknowns.nx, " x ", unknowns.ny, " unknowns", cuts ? " on this subdomain" : "",
-          "; the matrix is for ", shape.nx, " x ", shape.ny);
-  expects(!cuts || shape == unknowns, "the matrix of this subdomain must begin at row ", unknowns.origin_y, ", not ",
-          shape.origin_y);
-  expects(!cuts || !interpolation.by_split_links(),
-          "on subdomains of a grid the interpolation does not go by split sums of links");
-  const Conductances* k = interpolation.conductances();
-  if (k != nullptr) expect_cells(*k, mesh);
-  check_coefficients(ctx, a, traits.symmetric);
-  auto state = std::make_shared<State>(ctx, meshes, strips, !interpolation.by_widths());
-  state->traits = traits;
-  if (cuts) state->own = galerkin_operator(ctx, a, strips.own(), traits.symmetric);
-  for (const auto& level : state->meshes) {
-    const bool finest = &level == &state->meshes.back();
-    const GridShape& unknowns_here = strips.unknowns(static_cast<int>(state->a.size()));
-    state->a.push_back(finest ? a : galerkin_operator(ctx, a, unknowns_here, traits.symmetric));
-    if (k != nullptr && !finest) state->k.emplace_back(ctx, level, !k->reaction.empty());
-    if (k == nullptr && !interpolation.by_widths()) state->k.emplace_back(ctx, level);
+  // clang++ before 16 instantiates this for float, too.
+  if constexpr (std::is_same_v<T, double>) {
+    const auto meshes = mesh_hierarchy(mesh);
+    const PartitionLevels strips(ctx, meshes, cut);
+    const GridShape shape = a.shape(), unknowns = strips.finest();
+    const bool cuts = ctx.pieces() > 1;
+    expects(shape.nx == unknowns.nx && shape.ny == unknowns.ny, "a mesh of ", mesh.x().size(), " x ", mesh.y().size(),
+            " cells has ", unknowns.nx, " x ", unknowns.ny, " unknowns", cuts ? " on this subdomain" : "",
+            "; the matrix is for ", shape.nx, " x ", shape.ny);
+    expects(!cuts || shape == unknowns, "the matrix of this subdomain must begin at row ", unknowns.origin_y, ", not ",
+            shape.origin_y);
+    expects(!cuts || !interpolation.by_split_links(),
+            "on subdomains of a grid the interpolation does not go by split sums of links");
+    const Conductances* k = interpolation.conductances();
+    if (k != nullptr) expect_cells(*k, mesh);
+    check_coefficients(ctx, a, traits.symmetric);
+    auto state = std::make_shared<State>(ctx, meshes, strips, !interpolation.by_widths());
+    state->traits = traits;
+    if (cuts) state->own = galerkin_operator(ctx, a, strips.own(), traits.symmetric);
+    for (const auto& level : state->meshes) {
+      const bool finest = &level == &state->meshes.back();
+      const GridShape& unknowns_here = strips.unknowns(static_cast<int>(state->a.size()));
+      state->a.push_back(finest ? a : galerkin_operator(ctx, a, unknowns_here, traits.symmetric));
+      if (k != nullptr && !finest) state->k.emplace_back(ctx, level, !k->reaction.empty());
+      if (k == nullptr && !interpolation.by_widths()) state->k.emplace_back(ctx, level);
+    }
+    std::optional<SplitParts> parts;
+    if (interpolation.split_cells() != nullptr) parts.emplace(ctx, mesh, *interpolation.split_cells(), unknowns);
+    if (interpolation.by_split_links()) parts.emplace(ctx, mesh, a);
+    state->by_split_sums = parts.has_value();
+    form_products(ctx, k, std::move(parts), *state);
+    return Hierarchy(std::move(state));
   }
-  std::optional<SplitParts> parts;
-  if (interpolation.split_cells() != nullptr) parts.emplace(ctx, mesh, *interpolation.split_cells(), unknowns);
-  if (interpolation.by_split_links()) parts.emplace(ctx, mesh, a);
-  state->by_split_sums = parts.has_value();
-  form_products(ctx, k, std::move(parts), *state);
-  return Hierarchy(std::move(state));
 }
 
 template <class T>

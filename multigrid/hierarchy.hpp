@@ -144,8 +144,7 @@ class Hierarchy final : public Handle {
   [[nodiscard]] bool is_weighted() const;
   void round_weights(Context& ctx);
   bool update(Context& ctx, const GridOperator<double>& a, const Conductances* k);
-  static void form_products(Context& ctx, const Conductances* k, std::optional<SplitParts> parts,
-                            State& state) requires std::is_same_v<T, double>;
+  static void form_products(Context& ctx, const Conductances* k, std::optional<SplitParts> parts, State& state);
   explicit Hierarchy(std::shared_ptr<State> state) : state_(std::move(state)) {}
 
   std::shared_ptr<State> state_;

@@ -21,12 +21,15 @@ template <class T>
 SolveReport Solver<T>::solve(Context& ctx, const LinearOperator<T>& a, Preconditioner<float>& m, GridView<const T> b,
                              GridView<T> x, const StoppingParams& stop,
                              const Monitor& monitor) requires std::is_same_v<T, double> {
-  if (cast_of_ != &m) {
-    cast_ = std::make_shared<PrecisionCast<double, float>>(
-        ctx, shape_, std::shared_ptr<Preconditioner<float>>(std::shared_ptr<void>(), &m));  // not owned
-    cast_of_ = &m;
+  // clang++ before 16 instantiates this for other numbers, too.
+  if constexpr (std::is_same_v<T, double>) {
+    if (cast_of_ != &m) {
+      cast_ = std::make_shared<PrecisionCast<double, float>>(
+          ctx, shape_, std::shared_ptr<Preconditioner<float>>(std::shared_ptr<void>(), &m));  // not owned
+      cast_of_ = &m;
+    }
+    return solve(ctx, a, *cast_, b, x, stop, monitor);
   }
-  return solve(ctx, a, *cast_, b, x, stop, monitor);
 }
 
 namespace {

@@ -87,7 +87,7 @@ double lost_to_rounding(const LineFactors& line) {
       fall += load[i] / k[i];
     }
   const double total = load.back(), flow = !first ? 0 : last ? fall / resistance : total;
-  const auto rise = [&](std::size_t i) { return k[i] > 0 && (first || last) ? (flow - load[i]) / k[i] : 0; };
+  const auto rise = [&, &k = k](std::size_t i) { return k[i] > 0 && (first || last) ? (flow - load[i]) / k[i] : 0; };
   std::vector<double> x(intervals + 1, first ? 0 : last ? fall : total * resistance / 8);
   for (std::size_t i = 0; i < intervals; ++i) x[i + 1] = x[i] + rise(i);
   // Towards an end that is tied down: from there.

@@ -101,6 +101,9 @@ struct TakeEnds {
     ends.result(3, line) = cut.result(i, n, right);
   }
 };
+// clang++ before 17 deduces no arguments of aggregates by itself.
+template <class View, class T>
+TakeEnds(CutLine<View, T>, Interface<T>) -> TakeEnds<View, T>;
 
 template <class View, class T>
 struct SolveInterface {
@@ -111,6 +114,8 @@ struct SolveInterface {
     take(line, row);
   }
 };
+template <class View, class T>
+SolveInterface(TakeEnds<View, T>) -> SolveInterface<View, T>;
 
 /// The rows beside the cuts as the strips beside have them, bit for bit.
 template <class T>
@@ -130,6 +135,8 @@ struct PutEnds {
     }
   }
 };
+template <class T>
+PutEnds(GridView<T>, SomeLines, EndsOfLines<T>) -> PutEnds<T>;
 
 /// Columns -1 and nx, where x is periodic, from the other ends.
 template <class T>

@@ -1,0 +1,183 @@
+#include "output.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <deque>
+#include <functional>
+#include <utility>
+
+#include <stratum/assembly/picture.hpp>
+#include <stratum/core/io/npy_file.hpp>
+#include <stratum/mesh/vtk/vtk.hpp>
+
+#include "screen.hpp"
+#include "support/program.hpp"
+#include "support/rank_output.hpp"
+
+namespace stratum::apps::poisson {
+
+namespace {
+
+// Of NumPy's arrays.
+constexpr std::string_view array_ending = ".npy";
+// Without being asked for, files of several hundred megabytes are not written.
+constexpr std::int64_t default_vtk_nodes = 5'000'000;
+
+/// A file for ParaView that nobody has asked for is given up with a word.
+void give_up_vtk(const Settings& settings, OutputFiles& outputs, const std::string& why) {
+  if (!settings.quiet) warn(program_name, message("no file for ParaView: ", why));
+  outputs.remove("vtk");
+}
+
+/// Fields of the only right-hand side by their names, of several ones numbered from 1 on. Solutions on these rows of nodes.
+void write_vtk(Context& ctx, const Settings& settings, const ProblemMesh& mesh, const NodeRows& rows,
+               const std::vector<std::vector<double>>& solutions, const std::string& path) {
+  std::deque<std::pair<std::string, std::vector<double>>> nodal;
+  std::vector<VtkField> fields;
+  for (std::size_t k = 0; k < solutions.size(); ++k) {
+    const auto& problem = settings.problems[k];
+    const std::string number = solutions.size() == 1 ? "" : message("_", k + 1);
+    const auto& solution = solutions[k];
+    const auto add = [&](const char* name, std::vector<double> values) -> auto& {
+      auto& added = nodal.emplace_back(name + number, std::move(values));
+      fields.push_back({added.first, added.second});
+      return added.second;
+    };
+    fields.push_back({"solution" + number, solution});
+    (void)add("rhs", at_nodes(ctx, mesh, rhs_function(problem), rows));
+    if (!problem.has_exact()) continue;
+    const auto& exact = add("exact", at_nodes(ctx, mesh, exact_function(problem), rows));
+    auto& error = add("error", std::vector<double>(exact.size()));
+    std::transform(solution.begin(), solution.end(), exact.begin(), error.begin(), std::minus<>());
+  }
+  const auto aspect_ratios =
+      mesh.mapped() ? cell_aspect_ratios(*mesh.mapped(), rows) : cell_aspect_ratios(mesh.logical(), rows);
+  const std::vector<VtkField> of_cells{{"aspect_ratio", aspect_ratios}};
+  if (path.ends_with(".pvtr") || path.ends_with(".pvts")) {
+    const auto alone = pieces(1);  // the first of several ranks may be
+    auto& ranks = settings.machine.has_ranks() ? *settings.machine.ranks->communicator() : *alone.front();
+    write_pieces(ranks, path, mesh, rows, fields, of_cells, settings.compression);
+  } else if (mesh.mapped()) {
+    write_vts(path, *mesh.mapped(), fields, of_cells, settings.compression);
+  } else {
+    write_vtr(path, mesh.logical(), fields, of_cells, settings.compression);
+  }
+}
+
+/// Solutions alone, on all nodes.
+void write_array(const ProblemMesh& mesh, const std::vector<std::vector<double>>& solutions, const std::string& path) {
+  std::vector<std::size_t> shape{static_cast<std::size_t>(mesh.logical().y().size()) + 1,
+                                 static_cast<std::size_t>(mesh.logical().x().size()) + 1};
+  if (solutions.size() > 1) shape.insert(shape.begin(), solutions.size());
+  write_npy(path, shape, {solutions.begin(), solutions.end()});
+}
+
+/// This rank's.
+std::vector<std::vector<double>> rows_of(const Solved& solved) {
+  const auto nodes = static_cast<std::ptrdiff_t>(solved.mesh.logical().x().size()) + 1;
+  std::vector<std::vector<double>> parts;
+  for (const auto& nodal : solved.nodal)
+    parts.emplace_back(nodal.begin() + solved.rows.first * nodes, nodal.begin() + (solved.rows.last + 1) * nodes);
+  return parts;
+}
+
+}  // namespace
+
+OutputFiles parse_outputs(const CommandLine& options, Settings& settings) {
+  OutputFiles outputs(options);
+  settings.vtk_asked_for = outputs.has("vtk");
+  const std::string name = outputs.path("vtk");
+  const std::string ending = settings.vtk_ending();
+  const bool is_array = name.ends_with(array_ending);
+  const bool ranks = settings.machine.has_ranks();
+  expects(name.empty() || (name == "-" && !ranks) || name.ends_with(ending) || is_array, "--vtk: '", name,
+          "' must end in ", ending, ", by which ParaView knows ",
+          ranks && settings.deformation.is_given() ? "the subdomains of several ranks' deformed mesh"
+          : ranks                                  ? "the subdomains of several ranks"
+          : settings.deformation.is_given()        ? "a deformed mesh"
+                                                   : "it",
+          ", or in .npy");
+  expects(!is_array || !options.has("vtk-compress"), "--vtk-compress: .npy is not compressed");
+  const std::string picture = outputs.path("png");
+  expects(picture.empty() || picture == "-" || picture.ends_with(".png"), "--png: '", picture, "' must end in .png");
+  expects(picture.empty() || pictures_available(), "--png: this build has no VTK that draws (Debian: libvtk9-dev)");
+  if (!options.has("vtk") && !settings.table)
+    outputs.add("vtk", message("poisson2d_", mesh_label(options), "_L", settings.last_level,
+                               vtk_available() ? ending : std::string(array_ending)));
+  if (const std::string path = outputs.path("vtk"); ranks && path.ends_with(ending))
+    outputs.add_family("vtk", path, [path, count = settings.machine.ranks->size()](const std::string& file) {
+      return is_piece(path, count, file);
+    });
+  return outputs;
+}
+
+bool is_array(const OutputFiles& outputs) { return outputs.path("vtk").ends_with(array_ending); }
+
+void check_outputs(const Settings& settings, OutputFiles& outputs) {
+  outputs.check("report");
+  outputs.check("history");
+  outputs.check("probe");
+  outputs.check("png");
+  if (!outputs.has("vtk")) return;
+  const std::int64_t nodes = settings.mesh.nodes(settings.last_level);
+  if (!settings.vtk_asked_for && nodes > default_vtk_nodes) {
+    if (!settings.quiet)
+      std::printf("no file for ParaView: %lld nodes make a large one; --vtk FILE%s writes it\n",
+                  static_cast<long long>(nodes), settings.vtk_ending().c_str());
+    return outputs.remove("vtk");
+  }
+  try {
+    expects(vtk_available() || is_array(outputs),
+            "this build has no VTK (Debian: libvtk9-dev); --vtk FILE.npy writes an array, --vtk none no file");
+    outputs.check("vtk");
+  } catch (const std::exception& error) {
+    if (settings.vtk_asked_for) throw;
+    give_up_vtk(settings, outputs, error.what());
+  }
+}
+
+void share_outputs(const Settings& settings, OutputFiles& outputs) {
+  if (!settings.machine.has_ranks()) return;
+  const auto wanted = settings.machine.ranks->communicator()->gather_on_host(outputs.has("vtk") ? 1 : 0);
+  if (wanted[0] == 0) outputs.remove("vtk");
+}
+
+void write_solution(Context& ctx, const Settings& settings, const Solved& solved, OutputFiles& outputs) {
+  const Outcome& outcome = solved.outcome;
+  if (settings.exit_code(outcome.report) == 3) {
+    for (const char* file : {"probe", "png", "vtk"}) {
+      if (outputs.has(file) && !settings.quiet && !settings.table)
+        std::printf("not written %s: %s no solution to show\n", outputs.path(file).c_str(),
+                    settings.problems.size() == 1 ? "there is"
+                                                  : message("right-hand side ", outcome.worst + 1, " has").c_str());
+      outputs.remove(file);
+    }
+    return;
+  }
+  if (settings.probe) outputs.write_text("probe", csv_profile(*settings.probe, solved.mesh, solved.nodal));
+  if (outputs.has("png")) {
+    progress(settings, "drawing ...");
+    const auto& logical = solved.mesh.logical();
+    const std::string title = message("solution", logical.name() == "custom" ? "" : " on " + logical.name(), ", ",
+                                      logical.x().size(), " x ", logical.y().size(), " cells");
+    outputs.write("png", [&](const std::string& path) { write_png(path, solved.mesh, solved.nodal.front(), title); });
+    progress(settings, "");
+  }
+  if (!outputs.has("vtk")) return;
+  progress(settings, "writing the file for ParaView ...");
+  try {
+    outputs.write("vtk", [&](const std::string& path) {
+      if (is_array(outputs))
+        write_array(solved.mesh, solved.nodal, path);
+      else
+        write_vtk(ctx, settings, solved.mesh, solved.rows, solved.whole ? rows_of(solved) : solved.nodal, path);
+    });
+  } catch (const FileError& error) {
+    progress(settings, "");
+    if (settings.vtk_asked_for) throw;
+    return give_up_vtk(settings, outputs, error.what());
+  }
+  progress(settings, "");
+}
+
+}  // namespace stratum::apps::poisson

@@ -1,0 +1,27 @@
+#pragma once
+
+// The files of a run that show its solution: for ParaView, for NumPy, pictures and values along a line.
+
+#include "outcome.hpp"
+#include "settings.hpp"
+#include "support/output_files.hpp"
+
+namespace stratum::apps::poisson {
+
+/// The names of the files, checked. Without --vtk it adds a name of its own and notes in `settings` that nobody asked for it.
+[[nodiscard]] OutputFiles parse_outputs(const CommandLine& options, Settings& settings);
+
+/// Whether NumPy's array takes the place of a file for ParaView.
+[[nodiscard]] bool is_array(const OutputFiles& outputs);
+
+/// Checks that the files can be written, before anything is solved. Of several ranks the first one calls it. Removes the file for
+/// ParaView where it cannot be written and nobody asked for it.
+void check_outputs(const Settings& settings, OutputFiles& outputs);
+
+/// All ranks learn from rank 0 whether there is a file for ParaView.
+void share_outputs(const Settings& settings, OutputFiles& outputs);
+
+/// Writes the files of the last level's solution, where it is finite.
+void write_solution(Context& ctx, const Settings& settings, const Solved& solved, OutputFiles& outputs);
+
+}  // namespace stratum::apps::poisson

@@ -1,0 +1,191 @@
+#include "screen.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <utility>
+
+#include "support/problem_options.hpp"
+#include "support/program.hpp"
+#include "support/solve_output.hpp"
+
+namespace stratum::apps::poisson {
+
+namespace {
+
+/// What smoother "auto" chose and why, levels with the same choice together, the finest first.
+void print_choices(const Outcome& outcome) {
+  const auto& levels = outcome.smoothers;
+  const auto& damping = outcome.params.multigrid.smoother_params.damping;
+  const char* title = "smoother";
+  if (outcome.is_direct())
+    std::printf("%-9s none: %d x %d %s\n", title, levels.back().nx, levels.back().ny, levels.back().reason.c_str());
+  for (auto finest = levels.rbegin(); finest != levels.rend() && !finest->smoother.empty();) {
+    auto last = finest;  // the coarsest with the same choice; those that are solved have none
+    while (last + 1 != levels.rend() && (last + 1)->smoother == finest->smoother &&
+           (last + 1)->sweeps == finest->sweeps)
+      ++last;
+    const std::string range = last == finest ? "" : message(" to ", last->nx, " x ", last->ny);
+    std::printf("%-9s %d x %d%s: %s, %d + %d steps, %s; %s\n", title, finest->nx, finest->ny, range.c_str(),
+                finest->smoother.c_str(), finest->sweeps, finest->sweeps,
+                damping ? message("damped by ", *damping).c_str() : "undamped", finest->reason.c_str());
+    title = "";
+    finest = last + 1;
+  }
+  if (!outcome.choice.empty() && !outcome.is_direct()) std::printf("%-9s %s\n", "cycle", outcome.choice.c_str());
+}
+
+void print_summary(const Summary& summary) {
+  const auto& [range, fluxes, load, unused] = summary;
+  std::printf("solution    %.6g at (%.6g, %.6g) to %.6g at (%.6g, %.6g); %.6g to %.6g on the boundary\n",
+              range.smallest.value, range.smallest.x, range.smallest.y, range.largest.value, range.largest.x,
+              range.largest.y, range.smallest_on_boundary, range.largest_on_boundary);
+  std::printf("flux        outward: left %.6g, right %.6g, bottom %.6g, top %.6g", fluxes.left, fluxes.right,
+              fluxes.bottom, fluxes.top);
+  constexpr double digits_shown = 1e-6, no_digits = 1e-2;
+  const double largest = std::max({std::abs(fluxes.left), std::abs(fluxes.right), std::abs(fluxes.bottom),
+                                   std::abs(fluxes.top), std::abs(fluxes.reaction)});
+  if (fluxes.rounding > digits_shown * largest) std::printf("; known to %.0e: rounding in thin cells", fluxes.rounding);
+  if (fluxes.rounding > no_digits * largest) return (void)std::printf("\n");
+  std::printf("\nbalance     %.6g", fluxes.sum());
+  if (fluxes.reaction != 0) std::printf(" with %.6g of the reaction", fluxes.reaction);
+  std::printf(", integral of f %.6g; they differ by %.1e\n", load, std::abs(fluxes.sum() - load));
+}
+
+}  // namespace
+
+void progress(const Settings& settings, const char* what) {
+  if (!settings.quiet) apps::progress(what);
+}
+
+void print_heading(const Settings& settings, const CommandLine& options, const Context& ctx, const Outcome& outcome) {
+  const auto& family = settings.mesh.family;
+  const auto& mesh = outcome.mesh();
+  const auto shape = mesh.unknowns();
+  const std::string how = settings.mesh.base ? message("x ", settings.mesh.grade_x, ", y ", settings.mesh.grade_y)
+                                             : message("nu ", family.nu);
+  const double x0 = settings.mesh.x0, y0 = settings.mesh.y0;
+  std::string where =
+      message(family.name, " on [", x0, ", ", x0 + family.a, "] x [", y0, ", ", y0 + family.b, "], ", how);
+  if (options.has("map")) where += ", mapped by " + settings.deformation.text;
+  if (options.has("mesh-file")) where = "from " + settings.deformation.text;
+  std::printf("mesh      %s: %d x %d cells, %d x %d unknowns, thinnest %.3g wide, aspect ratio up to %.3g\n",
+              where.c_str(), mesh.x().size(), mesh.y().size(), shape.nx, shape.ny, outcome.smallest_width,
+              outcome.largest_aspect_ratio);
+  std::string boundaries;
+  for (const char* side : boundary_names)
+    if (options.has(side)) boundaries += message(boundaries.empty() ? "" : ", ", side, " ", options.text(side));
+  for (const char* name : {"kappa", "reaction"})
+    if (options.has(name)) boundaries += message(boundaries.empty() ? "" : ", ", name, " ", options.text(name));
+  if (!boundaries.empty()) std::printf("problem   %s\n", boundaries.c_str());
+  const auto levels = outcome.hierarchy.size();
+  std::printf("levels    %zu, %s; ", levels, coarsening(outcome.hierarchy).c_str());
+  const auto coarsest = outcome.hierarchy.front().unknowns().nodes();
+  if (coarsest == 1)
+    std::printf("one unknown there\n");
+  else
+    std::printf("%lld unknowns there, solved directly\n", static_cast<long long>(coarsest));
+  const bool chosen = options.text("smoother") == "auto";
+  const int sweeps = outcome.smoothers.back().sweeps;
+  const std::string smoother =
+      chosen ? "auto" : message(options.text("smoother"), ", ", sweeps, " + ", sweeps, " sweeps");
+  const std::string cycle = outcome.is_direct() ? "no cycle" : outcome.cycle_name(options) + "-cycle";
+  std::printf("solver    %s, %s, %s; %s precision, %s operator; %s\n", outcome.method_name().c_str(), cycle.c_str(),
+              smoother.c_str(), outcome.precision_name(options).c_str(),
+              std::string(to_string(outcome.params.format)).c_str(), ctx.description().c_str());
+  print_ranks(ctx, outcome.ranks, outcome.overlaps);
+  print_alone(settings.machine);
+  if (chosen) print_choices(outcome);
+  if (!outcome.deflation.empty()) std::printf("deflated  %s\n", outcome.deflation.c_str());
+  std::printf("\n");
+}
+
+void print_outcome(const Settings& settings, const Outcome& outcome) {
+  const auto& report = outcome.report;
+  print_end(report, settings.solver.precision == Precision::mixed);
+  if (const auto& errors = outcome.errors())
+    std::printf("error       %.7e (L2, relative to the exact solution), largest %.2e, energy %.2e\n", errors->l2,
+                errors->largest, errors->energy);
+  else
+    std::printf("error       not known (--exact gives the exact solution)\n");
+  if (const auto& summary = outcome.systems.front().summary) print_summary(*summary);
+  std::printf("time        %.3g s set-up, %.3g s solve", report.setup_seconds, report.solve_seconds);
+  if (report.iterations > 0) std::printf(": %.3g million unknowns per second", outcome.unknowns_per_second() / 1e6);
+  std::printf("\n");
+}
+
+void print_systems(const Outcome& outcome) {
+  std::printf("  rhs   iterations   relative residual   relative error    seconds   status\n");
+  for (std::size_t k = 0; k < outcome.systems.size(); ++k) {
+    const auto& [rhs, report, errors, summary] = outcome.systems[k];
+    std::printf("%5zu   %10d   %17.3e   ", k + 1, report.iterations, report.relative_residual());
+    std::printf(errors ? "%14.7e" : "     not known", errors ? errors->l2 : 0);
+    std::printf("   %8.3g   %s: %s\n", report.solve_seconds, std::string(to_string(report.status)).c_str(),
+                report.reason.c_str());
+  }
+}
+
+void print_table_row(const Outcome& outcome, const Outcome* coarser) {
+  const auto& report = outcome.report;
+  if (coarser == nullptr)
+    std::printf(outcome.errors()
+                    ? "level   unknowns   iterations   residual    relative error   reduction    largest     "
+                      "energy    seconds\n"
+                    : "level   unknowns   iterations   residual    difference   order   estimated error    "
+                      "largest difference    seconds\n");
+  std::printf("%5d %10lld   %10d   %8.1e   ", outcome.level, static_cast<long long>(outcome.unknowns()),
+              report.iterations, report.relative_residual());
+  const auto number = [](const char* format, int width, const std::optional<double>& value) {
+    if (value)
+      std::printf(format, *value);
+    else
+      std::printf("%*s", width, "");
+  };
+  if (const auto& errors = outcome.errors()) {
+    std::printf("  %12.7e   ", errors->l2);
+    number("%9.3f", 9, coarser != nullptr ? std::optional(coarser->errors()->l2 / errors->l2) : std::nullopt);
+    std::printf("   %8.2e   %8.2e", errors->largest, errors->energy);
+  } else {
+    const auto& difference = outcome.difference;
+    number(" %10.4e", 11, difference ? std::optional(difference->l2) : std::nullopt);
+    number("   %5.2f", 8, outcome.order);
+    number("   %15.4e", 18, outcome.estimated_error());
+    number("   %19.4e", 22, difference ? std::optional(difference->largest) : std::nullopt);
+  }
+  std::printf("   %8.3g%s%s\n", report.solve_seconds, report.status == Status::converged ? "" : "  ",
+              report.status == Status::converged ? "" : std::string(to_string(report.status)).c_str());
+  (void)std::fflush(stdout);
+}
+
+void warn_of_balance(const Outcome& outcome) {
+  constexpr double most = 1e-3;
+  for (std::size_t k = 0; k < outcome.systems.size(); ++k) {
+    const auto& summary = outcome.systems[k].summary;
+    if (!summary) continue;
+    const auto& fluxes = summary->fluxes;
+    const double load = summary->load;
+    const double gap = std::abs(fluxes.sum() - load),
+                 largest = std::max({std::abs(fluxes.left), std::abs(fluxes.right), std::abs(fluxes.bottom),
+                                     std::abs(fluxes.top), std::abs(fluxes.reaction), std::abs(load)});
+    if (!(gap > std::max(most, outcome.params.stop.error_limit()) * largest) || !(gap > fluxes.rounding)) continue;
+    warn(program_name,
+         message(outcome.systems.size() == 1 ? "" : message("solution ", k + 1, ": "),
+                 "the fluxes and the reaction add up to ", fluxes.sum(), ", and the integral of f is ", load,
+                 ": some of the equations are not solved well; a smaller --rtol solves them better"));
+  }
+}
+
+void warn_of_layers(const Outcome& outcome) {
+  constexpr double most = 0.2, linear = 0.1;
+  for (std::size_t k = 0; k < outcome.systems.size(); ++k) {
+    const auto& summary = outcome.systems[k].summary;
+    if (!summary || summary->range.largest_step() <= most || summary->change_of_flux <= linear) continue;
+    const auto& [from, to] = std::pair{summary->range.step_from, summary->range.step_to};
+    warn(program_name,
+         message(outcome.systems.size() == 1 ? "the solution" : message("solution ", k + 1), " changes by ",
+                 std::lround(100 * summary->range.largest_step()), " % of its range between the neighbouring nodes (",
+                 from.x, ", ", from.y, ") and (", to.x, ", ", to.y, "): the mesh does not resolve it there"));
+  }
+}
+
+}  // namespace stratum::apps::poisson

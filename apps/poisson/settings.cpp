@@ -1,0 +1,160 @@
+#include "settings.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "support/problem_options.hpp"
+#include "support/solver_options.hpp"
+
+namespace stratum::apps::poisson {
+
+namespace {
+
+std::vector<PoissonProblem> parse_problems(const CommandLine& options, const MeshFamily& family, Variables variables) {
+  const auto rhs = options.texts("rhs"), exact = options.texts("exact");
+  const BoundaryConditions boundaries = parse_boundaries(options, family, variables);
+  PoissonProblem plain;
+  plain.boundaries = boundaries;
+  parse_coefficients(options, family, plain, variables);
+  expects(exact.empty() || options.has("rhs") || options.has("boundary") || !plain.has_exact(),
+          "--exact: give --rhs as well; the default right-hand side has the solution xl xr yl yr");
+  const std::size_t count = std::max<std::size_t>(1, rhs.size());
+  expects(exact.empty() || exact.size() == count, "--exact: ", exact.size(), " given for ", count,
+          " right-hand sides; give one for each --rhs, in the same order, or none");
+  const auto function = [&](const std::string& name, const std::string& text) {
+    return parsed("--" + name, [&] { return parse_expression(text, family.a, family.b, variables); });
+  };
+  std::vector<PoissonProblem> problems(count, plain);
+  for (std::size_t k = 0; k < count; ++k) {
+    if (!rhs.empty()) problems[k].rhs = function("rhs", rhs[k]);
+    if (!exact.empty()) problems[k].exact = function("exact", exact[k]);
+    if (options.has("boundary")) problems[k].boundary = function("boundary", options.text("boundary"));
+  }
+  return problems;
+}
+
+PoissonSolverParams parse_solver(const CommandLine& options) {
+  PoissonSolverParams params;
+  auto& multigrid = params.multigrid;
+  parse_smoothing(options, multigrid);
+  params.full_multigrid = options.text("cycle") == "fmg";
+  if (options.has("cycle"))
+    multigrid.cycle = choice<Cycle>(
+        "--cycle", options.text("cycle"),
+        {{"v", Cycle::v}, {"w", Cycle::w}, {"f", Cycle::f}, {"w2", Cycle::w2}, {"k", Cycle::k}, {"fmg", Cycle::v}});
+  std::vector<std::pair<std::string, DistributedSmoothing>> distributed_smoothings;
+  for (const auto method : every_distributed_smoothing) distributed_smoothings.emplace_back(to_string(method), method);
+  multigrid.distributed_smoothing = choice<DistributedSmoothing>(
+      "--distributed-smoothing", options.text("distributed-smoothing"), distributed_smoothings);
+  std::vector<std::pair<std::string, InterpolationKind>> interpolations;
+  for (const auto kind : every_interpolation) interpolations.emplace_back(to_string(kind), kind);
+  if (options.has("interpolation"))
+    params.interpolation = choice<InterpolationKind>("--interpolation", options.text("interpolation"), interpolations);
+  params.precision = choice<Precision>("--precision", options.text("precision"),
+                                       {{"mixed", Precision::mixed},
+                                        {"double", Precision::full},
+                                        {"residual-replacement", Precision::residual_replacement},
+                                        {"double-single", Precision::double_single},
+                                        {"single", Precision::single}});
+  // A Krylov method is not asked for to be left out.
+  const bool krylov = options.has("solver") && options.text("solver") != "multigrid";
+  params.continue_after_full_multigrid =
+      options.has("rtol") || options.has("atol") || krylov || params.precision == Precision::residual_replacement;
+  params.inner = parse_inner(options);
+  expects(!options.has("inner") || params.precision == Precision::mixed,
+          "--inner: only mixed precision has inner cycles, not ", options.text("precision"));
+  std::vector<std::pair<std::string, Method>> methods;
+  for (const auto method : every_method) methods.emplace_back(to_string(method), method);
+  if (options.has("solver")) params.method = choice<Method>("--solver", options.text("solver"), methods);
+  params.deflate = parse_deflation(options.text("deflate"));
+  if (params.deflate.by != DeflateBy::none && !params.method) params.method = Method::cg;
+  params.krylov.restart = options.integer("restart", 1, 1000);
+  expects(!options.has("restart") || params.method == Method::gcr || params.method == Method::gmres,
+          "--restart: only gcr and gmres start again, not ", options.text("solver"));
+  params.format = options.has("operator")
+                      ? parsed("--operator", [&] { return storage_format(options.text("operator")); })
+                  : params.precision == Precision::single ? StorageFormat::nine_band
+                                                          : StorageFormat::tensor;
+  multigrid.reproducible = options.is_set("reproducible");
+  params.stop.rtol = options.number("rtol", fraction);
+  params.stop.atol = options.number("atol", not_negative);
+  if (options.has("reference-norm"))
+    params.stop.reference_norm =
+        choice<ReferenceNorm>("--reference-norm", options.text("reference-norm"),
+                              {{"rhs", ReferenceNorm::rhs}, {"initial", ReferenceNorm::initial}});
+  params.stop.max_iterations = options.integer("max-iterations", 1, 1'000'000);
+  return params;
+}
+
+}  // namespace
+
+Settings parse_settings(const CommandLine& options) {
+  Settings settings;
+  settings.mesh = parse_mesh(options);
+  settings.deformation = parse_deformation(options, settings.mesh);
+  settings.first_level = settings.last_level = parse_level(options, settings.mesh);
+  settings.solver = parse_solver(options);
+  settings.tolerance_asked_for =
+      options.has("rtol") || options.has("atol") || settings.solver.precision == Precision::single;
+  settings.solver.stop.rounding_will_do = !settings.tolerance_asked_for;
+  settings.problems = parse_problems(options, settings.mesh.family, settings.deformation.variables());
+  if (settings.deformation.is_given()) {
+    const char* const option = options.has("map") ? "--map" : "--mesh-file";
+    expects(options.has("rhs"), option, ": give --rhs as well; the default right-hand side is one of a rectangle");
+    expects(!options.has("operator"), "--operator: a deformed mesh has a symmetric one; leave it out with ", option);
+    expects(settings.solver.interpolation != InterpolationKind::split,
+            "--interpolation: split is for rectangles; with ", option, " take conductance, bilinear or matrix");
+  }
+  expects(settings.solver.deflate.by == DeflateBy::none ||
+              (settings.problems[0].has_coefficients() && !settings.deformation.is_given()),
+          "--deflate: it is for coefficients that vary, by --kappa or an expression for --reaction, on rectangles");
+  expects(settings.solver.deflate.by == DeflateBy::none || settings.solver.method == Method::cg,
+          "--deflate: it is for conjugate gradients, --solver cg, not ", options.text("solver"));
+  expects(!options.has("operator") || !settings.problems[0].has_coefficients(),
+          "--operator: coefficients that vary choose the storage format; leave it out with --kappa and expressions "
+          "for --reaction");
+  expects(!options.has("interpolation") || settings.interpolates_by_choice(),
+          "--interpolation: it is for coefficients that vary, by --kappa or an expression for --reaction, and for "
+          "deformed meshes");
+  settings.project = options.is_set("project");
+  settings.reference_norm_follows_values = !options.has("reference-norm") && has_boundary_values(settings.problems[0]);
+  if (settings.reference_norm_follows_values) settings.solver.stop.reference_norm = ReferenceNorm::initial;
+  settings.solver.full_multigrid_from_x = has_boundary_values(settings.problems[0]);
+  if (options.has("convergence-table")) {
+    expects(!options.has("level"), "--convergence-table: its levels take the place of --level");
+    expects(settings.problems.size() == 1, "--convergence-table: one right-hand side, not ", settings.problems.size());
+    const auto [first, last] =
+        parse_pair("--convergence-table", options.text("convergence-table"), "..", "a range of levels L1..L2");
+    settings.first_level = parse_integer("--convergence-table", first, 0, max_level);
+    settings.last_level = parse_integer("--convergence-table", last, settings.first_level, max_level);
+    settings.table = true;
+  }
+  constexpr int always_enough = 2;  // level: 4 x 4 cells
+  if (settings.mesh.base || settings.first_level < always_enough)
+    (void)settings.logical_at(settings.first_level);  // too few cells for the boundaries are found here
+  if (settings.mesh.base) (void)settings.logical_at(settings.last_level);  // and too many
+  if (options.has("probe")) {
+    settings.probe = parse_probe(options.text("probe"));
+    if (!settings.deformation.is_given()) (void)located(*settings.probe, settings.mesh.at(settings.mesh.base ? 0 : 1));
+  }
+  settings.compression = choice<VtkCompression>(
+      "--vtk-compress", options.text("vtk-compress"),
+      {{"none", VtkCompression::none}, {"fast", VtkCompression::fast}, {"best", VtkCompression::best}});
+  settings.machine = parse_machine(options);
+  settings.quiet = options.is_set("quiet");
+  return settings;
+}
+
+void check_reproducible(const Settings& settings) {
+  if (!settings.solver.multigrid.reproducible) return;
+  const auto refuse = [](bool asked, const char* why) { expects(!asked, "--reproducible: ", why); };
+  refuse(settings.solver.deflate.by != DeflateBy::none, "deflation differs by rounding; leave one of the two out");
+  refuse(
+      settings.interpolates_by_choice() && settings.solver.interpolation != InterpolationKind::bilinear,
+      "interpolation that follows coefficients or deformed cells differs by rounding; take --interpolation bilinear");
+  refuse(settings.solver.multigrid.distributed_smoothing == DistributedSmoothing::overlap,
+         "overlap differs by rounding; take --distributed-smoothing exact");
+  refuse(settings.machine.backend == Backend::cuda, "it is for CPUs; take --backend cpu");
+}
+
+}  // namespace stratum::apps::poisson

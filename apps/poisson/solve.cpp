@@ -1,0 +1,191 @@
+#include "solve.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include <stratum/assembly/boundary_fluxes.hpp>
+#include <stratum/assembly/error_norms.hpp>
+#include <stratum/assembly/solution_range.hpp>
+#include <stratum/core/field/blas.hpp>
+
+#include "screen.hpp"
+#include "support/program.hpp"
+#include "support/progress.hpp"
+#include "support/rank_output.hpp"
+#include "support/solve_output.hpp"
+
+namespace stratum::apps::poisson {
+
+namespace {
+
+/// What the ranks tell each other of a solve.
+std::vector<RankNumbers> rank_numbers(const Context& ctx, const Settings& settings, const Outcome& outcome) {
+  return rank_numbers(ctx, settings.machine, PartitionLevels(ctx, outcome.hierarchy, outcome.params.multigrid.strips()),
+                      outcome.report.setup_seconds, outcome.report.solve_seconds, outcome.expected_memory);
+}
+
+/// What the solver is given as a start has, for one right-hand side, no residual but rounding: nothing is left to measure by.
+bool starts_at_solution(Context& ctx, const GridOperator<double>& a, const std::vector<Vector<double>>& bs,
+                        const std::vector<Vector<double>>& xs) {
+  constexpr double rounding = 1e-14;
+  for (std::size_t k = 0; k < bs.size(); ++k)
+    if (a.backward_error(ctx, bs[k].cview(), xs[k].cview()) <= rounding) return true;
+  return false;
+}
+
+/// As solved: f is less by what makes it compatible.
+PoissonProblem solved_problem(const PoissonProblem& problem, double mean) {
+  if (mean == 0) return problem;
+  PoissonProblem less = problem;
+  less.rhs = [f = rhs_function(problem), mean](const Point& p) { return f(p) - mean; };
+  return less;
+}
+
+/// One with a line for every iteration, several as a batch.
+std::vector<SolveReport> solve_all(Context& ctx, const Settings& settings, PoissonSolver& solver,
+                                   const std::vector<Vector<double>>& bs, std::vector<Vector<double>>& xs) {
+  const auto& stop = solver.params().stop;
+  const bool talk = !settings.quiet && !settings.table;
+  if (bs.size() == 1) {
+    if (settings.quiet) return {solver.solve(ctx, bs[0].cview(), xs[0].view())};
+    const double norm = norm2(ctx, bs[0].cview());
+    Progress progress(true);
+    std::vector<SolveReport> reports{solver.solve(
+        ctx, bs[0].cview(), xs[0].view(),
+        with_progress(progress, stop, norm, talk ? residual_table(stop.reference_norm, norm) : Monitor{}))};
+    progress.clear();
+    return reports;
+  }
+  std::vector<GridView<const double>> b;
+  std::vector<GridView<double>> x;
+  for (std::size_t k = 0; k < bs.size(); ++k) {
+    b.push_back(bs[k].cview());
+    x.push_back(xs[k].view());
+  }
+  return solver.solve(ctx, b, x);
+}
+
+}  // namespace
+
+Prepared prepare(Context& ctx, const Settings& settings, int level, const Uses& uses) {
+  ProblemMesh mesh = settings.mesh_at(ctx, level);
+  PoissonSolverParams params = params_on(ctx, settings, mesh);
+  const auto expected = expected_memory(ctx, settings, mesh, uses, params);
+  progress(settings, "setting up ...");
+  auto solver = std::make_unique<PoissonSolver>(ctx, mesh, params);
+  progress(settings, "");
+  return {std::move(mesh), std::move(params), expected, std::move(solver)};
+}
+
+Solved solve(Context& ctx, const Settings& settings, const CommandLine& options, int level, const Uses& uses,
+             Prepared prepared) {
+  const bool talk = !settings.quiet && !settings.table;
+  auto& [mesh, params, expected, solver] = prepared;
+  const auto cells = params.coefficients;
+  const bool singular = is_singular(ctx, mesh, settings.problems[0], cells.get());
+  if (const auto corner = largest_corner_gap(mesh, settings.problems[0]); talk && corner.gap > 0)
+    warn(program_name, message("two sides differ by ", corner.gap, " at their corner (", corner.x, ", ", corner.y,
+                               "); it has the value of the left or right one"));
+  progress(settings, "setting up ...");
+  solver->warm_up(ctx);
+  const GridShape strip = strip_of(ctx, mesh.logical(), params);
+  std::vector<Vector<double>> bs, xs;
+  std::vector<double> means(settings.problems.size(), 0.0), loads(means);
+  progress(settings, "assembling the right-hand side ...");
+  for (std::size_t k = 0; k < settings.problems.size(); ++k) {
+    const auto& problem = settings.problems[k];
+    bs.emplace_back(ctx, strip);
+    xs.emplace_back(ctx, strip);
+    assemble_load(ctx, mesh, problem, bs.back().view(), cells.get());
+    if (uses.summary) loads[k] = load_integral(ctx, mesh, problem, bs.back().cview(), cells.get());
+    if (has_boundary_values(problem)) lift_boundary(ctx, mesh, problem, xs.back().view());
+    if (!singular) continue;
+    const auto found = make_compatible(ctx, mesh, bs.back().view());
+    means[k] = found.mean;
+    loads[k] -= found.sum;
+    expects(found.holds() || settings.project,
+            "no side and no reaction holds u, so that f and the fluxes must balance; their sum is ", found.sum, ", ",
+            100 * std::abs(found.sum) / found.sum_of_magnitudes,
+            " % of the sum of their magnitudes; --project subtracts a constant from f");
+  }
+  if (settings.reference_norm_follows_values && starts_at_solution(ctx, solver->fine_operator(), bs, xs)) {
+    params.stop.reference_norm = ReferenceNorm::rhs;
+    solver->set_stop(params.stop);
+  }
+  progress(settings, "");
+  Outcome outcome{level,
+                  solver->meshes(),
+                  solver->coarse_solver(),
+                  solver->params(),
+                  solver->choice(),
+                  solver->deflation(),
+                  solver->level_reports(),
+                  expected,
+                  mesh.largest_aspect_ratio(),
+                  smallest_width(mesh)};
+  outcome.ranks = rank_numbers(ctx, settings, outcome);
+  if (!outcome.ranks.empty()) {
+    const auto all = solver->overlaps();
+    outcome.overlaps.assign(all.rbegin(), all.rbegin() + outcome.ranks.front().levels_cut);
+  }
+  if (talk) print_heading(settings, options, ctx, outcome);
+  auto reports = solve_all(ctx, settings, *solver, bs, xs);
+  if (singular)
+    for (auto& x : xs) subtract_integral_mean(ctx, mesh, x.view());
+  solver.reset();  // makes room for what follows
+  bs.clear();
+  const NodeRows rows = node_rows(mesh.logical(), strip);
+  std::vector<std::vector<double>> kept;
+  for (std::size_t k = 0; k < reports.size(); ++k) {
+    const auto& problem = settings.problems[k];
+    const auto u = xs[k].cview();
+    System system{reports.size() > 1 ? options.texts("rhs")[k] : "", std::move(reports[k]), {}, {}};
+    if (uses.summary && exit_code(system.report.status) != 3) {
+      const PoissonProblem solved = solved_problem(problem, means[k]);
+      system.summary = {solution_range(ctx, mesh, problem, u), boundary_fluxes(ctx, mesh, solved, u, cells.get()),
+                        loads[k]};
+      system.summary->change_of_flux = change_of_flux(mesh, system.summary->range, cells.get());
+    }
+    if (uses.errors) system.errors = relative_errors(ctx, mesh, problem, u, cells.get());
+    if (uses.nodal()) kept.push_back(nodal_solution(ctx, mesh, problem, u));
+    if (uses.kept) kept.back() = gathered(ctx, mesh.logical(), rows, std::move(kept.back()));
+    outcome.systems.push_back(std::move(system));
+  }
+  const auto worst = std::max_element(outcome.systems.begin(), outcome.systems.end(), [](const auto& l, const auto& r) {
+    return exit_code(l.report.status) < exit_code(r.report.status);
+  });
+  outcome.worst = static_cast<std::size_t>(worst - outcome.systems.begin());
+  outcome.report = worst->report;
+  outcome.ranks = rank_numbers(ctx, settings, outcome);
+  if (talk && xs.size() == 1) print_outcome(settings, outcome);
+  if (talk && xs.size() > 1) print_systems(outcome);
+  if (talk) warn_of_balance(outcome);
+  if (talk) warn_of_layers(outcome);
+  return {std::move(outcome), std::move(mesh), rows, std::move(kept), uses.kept || ctx.pieces() == 1};
+}
+
+void compare(Outcome& outcome, std::span<const double> nodal, const Solved& coarser) {
+  const auto finite = [](const Outcome& o) { return exit_code(o.report.status) != 3; };
+  if (!finite(outcome) || !finite(coarser.outcome)) return;
+  outcome.difference = level_difference(coarser.mesh, coarser.nodal[0], nodal);
+  const auto& before = coarser.outcome.difference;
+  if (before && before->l2 > 0 && outcome.difference->l2 > 0)
+    outcome.order = std::log2(before->l2 / outcome.difference->l2);
+}
+
+std::string why_alone(Context& ctx, const Settings& settings, const Uses& uses, std::optional<Prepared>& prepared) {
+  const Machine& machine = settings.machine;
+  if (!machine.has_ranks()) return "";
+  const std::int64_t unknowns = settings.mesh_at(ctx, settings.last_level).logical().unknowns().nodes();
+  if (auto why = machine.too_few(unknowns, PartitionLevels::least_for_several_gpus); !why.empty()) return why;
+  if (!machine.may_take_one_gpu() || settings.solver.multigrid.distributed_smoothing != DistributedSmoothing::automatic)
+    return "";
+  prepared = prepare(ctx, settings, settings.last_level, uses);
+  std::string why = why_one_gpu(ctx, *prepared->solver, prepared->mesh);
+  if (!why.empty() || settings.first_level < settings.last_level) prepared.reset();
+  return why;
+}
+
+}  // namespace stratum::apps::poisson

@@ -1,0 +1,141 @@
+#include "settings.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "support/problem_options.hpp"
+#include "support/solver_options.hpp"
+
+namespace stratum::apps::heat {
+
+namespace {
+
+constexpr double most_outputs = 100'000;
+const std::vector<std::string> coefficient_options{"kappa", "reaction", "capacity"};
+
+/// Nothing of a problem is given.
+bool is_default_problem(const CommandLine& options) {
+  for (const char* name :
+       {"initial", "rhs", "capacity", "exact", "boundary", "left", "right", "bottom", "top", "kappa", "reaction"})
+    if (options.has(name)) return false;
+  return true;
+}
+
+/// K, c, the capacity or alpha have the time in them.
+bool coefficients_have_time(const CommandLine& options, const MeshFamily& family) {
+  std::vector<std::string> texts;
+  for (const auto& option : coefficient_options)
+    for (const auto& part : expressions_of(options.text(option)))
+      if (!part.starts_with(file_prefix)) texts.push_back(part);
+  for (const char* side : boundary_names) {
+    const std::string text = options.text(side);
+    constexpr std::string_view robin = "robin:";
+    if (text.starts_with(robin)) texts.push_back(expressions_of(text.substr(robin.size()))[0]);
+  }
+  return std::any_of(texts.begin(), texts.end(),
+                     [&](const std::string& text) { return depends_on_time(text, family.a, family.b); });
+}
+
+HeatProblem parse_problem(const CommandLine& options, const MeshFamily& family, Variables variables, double start) {
+  const auto function = [&](const std::string& name) -> ScalarFunction {
+    return parsed("--" + name, [&] { return parse_expression(options.text(name), family.a, family.b, variables); });
+  };
+  HeatProblem problem;
+  if (is_default_problem(options)) {
+    const double kx = std::numbers::pi / family.a, ky = std::numbers::pi / family.b;
+    problem.space.exact = [=](const Point& p) {
+      return std::sin(kx * p.to_left) * std::sin(ky * p.to_bottom) * std::exp(-(kx * kx + ky * ky) * (p.t - start));
+    };
+    return problem;
+  }
+  problem.space.boundaries = parse_boundaries(options, family, variables);
+  parse_coefficients(options, family, problem.space, variables);
+  if (options.has("capacity"))
+    problem.capacity = parsed("--capacity", [&] {
+      auto read = parse_coefficient(options.text("capacity"), family, variables);
+      expects(read.size() == 1, "'", options.text("capacity"), "' has ", read.size(),
+              " numbers a cell, one is needed here");
+      return std::move(read[0]);
+    });
+  if (options.has("initial")) problem.initial = function("initial");
+  if (options.has("exact")) problem.space.exact = function("exact");
+  if (options.has("boundary")) problem.space.boundary = function("boundary");
+  if (options.has("rhs")) {
+    problem.space.rhs = function("rhs");
+    problem.steady_rhs = !depends_on_time(options.text("rhs"), family.a, family.b);
+  }
+  problem.steady_coefficients = !coefficients_have_time(options, family);
+  return problem;
+}
+
+PoissonSolverParams parse_solver(const CommandLine& options) {
+  PoissonSolverParams params;
+  parse_smoothing(options, params.multigrid);
+  if (options.has("solver"))
+    params.method =
+        choice<Method>("--solver", options.text("solver"), {{"multigrid", Method::multigrid}, {"cg", Method::cg}});
+  if (options.has("cycle"))
+    params.multigrid.cycle =
+        choice<Cycle>("--cycle", options.text("cycle"), {{"v", Cycle::v}, {"w", Cycle::w}, {"f", Cycle::f}});
+  params.precision = choice<Precision>("--precision", options.text("precision"),
+                                       {{"mixed", Precision::mixed}, {"double", Precision::full}});
+  params.inner = parse_inner(options);
+  expects(!options.has("inner") || params.precision == Precision::mixed,
+          "--inner: only mixed precision has inner cycles, not ", options.text("precision"));
+  params.stop.max_iterations = options.integer("max-iterations", 1, 1'000'000);
+  return params;
+}
+
+}  // namespace
+
+Settings parse_settings(const CommandLine& options) {
+  Settings settings;
+  settings.mesh = parse_mesh(options);
+  settings.deformation = parse_deformation(options, settings.mesh);
+  settings.level = parse_level(options, settings.mesh);
+  HeatParams& params = settings.params;
+  params.start = options.number("start", any_number);
+  settings.end = options.number("end", any_number);
+  expects(settings.end > params.start, "--end: '", options.text("end"), "' does not come after the start, ",
+          params.start);
+  params.method = parsed("--method", [&] { return time_method(options.text("method")); });
+  if (options.has("dt")) params.dt = options.number("dt", positive);
+  const bool adapts = params.method == TimeMethod::tr_bdf2;
+  expects(adapts || !options.has("tol"), "--tol: only tr-bdf2 estimates errors, ", options.text("method"),
+          " takes steps of one length; --dt says which");
+  expects(adapts || params.dt, "--dt: ", options.text("method"), " takes steps of one length; how long are they?");
+  if (options.has("tol"))
+    params.tol = options.number("tol", fraction);
+  else if (!params.dt)
+    params.tol = 1e-4;
+  if (options.has("rtol")) params.eta = options.number("rtol", fraction);
+  params.max_steps = options.integer("max-steps", 1, 1'000'000'000);
+  params.solver = parse_solver(options);
+  for (const auto& [name, every] :
+       {std::pair{"output-every", &settings.output_every}, {"restart-every", &settings.restart_every}}) {
+    if (!options.has(name)) continue;
+    *every = options.number(name, positive);
+    const double count = (settings.end - params.start) / *every;
+    expects(count <= most_outputs, "--", name, ": '", options.text(name), "' comes ", std::floor(count),
+            " times, more than ", most_outputs);
+  }
+  expects(!options.has("restart-every") || options.has("save"), "--restart-every: to what file? --save FILE says");
+  expects(!settings.deformation.is_given() || !is_default_problem(options),
+          options.has("map") ? "--map" : "--mesh-file",
+          ": give --initial, --rhs or boundaries as well; what decays without them is of a rectangle");
+  settings.problem = parse_problem(options, settings.mesh.family, settings.deformation.variables(true), params.start);
+  (void)with_boundaries(settings.mesh.at(std::min(settings.level, 2)), settings.problem.space.boundaries);
+  if (options.has("probe")) {
+    settings.probe = parse_probe(options.text("probe"));
+    if (!settings.deformation.is_given()) (void)located(*settings.probe, settings.mesh.at(settings.mesh.base ? 0 : 1));
+  }
+  settings.machine = parse_machine(options);
+  settings.quiet = options.is_set("quiet");
+  return settings;
+}
+
+}  // namespace stratum::apps::heat

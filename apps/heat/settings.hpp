@@ -1,0 +1,39 @@
+#pragma once
+
+// What the options of a heat program ask for, checked as far as that is possible before anything is allocated.
+
+#include <optional>
+
+#include <stratum/multigrid/heat_solver.hpp>
+
+#include "support/mapped_mesh_options.hpp"
+#include "support/mesh_options.hpp"
+#include "support/probe.hpp"
+#include "support/program.hpp"
+
+namespace stratum::apps::heat {
+
+inline constexpr const char* program_name = "heat2d";
+
+/// The options, read.
+struct Settings {
+  MeshChoice mesh;
+  Deformation deformation;
+  int level = 0;
+  HeatProblem problem;
+  HeatParams params;
+  double end = 0;
+  double output_every = 0, restart_every = 0;  // 0: at the end alone
+  Machine machine;
+  std::optional<Probe> probe;
+  bool quiet = false;
+
+  [[nodiscard]] ProblemMesh mesh_at(Context& ctx) const {
+    return with_boundaries(deformation.at(ctx, machine, mesh, level), problem.space.boundaries);
+  }
+};
+
+/// Throws UsageError, which names the option, where options do not fit each other. The ranks and the outputs are not known yet.
+[[nodiscard]] Settings parse_settings(const CommandLine& options);
+
+}  // namespace stratum::apps::heat

@@ -419,7 +419,7 @@ GridOperator<T> assemble_operator(Context& ctx, const TensorMesh& mesh, StorageF
   check_range<T>(mesh);
   detail::check_terms(mesh, terms);
   expects(!terms.varies() || traits(format).has_bands, "a ", to_string(format),
-          " operator cannot hold an alpha that varies along its side; store bands");
+          " operator cannot hold an alpha that varies along its boundary; store bands");
   TensorOperator<double> a = tensor_operator(ctx, mesh, terms, strip);
   return visit_storage_format<double>(format, [&](auto type) -> GridOperator<T> {
     using Format = typename decltype(type)::type;

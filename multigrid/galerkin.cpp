@@ -236,7 +236,7 @@ void check_boundaries(Context& ctx, const Bands& a) {
     const bool inside = dy < 0 ? view.below : view.above;
     const double across_y =
         dy == 0 || view.periodic_y ? 0 : largest(0, dy < 0 ? 0 : view.ny - 1, inside ? 0 : view.nx, 1);
-    expects(across_x == 0 && across_y == 0, Bands::part_name(k), " reaches across a side of the grid with ",
+    expects(across_x == 0 && across_y == 0, Bands::part_name(k), " reaches across a boundary of the grid with ",
             std::max(across_x, across_y),
             "; such coefficients must be zero, their terms belong to the right-hand side");
   }

@@ -86,7 +86,7 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
   const auto cells = params.coefficients;
   const bool singular = is_singular(ctx, mesh, settings.problems[0], cells.get());
   if (const auto corner = largest_corner_gap(mesh, settings.problems[0]); talk && corner.gap > 0)
-    warn(program_name, message("two sides differ by ", corner.gap, " at their corner (", corner.x, ", ", corner.y,
+    warn(program_name, message("two boundaries differ by ", corner.gap, " at their corner (", corner.x, ", ", corner.y,
                                "); it has the value of the left or right one"));
   progress(settings, "setting up ...");
   solver->warm_up(ctx);
@@ -106,7 +106,7 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
     means[k] = found.mean;
     loads[k] -= found.sum;
     expects(found.holds() || settings.project,
-            "no side and no reaction holds u, so that f and the fluxes must balance; their sum is ", found.sum, ", ",
+            "no boundary and no reaction holds u, so that f and the fluxes must balance; their sum is ", found.sum, ", ",
             100 * std::abs(found.sum) / found.sum_of_magnitudes,
             " % of the sum of their magnitudes; --project subtracts a constant from f");
   }

@@ -54,8 +54,8 @@ inline constexpr std::string_view file_prefix = "file:";
   return {
       {"left", "TYPE", "",
        "dirichlet:G (u = G), neumann:G (n.grad u = G, n outward), robin:ALPHA,G (n.grad u + ALPHA u = G, ALPHA 0 or "
-       "more), or periodic, like the side across; ALPHA and G are expressions, G without a word is 0 (dirichlet)"},
-      {"right", "TYPE", "", "the same of the right side (dirichlet)"},
+       "more), or periodic, like the boundary across; ALPHA and G are expressions, G without a word is 0 (dirichlet)"},
+      {"right", "TYPE", "", "the same of the right boundary (dirichlet)"},
       {"bottom", "TYPE", "", "the bottom (dirichlet)"},
       {"top", "TYPE", "", "and the top (dirichlet)"},
       coefficient_option(

@@ -71,7 +71,7 @@ CommandLine make_command_line() {
   return CommandLine(
       {{"Problem: -div(1/density grad p) = f in cells, walls all around",
         {{"problem", "NAME", "bubbles",
-          "bubbles; layers (two of them, the heavy one above); poisson (4 and -1, zeros beyond the sides)"},
+          "bubbles; layers (two of them, the heavy one above); poisson (4 and -1, zeros beyond the boundaries)"},
          with_files({"phase", "FILE[:ARRAY]", "",
                      "instead: numbers in 0 .. 1 on the cells, where the fluid inside is, .npy, .csv, .vti or .vtr"},
                     Names::input, phase_files),
@@ -462,7 +462,7 @@ void expect_room_for(const Context& ctx, const Settings& s) {
 
 std::string describe_problem(const Settings& s, const CommandLine& options) {
   switch (s.problem) {
-    case Problem::poisson: return "4 and -1, zeros beyond the sides";
+    case Problem::poisson: return "4 and -1, zeros beyond the boundaries";
     case Problem::layers: return message("two layers, densities 1 and ", s.contrast);
     default: break;
   }

@@ -376,7 +376,7 @@ std::vector<double> widths_of(const std::vector<double>& given, int nodes, Bound
                                                           (last == BoundaryType::dirichlet ? 1 : 0);
   if (given.empty()) return std::vector<double>(static_cast<std::size_t>(std::max(count, 1)), 1.0);
   expects(static_cast<int>(given.size()) == count, "in ", direction, " the matrix has ", nodes, " nodes between ",
-          to_string(first), " and ", to_string(last), " sides, which are ", count, " intervals; widths of ",
+          to_string(first), " and ", to_string(last), " boundaries, which are ", count, " intervals; widths of ",
           given.size(), " are given");
   return given;
 }

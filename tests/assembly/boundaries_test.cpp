@@ -253,7 +253,7 @@ TEST(BoundaryConditions, WhatContradictsItselfIsRefused) {
   OperatorTerms terms;
   terms.left.constant = 1;
   EXPECT_THAT([&] { (void)assemble_operator<double>(ctx, mesh, StorageFormat::tensor, terms); },
-              ThrowsMessage<UsageError>(HasSubstr("the left side is dirichlet")));
+              ThrowsMessage<UsageError>(HasSubstr("the left boundary is dirichlet")));
   problem.reaction = 0;
   problem.boundaries.left = side(neumann);
   Vector<double> b(ctx, mesh.unknowns());

@@ -97,13 +97,13 @@ TEST(MappedMesh, PeriodicSidesAreCopiesOfOneAnother) {
   const auto half = [](double x, double y) { return annulus(x / 2, y); };
   EXPECT_THAT(
       [&] { (void)mesh_of(8, 3, half, periodic); },
-      ThrowsMessage<UsageError>(AllOf(HasSubstr("left and right sides cannot be periodic"), HasSubstr("node 1"))));
+      ThrowsMessage<UsageError>(AllOf(HasSubstr("left and right boundaries cannot be periodic"), HasSubstr("node 1"))));
   const auto open = mesh_of(8, 3, half);
   EXPECT_THAT(
       [&] {
         (void)open.with_ends_of({uniform(1, 8), uniform(1, 3).with_boundaries(periodic, periodic)});
       },
-      ThrowsMessage<UsageError>(HasSubstr("bottom and top sides cannot be periodic")));
+      ThrowsMessage<UsageError>(HasSubstr("bottom and top boundaries cannot be periodic")));
   EXPECT_THAT(
       [&] {
         (void)open.with_ends_of({uniform(1, 8), uniform(1, 4)});

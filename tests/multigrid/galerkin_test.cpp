@@ -165,7 +165,7 @@ TEST_P(Galerkin, BadCoefficientsAreRefused) {
   EXPECT_THAT(refusal(1, -1, 3, 2, nan, false), testing::HasSubstr("band (1, -1) has a coefficient of size nan"));
   EXPECT_THAT(refusal(0, 0, 3, 2, inf, true), testing::HasSubstr("band (0, 0) has a coefficient of size inf"));
   EXPECT_THAT(refusal(-1, 0, 0, 2, 3, false),
-              testing::HasSubstr("band (-1, 0) reaches across a side of the grid with 3"));
+              testing::HasSubstr("band (-1, 0) reaches across a boundary of the grid with 3"));
   EXPECT_THAT(refusal(1, -1, 6, 3, -3, false), testing::HasSubstr("band (1, -1) reaches across"));
   EXPECT_THAT(refusal(0, 1, 3, 4, 3, true), testing::HasSubstr("band (0, 1) reaches across"));
   EXPECT_THAT(refusal(0, -1, 3, 0, 3, false), testing::HasSubstr("band (0, -1) reaches across"));

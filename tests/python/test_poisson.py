@@ -215,7 +215,7 @@ def test_meshes():
     (lambda: stratum.poisson(("U1", 4), 1, kappa=np.ones((17, 17))), "(16, 16) on this mesh; given is (17, 17)"),
     (lambda: stratum.poisson(("U1", 4), 1, kappa=-1), "positive definite"),
     (lambda: stratum.poisson(("U1", 4), 1, reaction=-1), "-1"),
-    (lambda: stratum.poisson(("U1", 4), 1, boundaries={"left": np.ones(4)}), "left side has shape (17,)"),
+    (lambda: stratum.poisson(("U1", 4), 1, boundaries={"left": np.ones(4)}), "left boundary has shape (17,)"),
     (lambda: stratum.poisson(("U1", 4), 1, boundaries={"west": 1}), "not 'west'"),
     (lambda: stratum.poisson(("U1", 4), 1, boundaries={"left": "periodic"}), "periodic"),
     (lambda: stratum.poisson(("U1", 4), 1, boundaries={"left": ("robin", 1)}), "'robin' with 1 numbers"),

@@ -62,7 +62,7 @@ ScalarFunction boundary_function_of(const TensorMesh& mesh, Direction along, con
   if (double number = 0; nb::try_cast(value, number)) return number == 0 ? ScalarFunction{} : constant(number);
   const auto values = nb::cast<HostArray<double, 1>>(value);
   const Line& line = along == Direction::x ? mesh.x() : mesh.y();
-  expects(values.size() == static_cast<std::size_t>(line.size()) + 1, "the ", name, " side has ", line.size() + 1,
+  expects(values.size() == static_cast<std::size_t>(line.size()) + 1, "the ", name, " boundary has ", line.size() + 1,
           " nodes, shape (", line.size() + 1, ",); its values have shape ", shape_of(values));
   return AlongBoundary(line, along, vector_of(values));
 }
@@ -82,7 +82,7 @@ Coefficient coefficient(const TensorMesh& mesh, const char* name, nb::handle val
 BoundaryCondition boundary_condition(const TensorMesh& mesh, Direction along, const char* name,
                                      const nb::tuple& given) {
   BoundaryCondition side;
-  side.kind = by_name("a side", nb::cast<std::string>(given[0]),
+  side.kind = by_name("a boundary", nb::cast<std::string>(given[0]),
                       std::array{BoundaryConditionType::dirichlet, BoundaryConditionType::neumann,
                                  BoundaryConditionType::robin, BoundaryConditionType::periodic});
   side.value = boundary_function_of(mesh, along, name, given[1]);
@@ -151,7 +151,7 @@ class PoissonSystem {
       if (singular_) {
         const auto found = make_compatible(ctx_, mesh_, b.view());
         expects(found.holds() || project,
-                "no side and no reaction holds u, so that f and the fluxes must balance; their sum is ", found.sum,
+                "no boundary and no reaction holds u, so that f and the fluxes must balance; their sum is ", found.sum,
                 ", ", 100 * std::abs(found.sum) / found.sum_of_magnitudes,
                 " % of the sum of their magnitudes; project=True subtracts a constant from f");
       }

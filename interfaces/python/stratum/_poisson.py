@@ -185,18 +185,18 @@ def _on_side(mesh: Mesh, name: str, value: Any) -> float | str | np.ndarray:
         where = {"left": (mesh.x[0], along), "right": (mesh.x[-1], along),
                  "bottom": (along, mesh.y[0]), "top": (along, mesh.y[-1])}[name]
         x, y = (np.array(c) for c in np.broadcast_arrays(*where))
-        return np.ascontiguousarray(_values(f"the value of the {name} side", value, x, y))
-    return _array(f"the value of the {name} side", value, [along.shape])
+        return np.ascontiguousarray(_values(f"the value of the {name} boundary", value, x, y))
+    return _array(f"the value of the {name} boundary", value, [along.shape])
 
 
 def _side(mesh: Mesh, name: str, given: Any) -> tuple[Any, ...]:
-    """(kind, g, alpha) of a side."""
+    """(kind, g, alpha) of a boundary."""
     if isinstance(given, str) and given in ("periodic", "neumann"):
         return given, 0.0, 0.0
     if isinstance(given, tuple) and given and isinstance(given[0], str):
         kind, *data = given
         if (kind, len(data)) not in (("dirichlet", 1), ("neumann", 1), ("robin", 2)):
-            raise ValueError(f"the {name} side: ('dirichlet', g), ('neumann', g), ('robin', alpha, g) or 'periodic'; "
+            raise ValueError(f"the {name} boundary: ('dirichlet', g), ('neumann', g), ('robin', alpha, g) or 'periodic'; "
                              f"not {kind!r} with {len(data)} numbers")
         *alpha, g = (_on_side(mesh, name, value) for value in data)
         return kind, g, alpha[0] if alpha else 0.0

@@ -48,13 +48,15 @@ CommandLine make_command_line() {
   const PoissonSolverParams params;
   const std::vector<OptionGroup> settings{
       {"Mesh", joined(mesh_options(), mapped_mesh_options())},
-      {"Problem: -Laplace u + c u = f; on every boundary u, its outward derivative or both are given, or it is periodic",
+      {"Problem: -Laplace u + c u = f; on every boundary u, its outward derivative or both are given, or it is "
+       "periodic",
        joined(
            {{"rhs", "EXPR", "",
              "f in x, y, the lengths a and b of the boundaries, and the distances xl, xr, yl, yr to the left, right, "
              "lower "
              "and "
-             "upper boundary, xr = a - x (2 (yl yr + xl xr)); given several times, all are solved for, each with its own "
+             "upper boundary, xr = a - x (2 (yl yr + xl xr)); given several times, all are solved for, each with its "
+             "own "
              "report",
              true},
             {"exact", "EXPR", "",

@@ -106,8 +106,8 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
     means[k] = found.mean;
     loads[k] -= found.sum;
     expects(found.holds() || settings.project,
-            "no boundary and no reaction holds u, so that f and the fluxes must balance; their sum is ", found.sum, ", ",
-            100 * std::abs(found.sum) / found.sum_of_magnitudes,
+            "no boundary and no reaction holds u, so that f and the fluxes must balance; their sum is ", found.sum,
+            ", ", 100 * std::abs(found.sum) / found.sum_of_magnitudes,
             " % of the sum of their magnitudes; --project subtracts a constant from f");
   }
   if (settings.reference_norm_follows_values && starts_at_solution(ctx, solver->fine_operator(), bs, xs)) {

@@ -23,8 +23,9 @@
 //                   of 16
 //   walk_x_lines    16; 32 from 3072 on of the tensor operator in float
 //   walk_y_lines    16; 8 where the device has a place for all blocks at once; 17 in double where they save a block beside
-//                   Neumann or Robin boundaries; 33 in float above 8191 nodes, on tiles of 64 bytes: 16895 nodes. Those move 3 words
-//                   for each unknown where three steps move 10: A3 on 16383 x 16383 unknowns has such lines
+//                   Neumann or Robin boundaries; 33 above 8191 nodes, on tiles of 64 bytes: 16895 nodes. Those move 3 words for
+//                   each unknown where three steps move 10: A3 on 16383 x 16383 unknowns has such lines. In double
+//                   registers spill, and V(4,4) with ADI takes 397 ms on an H200 there, by three steps 609
 //   walk_columns    16, or 17 where they save a block beside Neumann or Robin boundaries
 //   walk_bands      16
 //

@@ -4,6 +4,8 @@
 #include <petscdmda.h>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdlib>
 #include <limits>
 #include <memory>
@@ -12,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include <stratum/core/names.hpp>
 #include <stratum/core/operators/row_scales.hpp>
 #include <stratum/mpi.hpp>
 #include <stratum/multigrid/structured/matrix_solver.hpp>
@@ -35,10 +38,25 @@ struct Options {
   friend bool operator==(const Options&, const Options&) = default;
 };
 
-const char* const names_of_cycles[] = {"auto", "v", "w", "f", "w2", "k"};
-const char* const names_of_precisions[] = {"single", "double"};
-const char* const names_of_interpolations[] = {"auto", "matrix", "bilinear"};
-const char* const names_of_backends[] = {"cpu", "cuda"};
+/// "auto", and after it the names of these values.
+template <class E, std::size_t n>
+constexpr std::array<const char*, n + 1> auto_or(const std::array<Named<E>, n>& table) {
+  std::array<const char*, n + 1> names{"auto"};
+  for (std::size_t k = 0; k < n; ++k) names[k + 1] = table[k].name;
+  return names;
+}
+
+/// Names are literals, which end with a zero.
+template <class E>
+constexpr const char* text_of(E value) {
+  return to_string(value).data();
+}
+
+constexpr auto names_of_cycles = auto_or(names_of<Cycle>);
+constexpr std::array names_of_precisions{text_of(Precision::single), text_of(Precision::full)};
+constexpr std::array names_of_interpolations{"auto", text_of(InterpolationKind::matrix),
+                                             text_of(InterpolationKind::bilinear)};
+constexpr std::array names_of_backends{"cpu", "cuda"};
 
 /// Rows of this process, as they lie in PETSc or, scaled by d, in rows of our own.
 struct Rows {
@@ -87,7 +105,7 @@ class GridCycle {
     auto& cycle = params.solver.multigrid;
     cycle.smoother = options.smoother;
     if (options.sweeps != 0) cycle.sweeps = static_cast<int>(options.sweeps);
-    if (options.cycle != 0) cycle.cycle = static_cast<Cycle>(options.cycle - 1);
+    if (options.cycle != 0) cycle.cycle = names_of<Cycle>[static_cast<std::size_t>(options.cycle) - 1].value;
     params.solver.precision = options.precision == 1 ? Precision::full : Precision::mixed;
     if (options.interpolation != 0)
       params.solver.interpolation =
@@ -418,8 +436,8 @@ PetscErrorCode set_from_options(PC pc, PetscOptionItems* PetscOptionsObject) {
   PetscInt grid[2] = {options.grid[0], options.grid[1]}, count = 2;
   PetscBool given = PETSC_FALSE;
   const auto choice = [&](const char* option, const char* what, const auto& names, PetscInt* index) {
-    return PetscOptionsEList(option, what, "stratum/petsc.h", names, static_cast<PetscInt>(std::size(names)),
-                             names[*index], index, nullptr);
+    return PetscOptionsEList(option, what, "stratum/petsc.h", names.data(), static_cast<PetscInt>(names.size()),
+                             names[static_cast<std::size_t>(*index)], index, nullptr);
   };
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "Stratum options");
@@ -453,9 +471,10 @@ PetscErrorCode view(PC pc, PetscViewer viewer) {
   PetscCall(PetscObjectTypeCompare(reinterpret_cast<PetscObject>(viewer), PETSCVIEWERASCII, &ascii));
   if (ascii == PETSC_FALSE) PetscFunctionReturn(0);
   PetscCall(PetscViewerASCIIPrintf(viewer, "  smoother %s, cycle %s, precision %s, interpolation %s\n",
-                                   stratum.options.smoother.c_str(), names_of_cycles[stratum.options.cycle],
-                                   names_of_precisions[stratum.options.precision],
-                                   names_of_interpolations[stratum.options.interpolation]));
+                                   stratum.options.smoother.c_str(),
+                                   names_of_cycles[static_cast<std::size_t>(stratum.options.cycle)],
+                                   names_of_precisions[static_cast<std::size_t>(stratum.options.precision)],
+                                   names_of_interpolations[static_cast<std::size_t>(stratum.options.interpolation)]));
   if (!stratum.cycle) PetscFunctionReturn(0);
   const GridRows& rows = stratum.cycle->rows();
   PetscCall(PetscViewerASCIIPrintf(

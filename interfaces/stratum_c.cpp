@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include <stratum/core/names.hpp>
 #include <stratum/core/reentrancy_guard.hpp>
 #include <stratum/multigrid/structured/matrix_solver.hpp>
 #include <stratum/stratum.h>
@@ -37,15 +38,10 @@ bool is_given(const char* name) { return name != nullptr && *name != 0; }
 /// One of a list of values by its name.
 template <class Values>
 auto by_name(const char* what, std::string_view name, const Values& values) {
-  std::string all;
-  for (const auto value : values) {
+  for (const auto value : values)
     if (to_string(value) == name) return value;
-    all += (all.empty() ? "" : ", ") + std::string(to_string(value));
-  }
-  throw UsageError(message("unknown ", what, " '", shown(name), "'; known: ", all));
+  throw UsageError(message("unknown ", what, " '", shown(name), "'; known: ", list_of_names(values)));
 }
-
-constexpr Cycle every_cycle[] = {Cycle::v, Cycle::w, Cycle::f, Cycle::w2, Cycle::k};
 
 std::optional<bool> claim(const char* what, int value) {
   expects(value >= -1 && value <= 1, what, " must be 0 (detected), 1 (it is) or -1 (it is not), not ", value);
@@ -57,10 +53,10 @@ MatrixSolverParams params_of(const stratum_options& options) {
   auto& solver = params.solver;
   if (is_given(options.smoother)) solver.multigrid.smoother = options.smoother;
   if (options.sweeps != 0) solver.multigrid.sweeps = options.sweeps;
-  if (is_given(options.cycle)) solver.multigrid.cycle = by_name("cycle", options.cycle, every_cycle);
+  if (is_given(options.cycle)) solver.multigrid.cycle = by_name("cycle", options.cycle, values_of<Cycle>);
   if (is_given(options.interpolation))
-    solver.interpolation = by_name("interpolation", options.interpolation, every_interpolation);
-  if (is_given(options.solver)) solver.method = by_name("solver", options.solver, every_method);
+    solver.interpolation = by_name("interpolation", options.interpolation, values_of<InterpolationKind>);
+  if (is_given(options.solver)) solver.method = by_name("solver", options.solver, values_of<Method>);
   solver.precision = options.single_precision != 0 ? Precision::mixed : Precision::full;
   if (options.restart != 0) solver.krylov.restart = options.restart;
   auto& stop = solver.stop;

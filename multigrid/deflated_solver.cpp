@@ -37,17 +37,6 @@ bool holds_values(const TensorMesh& mesh) {
 
 }  // namespace
 
-std::string_view to_string(DeflateBy kind) {
-  switch (kind) {
-    case DeflateBy::none: return "none";
-    case DeflateBy::inclusions: return "inclusions";
-    case DeflateBy::blocks: return "blocks";
-    case DeflateBy::ritz: return "ritz";
-    case DeflateBy::automatic: return "auto";
-  }
-  return "unknown";
-}
-
 DeflationVectors ritz_vectors(Context& ctx, const GridOperator<double>& a, Preconditioner<double>* m,
                               const std::vector<double>& diagonal, int count) {
   constexpr int iterations = 26;

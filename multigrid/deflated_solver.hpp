@@ -16,9 +16,11 @@
 //
 // On subdomains of a grid everything is as on one.
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
+#include <stratum/core/names.hpp>
 #include <stratum/multigrid/couplings.hpp>
 #include <stratum/multigrid/inclusions.hpp>
 #include <stratum/solvers/deflation/deflated_cg.hpp>
@@ -26,7 +28,13 @@
 namespace stratum {
 
 enum class DeflateBy : std::uint8_t { none, inclusions, blocks, ritz, automatic };
-[[nodiscard]] std::string_view to_string(DeflateBy kind);
+
+template <>
+inline constexpr auto names_of<DeflateBy> = std::to_array<Named<DeflateBy>>({{DeflateBy::none, "none"},
+                                                                             {DeflateBy::inclusions, "inclusions"},
+                                                                             {DeflateBy::blocks, "blocks"},
+                                                                             {DeflateBy::ritz, "ritz"},
+                                                                             {DeflateBy::automatic, "auto"}});
 
 struct DeflateParams {
   DeflateBy by = DeflateBy::none;

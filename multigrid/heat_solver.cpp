@@ -78,19 +78,10 @@ constexpr double safety = 0.9, least_factor = 0.2, most_factor = 5, least_step =
 
 }  // namespace
 
-std::string_view to_string(TimeMethod method) {
-  switch (method) {
-    case TimeMethod::euler: return "euler";
-    case TimeMethod::crank_nicolson: return "crank-nicolson";
-    case TimeMethod::tr_bdf2: break;
-  }
-  return "tr-bdf2";
-}
-
 TimeMethod time_method(std::string_view name) {
-  for (const auto method : {TimeMethod::euler, TimeMethod::crank_nicolson, TimeMethod::tr_bdf2})
+  for (const auto method : values_of<TimeMethod>)
     if (name == to_string(method)) return method;
-  throw UsageError(message("unknown name '", name, "'; known are euler, crank-nicolson, tr-bdf2"));
+  throw UsageError(message("unknown name '", name, "'; known are ", list_of_names(values_of<TimeMethod>)));
 }
 
 struct HeatSolver::Implementation {

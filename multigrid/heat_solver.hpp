@@ -50,13 +50,16 @@
 
 #include <stratum/assembly/heat_problem.hpp>
 #include <stratum/assembly/problem_mesh.hpp>
+#include <stratum/core/names.hpp>
 #include <stratum/multigrid/poisson_solver.hpp>
 
 namespace stratum {
 
 enum class TimeMethod : std::uint8_t { euler, crank_nicolson, tr_bdf2 };
 
-[[nodiscard]] std::string_view to_string(TimeMethod method);
+template <>
+inline constexpr auto names_of<TimeMethod> = std::to_array<Named<TimeMethod>>(
+    {{TimeMethod::euler, "euler"}, {TimeMethod::crank_nicolson, "crank-nicolson"}, {TimeMethod::tr_bdf2, "tr-bdf2"}});
 /// Throws UsageError for an unknown name, listing the known ones.
 [[nodiscard]] TimeMethod time_method(std::string_view name);
 

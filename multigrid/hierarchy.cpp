@@ -21,16 +21,6 @@ TensorMesh uniform_mesh(const GridShape& unknowns) {
   return {ones(unknowns.nx), ones(unknowns.ny), "widths not known"};
 }
 
-std::string_view to_string(InterpolationKind kind) {
-  switch (kind) {
-    case InterpolationKind::split: return "split";
-    case InterpolationKind::bilinear: return "bilinear";
-    case InterpolationKind::matrix: return "matrix";
-    case InterpolationKind::conductance: break;
-  }
-  return "conductance";
-}
-
 namespace {
 
 /// A level's place in its arrays.

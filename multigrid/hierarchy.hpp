@@ -22,6 +22,7 @@
 #include <vector>
 
 #include <stratum/assembly/operators.hpp>
+#include <stratum/core/names.hpp>
 #include <stratum/core/operators/grid_operator.hpp>
 #include <stratum/core/shared.hpp>
 #include <stratum/mesh/partition.hpp>
@@ -76,9 +77,13 @@ class Interpolation {
 
 /// The same by name.
 enum class InterpolationKind : std::uint8_t { conductance, split, bilinear, matrix };
-inline constexpr InterpolationKind every_interpolation[] = {InterpolationKind::conductance, InterpolationKind::split,
-                                                            InterpolationKind::bilinear, InterpolationKind::matrix};
-[[nodiscard]] std::string_view to_string(InterpolationKind kind);
+
+template <>
+inline constexpr auto names_of<InterpolationKind> =
+    std::to_array<Named<InterpolationKind>>({{InterpolationKind::conductance, "conductance"},
+                                             {InterpolationKind::split, "split"},
+                                             {InterpolationKind::bilinear, "bilinear"},
+                                             {InterpolationKind::matrix, "matrix"}});
 
 template <class T>
 class Hierarchy final : public Handle {

@@ -108,26 +108,6 @@ class Stopwatch {
 
 }  // namespace
 
-std::string_view to_string(Cycle cycle) {
-  switch (cycle) {
-    case Cycle::w: return "w";
-    case Cycle::f: return "f";
-    case Cycle::w2: return "w2";
-    case Cycle::k: return "k";
-    case Cycle::v: break;
-  }
-  return "v";
-}
-
-std::string_view to_string(DistributedSmoothing method) {
-  switch (method) {
-    case DistributedSmoothing::exact: return "exact";
-    case DistributedSmoothing::overlap: return "overlap";
-    case DistributedSmoothing::automatic: break;
-  }
-  return "auto";
-}
-
 template <class T>
 class Multigrid<T>::State {
  public:

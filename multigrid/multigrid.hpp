@@ -30,6 +30,7 @@
 #include <vector>
 
 #include <stratum/core/io/solve_report.hpp>
+#include <stratum/core/names.hpp>
 #include <stratum/multigrid/coarse/coarse_solver.hpp>
 #include <stratum/multigrid/hierarchy.hpp>
 #include <stratum/multigrid/smoother_choice.hpp>
@@ -40,15 +41,19 @@ namespace stratum {
 
 enum class Cycle : std::uint8_t { v, w, f, w2, k };
 
-[[nodiscard]] std::string_view to_string(Cycle cycle);
+template <>
+inline constexpr auto names_of<Cycle> = std::to_array<Named<Cycle>>(
+    {{Cycle::v, "v"}, {Cycle::w, "w"}, {Cycle::f, "f"}, {Cycle::w2, "w2"}, {Cycle::k, "k"}});
 
 /// How levels that are cut are smoothed: each by what costs less; exactly as if there were no cut; or with rows of the subdomains
 /// beside (multigrid/overlap.hpp), where these are enough, else exactly.
 enum class DistributedSmoothing : std::uint8_t { automatic, exact, overlap };
-inline constexpr DistributedSmoothing every_distributed_smoothing[] = {
-    DistributedSmoothing::automatic, DistributedSmoothing::exact, DistributedSmoothing::overlap};
 
-[[nodiscard]] std::string_view to_string(DistributedSmoothing method);
+template <>
+inline constexpr auto names_of<DistributedSmoothing> =
+    std::to_array<Named<DistributedSmoothing>>({{DistributedSmoothing::automatic, "auto"},
+                                                {DistributedSmoothing::exact, "exact"},
+                                                {DistributedSmoothing::overlap, "overlap"}});
 
 struct MultigridParams {
   std::string smoother = "adi";  // or "auto": level by level, see multigrid/smoother_choice.hpp

@@ -149,19 +149,6 @@ void expect_room(const Context& ctx, const TensorMesh& mesh, std::int64_t needed
 
 }  // namespace
 
-std::string_view to_string(Method method) {
-  switch (method) {
-    case Method::multigrid: return "multigrid";
-    case Method::cg: return "cg";
-    case Method::fcg: return "fcg";
-    case Method::cr: return "cr";
-    case Method::gcr: return "gcr";
-    case Method::gmres: return "gmres";
-    case Method::bicgstab: return "bicgstab";
-  }
-  return "unknown";
-}
-
 /// A cycle in T, seen as a preconditioner in double.
 template <class T>
 struct DoubleCycle {

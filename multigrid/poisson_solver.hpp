@@ -37,6 +37,7 @@
 #include <string>
 #include <vector>
 
+#include <stratum/core/names.hpp>
 #include <stratum/multigrid/deflated_solver.hpp>
 #include <stratum/multigrid/multigrid.hpp>
 #include <stratum/multigrid/singular_parts.hpp>
@@ -50,9 +51,21 @@ namespace stratum {
 enum class Precision : std::uint8_t { mixed, full, single, double_single, residual_replacement };
 enum class Method : std::uint8_t { multigrid, cg, fcg, cr, gcr, gmres, bicgstab };
 
-inline constexpr Method every_method[] = {Method::multigrid, Method::cg,    Method::fcg,     Method::cr,
-                                          Method::gcr,       Method::gmres, Method::bicgstab};
-[[nodiscard]] std::string_view to_string(Method method);
+template <>
+inline constexpr auto
+    names_of<Precision> = std::to_array<Named<Precision>>({{Precision::mixed, "mixed"},
+                                                           {Precision::full, "double"},
+                                                           {Precision::residual_replacement, "residual-replacement"},
+                                                           {Precision::double_single, "double-single"},
+                                                           {Precision::single, "single"}});
+template <>
+inline constexpr auto names_of<Method> = std::to_array<Named<Method>>({{Method::multigrid, "multigrid"},
+                                                                       {Method::cg, "cg"},
+                                                                       {Method::fcg, "fcg"},
+                                                                       {Method::cr, "cr"},
+                                                                       {Method::gcr, "gcr"},
+                                                                       {Method::gmres, "gmres"},
+                                                                       {Method::bicgstab, "bicgstab"}});
 
 /// Between neighbouring nodes: above it an interpolation that follows the matrix is worth its making.
 inline constexpr double most_bilinear_jump = 1.5;

@@ -547,9 +547,7 @@ class Benchmark {
             std::string(to_string(params.format)),
             label,
             message(params.method == Method::cg ? "cg+" : "", kind, "(", sweeps, ",", sweeps, ")"),
-            params.precision == Precision::mixed                  ? "mixed"
-            : params.precision == Precision::residual_replacement ? "residual-replacement"
-                                                                  : "double",
+            std::string(to_string(params.precision)),
             run};
   }
 

@@ -1,6 +1,7 @@
 #include "settings.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numbers>
 #include <string>
@@ -76,13 +77,12 @@ PoissonSolverParams parse_solver(const CommandLine& options) {
   PoissonSolverParams params;
   parse_smoothing(options, params.multigrid);
   if (options.has("solver"))
-    params.method =
-        choice<Method>("--solver", options.text("solver"), {{"multigrid", Method::multigrid}, {"cg", Method::cg}});
+    params.method = choice("--solver", options.text("solver"), named_values(std::array{Method::multigrid, Method::cg}));
   if (options.has("cycle"))
     params.multigrid.cycle =
-        choice<Cycle>("--cycle", options.text("cycle"), {{"v", Cycle::v}, {"w", Cycle::w}, {"f", Cycle::f}});
-  params.precision = choice<Precision>("--precision", options.text("precision"),
-                                       {{"mixed", Precision::mixed}, {"double", Precision::full}});
+        choice("--cycle", options.text("cycle"), named_values(std::array{Cycle::v, Cycle::w, Cycle::f}));
+  params.precision =
+      choice("--precision", options.text("precision"), named_values(std::array{Precision::mixed, Precision::full}));
   params.inner = parse_inner(options);
   expects(!options.has("inner") || params.precision == Precision::mixed,
           "--inner: only mixed precision has inner cycles, not ", options.text("precision"));

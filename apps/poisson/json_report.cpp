@@ -117,7 +117,7 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
       .add("line_order", options.text("line-order"));
   json.add("sweeps", outcome.smoothers.back().sweeps);
   json.add("damping", settings.solver.multigrid.smoother_params.damping.value_or(unknown));
-  json.add("precision", outcome.precision_name(options)).add("inner", options.text("inner"));
+  json.add("precision", outcome.precision_name()).add("inner", options.text("inner"));
   json.add("operator", to_string(outcome.params.format));
   if (settings.interpolates_by_choice())
     json.add("interpolation", to_string(outcome.params.interpolation.value_or(InterpolationKind::conductance)));

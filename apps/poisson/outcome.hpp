@@ -70,9 +70,7 @@ struct Outcome {
     return std::string(to_string(params.multigrid.cycle.value_or(Cycle::v)));
   }
   /// A direct solution for mixed precision is in double.
-  [[nodiscard]] std::string precision_name(const CommandLine& options) const {
-    return params.precision == Precision::full ? "double" : options.text("precision");
-  }
+  [[nodiscard]] std::string precision_name() const { return std::string(to_string(params.precision)); }
   [[nodiscard]] const std::optional<RelativeErrors>& errors() const { return systems[worst].errors; }
   /// Richardson's estimate of the error, with the order of bilinear elements where none is known; none where differences do not
   /// fall.

@@ -91,8 +91,8 @@ void print_heading(const Settings& settings, const CommandLine& options, const C
       chosen ? "auto" : message(options.text("smoother"), ", ", sweeps, " + ", sweeps, " sweeps");
   const std::string cycle = outcome.is_direct() ? "no cycle" : outcome.cycle_name(options) + "-cycle";
   std::printf("solver    %s, %s, %s; %s precision, %s operator; %s\n", outcome.method_name().c_str(), cycle.c_str(),
-              smoother.c_str(), outcome.precision_name(options).c_str(),
-              std::string(to_string(outcome.params.format)).c_str(), ctx.description().c_str());
+              smoother.c_str(), outcome.precision_name().c_str(), std::string(to_string(outcome.params.format)).c_str(),
+              ctx.description().c_str());
   print_ranks(ctx, outcome.ranks, outcome.overlaps);
   print_alone(settings.machine);
   if (chosen) print_choices(outcome);

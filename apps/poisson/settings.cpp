@@ -1,6 +1,7 @@
 #include "settings.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "support/problem_options.hpp"
@@ -38,24 +39,15 @@ PoissonSolverParams parse_solver(const CommandLine& options) {
   auto& multigrid = params.multigrid;
   parse_smoothing(options, multigrid);
   params.full_multigrid = options.text("cycle") == "fmg";
-  if (options.has("cycle"))
-    multigrid.cycle = choice<Cycle>(
-        "--cycle", options.text("cycle"),
-        {{"v", Cycle::v}, {"w", Cycle::w}, {"f", Cycle::f}, {"w2", Cycle::w2}, {"k", Cycle::k}, {"fmg", Cycle::v}});
-  std::vector<std::pair<std::string, DistributedSmoothing>> distributed_smoothings;
-  for (const auto method : every_distributed_smoothing) distributed_smoothings.emplace_back(to_string(method), method);
-  multigrid.distributed_smoothing = choice<DistributedSmoothing>(
-      "--distributed-smoothing", options.text("distributed-smoothing"), distributed_smoothings);
-  std::vector<std::pair<std::string, InterpolationKind>> interpolations;
-  for (const auto kind : every_interpolation) interpolations.emplace_back(to_string(kind), kind);
+  auto cycles = named_values(values_of<Cycle>);
+  cycles.emplace_back("fmg", Cycle::v);  // and the cycles that follow
+  if (options.has("cycle")) multigrid.cycle = choice("--cycle", options.text("cycle"), cycles);
+  multigrid.distributed_smoothing = choice("--distributed-smoothing", options.text("distributed-smoothing"),
+                                           named_values(values_of<DistributedSmoothing>));
   if (options.has("interpolation"))
-    params.interpolation = choice<InterpolationKind>("--interpolation", options.text("interpolation"), interpolations);
-  params.precision = choice<Precision>("--precision", options.text("precision"),
-                                       {{"mixed", Precision::mixed},
-                                        {"double", Precision::full},
-                                        {"residual-replacement", Precision::residual_replacement},
-                                        {"double-single", Precision::double_single},
-                                        {"single", Precision::single}});
+    params.interpolation =
+        choice("--interpolation", options.text("interpolation"), named_values(values_of<InterpolationKind>));
+  params.precision = choice("--precision", options.text("precision"), named_values(values_of<Precision>));
   // A Krylov method is not asked for to be left out.
   const bool krylov = options.has("solver") && options.text("solver") != "multigrid";
   params.continue_after_full_multigrid =
@@ -63,9 +55,8 @@ PoissonSolverParams parse_solver(const CommandLine& options) {
   params.inner = parse_inner(options);
   expects(!options.has("inner") || params.precision == Precision::mixed,
           "--inner: only mixed precision has inner cycles, not ", options.text("precision"));
-  std::vector<std::pair<std::string, Method>> methods;
-  for (const auto method : every_method) methods.emplace_back(to_string(method), method);
-  if (options.has("solver")) params.method = choice<Method>("--solver", options.text("solver"), methods);
+  if (options.has("solver"))
+    params.method = choice("--solver", options.text("solver"), named_values(values_of<Method>));
   params.deflate = parse_deflation(options.text("deflate"));
   if (params.deflate.by != DeflateBy::none && !params.method) params.method = Method::cg;
   params.krylov.restart = options.integer("restart", 1, 1000);
@@ -79,9 +70,8 @@ PoissonSolverParams parse_solver(const CommandLine& options) {
   params.stop.rtol = options.number("rtol", fraction);
   params.stop.atol = options.number("atol", not_negative);
   if (options.has("reference-norm"))
-    params.stop.reference_norm =
-        choice<ReferenceNorm>("--reference-norm", options.text("reference-norm"),
-                              {{"rhs", ReferenceNorm::rhs}, {"initial", ReferenceNorm::initial}});
+    params.stop.reference_norm = choice("--reference-norm", options.text("reference-norm"),
+                                        named_values(std::array{ReferenceNorm::rhs, ReferenceNorm::initial}));
   params.stop.max_iterations = options.integer("max-iterations", 1, 1'000'000);
   return params;
 }

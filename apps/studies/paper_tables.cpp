@@ -326,7 +326,7 @@ void print_figure2(Context& ctx, const Settings& settings) {
 /// Not of the paper: what the cycle does alone and as the preconditioner of Krylov methods.
 void print_krylov(Context& ctx, const Settings& settings) {
   std::vector<std::string> header{"mesh", "smoother", "level"};
-  for (const auto method : every_method) header.emplace_back(to_string(method));
+  for (const auto method : values_of<Method>) header.emplace_back(to_string(method));
   const Table table(
       settings.csv,
       "Iterations to 1e-8, mixed precision, 4 + 4 sweeps; a bicgstab iteration has two cycles, the others "
@@ -339,7 +339,7 @@ void print_krylov(Context& ctx, const Settings& settings) {
       if (!rescue && std::string_view(smoother) != "adi") continue;
       for (int level = std::min(8, settings.max_level); level <= settings.max_level; ++level) {
         std::vector<std::string> row{family.name, smoother, message(level)};
-        for (const auto method : every_method) {
+        for (const auto method : values_of<Method>) {
           auto params = with(Precision::mixed);
           params.method = method;
           params.multigrid.smoother = smoother;

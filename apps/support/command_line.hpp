@@ -148,6 +148,14 @@ template <class T>
   throw UsageError(message(option, ": unknown name '", shown(name), "'; known are ", names));
 }
 
+/// `values` by the names that to_string gives them.
+template <class Values>
+[[nodiscard]] auto named_values(const Values& values) {
+  std::vector<std::pair<std::string, std::decay_t<decltype(*std::begin(values))>>> names;
+  for (const auto value : values) names.emplace_back(to_string(value), value);
+  return names;
+}
+
 /// What `parse` makes of an option's text; what it throws is said to be of that option.
 template <class Parse>
 [[nodiscard]] auto parsed(const std::string& option, const Parse& parse) {

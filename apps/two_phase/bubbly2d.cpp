@@ -246,9 +246,8 @@ PressureParams parse_solver(const CommandLine& options, const Settings& s) {
   params.smoother = options.text("smoother");
   check_smoother("--smoother", params.smoother);
   params.sweeps = options.integer("sweeps", 1, 1000);
-  std::vector<std::pair<std::string, InterpolationKind>> interpolations;
-  for (const auto kind : every_interpolation) interpolations.emplace_back(to_string(kind), kind);
-  params.interpolation = choice("--interpolation", options.text("interpolation"), interpolations);
+  params.interpolation =
+      choice("--interpolation", options.text("interpolation"), named_values(values_of<InterpolationKind>));
   std::tie(params.deflate, params.count) = parse_pressure_deflation(options.text("deflate"));
   const bool blocks = params.deflate == DeflatePressure::blocks || params.deflate == DeflatePressure::split_blocks;
   const int most = std::min(s.nx, s.ny);

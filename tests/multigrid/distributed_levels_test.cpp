@@ -188,7 +188,7 @@ TEST_ON_EVERY_SETTING(StripLevelsTest, ProductsSeeNoCut) {
       return this->random_.values(static_cast<std::size_t>(mesh.cells()), low, high);
     };
     const CellCoefficients k{mesh.x().size(), mesh.y().size(), cells(1, 9), cells(-0.9, 0.9), cells(1, 9), cells(1, 2)};
-    for (const auto kind : every_interpolation)
+    for (const auto kind : values_of<InterpolationKind>)
       for (const int cut : {1, 2}) {
         SCOPED_TRACE(testing::Message() << to_string(ends.left) << " " << to_string(ends.bottom) << ", " << cut << ", "
                                         << to_string(kind));
@@ -325,7 +325,7 @@ INSTANTIATE_ON_EVERY_BACKEND(StripSolversTest);
 TEST_P(StripSolversTest, EveryMethodAndPrecision) {
   const TensorMesh mesh = make_mesh(mesh_family("U1"), 6);
   for (const auto precision : {Precision::mixed, Precision::full})
-    for (const auto method : every_method) {
+    for (const auto method : values_of<Method>) {
       // Starts anew where rounding says so.
       if (method == Method::cr && precision == Precision::mixed) continue;
       SCOPED_TRACE(testing::Message() << to_string(method) << (precision == Precision::full ? ", double" : ", mixed"));
@@ -528,7 +528,7 @@ TEST_P(StripSolversTest, DeformedMeshes) {
   auto p = params();
   p.full_multigrid = p.continue_after_full_multigrid = true;
   expect_the_same(mesh, problem, p, {2, 4}, at_tolerance);
-  for (const auto method : every_method) {
+  for (const auto method : values_of<Method>) {
     SCOPED_TRACE(to_string(method));
     auto of_method = params();
     of_method.method = method;

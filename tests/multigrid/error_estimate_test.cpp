@@ -49,7 +49,7 @@ std::string name_of(const Way& way) {
 std::vector<Way> every_way() {
   std::vector<Way> ways;
   for (const auto precision : {Precision::mixed, Precision::full})
-    for (const auto method : every_method) ways.push_back({precision, method});
+    for (const auto method : values_of<Method>) ways.push_back({precision, method});
   ways.push_back({Precision::residual_replacement, Method::cg});
   for (const auto method : {Method::multigrid, Method::cg, Method::gmres})
     ways.push_back({Precision::mixed, method, ReferenceNorm::initial});

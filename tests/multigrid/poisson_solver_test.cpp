@@ -44,7 +44,7 @@ TEST_P(PoissonSolverTest, SolvesOnRandomMeshes) {
   for (const auto& [cells_x, cells_y] :
        {std::pair{1, 1}, {2, 2}, {2, 9}, {33, 2}, {12, 20}, {17, 13}, {64, 6}, {96, 80}})
     for (const auto precision : every_precision)
-      for (const auto method : every_method) {
+      for (const auto method : values_of<Method>) {
         SCOPED_TRACE(testing::Message() << cells_x << " x " << cells_y << " cells, " << to_string(method));
         const Values hx = random.widths(cells_x, 3), hy = random.widths(cells_y, 3);
         Problem p(ctx(), {Intervals(hx), Intervals(hy)});
@@ -358,7 +358,7 @@ TEST_P(PoissonSolverTest, RequiredMemoryCountsASmootherOfTheUsers) {
 }
 
 TEST_P(PoissonSolverTest, RequiredMemoryOfEveryMethod) {
-  for (const auto method : every_method)
+  for (const auto method : values_of<Method>)
     for (const int restart : {2, 20}) {
       Context own(GetParam(), GetParam() == Backend::cpu ? test::cpu_threads : 0);
       const auto mesh = make_mesh(mesh_family("A2"), 8);

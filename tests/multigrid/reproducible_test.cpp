@@ -103,7 +103,7 @@ TEST(Reproducible, FullMultigridAndRefinement) {
 
 TEST(Reproducible, EveryMethodAndCycle) {
   const TensorMesh mesh = make_mesh(mesh_family("A3"), 7);
-  for (const auto method : every_method) {
+  for (const auto method : values_of<Method>) {
     SCOPED_TRACE(to_string(method));
     auto params = params_of("adi");
     params.method = method;

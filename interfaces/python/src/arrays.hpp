@@ -17,6 +17,7 @@
 
 #include <stratum/core/device/context.hpp>
 #include <stratum/core/io/solve_report.hpp>
+#include <stratum/core/names.hpp>
 #include <stratum/solvers/stopping.hpp>
 
 namespace stratum::python {
@@ -80,12 +81,9 @@ class Clock {
 /// The entry of `all` with this name. Throws UsageError that lists what there is.
 template <class Entries>
 [[nodiscard]] auto by_name(const char* what, std::string_view name, const Entries& all) {
-  std::string names;
-  for (const auto& entry : all) {
+  for (const auto& entry : all)
     if (to_string(entry) == name) return entry;
-    names += (names.empty() ? "" : ", ") + std::string(to_string(entry));
-  }
-  throw UsageError(message(what, " is one of ", names, "; not '", shown(name), "'"));
+  throw UsageError(message(what, " is one of ", list_of_names(all), "; not '", shown(name), "'"));
 }
 
 void add_mesh(nb::module_& m);

@@ -192,9 +192,8 @@ MatrixSolverParams params_of(const nb::dict& options) {
   auto& multigrid = params.solver.multigrid;
   multigrid.smoother = text("smoother");
   if (given("sweeps")) multigrid.sweeps = option<int>(options, "sweeps");
-  if (given("cycle"))
-    multigrid.cycle = by_name("cycle", text("cycle"), std::array{Cycle::v, Cycle::w, Cycle::f, Cycle::w2, Cycle::k});
-  if (given("accel")) params.solver.method = by_name("accel", text("accel"), every_method);
+  if (given("cycle")) multigrid.cycle = by_name("cycle", text("cycle"), values_of<Cycle>);
+  if (given("accel")) params.solver.method = by_name("accel", text("accel"), values_of<Method>);
   if (given("interpolation"))
     params.solver.interpolation = by_name("interpolation", text("interpolation"),
                                           std::array{InterpolationKind::bilinear, InterpolationKind::matrix});

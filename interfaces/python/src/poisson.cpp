@@ -186,8 +186,8 @@ class PoissonSystem {
     params_.full_multigrid = !options["cycle"].is_none() && text("cycle") == "fmg";
     params_.continue_after_full_multigrid = option<bool>(options, "continue");
     if (!options["cycle"].is_none() && !params_.full_multigrid)
-      multigrid.cycle = by_name("cycle", text("cycle"), std::array{Cycle::v, Cycle::w, Cycle::f, Cycle::w2, Cycle::k});
-    if (!options["accel"].is_none()) params_.method = by_name("accel", text("accel"), every_method);
+      multigrid.cycle = by_name("cycle", text("cycle"), values_of<Cycle>);
+    if (!options["accel"].is_none()) params_.method = by_name("accel", text("accel"), values_of<Method>);
     if (!option<bool>(options, "single_precision")) params_.precision = Precision::full;
   }
 

@@ -1,0 +1,98 @@
+#include "options.hpp"
+
+#include "settings.hpp"
+#include "support/program.hpp"
+
+namespace stratum::apps::krylov {
+
+namespace {
+
+constexpr const char* before_options =
+    "Usage: krylov [OPTIONS]\n\n"
+    "Solves a sparse linear system by a Krylov method. The matrix comes from a Matrix Market file (matrices of the\n"
+    "SuiteSparse collection are such files) or is generated. Start with a symmetric matrix and\n"
+    "--preconditioner block-ic, or with jacobi where the matrix is not symmetric; watch the residuals, and change one\n"
+    "thing at a time. Rows are numbered from 1, as in the files.\n";
+
+constexpr const char* examples =
+    "Examples:\n"
+    "  krylov                                                    five points, 100 x 100, conjugate gradients\n"
+    "  krylov --preconditioner ic                                fewer than half of the iterations\n"
+    "  krylov --matrix bcsstk18.mtx --preconditioner block-ic --ic-shift 0.01 --solution x.mtx\n"
+    "  krylov --matrix orani678.mtx --rhs b.mtx --method bicgstab --preconditioner jacobi --history run.csv\n"
+    "  krylov --problem mesh --mesh A5 --level 8 --preconditioner multigrid    10^11 times as long as wide, 9 "
+    "iterations\n"
+    "  krylov --problem toeplitz --gamma 0.8 --method gcr --inner jacobi --inner-test increment --inner-precision "
+    "single\n"
+    "  krylov --problem laplacian --unknowns 64,64 --save-matrix laplacian.mtx --quiet\n\n";
+
+}  // namespace
+
+CommandLine make_command_line() {
+  const Settings defaults;
+  return CommandLine(
+      {{"System A x = b",
+        {input_file("matrix", "FILE.mtx",
+                    "A as a Matrix Market file: coordinate, real, integer or pattern, general or symmetric"),
+         input_file("rhs", "FILE.mtx", "b as a Matrix Market file (b = A 1: the solution is one everywhere)"),
+         {"problem", "NAME", "laplacian",
+          "without --matrix: laplacian (five points), toeplitz (2 on the diagonal, 1 above, gamma two below) or mesh "
+          "(bilinear elements on a named mesh)"},
+         {"unknowns", "N|NX,NY", "100,100", "laplacian: unknowns in x and y, each 1 .. 46340"},
+         {"epsilon", "X", "1", "laplacian: weight of the differences in y, above 0"},
+         {"n", "N", "2048", "toeplitz: rows, 1 .. 100000000"},
+         {"gamma", "X", "0.4", "toeplitz: gamma in [-10, 10]; the larger, the harder"},
+         {"mesh", "NAME", "A3", "mesh: see poisson2d --list-meshes"},
+         {"level", "N", "6", "mesh: 2^N x 2^N cells, N in 1 .. 12"},
+         {"grid", "N|NX,NY", "",
+          "with --matrix: its rows are the nodes of a grid, along x first, and couple neighbours alone; for multigrid"},
+         {"storage", "NAME", "auto", "band, csr, or auto: bands where they take no more memory"}}},
+       {"Method",
+        {{"method", "NAME", "",
+          "see --list-methods (cg for a symmetric matrix, fcg where an inner solve varies, gmres for others)"},
+         {"restart", "N", plain(defaults.restart), "directions that gcr and gmres keep, 1 .. 10000"},
+         {"rtol", "X", plain(defaults.stop.rtol), "stop when the residual has fallen below X ||b||, X in (0, 1)"},
+         {"max-iterations", "N", "10000", "1 .. 1000000000"},
+         {"precision", "NAME", "double", "double, or single: all of it in float"}}},
+       {"Preconditioner",
+        {{"preconditioner", "NAME", "none",
+          "none, or see --list-preconditioners (jacobi, ic, block-ic, incomplete-poisson, multigrid)"},
+         {"block-size", "N", plain(IncompleteCholeskyParams::usual_block_size),
+          "block-ic: rows of a block, 1 .. 1000000000"},
+         {"blocks", "N", "",
+          "block-ic: so many blocks instead, 1 .. 1000000000 (n / 2 on n x n: two rows of the grid each)"},
+         {"ic-shift", "X", plain(defaults.incomplete_cholesky.shift),
+          "ic, block-ic: factorise A + X diag(A), X from 0 on, where a pivot is not positive"},
+         {"ip-form", "NAME", "scaled",
+          "incomplete-poisson: scaled by the diagonal, or printed, as published for a constant one"},
+         {"smoother", "NAME", defaults.multigrid.smoother, "multigrid: see poisson2d --list-smoothers"},
+         {"sweeps", "N", plain(defaults.sweeps), "multigrid: sweeps before and after, 1 .. 1000"},
+         {"inner", "METHOD", "",
+          "solve with A roughly instead, by a method of --list-methods or by jacobi sweeps: a preconditioner that "
+          "varies. --preconditioner is then that of the inner solve"},
+         {"inner-tolerance", "X", plain(JacobiSweepsParams{}.tolerance), "of the inner solve, in (0, 1)"},
+         {"inner-max", "N", "1000", "iterations of the inner solve, 1 .. 1000000000"},
+         {"inner-test", "NAME", std::string(to_string(defaults.sweep_test)),
+          "jacobi sweeps stop by the residual, or by the increment of the solution"},
+         {"inner-precision", "NAME", "", "of preconditioner and inner solve: double or single (that of --precision)"}}},
+       machine_options(),
+       {"Output",
+        {output_file("report", "FILE.json", "everything that is printed and more, as JSON"),
+         output_file("history", "FILE.csv", "the residual after every iteration"),
+         output_file("save-matrix", "FILE.mtx", "A as a Matrix Market file"),
+         output_file("solution", "FILE.mtx", "x as a Matrix Market array"),
+         {"quiet", "", "", "print errors only"}}}},
+      {"Other",
+       {input_file("config", "FILE", "read options from a file of lines like rtol=1e-10; the command line wins"),
+        {"print-config", "", "", "print such a file for this command line, and stop"},
+        {"list-methods", "", "", "list the methods and what they ask of the matrix"},
+        {"list-preconditioners", "", "", "list the preconditioners, likewise"},
+        {"help", "", "", "print this"},
+        {"version", "", "", "print the version"}}});
+}
+
+std::string text_before_options() { return before_options; }
+
+std::string text_after_options() { return message(examples, about_outputs, about_exit_codes); }
+
+}  // namespace stratum::apps::krylov

@@ -1,0 +1,34 @@
+#pragma once
+
+// The system A x = b: from files, or generated.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <stratum/core/operators/sparse_rows.hpp>
+#include <stratum/mesh/tensor_mesh.hpp>
+
+#include "settings.hpp"
+
+namespace stratum::apps::krylov {
+
+struct System {
+  std::string name;
+  SparseRows a;
+  bool symmetric = false;
+  std::vector<double> b;
+  bool solution_is_one = false;
+  std::optional<GridShape> grid;   // whose nodes are the unknowns
+  std::optional<TensorMesh> mesh;  // where its widths are known
+};
+
+/// Throws UsageError for a matrix that does not fit its options, ResourceError where a generated one leaves no room to solve, and
+/// FileError.
+[[nodiscard]] System make_system(const Context& ctx, const CommandLine& options, const Settings& settings);
+
+/// Throws where A is singular and no x brings ||b - A x|| below the tolerance: D A is symmetric for some d > 0 (most often 1), rows
+/// of a connected part sum to zero, and d is no null vector of b^T there. The smallest residual is |d^T b| / ||d||.
+void expects_a_solution(const System& system, const StoppingParams& stop);
+
+}  // namespace stratum::apps::krylov

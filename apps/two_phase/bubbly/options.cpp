@@ -1,0 +1,101 @@
+#include "options.hpp"
+
+#include <vector>
+
+#include "support/problem_options.hpp"
+#include "support/program.hpp"
+#include "two_phase/two_phase.hpp"
+
+namespace stratum::apps::bubbly {
+
+namespace {
+
+constexpr const char* before_options =
+    "Usage: bubbly2d [OPTIONS]\n\n"
+    "Solves the pressure equation of two fluids, whose densities may be 10^6 apart, on the cells of a box, by\n"
+    "conjugate gradients with a preconditioner of your choice and deflation vectors that take out what it leaves "
+    "slow.\n"
+    "Between walls p is known up to a constant, and the system is solved as it is: singular and consistent.\n";
+
+constexpr const char* examples =
+    "Examples:\n"
+    "  bubbly2d                                          3 x 3 light bubbles, a thousandth as dense as what is around\n"
+    "  bubbly2d --bubbles 25 --contrast 1e6 --rhs gravity --vtk bubbles.vtr\n"
+    "  bubbly2d --problem layers --preconditioner block-ic --deflate blocks:32 --rtol 1e-6\n"
+    "  bubbly2d --problem poisson --preconditioner ic --deflate stripes:512\n"
+    "  bubbly2d --phase colour.npy --densities 1.2,1000 --rhs 'sin(pi*x)*cos(pi*y)'\n"
+    "  bubbly2d --bubbles 10 --time-steps 100 --vtk rising.pvd\n\n";
+
+/// Of FILE[:ARRAY].
+std::vector<std::string> phase_files(const std::string& text) {
+  return coefficient_files(std::string(file_prefix) + text);
+}
+
+}  // namespace
+
+CommandLine make_command_line() {
+  const PressureParams defaults;
+  return CommandLine(
+      {{"Problem: -div(1/density grad p) = f in cells, walls all around",
+        {{"problem", "NAME", "bubbles",
+          "bubbles; layers (two of them, the heavy one above); poisson (4 and -1, zeros beyond the boundaries)"},
+         with_files({"phase", "FILE[:ARRAY]", "",
+                     "instead: numbers in 0 .. 1 on the cells, where the fluid inside is, .npy, .csv, .vti or .vtr"},
+                    Names::input, phase_files),
+         {"cells", "N|NX,NY", "128", "N x N or NX x NY cells, each 2 .. 32768 (those of --phase)"},
+         {"domain", "W,H", "1,1", "bubbles, --phase: width and height of the box, above 0"},
+         {"contrast", "C", "1000", "density of the heavy fluid over that of the light one, 1 .. 1e12"},
+         {"inside", "NAME", "light", "bubbles, --phase: the fluid inside is light (1/C, and 1 outside) or heavy (C)"},
+         {"densities", "IN,OUT", "", "bubbles, --phase: densities inside and outside instead, above 0"},
+         {"bubbles", "N|NxN", "3x3", "N anywhere, or N x N in rows, 1 .. 10000 in all"},
+         {"bubble", "X,Y,R", "", "one bubble, by centre and radius; as many as you like, instead of --bubbles", true},
+         coefficient_option(
+             "rhs", "RHS", "",
+             "white (noise), ax (A times a random solution, which is known then), gravity (p holds the fluids, at rest "
+             "so far), file:PATH as --phase, or f as an expression in x and y (white; poisson ax; in time gravity)"),
+         {"project", "", "", "make a right-hand side compatible that is not: take its mean away"},
+         {"seed", "N", "12345", "of random bubbles and right-hand sides, 0 .. 2147483647"},
+         {"pin", "", "", "fix p in the last cell instead of its mean, as some do; costs digits and iterations"}}},
+       {"Solver: conjugate gradients",
+        {{"preconditioner", "NAME", defaults.preconditioner,
+          "none, jacobi, ic, block-ic, incomplete-poisson, multigrid, or auto"},
+         {"blocks", "N", "", "block-ic: so many blocks, 1 .. the number of cells (a block for every two rows)"},
+         {"ip-form", "NAME", "scaled", "incomplete-poisson: scaled by the diagonal, or printed, as published"},
+         {"smoother", "NAME", defaults.smoother, "multigrid: see poisson2d --list-smoothers"},
+         {"sweeps", "N", plain(defaults.sweeps), "multigrid: sweeps before and after, 1 .. 1000"},
+         {"interpolation", "NAME", std::string(to_string(defaults.interpolation)),
+          "multigrid: split (sums of links along x and y), conductance, matrix or bilinear"},
+         {"deflate", "VECTORS", "auto",
+          "none; stripes:D of consecutive cells; blocks:Q, Q x Q of them; split-blocks:Q, split where two fluids meet "
+          "in one; inclusions, one for each of low density; ritz:K of a solve of its own; or auto"},
+         {"precision", "NAME", "double", "double, or mixed: the preconditioner in float"},
+         {"rtol", "X", "1e-8", "stop when the true residual has fallen below X ||b||, X in (0, 1)"},
+         {"max-iterations", "N", "10000", "1 .. 1000000000"}}},
+       {"Time: bubbles rise and turn",
+        {{"time-steps", "N", "", "solve again after each of so many steps, 1 .. 1000000"},
+         {"dt", "DT", "0.01", "of this length; the box is as high as a bubble rises in a time of 1"},
+         {"reuse", "WHAT", "auto",
+          "of the step before: none, guess (its p to start from), ritz:K (that and its K lowest Ritz vectors to "
+          "deflate "
+          "with, K in 1 .. 100) or auto (the guess where it is nearer to p than zero is, in the energy norm)"}}},
+       machine_options(),
+       {"Output",
+        {output_file("report", "FILE.json", "everything that is printed and more, as JSON"),
+         output_file("history", "FILE.csv", "the residual after every iteration"),
+         output_file("vtk", "FILE.vtr",
+                     "density, p, f and numbers of deflation vectors on the cells; in time FILE.pvd"),
+         output_file("npy", "FILE.npy", "p alone, as NumPy's array"),
+         output_file("png", "FILE.png", "a picture of p"),
+         {"quiet", "", "", "print errors only"}}}},
+      {"Other",
+       {input_file("config", "FILE", "read options from a file of lines like contrast=10; the command line wins"),
+        {"print-config", "", "", "print such a file for this command line, and stop"},
+        {"help", "", "", "print this"},
+        {"version", "", "", "print the version"}}});
+}
+
+std::string text_before_options() { return before_options; }
+
+std::string text_after_options() { return message(about_expressions, examples, about_outputs, about_exit_codes); }
+
+}  // namespace stratum::apps::bubbly

@@ -174,6 +174,22 @@ std::vector<int> connected_nodes(const Nodes& nodes, const std::vector<double>& 
   std::vector<int> part(links.size(), -1);
   std::vector<std::int64_t> reached;
   const int nx = nodes.rows.nx;
+  const auto neighbour = [&](std::int64_t k, int band) {
+    const std::int64_t there =
+        nodes.node(static_cast<int>(k % nx) + band % 3 - 1, static_cast<int>(k / nx) + band / 3 - 1);
+    return there < 0 || links[at(there)] < 0 ? std::int64_t{-1} : there;
+  };
+  // Of a matrix that is not symmetric one of two may be coupled to the other alone.
+  std::vector<unsigned> both(links.size(), 0);
+  for (std::size_t k = 0; k < links.size(); ++k) {
+    if (links[k] < 0) continue;
+    const auto mask = static_cast<unsigned>(links[k]);
+    both[k] |= mask;
+    for (int band = 0; band < 9; ++band)
+      if ((mask >> band & 1U) != 0)
+        if (const std::int64_t there = neighbour(static_cast<std::int64_t>(k), band); there >= 0)
+          both[at(there)] |= 1U << (8 - band);
+  }
   int count = 0;
   for (std::size_t first = 0; first < links.size(); ++first) {
     if (links[first] < 0 || part[first] >= 0) continue;
@@ -182,12 +198,10 @@ std::vector<int> connected_nodes(const Nodes& nodes, const std::vector<double>& 
     while (!reached.empty()) {
       const std::int64_t k = reached.back();
       reached.pop_back();
-      const auto mask = static_cast<unsigned>(links[at(k)]);
       for (int band = 0; band < 9; ++band) {
-        if ((mask >> band & 1U) == 0) continue;
-        const std::int64_t there =
-            nodes.node(static_cast<int>(k % nx) + band % 3 - 1, static_cast<int>(k / nx) + band / 3 - 1);
-        if (there < 0 || links[at(there)] < 0 || part[at(there)] >= 0) continue;
+        if ((both[at(k)] >> band & 1U) == 0) continue;
+        const std::int64_t there = neighbour(k, band);
+        if (there < 0 || part[at(there)] >= 0) continue;
         part[at(there)] = count;
         reached.push_back(there);
       }
@@ -240,6 +254,13 @@ double lost_in_float(Communicator* comm, const Nodes& nodes) {
 }
 
 }  // namespace
+
+SingularParts SingularParts::connected_only() const {
+  SingularParts some;
+  some.connected = connected;
+  some.connected_part = connected_part;
+  return some;
+}
 
 std::string SingularParts::note() const {
   if (largest == 0) return {};

@@ -14,7 +14,8 @@
 //     noise                   1e-6 or less, of both signs alike, which no reaction or penalty has, or 1e-12 or less, and
 //                             negative, or in less than half of the rows
 //
-// and is not where one row sums to more. Read on the host, by rows in any order; on subdomains of a grid every subdomain gathers two
+// and is not where one row sums to more. Of a matrix whose rows are scaled, D A symmetric, the same rows sum to zero, and D b is what
+// has to. Read on the host, by rows in any order; on subdomains of a grid every subdomain gathers two
 // numbers a node of the whole, where the grid is not all in one part. Collective there.
 
 #include <array>
@@ -22,6 +23,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <stratum/core/comm/communicator.hpp>
@@ -59,6 +61,8 @@ struct SingularParts {
   std::vector<int> connected_part;
 
   [[nodiscard]] bool any() const { return !parts.empty(); }
+  /// The same without what is said of singular ones.
+  [[nodiscard]] SingularParts connected_only() const;
   /// What was made of sums that are not rounding; empty where all are.
   [[nodiscard]] std::string note() const;
 };
@@ -72,6 +76,11 @@ struct RowsOfGrid {
 };
 
 [[nodiscard]] SingularParts singular_parts(Communicator* comm, const RowsOfGrid& rows);
+
+/// What is known of a matrix by them. Of one that is not symmetric, and in one part, nothing is.
+[[nodiscard]] inline SingularParts parts_that_matter(SingularParts parts, bool symmetric) {
+  return symmetric || parts.connected > 1 ? std::move(parts) : SingularParts();
+}
 
 /// Takes from the diagonal of A what rows of singular parts sum to.
 void zero_row_sums(Context& ctx, const SingularParts& parts, GridOperator<double>& a);

@@ -36,7 +36,6 @@ std::optional<PartScales> part_scales(const SparseRows& a, const std::vector<cha
   PartScales found{std::vector<double>(at(a.rows)), std::vector<int>(at(a.rows), -1), 0};
   auto& [d, part, parts] = found;
   std::vector<int> reached;
-  double smallest = 1, largest = 1;
   for (int first = 0; first < a.rows; ++first) {
     if (part[at(first)] >= 0) continue;
     d[at(first)] = 1;
@@ -53,9 +52,7 @@ std::optional<PartScales> part_scales(const SparseRows& a, const std::vector<cha
         if (part[j] < 0) {
           d[j] = here / there;
           part[j] = part[i];
-          smallest = std::min(smallest, d[j]);
-          largest = std::max(largest, d[j]);
-          if (!(largest <= widest_scales * smallest)) return {};
+          if (!(d[j] > 0 && std::isfinite(d[j]))) return {};
           reached.push_back(a.column[k]);
         } else if (!(std::abs(here - d[j] * there) <= scales_agree * std::abs(here))) {
           return {};
@@ -73,11 +70,25 @@ std::optional<PartScales> part_scales(const SparseRows& a) {
   return part_scales(a, std::vector<char>(at(a.rows), 0), mirrors(a));
 }
 
+ScaleSpans::ScaleSpans(const SparseRows& a, const std::vector<double>& scales) {
+  const auto alone = rows_alone(a);
+  for (int i = 0; i < a.rows; ++i) {
+    if (alone[at(i)] != 0) continue;
+    const double own = scales[at(i)];
+    d.take(own);
+    for (auto k = at(a.start[at(i)]); k < at(a.start[at(i) + 1]); ++k)
+      if (a.column[k] == i) {
+        diagonal.take(std::abs(a.value[k]));
+        scaled.take(std::abs(own * a.value[k]));
+      }
+  }
+}
+
 std::vector<double> scale_to_symmetry(SparseRows& a) {
   const auto alone = rows_alone(a);
   const auto mirror = mirrors(a);
   auto found = part_scales(a, alone, mirror);
-  if (!found) return {};
+  if (!found || !ScaleSpans(a, found->d).are_of_rows()) return {};
   const std::vector<double>& d = found->d;
   for (std::size_t i = 0; i < d.size(); ++i) {
     if (alone[i] != 0) continue;

@@ -476,19 +476,19 @@ void GridRows::read_on_pieces(Context& ctx, const RowArrays<Index>& rows) {
       store(true);
     }
   }
-  if (symmetric) {
-    const int first_line = begin - cut[at(rank)];
-    parts = singular_parts(&comm, {left_nx, shape.ny, begin - first_j, left_ny, periodic_x, periodic_y,
-                                   [&](int i, int j) {
-                                     Stencil v = lines->free_row(i + first_i, first_line + j);
-                                     const double own_scale = scale(i + first_i, first_line + j);
-                                     for (double& entry : v) entry *= own_scale;
-                                     return v;
-                                   },
-                                   [&](int i, int j) { return lines->is_fixed(i + first_i, first_line + j); }});
-  }
+  const int first_line = begin - cut[at(rank)];
+  parts = parts_that_matter(
+      singular_parts(&comm, {left_nx, shape.ny, begin - first_j, left_ny, periodic_x, periodic_y,
+                             [&](int i, int j) {
+                               Stencil v = lines->free_row(i + first_i, first_line + j);
+                               const double own_scale = scale(i + first_i, first_line + j);
+                               for (double& entry : v) entry *= own_scale;
+                               return v;
+                             },
+                             [&](int i, int j) { return lines->is_fixed(i + first_i, first_line + j); }}),
+      symmetric);
   singular = parts.is_whole;
-  if (parts.largest > 0) zero_row_sums(ctx, parts, a);
+  if (symmetric && parts.largest > 0) zero_row_sums(ctx, parts, a);
 
   // Unknowns are numbers of the subdomain's lines; where rows couple to fixed ones, with a line of others on either side.
   struct Entry {

@@ -362,10 +362,11 @@ Stencil stencil_of(const HostBands& bands, const GridRows& g, int i, int j) {
 }
 
 SingularParts parts_of(const HostBands& bands, const Places& places, const FixedRows& fixed, const GridRows& g) {
-  return singular_parts(
+  SingularParts parts = singular_parts(
       nullptr, {g.left_nx, g.left_ny, 0, g.left_ny, g.periodic_x, g.periodic_y,
                 [&](int i, int j) { return stencil_of(bands, g, i, j); },
                 [&](int i, int j) { return !fixed.none() && fixed(places.unknown(i + g.first_i, j + g.first_j)); }});
+  return parts_that_matter(std::move(parts), g.symmetric);
 }
 
 /// One line's widths.
@@ -500,10 +501,10 @@ void GridRows::read(Context& ctx, const Rows& rows) {
     scale_fixed(places, seen.eliminated, is_fixed, *this, *bands);
   }
   keep_fixed(rows, places, is_fixed, seen.eliminated);
-  parts = symmetric ? parts_of(*bands, places, is_fixed, *this) : SingularParts();
+  parts = parts_of(*bands, places, is_fixed, *this);
   singular = parts.is_whole;
   bands->finish(ctx);
-  if (parts.largest > 0) zero_row_sums(ctx, parts, a);
+  if (symmetric && parts.largest > 0) zero_row_sums(ctx, parts, a);
 }
 
 template <class Rows, class Places, class Fixed, class Lifted>
@@ -570,12 +571,12 @@ void GridRows::read_again(Context& ctx, const Rows& rows) {
     expects(apart.size <= (bands.has_nine() ? as_symmetric_as_it_gets : as_symmetric_as_five_bands),
             "the matrix was symmetric and is not any more: ", apart.text(), "; make another solver for it");
   }
-  if (symmetric) parts = parts_of(bands, places, is_fixed, *this);
+  parts = parts_of(bands, places, is_fixed, *this);
   expects(parts.is_whole || !singular,
           "the rows of the matrix summed to zero and do not any more: make another solver for it");
   keep_fixed(rows, places, is_fixed, seen.eliminated);
   bands.finish(ctx);
-  if (parts.largest > 0 && (singular || !parts.is_whole)) zero_row_sums(ctx, parts, a);
+  if (symmetric && parts.largest > 0 && (singular || !parts.is_whole)) zero_row_sums(ctx, parts, a);
 }
 
 template <class Index>

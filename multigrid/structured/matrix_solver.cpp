@@ -135,7 +135,7 @@ std::optional<RowScales> row_scales(Context& ctx, const GridRows& rows, const Po
   const bool takes_any =
       !params.method || params.method == Method::multigrid || !solver_entry(to_string(*params.method)).symmetric;
   if (rows.symmetric || !in_double || !takes_any || params.full_multigrid) return {};
-  return scaled_rows(ctx, rows.a);
+  return scaled_rows(ctx, rows.a, rows.parts.connected > 1);
 }
 
 NodeRange first_numbers(int count) { return {0, count, 1, 0, 1, 1}; }
@@ -205,8 +205,8 @@ std::span<T> on_host(const Context& ctx, GridView<T> v) {
 class MatrixSolver::State {
  public:
   State(Context& ctx, GridRows given, const MatrixSolverParams& p, const SmootherRegistry& smoothers)
-      : rows(std::move(given)), params(p), registry(smoothers), scaled(row_scales(ctx, rows, params.solver)),
-        means(part_means(ctx)), solver(make(ctx)), b_(ctx, rows.a.shape()), x_(ctx, rows.a.shape()) {
+      : rows(std::move(given)), params(p), registry(smoothers), scaled(find_scales(ctx)), means(part_means(ctx)),
+        solver(make(ctx)), b_(ctx, rows.a.shape()), x_(ctx, rows.a.shape()) {
     if (!rows.unknown.empty()) number_ = vector_from_host(ctx, rows.unknown);
     if (!rows.fixed.empty()) fixed_ = vector_from_host(ctx, rows.fixed);
     const std::size_t flat = rows.moved ? rows.moved->strip_size() : static_cast<std::size_t>(rows.unknowns());
@@ -228,7 +228,7 @@ class MatrixSolver::State {
     read(rows);
     read_fixed(ctx);
     const bool was_scaled = scaled.has_value();
-    scaled = row_scales(ctx, rows, params.solver);
+    scaled = find_scales(ctx);
     const bool had_parts = means.has_value();
     means = part_means(ctx);
     if (!was_scaled && !scaled && !had_parts && !means && precision_note.empty() && suits(ctx)) {
@@ -294,7 +294,7 @@ class MatrixSolver::State {
   SolveReport solve(Context& ctx, GridView<const double> b, GridView<double> x, const Monitor& monitor) {
     const auto entered = guard.enter("solver");
     expects_whole();
-    if (mean_.empty() && !means) return noted(solve_parts(ctx, b, x, monitor));
+    if (mean_.empty() && !means && !symmetrised()) return noted(solve_parts(ctx, b, x, params.solver.stop, monitor));
     copy(ctx, b, b_.view());
     return solve_on_grid(ctx, b_.cview(), x, monitor);
   }
@@ -303,8 +303,12 @@ class MatrixSolver::State {
     const auto entered = guard.enter("solver");
     expects_whole();
     rhs_to_grid(ctx, r, z);
-    solver.preconditioner(ctx).apply(ctx, b_.cview(), x_.view());
+    apply_cycle(ctx, b_.cview(), x_.view());
     from_grid(ctx, x_.cview(), z);
+  }
+  void apply(Context& ctx, GridView<const double> r, GridView<double> z) {
+    expects_whole();
+    apply_cycle(ctx, r, z);
   }
 
   void set_stop(const StoppingParams& stop) {
@@ -326,6 +330,8 @@ class MatrixSolver::State {
   void make_scratch(Context& ctx) {
     mean_ = {};
     d_ = {};
+    by_d_ = {};
+    best_x_ = {};
     weighted_ = {};
     scales_ = {};
     scaled_b_ = {};
@@ -333,16 +339,49 @@ class MatrixSolver::State {
       scales_ = Vector<double>(ctx, GridShape::flat(static_cast<int>(rows.a.shape().nodes())));
       scaled_b_ = Vector<double>(ctx, rows.a.shape());
     }
+    if (symmetrised()) {
+      std::vector<double> by_d(scaled->d.size());
+      std::transform(scaled->d.begin(), scaled->d.end(), by_d.begin(), [](double d) { return 1 / d; });
+      d_ = vector_from_host(ctx, scaled->d);
+      by_d_ = vector_from_host(ctx, by_d);
+      weighted_ = Vector<double>(ctx, rows.a.shape());
+      best_x_ = Vector<double>(ctx, rows.a.shape());
+    }
     if (!solver.params().multigrid.singular || means) return;
     mean_ = mean_scratch(ctx, rows.a.shape());
-    if (!scaled) return;
+    if (!cycle_is_scaled()) return;
     d_ = vector_from_host(ctx, scaled->d);
     sum_of_d_ = sum_of(ctx, d_.cview());
     weighted_ = Vector<double>(ctx, rows.a.shape());
   }
   [[nodiscard]] std::optional<PartMeans> part_means(Context& ctx) const {
-    if (scaled || !rows.parts.any() || rows.parts.is_whole || !params.singular.value_or(true)) return {};
+    if (cycle_is_scaled() || !rows.parts.any() || rows.parts.is_whole || !params.singular.value_or(true)) return {};
     return PartMeans(ctx, rows.a.shape(), rows.parts);
+  }
+  /// The rows are scaled, and fall into parts or are in units of their own: what is solved is D A x = D b, with all that symmetric parts are solved by.
+  [[nodiscard]] bool symmetrised() const { return is_symmetrised(scaled); }
+  [[nodiscard]] bool is_symmetrised(const std::optional<RowScales>& scales) const {
+    return scales && scales->symmetric && (rows.parts.connected > 1 || scales->are_units);
+  }
+  /// What is solved is A x = b, by a cycle of D A.
+  [[nodiscard]] bool cycle_is_scaled() const { return scaled && !symmetrised(); }
+  [[nodiscard]] const GridOperator<double>& solved() const { return symmetrised() ? scaled->scaled : rows.a; }
+  [[nodiscard]] std::optional<RowScales> find_scales(Context& ctx) {
+    std::optional<RowScales> scales = row_scales(ctx, rows, params.solver);
+    if (is_symmetrised(scales)) {
+      make_parts_alike(ctx, rows.parts, *scales);
+      if (rows.parts.largest > 0) zero_row_sums(ctx, rows.parts, scales->scaled);
+    } else if (!rows.symmetric) {
+      rows.parts = rows.parts.connected_only();
+    }
+    return scales;
+  }
+  void apply_cycle(Context& ctx, GridView<const double> r, GridView<double> z) {
+    if (symmetrised()) {
+      times_rows(ctx, d_, r, weighted_.view());
+      r = weighted_.cview();
+    }
+    solver.preconditioner(ctx).apply(ctx, r, z);
   }
   /// Of a matrix that is said to be singular.
   void expects_zero_sums(Context& ctx) const {
@@ -377,7 +416,7 @@ class MatrixSolver::State {
     const bool left_to_auto = symmetric && made.multigrid.smoother == "auto" && !made.multigrid.cycle;
     made.deflate.in_parts = rows.parts.connected > 1;
     if (!made.interpolation && !left_to_auto) made.interpolation = InterpolationKind::matrix;
-    if (!symmetric || scaled) {
+    if (!symmetric || cycle_is_scaled()) {
       made.method = made.method.value_or(Method::gmres);
       if (made.deflate.by == DeflateBy::automatic) made.deflate = {};
     }
@@ -390,12 +429,12 @@ class MatrixSolver::State {
       made.method = made.multigrid.cycle == Cycle::k ? Method::fcg : Method::cg;
     }
     precision_note.clear();
-    if (made.precision == Precision::mixed && symmetric && !scaled && !means) {
+    if (made.precision == Precision::mixed && symmetric && !cycle_is_scaled() && !means) {
       constexpr double too_much = 0.03;
       if (singular && rows.parts.lost_in_float > too_much)
         precision_note = message("cycles in double: in float the rows of this singular matrix would sum to ",
                                  rows.parts.lost_in_float, " of what it conducts");
-      else if (holds_nodes_alone(ctx, rows.a))
+      else if (holds_nodes_alone(ctx, solved()))
         precision_note = "cycles in double: a node is held by more than float has digits for beside its neighbours";
       if (!precision_note.empty()) made.precision = Precision::full;
     }
@@ -408,10 +447,10 @@ class MatrixSolver::State {
       made.precision = Precision::full;
       made.deflate = {};
       made.interpolation = made.interpolation.value_or(InterpolationKind::matrix);
-      return {ctx, rows.a, connected(ctx, rows.parts, rows.a), *means, mesh, made, registry};
+      return {ctx, solved(), connected(ctx, rows.parts, solved()), *means, mesh, made, registry};
     }
-    if (scaled) return {ctx, rows.a, *scaled, mesh, made, registry};
-    return {ctx, rows.a, mesh, made, registry};
+    if (cycle_is_scaled()) return {ctx, rows.a, *scaled, mesh, made, registry};
+    return {ctx, solved(), mesh, made, registry};
   }
 
   /// What was chosen for the last coefficients would be chosen for these.
@@ -466,7 +505,10 @@ class MatrixSolver::State {
     return rows.numbering == Numbering::y_first ? i * rows.ny + j : j * rows.nx + i;
   }
   SolveReport noted(SolveReport report) const {
-    for (const std::string& note : {rows.parts.note(), precision_note})
+    const std::string scales_note =
+        symmetrised() ? "rows are scaled as makes the matrix symmetric, and residuals before the last are of these"
+                      : "";
+    for (const std::string& note : {rows.parts.note(), scales_note, precision_note})
       if (!note.empty()) report.choice += (report.choice.empty() ? "" : "; ") + note;
     return report;
   }
@@ -488,10 +530,10 @@ class MatrixSolver::State {
   }
   /// A x = b. In parts that are coupled to no others the error has to be small beside x there: where solutions differ in size b and
   /// x are scaled part by part, and it goes on.
-  SolveReport solve_parts(Context& ctx, GridView<const double> b, GridView<double> x, const Monitor& monitor) {
+  SolveReport solve_parts(Context& ctx, GridView<const double> b, GridView<double> x, const StoppingParams& given,
+                          const Monitor& monitor) {
     SolveReport report = solver.solve(ctx, b, x, monitor);
     if (scales_.empty()) return report;
-    const StoppingParams given = params.solver.stop;
     constexpr int most = 4;  // what a part has at first may be error
     for (int round = 0; round < most; ++round) {
       const bool ended_well = report.status == Status::converged || report.status == Status::round_off_limit;
@@ -516,7 +558,7 @@ class MatrixSolver::State {
       std::transform(scales.begin(), scales.end(), back.begin(), [](double scale) { return 1 / scale; });
       copy_from_host(ctx, back.data(), scales_.view());
       times_rows(ctx, scales_, x, x);
-      rows.a.residual(ctx, b, x, scaled_b_.view());
+      solved().residual(ctx, b, x, scaled_b_.view());
       report.residual = norm2(ctx, scaled_b_.cview());
       report.status = next.status;
       report.reason = message("its parts, which are coupled to no others, made alike in size: ", next.reason);
@@ -529,34 +571,100 @@ class MatrixSolver::State {
     return report;
   }
   SolveReport solve_on_grid(Context& ctx, GridView<const double> b, GridView<double> x, const Monitor& monitor) {
+    return noted(symmetrised() ? solve_symmetrised(ctx, x, monitor)
+                               : solve_on_grid(ctx, b, x, params.solver.stop, monitor));
+  }
+  /// D A x = D b, b in b_, to what is asked of b - A x.
+  SolveReport solve_symmetrised(Context& ctx, GridView<double> x, const Monitor& monitor) {
+    const StoppingParams asked = params.solver.stop;
+    times_rows(ctx, d_, b_.cview(), b_.view());
+    const auto norm = [&](GridView<const double> v) {
+      times_rows(ctx, by_d_, v, weighted_.view());
+      return norm2(ctx, weighted_.cview());
+    };
+    const auto residual = [&] {
+      solved().residual(ctx, b_.cview(), x, weighted_.view());
+      return norm(weighted_.cview());
+    };
+    const double of_b = norm(b_.cview()), initial = residual();
+    const ReferenceNorm by = of_b > 0 ? asked.reference_norm : ReferenceNorm::initial;
+    const double reference = by == ReferenceNorm::rhs ? of_b : initial;
+    const double target = std::max(asked.rtol * reference, asked.atol);
+    StoppingParams stop = asked;
+    stop.atol = 0;
+    if (target > 0 && std::isfinite(target)) stop.rtol = std::min(target / reference, 0.5);
+    SolveReport report;
+    constexpr int most = 4;
+    for (int round = 0; round < most; ++round) {
+      if (round > 0) copy<double, double>(ctx, x, best_x_.view());
+      solver.set_stop(stop);
+      SolveReport next = solve_on_grid(ctx, b_.cview(), x, stop, monitor);
+      solver.set_stop(asked);
+      next.residual = residual();
+      if (round > 0) {
+        next.iterations += report.iterations;
+        next.inner_iterations += report.inner_iterations;
+        next.history.insert(next.history.begin(), report.history.begin(), report.history.end() - 1);
+        // That cannot be had: what there is has been solved.
+        if (!(next.residual < report.residual)) {
+          copy<double, double>(ctx, best_x_.cview(), x);
+          next.residual = report.residual;
+          next.status = Status::round_off_limit;
+          next.estimated_error = report.estimated_error;
+        }
+      }
+      report = std::move(next);
+      if (report.status != Status::converged || !(report.residual > target)) break;
+      report.status = Status::round_off_limit;
+      constexpr double least = 1e-15;
+      if (stop.rtol <= least || report.iterations >= asked.max_iterations) break;
+      stop.rtol = std::max(least, 0.5 * stop.rtol * target / report.residual);
+      stop.max_iterations = asked.max_iterations - report.iterations;
+      stop.reference_norm = ReferenceNorm::rhs;
+    }
+    report.reference_norm = by;
+    report.reference_norm_value = reference;
+    report.initial_residual = initial;
+    if (!report.history.empty()) report.history.front() = initial;
+    if (report.history.size() > 1) report.history.back() = report.residual;
+    if (report.status == Status::converged)
+      report.reason = message("residual ", report.residual, " <= ", target, " of the rows as they were given");
+    if (report.status == Status::round_off_limit && report.residual > target)
+      report.reason =
+          message("the residual, ", report.residual, " of the rows as they were given, is above ", target,
+                  ", which was asked for, and as small as rounding lets it be in rows that are scaled alike");
+    return report;
+  }
+  SolveReport solve_on_grid(Context& ctx, GridView<const double> b, GridView<double> x, const StoppingParams& stop,
+                            const Monitor& monitor) {
     if (means) {
       make_parts_compatible(ctx);
       means->project(ctx, x);
-      SolveReport report = noted(solve_parts(ctx, b, x, monitor));
+      SolveReport report = solve_parts(ctx, b, x, stop, monitor);
       means->project(ctx, x);
       return report;
     }
-    if (mean_.empty()) return noted(solve_parts(ctx, b, x, monitor));
+    if (mean_.empty()) return solve_parts(ctx, b, x, stop, monitor);
     // D A's rows sum to zero, and so do its columns: what must have no mean is D b.
-    if (scaled) times_rows(ctx, d_, b, weighted_.view());
-    const Compatibility found = compatibility(ctx, scaled ? weighted_.cview() : b);
+    if (cycle_is_scaled()) times_rows(ctx, d_, b, weighted_.view());
+    const Compatibility found = compatibility(ctx, cycle_is_scaled() ? weighted_.cview() : b);
     expects(params.project || found.holds() || !std::isfinite(found.sum),
             "the matrix is singular, and the right-hand side sums to ", found.sum, ", ",
             std::abs(found.sum) / found.sum_of_magnitudes, " of its absolute sum",
-            scaled ? ", its rows scaled as makes the matrix symmetric" : "",
+            cycle_is_scaled() ? ", its rows scaled as makes the matrix symmetric" : "",
             ": there is no solution; `project` subtracts the mean");
-    if (scaled) {
+    if (cycle_is_scaled()) {
       for_each_node(ctx, all_nodes(b_.view()), AddConstant{-found.sum / sum_of_d_, b_.view()});
     } else {
       subtract_mean(ctx, b_.view(), mean_.view(), nodes());
     }
-    SolveReport report = noted(solve_parts(ctx, b, x, monitor));
+    SolveReport report = solve_parts(ctx, b, x, stop, monitor);
     subtract_mean(ctx, x, mean_.view(), nodes());
     return report;
   }
 
   Vector<int> number_, fixed_, node_, start_, column_;
-  Vector<double> diagonal_, value_, flat_b_, flat_x_, mean_, d_, weighted_, scales_, scaled_b_;
+  Vector<double> diagonal_, value_, flat_b_, flat_x_, mean_, d_, by_d_, weighted_, best_x_, scales_, scaled_b_;
   double sum_of_d_ = 0;
   Vector<double> b_, x_;
   std::vector<double> strip_b_, strip_x_;  // on subdomains whose unknowns are not those of their subdomains
@@ -596,8 +704,7 @@ void MatrixSolver::apply(Context& ctx, std::span<const double> r, std::span<doub
 
 void MatrixSolver::apply(Context& ctx, GridView<const double> r, GridView<double> z) {
   if (!is_flat_of(r.shape(), state_->rows)) {
-    state_->expects_whole();
-    return state_->solver.preconditioner(ctx).apply(ctx, r, z);
+    return state_->apply(ctx, r, z);
   }
   expects_fit(ctx, "r", r, state_->rows.unknowns(), 1);
   expects_fit(ctx, "z", z, state_->rows.unknowns(), 1);

@@ -16,7 +16,8 @@
 //                    vector for each (multigrid/inclusions.hpp)
 //     nonsymmetric   flexible GMRES, and smoother adi in place of "auto". Where rows want scales, D A, as finite differences on
 //                    cells that jump in size do (multigrid/structured/scaled_rows.hpp), the cycle is that of D A, and "auto" is what it
-//                    says if that is symmetric
+//                    says if that is symmetric. If A falls into parts that are coupled to no others, too, or d spans more than 1e12, D A x = D b is solved
+//                    as a symmetric system is, until b - A x is as small as was asked for
 //
 // Where a few rows are all that the norm of b knows of, Dirichlet rows or penalties, solves go on until the estimated error of x is
 // small (StoppingParams::error_tol).

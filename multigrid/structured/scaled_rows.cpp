@@ -253,8 +253,10 @@ Whole::Whole(const Context& ctx, const GridShape& shape) : nx(shape.nx), ny(shap
 }
 
 std::vector<double> scales_to_symmetry(Context& ctx, const GridOperator<double>& a) {
-  auto own = part_scales(sparse_rows(ctx, a));
-  if (ctx.pieces() == 1) return own ? std::move(own->d) : std::vector<double>();
+  const SparseRows rows = sparse_rows(ctx, a);
+  auto own = part_scales(rows);
+  if (ctx.pieces() == 1)
+    return own && ScaleSpans(rows, own->d).are_of_rows() ? std::move(own->d) : std::vector<double>();
   Communicator& comm = *ctx.communicator();
   std::vector<std::size_t> begin{0};
   for (const int parts : comm.gather_on_host(own ? own->parts : -1)) {
@@ -263,22 +265,50 @@ std::vector<double> scales_to_symmetry(Context& ctx, const GridOperator<double>&
   }
   const std::vector<double> scale = scales_of_parts(CutRows(ctx, a, *own), begin, a.shape());
   if (scale.empty()) return {};
-  std::array<double, 2> range{1, 1};
-  for (std::size_t k = 0; k < own->d.size(); ++k) {
-    own->d[k] *= scale[begin[at(comm.rank())] + at(own->part[k])];
-    range = {std::min(range[0], own->d[k]), std::max(range[1], own->d[k])};
-  }
-  for (const auto& [smallest, largest] : comm.gather_on_host(range))
-    range = {std::min(range[0], smallest), std::max(range[1], largest)};
-  return range[1] <= widest_scales * range[0] ? std::move(own->d) : std::vector<double>();
+  for (std::size_t k = 0; k < own->d.size(); ++k) own->d[k] *= scale[begin[at(comm.rank())] + at(own->part[k])];
+  ScaleSpans spans;
+  for (const ScaleSpans& of_piece : comm.gather_on_host(ScaleSpans(rows, own->d))) spans.take(of_piece);
+  return spans.are_of_rows() ? std::move(own->d) : std::vector<double>();
 }
 
-std::optional<RowScales> scaled_rows(Context& ctx, const GridOperator<double>& a) {
+void make_parts_alike(Context& ctx, const SingularParts& parts, RowScales& scales) {
+  if (parts.connected < 2) return;
+  const GridShape shape = scales.scaled.shape();
+  Vector<double> v(ctx, shape), of(ctx, shape);
+  set(ctx, 1.0, v.view());
+  exchange(ctx, v.cview());
+  scales.scaled.apply(ctx, v.cview(), of.view());
+  std::vector<double> sum(at(shape.nodes())), diagonal(sum.size());
+  copy_to_host(ctx, of.cview(), sum.data());
+  stratum::diagonal(ctx, scales.scaled, v.view());
+  copy_to_host(ctx, v.cview(), diagonal.data());
+  // What couples a node, the sum of |a_km| over m != k.
+  std::vector<double> most(static_cast<std::size_t>(parts.connected), 0.0);
+  for (std::size_t k = 0; k < sum.size(); ++k)
+    if (const int part = parts.connected_part[k]; part >= 0)
+      most[at(part)] = std::max(most[at(part)], std::abs(diagonal[k] - sum[k]));
+  if (ctx.pieces() > 1) {
+    const std::vector<double> all = ctx.communicator()->join_on_host(most);
+    for (std::size_t k = 0; k < all.size(); ++k) most[k % most.size()] = std::max(most[k % most.size()], all[k]);
+  }
+  std::vector<double> by(sum.size(), 1.0);
+  for (std::size_t k = 0; k < by.size(); ++k) {
+    const int part = parts.connected_part[k];
+    if (part < 0 || !(most[at(part)] > 0)) continue;
+    by[k] = std::ldexp(1.0, -std::ilogb(most[at(part)]));
+    scales.d[k] *= by[k];
+  }
+  copy_from_host(ctx, by.data(), v.view());
+  exchange(ctx, v.cview());
+  scales.scaled = times_rows<SymmetricNineBand>(ctx, v.cview(), scales.scaled);
+}
+
+std::optional<RowScales> scaled_rows(Context& ctx, const GridOperator<double>& a, bool wants_symmetry) {
   const GridShape shape = a.shape();
   const Whole whole(ctx, shape);
   const double apart = most_apart(ctx, a, whole), sum = largest_row_sum(ctx, a);
   const bool zero_sums = sum <= 32 * std::numeric_limits<double>::epsilon();
-  if (apart < least_scale_jump && !zero_sums) return {};
+  if (apart < least_scale_jump && !zero_sums && !wants_symmetry) return {};
 
   Vector<double> grid_d(ctx, shape), ones(ctx, shape);
   const auto jumps = [&](const std::vector<double>& d) {
@@ -287,8 +317,13 @@ std::optional<RowScales> scaled_rows(Context& ctx, const GridOperator<double>& a
     return largest_scale_jump(ctx, a, grid_d.cview()) >= least_scale_jump;
   };
   if (std::vector<double> d = scales_to_symmetry(ctx, a); !d.empty()) {
-    if (!jumps(d) && !zero_sums) return {};
-    return RowScales{times_rows<SymmetricNineBand>(ctx, grid_d.cview(), a), std::move(d), true, zero_sums};
+    if (!jumps(d) && !zero_sums && !wants_symmetry) return {};
+    ScaleSpans::Span span;
+    for (const double v : d) span.take(v);
+    if (ctx.pieces() > 1)
+      for (const auto& of_piece : ctx.communicator()->gather_on_host(span)) span.take(of_piece);
+    const bool are_units = span.most > widest_scales * span.least;
+    return RowScales{times_rows<SymmetricNineBand>(ctx, grid_d.cview(), a), std::move(d), true, zero_sums, are_units};
   }
   std::vector<double> d = estimated(ctx, a, whole);
   if (!jumps(d)) return {};

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include <stratum/core/operators/grid_operator.hpp>
+#include <stratum/multigrid/singular_parts.hpp>
 
 namespace stratum {
 
@@ -29,6 +30,7 @@ struct RowScales {
   GridOperator<double> scaled;  // five bands where it is symmetric
   std::vector<double> d;
   bool symmetric = false, singular = false;  // the latter: and every row sums to zero but for rounding
+  bool are_units = false;                    // d spans more than volumes do: rows are in units of their own
 };
 
 /// d by which A, whose halos are up to date, is symmetric, one a node of the subdomain: 1 in the first row of every part that is
@@ -36,7 +38,12 @@ struct RowScales {
 [[nodiscard]] std::vector<double> scales_to_symmetry(Context& ctx, const GridOperator<double>& a);
 
 /// Of a nonsymmetric matrix in bands, whose halos are up to date. None where no scales are found, or none that jump, unless they
-/// are exact and D A is singular. Where no two couplings are so far apart, nothing goes to the host.
-[[nodiscard]] std::optional<RowScales> scaled_rows(Context& ctx, const GridOperator<double>& a);
+/// are exact and D A is singular, or its symmetry is wanted. Where no two couplings are so far apart, nothing goes to the host.
+[[nodiscard]] std::optional<RowScales> scaled_rows(Context& ctx, const GridOperator<double>& a,
+                                                   bool wants_symmetry = false);
+
+/// Of a symmetric D A: d such that what couples nodes has the same size in all parts that are coupled to no others, which are in units
+/// of their own.
+void make_parts_alike(Context& ctx, const SingularParts& parts, RowScales& scales);
 
 }  // namespace stratum

@@ -76,5 +76,18 @@ TEST(RowScales, ThereAreNone) {
   EXPECT_FALSE(scale_to_symmetry(weak).empty());
 }
 
+// A flow spans as much, and its diagonal nothing like it.
+TEST(RowScales, OfRowsInUnitsOfTheirOwnMaySpanMore) {
+  const std::vector<double> units{1e8, 1e-8, 1, 3e-7, 5e7};
+  SparseRows a = line(units);
+  const auto d = scale_to_symmetry(a);
+  ASSERT_EQ(d.size(), units.size());
+  EXPECT_TRUE(a.is_symmetric(0));
+  for (std::size_t k = 0; k < d.size(); ++k) EXPECT_NEAR(d[k] * units[k], units[0], 1e-10 * units[0]);
+  SparseRows flow = line(std::vector<double>(5, 1.0), 1e4), given = flow;
+  EXPECT_TRUE(scale_to_symmetry(flow).empty());
+  EXPECT_EQ(flow.value, given.value);
+}
+
 }  // namespace
 }  // namespace stratum

@@ -78,7 +78,7 @@ HeatOperators::HeatOperators(Context& ctx, const Geometry& mesh, const HeatProbl
       problem_(problem), t_(t), s_(s), varies_(coefficients_vary(problem)) {
   expects(params.precision == Precision::mixed || params.precision == Precision::full,
           "steps in time are not for single or double-single precision: take mixed or double");
-  expects(!params.full_multigrid, "a pass of full multigrid knows no start, which a step in time has; take cycles");
+  expects(!params.full_multigrid, "an FMG cycle takes no start, which a step in time has; take cycles");
   // Of numbers one cell knows all.
   const Coefficients now =
       coefficients_are_numbers(mesh, problem, t) ? at(ctx, first_cell(mesh.logical()), t) : at(ctx, mesh, t);

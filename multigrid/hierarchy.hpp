@@ -46,7 +46,7 @@ struct MatrixTraits {
 /// What the interpolation of products follows.
 class Interpolation {
  public:
-  /// The widths: bilinear, no word a node.
+  /// The widths: bilinear; no number per unknown is stored.
   Interpolation() = default;
   /// K by the conductances of the finest mesh's cells, which need not outlive the call. 1.5 words a fine node.
   [[nodiscard]] static Interpolation by_conductances(const Conductances& k) { return {&k, false}; }

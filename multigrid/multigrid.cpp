@@ -174,16 +174,16 @@ Multigrid<T>::State::State(Context& ctx, const Hierarchy<T>& given, const Multig
   const auto choices = level_smoothers(ctx, hierarchy, params);
   const PartitionLevels& strips = hierarchy.strips();
   expects(!params.reproducible || (!ctx.on_gpu() && strips.params().fixed_pieces),
-          "the same bits on any number of pieces need the CPU, and a hierarchy of fixed pieces");
+          "the same bits on any number of subdomains need the CPU, and a hierarchy of fixed chunks of rows");
   expects(!params.reproducible || params.distributed_smoothing != DistributedSmoothing::overlap,
-          "the same bits on any number of pieces are for lines that are solved exactly, not by overlap");
+          "the same bits on any number of subdomains are for lines that are solved exactly, not by overlap");
   if (strips.cut() > 0) levels[static_cast<std::size_t>(strips.whole())].own_b = Vector<T>(ctx, strips.own());
   for (int l = 0; l < hierarchy.levels(); ++l) {
     SmootherChoice& choice = levels[static_cast<std::size_t>(l)].choice = choices[static_cast<std::size_t>(l)];
     choice.params.format = hierarchy.level_operator(l).format();
     choice.params.pieces = strips.fixed_pieces(l);
     expects(!params.reproducible || l == 0 || !hierarchy.transfer(l).is_weighted(),
-            "interpolation that follows the coefficients does not give the same bits on any number of pieces");
+            "interpolation that follows the coefficients does not give the same bits on any number of subdomains");
     make_level(ctx, l, overlap_of(ctx, l));
   }
   const CoarseSolverRegistry coarse_solvers =

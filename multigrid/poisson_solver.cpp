@@ -136,7 +136,7 @@ std::size_t side_by_side(const Context& ctx, const GridShape& shape, std::size_t
 }
 
 std::string blown_up_reason(double residual, double initial) {
-  return message("the pass of full multigrid blew up: the residual is ", residual, ", that of x = 0 was ", initial);
+  return message("the FMG cycle blew up: the residual is ", residual, ", that of x = 0 was ", initial);
 }
 
 void expect_room(const Context& ctx, const TensorMesh& mesh, std::int64_t needed) {
@@ -539,7 +539,7 @@ struct PoissonSolver::Implementation {
     stop.atol = target;
     stop.reference_norm = ReferenceNorm::rhs;
     stop.max_iterations = std::max(0, stop.max_iterations - before.iterations);
-    // A pass of full multigrid leaves its residual to the iteration that follows.
+    // An FMG cycle leaves its residual to the iteration that follows.
     const bool known = before.history.size() == static_cast<std::size_t>(before.iterations) + 1;
     // It started from b itself, unless it was for the defect of a given x.
     std::optional<double> rhs_norm;
@@ -552,7 +552,7 @@ struct PoissonSolver::Implementation {
                                  rhs_norm);
     if (!known && report.status == Status::non_finite) {
       report.status = Status::diverged;
-      report.reason = "the pass of full multigrid overflowed";
+      report.reason = "the FMG cycle overflowed";
     }
     report.iterations += before.iterations;
     report.inner_iterations += before.inner_iterations;

@@ -97,7 +97,7 @@ struct PoissonSolverParams {
 };
 
 /// Bytes that a PoissonSolver takes on this mesh with b and x, found by making one in a memory dry run of the Context. (Beyond them: one
-/// vector while a solve that stagnated is looked at, and a cycle in double where a mixed one is taken up again.) A batch of
+/// vector while a solve that stagnated is looked at, and a cycle in double after a double-precision fallback.) A batch of
 /// several systems has as many b and x and, where they are solved one a thread, the threads' hierarchies.
 [[nodiscard]] std::int64_t required_memory(const Context& ctx, const Geometry& mesh, const PoissonSolverParams& params,
                                            const SmootherRegistry& registry = builtin_smoothers(),

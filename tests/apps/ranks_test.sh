@@ -395,7 +395,7 @@ case_what_is_refused() {
   ranks 4 1 --cells 16,4
   says '^poisson2d: 3 rows cannot be cut'
   ranks 4 1 --level 3 --reproducible
-  says '^poisson2d: 7 rows are 3 fixed pieces, which cannot be shared by 4 strips'
+  says '^poisson2d: 7 rows are 3 fixed pieces, which cannot be shared by 4 subdomains'
   ranks 2 1 --level 4 --rhs 1 --kappa '1+x' --reproducible
   says '^poisson2d: --reproducible: interpolation that follows coefficients'
   command="two kinds of ranks"

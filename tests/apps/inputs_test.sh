@@ -36,8 +36,6 @@ ranks() {
   grep -q 'has no MPI' .errors && skip "this build has no MPI"
   [ "$code" -eq "$expected" ] || fail "exit code $code, not $expected"
 }
-says() { grep -qE -e "$1" "$work/.errors" || fail "does not say /$1/"; }
-says_nothing() { [ ! -s "$work/.errors" ] || fail "says something"; }
 
 # --- files of VTK ------------------------------------------------------------------------------------------------------------
 

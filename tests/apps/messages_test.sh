@@ -14,8 +14,6 @@ of() { # PROGRAM COMMAND...: the same with another program
   "$@"
   program=$poisson2d
 }
-says() { grep -qE -e "$1" "$work/.errors" || fail "does not say /$1/"; }
-says_nothing() { [ ! -s "$work/.errors" ] || fail "says something"; }
 
 case_tolerances_ask_for_something() {
   for name in poisson2d krylov bubbly2d team20 staggered heat2d; do

@@ -23,8 +23,6 @@ ranks() {
   [ "$code" -eq "$expected" ] || fail "exit code $code, not $expected"
 }
 
-says() { grep -qE -e "$1" "$work/.errors" || fail "does not say /$1/"; }
-
 needs_vtk() {
   "$program" --backend cpu --level 1 --quiet --vtk probe.vtr 2>/dev/null || skip "this build has no VTK"
   rm probe.vtr

@@ -52,21 +52,36 @@ refused() {
   [ "$(files)" = "$before" ] || fail "left '$(files)', not '$before'"
 }
 
-prints() { grep -qE -e "$1" "$work/.output" || fail "does not print /$1/"; }
+# Of the output, and of the messages: every pattern must match a line. None is a mistake of the test.
+prints() { matches "$work/.output" print "$@"; }
+
+says() { matches "$work/.errors" say "$@"; }
+
+says_nothing() { [ ! -s "$work/.errors" ] || fail "says something"; }
+
+matches() {
+  local file=$1 does=$2
+  shift 2
+  [ $# -gt 0 ] || fail "nothing that it should $does"
+  for pattern; do
+    grep -qE -e "$pattern" "$file" || fail "does not $does /$pattern/"
+  done
+}
 
 # Everything but the captured output, temporary files among it.
 files() { find . -mindepth 1 ! -name .output ! -name .errors -printf '%P\n' | sort | paste -sd ' '; }
 
 has_files() { [ "$(files)" = "$*" ] || fail "left '$(files)', not '$*'"; }
 
-no_files() { has_files; }
+no_files() { has_files "$@"; }
 
 # check EXPRESSION: a Python expression on the report r.
 check() {
+  [ $# -eq 1 ] || fail "$# expressions to check, not one"
   python3 -c '
 import json, math, sys
 r = json.load(open("report.json"))
-sys.exit(0 if eval(sys.argv[1]) else 1)' "$1" || fail "the report does not satisfy $1"
+sys.exit(0 if eval(sys.argv[1]) is True else 1)' "$1" || fail "the report does not satisfy $1"
 }
 
 run_case() {

@@ -93,14 +93,8 @@ CommandLine make_command_line() {
         output_file("png", "FILE.png", "a picture of u at the end, and enlarged where cells are thin"),
         output_file("report", "FILE.json", "everything that is printed and more, as JSON"),
         {"quiet", "", "", "print errors only"}}}};
-  return CommandLine(
-      settings, {"Other",
-                 {input_file("config", "FILE", "read options from a file of lines like level=9; the command line wins"),
-                  {"print-config", "", "", "print such a file for this command line, and stop"},
-                  {"list-meshes", "", "", "list the named meshes"},
-                  {"list-smoothers", "", "", "list the smoothers"},
-                  {"help", "", "", "print this"},
-                  {"version", "", "", "print the version"}}});
+  return CommandLine(settings, other_options("level=9", {{"list-meshes", "", "", "list the named meshes"},
+                                                         {"list-smoothers", "", "", "list the smoothers"}}));
 }
 
 std::string text_before_options() { return before_options; }

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include <stratum/assembly/picture.hpp>
+#include "support/picture_output.hpp"
 
 namespace stratum::apps::heat {
 
@@ -22,9 +22,7 @@ OutputFiles parse_outputs(const CommandLine& options, const Settings& settings) 
                         grid = settings.deformation.is_given() ? 's' : 'r'](const std::string& file) {
                          return VtkSeries::names(series, ranks, grid, file);
                        });
-  const std::string png = outputs.path("png");
-  expects(png.empty() || png == "-" || png.ends_with(".png"), "--png: '", png, "' must end in .png");
-  expects(png.empty() || pictures_available(), "--png: this build has no VTK that draws (Debian: libvtk9-dev)");
+  check_picture(outputs);
   expects(outputs.path("save") != "-", "--save: it is read again, and standard output is not");
   return outputs;
 }

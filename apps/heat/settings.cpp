@@ -129,10 +129,7 @@ Settings parse_settings(const CommandLine& options) {
           ": give --initial, --rhs or boundaries as well; what decays without them is of a rectangle");
   settings.problem = parse_problem(options, settings.mesh.family, settings.deformation.variables(true), params.start);
   (void)with_boundaries(settings.mesh.at(std::min(settings.level, 2)), settings.problem.space.boundaries);
-  if (options.has("probe")) {
-    settings.probe = parse_probe(options.text("probe"));
-    if (!settings.deformation.is_given()) (void)located(*settings.probe, settings.mesh.at(settings.mesh.base ? 0 : 1));
-  }
+  settings.probe = parse_probe(options, settings.mesh, settings.deformation);
   settings.machine = parse_machine(options);
   settings.quiet = options.is_set("quiet");
   return settings;

@@ -82,13 +82,8 @@ CommandLine make_command_line() {
          output_file("save-matrix", "FILE.mtx", "A as a Matrix Market file"),
          output_file("solution", "FILE.mtx", "x as a Matrix Market array"),
          {"quiet", "", "", "print errors only"}}}},
-      {"Other",
-       {input_file("config", "FILE", "read options from a file of lines like rtol=1e-10; the command line wins"),
-        {"print-config", "", "", "print such a file for this command line, and stop"},
-        {"list-methods", "", "", "list the methods and what they ask of the matrix"},
-        {"list-preconditioners", "", "", "list the preconditioners, likewise"},
-        {"help", "", "", "print this"},
-        {"version", "", "", "print the version"}}});
+      other_options("rtol=1e-10", {{"list-methods", "", "", "list the methods and what they ask of the matrix"},
+                                   {"list-preconditioners", "", "", "list the preconditioners, likewise"}}));
 }
 
 std::string text_before_options() { return before_options; }

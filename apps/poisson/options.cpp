@@ -141,14 +141,8 @@ CommandLine make_command_line() {
          "solve on every level from L1 to L2 and print the errors side by side; without an exact solution the "
          "differences of successive levels, the order they show, and the error that follows"},
         {"quiet", "", "", "print errors only"}}}};
-  return CommandLine(
-      settings, {"Other",
-                 {input_file("config", "FILE", "read options from a file of lines like level=9; the command line wins"),
-                  {"print-config", "", "", "print such a file for this command line, and stop"},
-                  {"list-meshes", "", "", "list the named meshes"},
-                  {"list-smoothers", "", "", "list the smoothers"},
-                  {"help", "", "", "print this"},
-                  {"version", "", "", "print the version"}}});
+  return CommandLine(settings, other_options("level=9", {{"list-meshes", "", "", "list the named meshes"},
+                                                         {"list-smoothers", "", "", "list the smoothers"}}));
 }
 
 std::string text_before_options() { return before_options; }

@@ -11,6 +11,7 @@
 #include <stratum/mesh/vtk/vtk.hpp>
 
 #include "screen.hpp"
+#include "support/picture_output.hpp"
 #include "support/program.hpp"
 #include "support/rank_output.hpp"
 
@@ -98,9 +99,7 @@ OutputFiles parse_outputs(const CommandLine& options, Settings& settings) {
                                                    : "it",
           ", or in .npy");
   expects(!is_array || !options.has("vtk-compress"), "--vtk-compress: .npy is not compressed");
-  const std::string picture = outputs.path("png");
-  expects(picture.empty() || picture == "-" || picture.ends_with(".png"), "--png: '", picture, "' must end in .png");
-  expects(picture.empty() || pictures_available(), "--png: this build has no VTK that draws (Debian: libvtk9-dev)");
+  check_picture(outputs);
   if (!options.has("vtk") && !settings.table)
     outputs.add("vtk", message("poisson2d_", mesh_label(options), "_L", settings.last_level,
                                vtk_available() ? ending : std::string(array_ending)));

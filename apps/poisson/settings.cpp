@@ -123,10 +123,7 @@ Settings parse_settings(const CommandLine& options) {
   if (settings.mesh.base || settings.first_level < always_enough)
     (void)settings.logical_at(settings.first_level);  // too few cells for the boundaries are found here
   if (settings.mesh.base) (void)settings.logical_at(settings.last_level);  // and too many
-  if (options.has("probe")) {
-    settings.probe = parse_probe(options.text("probe"));
-    if (!settings.deformation.is_given()) (void)located(*settings.probe, settings.mesh.at(settings.mesh.base ? 0 : 1));
-  }
+  settings.probe = parse_probe(options, settings.mesh, settings.deformation);
   settings.compression = choice<VtkCompression>(
       "--vtk-compress", options.text("vtk-compress"),
       {{"none", VtkCompression::none}, {"fast", VtkCompression::fast}, {"best", VtkCompression::best}});

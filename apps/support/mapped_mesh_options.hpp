@@ -16,6 +16,7 @@
 
 #include "command_line.hpp"
 #include "mesh_options.hpp"
+#include "probe.hpp"
 #include "problem_options.hpp"
 #include "rank_output.hpp"
 
@@ -74,6 +75,15 @@ struct Deformation {
     mesh.base = deformation.file->logical();
   }
   return deformation;
+}
+
+/// --probe, where it is given. Throws UsageError for points beyond a rectangle; those of a deformed mesh are found with its nodes.
+[[nodiscard]] inline std::optional<Probe> parse_probe(const CommandLine& options, const MeshChoice& mesh,
+                                                      const Deformation& deformation) {
+  if (!options.has("probe")) return std::nullopt;
+  Probe probe = parse_probe(options.text("probe"));
+  if (!deformation.is_given()) (void)located(probe, mesh.at(mesh.base ? 0 : 1));
+  return probe;
 }
 
 }  // namespace stratum::apps

@@ -58,6 +58,16 @@ struct Program {
   return group;
 }
 
+/// The last group of a program with configurations: `line` is an example of what these hold, `lists` are switches that print
+/// something and end the program.
+[[nodiscard]] inline OptionGroup other_options(const std::string& line, const std::vector<Option>& lists = {}) {
+  return {"Other",
+          joined({input_file("config", "FILE",
+                             message("read options from a file of lines like ", line, "; the command line wins")),
+                  {"print-config", "", "", "print such a file for this command line, and stop"}},
+                 lists, {{"help", "", "", "print this"}, {"version", "", "", "print the version"}})};
+}
+
 inline void warn(const char* program, const std::string& what) {
   (void)std::fprintf(stderr, "%s: warning: %s\n", program, what.c_str());
 }

@@ -66,13 +66,8 @@ CommandLine make_command_line() {
          output_file("png", "FILE.png", "a picture of |B| in the plane y = 0: pole, yoke and what is around"),
          output_file("vtk", "FILE.vtu", "B, H, |B|, J and the material of every element"),
          {"quiet", "", "", "print errors only"}}}},
-      {"Other",
-       {input_file("config", "FILE", "read options from a file of lines like spacing=5; the command line wins"),
-        {"print-config", "", "", "print such a file for this command line, and stop"},
-        {"list-methods", "", "", "list the methods and what they ask of the matrix"},
-        {"list-preconditioners", "", "", "list the preconditioners, likewise"},
-        {"help", "", "", "print this"},
-        {"version", "", "", "print the version"}}});
+      other_options("spacing=5", {{"list-methods", "", "", "list the methods and what they ask of the matrix"},
+                                  {"list-preconditioners", "", "", "list the preconditioners, likewise"}}));
 }
 
 std::string text_before_options() { return before_options; }

@@ -73,11 +73,7 @@ CommandLine make_command_line() {
          output_file("correlator", "FILE.csv", "the pion's correlator and effective mass"),
          output_file("save-gauge", "FILE", "the gauge field as a file of the NERSC archive"),
          {"quiet", "", "", "print errors only"}}}},
-      {"Other",
-       {input_file("config", "FILE", "read options from a file of lines like mass=0.05; the command line wins"),
-        {"print-config", "", "", "print such a file for this command line, and stop"},
-        {"help", "", "", "print this"},
-        {"version", "", "", "print the version"}}});
+      other_options("mass=0.05"));
 }
 
 std::string text_before_options() { return before_options; }

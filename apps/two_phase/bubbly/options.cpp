@@ -87,11 +87,7 @@ CommandLine make_command_line() {
          output_file("npy", "FILE.npy", "p alone, as NumPy's array"),
          output_file("png", "FILE.png", "a picture of p"),
          {"quiet", "", "", "print errors only"}}}},
-      {"Other",
-       {input_file("config", "FILE", "read options from a file of lines like contrast=10; the command line wins"),
-        {"print-config", "", "", "print such a file for this command line, and stop"},
-        {"help", "", "", "print this"},
-        {"version", "", "", "print the version"}}});
+      other_options("contrast=10"));
 }
 
 std::string text_before_options() { return before_options; }

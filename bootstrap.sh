@@ -64,7 +64,10 @@ fail_with_log() {
 
 quietly() { "$@" >"$log" 2>&1 </dev/null; }
 
-programs() { (cd "$root/apps" 2>/dev/null && grep -ls '\bint main\b' ./*.cpp | sed 's|^\./||; s|\.cpp$||') || true; }
+# Main files stand in apps and, of programs with a library or a folder of their own, one folder below.
+programs() {
+  (cd "$root/apps" 2>/dev/null && grep -ls '\bint main\b' ./*.cpp ./*/*.cpp | grep -v '^\./examples/' | sed 's|.*/||; s|\.cpp$||' | sort) || true
+}
 
 find_nvcc() { command -v nvcc || { [ -x /usr/local/cuda/bin/nvcc ] && echo /usr/local/cuda/bin/nvcc; }; }
 

@@ -143,7 +143,8 @@ template <class T>
     names += (names.empty() ? "" : ", ") + known_name;
   }
   for (const auto& [before, now] : renamed_values)
-    if (name == before && std::any_of(known.begin(), known.end(), [&](const auto& one) { return one.first == now; }))
+    if (name == before &&
+        std::any_of(known.begin(), known.end(), [&now = now](const auto& one) { return one.first == now; }))
       throw UsageError(message(option, ": unknown name '", before, "': it is called ", now, " now"));
   throw UsageError(message(option, ": unknown name '", shown(name), "'; known are ", names));
 }

@@ -285,7 +285,7 @@ TEST_P(ConvertTest, CoefficientsThatLeaveTheRangeOfFloatAreRefused) {
   }
 }
 
-TEST(OperatorFormTest, NamesGoBothWays) {
+TEST(StorageFormatTest, NamesGoBothWays) {
   for (const auto format : test::every_storage_format) EXPECT_EQ(storage_format(to_string(format)), format);
   try {
     (void)storage_format("dense");

@@ -344,7 +344,7 @@ END
   ranks 2 0 --lattice 4,4,4,8 --field unit --mass 0.1,0.3 --rtol 1e-13 --precision mixed16 --together --report several.json
   python3 -c 'import json; assert json.load(open("several.json"))["error"] < 1e-10' || fail "not the free propagator"
   ranks 3 1 "${options[@]}"
-  says '^staggered: nt = 8 and nz = 4 cannot be cut into 3 pieces'
+  says '^staggered: nt = 8 and nz = 4 cannot be cut into 3 subdomains'
 }
 
 # cut_as_one COUNT WHAT ARGS...: so many ranks, which have WHAT each, must give what one gives.
@@ -376,11 +376,11 @@ case_quarks_cut_in_z() { # heavy: on threads in tests/apps/staggered/subdomains_
   ranks 2 1 --lattice 4,4,4,8 --cut 2
   says "^staggered: --cut: '2' is not T,Z"
   ranks 2 1 --lattice 4,4,4,8 --cut 2,2
-  says '^staggered: --cut: 2 x 2 pieces are not 2, as there are'
+  says '^staggered: --cut: 2 x 2 subdomains are not 2, as there are'
   ranks 2 1 --lattice 4,4,6,8 --cut 1,2
-  says '^staggered: --cut: nz = 6 cannot be cut into 2 pieces with even nz'
+  says '^staggered: --cut: nz = 6 cannot be cut into 2 subdomains with even nz'
   ranks 4 1 --lattice 4,4,2,4
-  says '^staggered: nt = 4 and nz = 2 cannot be cut into 4 pieces'
+  says '^staggered: nt = 4 and nz = 2 cannot be cut into 4 subdomains'
   refused --lattice 4,4,4,8 --cut 1,2 -- --cut "1 x 2 subdomains are not 1"
   refused --overlap maybe -- --overlap maybe "auto, yes, no"
 }

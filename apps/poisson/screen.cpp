@@ -26,7 +26,7 @@ void print_choices(const Outcome& outcome) {
            (last + 1)->sweeps == finest->sweeps)
       ++last;
     const std::string range = last == finest ? "" : message(" to ", last->nx, " x ", last->ny);
-    std::printf("%-9s %d x %d%s: %s, %d + %d steps, %s; %s\n", title, finest->nx, finest->ny, range.c_str(),
+    std::printf("%-9s %d x %d%s: %s, %d + %d sweeps, %s; %s\n", title, finest->nx, finest->ny, range.c_str(),
                 finest->smoother.c_str(), finest->sweeps, finest->sweeps,
                 damping ? message("damped by ", *damping).c_str() : "undamped", finest->reason.c_str());
     title = "";

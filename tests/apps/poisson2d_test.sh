@@ -401,11 +401,11 @@ case_every_choice_runs() {
 case_smoother_auto_says_what_it_chose_and_why() {
   run 0 --level 5 --smoother auto --vtk none
   prints 'multigrid, v-cycle, auto;'
-  prints '^smoother  31 x 31 to 3 x 3: colour_gs, 2 \+ 2 steps, undamped; cells nearly square'
+  prints '^smoother  31 x 31 to 3 x 3: colour_gs, 2 \+ 2 sweeps, undamped; cells nearly square'
   run 0 --mesh U3 --level 5 --smoother auto --damping 0.9 --sweeps 3 --vtk none
-  prints '31 x 31 to 3 x 3: line_x, 3 \+ 3 steps, damped by 0.9; cells up to 16 times as high as wide'
+  prints '31 x 31 to 3 x 3: line_x, 3 \+ 3 sweeps, damped by 0.9; cells up to 16 times as high as wide'
   run 0 --mesh A3 --level 5 --smoother auto --vtk none --report r.json
-  prints '31 x 31 .*: adi, 2 \+ 2 steps, undamped; cells up to .* times as high as wide here and .* as wide as high there'
+  prints '31 x 31 .*: adi, 2 \+ 2 sweeps, undamped; cells up to .* times as high as wide here and .* as wide as high there'
   prints '^cycle     V-cycles: neighbouring widths differ by factors of up to 7 in x and 7 in y'
   grep -q '"unknowns": \[31, 31\], "smoother": "adi", "sweeps": 2, "reason": "cells' r.json || fail "no choice in the report"
   local crossing=(--cells 64,64 --grade-x shishkin:1e-6,last --grade-y shishkin:1e-6,last --smoother auto --vtk none)

@@ -102,8 +102,11 @@ class OverlapTest : public test::OnEverySetting<T> {
   static MultigridParams params(const char* smoother, int cut, std::optional<int> sweeps = {}) {
     return {.smoother = smoother, .sweeps = sweeps, .cut = cut, .distributed_smoothing = DistributedSmoothing::overlap};
   }
-  // Of rounding (3e-6 on an H200: A1 in three subdomains), and of what the depth leaves.
-  static constexpr double tolerance = in_float ? 4e-6 : 1e-14;
+  /// What rounding and the depth leave. A GPU eliminates lines in another order: an H200 leaves 3e-6 (A1, three subdomains).
+  [[nodiscard]] double tolerance() const {
+    if (!in_float) return 1e-14;
+    return this->backend() == Backend::cuda ? 4e-6 : 2e-6;
+  }
   test::Random random_{404};
 };
 
@@ -131,7 +134,7 @@ TEST_ON_EVERY_SETTING(OverlapTest, CyclesSeeNoCut) {
                                        Hierarchy<T>::assembled(ctx, mesh_hierarchy(mesh), StorageFormat::tensor, {}, 1),
                                        params, bs);
                                  }),
-                this->tolerance);
+                this->tolerance());
     }
   }
 }
@@ -178,7 +181,7 @@ TEST_ON_EVERY_SETTING(OverlapTest, EveryCycleOnEverySide) {
                                                                                        StorageFormat::tensor, terms, 2),
                                                                params, bs);
                                      }),
-                    10 * this->tolerance);
+                    10 * this->tolerance());
         }
     }
 }
@@ -198,7 +201,7 @@ TEST_ON_EVERY_SETTING(OverlapTest, EveryForm) {
                                          ctx, Hierarchy<T>::assembled(ctx, mesh_hierarchy(mesh), format, terms, 2),
                                          this->params(smoother, 2, 2), bs);
                                    }),
-                  10 * this->tolerance);
+                  10 * this->tolerance());
       }
 }
 
@@ -235,7 +238,7 @@ TEST_ON_EVERY_SETTING(OverlapTest, ProductsAndOtherCoefficients) {
                                                                  follows ? m.update(ctx, a, later) : m.update(ctx, a);
                                                                });
                                      }),
-                    10 * this->tolerance);
+                    10 * this->tolerance());
         }
   }
 }

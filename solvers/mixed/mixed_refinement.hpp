@@ -8,13 +8,13 @@
 // Refinement<double> with PrecisionCast, but the defect is narrowed where it is formed. Source: Goeddeke, Strzodka 2011,
 // Section 2.5.
 //
-// `solve` starts from the given x. It keeps two vectors of floats, or forms the defect where M has room for it (solvers/room.hpp).
-// Per iteration: one residual with its norm (which the host
-// waits for), one preconditioner, one update: 20 + 20 bytes a node beside the preconditioner's, a tensor operator given; 4
-// more on a CPU. On a GPU update and residual are one pass of 32 bytes (GridOperator::updated_residual_norm), from x to another
-// vector of doubles and back; a step that is expected to be the last, and would end there, is taken in place. Where
-// the residual comes near its target, the largest correction and, in the last step, the extremes of x are measured for the
-// estimated error: 4 to 12 bytes a node, on a GPU in one pass behind the residual. A monitor that throws may leave x a step behind.
+// `solve` starts from the given x. It keeps two vectors of floats, or forms the defect where M has room for it
+// (solvers/room.hpp). Per iteration: one residual with its norm (which the host waits for), one preconditioner, one update:
+// 20 + 20 bytes a node beside the preconditioner's, a tensor operator given; 4 more on a CPU. On a GPU update and residual
+// are one pass of 32 bytes (GridOperator::updated_residual_norm), from x to another vector of doubles and back; a step that
+// is expected to be the last, and would end there, is taken in place. Where the residual comes near its target, the largest
+// correction and, in the last step, the extremes of x are measured for the estimated error: 4 to 12 bytes a node, on a GPU in
+// one pass behind the residual. A monitor that throws may leave x a step behind.
 
 #include <functional>
 #include <optional>

@@ -286,7 +286,7 @@ BoundaryFluxes boundary_fluxes(Context& ctx, const Geometry& mesh, const Poisson
 }
 
 BoundaryFluxes boundary_fluxes(Context& ctx, const Geometry& mesh, const PoissonProblem& problem,
-                               GridView<const double> u, const CellCoefficients* cells) {
+                               FieldView<const double> u, const CellCoefficients* cells) {
   const auto own = cells == nullptr ? cell_coefficients(ctx, mesh, problem) : std::nullopt;
   const CellCoefficients* const k = own ? &*own : cells;
   const CellwiseSolution at_boundaries(mesh, problem, NearBoundary(ctx, mesh, problem, u), k);
@@ -306,9 +306,9 @@ BoundaryFluxes boundary_fluxes(Context& ctx, const Geometry& mesh, const Poisson
   return found;
 }
 
-double load_integral(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, GridView<const double> b,
+double load_integral(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, FieldView<const double> b,
                      const CellCoefficients* cells) {
-  const TensorMesh& logical = mesh.logical();
+  const TensorMesh<2>& logical = mesh.logical();
   (void)first_row_of(ctx, "the load vector", logical, b);
   double sum = 0;
   if (b.nodes() > 0) sum = sum_of(ctx, b);
@@ -325,8 +325,8 @@ double load_integral(Context& ctx, const Geometry& mesh, const PoissonProblem& p
   }
   // The nodes that are no unknowns.
   const ScalarFunction f = rhs_function(problem);
-  const Line &x = logical.x(), &y = logical.y();
-  const auto is_dirichlet = [](const Line& line, int node) {
+  const Axis &x = logical.x(), &y = logical.y();
+  const auto is_dirichlet = [](const Axis& line, int node) {
     return (node == 0 && line.first_boundary() == BoundaryType::dirichlet) ||
            (node == line.size() && line.last_boundary() == BoundaryType::dirichlet);
   };

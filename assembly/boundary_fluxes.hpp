@@ -47,10 +47,10 @@ struct BoundaryFluxes {
 
 /// Of the solution's unknowns: without c, and on a rectangle with a constant one, those near the boundaries alone come to the host.
 [[nodiscard]] BoundaryFluxes boundary_fluxes(Context& ctx, const Geometry& mesh, const PoissonProblem& problem,
-                                             GridView<const double> u, const CellCoefficients* cells = nullptr);
+                                             FieldView<const double> u, const CellCoefficients* cells = nullptr);
 
 /// The integral of f as the load vector b has it.
 [[nodiscard]] double load_integral(Context& ctx, const Geometry& mesh, const PoissonProblem& problem,
-                                   GridView<const double> b, const CellCoefficients* cells = nullptr);
+                                   FieldView<const double> b, const CellCoefficients* cells = nullptr);
 
 }  // namespace stratum

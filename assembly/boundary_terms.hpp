@@ -22,7 +22,7 @@ inline void check_alpha(BoundaryType end, const RobinCoefficient& alpha, const c
           " boundary must be finite and not negative, not ", alpha.constant);
 }
 
-inline void check_terms(const TensorMesh& mesh, const OperatorTerms& terms) {
+inline void check_terms(const TensorMesh<2>& mesh, const OperatorTerms& terms) {
   expects(std::isfinite(terms.reaction) && terms.reaction >= 0,
           "the reaction coefficient c must be finite and not negative, not ", terms.reaction);
   check_alpha(mesh.x().first_boundary(), terms.left, "left");
@@ -40,7 +40,7 @@ struct BoundaryMass {
 inline BoundaryMass::BoundaryMass(const Geometry& mesh, const BoundaryPlace& boundary,
                                   const std::function<double(double)>& alpha)
     : own(static_cast<std::size_t>(mesh.along(boundary).unknowns()), 0.0), next(own) {
-  const Line& line = mesh.along(boundary);
+  const Axis& line = mesh.along(boundary);
   const int n = line.unknowns();
   for (int i = 0; i < line.size(); ++i) {
     const auto interval = static_cast<std::size_t>(i);
@@ -63,21 +63,21 @@ inline BoundaryMass::BoundaryMass(const Geometry& mesh, const BoundaryPlace& bou
 
 /// Numbers from `first` on.
 template <class T>
-void add_line(Context& ctx, GridView<T> band, Direction along, int line, const std::vector<T>& numbers, int first) {
+void add_line(Context& ctx, FieldView<T> band, Direction along, int line, const std::vector<T>& numbers, int first) {
   const bool row = along == Direction::x;
-  GridView<T> part = band;
+  FieldView<T> part = band;
   part.data = row ? &band(0, line) : &band(line, 0);
   part.nx = row ? band.nx : 1;
   part.ny = row ? 1 : band.ny;
   std::vector<T> host(static_cast<std::size_t>(part.nodes()));
-  copy_to_host(ctx, GridView<const T>(part), host.data());
+  copy_to_host(ctx, FieldView<const T>(part), host.data());
   for (std::size_t k = 0; k < host.size(); ++k) host[k] += numbers[static_cast<std::size_t>(first) + k];
   copy_from_host(ctx, host.data(), part);
 }
 
 /// Null where it is not stored.
 template <class Bands>
-Vector<double>* band_of(Bands& a, int dx, int dy) {
+Field<double>* band_of(Bands& a, int dx, int dy) {
   const int k = band_index(dx, dy) - Bands::first;
   return k < 0 ? nullptr : &a.band[static_cast<std::size_t>(k)];
 }
@@ -89,7 +89,7 @@ void add_boundary(Context& ctx, const Geometry& mesh, const BoundaryPlace& bound
   if (!alpha.varying) return;
   const auto [along, last] = boundary;
   const bool row = along == Direction::x;
-  const GridShape shape = a.shape();
+  const GridLayout<2> shape = a.shape();
   if (row && (last ? shape.above : shape.below)) return;
   const BoundaryMass mass(mesh, boundary, alpha.varying);
   const int line = !last ? 0 : (row ? shape.ny : shape.nx) - 1;

@@ -6,22 +6,22 @@ namespace stratum {
 
 namespace {
 
-GridView<const double> given(Context& ctx, const std::vector<double>& numbers, int nx, int ny, Vector<double>& copy) {
+FieldView<const double> given(Context& ctx, const std::vector<double>& numbers, int nx, int ny, Field<double>& copy) {
   if (numbers.empty()) return {};
   if (!ctx.on_gpu()) return {numbers.data(), nx, ny, nx, 0, 0};
-  if (copy.empty()) copy = Vector<double>(ctx, GridShape{nx, ny, 0, 0});
+  if (copy.empty()) copy = Field<double>(ctx, GridLayout<2>{nx, ny, 0, 0});
   if (!ctx.is_dry_run()) copy_from_host(ctx, numbers.data(), copy.view());
   return copy.cview();
 }
 
 }  // namespace
 
-CellFields::CellFields(Context& ctx, const TensorMesh& mesh) {
+CellFields::CellFields(Context& ctx, const TensorMesh<2>& mesh) {
   view_.hx = given(ctx, mesh.x().widths(), mesh.x().size(), 1, hx_).data;
   view_.hy = given(ctx, mesh.y().widths(), mesh.y().size(), 1, hy_).data;
 }
 
-CellFields::CellFields(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k, double constant_reaction)
+CellFields::CellFields(Context& ctx, const TensorMesh<2>& mesh, const CellCoefficients& k, double constant_reaction)
     : CellFields(ctx, mesh) {
   const int nx = mesh.x().size(), ny = mesh.y().size();
   expects(k.nx == nx && k.ny == ny, "the coefficients are of ", k.nx, " x ", k.ny, " cells, the mesh has ", nx, " x ",

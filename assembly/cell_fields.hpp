@@ -6,13 +6,13 @@
 #include <array>
 
 #include <stratum/assembly/coefficients.hpp>
-#include <stratum/core/field/vector.hpp>
+#include <stratum/core/field/field.hpp>
 #include <stratum/mesh/tensor_mesh.hpp>
 
 namespace stratum {
 
 struct CellFieldsView {
-  GridView<const double> xx, xy, yy, c;  // null: not given, zeros, xx, zeros
+  FieldView<const double> xx, xy, yy, c;  // null: not given, zeros, xx, zeros
   const double *hx = nullptr, *hy = nullptr;
   double constant_reaction = 0;  // beside c
 
@@ -31,9 +31,9 @@ struct CellFieldsView {
 class CellFields {
  public:
   /// Throws UsageError for coefficients of another mesh. On a CPU `k` and the mesh have to outlive it.
-  CellFields(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k, double constant_reaction = 0);
+  CellFields(Context& ctx, const TensorMesh<2>& mesh, const CellCoefficients& k, double constant_reaction = 0);
   /// The widths alone.
-  CellFields(Context& ctx, const TensorMesh& mesh);
+  CellFields(Context& ctx, const TensorMesh<2>& mesh);
 
   /// Other numbers of the same kinds; allocates nothing.
   void assign(Context& ctx, const CellCoefficients& k);
@@ -42,8 +42,8 @@ class CellFields {
   [[nodiscard]] bool has_reaction() const { return view_.constant_reaction != 0 || has_c_; }
 
  private:
-  std::array<Vector<double>, 4> copies_;  // on a GPU
-  Vector<double> hx_, hy_;
+  std::array<Field<double>, 4> copies_;  // on a GPU
+  Field<double> hx_, hy_;
   CellFieldsView view_;
   bool has_c_ = false;
 };

@@ -26,7 +26,7 @@ std::string coarser_counts(int cells) {
   return counts;
 }
 
-void check_cells(const TensorMesh& mesh, const CellValues& given, const std::string& name) {
+void check_cells(const TensorMesh<2>& mesh, const CellValues& given, const std::string& name) {
   const int nx = mesh.x().size(), ny = mesh.y().size();
   expects(parts_of(nx, given.nx) > 0 && parts_of(ny, given.ny) > 0, name, " has values on ", given.nx, " x ", given.ny,
           " cells, and the mesh has ", nx, " x ", ny,

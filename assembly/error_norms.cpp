@@ -76,7 +76,7 @@ ErrorSums errors_on_host(Context& ctx, const Geometry& mesh, const PoissonProble
 }
 
 /// On a GPU where it can be, which all subdomains have to say.
-ErrorSums errors_of(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, GridView<const double> u,
+ErrorSums errors_of(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, FieldView<const double> u,
                     const CellCoefficients* k) {
   struct Part {
     ErrorSums sums;
@@ -140,13 +140,13 @@ std::optional<RelativeErrors> relative_errors(Context& ctx, const Geometry& mesh
 }
 
 std::optional<RelativeErrors> relative_errors(Context& ctx, const Geometry& mesh, const PoissonProblem& problem,
-                                              GridView<const double> u, const CellCoefficients* cells) {
+                                              FieldView<const double> u, const CellCoefficients* cells) {
   return relative_errors_by(ctx, mesh, problem, cells,
                             [&](const CellCoefficients* k) { return errors_of(ctx, mesh, problem, u, k); });
 }
 
 std::optional<double> relative_l2_error(Context& ctx, const Geometry& mesh, const PoissonProblem& problem,
-                                        GridView<const double> u, const CellCoefficients* cells) {
+                                        FieldView<const double> u, const CellCoefficients* cells) {
   if (!problem.has_exact()) return std::nullopt;
   return relative(errors_of(ctx, mesh, problem, u, nullptr), is_singular(ctx, mesh, problem, cells)).l2;
 }

@@ -16,7 +16,7 @@ Point Geometry::on_boundary(const BoundaryPlace& side, int k, double t) const {
     const double end = side.last ? 1 : 0;
     return row ? cell(k, line).at(t, end) : cell(line, k).at(end, t);
   }
-  const Line& other = across(side);
+  const Axis& other = across(side);
   const LinePoint there = node_of(other, side.last ? other.size() : 0), here = LineInterval(along(side), k).at(t);
   return row ? make_point(here, there) : make_point(there, here);
 }

@@ -10,7 +10,7 @@
 #include <functional>
 #include <limits>
 
-#include <stratum/core/field/vector.hpp>
+#include <stratum/core/field/field.hpp>
 #include <stratum/mesh/mapped_mesh.hpp>
 #include <stratum/mesh/tensor_mesh.hpp>
 
@@ -38,13 +38,13 @@ struct LinePoint {
   double from_end;
 };
 
-[[nodiscard]] inline LinePoint node_of(const Line& line, int i) {
+[[nodiscard]] inline LinePoint node_of(const Axis& line, int i) {
   const auto k = static_cast<std::size_t>(i);
   return {line.origin() + line.from_begin()[k], line.from_begin()[k], line.from_end()[k]};
 }
 
 /// The unknown that node i is; negative: none.
-[[nodiscard]] inline int unknown_at(const Line& line, int node) {
+[[nodiscard]] inline int unknown_at(const Axis& line, int node) {
   if (line.is_periodic() && node == line.size()) return 0;
   const int i = node - line.first_unknown();
   return i < line.unknowns() ? i : -1;
@@ -56,7 +56,7 @@ struct LineInterval {
          length = 0;  // of its first end, of its second; the line's length
 
   LineInterval() = default;
-  LineInterval(const Line& line, int i)
+  LineInterval(const Axis& line, int i)
       : origin(line.origin()), from_begin(line.from_begin()[static_cast<std::size_t>(i)]),
         from_end(line.from_end()[static_cast<std::size_t>(i) + 1]), width(line.widths()[static_cast<std::size_t>(i)]),
         length(line.length()) {}
@@ -104,12 +104,12 @@ struct BoundaryPlace {
 
 class Geometry {
  public:
-  Geometry(const TensorMesh& mesh) : logical_(&mesh) {}  // NOLINT(google-explicit-constructor)
+  Geometry(const TensorMesh<2>& mesh) : logical_(&mesh) {}  // NOLINT(google-explicit-constructor)
   Geometry(const MappedMesh& mesh)
       : logical_(&mesh.logical()), mapped_(&mesh) {}  // NOLINT(google-explicit-constructor)
 
   /// How cells and unknowns are joined and numbered; of a rectangle the mesh itself.
-  [[nodiscard]] const TensorMesh& logical() const { return *logical_; }
+  [[nodiscard]] const TensorMesh<2>& logical() const { return *logical_; }
   /// Null: a rectangle.
   [[nodiscard]] const MappedMesh* mapped() const { return mapped_; }
 
@@ -122,15 +122,15 @@ class Geometry {
   [[nodiscard]] Point on_boundary(const BoundaryPlace& side, int k, double t) const;
   [[nodiscard]] double length_on_side(const BoundaryPlace& side, int k) const;
 
-  [[nodiscard]] const Line& along(const BoundaryPlace& side) const {
+  [[nodiscard]] const Axis& along(const BoundaryPlace& side) const {
     return side.along == Direction::x ? logical_->x() : logical_->y();
   }
-  [[nodiscard]] const Line& across(const BoundaryPlace& side) const {
+  [[nodiscard]] const Axis& across(const BoundaryPlace& side) const {
     return side.along == Direction::x ? logical_->y() : logical_->x();
   }
 
  private:
-  const TensorMesh* logical_;
+  const TensorMesh<2>* logical_;
   const MappedMesh* mapped_ = nullptr;
 };
 

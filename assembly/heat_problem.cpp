@@ -24,9 +24,9 @@ double zero(const Point& /*p*/) { return 0; }
 
 /// At the unknowns of `shape`. What every row of cells gives to the nodes below and above it, every other row first: these
 /// share no node. Row j of unknowns lies between rows j and j + 1 of the cells that are visited.
-std::vector<double> quick_load(const Context& ctx, const Geometry& mesh, const GridShape& shape,
+std::vector<double> quick_load(const Context& ctx, const Geometry& mesh, const GridLayout<2>& shape,
                                const ScalarFunction& f) {
-  const Line &x = mesh.logical().x(), &y = mesh.logical().y();
+  const Axis &x = mesh.logical().x(), &y = mesh.logical().y();
   const auto nodes = static_cast<std::size_t>(x.size()) + 1, nx = static_cast<std::size_t>(shape.nx);
   std::vector<double> load(nx * static_cast<std::size_t>(shape.ny), 0.0);
   const auto add_row = [&](const std::vector<double>& given, int row) {
@@ -117,10 +117,10 @@ bool coefficients_are_numbers(const Geometry& mesh, const HeatProblem& problem, 
          !coefficients_vary(problem) && !operator_terms(mesh, at_time(problem, t)).varies();
 }
 
-void assemble_heat_load(Context& ctx, const Geometry& mesh, const HeatProblem& problem, double t, GridView<double> b,
+void assemble_heat_load(Context& ctx, const Geometry& mesh, const HeatProblem& problem, double t, FieldView<double> b,
                         const std::vector<std::size_t>& averaged) {
   if (!problem.space.rhs) return set(ctx, 0.0, b);
-  GridShape shape = mesh.logical().unknowns();
+  GridLayout<2> shape = mesh.logical().unknowns();
   shape.origin_y += first_row_of(ctx, "the load vector", mesh.logical(), b);
   shape.ny = b.ny;
   const ScalarFunction f = at_time(problem.space.rhs, t);
@@ -139,8 +139,8 @@ void assemble_heat_load(Context& ctx, const Geometry& mesh, const HeatProblem& p
 }
 
 double total_heat(Context& ctx, const Geometry& geometry, const HeatProblem& problem, double t,
-                  GridView<const double> u) {
-  const TensorMesh& mesh = geometry.logical();
+                  FieldView<const double> u) {
+  const TensorMesh<2>& mesh = geometry.logical();
   const auto values = nodal_solution(ctx, geometry, at_time(problem, t), u);
   const auto capacities = problem.capacity.constant ? std::vector<double>()
                                                     : capacity_on_cells(ctx, geometry, at_time(problem.capacity, t));

@@ -10,7 +10,7 @@ namespace {
 /// The five bands of one row, from the cells around the node.
 struct AssembleRow {
   MappedCellsView cells;
-  GridView<double> centre, east, north_west, north, north_east;
+  FieldView<double> centre, east, north_west, north, north_east;
 
   /// Number `k` of `n` cells in a line, or a negative one: there is none.
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE static int cell(int k, int n, bool periodic) {
@@ -45,9 +45,9 @@ struct AssembleRow {
   }
 };
 
-Vector<double> numbers(Context& ctx, const GridShape& shape, const std::vector<double>& host) {
+Field<double> numbers(Context& ctx, const GridLayout<2>& shape, const std::vector<double>& host) {
   if (host.empty()) return {};
-  Vector<double> v(ctx, shape);
+  Field<double> v(ctx, shape);
   copy_from_host(ctx, host.data(), v.view());
   return v;
 }
@@ -69,7 +69,7 @@ MappedCells::MappedCells(Context& ctx, const MappedMesh& mesh, const CellCoeffic
   const int nx = mesh.logical().x().size(), ny = mesh.logical().y().size();
   expects(k == nullptr || (k->nx == nx && k->ny == ny), "the coefficients are not of ", nx, " x ", ny,
           " cells, as the mesh is");
-  const GridShape nodes{nx + 1, ny + 1, 0, 0}, cells{nx, ny, 0, 0};
+  const GridLayout<2> nodes{nx + 1, ny + 1, 0, 0}, cells{nx, ny, 0, 0};
   x_ = numbers(ctx, nodes, mesh.x());
   y_ = numbers(ctx, nodes, mesh.y());
   if (k == nullptr) return;
@@ -89,7 +89,7 @@ GridOperator<double> assemble_diffusion(Context& ctx, const MappedMesh& mesh, co
 }
 
 GridOperator<double> assemble_diffusion(Context& ctx, const MappedMesh& mesh, const MappedCells& cells,
-                                        const OperatorTerms& terms, const GridShape& strip) {
+                                        const OperatorTerms& terms, const GridLayout<2>& strip) {
   detail::check_terms(mesh.logical(), terms);
   SymmetricNineBand<double> a(ctx, strip);
   const auto centre = a.band[0].view();

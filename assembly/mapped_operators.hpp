@@ -17,9 +17,9 @@ namespace stratum {
 
 /// As kernels see them.
 struct MappedCellsView {
-  GridView<const double> x, y;           // of nodes, numbered with the boundaries
-  GridView<const double> xx, xy, yy, c;  // of cells; null: ones, zeros, xx, zeros
-  double constant_reaction = 0;          // beside c
+  FieldView<const double> x, y;           // of nodes, numbered with the boundaries
+  FieldView<const double> xx, xy, yy, c;  // of cells; null: ones, zeros, xx, zeros
+  double constant_reaction = 0;           // beside c
 
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE MappedElement element(int i, int j) const {
     CellMaterial k;
@@ -42,7 +42,7 @@ class MappedCells {
   [[nodiscard]] bool has_reaction() const { return constant_reaction_ != 0 || !c_.empty(); }
 
  private:
-  Vector<double> x_, y_, xx_, xy_, yy_, c_;
+  Field<double> x_, y_, xx_, xy_, yy_, c_;
   double constant_reaction_;
 };
 
@@ -52,6 +52,6 @@ class MappedCells {
                                                       const OperatorTerms& terms = {});
 /// Of a subdomain (mesh/partition.hpp), the cells those of the whole mesh.
 [[nodiscard]] GridOperator<double> assemble_diffusion(Context& ctx, const MappedMesh& mesh, const MappedCells& cells,
-                                                      const OperatorTerms& terms, const GridShape& strip);
+                                                      const OperatorTerms& terms, const GridLayout<2>& strip);
 
 }  // namespace stratum

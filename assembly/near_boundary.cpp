@@ -8,14 +8,14 @@
 namespace stratum {
 
 NearBoundary::NearBoundary(Context& ctx, const Geometry& geometry, const PoissonProblem& problem,
-                           GridView<const double> u)
+                           FieldView<const double> u)
     : last_x_(geometry.logical().x().size()), last_y_(geometry.logical().y().size()) {
-  const TensorMesh& mesh = geometry.logical();
+  const TensorMesh<2>& mesh = geometry.logical();
   const BoundaryValues boundaries = boundary_values_of_nodes(geometry, problem);
   const int first_row = first_row_of(ctx, "the solution", mesh, u);
   const auto line = [&](Direction along, int k) {
     const bool row = along == Direction::x;
-    const Line &own = row ? mesh.x() : mesh.y(), &across = row ? mesh.y() : mesh.x();
+    const Axis &own = row ? mesh.x() : mesh.y(), &across = row ? mesh.y() : mesh.x();
     const int number = unknown_at(across, k);
     if (number < 0 && k == 0) return row ? boundaries.bottom : boundaries.left;
     if (number < 0) return row ? boundaries.top : boundaries.right;
@@ -23,7 +23,7 @@ NearBoundary::NearBoundary(Context& ctx, const Geometry& geometry, const Poisson
     nodes.front() = (row ? boundaries.left : boundaries.bottom)[static_cast<std::size_t>(k)];
     nodes.back() = (row ? boundaries.right : boundaries.top)[static_cast<std::size_t>(k)];
     if (u.nodes() == 0) return nodes;
-    GridView<const double> part = u;
+    FieldView<const double> part = u;
     if (row) {
       const int own_row = number - first_row;
       part.ny = own_row >= 0 && own_row < u.ny ? 1 : 0;

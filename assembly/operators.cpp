@@ -16,8 +16,8 @@
 
 namespace stratum {
 
-CellTensor cell_tensor(const TensorMesh& mesh, const CellCoefficients& cells) {
-  const Line &x = mesh.x(), &y = mesh.y();
+CellTensor cell_tensor(const TensorMesh<2>& mesh, const CellCoefficients& cells) {
+  const Axis &x = mesh.x(), &y = mesh.y();
   // What scalar K is stored as must neither vanish nor overflow in float: thin cells keep p and q.
   const auto [least, most] = std::minmax_element(cells.xx.begin(), cells.xx.end());
   const double hx_least = *std::min_element(x.widths().begin(), x.widths().end()),
@@ -41,7 +41,7 @@ using Weights = std::vector<double>;
 
 /// k = 1 / h and m = h / 6 of the intervals beside `count` nodes, weighted, and one more at both ends. Beyond a Neumann or Robin boundary
 /// lies one without length: k = alpha, m = 0.
-Factors one_dimensional_factors(const Line& line, int first, int count, double alpha_first, double alpha_last,
+Factors one_dimensional_factors(const Axis& line, int first, int count, double alpha_first, double alpha_last,
                                 const Weights& of_k = {}, const Weights& of_m = {}) {
   Factors factors;
   const auto weight = [](const Weights& weights, int interval) {
@@ -67,14 +67,14 @@ Factors one_dimensional_factors(const Line& line, int first, int count, double a
 
 /// All of them, those beyond the ends too: a Galerkin product reads one row of the subdomain below.
 template <class T>
-void put(Context& ctx, const std::vector<double>& numbers, Vector<T>& to) {
+void put(Context& ctx, const std::vector<double>& numbers, Field<T>& to) {
   const std::vector<T> narrowed(numbers.begin(), numbers.end());
   copy_from_host(ctx, narrowed.data(), with_boundaries(to.view()));
 }
 
 /// An interval's c m [2 1; 1 2] is -c m [1 -1; -1 1], which goes to k, and 3 c m at both nodes, which goes to e.
 template <class T>
-void fold_reaction(Context& ctx, double c, Factors factors, Vector<T>& to_k, Vector<T>& to_e) {
+void fold_reaction(Context& ctx, double c, Factors factors, Field<T>& to_k, Field<T>& to_e) {
   std::vector<double> e(factors.m.size() - 1);
   for (std::size_t i = 0; i < factors.k.size(); ++i) factors.k[i] -= c * factors.m[i];
   for (std::size_t i = 0; i < e.size(); ++i) e[i] = 3 * c * (factors.m[i] + factors.m[i + 1]);
@@ -83,11 +83,11 @@ void fold_reaction(Context& ctx, double c, Factors factors, Vector<T>& to_k, Vec
 }
 
 /// Kx (x) My has the weights of kxx, Mx (x) Ky those of kyy, and the reaction term those of both masses.
-TensorOperator<double> tensor_operator(Context& ctx, const TensorMesh& mesh, const OperatorTerms& terms,
-                                       const GridShape& shape, const SeparableCoefficients& weights = {}) {
+TensorOperator<double> tensor_operator(Context& ctx, const TensorMesh<2>& mesh, const OperatorTerms& terms,
+                                       const GridLayout<2>& shape, const SeparableCoefficients& weights = {}) {
   // Neumann or Robin boundaries want the terms of a reaction, too, where these are zero: line solves take more care with that kind of
   // operator.
-  const auto neumann = [](const Line& line) {
+  const auto neumann = [](const Axis& line) {
     return line.first_boundary() == BoundaryType::neumann || line.last_boundary() == BoundaryType::neumann;
   };
   const bool reaction = terms.reaction > 0 || neumann(mesh.x()) || neumann(mesh.y());
@@ -111,7 +111,7 @@ TensorOperator<double> tensor_operator(Context& ctx, const TensorMesh& mesh, con
 template <int dx, int dy, class View, class T>
 struct FillBand {
   View a;
-  GridView<T> band;
+  FieldView<T> band;
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
     band(i, j) = couples(band, i + dx, j + dy) ? static_cast<T>(a.template coefficient<dx, dy>(i, j)) : T(0);
   }
@@ -142,7 +142,7 @@ Bands bands_of(Context& ctx, const Format& a) {
 
 /// 1 / h, h / 6 and their products, the entries, must all be numbers of T.
 template <class T>
-void check_range(const TensorMesh& mesh) {
+void check_range(const TensorMesh<2>& mesh) {
   const double smallest = mesh.smallest_width();
   const double largest = std::max(*std::max_element(mesh.x().widths().begin(), mesh.x().widths().end()),
                                   *std::max_element(mesh.y().widths().begin(), mesh.y().widths().end()));
@@ -198,7 +198,7 @@ struct IntervalBefore {
   int first, n;
   bool periodic;
   /// Unknown 0 has this global number.
-  IntervalBefore(const Line& line, int origin) : first(origin - 1), n(line.size()), periodic(line.is_periodic()) {}
+  IntervalBefore(const Axis& line, int origin) : first(origin - 1), n(line.size()), periodic(line.is_periodic()) {}
   STRATUM_HOST_DEVICE STRATUM_INLINE int operator()(int unknown) const {
     const int before = unknown + first;
     return periodic ? (before + n) % n : before;
@@ -212,7 +212,7 @@ struct FillCells {
   IntervalBefore x, y;
   bool scalar;
   double left, right, bottom, top;  // alpha
-  GridView<double> k[3], m;         // null where there is none
+  FieldView<double> k[3], m;        // null where there is none
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
     const int column = x(i), row = y(j);
     const bool in_x = x.inside(column), in_y = y.inside(row), inside = in_x && in_y;
@@ -238,12 +238,12 @@ struct FillCells {
 };
 
 /// Into the memory of a.
-void fill_cells(Context& ctx, const TensorMesh& mesh, const CellFields& cells, const OperatorTerms& terms,
+void fill_cells(Context& ctx, const TensorMesh<2>& mesh, const CellFields& cells, const OperatorTerms& terms,
                 ElementOperator<double>& a) {
   if (ctx.is_dry_run()) return;
   const IntervalBefore x(mesh.x(), a.grid.origin_x), y(mesh.y(), a.grid.origin_y);
   const auto to = a.k[0].view();
-  const auto part = [](Vector<double>& numbers) { return numbers.empty() ? GridView<double>() : numbers.view(); };
+  const auto part = [](Field<double>& numbers) { return numbers.empty() ? FieldView<double>() : numbers.view(); };
   for_each_node(ctx, {0, to.nx, 1, a.first_row(), to.ny, 1},
                 FillCells{cells.view(),
                           x,
@@ -256,8 +256,8 @@ void fill_cells(Context& ctx, const TensorMesh& mesh, const CellFields& cells, c
                           {to, part(a.k[1]), part(a.k[2])},
                           part(a.m)});
   if (a.tensor != CellTensor::scalar) return ctx.synchronise();  // the fields may be gone before the stream is here
-  const auto squares = [&ctx](const Line& line, const IntervalBefore& interval, int first,
-                              GridView<double> reciprocals) {
+  const auto squares = [&ctx](const Axis& line, const IntervalBefore& interval, int first,
+                              FieldView<double> reciprocals) {
     std::vector<double> numbers(static_cast<std::size_t>(reciprocals.nx), 0.0);
     for (std::size_t i = 0; i < numbers.size(); ++i)
       if (const int number = interval(static_cast<int>(i) + first); interval.inside(number)) {
@@ -271,8 +271,9 @@ void fill_cells(Context& ctx, const TensorMesh& mesh, const CellFields& cells, c
   squares(mesh.y(), y, a.first_row(), parts[5]);
 }
 
-ElementOperator<double> cell_operator(Context& ctx, const TensorMesh& mesh, const CellCoefficients& cells,
-                                      const CellFields& fields, const OperatorTerms& terms, const GridShape& shape) {
+ElementOperator<double> cell_operator(Context& ctx, const TensorMesh<2>& mesh, const CellCoefficients& cells,
+                                      const CellFields& fields, const OperatorTerms& terms,
+                                      const GridLayout<2>& shape) {
   const bool reaction = !cells.c.empty() || terms.reaction > 0 || !terms.left.is_zero() || !terms.right.is_zero() ||
                         !terms.bottom.is_zero() || !terms.top.is_zero();
   ElementOperator<double> a(ctx, shape, cell_tensor(mesh, cells), reaction);
@@ -281,7 +282,7 @@ ElementOperator<double> cell_operator(Context& ctx, const TensorMesh& mesh, cons
 }
 
 /// K = 1
-CellCoefficients unit_coefficients(const TensorMesh& mesh) {
+CellCoefficients unit_coefficients(const TensorMesh<2>& mesh) {
   CellCoefficients cells;
   cells.nx = mesh.x().size();
   cells.ny = mesh.y().size();
@@ -291,18 +292,19 @@ CellCoefficients unit_coefficients(const TensorMesh& mesh) {
 
 }  // namespace
 
-GridOperator<double> assemble_diffusion(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k,
+GridOperator<double> assemble_diffusion(Context& ctx, const TensorMesh<2>& mesh, const CellCoefficients& k,
                                         const OperatorTerms& terms) {
   return assemble_diffusion(ctx, mesh, k, CellFields(ctx, mesh, k, terms.reaction), terms);
 }
 
-GridOperator<double> assemble_diffusion(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k,
+GridOperator<double> assemble_diffusion(Context& ctx, const TensorMesh<2>& mesh, const CellCoefficients& k,
                                         const CellFields& fields, const OperatorTerms& terms) {
   return assemble_diffusion(ctx, mesh, k, fields, terms, mesh.unknowns());
 }
 
-GridOperator<double> assemble_diffusion(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k,
-                                        const CellFields& fields, const OperatorTerms& terms, const GridShape& strip) {
+GridOperator<double> assemble_diffusion(Context& ctx, const TensorMesh<2>& mesh, const CellCoefficients& k,
+                                        const CellFields& fields, const OperatorTerms& terms,
+                                        const GridLayout<2>& strip) {
   check_range<double>(mesh);
   detail::check_terms(mesh, terms);
   expects(k.nx == mesh.x().size() && k.ny == mesh.y().size(), "the coefficients are of ", k.nx, " x ", k.ny,
@@ -336,10 +338,10 @@ GridOperator<double> stored(Context& ctx, const GridOperator<double>& a, Storage
 }
 
 template <class T>
-void set_reaction(Context& ctx, const TensorMesh& mesh, const OperatorTerms& terms, GridOperator<T>& a) {
+void set_reaction(Context& ctx, const TensorMesh<2>& mesh, const OperatorTerms& terms, GridOperator<T>& a) {
   detail::check_terms(mesh, terms);
   auto* const tensor = std::get_if<TensorOperator<T>>(&a.storage());
-  const GridShape shape = a.shape(), whole = mesh.unknowns();
+  const GridLayout<2> shape = a.shape(), whole = mesh.unknowns();
   const bool part = shape.nx == whole.nx && shape.origin_x == whole.origin_x && shape.origin_y >= whole.origin_y &&
                     shape.origin_y + shape.ny <= whole.origin_y + whole.ny;
   expects(tensor != nullptr && tensor->has_reaction() && part,
@@ -356,7 +358,8 @@ void set_reaction(Context& ctx, const TensorMesh& mesh, const OperatorTerms& ter
   fold_reaction(ctx, terms.reaction, y, tensor->ky, tensor->e);
 }
 
-GridOperator<double> assemble_mass(Context& ctx, const TensorMesh& mesh, double capacity, const GridShape& strip) {
+GridOperator<double> assemble_mass(Context& ctx, const TensorMesh<2>& mesh, double capacity,
+                                   const GridLayout<2>& strip) {
   OperatorTerms terms;
   terms.reaction = capacity;
   TensorOperator<double> a = tensor_operator(ctx, mesh, terms, strip);
@@ -371,9 +374,9 @@ GridOperator<double> assemble_mass(Context& ctx, const TensorMesh& mesh, double 
   return GridOperator<double>(std::move(a));
 }
 
-GridOperator<double> assemble_cells(Context& ctx, const TensorMesh& mesh, const CellFields& fields,
+GridOperator<double> assemble_cells(Context& ctx, const TensorMesh<2>& mesh, const CellFields& fields,
                                     const OperatorTerms& terms, CellTensor tensor, StorageFormat format,
-                                    const GridShape& strip) {
+                                    const GridLayout<2>& strip) {
   check_range<double>(mesh);
   ElementOperator<double> cells(ctx, strip, tensor, true);
   fill_cells(ctx, mesh, fields, terms, cells);
@@ -381,7 +384,7 @@ GridOperator<double> assemble_cells(Context& ctx, const TensorMesh& mesh, const 
   return detail::with_boundaries(ctx, mesh, terms, bands_of<SymmetricNineBand<double>>(ctx, cells));
 }
 
-void assign_cells(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k, const CellFields& fields,
+void assign_cells(Context& ctx, const TensorMesh<2>& mesh, const CellCoefficients& k, const CellFields& fields,
                   const OperatorTerms& terms, GridOperator<double>& a) {
   detail::check_terms(mesh, terms);
   if (auto* const cells = std::get_if<ElementOperator<double>>(&a.storage())) {
@@ -399,8 +402,8 @@ void assign_cells(Context& ctx, const TensorMesh& mesh, const CellCoefficients& 
   }
 }
 
-bool is_singular(const TensorMesh& mesh, const OperatorTerms& terms) {
-  const auto ends_are_free = [](const Line& line) {
+bool is_singular(const TensorMesh<2>& mesh, const OperatorTerms& terms) {
+  const auto ends_are_free = [](const Axis& line) {
     return line.first_boundary() != BoundaryType::dirichlet && line.last_boundary() != BoundaryType::dirichlet;
   };
   return ends_are_free(mesh.x()) && ends_are_free(mesh.y()) && terms.reaction == 0 && terms.left.is_zero() &&
@@ -408,14 +411,14 @@ bool is_singular(const TensorMesh& mesh, const OperatorTerms& terms) {
 }
 
 template <class T>
-GridOperator<T> assemble_operator(Context& ctx, const TensorMesh& mesh, StorageFormat format,
+GridOperator<T> assemble_operator(Context& ctx, const TensorMesh<2>& mesh, StorageFormat format,
                                   const OperatorTerms& terms) {
   return assemble_operator<T>(ctx, mesh, format, terms, mesh.unknowns());
 }
 
 template <class T>
-GridOperator<T> assemble_operator(Context& ctx, const TensorMesh& mesh, StorageFormat format,
-                                  const OperatorTerms& terms, const GridShape& strip) {
+GridOperator<T> assemble_operator(Context& ctx, const TensorMesh<2>& mesh, StorageFormat format,
+                                  const OperatorTerms& terms, const GridLayout<2>& strip) {
   check_range<T>(mesh);
   detail::check_terms(mesh, terms);
   expects(!terms.varies() || traits(format).has_bands, "a ", to_string(format),
@@ -439,19 +442,19 @@ GridOperator<T> assemble_operator(Context& ctx, const TensorMesh& mesh, StorageF
 }
 
 template <class T>
-GridOperator<T> assemble_laplace(Context& ctx, const TensorMesh& mesh, StorageFormat format) {
+GridOperator<T> assemble_laplace(Context& ctx, const TensorMesh<2>& mesh, StorageFormat format) {
   return assemble_operator<T>(ctx, mesh, format, {});
 }
 
-template GridOperator<float> assemble_operator(Context&, const TensorMesh&, StorageFormat, const OperatorTerms&);
-template GridOperator<double> assemble_operator(Context&, const TensorMesh&, StorageFormat, const OperatorTerms&);
-template GridOperator<float> assemble_operator(Context&, const TensorMesh&, StorageFormat, const OperatorTerms&,
-                                               const GridShape&);
-template GridOperator<double> assemble_operator(Context&, const TensorMesh&, StorageFormat, const OperatorTerms&,
-                                                const GridShape&);
-template void set_reaction(Context&, const TensorMesh&, const OperatorTerms&, GridOperator<float>&);
-template void set_reaction(Context&, const TensorMesh&, const OperatorTerms&, GridOperator<double>&);
-template GridOperator<float> assemble_laplace(Context&, const TensorMesh&, StorageFormat);
-template GridOperator<double> assemble_laplace(Context&, const TensorMesh&, StorageFormat);
+template GridOperator<float> assemble_operator(Context&, const TensorMesh<2>&, StorageFormat, const OperatorTerms&);
+template GridOperator<double> assemble_operator(Context&, const TensorMesh<2>&, StorageFormat, const OperatorTerms&);
+template GridOperator<float> assemble_operator(Context&, const TensorMesh<2>&, StorageFormat, const OperatorTerms&,
+                                               const GridLayout<2>&);
+template GridOperator<double> assemble_operator(Context&, const TensorMesh<2>&, StorageFormat, const OperatorTerms&,
+                                                const GridLayout<2>&);
+template void set_reaction(Context&, const TensorMesh<2>&, const OperatorTerms&, GridOperator<float>&);
+template void set_reaction(Context&, const TensorMesh<2>&, const OperatorTerms&, GridOperator<double>&);
+template GridOperator<float> assemble_laplace(Context&, const TensorMesh<2>&, StorageFormat);
+template GridOperator<double> assemble_laplace(Context&, const TensorMesh<2>&, StorageFormat);
 
 }  // namespace stratum

@@ -35,16 +35,16 @@ struct OperatorTerms {
 };
 
 /// A u = 0 for constants: no Dirichlet boundary, no alpha and no reaction. Decided from the problem, never from entries.
-[[nodiscard]] bool is_singular(const TensorMesh& mesh, const OperatorTerms& terms);
+[[nodiscard]] bool is_singular(const TensorMesh<2>& mesh, const OperatorTerms& terms);
 
 template <class T>
-[[nodiscard]] GridOperator<T> assemble_operator(Context& ctx, const TensorMesh& mesh, StorageFormat format,
+[[nodiscard]] GridOperator<T> assemble_operator(Context& ctx, const TensorMesh<2>& mesh, StorageFormat format,
                                                 const OperatorTerms& terms);
 
 /// Of a subdomain of the mesh (mesh/partition.hpp), with the subdomain's part of the unknowns.
 template <class T>
-[[nodiscard]] GridOperator<T> assemble_operator(Context& ctx, const TensorMesh& mesh, StorageFormat format,
-                                                const OperatorTerms& terms, const GridShape& strip);
+[[nodiscard]] GridOperator<T> assemble_operator(Context& ctx, const TensorMesh<2>& mesh, StorageFormat format,
+                                                const OperatorTerms& terms, const GridLayout<2>& strip);
 
 /// The same operator with its entries in memory. Throws UsageError for a storage format that has none.
 [[nodiscard]] GridOperator<double> stored(Context& ctx, const GridOperator<double>& a, StorageFormat format);
@@ -52,40 +52,41 @@ template <class T>
 /// -div(K grad u) + c u with K and c by cells, c beside `terms.reaction`: a tensor operator where they are separable and it
 /// holds them, else an element-coefficient operator. (A separable c whose weights are those of K's masses folds into a tensor operator, an
 /// alpha where K is constant along its side.)
-[[nodiscard]] GridOperator<double> assemble_diffusion(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k,
-                                                      const OperatorTerms& terms = {});
+[[nodiscard]] GridOperator<double> assemble_diffusion(Context& ctx, const TensorMesh<2>& mesh,
+                                                      const CellCoefficients& k, const OperatorTerms& terms = {});
 /// The same with the fields of k, which kernels take c beside it from.
-[[nodiscard]] GridOperator<double> assemble_diffusion(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k,
-                                                      const CellFields& fields, const OperatorTerms& terms);
+[[nodiscard]] GridOperator<double> assemble_diffusion(Context& ctx, const TensorMesh<2>& mesh,
+                                                      const CellCoefficients& k, const CellFields& fields,
+                                                      const OperatorTerms& terms);
 /// Of a subdomain, k and its fields those of the whole mesh.
-[[nodiscard]] GridOperator<double> assemble_diffusion(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k,
-                                                      const CellFields& fields, const OperatorTerms& terms,
-                                                      const GridShape& strip);
+[[nodiscard]] GridOperator<double> assemble_diffusion(Context& ctx, const TensorMesh<2>& mesh,
+                                                      const CellCoefficients& k, const CellFields& fields,
+                                                      const OperatorTerms& terms, const GridLayout<2>& strip);
 
 /// Another c for a tensor operator of this mesh that was assembled with one, in the memory it has: nothing is allocated on the
 /// device. `terms` are the operator's with the new c.
 template <class T>
-void set_reaction(Context& ctx, const TensorMesh& mesh, const OperatorTerms& terms, GridOperator<T>& a);
+void set_reaction(Context& ctx, const TensorMesh<2>& mesh, const OperatorTerms& terms, GridOperator<T>& a);
 
 /// The matrix of the integrals of `capacity` phi_i phi_j, as a tensor operator; of all unknowns or a subdomain of them.
-[[nodiscard]] GridOperator<double> assemble_mass(Context& ctx, const TensorMesh& mesh, double capacity,
-                                                 const GridShape& strip);
+[[nodiscard]] GridOperator<double> assemble_mass(Context& ctx, const TensorMesh<2>& mesh, double capacity,
+                                                 const GridLayout<2>& strip);
 
 /// What an element-coefficient operator stores of this K.
-[[nodiscard]] CellTensor cell_tensor(const TensorMesh& mesh, const CellCoefficients& k);
+[[nodiscard]] CellTensor cell_tensor(const TensorMesh<2>& mesh, const CellCoefficients& k);
 /// -div(K grad u) + c u in cell form, separable or not, with room for K of this kind and for c; in five bands where `form` says
 /// so, which an alpha that varies along its side needs. K = 0 gives the mass matrix of c. Of all unknowns or a subdomain of them,
 /// the fields those of the whole mesh.
-[[nodiscard]] GridOperator<double> assemble_cells(Context& ctx, const TensorMesh& mesh, const CellFields& fields,
+[[nodiscard]] GridOperator<double> assemble_cells(Context& ctx, const TensorMesh<2>& mesh, const CellFields& fields,
                                                   const OperatorTerms& terms, CellTensor tensor, StorageFormat format,
-                                                  const GridShape& strip);
+                                                  const GridLayout<2>& strip);
 /// Other coefficients for one of those, `fields` those of k, in the memory it has; nothing is allocated on the device where it
 /// is of cell form. Throws UsageError for K that it has no room for.
-void assign_cells(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k, const CellFields& fields,
+void assign_cells(Context& ctx, const TensorMesh<2>& mesh, const CellCoefficients& k, const CellFields& fields,
                   const OperatorTerms& terms, GridOperator<double>& a);
 
 /// Without other terms.
 template <class T>
-[[nodiscard]] GridOperator<T> assemble_laplace(Context& ctx, const TensorMesh& mesh, StorageFormat format);
+[[nodiscard]] GridOperator<T> assemble_laplace(Context& ctx, const TensorMesh<2>& mesh, StorageFormat format);
 
 }  // namespace stratum

@@ -129,7 +129,7 @@ struct Raster {
 void fill(Raster& raster, const Geometry& mesh, std::span<const double> nodal) {
   raster.values.assign(static_cast<std::size_t>(raster.width) * static_cast<std::size_t>(raster.height),
                        std::numeric_limits<double>::quiet_NaN());
-  const TensorMesh& logical = mesh.logical();
+  const TensorMesh<2>& logical = mesh.logical();
   if (mesh.mapped() == nullptr) {
     std::vector<std::optional<std::pair<int, double>>> columns;
     // The outer pixels show what is on the window's edges.
@@ -274,13 +274,13 @@ void panel(Canvas& canvas, int left, int bottom, Raster& raster, const std::pair
   }
 }
 
-bool is_graded(const Line& line) {
+bool is_graded(const Axis& line) {
   const auto [thinnest, widest] = std::minmax_element(line.widths().begin(), line.widths().end());
   return *widest > 2 * *thinnest;
 }
 
 /// The quarter of all intervals that is shortest, at an end of the line if it may; of an even line the quarter in its middle.
-std::pair<double, double> thin_part(const Line& line) {
+std::pair<double, double> thin_part(const Axis& line) {
   const int count = std::max(1, line.size() / 4), last = line.size() - count;
   const auto& nodes = line.from_begin();
   const auto& from_end = line.from_end();
@@ -302,7 +302,7 @@ std::pair<double, double> thin_part(const Line& line) {
 
 /// The window of the enlarged panel, where there is one, within `whole`.
 std::optional<Raster> thin_window(const Geometry& mesh, const Raster& whole, int side) {
-  const Line &x = mesh.logical().x(), &y = mesh.logical().y();
+  const Axis &x = mesh.logical().x(), &y = mesh.logical().y();
   if (mesh.mapped() == nullptr) {
     if (!is_graded(x) && !is_graded(y)) return std::nullopt;
     const auto [x0, x1] = thin_part(x);
@@ -333,9 +333,9 @@ std::optional<Raster> thin_window(const Geometry& mesh, const Raster& whole, int
 /// Edges of cells that are some pixels wide.
 void draw_mesh(Canvas& canvas, int left, int bottom, const Raster& raster, const Geometry& mesh) {
   constexpr double apart = 6, opacity = 0.45;
-  const TensorMesh& logical = mesh.logical();
+  const TensorMesh<2>& logical = mesh.logical();
   if (mesh.mapped() == nullptr) {
-    const auto draw = [&](const Line& line, const auto& pixel_of, const auto& stroke) {
+    const auto draw = [&](const Axis& line, const auto& pixel_of, const auto& stroke) {
       const auto nodes = line.coordinates();
       for (std::size_t k = 1; k + 1 < nodes.size(); ++k) {
         const double pixel = pixel_of(nodes[k]);

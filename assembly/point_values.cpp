@@ -13,7 +13,7 @@ constexpr double negligible = 1e-12;  // of lengths
 
 }  // namespace
 
-std::optional<std::pair<int, double>> interval_of(const Line& line, double x) {
+std::optional<std::pair<int, double>> interval_of(const Axis& line, double x) {
   const double at = x - line.origin(), margin = negligible * line.length();
   if (!(at >= -margin && at <= line.length() + margin)) return std::nullopt;
   const auto& nodes = line.from_begin();

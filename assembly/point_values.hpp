@@ -19,7 +19,7 @@
 namespace stratum {
 
 /// The interval that a coordinate lies in, and its fraction there; nothing beyond the ends.
-[[nodiscard]] std::optional<std::pair<int, double>> interval_of(const Line& line, double x);
+[[nodiscard]] std::optional<std::pair<int, double>> interval_of(const Axis& line, double x);
 /// t and s of a point in a cell or near it; nothing far away.
 [[nodiscard]] std::optional<std::pair<double, double>> fractions_of(const Quadrilateral& cell, const Position& p);
 

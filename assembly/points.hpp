@@ -9,7 +9,7 @@
 #include <stratum/assembly/coefficients.hpp>
 #include <stratum/assembly/geometry.hpp>
 #include <stratum/core/errors.hpp>
-#include <stratum/core/field/vector.hpp>
+#include <stratum/core/field/field.hpp>
 
 namespace stratum {
 
@@ -31,8 +31,9 @@ inline void expects_nodal(const Geometry& mesh, std::span<const double> nodal, i
 
 /// The number, among all rows of unknowns, of the first one of `part`, which has all rows or those of a strip.
 template <class T>
-[[nodiscard]] int first_row_of(const Context& ctx, const char* name, const TensorMesh& mesh, const GridView<T>& part) {
-  const GridShape all = mesh.unknowns();
+[[nodiscard]] int first_row_of(const Context& ctx, const char* name, const TensorMesh<2>& mesh,
+                               const FieldView<T>& part) {
+  const GridLayout<2> all = mesh.unknowns();
   const bool strip = part.below || part.above;
   expects_fit(ctx, name, part, all.nx, strip ? part.ny : all.ny);
   if (!strip) return 0;

@@ -36,7 +36,7 @@ std::vector<double> line_loads(int intervals, const Length& length, const F& f) 
 }
 
 /// Integrals of s (length - s) phi_i, exact.
-std::vector<double> parabola_loads(const Line& line) {
+std::vector<double> parabola_loads(const Axis& line) {
   return line_loads(
       line.size(), [&line](int i) { return line.widths()[static_cast<std::size_t>(i)]; },
       [&line](int i, double t) {
@@ -58,7 +58,7 @@ struct HostGrid {
   }
 };
 
-void add_polynomial_load(Context& ctx, const TensorMesh& mesh, HostGrid& b) {
+void add_polynomial_load(Context& ctx, const TensorMesh<2>& mesh, HostGrid& b) {
   const auto x = at_unknowns(mesh.x(), parabola_loads(mesh.x())), y = at_unknowns(mesh.y(), parabola_loads(mesh.y()));
   const auto hat_x = at_unknowns(mesh.x(), hat_integrals(mesh.x())),
              hat_y = at_unknowns(mesh.y(), hat_integrals(mesh.y()));
@@ -73,7 +73,7 @@ void add_polynomial_load(Context& ctx, const TensorMesh& mesh, HostGrid& b) {
 /// Row j of unknowns gathers from the cell rows beside it, so that rows are independent and sums have one order.
 template <class Rule>
 void add_load(Context& ctx, const Geometry& mesh, const Rule& rule, const ScalarFunction& f, HostGrid& b) {
-  const Line &x = mesh.logical().x(), &y = mesh.logical().y();
+  const Axis &x = mesh.logical().x(), &y = mesh.logical().y();
   for_each_row(
       ctx, b.ny,
       [&](int own_row, const ScalarFunction& own) {
@@ -106,7 +106,7 @@ void add_load(Context& ctx, const Geometry& mesh, const Rule& rule, const Scalar
 template <class Rule>
 void add_means(const Geometry& mesh, const Rule& rule, const ScalarFunction& f, const std::vector<std::size_t>& cells,
                HostGrid& b) {
-  const Line &x = mesh.logical().x(), &y = mesh.logical().y();
+  const Axis &x = mesh.logical().x(), &y = mesh.logical().y();
   const auto columns = static_cast<std::size_t>(x.size());
   for (const std::size_t k : cells) {
     const int cell_x = static_cast<int>(k % columns), cell_y = static_cast<int>(k / columns);
@@ -143,15 +143,15 @@ void add_means(const Geometry& mesh, const Rule& rule, const ScalarFunction& f, 
 }
 
 /// Integrals of phi_i of the unknowns, or of those of a subdomain, whose rows begin with `first_row`.
-Vector<double> hat_integrals(Context& ctx, const MappedMesh& mesh, const GridShape& unknowns, int first_row) {
+Field<double> hat_integrals(Context& ctx, const MappedMesh& mesh, const GridLayout<2>& unknowns, int first_row) {
   HostGrid hats(unknowns.nx, unknowns.ny, first_row);
   add_load(
       ctx, mesh, gauss3, [](const Point&) { return 1.0; }, hats);
-  Vector<double> there(ctx, unknowns);
+  Field<double> there(ctx, unknowns);
   copy_from_host(ctx, hats.values.data(), there.view());
   return there;
 }
-HatIntegrals hat_integrals(const TensorMesh& mesh, int first_row) {
+HatIntegrals hat_integrals(const TensorMesh<2>& mesh, int first_row) {
   return {at_unknowns(mesh.x(), hat_integrals(mesh.x())), at_unknowns(mesh.y(), hat_integrals(mesh.y())), first_row};
 }
 
@@ -165,7 +165,7 @@ using detail::is_neumann_or_robin;
 template <class Loads>
 void add_flux(const Geometry& mesh, const BoundaryOf& boundary, Loads& b) {
   if (!is_neumann_or_robin(boundary.condition) || !boundary.condition.value) return;
-  const Line& along = mesh.along(boundary.place);
+  const Axis& along = mesh.along(boundary.place);
   const auto loads =
       at_unknowns(along, line_loads(
                              along.size(), [&](int k) { return mesh.length_on_side(boundary.place, k); },
@@ -197,7 +197,7 @@ double alpha_at(const Geometry& mesh, const BoundaryOf& boundary, int k, double 
 std::function<double(double)> along_mapped_side(const MappedMesh& mesh, const BoundaryOf& boundary) {
   return [alpha = boundary.condition.alpha, mesh, place = boundary.place](double s) {
     const Geometry geometry(mesh);
-    const Line& line = geometry.along(place);
+    const Axis& line = geometry.along(place);
     const auto& nodes = line.from_begin();
     const auto next = std::upper_bound(nodes.begin() + 1, nodes.end() - 1, s);
     const auto k = static_cast<std::size_t>(next - nodes.begin() - 1);
@@ -206,7 +206,7 @@ std::function<double(double)> along_mapped_side(const MappedMesh& mesh, const Bo
 }
 
 /// Entry of 1-D K or M between node i and its neighbour i + d, from the intervals that there are.
-double factor(const Line& line, int i, int d, bool stiffness) {
+double factor(const Axis& line, int i, int d, bool stiffness) {
   const auto width = [&](int k) -> double {
     if (line.is_periodic()) k = (k + line.size()) % line.size();
     return k >= 0 && k < line.size() ? line.widths()[static_cast<std::size_t>(k)] : 0.0;
@@ -218,11 +218,11 @@ double factor(const Line& line, int i, int d, bool stiffness) {
 
 /// Entry of A between node (i, j) and its neighbour (i + dx, j + dy), without what alpha adds.
 double entry_of(const Geometry& geometry, const CellCoefficients* k, double c, int i, int j, int dx, int dy) {
-  const TensorMesh& mesh = geometry.logical();
+  const TensorMesh<2>& mesh = geometry.logical();
   const MappedMesh* const mapped = geometry.mapped();
   if (k != nullptr || mapped != nullptr) {
     // The cells that both nodes touch.
-    const auto wrapped = [](const Line& line, int n) {
+    const auto wrapped = [](const Axis& line, int n) {
       return line.is_periodic() ? (n + line.size()) % line.size() : n;
     };
     double entry = 0;
@@ -248,7 +248,7 @@ double entry_of(const Geometry& geometry, const CellCoefficients* k, double c, i
 }
 
 /// Which boundary a node gets its Dirichlet value from: left and right come before bottom and top. None: it is an unknown.
-const BoundaryCondition* dirichlet_side(const TensorMesh& mesh, const BoundaryConditions& boundaries, int i, int j) {
+const BoundaryCondition* dirichlet_side(const TensorMesh<2>& mesh, const BoundaryConditions& boundaries, int i, int j) {
   const auto there = [](const BoundaryCondition& boundary, bool on) {
     return on && boundary.kind == BoundaryConditionType::dirichlet;
   };
@@ -262,7 +262,7 @@ const BoundaryCondition* dirichlet_side(const TensorMesh& mesh, const BoundaryCo
 /// f(i, j, boundary) for every node with a Dirichlet value and the boundary that it gets it from; of periodic boundaries' nodes those of the
 /// first.
 template <class F>
-void for_each_dirichlet_node(const TensorMesh& mesh, const BoundaryConditions& boundaries, const F& f) {
+void for_each_dirichlet_node(const TensorMesh<2>& mesh, const BoundaryConditions& boundaries, const F& f) {
   const int last_x = mesh.x().size(), last_y = mesh.y().size();
   const auto visit = [&](int i, int j) {
     if (const BoundaryCondition* boundary = dirichlet_side(mesh, boundaries, i, j)) f(i, j, *boundary);
@@ -291,8 +291,8 @@ void for_each_dirichlet_value(const Geometry& mesh, const PoissonProblem& proble
 /// it. entry(p, q, dx, dy): A between node (p, q) and its neighbour (p + dx, q + dy).
 template <class Entry, class F>
 void for_each_dirichlet_entry(const Geometry& mesh, const PoissonProblem& problem, const Entry& entry, const F& f) {
-  const Line &x = mesh.logical().x(), &y = mesh.logical().y();
-  const auto wrapped = [](const Line& line, int k) { return line.is_periodic() ? (k + line.size()) % line.size() : k; };
+  const Axis &x = mesh.logical().x(), &y = mesh.logical().y();
+  const auto wrapped = [](const Axis& line, int k) { return line.is_periodic() ? (k + line.size()) % line.size() : k; };
   std::size_t n = 0;
   for_each_dirichlet_node(mesh.logical(), problem.boundaries, [&](int i, int j, const BoundaryCondition& /*boundary*/) {
     for (int dy = -1; dy <= 1; ++dy)
@@ -321,7 +321,7 @@ void for_each_dirichlet_alpha(const Geometry& mesh, const PoissonProblem& proble
   for (const BoundaryOf& boundary : all_boundaries(problem.boundaries)) {
     if (boundary.condition.kind != BoundaryConditionType::robin) continue;
     const auto [direction, last] = boundary.place;
-    const Line &along = mesh.along(boundary.place), &across = mesh.across(boundary.place);
+    const Axis &along = mesh.along(boundary.place), &across = mesh.across(boundary.place);
     const int line = last ? across.unknowns() - 1 : 0;
     for (const bool end : {false, true}) {
       if ((end ? along.last_boundary() : along.first_boundary()) != BoundaryType::dirichlet || along.unknowns() == 0)
@@ -396,7 +396,7 @@ std::vector<double> at_nodes(Context& ctx, const Geometry& mesh, const ScalarFun
   return std::move(values.values);
 }
 
-MappedMesh mapped(Context& ctx, const TensorMesh& mesh, const ScalarFunction& x, const ScalarFunction& y) {
+MappedMesh mapped(Context& ctx, const TensorMesh<2>& mesh, const ScalarFunction& x, const ScalarFunction& y) {
   return {mesh, at_nodes(ctx, mesh, x), at_nodes(ctx, mesh, y)};
 }
 
@@ -420,7 +420,7 @@ bool PoissonProblem::has_exact() const {
   return plain(boundaries.left) && plain(boundaries.right) && plain(boundaries.bottom) && plain(boundaries.top);
 }
 
-TensorMesh with_boundaries(const TensorMesh& mesh, const BoundaryConditions& boundaries) {
+TensorMesh<2> with_boundaries(const TensorMesh<2>& mesh, const BoundaryConditions& boundaries) {
   const auto both = [](const BoundaryCondition& first, const BoundaryCondition& second, const char* names) {
     expects((first.kind == BoundaryConditionType::periodic) == (second.kind == BoundaryConditionType::periodic), "the ",
             names, " boundaries are ", to_string(first.kind), " and ", to_string(second.kind),
@@ -433,8 +433,8 @@ TensorMesh with_boundaries(const TensorMesh& mesh, const BoundaryConditions& bou
            : boundary.kind == BoundaryConditionType::dirichlet ? BoundaryType::dirichlet
                                                                : BoundaryType::neumann;
   };
-  TensorMesh result{mesh.x().with_boundaries(end(boundaries.left), end(boundaries.right)),
-                    mesh.y().with_boundaries(end(boundaries.bottom), end(boundaries.top)), mesh.name()};
+  TensorMesh<2> result{mesh.x().with_boundaries(end(boundaries.left), end(boundaries.right)),
+                       mesh.y().with_boundaries(end(boundaries.bottom), end(boundaries.top)), mesh.name()};
   expects(result.unknowns().nodes() > 0, "the mesh has ", mesh.x().size(), " x ", mesh.y().size(),
           " cells, and between its boundaries no unknowns: between two Dirichlet boundaries there must be at least 2");
   return result;
@@ -459,7 +459,7 @@ OperatorTerms operator_terms(const Geometry& mesh, const PoissonProblem& problem
   for (std::size_t k = 0; k < boundaries.size(); ++k) {
     const BoundaryOf& boundary = boundaries[k];
     if (boundary.condition.kind != BoundaryConditionType::robin) continue;
-    const Line& along = mesh.along(boundary.place);
+    const Axis& along = mesh.along(boundary.place);
     const double first = alpha_at(mesh, boundary, 0, gauss4[0].t);
     bool varies = false;
     for (int i = 0; i < along.size(); ++i)
@@ -472,7 +472,7 @@ OperatorTerms operator_terms(const Geometry& mesh, const PoissonProblem& problem
       alphas[k]->varying = along_mapped_side(*mesh.mapped(), boundary);
       continue;
     }
-    const Line& other = mesh.across(boundary.place);
+    const Axis& other = mesh.across(boundary.place);
     alphas[k]->varying = [alpha = boundary.condition.alpha, row = boundary.place.along == Direction::x,
                           across = node_of(other, boundary.place.last ? other.size() : 0), origin = along.origin(),
                           length = along.length()](double s) {
@@ -494,13 +494,13 @@ bool is_singular(Context& ctx, const Geometry& mesh, const PoissonProblem& probl
   return on_cells(ctx, mesh, {}, problem.reaction_of_cells).c.empty();
 }
 
-Compatibility make_compatible(Context& ctx, const Geometry& mesh, GridView<double> b) {
+Compatibility make_compatible(Context& ctx, const Geometry& mesh, FieldView<double> b) {
   const int first_row = first_row_of(ctx, "the load vector", mesh.logical(), b);
   if (mesh.mapped() == nullptr) return make_compatible(ctx, hat_integrals(mesh.logical(), first_row), b);
   return make_compatible(ctx, hat_integrals(ctx, *mesh.mapped(), b.shape(), first_row).cview(), b);
 }
 
-void subtract_integral_mean(Context& ctx, const Geometry& mesh, GridView<double> u) {
+void subtract_integral_mean(Context& ctx, const Geometry& mesh, FieldView<double> u) {
   const int first_row = first_row_of(ctx, "the solution", mesh.logical(), u);
   if (mesh.mapped() == nullptr) return subtract_integral_mean(ctx, hat_integrals(mesh.logical(), first_row), u);
   subtract_integral_mean(ctx, hat_integrals(ctx, *mesh.mapped(), u.shape(), first_row).cview(), u);
@@ -515,7 +515,7 @@ bool has_boundary_values(const PoissonProblem& problem) {
 }
 
 BoundaryValues boundary_values_of_nodes(const Geometry& mesh, const PoissonProblem& problem) {
-  const Line &x = mesh.logical().x(), &y = mesh.logical().y();
+  const Axis &x = mesh.logical().x(), &y = mesh.logical().y();
   const std::vector<double> vertical(static_cast<std::size_t>(y.size()) + 1),
       horizontal(static_cast<std::size_t>(x.size()) + 1);
   BoundaryValues values{vertical, vertical, horizontal, horizontal};
@@ -531,9 +531,9 @@ BoundaryValues boundary_values_of_nodes(const Geometry& mesh, const PoissonProbl
   return values;
 }
 
-void lift_boundary(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, GridView<double> u) {
+void lift_boundary(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, FieldView<double> u) {
   const int first_row = first_row_of(ctx, "the solution", mesh.logical(), u);
-  const Line &x = mesh.logical().x(), &y = mesh.logical().y();
+  const Axis &x = mesh.logical().x(), &y = mesh.logical().y();
   auto [left, right, bottom, top] = boundary_values_of_nodes(mesh, problem);
   // A boundary without values of its own takes those of the side across; where neither has any, the direction has no part.
   const auto complete = [](BoundaryConditionType first, BoundaryConditionType second, std::vector<double>& a,
@@ -553,12 +553,12 @@ void lift_boundary(Context& ctx, const Geometry& mesh, const PoissonProblem& pro
   }
   const bool in_x = complete(s.left.kind, s.right.kind, left, right);
   const bool in_y = complete(s.bottom.kind, s.top.kind, bottom, top);
-  const auto of_unknowns = [&](const Line& line, const std::vector<double>& at_nodes) {
+  const auto of_unknowns = [&](const Axis& line, const std::vector<double>& at_nodes) {
     const bool rows = &line == &y;
     const auto first = at_nodes.begin() + line.first_unknown() + (rows ? first_row : 0);
     return std::vector<double>(first, first + (rows ? u.ny : u.nx));
   };
-  const auto fractions = [&](const Line& line) {
+  const auto fractions = [&](const Axis& line) {
     auto part = of_unknowns(line, line.from_begin());
     for (double& t : part) t /= line.length();
     return part;
@@ -599,15 +599,15 @@ double& BoundaryLoads::operator()(int i, int j) {
   return j == 0 ? bottom[p] : top[p];
 }
 
-BoundaryLoads::BoundaryLoads(const GridShape& unknowns, int first_row)
+BoundaryLoads::BoundaryLoads(const GridLayout<2>& unknowns, int first_row)
     : shape(unknowns), first(first_row), left(static_cast<std::size_t>(unknowns.ny), 0.0), right(left),
       bottom(static_cast<std::size_t>(unknowns.nx), 0.0), top(bottom) {}
 
-void add(Context& ctx, const BoundaryLoads& boundaries, std::array<Vector<double>, 2>& through, GridView<double> b) {
+void add(Context& ctx, const BoundaryLoads& boundaries, std::array<Field<double>, 2>& through, FieldView<double> b) {
   if (b.nodes() == 0) return;
-  const auto add_part = [&](const std::vector<double>& numbers, Vector<double>& line, int i, int j) {
+  const auto add_part = [&](const std::vector<double>& numbers, Field<double>& line, int i, int j) {
     if (std::all_of(numbers.begin(), numbers.end(), [](double value) { return value == 0; })) return;
-    GridView<double> part = b;
+    FieldView<double> part = b;
     part.data = &b(i, j);
     part.nx = line.view().nx;
     part.ny = line.view().ny;
@@ -635,7 +635,7 @@ std::vector<DirichletEntry> dirichlet_entries(const Geometry& mesh, const Poisso
   return entries;
 }
 
-std::vector<DirichletEntry> dirichlet_mass_entries(const TensorMesh& mesh, const PoissonProblem& problem,
+std::vector<DirichletEntry> dirichlet_mass_entries(const TensorMesh<2>& mesh, const PoissonProblem& problem,
                                                    double capacity) {
   std::vector<DirichletEntry> entries;
   for_each_dirichlet_entry(
@@ -653,9 +653,9 @@ void add_fluxes(const Geometry& mesh, const PoissonProblem& problem, BoundaryLoa
   for (const BoundaryOf& boundary : all_boundaries(problem.boundaries)) add_flux(mesh, boundary, b);
 }
 
-void assemble_load(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, GridView<double> b,
+void assemble_load(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, FieldView<double> b,
                    const CellCoefficients* cells) {
-  const TensorMesh& logical = mesh.logical();
+  const TensorMesh<2>& logical = mesh.logical();
   const int first_row = first_row_of(ctx, "the load vector", logical, b);
   expects(logical.unknowns() == with_boundaries(logical, problem.boundaries).unknowns(),
           "the mesh has not the ends of the problem's boundaries; with_boundaries gives them");
@@ -667,7 +667,7 @@ void assemble_load(Context& ctx, const Geometry& mesh, const PoissonProblem& pro
     BoundaryLoads boundaries(b.shape(), first_row);
     add_fluxes(mesh, problem, boundaries);
     subtract_boundary(ctx, mesh, problem, cells, boundaries);
-    std::array<Vector<double>, 2> through{Vector<double>(ctx, {1, b.ny}), Vector<double>(ctx, {b.nx, 1})};
+    std::array<Field<double>, 2> through{Field<double>(ctx, {1, b.ny}), Field<double>(ctx, {b.nx, 1})};
     return add(ctx, boundaries, through, b);
   }
   HostGrid load(b.nx, b.ny, first_row);
@@ -682,23 +682,23 @@ void assemble_load(Context& ctx, const Geometry& mesh, const PoissonProblem& pro
 }
 
 void add_averaged_load(Context& ctx, const Geometry& mesh, const ScalarFunction& f, int points,
-                       const std::vector<std::size_t>& averaged, GridView<double> b) {
+                       const std::vector<std::size_t>& averaged, FieldView<double> b) {
   if (averaged.empty()) return;
   HostGrid more(b.nx, b.ny, first_row_of(ctx, "the load vector", mesh.logical(), b));
   if (points == static_cast<int>(gauss2.size()))
     add_means(mesh, gauss2, f, averaged, more);
   else
     add_means(mesh, gauss4, f, averaged, more);
-  Vector<double> there(ctx, {b.nx, b.ny});
+  Field<double> there(ctx, {b.nx, b.ny});
   copy_from_host(ctx, more.values.data(), there.view());
   axpy(ctx, 1.0, there.cview(), b);
 }
 
 std::vector<double> nodal_solution(Context& ctx, const Geometry& geometry, const PoissonProblem& problem,
-                                   GridView<const double> u) {
-  const TensorMesh& mesh = geometry.logical();
+                                   FieldView<const double> u) {
+  const TensorMesh<2>& mesh = geometry.logical();
   const int first_row = first_row_of(ctx, "the solution", mesh, u);
-  GridView<const double> rows = u;
+  FieldView<const double> rows = u;
   if (u.below || u.above) exchange(ctx, u);
   if (u.above) ++rows.ny;
   HostGrid unknowns(rows.nx, rows.ny, first_row);

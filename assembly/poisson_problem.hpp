@@ -30,7 +30,7 @@
 #include <stratum/assembly/operators.hpp>
 #include <stratum/assembly/problem_mesh.hpp>
 #include <stratum/core/device/context.hpp>
-#include <stratum/core/field/vector.hpp>
+#include <stratum/core/field/field.hpp>
 #include <stratum/mesh/partition.hpp>
 #include <stratum/mesh/tensor_mesh.hpp>
 
@@ -66,8 +66,8 @@ struct PoissonProblem {
 };
 
 /// The mesh with ends as the boundaries want them. Throws UsageError where one of two opposite sides alone is periodic, where no
-/// unknowns are left, and as Line::with_boundaries does.
-[[nodiscard]] TensorMesh with_boundaries(const TensorMesh& mesh, const BoundaryConditions& boundaries);
+/// unknowns are left, and as Axis::with_boundaries does.
+[[nodiscard]] TensorMesh<2> with_boundaries(const TensorMesh<2>& mesh, const BoundaryConditions& boundaries);
 [[nodiscard]] MappedMesh with_boundaries(const MappedMesh& mesh, const BoundaryConditions& boundaries);
 [[nodiscard]] ProblemMesh with_boundaries(const Geometry& mesh, const BoundaryConditions& boundaries);
 
@@ -97,14 +97,14 @@ struct Compatibility {
 
 /// Subtracts from f the constant that makes b compatible, and says how large the sum was before. Where nothing but rounding is
 /// left of b it is zero, since a solver would take rounding for a right-hand side.
-Compatibility make_compatible(Context& ctx, const Geometry& mesh, GridView<double> b);
+Compatibility make_compatible(Context& ctx, const Geometry& mesh, FieldView<double> b);
 /// Subtracts its mean over the domain from u_h.
-void subtract_integral_mean(Context& ctx, const Geometry& mesh, GridView<double> u);
+void subtract_integral_mean(Context& ctx, const Geometry& mesh, FieldView<double> u);
 
 /// u at the unknowns of a smooth function with the Dirichlet boundaries' values, linear between opposite sides (Coons): what a pass
 /// of full multigrid starts from, since the coarser levels know nothing of those values. Zero where no boundary has any. Of a subdomain
 /// (mesh/partition.hpp), its rows.
-void lift_boundary(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, GridView<double> u);
+void lift_boundary(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, FieldView<double> u);
 /// Some Dirichlet boundary has values that are not known to be zero.
 [[nodiscard]] bool has_boundary_values(const PoissonProblem& problem);
 
@@ -116,28 +116,28 @@ struct CornerGap {
 
 /// The load vector on the nodes that are unknowns; of a subdomain (mesh/partition.hpp), its rows. Throws UsageError when a function
 /// gives a value that is not finite.
-void assemble_load(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, GridView<double> b,
+void assemble_load(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, FieldView<double> b,
                    const CellCoefficients* cells = nullptr);
 /// In these cells, the mean of f by the 4 x 4 Gauss rule takes the place of f in b, where f was integrated by the rule of so many
 /// points in each direction, 2 or 4.
 void add_averaged_load(Context& ctx, const Geometry& mesh, const ScalarFunction& f, int points,
-                       const std::vector<std::size_t>& averaged, GridView<double> b);
+                       const std::vector<std::size_t>& averaged, FieldView<double> b);
 
 /// What boundaries alone add to the load vector, in parts: for loads that change from step to step where the rest does not. b is
 /// zero but at the unknowns of the first and last columns and rows. Of a subdomain (mesh/partition.hpp) rows from `first` on, numbered
 /// as all of them are.
 struct BoundaryLoads {
-  GridShape shape;
+  GridLayout<2> shape;
   int first;
   std::vector<double> left, right;  // columns, which have the corners
   std::vector<double> bottom, top;
 
-  explicit BoundaryLoads(const GridShape& unknowns, int first_row = 0);
+  explicit BoundaryLoads(const GridLayout<2>& unknowns, int first_row = 0);
   [[nodiscard]] bool has(int row) const { return row >= first && row < first + shape.ny; }
   [[nodiscard]] double& operator()(int i, int j);
 };
 /// b = b + boundaries, through a column and a row of the Context's memory.
-void add(Context& ctx, const BoundaryLoads& boundaries, std::array<Vector<double>, 2>& through, GridView<double> b);
+void add(Context& ctx, const BoundaryLoads& boundaries, std::array<Field<double>, 2>& through, FieldView<double> b);
 /// b_i = b_i + integral of g phi_i over the Neumann or Robin boundaries, of the rows that b has
 void add_fluxes(const Geometry& mesh, const PoissonProblem& problem, BoundaryLoads& b);
 
@@ -153,12 +153,12 @@ struct DirichletEntry {
 [[nodiscard]] std::vector<DirichletEntry> dirichlet_entries(const Geometry& mesh, const PoissonProblem& problem,
                                                             const CellCoefficients* cells, double reaction);
 /// Of the integrals of `capacity` phi_i phi_k on a rectangle.
-[[nodiscard]] std::vector<DirichletEntry> dirichlet_mass_entries(const TensorMesh& mesh, const PoissonProblem& problem,
-                                                                 double capacity);
+[[nodiscard]] std::vector<DirichletEntry> dirichlet_mass_entries(const TensorMesh<2>& mesh,
+                                                                 const PoissonProblem& problem, double capacity);
 
 /// || u_h - u || / || u || in L2, u_h given on the unknowns; the absolute norm when u = 0; empty where u is unknown.
 [[nodiscard]] std::optional<double> relative_l2_error(Context& ctx, const Geometry& mesh, const PoissonProblem& problem,
-                                                      GridView<const double> u,
+                                                      FieldView<const double> u,
                                                       const CellCoefficients* cells = nullptr);
 
 /// On the nodes of the four boundaries: what Dirichlet ones have, corners included; zero where a boundary is Neumann or Robin or periodic.
@@ -170,7 +170,7 @@ struct BoundaryValues {
 /// u_h on all nodes, boundary included: (cells_x + 1) * (cells_y + 1) numbers, x fastest. Of a subdomain those of node_rows
 /// (mesh/partition.hpp), which all subdomains ask for together.
 [[nodiscard]] std::vector<double> nodal_solution(Context& ctx, const Geometry& mesh, const PoissonProblem& problem,
-                                                 GridView<const double> u);
+                                                 FieldView<const double> u);
 
 /// f, u and g as functions that are never empty (u only where it is known), polynomial problem included.
 [[nodiscard]] ScalarFunction rhs_function(const PoissonProblem& problem);
@@ -178,7 +178,8 @@ struct BoundaryValues {
 [[nodiscard]] ScalarFunction boundary_function(const PoissonProblem& problem);
 
 /// Nodes at (x, y), functions of points of the rectangle.
-[[nodiscard]] MappedMesh mapped(Context& ctx, const TensorMesh& mesh, const ScalarFunction& x, const ScalarFunction& y);
+[[nodiscard]] MappedMesh mapped(Context& ctx, const TensorMesh<2>& mesh, const ScalarFunction& x,
+                                const ScalarFunction& y);
 /// A function at all nodes, or at those of some rows, x fastest.
 [[nodiscard]] std::vector<double> at_nodes(Context& ctx, const Geometry& mesh, const ScalarFunction& function);
 [[nodiscard]] std::vector<double> at_nodes(Context& ctx, const Geometry& mesh, const ScalarFunction& function,

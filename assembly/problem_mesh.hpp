@@ -11,7 +11,7 @@ namespace stratum {
 
 class ProblemMesh {
  public:
-  explicit ProblemMesh(TensorMesh rectangle) : logical_(std::move(rectangle)) {}
+  explicit ProblemMesh(TensorMesh<2> rectangle) : logical_(std::move(rectangle)) {}
   explicit ProblemMesh(MappedMesh mapped) : logical_(mapped.logical()), mapped_(std::move(mapped)) {}
   explicit ProblemMesh(const Geometry& mesh) : logical_(mesh.logical()) {
     if (mesh.mapped() != nullptr) mapped_ = *mesh.mapped();
@@ -20,14 +20,14 @@ class ProblemMesh {
   operator Geometry() const {  // NOLINT(google-explicit-constructor)
     return mapped_ ? Geometry(*mapped_) : Geometry(logical_);
   }
-  [[nodiscard]] const TensorMesh& logical() const { return logical_; }
+  [[nodiscard]] const TensorMesh<2>& logical() const { return logical_; }
   [[nodiscard]] const std::optional<MappedMesh>& mapped() const { return mapped_; }
   [[nodiscard]] double largest_aspect_ratio() const {
     return mapped_ ? mapped_->largest_aspect_ratio() : logical_.largest_aspect_ratio();
   }
 
  private:
-  TensorMesh logical_;
+  TensorMesh<2> logical_;
   std::optional<MappedMesh> mapped_;
 };
 

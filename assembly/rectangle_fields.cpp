@@ -19,13 +19,13 @@ struct HatsOfLines {
 
 struct Sum {
   static constexpr bool takes_maximum = false;
-  GridView<const double> b;
+  FieldView<const double> b;
   STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const { return b(i, j); }
 };
 
 struct SumOfMagnitudes {
   static constexpr bool takes_maximum = false;
-  GridView<const double> b;
+  FieldView<const double> b;
   STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const { return b(i, j) < 0 ? -b(i, j) : b(i, j); }
 };
 
@@ -33,7 +33,7 @@ struct SumOfMagnitudes {
 template <class Hats>
 struct WeightedSum {
   static constexpr bool takes_maximum = false;
-  GridView<const double> u;
+  FieldView<const double> u;
   Hats hats;
   STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const { return u(i, j) * hats(i, j); }
 };
@@ -42,7 +42,7 @@ struct WeightedSum {
 template <class Hats>
 struct LargestMean {
   static constexpr bool takes_maximum = true;
-  GridView<const double> b;
+  FieldView<const double> b;
   Hats hats;
   STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const {
     return (b(i, j) < 0 ? -b(i, j) : b(i, j)) / hats(i, j);
@@ -51,7 +51,7 @@ struct LargestMean {
 
 template <class Hats>
 struct SubtractHats {
-  GridView<double> b;
+  FieldView<double> b;
   Hats hats;
   double constant;
   STRATUM_HOST_DEVICE STRATUM_INLINE double value(int i, int j) const { return b(i, j) - constant * hats(i, j); }
@@ -59,14 +59,14 @@ struct SubtractHats {
 };
 
 struct Subtract {
-  GridView<double> u;
+  FieldView<double> u;
   double constant;
   STRATUM_HOST_DEVICE STRATUM_INLINE double value(int i, int j) const { return u(i, j) - constant; }
   STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, double value) const { u(i, j) = value; }
 };
 
 struct CoonsPatch {
-  GridView<double> u;
+  FieldView<double> u;
   const double *left, *right, *bottom, *top, *t, *s;
   double c00, c01, c10, c11;  // corners by x, by y
   bool in_x, in_y;
@@ -81,7 +81,7 @@ struct CoonsPatch {
 
 }  // namespace
 
-std::vector<double> hat_integrals(const Line& line) {
+std::vector<double> hat_integrals(const Axis& line) {
   std::vector<double> loads(line.widths().size() + 1, 0.0);
   for (std::size_t k = 0; k < line.widths().size(); ++k) {
     loads[k] += line.widths()[k] / 2;
@@ -90,7 +90,7 @@ std::vector<double> hat_integrals(const Line& line) {
   return loads;
 }
 
-std::vector<double> at_unknowns(const Line& line, std::vector<double> loads) {
+std::vector<double> at_unknowns(const Axis& line, std::vector<double> loads) {
   if (line.is_periodic()) loads.front() += loads.back();
   const auto first = loads.begin() + line.first_unknown();
   return {first, first + line.unknowns()};
@@ -100,7 +100,7 @@ double HatIntegrals::area() const {
   return std::accumulate(x.begin(), x.end(), 0.0) * std::accumulate(y.begin(), y.end(), 0.0);
 }
 
-Compatibility compatibility(Context& ctx, GridView<const double> b) {
+Compatibility compatibility(Context& ctx, FieldView<const double> b) {
   return {reduce(ctx, b.nx, b.ny, Sum{b}), reduce(ctx, b.nx, b.ny, SumOfMagnitudes{b})};
 }
 
@@ -108,7 +108,7 @@ namespace {
 
 /// `area`: the sum of all hats.
 template <class Hats>
-Compatibility make_compatible_by(Context& ctx, const Hats& hats, double area, GridView<double> b) {
+Compatibility make_compatible_by(Context& ctx, const Hats& hats, double area, FieldView<double> b) {
   const auto subtract = [&](double constant) {
     for_each_node(ctx, all_nodes(b), SubtractHats<Hats>{b, hats, constant});
   };
@@ -122,32 +122,32 @@ Compatibility make_compatible_by(Context& ctx, const Hats& hats, double area, Gr
 }
 
 template <class Hats>
-void subtract_mean_by(Context& ctx, const Hats& hats, double area, GridView<double> u) {
+void subtract_mean_by(Context& ctx, const Hats& hats, double area, FieldView<double> u) {
   const double integral = reduce(ctx, u.nx, u.ny, WeightedSum<Hats>{u, hats});
   for_each_node(ctx, all_nodes(u), Subtract{u, integral / area});
 }
 
 }  // namespace
 
-Compatibility make_compatible(Context& ctx, const HatIntegrals& of_lines, GridView<double> b) {
+Compatibility make_compatible(Context& ctx, const HatIntegrals& of_lines, FieldView<double> b) {
   const auto x = vector_from_host(ctx, of_lines.x), y = vector_from_host(ctx, of_lines.y);
   return make_compatible_by(ctx, HatsOfLines{x.cview().data, y.cview().data + of_lines.first_row}, of_lines.area(), b);
 }
-Compatibility make_compatible(Context& ctx, GridView<const double> hats, GridView<double> b) {
+Compatibility make_compatible(Context& ctx, FieldView<const double> hats, FieldView<double> b) {
   return make_compatible_by(ctx, hats, sum_of(ctx, hats), b);
 }
 
-void subtract_integral_mean(Context& ctx, const HatIntegrals& of_lines, GridView<double> u) {
+void subtract_integral_mean(Context& ctx, const HatIntegrals& of_lines, FieldView<double> u) {
   const auto x = vector_from_host(ctx, of_lines.x), y = vector_from_host(ctx, of_lines.y);
   subtract_mean_by(ctx, HatsOfLines{x.cview().data, y.cview().data + of_lines.first_row}, of_lines.area(), u);
 }
-void subtract_integral_mean(Context& ctx, GridView<const double> hats, GridView<double> u) {
+void subtract_integral_mean(Context& ctx, FieldView<const double> hats, FieldView<double> u) {
   subtract_mean_by(ctx, hats, sum_of(ctx, hats), u);
 }
 
-double sum_of(Context& ctx, GridView<const double> u) { return reduce(ctx, u.nx, u.ny, Sum{u}); }
+double sum_of(Context& ctx, FieldView<const double> u) { return reduce(ctx, u.nx, u.ny, Sum{u}); }
 
-double integral(Context& ctx, const TensorMesh& mesh, const PoissonProblem& problem, GridView<const double> u) {
+double integral(Context& ctx, const TensorMesh<2>& mesh, const PoissonProblem& problem, FieldView<const double> u) {
   const auto hat_x = hat_integrals(mesh.x()), hat_y = hat_integrals(mesh.y());
   double sum = 0;
   if (u.nodes() > 0) {
@@ -171,7 +171,7 @@ double integral(Context& ctx, const TensorMesh& mesh, const PoissonProblem& prob
   return sum;
 }
 
-void set_coons_patch(Context& ctx, const CoonsBoundary& of, GridView<double> u) {
+void set_coons_patch(Context& ctx, const CoonsBoundary& of, FieldView<double> u) {
   const auto left = vector_from_host(ctx, of.left), right = vector_from_host(ctx, of.right),
              bottom = vector_from_host(ctx, of.bottom), top = vector_from_host(ctx, of.top),
              t = vector_from_host(ctx, of.t), s = vector_from_host(ctx, of.s);

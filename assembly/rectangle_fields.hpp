@@ -15,8 +15,8 @@
 namespace stratum {
 
 /// In one direction: integrals of phi_i for all nodes; of numbers at all nodes those that belong to unknowns.
-[[nodiscard]] std::vector<double> hat_integrals(const Line& line);
-[[nodiscard]] std::vector<double> at_unknowns(const Line& line, std::vector<double> numbers);
+[[nodiscard]] std::vector<double> hat_integrals(const Axis& line);
+[[nodiscard]] std::vector<double> at_unknowns(const Axis& line, std::vector<double> numbers);
 
 /// Integrals of the phi_i of the unknowns are products of these; row 0 of a subdomain has number first_row of y.
 struct HatIntegrals {
@@ -26,19 +26,19 @@ struct HatIntegrals {
 };
 
 /// The sums of b; no mean.
-[[nodiscard]] Compatibility compatibility(Context& ctx, GridView<const double> b);
+[[nodiscard]] Compatibility compatibility(Context& ctx, FieldView<const double> b);
 /// b = b - constant hats, such that sum b = 0; zero where nothing but rounding is left. The sums of before.
-Compatibility make_compatible(Context& ctx, const HatIntegrals& hats, GridView<double> b);
+Compatibility make_compatible(Context& ctx, const HatIntegrals& hats, FieldView<double> b);
 /// u = u - sum u hats / area
-void subtract_integral_mean(Context& ctx, const HatIntegrals& hats, GridView<double> u);
+void subtract_integral_mean(Context& ctx, const HatIntegrals& hats, FieldView<double> u);
 /// With the integrals of the phi_i of any mesh, at the unknowns of b and u.
-Compatibility make_compatible(Context& ctx, GridView<const double> hats, GridView<double> b);
-void subtract_integral_mean(Context& ctx, GridView<const double> hats, GridView<double> u);
+Compatibility make_compatible(Context& ctx, FieldView<const double> hats, FieldView<double> b);
+void subtract_integral_mean(Context& ctx, FieldView<const double> hats, FieldView<double> u);
 
-[[nodiscard]] double sum_of(Context& ctx, GridView<const double> u);
+[[nodiscard]] double sum_of(Context& ctx, FieldView<const double> u);
 /// Of u_h over the domain, values of Dirichlet boundaries included.
-[[nodiscard]] double integral(Context& ctx, const TensorMesh& mesh, const PoissonProblem& problem,
-                              GridView<const double> u);
+[[nodiscard]] double integral(Context& ctx, const TensorMesh<2>& mesh, const PoissonProblem& problem,
+                              FieldView<const double> u);
 
 /// Values along the boundaries at the unknowns' rows and columns, and at the corners by x, by y; `in_x`, `in_y`: the directions that
 /// have boundaries with values.
@@ -48,6 +48,6 @@ struct CoonsBoundary {
   double corner[2][2];
   bool in_x, in_y;
 };
-void set_coons_patch(Context& ctx, const CoonsBoundary& boundaries, GridView<double> u);
+void set_coons_patch(Context& ctx, const CoonsBoundary& boundaries, FieldView<double> u);
 
 }  // namespace stratum

@@ -11,7 +11,7 @@ namespace {
 
 /// K from a function of the cell's numbers.
 template <class K>
-CellCoefficients by_cells(const TensorMesh& mesh, const K& k) {
+CellCoefficients by_cells(const TensorMesh<2>& mesh, const K& k) {
   CellCoefficients cells;
   cells.nx = mesh.x().size();
   cells.ny = mesh.y().size();
@@ -23,16 +23,16 @@ CellCoefficients by_cells(const TensorMesh& mesh, const K& k) {
 
 }  // namespace
 
-CellCoefficients unit_cells(const TensorMesh& mesh) {
+CellCoefficients unit_cells(const TensorMesh<2>& mesh) {
   return by_cells(mesh, [](int, int) { return 1.0; });
 }
 
-CellCoefficients checkerboard(const TensorMesh& mesh, int parts, double contrast) {
+CellCoefficients checkerboard(const TensorMesh<2>& mesh, int parts, double contrast) {
   const std::int64_t nx = mesh.x().size(), ny = mesh.y().size(), n = parts;
   return by_cells(mesh, [=](int i, int j) { return (i * n / nx + j * n / ny) % 2 != 0 ? contrast : 1.0; });
 }
 
-CellCoefficients discs(const TensorMesh& mesh, double inside) {
+CellCoefficients discs(const TensorMesh<2>& mesh, double inside) {
   struct Disc {
     double x, y, radius;
   };
@@ -52,7 +52,7 @@ CellCoefficients discs(const TensorMesh& mesh, double inside) {
   });
 }
 
-CellCoefficients strips(const TensorMesh& mesh, bool along_x, bool along_y, double inside) {
+CellCoefficients strips(const TensorMesh<2>& mesh, bool along_x, bool along_y, double inside) {
   constexpr int count = 8, width = 3;
   const auto in_a_strip = [](int i, int cells, int step) {
     for (int q = 0; q < count; ++q) {
@@ -67,13 +67,13 @@ CellCoefficients strips(const TensorMesh& mesh, bool along_x, bool along_y, doub
   });
 }
 
-CellCoefficients log_normal(const TensorMesh& mesh, double sigma) {
+CellCoefficients log_normal(const TensorMesh<2>& mesh, double sigma) {
   std::mt19937 engine(1);
   std::normal_distribution<double> normal;
   return by_cells(mesh, [&](int, int) { return std::exp(sigma * normal(engine)); });
 }
 
-CellCoefficients rotated(const TensorMesh& mesh, double ratio, double degrees) {
+CellCoefficients rotated(const TensorMesh<2>& mesh, double ratio, double degrees) {
   const double angle = degrees * std::numbers::pi / 180, s = std::sin(angle), c = std::cos(angle);
   CellCoefficients cells = unit_cells(mesh);
   const std::size_t count = cells.xx.size();

@@ -12,16 +12,16 @@
 namespace stratum {
 
 /// K = 1.
-[[nodiscard]] CellCoefficients unit_cells(const TensorMesh& mesh);
+[[nodiscard]] CellCoefficients unit_cells(const TensorMesh<2>& mesh);
 /// parts x parts squares, K = 1 and `contrast` in turn.
-[[nodiscard]] CellCoefficients checkerboard(const TensorMesh& mesh, int parts, double contrast);
+[[nodiscard]] CellCoefficients checkerboard(const TensorMesh<2>& mesh, int parts, double contrast);
 /// 50 discs of radii 0.01 to 0.08, some of which overlap, K = `inside` in them.
-[[nodiscard]] CellCoefficients discs(const TensorMesh& mesh, double inside);
+[[nodiscard]] CellCoefficients discs(const TensorMesh<2>& mesh, double inside);
 /// Eight strips three cells wide along x, along y or both, K = `inside` in them: channels, or barriers.
-[[nodiscard]] CellCoefficients strips(const TensorMesh& mesh, bool along_x, bool along_y, double inside);
+[[nodiscard]] CellCoefficients strips(const TensorMesh<2>& mesh, bool along_x, bool along_y, double inside);
 /// exp(sigma N), N normal, every cell on its own.
-[[nodiscard]] CellCoefficients log_normal(const TensorMesh& mesh, double sigma);
+[[nodiscard]] CellCoefficients log_normal(const TensorMesh<2>& mesh, double sigma);
 /// 1 along a direction at this angle to x, 1 / ratio across it.
-[[nodiscard]] CellCoefficients rotated(const TensorMesh& mesh, double ratio, double degrees);
+[[nodiscard]] CellCoefficients rotated(const TensorMesh<2>& mesh, double ratio, double degrees);
 
 }  // namespace stratum

@@ -110,7 +110,7 @@ SolutionRange merged(const std::vector<SolutionRange>& pieces) {
 double change_of_flux(const Geometry& mesh, const SolutionRange& range, const CellCoefficients* cells) {
   if (range.largest_step() == 0) return 0;
   const auto& [before, first, second, behind, i, j, along_x] = range.line;
-  const TensorMesh& logical = mesh.logical();
+  const TensorMesh<2>& logical = mesh.logical();
   const int nx = logical.x().size(), ny = logical.y().size();
   // Of the edge that ends `back` edges before the second of the two.
   const auto flux = [&](const NodalValue& from, const NodalValue& to, int back) {
@@ -141,7 +141,7 @@ SolutionRange solution_range(Context& ctx, const Geometry& mesh, std::span<const
 }
 
 SolutionRange solution_range(Context& ctx, const Geometry& mesh, const PoissonProblem& problem,
-                             GridView<const double> u) {
+                             FieldView<const double> u) {
   auto found = ctx.on_gpu() && mesh.mapped() == nullptr
                    ? range_on_gpu(ctx, mesh.logical(), u, boundary_values_of_nodes(mesh, problem))
                    : std::nullopt;

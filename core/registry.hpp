@@ -24,7 +24,7 @@
 
 #include <stratum/core/device/context.hpp>
 #include <stratum/core/errors.hpp>
-#include <stratum/core/field/vector.hpp>
+#include <stratum/core/field/field.hpp>
 
 namespace stratum {
 
@@ -35,7 +35,7 @@ template <template <class> class Interface>
 struct RegistryEntry : Registered<Interface>::Traits {
   using Params = typename Registered<Interface>::Params;
   template <class T>
-  using Factory = std::function<std::unique_ptr<Interface<T>>(Context&, const GridShape&, const Params&)>;
+  using Factory = std::function<std::unique_ptr<Interface<T>>(Context&, const GridLayout<2>&, const Params&)>;
 
   std::string name, description;
   Factory<float> make_float;
@@ -56,7 +56,7 @@ class Registry {
     std::string name = entry.name;
     entries_.emplace(std::move(name), std::move(entry));
   }
-  /// Class template S, constructed from (Context&, const GridShape&, const Params&).
+  /// Class template S, constructed from (Context&, const GridLayout&, const Params&).
   template <template <class> class S>
   void add(std::string name, std::string description, Traits traits = {}) {
     add({std::move(traits), std::move(name), std::move(description), made<S<float>>, made<S<double>>});
@@ -75,7 +75,7 @@ class Registry {
 
   /// Throws UsageError for an unknown name.
   template <class T>
-  [[nodiscard]] std::unique_ptr<Interface<T>> make(Context& ctx, std::string_view name, const GridShape& shape,
+  [[nodiscard]] std::unique_ptr<Interface<T>> make(Context& ctx, std::string_view name, const GridLayout<2>& shape,
                                                    const Params& params = {}) const {
     const Entry& entry = find(name);
     if constexpr (std::is_same_v<T, float>)
@@ -86,7 +86,7 @@ class Registry {
 
  private:
   template <class S>
-  static std::unique_ptr<S> made(Context& ctx, const GridShape& shape, const Params& params) {
+  static std::unique_ptr<S> made(Context& ctx, const GridLayout<2>& shape, const Params& params) {
     return std::make_unique<S>(ctx, shape, params);
   }
 

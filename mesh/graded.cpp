@@ -21,7 +21,7 @@ namespace {
 
 /// Widths proportional to weight(k, reach), k counted from the thin end, that sum to the length.
 template <class Weight>
-Intervals graded(double length, int cells, GradedSide side, const Weight& weight) {
+Axis graded(double length, int cells, GradedSide side, const Weight& weight) {
   expects(std::isfinite(length) && length > 0, "a side of the domain must be positive and finite, not ", length);
   expects(cells >= 1 && cells <= max_cells, "a direction must have 1 to ", max_cells, " cells, not ", cells);
   const double reach = side == GradedSide::both ? cells / 2.0 : cells;
@@ -36,7 +36,7 @@ Intervals graded(double length, int cells, GradedSide side, const Weight& weight
   return {std::move(widths), length};
 }
 
-Intervals geometric_by_logarithm(double length, int cells, double log_ratio, GradedSide side) {
+Axis geometric_by_logarithm(double length, int cells, double log_ratio, GradedSide side) {
   // Relative to the thickest interval, so that nothing overflows.
   return graded(length, cells, side,
                 [=](int k, double reach) { return std::exp(log_ratio * (k - std::ceil(reach) + 1)); });
@@ -53,18 +53,18 @@ std::string_view to_string(GradedSide side) {
   return side == GradedSide::first ? "first" : side == GradedSide::last ? "last" : "both";
 }
 
-Intervals uniform(double length, int cells) {
+Axis uniform(double length, int cells) {
   return graded(length, cells, GradedSide::both, [](int, double) { return 1.0; });
 }
 
-Intervals geometric(double length, int cells, double ratio, GradedSide side) {
+Axis geometric(double length, int cells, double ratio, GradedSide side) {
   expects(std::isfinite(ratio) && ratio >= 1, "the ratio of neighbouring widths must be finite and at least 1, not ",
           ratio);
   return geometric_by_logarithm(length, cells, std::log(ratio), side);
 }
 
-Intervals geometric_with_smallest(double length, int cells, double smallest, GradedSide side) {
-  Intervals even = uniform(length, cells);  // checks length and cells
+Axis geometric_with_smallest(double length, int cells, double smallest, GradedSide side) {
+  Axis even = uniform(length, cells);  // checks length and cells
   const double equal = even.widths()[0];
   expects(smallest > 0 && smallest <= equal * (1 + 1e-12) && std::isfinite(length / smallest), "the smallest of ",
           cells, " widths in ", length, " must be positive and at most ", equal, ", that of equal ones, not ",
@@ -81,19 +81,19 @@ Intervals geometric_with_smallest(double length, int cells, double smallest, Gra
   return geometric_by_logarithm(length, cells, high, side);
 }
 
-Intervals hyperbolic_tangent(double length, int cells, double stretch, GradedSide side) {
+Axis hyperbolic_tangent(double length, int cells, double stretch, GradedSide side) {
   expects(stretch > 0 && stretch <= 300, "the stretch of tanh must lie in (0, 300], not ", stretch);
   return graded(length, cells, side, [=](int k, double reach) {
     return 1 / (std::cosh(stretch * ((reach - k) / reach)) * std::cosh(stretch * ((reach - k - 1) / reach)));
   });
 }
 
-Intervals cosine(double length, int cells, GradedSide side) {
+Axis cosine(double length, int cells, GradedSide side) {
   return graded(length, cells, side,
                 [](int k, double reach) { return std::sin(std::numbers::pi * ((2 * k + 1) / (4 * reach))); });
 }
 
-Intervals shishkin(double length, int cells, double transition, GradedSide side) {
+Axis shishkin(double length, int cells, double transition, GradedSide side) {
   const int ends = side == GradedSide::both ? 2 : 1;
   expects(transition > 0 && transition <= length / (2 * ends), "the transition point must lie in (0, ",
           length / (2 * ends), "], half of what belongs to its end, not ", transition);
@@ -104,13 +104,13 @@ Intervals shishkin(double length, int cells, double transition, GradedSide side)
   return graded(length, cells, side, [=](int k, double) { return k < thin ? inside : outside; });
 }
 
-Intervals halved(const Intervals& line, int times) {
+Axis halved(const Axis& line, int times) {
   expects(times >= 0 && times <= 22 && std::int64_t{line.size()} << times <= max_cells, line.size(), " cells halved ",
           times, " times are more than ", max_cells);
   std::vector<double> widths;
   widths.reserve(line.widths().size() << times);
   for (const double w : line.widths()) widths.insert(widths.end(), std::size_t{1} << times, std::ldexp(w, -times));
-  return Line(std::move(widths), line.length()).starting_at(line.origin());
+  return Axis(std::move(widths), line.length()).starting_at(line.origin());
 }
 
 // --- text ----------------------------------------------------------------------------------------------------------------
@@ -184,7 +184,7 @@ void check_count(std::size_t cells, const std::string& name) {
 
 }  // namespace
 
-Intervals read_coordinates(std::istream& in, const std::string& name) {
+Axis read_coordinates(std::istream& in, const std::string& name) {
   std::vector<double> coordinates;
   read_numbers(in, name, [&](double x, const auto& where) {
     if (!coordinates.empty()) {
@@ -197,10 +197,10 @@ Intervals read_coordinates(std::istream& in, const std::string& name) {
   });
   expects(!coordinates.empty(), "'", name, "' holds no coordinates");
   check_count(coordinates.size() - 1, name);
-  return Intervals::at(std::move(coordinates));
+  return Axis::at(std::move(coordinates));
 }
 
-Intervals read_widths(std::istream& in, const std::string& name) {
+Axis read_widths(std::istream& in, const std::string& name) {
   std::vector<double> widths;
   read_numbers(in, name, [&](double width, const auto& where) {
     check_width(width, where, " is no width");
@@ -209,7 +209,7 @@ Intervals read_widths(std::istream& in, const std::string& name) {
   check_count(widths.size(), name);
   expects(std::isfinite(std::accumulate(widths.begin(), widths.end(), 0.0)), "'", name,
           "': the widths sum to more than double holds");
-  return Intervals(std::move(widths));
+  return Axis(std::move(widths));
 }
 
 Grading parse_grading(std::string_view text) {
@@ -276,7 +276,7 @@ Grading parse_grading(std::string_view text) {
   return grading;
 }
 
-Intervals read_line(const Grading& grading) {
+Axis read_line(const Grading& grading) {
   expects(grading.from_file(), "this direction is not read from a file");
   std::ifstream file(grading.path, std::ios::binary);
   std::error_code error;
@@ -285,7 +285,7 @@ Intervals read_line(const Grading& grading) {
   return grading.kind == Grading::Kind::widths ? read_widths(file, grading.path) : read_coordinates(file, grading.path);
 }
 
-Intervals make_line(const Grading& grading, double length, int cells) {
+Axis make_line(const Grading& grading, double length, int cells) {
   using Kind = Grading::Kind;
   switch (grading.kind) {
     case Kind::uniform: return uniform(length, cells);

@@ -39,23 +39,23 @@ enum class GradedSide : std::uint8_t { first, last, both };
 [[nodiscard]] std::string_view to_string(GradedSide side);
 
 // All throw UsageError for parameters outside their range, and for widths that vanish in double.
-[[nodiscard]] Intervals uniform(double length, int cells);
+[[nodiscard]] Axis uniform(double length, int cells);
 /// ratio >= 1.
-[[nodiscard]] Intervals geometric(double length, int cells, double ratio, GradedSide side);
+[[nodiscard]] Axis geometric(double length, int cells, double ratio, GradedSide side);
 /// The geometric line with this smallest width, which is at most length / cells.
-[[nodiscard]] Intervals geometric_with_smallest(double length, int cells, double smallest, GradedSide side);
+[[nodiscard]] Axis geometric_with_smallest(double length, int cells, double smallest, GradedSide side);
 /// stretch d in (0, 300]; the largest width is about cosh(d)^2 times the smallest.
-[[nodiscard]] Intervals hyperbolic_tangent(double length, int cells, double stretch, GradedSide side);
-[[nodiscard]] Intervals cosine(double length, int cells, GradedSide side = GradedSide::both);
+[[nodiscard]] Axis hyperbolic_tangent(double length, int cells, double stretch, GradedSide side);
+[[nodiscard]] Axis cosine(double length, int cells, GradedSide side = GradedSide::both);
 /// transition t in (0, length / 2], or (0, length / 4] at each of both ends; at least two cells, or three.
-[[nodiscard]] Intervals shishkin(double length, int cells, double transition, GradedSide side);
+[[nodiscard]] Axis shishkin(double length, int cells, double transition, GradedSide side);
 
 /// Every interval halved `times` times.
-[[nodiscard]] Intervals halved(const Intervals& line, int times);
+[[nodiscard]] Axis halved(const Axis& line, int times);
 
 /// Throw UsageError with name, line and the offending text; FileError when the stream fails.
-[[nodiscard]] Intervals read_coordinates(std::istream& in, const std::string& name);
-[[nodiscard]] Intervals read_widths(std::istream& in, const std::string& name);
+[[nodiscard]] Axis read_coordinates(std::istream& in, const std::string& name);
+[[nodiscard]] Axis read_widths(std::istream& in, const std::string& name);
 
 /// A direction in words:
 ///
@@ -75,7 +75,7 @@ struct Grading {
 [[nodiscard]] Grading parse_grading(std::string_view text);
 
 /// A file gives its own length and number of cells. Throws FileError when it cannot be read.
-[[nodiscard]] Intervals read_line(const Grading& grading);
-[[nodiscard]] Intervals make_line(const Grading& grading, double length, int cells);
+[[nodiscard]] Axis read_line(const Grading& grading);
+[[nodiscard]] Axis make_line(const Grading& grading, double length, int cells);
 
 }  // namespace stratum

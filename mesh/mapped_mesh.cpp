@@ -22,7 +22,7 @@ double Quadrilateral::aspect_ratio() const {
   return std::max(along / up, up / along);
 }
 
-MappedMesh::MappedMesh(TensorMesh logical, std::vector<double> x, std::vector<double> y)
+MappedMesh::MappedMesh(TensorMesh<2> logical, std::vector<double> x, std::vector<double> y)
     : MappedMesh(std::move(logical), std::make_shared<const Positions>(Positions{std::move(x), std::move(y)})) {
   const auto nodes =
       (static_cast<std::size_t>(logical_.x().size()) + 1) * (static_cast<std::size_t>(logical_.y().size()) + 1);
@@ -39,10 +39,10 @@ MappedMesh::MappedMesh(TensorMesh logical, std::vector<double> x, std::vector<do
   check_periodic();
 }
 
-MappedMesh::MappedMesh(TensorMesh logical, std::shared_ptr<const Positions> positions)
+MappedMesh::MappedMesh(TensorMesh<2> logical, std::shared_ptr<const Positions> positions)
     : logical_(std::move(logical)), positions_(std::move(positions)) {}
 
-MappedMesh MappedMesh::with_ends_of(const TensorMesh& mesh) const {
+MappedMesh MappedMesh::with_ends_of(const TensorMesh<2>& mesh) const {
   expects(mesh.x().size() == logical_.x().size() && mesh.y().size() == logical_.y().size(), "ends of a mesh of ",
           mesh.x().size(), " x ", mesh.y().size(), " cells do not belong to one of ", logical_.x().size(), " x ",
           logical_.y().size());
@@ -132,11 +132,11 @@ std::vector<double> cell_aspect_ratios(const MappedMesh& mesh, NodeRows rows) {
 MappedMesh halved(const MappedMesh& mesh, int times) {
   expects(times >= 0, "a mesh is halved 0 times or more, not ", times);
   if (times == 0) return mesh;
-  const TensorMesh& coarse = mesh.logical();
-  const auto line = [times](const Line& of) {
+  const TensorMesh<2>& coarse = mesh.logical();
+  const auto line = [times](const Axis& of) {
     return halved(of, times).with_boundaries(of.first_boundary(), of.last_boundary());
   };
-  TensorMesh fine(line(coarse.x()), line(coarse.y()), coarse.name());
+  TensorMesh<2> fine(line(coarse.x()), line(coarse.y()), coarse.name());
   const int parts = 1 << times, nx = fine.x().size(), ny = fine.y().size();
   std::vector<double> x, y;
   const auto nodes = (static_cast<std::size_t>(nx) + 1) * (static_cast<std::size_t>(ny) + 1);

@@ -53,9 +53,9 @@ struct Quadrilateral {
 class MappedMesh {
  public:
   /// x and y of (cells_x + 1) * (cells_y + 1) nodes.
-  MappedMesh(TensorMesh logical, std::vector<double> x, std::vector<double> y);
+  MappedMesh(TensorMesh<2> logical, std::vector<double> x, std::vector<double> y);
 
-  [[nodiscard]] const TensorMesh& logical() const { return logical_; }
+  [[nodiscard]] const TensorMesh<2>& logical() const { return logical_; }
   [[nodiscard]] const std::vector<double>& x() const { return positions_->x; }
   [[nodiscard]] const std::vector<double>& y() const { return positions_->y; }
 
@@ -65,7 +65,7 @@ class MappedMesh {
   }
 
   /// The same nodes, with the ends of a mesh of as many cells.
-  [[nodiscard]] MappedMesh with_ends_of(const TensorMesh& mesh) const;
+  [[nodiscard]] MappedMesh with_ends_of(const TensorMesh<2>& mesh) const;
 
   [[nodiscard]] double largest_aspect_ratio() const;
 
@@ -73,7 +73,7 @@ class MappedMesh {
   struct Positions {
     std::vector<double> x, y;
   };
-  MappedMesh(TensorMesh logical, std::shared_ptr<const Positions> positions);
+  MappedMesh(TensorMesh<2> logical, std::shared_ptr<const Positions> positions);
   [[nodiscard]] std::size_t at(int i, int j) const {
     return static_cast<std::size_t>(j) * (static_cast<std::size_t>(logical_.x().size()) + 1) +
            static_cast<std::size_t>(i);
@@ -81,7 +81,7 @@ class MappedMesh {
   void check_cells() const;
   void check_periodic() const;
 
-  TensorMesh logical_;
+  TensorMesh<2> logical_;
   std::shared_ptr<const Positions> positions_;
 };
 

@@ -35,7 +35,7 @@ const MeshFamily& mesh_family(std::string_view name) {
   throw UsageError(message("unknown mesh '", name, "'; known: ", known));
 }
 
-TensorMesh make_mesh(const MeshFamily& family, int level) {
+TensorMesh<2> make_mesh(const MeshFamily& family, int level) {
   return {bisected(family.a, level, family.thin_x, family.nu), bisected(family.b, level, family.thin_y, family.nu),
           family.name};
 }

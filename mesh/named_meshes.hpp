@@ -29,6 +29,6 @@ struct MeshFamily {
 
 /// 2^level x 2^level cells. Throws UsageError for a level outside 0 .. 20, a nu outside (0, 2), boundaries that are not
 /// positive and finite, or widths that vanish in double.
-[[nodiscard]] TensorMesh make_mesh(const MeshFamily& family, int level);
+[[nodiscard]] TensorMesh<2> make_mesh(const MeshFamily& family, int level);
 
 }  // namespace stratum

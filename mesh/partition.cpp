@@ -6,11 +6,11 @@
 
 namespace stratum {
 
-NodeRows node_rows(const TensorMesh& mesh, const GridShape& unknowns) {
+NodeRows node_rows(const TensorMesh<2>& mesh, const GridLayout<2>& unknowns) {
   return {unknowns.below ? unknowns.origin_y : 0, unknowns.above ? unknowns.origin_y + unknowns.ny : mesh.y().size()};
 }
 
-Strip::Strip(const TensorMesh& mesh, int count, int rank, int levels)
+Strip::Strip(const TensorMesh<2>& mesh, int count, int rank, int levels)
     : shape_(mesh.unknowns()), levels_(levels), last_(rank + 1 == count) {
   expects(count >= 1 && rank >= 0 && rank < count, "subdomain ", rank, " of ", count, " does not exist");
   expects(levels >= 0 && levels < 30, "subdomains stay aligned on 0 .. 29 coarser levels, not ", levels);
@@ -32,8 +32,8 @@ Strip::Strip(const TensorMesh& mesh, int count, int rank, int levels)
   shape_.above = rank + 1 < count || shape_.periodic_y;
 }
 
-Strip Strip::coarser(const TensorMesh& coarse_mesh) const {
-  const GridShape whole = coarse_mesh.unknowns();
+Strip Strip::coarser(const TensorMesh<2>& coarse_mesh) const {
+  const GridLayout<2> whole = coarse_mesh.unknowns();
   expects(levels_ > 0, "the subdomain was cut for no coarser level");
   Strip coarse;
   coarse.levels_ = levels_ - 1;
@@ -52,12 +52,12 @@ namespace {
 
 /// Levels that are cut where nothing else is asked for: those with unknowns enough, as far as every subdomain has some rows of the
 /// last, which keeps the subdomains of like size.
-int levels_worth_cutting(const Context& ctx, std::span<const TensorMesh> meshes, int count, int most) {
+int levels_worth_cutting(const Context& ctx, std::span<const TensorMesh<2>> meshes, int count, int most) {
   constexpr int least_rows = 8;
   const std::int64_t least = ctx.on_gpu() ? PartitionLevels::least_on_gpus : PartitionLevels::least_on_cpu * count;
   int cut = 1;
   while (cut < most) {
-    const GridShape next = meshes[meshes.size() - 1 - static_cast<std::size_t>(cut)].unknowns();
+    const GridLayout<2> next = meshes[meshes.size() - 1 - static_cast<std::size_t>(cut)].unknowns();
     if (next.nodes() < least || next.ny < 2 * least_rows * count) break;
     ++cut;
   }
@@ -66,7 +66,7 @@ int levels_worth_cutting(const Context& ctx, std::span<const TensorMesh> meshes,
 
 }  // namespace
 
-PartitionLevels::PartitionLevels(const Context& ctx, std::span<const TensorMesh> meshes, const StripParams& params)
+PartitionLevels::PartitionLevels(const Context& ctx, std::span<const TensorMesh<2>> meshes, const StripParams& params)
     : params_(params), fixed_(meshes.size()) {
   expects(!meshes.empty(), "a hierarchy needs at least one mesh");
   for (const auto& mesh : meshes) unknowns_.push_back(mesh.unknowns());
@@ -93,8 +93,8 @@ PartitionLevels::PartitionLevels(const Context& ctx, std::span<const TensorMesh>
     const auto piece = [&](int r) {
       return all[static_cast<std::size_t>(std::int64_t{pieces} * r / count)].unknowns();
     };
-    GridShape shape = piece(rank);
-    const GridShape& last = all[static_cast<std::size_t>(std::int64_t{pieces} * (rank + 1) / count) - 1].unknowns();
+    GridLayout<2> shape = piece(rank);
+    const GridLayout<2>& last = all[static_cast<std::size_t>(std::int64_t{pieces} * (rank + 1) / count) - 1].unknowns();
     shape.ny = last.origin_y + last.ny - shape.origin_y;
     shape.above = last.above;
     return shape;
@@ -117,9 +117,9 @@ PartitionLevels::PartitionLevels(const Context& ctx, std::span<const TensorMesh>
 }
 
 template <class T>
-void PartitionLevels::gather(Context& ctx, GridView<const std::type_identity_t<T>> own, GridView<T> whole) const {
+void PartitionLevels::gather(Context& ctx, FieldView<const std::type_identity_t<T>> own, FieldView<T> whole) const {
   // Rows of boundaries.
-  const GridShape& inner = unknowns(whole_);
+  const GridLayout<2>& inner = unknowns(whole_);
   const int before = inner.origin_y - whole.origin_y, behind = whole.ny - inner.ny - before;
   std::vector<int> pieces = rows_;
   pieces.front() += before;
@@ -142,8 +142,8 @@ void PartitionLevels::gather(Context& ctx, GridView<const std::type_identity_t<T
 }
 
 template <class T>
-GridView<T> PartitionLevels::own_rows(GridView<T> whole) const {
-  GridView<T> own = whole;
+FieldView<T> PartitionLevels::own_rows(FieldView<T> whole) const {
+  FieldView<T> own = whole;
   own.data += own.pitch * (own_.origin_y - whole.origin_y);
   own.ny = own_.ny;
   own.origin_y = own_.origin_y;
@@ -151,10 +151,10 @@ GridView<T> PartitionLevels::own_rows(GridView<T> whole) const {
   return own;
 }
 
-#define STRATUM_INSTANTIATE(T)                                                           \
-  template void PartitionLevels::gather(Context&, GridView<const T>, GridView<T>) const; \
-  template GridView<T> PartitionLevels::own_rows(GridView<T>) const;                     \
-  template GridView<const T> PartitionLevels::own_rows(GridView<const T>) const;
+#define STRATUM_INSTANTIATE(T)                                                             \
+  template void PartitionLevels::gather(Context&, FieldView<const T>, FieldView<T>) const; \
+  template FieldView<T> PartitionLevels::own_rows(FieldView<T>) const;                     \
+  template FieldView<const T> PartitionLevels::own_rows(FieldView<const T>) const;
 STRATUM_INSTANTIATE(float)
 STRATUM_INSTANTIATE(double)
 #undef STRATUM_INSTANTIATE

@@ -28,21 +28,21 @@ struct NodeRows {
 };
 /// All of them; of a subdomain of unknowns its own, the first one of the subdomain above, and the boundaries' beyond. So all cells are some
 /// subdomain's, and of one alone.
-[[nodiscard]] NodeRows node_rows(const TensorMesh& mesh, const GridShape& unknowns);
+[[nodiscard]] NodeRows node_rows(const TensorMesh<2>& mesh, const GridLayout<2>& unknowns);
 
 class Strip {
  public:
   /// Subdomain `rank` of `count`, with rows shared out evenly.
-  Strip(const TensorMesh& mesh, int count, int rank, int levels);
+  Strip(const TensorMesh<2>& mesh, int count, int rank, int levels);
 
   /// The subdomain's part of the unknowns.
-  [[nodiscard]] const GridShape& unknowns() const { return shape_; }
+  [[nodiscard]] const GridLayout<2>& unknowns() const { return shape_; }
   /// On the next coarser mesh, up to `levels` times.
-  [[nodiscard]] Strip coarser(const TensorMesh& coarse_mesh) const;
+  [[nodiscard]] Strip coarser(const TensorMesh<2>& coarse_mesh) const;
 
  private:
   Strip() = default;
-  GridShape shape_;
+  GridLayout<2> shape_;
   int levels_ = 0;
   bool last_ = false;  // its rows end where the mesh's do
 };
@@ -77,7 +77,7 @@ class PartitionLevels {
 
   /// Meshes coarsest first. One subdomain, or no communicator: no level is cut. Throws UsageError where there are not rows enough,
   /// and for more subdomains than fixed pieces.
-  PartitionLevels(const Context& ctx, std::span<const TensorMesh> meshes, const StripParams& params = {});
+  PartitionLevels(const Context& ctx, std::span<const TensorMesh<2>> meshes, const StripParams& params = {});
 
   [[nodiscard]] const StripParams& params() const { return params_; }
 
@@ -87,29 +87,29 @@ class PartitionLevels {
   /// Levels that are.
   [[nodiscard]] int cut() const { return static_cast<int>(unknowns_.size()) - 1 - whole_; }
   /// Of a level that is cut the subdomain, of others all.
-  [[nodiscard]] const GridShape& unknowns(int level) const { return unknowns_[static_cast<std::size_t>(level)]; }
-  [[nodiscard]] const GridShape& finest() const { return unknowns_.back(); }
+  [[nodiscard]] const GridLayout<2>& unknowns(int level) const { return unknowns_[static_cast<std::size_t>(level)]; }
+  [[nodiscard]] const GridLayout<2>& finest() const { return unknowns_.back(); }
   /// The fixed pieces of a level: global numbers of their first rows and of the row behind the last; none on coarse levels.
   [[nodiscard]] const std::vector<int>& fixed_pieces(int level) const {
     return fixed_[static_cast<std::size_t>(level)];
   }
   /// The subdomain's rows of the finest whole level, which level whole() + 1 restricts to: none on the first subdomain where that ends
   /// before a coarse row.
-  [[nodiscard]] const GridShape& own() const { return own_; }
+  [[nodiscard]] const GridLayout<2>& own() const { return own_; }
 
   /// The rows of all subdomains, between vectors of shapes own() and unknowns(whole()), or with rows of boundaries. For the stream.
   template <class T>
-  void gather(Context& ctx, GridView<const std::type_identity_t<T>> own, GridView<T> whole) const;
+  void gather(Context& ctx, FieldView<const std::type_identity_t<T>> own, FieldView<T> whole) const;
   /// The subdomain's rows where they lie in the whole, the rows beside them for a halo. Halos of the whole must be up to date.
   template <class T>
-  [[nodiscard]] GridView<T> own_rows(GridView<T> whole) const;
+  [[nodiscard]] FieldView<T> own_rows(FieldView<T> whole) const;
 
  private:
   StripParams params_;
   int whole_ = 0;
-  std::vector<GridShape> unknowns_;
+  std::vector<GridLayout<2>> unknowns_;
   std::vector<std::vector<int>> fixed_;  // by level
-  GridShape own_;
+  GridLayout<2> own_;
   std::vector<int> rows_;  // of all subdomains on the finest whole level
 };
 

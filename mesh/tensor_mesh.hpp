@@ -1,132 +1,62 @@
 #pragma once
 
-// TensorMesh: a rectangle, [0, a] x [0, b] unless its lines start elsewhere, cut into cells by two lines, lists of interval
-// widths,
+// TensorMesh: the product of D axes (mesh/axis.hpp): a rectangle, or a box in three dimensions, cut into cells,
 //
-//     x_i = x_0 + h_0 + ... + h_(i-1)   (i = 0 .. n),      h_i = x_(i+1) - x_i   only in exact arithmetic.
+//     cell (i, j, k) = [x_i, x_i+1] x [y_j, y_j+1] x [z_k, z_k+1] .
 //
-// What a line's end is decides which nodes are unknowns:
-//
-//     dirichlet   the end's node is none                               nodes 1 .. n - 1 where both ends are
-//     natural     (Neumann, Robin) it is one                           nodes 0 .. n     where both ends are
-//     periodic    both ends are the same node; both or none            nodes 0 .. n - 1
-//
-// Any number of intervals coarsens: even nodes stay, and the last one of an odd number stays alone, so that coarse node I is
-// fine node 2 I but for the last. A line goes on down to one unknown (two between Neumann or Robin boundaries), a periodic one to three.
-//
-// Widths are kept, never differences of coordinates: beside x = 1 a width of 9e-19 cannot be told from zero by
-// subtraction. A node's distance to the nearer end is the sum of the widths between, free of accumulated rounding, and its
-// distance to the other end is the length less that: a - x is as accurate near x = a as x is near 0, the ends lie exactly at 0
-// and a, and no node lies beyond them. Where a line starts (x_0) is added to coordinates alone. Always double.
-//
-// The published meshes come from bisection with an anisotropy factor nu at one end of each direction: in every step the
-// thin end's interval of width w is split into a boundary subdomain w nu / 2 and an inner subdomain w (1 - nu / 2), all others in
-// half, so that h_min = (nu / 2)^L. Source: Goeddeke, Strzodka, Cyclic Reduction Tridiagonal Solvers on GPUs Applied
-// to Mixed Precision Multigrid, 2011, Sections 2.1 and 4.1.
-//
-// Errors: UsageError for widths that are not positive and finite, or that vanish in double; for a length or a coordinate that
-// overflows; for ends that contradict each other.
+// Its unknowns are the products of the unknowns of its axes. Errors: UsageError where a mesh without a coarser one is coarsened.
 
+#include <array>
+#include <cstddef>
 #include <string>
-#include <string_view>
-#include <vector>
 
-#include <stratum/core/field/vector.hpp>
+#include <stratum/core/field/field.hpp>
+#include <stratum/mesh/axis.hpp>
 
 namespace stratum {
 
-enum class BoundaryType : std::uint8_t { dirichlet, neumann, periodic };
-
-[[nodiscard]] std::string_view to_string(BoundaryType end);
-
-/// The intervals of one direction, first end to last, between Dirichlet ends unless `with_boundaries` says otherwise.
-class Line {
- public:
-  /// As long as the widths together.
-  explicit Line(std::vector<double> widths);
-  /// Of this length, which the widths sum to but for rounding: a line of 10 tenths ends at 1, not beside it.
-  Line(std::vector<double> widths, double length);
-  /// Nodes at these coordinates, increasing; the line starts at the first of them.
-  [[nodiscard]] static Line at(std::vector<double> coordinates);
-
-  /// The same intervals with the first node at x_0.
-  [[nodiscard]] Line starting_at(double origin) const;
-
-  /// The same intervals between ends of these kinds. Throws UsageError where one alone is periodic, or a periodic line has
-  /// fewer than three intervals.
-  [[nodiscard]] Line with_boundaries(BoundaryType first, BoundaryType last) const;
-
-  [[nodiscard]] int size() const { return static_cast<int>(widths_.size()); }
-  [[nodiscard]] double length() const { return from_begin_.back(); }
-  [[nodiscard]] const std::vector<double>& widths() const { return widths_; }
-  /// x_0; 0 unless said otherwise.
-  [[nodiscard]] double origin() const { return origin_; }
-  /// x_i.
-  [[nodiscard]] std::vector<double> coordinates() const;
-  /// Distance of node i = 0 .. size() to the first end, and to the last end.
-  [[nodiscard]] const std::vector<double>& from_begin() const { return from_begin_; }
-  [[nodiscard]] const std::vector<double>& from_end() const { return from_end_; }
-
-  [[nodiscard]] BoundaryType first_boundary() const { return first_; }
-  [[nodiscard]] BoundaryType last_boundary() const { return last_; }
-  [[nodiscard]] bool is_periodic() const { return first_ == BoundaryType::periodic; }
-  /// Nodes that are unknowns, and the number of the first of them.
-  [[nodiscard]] int unknowns() const {
-    return size() - 1 + (first_ != BoundaryType::dirichlet ? 1 : 0) + (last_ == BoundaryType::neumann ? 1 : 0);
-  }
-  [[nodiscard]] int first_unknown() const { return first_ == BoundaryType::dirichlet ? 1 : 0; }
-
-  /// Fewer intervals leave an unknown, or three intervals where it is periodic.
-  [[nodiscard]] bool can_coarsen() const;
-  /// Merges intervals in pairs, the last of an odd number stays alone; the nodes that stay keep their places.
-  [[nodiscard]] Line coarser() const;
-
- private:
-  std::vector<double> widths_;
-  std::vector<double> from_begin_;
-  std::vector<double> from_end_;
-  double origin_ = 0;
-  BoundaryType first_ = BoundaryType::dirichlet, last_ = BoundaryType::dirichlet;
-};
-using Intervals = Line;
-
-/// The end of a direction at which refinement makes thin intervals.
-enum class ThinSide : std::uint8_t { none, first, last };
-
-[[nodiscard]] std::string_view to_string(ThinSide side);
-/// Throws UsageError for an unknown name, listing the known ones.
-[[nodiscard]] ThinSide thin_side(std::string_view name);
-
-/// 2^level intervals of [0, length] by bisection with anisotropy factor nu in (0, 2).
-[[nodiscard]] Line bisected(double length, int level, ThinSide side = ThinSide::none, double nu = 1);
-
+template <int D>
 class TensorMesh {
  public:
-  TensorMesh(Line x, Line y, std::string name = "custom");
+  static_assert(D == 2 || D == 3);
 
-  [[nodiscard]] const Line& x() const { return x_; }
-  [[nodiscard]] const Line& y() const { return y_; }
+  explicit TensorMesh(std::array<Axis, D> axes, std::string name = "custom");
+  TensorMesh(Axis x, Axis y, std::string name = "custom") requires(D == 2);
+  TensorMesh(Axis x, Axis y, Axis z, std::string name = "custom") requires(D == 3);
+
+  /// Of direction d = 0 .. D - 1: x, y, z.
+  [[nodiscard]] const Axis& axis(int d) const { return axes_[static_cast<std::size_t>(d)]; }
+  [[nodiscard]] const Axis& x() const { return axes_[0]; }
+  [[nodiscard]] const Axis& y() const { return axes_[1]; }
+  [[nodiscard]] const Axis& z() const requires(D == 3) { return axes_[2]; }
   [[nodiscard]] const std::string& name() const { return name_; }
 
   /// The nodes that are unknowns: the interior ones where all boundaries are Dirichlet's.
-  [[nodiscard]] GridShape unknowns() const {
-    return {x_.unknowns(), y_.unknowns(), x_.first_unknown(), y_.first_unknown(), x_.is_periodic(), y_.is_periodic()};
-  }
-  [[nodiscard]] std::int64_t cells() const { return std::int64_t{x_.size()} * y_.size(); }
+  [[nodiscard]] GridLayout<D> unknowns() const;
+  [[nodiscard]] std::int64_t cells() const;
 
   [[nodiscard]] double smallest_width() const;
-  /// Largest ratio of the sides of a cell, whichever is longer.
+  /// Largest ratio of two edges of a cell, the longer to the shorter.
   [[nodiscard]] double largest_aspect_ratio() const;
 
-  /// At least one direction can coarsen, and there are unknowns.
+  /// At least one axis can coarsen, and there are unknowns.
   [[nodiscard]] bool can_coarsen() const;
-  /// The next coarser mesh of the hierarchy: each direction that can coarsen does.
+  /// The next coarser mesh of the hierarchy: each axis that can coarsen does.
   [[nodiscard]] TensorMesh coarser() const;
 
  private:
-  Line x_;
-  Line y_;
+  std::array<Axis, D> axes_;
   std::string name_;
 };
+
+TensorMesh(Axis, Axis)->TensorMesh<2>;
+TensorMesh(Axis, Axis, std::string)->TensorMesh<2>;
+TensorMesh(Axis, Axis, Axis)->TensorMesh<3>;
+TensorMesh(Axis, Axis, Axis, std::string)->TensorMesh<3>;
+
+template <>
+GridLayout<2> TensorMesh<2>::unknowns() const;
+
+extern template class TensorMesh<2>;
 
 }  // namespace stratum

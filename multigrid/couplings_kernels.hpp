@@ -86,14 +86,14 @@ struct Jump : Sums<View> {
 template <class View>
 struct FirstSizes {
   Jump<View> of;
-  GridView<double> sizes;
+  FieldView<double> sizes;
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int /*row*/) const { sizes(i, 0) = of.size(i, 0); }
 };
 /// From the last row to the first one of the subdomain above.
 template <class View>
 struct JumpAbove {
   Jump<View> of;
-  GridView<const double> sizes;
+  FieldView<const double> sizes;
   STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int /*row*/) const {
     return of.ratio(of.size(i, of.ny - 1), sizes(i, 1));
   }
@@ -101,11 +101,11 @@ struct JumpAbove {
 
 /// Between the rows beside a cut.
 template <class View>
-double jump_across_cuts(Context& ctx, const GridShape& strip, const Jump<View>& jump) {
-  GridShape row{jump.nx, 1};
+double jump_across_cuts(Context& ctx, const GridLayout<2>& strip, const Jump<View>& jump) {
+  GridLayout<2> row{jump.nx, 1};
   row.below = strip.below;
   row.above = strip.above;
-  Vector<double> sizes(ctx, row);
+  Field<double> sizes(ctx, row);
   for_each_node(ctx, {0, jump.nx, 1, 0, 1, 1}, FirstSizes<View>{jump, sizes.view()});
   exchange(ctx, sizes.view());
   const bool is_last = ctx.communicator()->rank() + 1 == ctx.pieces();
@@ -124,7 +124,7 @@ int margin(int nodes) { return nodes > 8 ? 2 : nodes > 2 ? 1 : 0; }
 
 template <class T>
 Couplings couplings(Context& ctx, const GridOperator<T>& a) {
-  const GridShape shape = a.shape();
+  const GridLayout<2> shape = a.shape();
   if (shape.nodes() == 0 || ctx.is_dry_run()) return {};
   // Of a subdomain the physical boundaries'.
   const int out_x = margin(shape.nx), out_y = margin(shape.ny), first_y = shape.below ? 0 : out_y,

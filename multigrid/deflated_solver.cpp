@@ -22,14 +22,14 @@ double jump_of(const CellCoefficients& k) {
   return *most / *least;
 }
 
-bool is_even(const TensorMesh& mesh) {
+bool is_even(const TensorMesh<2>& mesh) {
   constexpr double most = 1.5;
   return largest_jump(mesh.x()) < most && largest_jump(mesh.y()) < most;
 }
 
 /// Some side is Dirichlet's.
-bool holds_values(const TensorMesh& mesh) {
-  const auto holds = [](const Line& line) {
+bool holds_values(const TensorMesh<2>& mesh) {
+  const auto holds = [](const Axis& line) {
     return line.first_boundary() == BoundaryType::dirichlet || line.last_boundary() == BoundaryType::dirichlet;
   };
   return holds(mesh.x()) || holds(mesh.y());
@@ -62,7 +62,7 @@ DeflationVectors ritz_vectors(Context& ctx, const GridOperator<double>& a, Preco
   }
   mean /= all;
   for (double& value : white) value -= diagonal.empty() ? 0 : mean;
-  Vector<double> b(ctx, a.shape()), x(ctx, a.shape());
+  Field<double> b(ctx, a.shape()), x(ctx, a.shape());
   copy_from_host(ctx, white.data(), b.view());
   StoppingParams stop;
   stop.rtol = 1e-10;
@@ -144,7 +144,7 @@ struct Known {
 
 DeflatedSolver make(Context& ctx, const Hierarchy<double>& hierarchy, const Known& k, Preconditioner<double>& m,
                     const DeflateParams& params) {
-  const TensorMesh& mesh = hierarchy.meshes().back();
+  const TensorMesh<2>& mesh = hierarchy.meshes().back();
   const GridOperator<double>& a = hierarchy.finest();
   if (params.by == DeflateBy::none) return {};
   const bool automatic = params.by == DeflateBy::automatic, singular = hierarchy.is_singular();
@@ -173,7 +173,7 @@ DeflatedSolver make(Context& ctx, const Hierarchy<double>& hierarchy, const Know
   const SparseRows rows = k.rows();
   DeflatedCgParams cg;
   if (singular) {
-    Vector<double> d(ctx, a.shape());
+    Field<double> d(ctx, a.shape());
     diagonal(ctx, a, d.view());
     cg.diagonal.resize(static_cast<std::size_t>(rows.rows));
     copy_to_host(ctx, d.cview(), cg.diagonal.data());
@@ -200,7 +200,7 @@ DeflatedSolver make(Context& ctx, const Hierarchy<double>& hierarchy, const Know
   // What a reaction adds to a row is below the rounding of its entries, not of the operator.
   std::vector<double> sums;
   if (k.reaction) {
-    Vector<double> ones(ctx, a.shape()), image(ctx, a.shape());
+    Field<double> ones(ctx, a.shape()), image(ctx, a.shape());
     set(ctx, 1, ones.view());
     a.apply(ctx, ones.cview(), image.view());
     sums.resize(static_cast<std::size_t>(rows.rows));
@@ -217,7 +217,7 @@ DeflatedSolver make(Context& ctx, const Hierarchy<double>& hierarchy, const Know
 DeflatedSolver make_deflated_solver(Context& ctx, const Hierarchy<double>& hierarchy, const CellCoefficients& k,
                                     const OperatorTerms& terms, Preconditioner<double>& m,
                                     const DeflateParams& params) {
-  const TensorMesh& mesh = hierarchy.meshes().back();
+  const TensorMesh<2>& mesh = hierarchy.meshes().back();
   const auto rows = [&] {
     if (ctx.pieces() > 1) return strip_rows(ctx, hierarchy.finest());
     Context host(Backend::cpu, ctx.threads());

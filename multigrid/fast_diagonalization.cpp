@@ -28,7 +28,7 @@ int padded(int modes) {
 constexpr int unaligned = 15;
 int numbers(int modes) { return unaligned + 2 * padded(modes) * padded(modes); }
 
-int length(Direction direction, const GridShape& shape) { return direction == Direction::x ? shape.nx : shape.ny; }
+int length(Direction direction, const GridLayout<2>& shape) { return direction == Direction::x ? shape.nx : shape.ny; }
 Direction crosswise(Direction direction) { return direction == Direction::x ? Direction::y : Direction::x; }
 
 /// Whether the grid is the left factor of a product or the right one.
@@ -39,8 +39,8 @@ template <class T>
 struct Product {
   const T* matrix;
   int size;
-  GridView<const T> grid;
-  GridView<T> out;
+  FieldView<const T> grid;
+  FieldView<T> out;
   bool aligned = false;  // rows of the grid from column -1 on
 
   /// Row r of the product.
@@ -137,7 +137,7 @@ struct Tile {
   static constexpr int left_numbers = height * left_pitch, stage = left_numbers + part * right_pitch;
   static constexpr int sums = slices * height * width;
   static constexpr std::size_t bytes = std::max(stages * stage, sums) * sizeof(T);
-  static int blocks(Grid side, const GridShape& shape) {
+  static int blocks(Grid side, const GridLayout<2>& shape) {
     return cuda::divide_up(shape.nx - first_column(side), width) * cuda::divide_up(shape.ny, height);
   }
 };
@@ -151,8 +151,8 @@ __global__ void __launch_bounds__(tile_threads, 2) product_kernel(const Product<
   extern __shared__ __align__(16) unsigned char memory[];
   T* const numbers = reinterpret_cast<T*>(memory);
   const int size = product.size, parts = cuda::divide_up(size, part);
-  const GridView<const T> grid = product.grid;
-  const GridView<T> out = product.out;
+  const FieldView<const T> grid = product.grid;
+  const FieldView<T> out = product.out;
   const int tiles = cuda::divide_up(out.nx - first_column(side), width);
   const int r0 = static_cast<int>(blockIdx.x) / tiles * height;
   const int s0 = static_cast<int>(blockIdx.x) % tiles * width + first_column(side);
@@ -272,7 +272,7 @@ __global__ void __launch_bounds__(tile_threads, 2) product_kernel(const Product<
 template <Grid side, class T>
 void multiply_on_gpu(Context& ctx, Product<T> product) {
   product.aligned = cuda::can_march(product.grid);
-  const GridShape shape = product.out.shape();
+  const GridLayout<2> shape = product.out.shape();
   constexpr bool single = sizeof(T) == 4;
   using Small = std::conditional_t<single, Tile<T, 1, 2, 1, 2>, Tile<T, 2, 2, 1, 2>>;
   using Medium = std::conditional_t<single, Tile<T, 2, 2, 1, 4>, Tile<T, 2, 2, 2, 2>>;
@@ -338,13 +338,13 @@ PartialDiagonalisation<T>::PartialDiagonalisation(Context& ctx, const GridOperat
       lines_(line_operator(ctx, std::get<TensorOperator<T>>(a.storage()), modes)),
       sweep_(ctx, shape_, {LineOrder::simultaneous, 1.0, StorageFormat::tensor}, modes == Direction::x),
       u_(ctx, shape_) {
-  if (!ctx.on_gpu()) zeros_ = Vector<T>(ctx, shape_);
+  if (!ctx.on_gpu()) zeros_ = Field<T>(ctx, shape_);
 }
 
 template <class T>
 std::unique_ptr<PartialDiagonalisation<T>> PartialDiagonalisation<T>::make(Context& ctx, const GridOperator<T>& a,
                                                                            bool singular) {
-  const GridShape shape = a.shape();
+  const GridLayout<2> shape = a.shape();
   const auto* const separable = std::get_if<TensorOperator<T>>(&a.storage());
   if (separable == nullptr || shape.has_halo() || shape.nodes() == 0) return nullptr;
   LineFactors factors[2];  // of x and y
@@ -397,7 +397,7 @@ bool PartialDiagonalisation<T>::find_modes(Context& ctx, const LineFactors& line
   for (std::size_t c = 0; c < nodes; ++c)
     for (std::size_t i = 0; i < nodes; ++i)
       by_nodes[i * size + c] = by_modes[c * size + i] = static_cast<T>(modes.vectors[c * nodes + i]);
-  GridView<T> to = matrices_.view();
+  FieldView<T> to = matrices_.view();
   to.data += unaligned;
   to.nx = static_cast<int>(packed.size());
   copy_from_host(ctx, packed.data(), to);
@@ -415,12 +415,12 @@ void PartialDiagonalisation<T>::set_mass(Context& ctx, double c) {
 }
 
 template <class T>
-void PartialDiagonalisation<T>::apply(Context& ctx, GridView<const T> b, GridView<T> x) {
+void PartialDiagonalisation<T>::apply(Context& ctx, FieldView<const T> b, FieldView<T> x) {
   expects_fit(ctx, "b", b, shape_);
   expects_fit(ctx, "x", x, shape_);
   const int size = padded(length(direction_, shape_));
   const T *const by_nodes = matrices_.cview().data + unaligned, *const by_modes = by_nodes + size * size;
-  const GridView<T> u = u_.view();
+  const FieldView<T> u = u_.view();
   const auto solve_lines = [&] {
     // Sweeps of all lines at once start from zeros that are written, on CPUs.
     const bool has_zeros = !zeros_.empty();

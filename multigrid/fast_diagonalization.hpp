@@ -43,7 +43,7 @@ class PartialDiagonalisation final : public Preconditioner<T> {
   /// nothing on the device; waits for the stream.
   void set_mass(Context& ctx, double c);
   /// x = A^-1 b
-  void apply(Context& ctx, GridView<const T> b, GridView<T> x) override;
+  void apply(Context& ctx, FieldView<const T> b, FieldView<T> x) override;
   [[nodiscard]] bool is_constant() const override { return true; }
   [[nodiscard]] bool is_symmetric() const override { return true; }
 
@@ -53,13 +53,13 @@ class PartialDiagonalisation final : public Preconditioner<T> {
   [[nodiscard]] bool find_modes(Context& ctx, const LineFactors& line, const LineFactors& other, double reaction,
                                 bool singular);
 
-  GridShape shape_;
+  GridLayout<2> shape_;
   Direction direction_;         // of the modes
   std::vector<double> values_;  // not rounded to T
-  Vector<T> matrices_;          // V by rows of nodes, then by rows of modes, padded with zeros
+  Field<T> matrices_;           // V by rows of nodes, then by rows of modes, padded with zeros
   GridOperator<T> lines_;       // Kx (x) 1 + Mx (x) Lambda
   LineSweep<T> sweep_;
-  Vector<T> u_, zeros_;  // zeros on CPUs alone
+  Field<T> u_, zeros_;  // zeros on CPUs alone
 };
 
 }  // namespace stratum

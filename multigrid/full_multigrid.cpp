@@ -16,13 +16,13 @@ FullMultigrid<T>::FullMultigrid(Context& ctx, Hierarchy<double> hierarchy, Multi
   expects(hierarchy_.levels() == multigrid_.levels(), "the cycle has ", multigrid_.levels(),
           " levels, full multigrid was given ", hierarchy_.levels());
   const PartitionLevels& strips = hierarchy_.strips();
-  if (strips.cut() > 0) own_b_ = Vector<double>(ctx, strips.own());
+  if (strips.cut() > 0) own_b_ = Field<double>(ctx, strips.own());
   for (int l = multigrid_.lowest_level(); l < hierarchy_.levels(); ++l) {
-    const GridShape shape = hierarchy_.level_operator(l).shape();
+    const GridLayout<2> shape = hierarchy_.level_operator(l).shape();
     Level& level = levels_[static_cast<std::size_t>(l)];
     if (l + 1 < hierarchy_.levels()) {
-      level.b = Vector<double>(ctx, shape);
-      level.x = Vector<double>(ctx, shape);
+      level.b = Field<double>(ctx, shape);
+      level.x = Field<double>(ctx, shape);
     }
     (void)room(ctx, l);
   }
@@ -34,15 +34,15 @@ Room<T> FullMultigrid<T>::room(Context& ctx, int level) {
   Level& at = levels_[static_cast<std::size_t>(level)];
   if (at.r.empty()) {
     // Else only where other coefficients have made a cut another one.
-    const GridShape shape = hierarchy_.level_operator(level).shape();
-    at.r = Vector<T>(ctx, shape);
-    at.z = Vector<T>(ctx, shape);
+    const GridLayout<2> shape = hierarchy_.level_operator(level).shape();
+    at.r = Field<T>(ctx, shape);
+    at.z = Field<T>(ctx, shape);
   }
   return {at.r.view(), at.z.view()};
 }
 
 template <class T>
-FullMultigridPass FullMultigrid<T>::solve(Context& ctx, GridView<const double> b, GridView<double> x,
+FullMultigridPass FullMultigrid<T>::solve(Context& ctx, FieldView<const double> b, FieldView<double> x,
                                           FullMultigridNorms norms) {
   const GridOperator<double>& fine = hierarchy_.finest();
   expects_fit(ctx, "b", b, fine.shape());
@@ -104,7 +104,7 @@ FullMultigridPass FullMultigrid<T>::solve(Context& ctx, GridView<const double> b
     const auto current = iterate(l);
     const bool fused = transfer != nullptr && transfer->fuses_interpolation(on, a, rhs(l));
     const auto coarser = [&] {
-      const GridView<const double> below = iterate(l - 1);
+      const FieldView<const double> below = iterate(l - 1);
       return from_whole(l) ? strips.own_rows(below) : below;
     };
     if (from_whole(l)) exchange(alone, iterate(l - 1));
@@ -117,11 +117,11 @@ FullMultigridPass FullMultigrid<T>::solve(Context& ctx, GridView<const double> b
         transfer->prolongate(on, coarser(), current);
       a.scaled_residual(on, scale, rhs(l), current, r);
     }
-    multigrid_.cycle(on, l, GridView<const T>(r), z, Guess::zero);
+    multigrid_.cycle(on, l, FieldView<const T>(r), z, Guess::zero);
     if (fused)
-      transfer->prolongate_plus(on, with_halo(coarser(), true), 1 / scale, GridView<const T>(z), current);
+      transfer->prolongate_plus(on, with_halo(coarser(), true), 1 / scale, FieldView<const T>(z), current);
     else
-      axpy<T, double>(on, 1 / scale, GridView<const T>(z), current);
+      axpy<T, double>(on, 1 / scale, FieldView<const T>(z), current);
   };
   const auto below_the_finest = [&] {
     for (int l = lowest; l < finest; ++l) solve_level(l);
@@ -136,7 +136,7 @@ FullMultigridPass FullMultigrid<T>::solve(Context& ctx, GridView<const double> b
   solve_level(finest);
   if (norms == FullMultigridNorms::initial) return pass;
   const auto [r, z] = room(ctx, finest);
-  pass.interpolated = norm2(ctx, GridView<const T>(r)) / scale;
+  pass.interpolated = norm2(ctx, FieldView<const T>(r)) / scale;
   pass.corrected = fine.scaled_residual_norm(ctx, scale, b, x, z) / scale;
   return pass;
 }

@@ -37,20 +37,20 @@ class FullMultigrid {
   FullMultigrid(Context& ctx, Hierarchy<double> hierarchy, Multigrid<T> multigrid);
 
   /// x is overwritten. Norms that are not asked for are zero.
-  FullMultigridPass solve(Context& ctx, GridView<const double> b, GridView<double> x,
+  FullMultigridPass solve(Context& ctx, FieldView<const double> b, FieldView<double> x,
                           FullMultigridNorms norms = FullMultigridNorms::all);
 
  private:
   struct Level {
-    Vector<double> b, x;  // on all but the finest
-    Vector<T> r, z;       // where the cycle has no room for them
+    Field<double> b, x;  // on all but the finest
+    Field<T> r, z;       // where the cycle has no room for them
   };
   /// Where a level's defect and correction lie.
   [[nodiscard]] Room<T> room(Context& ctx, int level);
   Hierarchy<double> hierarchy_;
   Multigrid<T> multigrid_;
   std::vector<Level> levels_;
-  Vector<double> own_b_;           // on subdomains: a subdomain's rows of b on the finest level that all have whole
+  Field<double> own_b_;            // on subdomains: a subdomain's rows of b on the finest level that all have whole
   Recording restriction_, below_;  // of b to all levels below the first two; of all levels but the finest
   double recorded_scale_ = 0;      // of below_; 0: none yet
   int recorded_generation_ = 0;

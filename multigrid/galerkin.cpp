@@ -72,7 +72,7 @@ struct GalerkinNode {
   TransferView<double> x, y;
   int fine_nx, fine_ny;
   bool below;  // another subdomain
-  GridView<double> band[9 - first];
+  FieldView<double> band[9 - first];
 
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
     const Collapse along_x(x, i), along_y(y, j);
@@ -114,7 +114,7 @@ struct WeightedGalerkinNode {
   WeightsView<const double> w;
   int fine_nx, fine_ny;
   bool below, above;  // other subdomains
-  GridView<double> band[9 - first];
+  FieldView<double> band[9 - first];
 
   /// Weight of coarse node (I, J) at the fine node p columns and q rows from it.
   STRATUM_HOST_DEVICE STRATUM_INLINE double own(int column, int row, int p, int q) const {
@@ -196,7 +196,7 @@ struct WeightedGalerkinNode {
 template <class View, class Bands>
 void product(Context& ctx, const View& a, const Transfer<double>& p, Bands& coarse) {
   constexpr int first = Bands::first;
-  const GridShape& shape = p.fine_shape();
+  const GridLayout<2>& shape = p.fine_shape();
   const auto run = [&](auto node) {
     for (std::size_t k = 0; k < coarse.band.size(); ++k) node.band[k] = coarse.band[k].view();
     for_each_node(ctx, all_nodes(node.band[0]), node);
@@ -224,7 +224,7 @@ void check_boundaries(Context& ctx, const Bands& a) {
   for (int k = 0; k < Bands::coefficient_words; ++k) {
     const auto view = a.band[static_cast<std::size_t>(k)].cview();
     const auto largest = [&](int i, int j, int nx, int ny) {
-      GridView<const double> part = view;
+      FieldView<const double> part = view;
       part.data = &view(i, j);
       part.nx = nx;
       part.ny = ny;
@@ -272,7 +272,7 @@ struct Node {
 };
 
 template <class Row>
-std::optional<Node> first_row(Context& ctx, const GridShape& shape, const Row& row) {
+std::optional<Node> first_row(Context& ctx, const GridLayout<2>& shape, const Row& row) {
   const double found = largest_of(ctx, shape.nx, shape.ny, FromTheEnd<Row>{row, shape.nx, shape.origin_y});
   if (found == 0) return std::nullopt;
   const auto number = static_cast<std::int64_t>(FromTheEnd<Row>::end - found);
@@ -305,7 +305,7 @@ struct Unsymmetric {
   }
 };
 
-double number_at(Context& ctx, GridView<const double> x, int i, int j) {
+double number_at(Context& ctx, FieldView<const double> x, int i, int j) {
   double value = 0;
   x.data = &x(i, j);
   x.nx = x.ny = 1;
@@ -314,7 +314,7 @@ double number_at(Context& ctx, GridView<const double> x, int i, int j) {
 }
 
 [[noreturn]] void refuse_unsymmetric(Context& ctx, const NineBandMatrix<double>& a, const Node& n) {
-  const GridShape shape = a.shape();
+  const GridLayout<2> shape = a.shape();
   for (const auto& [dx, dy] : {std::pair{1, 0}, {-1, 1}, {0, 1}, {1, 1}}) {
     if (n.j < 0) break;  // another subdomain's
     const int p = n.i + dx, q = n.j + dy;
@@ -355,7 +355,7 @@ void check_coefficients(Context& ctx, const GridOperator<double>& a, bool symmet
       a.storage());
 }
 
-GridOperator<double> galerkin_operator(Context& ctx, const GridOperator<double>& fine, const GridShape& coarse,
+GridOperator<double> galerkin_operator(Context& ctx, const GridOperator<double>& fine, const GridLayout<2>& coarse,
                                        bool symmetric) {
   if (symmetric || fine.traits().is_symmetric) return SymmetricNineBand<double>(ctx, coarse);
   return NineBandMatrix<double>(ctx, coarse);

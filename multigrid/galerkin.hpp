@@ -33,7 +33,7 @@ void check_coefficients(Context& ctx, const GridOperator<double>& a, bool symmet
 
 /// Bands for the products of `fine`, on a coarser grid: five where its storage format or `symmetric` says that it is, else nine.
 [[nodiscard]] GridOperator<double> galerkin_operator(Context& ctx, const GridOperator<double>& fine,
-                                                     const GridShape& coarse, bool symmetric = false);
+                                                     const GridLayout<2>& coarse, bool symmetric = false);
 
 /// The rows of all subdomains on the finest level that is not cut: bands of galerkin_operator, on the nodes of boundaries too or not.
 void gather(Context& ctx, const PartitionLevels& strips, const GridOperator<double>& own, GridOperator<double>& whole);

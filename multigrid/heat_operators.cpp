@@ -23,23 +23,23 @@ CellCoefficients mass_coefficients(const CellCoefficients& k, const std::vector<
   return {k.nx, k.ny, std::vector<double>(capacity.size(), 0.0), {}, {}, capacity};
 }
 
-TensorMesh first_cell(const TensorMesh& mesh) {
-  const auto first = [](const Line& line) {
-    return Line(std::vector<double>{line.widths().front()}).starting_at(line.origin());
+TensorMesh<2> first_cell(const TensorMesh<2>& mesh) {
+  const auto first = [](const Axis& line) {
+    return Axis(std::vector<double>{line.widths().front()}).starting_at(line.origin());
   };
   return {first(mesh.x()), first(mesh.y()), mesh.name()};
 }
 
 /// In y, by this factor.
-TensorMesh stretched(const TensorMesh& mesh, double factor) {
-  const Line& y = mesh.y();
+TensorMesh<2> stretched(const TensorMesh<2>& mesh, double factor) {
+  const Axis& y = mesh.y();
   std::vector<double> widths = y.widths();
   for (double& width : widths) width *= factor;
-  return {mesh.x(), Line(std::move(widths), factor * y.length()).with_boundaries(y.first_boundary(), y.last_boundary()),
+  return {mesh.x(), Axis(std::move(widths), factor * y.length()).with_boundaries(y.first_boundary(), y.last_boundary()),
           mesh.name()};
 }
 
-Vector<double> reaction_of(Context& ctx, const TensorMesh& mesh, const CellFields& fields) {
+Field<double> reaction_of(Context& ctx, const TensorMesh<2>& mesh, const CellFields& fields) {
   return std::move(Conductances(ctx, mesh, fields).reaction);
 }
 
@@ -53,7 +53,7 @@ void add(Context& ctx, const GridOperator<double>& a, double s, const GridOperat
         const auto from = std::get<Format>(std::as_const(a).storage()).parts();
         const auto more = std::get<Format>(mass.storage()).parts();
         const auto parts = to.parts();
-        const auto has_mass = [&to](const GridView<double>& part) {
+        const auto has_mass = [&to](const FieldView<double>& part) {
           if constexpr (requires { to.m; })
             return part.data == &to.m.view()(0, to.first_row());
           else
@@ -114,7 +114,7 @@ void HeatOperators::make_tensor(Context& ctx, const Coefficients& now, PoissonSo
                                 const SmootherRegistry& registry) {
   const double kxx = now.k.xx.front(), kyy = now.k.kyy(0, 0), of_x = 1 / kxx;
   if (kxx != kyy) stretched_ = stretched(mesh_.logical(), std::sqrt(kxx / kyy));
-  const TensorMesh& mesh = stretched_;
+  const TensorMesh<2>& mesh = stretched_;
   scale_ = kxx == kyy ? of_x : 1 / (std::sqrt(kxx) * std::sqrt(kyy));
   reaction_ = of_x * now.k.c.front();
   capacity_ = of_x * now.capacity.front();
@@ -137,7 +137,7 @@ void HeatOperators::make_tensor(Context& ctx, const Coefficients& now, PoissonSo
 
 void HeatOperators::make_cells(Context& ctx, const Coefficients& now, PoissonSolverParams params,
                                const SmootherRegistry& registry) {
-  const TensorMesh& mesh = mesh_.logical();
+  const TensorMesh<2>& mesh = mesh_.logical();
   if (mesh_.mapped()) {
     assemble_quadrilaterals(ctx, now);
     sum_ = assemble_diffusion(ctx, *mesh_.mapped(), MappedCells(ctx, *mesh_.mapped(), &now.k), now.terms, strip_);
@@ -184,7 +184,7 @@ void HeatOperators::assemble_quadrilaterals(Context& ctx, const Coefficients& no
   assemble(mass_coefficients(now.k, now.capacity), {}, mass_);
   reaction_of_mass_ = std::move(conductances_->reaction);
   assemble(now.k, now.terms, a_);
-  reaction_of_a_ = Vector<double>(ctx, reaction_of_mass_.shape());
+  reaction_of_a_ = Field<double>(ctx, reaction_of_mass_.shape());
   copy(ctx, conductances_->reaction.cview(), reaction_of_a_.view());
 }
 
@@ -239,7 +239,7 @@ bool HeatOperators::set(Context& ctx, double t, double s) {
     if (mesh_.mapped()) {
       assemble_quadrilaterals(ctx, now);
     } else {
-      const TensorMesh& mesh = mesh_.logical();
+      const TensorMesh<2>& mesh = mesh_.logical();
       const CellCoefficients mass = mass_coefficients(now.k, now.capacity);
       fields_->assign(ctx, now.k);
       fields_of_mass_->assign(ctx, mass);

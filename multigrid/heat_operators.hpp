@@ -68,8 +68,8 @@ class HeatOperators {
   void add_up(Context& ctx);
 
   ProblemMesh mesh_;
-  TensorMesh stretched_;  // of tensor operators
-  GridShape strip_;       // the subdomain's unknowns
+  TensorMesh<2> stretched_;  // of tensor operators
+  GridLayout<2> strip_;      // the subdomain's unknowns
   HeatProblem problem_;
   double t_, s_;
   bool varies_, conserves_ = false;
@@ -80,7 +80,7 @@ class HeatOperators {
   GridOperator<double> sum_;                           // of cell form, as what follows
   std::optional<CellFields> fields_, fields_of_mass_;  // of the coefficients that were put in last, on a rectangle
   std::optional<Conductances> conductances_;
-  Vector<double> reaction_of_a_, reaction_of_mass_;
+  Field<double> reaction_of_a_, reaction_of_mass_;
   std::optional<PoissonSolver> solver_;
   std::vector<DirichletEntry> entries_of_a_, entries_of_mass_;
   std::vector<std::size_t> averaged_;

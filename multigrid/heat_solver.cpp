@@ -34,7 +34,7 @@ Tableau tableau_of(TimeMethod method) {
 }
 
 /// Of all subdomains in the order of ranks, on the first subdomain; the others have none. In parts, so that they hold little.
-std::vector<double> rows_on_first_piece(Context& ctx, GridView<const double> x) {
+std::vector<double> rows_on_first_piece(Context& ctx, FieldView<const double> x) {
   std::vector<double> own(static_cast<std::size_t>(x.nodes()));
   if (!own.empty()) copy_to_host(ctx, x, own.data());
   if (ctx.pieces() == 1) return own;
@@ -62,9 +62,9 @@ std::vector<double> rows_on_first_piece(Context& ctx, GridView<const double> x) 
 /// The diagonal of a mass matrix: near enough to it to estimate errors with.
 class MassDiagonal final : public Preconditioner<double>, public Handle {
  public:
-  MassDiagonal(Context& ctx, const GridShape& shape, const std::vector<double>& diagonal)
+  MassDiagonal(Context& ctx, const GridLayout<2>& shape, const std::vector<double>& diagonal)
       : jacobi_(ctx, shape, diagonal) {}
-  void apply(Context& ctx, GridView<const double> r, GridView<double> z) override { jacobi_.apply(ctx, r, z); }
+  void apply(Context& ctx, FieldView<const double> r, FieldView<double> z) override { jacobi_.apply(ctx, r, z); }
   [[nodiscard]] bool is_constant() const override { return true; }
   [[nodiscard]] bool is_symmetric() const override { return true; }
   [[nodiscard]] bool estimates_error() const override { return true; }
@@ -87,7 +87,7 @@ TimeMethod time_method(std::string_view name) {
 struct HeatSolver::Implementation {
   /// du/dt at a time, measured from the present one.
   struct Slope {
-    const Vector<double>* k;
+    const Field<double>* k;
     double at;
   };
   struct Attempt {
@@ -96,7 +96,7 @@ struct HeatSolver::Implementation {
   };
 
   ProblemMesh geometry;
-  const TensorMesh& mesh;  // how its cells are joined
+  const TensorMesh<2>& mesh;  // how its cells are joined
   HeatProblem problem;
   HeatParams params;
   Tableau tableau;
@@ -112,13 +112,13 @@ struct HeatSolver::Implementation {
   int known_slopes = 0;
   double before = 0;
   std::optional<HeatOperators> operators;
-  Vector<double> u, x, b, load, work, other, ones;
-  std::array<Vector<double>, most_stages> k;
-  Vector<double> slope, slope_before;
+  Field<double> u, x, b, load, work, other, ones;
+  std::array<Field<double>, most_stages> k;
+  Field<double> slope, slope_before;
   // Of Dirichlet nodes.
   std::vector<double> boundary_values_of_nodes, boundary_slope;
   std::array<std::vector<double>, most_stages> side_k;
-  std::array<Vector<double>, 2> line;  // a column, a row: what boundaries add
+  std::array<Field<double>, 2> line;  // a column, a row: what boundaries add
   double load_at = 0;
   bool load_known = false;
   std::vector<std::size_t> load_averaged;  // cells where it has the mean of f
@@ -129,17 +129,17 @@ struct HeatSolver::Implementation {
       : geometry(with_boundaries(m, p.space.boundaries)), mesh(geometry.logical()), problem(p), params(given),
         tableau(tableau_of(given.method)) {
     check();
-    const GridShape shape = PartitionLevels(ctx, mesh_hierarchy(mesh), params.solver.multigrid.strips()).finest();
+    const GridLayout<2> shape = PartitionLevels(ctx, mesh_hierarchy(mesh), params.solver.multigrid.strips()).finest();
     first_row = shape.origin_y - mesh.unknowns().origin_y;
-    for (auto* v : {&u, &x, &b, &load, &work, &other, &slope, &slope_before}) *v = Vector<double>(ctx, shape);
-    for (std::size_t i = 0; i < tableau.stages; ++i) k[i] = Vector<double>(ctx, shape);
-    line = {Vector<double>(ctx, GridShape{1, shape.ny}), Vector<double>(ctx, GridShape{shape.nx, 1})};
+    for (auto* v : {&u, &x, &b, &load, &work, &other, &slope, &slope_before}) *v = Field<double>(ctx, shape);
+    for (std::size_t i = 0; i < tableau.stages; ++i) k[i] = Field<double>(ctx, shape);
+    line = {Field<double>(ctx, GridLayout<2>{1, shape.ny}), Field<double>(ctx, GridLayout<2>{shape.nx, 1})};
     report.t = params.start;
     const double first = params.dt.value_or(1.0);
     at_this_time(params.start, [&] {
       operators.emplace(ctx, geometry, problem, params.start, shift(first), params.solver, registry);
       if (mesh.unknowns().nodes() > 0 && side_count() == 0) {
-        ones = Vector<double>(ctx, shape);
+        ones = Field<double>(ctx, shape);
         set(ctx, 1.0, ones.view());
       }
       start(ctx);
@@ -193,7 +193,7 @@ struct HeatSolver::Implementation {
 
   /// b = b + what Neumann or Robin boundaries give at time t - A_D values - M_D slopes
   void add_boundary(Context& ctx, const PoissonProblem& now, const std::vector<double>& values,
-                    const std::vector<double>& slopes, GridView<double> to) {
+                    const std::vector<double>& slopes, FieldView<double> to) {
     BoundaryLoads boundaries(u.shape(), first_row);
     add_fluxes(geometry, now, boundaries);
     for (auto* part : {&boundaries.left, &boundaries.right, &boundaries.bottom, &boundaries.top})
@@ -255,7 +255,7 @@ struct HeatSolver::Implementation {
   }
 
   void set_initial(Context& ctx) {
-    const GridShape shape = u.shape();
+    const GridLayout<2> shape = u.shape();
     if (shape.nodes() == 0) return;
     const auto initial = at_nodes(ctx, geometry, initial_function(problem, params.start),
                                   {shape.origin_y, shape.origin_y + shape.ny - 1});
@@ -282,7 +282,7 @@ struct HeatSolver::Implementation {
     operators->a().residual(ctx, load.cview(), u.cview(), b.view());
     add_boundary(ctx, at(t), boundary_values_of_nodes, boundary_slope, b.view());
     set(ctx, 0.0, slope.view());
-    const GridShape shape = u.shape();
+    const GridLayout<2> shape = u.shape();
     if (shape.nodes() == 0) return;
     MassDiagonal jacobi(ctx, shape, diagonal_of(ctx, operators->mass()));
     StoppingParams stop;
@@ -306,7 +306,7 @@ struct HeatSolver::Implementation {
   }
 
   /// || v ||, whatever the capacity.
-  [[nodiscard]] double size(Context& ctx, const Vector<double>& v) {
+  [[nodiscard]] double size(Context& ctx, const Field<double>& v) {
     operators->even_mass().apply(ctx, v.cview(), work.view());
     return std::sqrt(std::max(0.0, dot(ctx, v.cview(), work.cview())));
   }
@@ -320,7 +320,7 @@ struct HeatSolver::Implementation {
   // --- a step --------------------------------------------------------------------------------------------------------------
 
   /// to = u_n + the integral from 0 to tau of the line through two slopes, or of one.
-  void extrapolate(Context& ctx, const std::vector<Slope>& slopes, double tau, GridView<double> to) {
+  void extrapolate(Context& ctx, const std::vector<Slope>& slopes, double tau, FieldView<double> to) {
     copy(ctx, u.cview(), to);
     if (slopes.size() == 1) return axpy(ctx, tau, slopes[0].k->cview(), to);
     const auto& [k0, t0] = slopes[slopes.size() - 2];
@@ -334,7 +334,7 @@ struct HeatSolver::Implementation {
     const auto& s = operators->solver().fine_operator();
     copy(ctx, u.cview(), x.view());
     if (!slopes.empty()) {
-      const auto residual_of = [&](const Vector<double>& guess) {
+      const auto residual_of = [&](const Field<double>& guess) {
         s.residual(ctx, b.cview(), guess.cview(), work.view());
         return norm2(ctx, work.cview());
       };
@@ -406,7 +406,7 @@ struct HeatSolver::Implementation {
         solved = solve(ctx, slopes, tableau.c[i] * step);
         // k = s (x - p)
         xpay(ctx, x.cview(), -1, k[i].view());
-        axpy(ctx, s - 1, GridView<const double>(k[i].view()), k[i].view());
+        axpy(ctx, s - 1, FieldView<const double>(k[i].view()), k[i].view());
         slopes.push_back({&k[i], tableau.c[i] * step});
       });
       if (!solved) return {false, 0};
@@ -419,7 +419,7 @@ struct HeatSolver::Implementation {
     set(ctx, 0.0, other.view());
     for (std::size_t j = 0; j < tableau.stages; ++j) axpy(ctx, step * tableau.error[j], k[j].cview(), other.view());
     operators->mass().apply(ctx, other.cview(), b.view());
-    axpy(ctx, operators->s() - 1, GridView<const double>(b.view()), b.view());
+    axpy(ctx, operators->s() - 1, FieldView<const double>(b.view()), b.view());
     StoppingParams stop;
     // Two digits of an estimate: one cycle from zero leaves as little everywhere.
     stop.rtol = 0.05;
@@ -563,9 +563,9 @@ const HeatReport& HeatSolver::advance(Context& ctx, double to, const Monitor& mo
 }
 
 double HeatSolver::time() const { return implementation_->report.t; }
-GridView<const double> HeatSolver::solution() const { return implementation_->u.cview(); }
+FieldView<const double> HeatSolver::solution() const { return implementation_->u.cview(); }
 const HeatReport& HeatSolver::report() const { return implementation_->report; }
-const TensorMesh& HeatSolver::mesh() const { return implementation_->mesh; }
+const TensorMesh<2>& HeatSolver::mesh() const { return implementation_->mesh; }
 const ProblemMesh& HeatSolver::geometry() const { return implementation_->geometry; }
 const PoissonSolver& HeatSolver::solver() const { return implementation_->operators->solver(); }
 
@@ -627,7 +627,7 @@ bool HeatSolver::restore(Context& ctx, const HeatState& state, bool same_data) {
   self.boundary_slope = state.boundary_slope;
   self.boundary_values_of_nodes = dirichlet_values(self.geometry, self.at(state.report.t));
   self.load_known = false;
-  const auto put = [&](const std::vector<double>& from, Vector<double>& to) {
+  const auto put = [&](const std::vector<double>& from, Field<double>& to) {
     copy_from_host(ctx, from.data() + std::int64_t{self.first_row} * to.shape().nx, to.view());
   };
   put(state.u, self.u);

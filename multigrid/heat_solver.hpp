@@ -118,7 +118,7 @@ class HeatSolver {
 
   [[nodiscard]] double time() const;
   /// On the unknowns, of a subdomain its own.
-  [[nodiscard]] GridView<const double> solution() const;
+  [[nodiscard]] FieldView<const double> solution() const;
   /// On all nodes, x fastest; of a subdomain on those of node_rows.
   [[nodiscard]] std::vector<double> nodal_solution(Context& ctx) const;
   /// The integral of capacity u.
@@ -127,7 +127,7 @@ class HeatSolver {
   [[nodiscard]] std::optional<double> relative_l2_error(Context& ctx) const;
   [[nodiscard]] const HeatReport& report() const;
   /// On a rectangle the mesh, else how its cells are joined.
-  [[nodiscard]] const TensorMesh& mesh() const;
+  [[nodiscard]] const TensorMesh<2>& mesh() const;
   [[nodiscard]] const ProblemMesh& geometry() const;
   [[nodiscard]] const PoissonSolver& solver() const;
 

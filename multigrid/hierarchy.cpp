@@ -8,16 +8,16 @@
 
 namespace stratum {
 
-std::vector<TensorMesh> mesh_hierarchy(const TensorMesh& fine) {
-  std::vector<TensorMesh> meshes{fine};
+std::vector<TensorMesh<2>> mesh_hierarchy(const TensorMesh<2>& fine) {
+  std::vector<TensorMesh<2>> meshes{fine};
   while (meshes.back().can_coarsen()) meshes.push_back(meshes.back().coarser());
   std::reverse(meshes.begin(), meshes.end());
   return meshes;
 }
 
-TensorMesh uniform_mesh(const GridShape& unknowns) {
+TensorMesh<2> uniform_mesh(const GridLayout<2>& unknowns) {
   expects(unknowns.nx >= 1 && unknowns.ny >= 1, "a matrix needs unknowns, not ", unknowns.nx, " x ", unknowns.ny);
-  const auto ones = [](int nodes) { return Line(std::vector<double>(static_cast<std::size_t>(nodes) + 1, 1.0)); };
+  const auto ones = [](int nodes) { return Axis(std::vector<double>(static_cast<std::size_t>(nodes) + 1, 1.0)); };
   return {ones(unknowns.nx), ones(unknowns.ny), "widths not known"};
 }
 
@@ -31,8 +31,8 @@ const auto& at_level(const Levels& levels, int level, int lowest, const char* wh
   return levels[static_cast<std::size_t>(level)];
 }
 
-void expect_cells(const Conductances& k, const TensorMesh& mesh) {
-  const GridShape cells = k.x.shape();
+void expect_cells(const Conductances& k, const TensorMesh<2>& mesh) {
+  const GridLayout<2> cells = k.x.shape();
   expects(cells.nx == mesh.x().size() && cells.ny == mesh.y().size(), "conductances of ", cells.nx, " x ", cells.ny,
           " cells do not belong to a mesh of ", mesh.x().size(), " x ", mesh.y().size());
 }
@@ -59,11 +59,11 @@ std::array<const void*, 9> addresses(const GridOperator<double>& a) {
 }  // namespace
 
 template <class T>
-Hierarchy<T>::State::State(Context& ctx, std::vector<TensorMesh> all, const PartitionLevels& s, bool weighted)
+Hierarchy<T>::State::State(Context& ctx, std::vector<TensorMesh<2>> all, const PartitionLevels& s, bool weighted)
     : meshes(std::move(all)), strips(s), transfer(meshes.size()) {
   for (int l = 1; l < static_cast<int>(meshes.size()); ++l) {
-    const GridShape& fine = strips.unknowns(l);
-    const GridShape& coarse = l == strips.whole() + 1 ? strips.own() : strips.unknowns(l - 1);
+    const GridLayout<2>& fine = strips.unknowns(l);
+    const GridLayout<2>& coarse = l == strips.whole() + 1 ? strips.own() : strips.unknowns(l - 1);
     const auto at = static_cast<std::size_t>(l);
     transfer[at] = weighted ? Transfer<T>::weighted(ctx, meshes[at], meshes[at - 1], fine, coarse)
                             : Transfer<T>(ctx, meshes[at], meshes[at - 1], fine, coarse);
@@ -71,7 +71,7 @@ Hierarchy<T>::State::State(Context& ctx, std::vector<TensorMesh> all, const Part
 }
 
 template <class T>
-Hierarchy<T> Hierarchy<T>::assembled(Context& ctx, const std::vector<TensorMesh>& meshes, StorageFormat format,
+Hierarchy<T> Hierarchy<T>::assembled(Context& ctx, const std::vector<TensorMesh<2>>& meshes, StorageFormat format,
                                      const OperatorTerms& terms, const StripParams& cut) {
   auto state = std::make_shared<State>(ctx, meshes, PartitionLevels(ctx, meshes, cut));
   state->traits = {true, stratum::is_singular(meshes.back(), terms)};
@@ -128,14 +128,14 @@ void Hierarchy<T>::form_products(Context& ctx, const Conductances* k, std::optio
 }
 
 template <class T>
-Hierarchy<T> Hierarchy<T>::galerkin(Context& ctx, const GridOperator<double>& a, const TensorMesh& mesh,
+Hierarchy<T> Hierarchy<T>::galerkin(Context& ctx, const GridOperator<double>& a, const TensorMesh<2>& mesh,
                                     const MatrixTraits& traits, const Interpolation& interpolation,
                                     const StripParams& cut) requires std::is_same_v<T, double> {
   // clang++ before 16 instantiates this for float, too.
   if constexpr (std::is_same_v<T, double>) {
     const auto meshes = mesh_hierarchy(mesh);
     const PartitionLevels strips(ctx, meshes, cut);
-    const GridShape shape = a.shape(), unknowns = strips.finest();
+    const GridLayout<2> shape = a.shape(), unknowns = strips.finest();
     const bool cuts = ctx.pieces() > 1;
     expects(shape.nx == unknowns.nx && shape.ny == unknowns.ny, "a mesh of ", mesh.x().size(), " x ", mesh.y().size(),
             " cells has ", unknowns.nx, " x ", unknowns.ny, " unknowns", cuts ? " on this subdomain" : "",
@@ -152,7 +152,7 @@ Hierarchy<T> Hierarchy<T>::galerkin(Context& ctx, const GridOperator<double>& a,
     if (cuts) state->own = galerkin_operator(ctx, a, strips.own(), traits.symmetric);
     for (const auto& level : state->meshes) {
       const bool finest = &level == &state->meshes.back();
-      const GridShape& unknowns_here = strips.unknowns(static_cast<int>(state->a.size()));
+      const GridLayout<2>& unknowns_here = strips.unknowns(static_cast<int>(state->a.size()));
       state->a.push_back(finest ? a : galerkin_operator(ctx, a, unknowns_here, traits.symmetric));
       if (k != nullptr && !finest) state->k.emplace_back(ctx, level, !k->reaction.empty());
       if (k == nullptr && !interpolation.by_widths()) state->k.emplace_back(ctx, level);
@@ -243,7 +243,7 @@ bool Hierarchy<T>::update(Context& ctx, const GridOperator<double>& a, const Con
 template <class T>
 bool Hierarchy<T>::update(Context& ctx, const GridOperator<double>& a, const Conductances* k) {
   expects(!state_->assembly, "this hierarchy was assembled from meshes; only one made from a matrix can be updated");
-  const GridShape shape = finest().shape(), given = a.shape();
+  const GridLayout<2> shape = finest().shape(), given = a.shape();
   StorageFormat format = finest().format();
   if constexpr (!std::is_same_v<T, double>) format = state_->in_double->finest().format();
   expects(given.nx == shape.nx && given.ny == shape.ny && a.format() == format, "the hierarchy is for a ",

@@ -32,10 +32,10 @@
 namespace stratum {
 
 /// The meshes of a hierarchy, coarsest first, `fine` last.
-[[nodiscard]] std::vector<TensorMesh> mesh_hierarchy(const TensorMesh& fine);
+[[nodiscard]] std::vector<TensorMesh<2>> mesh_hierarchy(const TensorMesh<2>& fine);
 
 /// The mesh of a grid of unknowns whose widths are not known: all are one.
-[[nodiscard]] TensorMesh uniform_mesh(const GridShape& unknowns);
+[[nodiscard]] TensorMesh<2> uniform_mesh(const GridLayout<2>& unknowns);
 
 /// What is known of a matrix beside its entries.
 struct MatrixTraits {
@@ -89,18 +89,18 @@ template <class T>
 class Hierarchy final : public Handle {
  public:
   /// Meshes coarsest first. Throws UsageError as assemble_operator and PartitionLevels do; `cut` are the latter's.
-  [[nodiscard]] static Hierarchy assembled(Context& ctx, const std::vector<TensorMesh>& meshes, StorageFormat format,
+  [[nodiscard]] static Hierarchy assembled(Context& ctx, const std::vector<TensorMesh<2>>& meshes, StorageFormat format,
                                            const OperatorTerms& terms = {}, const StripParams& cut = {});
   /// From a matrix, which is shared, whose unknowns are those of the mesh, or the subdomain of them. Throws UsageError for
   /// coefficients that check_coefficients refuses, and for a mesh of other unknowns or cells.
-  [[nodiscard]] static Hierarchy galerkin(Context& ctx, const GridOperator<double>& a, const TensorMesh& mesh,
+  [[nodiscard]] static Hierarchy galerkin(Context& ctx, const GridOperator<double>& a, const TensorMesh<2>& mesh,
                                           const MatrixTraits& traits = {}, const Interpolation& interpolation = {},
                                           const StripParams& cut = {}) requires std::is_same_v<T, double>;
   /// The levels of another in this precision; in double the same.
   Hierarchy(Context& ctx, const Hierarchy<double>& other);
 
   [[nodiscard]] int levels() const { return static_cast<int>(state_->meshes.size()); }
-  [[nodiscard]] const std::vector<TensorMesh>& meshes() const { return state_->meshes; }
+  [[nodiscard]] const std::vector<TensorMesh<2>>& meshes() const { return state_->meshes; }
   [[nodiscard]] const PartitionLevels& strips() const { return state_->strips; }
   /// Throw UsageError for a level that there is not; transfers belong to levels 1 and up.
   [[nodiscard]] const GridOperator<T>& level_operator(int level) const;
@@ -131,7 +131,7 @@ class Hierarchy final : public Handle {
   template <class>
   friend class Hierarchy;
   struct State {
-    std::vector<TensorMesh> meshes;
+    std::vector<TensorMesh<2>> meshes;
     PartitionLevels strips;
     MatrixTraits traits;
     std::optional<std::pair<StorageFormat, OperatorTerms>> assembly;  // none: from a matrix
@@ -144,7 +144,7 @@ class Hierarchy final : public Handle {
         k;  // of products in double by weights of cells: below the finest level where K is known, else of all
     GridOperator<double> own;  // products on subdomains: the subdomain's rows of the finest level that all have whole
     /// With the transfers of these meshes, by widths or by weights of their cells.
-    State(Context& ctx, std::vector<TensorMesh> meshes, const PartitionLevels& strips, bool weighted = false);
+    State(Context& ctx, std::vector<TensorMesh<2>> meshes, const PartitionLevels& strips, bool weighted = false);
   };
   [[nodiscard]] bool is_weighted() const;
   void round_weights(Context& ctx);

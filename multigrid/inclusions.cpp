@@ -32,7 +32,7 @@ std::size_t parts_in(const std::vector<int>& numbers) {
 }
 
 /// Unknown i of a coarse line, among those of the fine one.
-int fine_unknown(const Line& fine, const Line& coarse, int i) {
+int fine_unknown(const Axis& fine, const Axis& coarse, int i) {
   const int node = i + coarse.first_unknown();
   const int there = coarse.size() == fine.size() ? node : node >= coarse.size() ? fine.size() : 2 * node;
   return there - fine.first_unknown();
@@ -40,10 +40,10 @@ int fine_unknown(const Line& fine, const Line& coarse, int i) {
 
 /// u is one where the inclusion's nodes lie, and, of the finest grid, zero on those of others.
 struct MarkInclusion {
-  GridView<const int> inclusion;
+  FieldView<const int> inclusion;
   int number;
   bool finest;
-  GridView<double> u;
+  FieldView<double> u;
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
     const int there = inclusion(i, j);
     if (there == number)
@@ -67,7 +67,7 @@ struct Box {
 };
 
 /// The unknowns of a fine line that an interpolation may reach from first .. last of the coarse one.
-std::pair<int, int> range_above(const Line& fine, const Line& coarse, int first, int last) {
+std::pair<int, int> range_above(const Axis& fine, const Axis& coarse, int first, int last) {
   const int n = fine.unknowns();
   if (fine.is_periodic()) return {0, n - 1};
   return {first > 0 ? fine_unknown(fine, coarse, first - 1) : 0,
@@ -75,7 +75,7 @@ std::pair<int, int> range_above(const Line& fine, const Line& coarse, int first,
 }
 
 /// The part of u in the box.
-GridView<const double> part_of(GridView<const double> u, const Box& box) {
+FieldView<const double> part_of(FieldView<const double> u, const Box& box) {
   u.data = &u(box.first_x, box.first_y);
   u.nx = box.last_x - box.first_x + 1;
   u.ny = box.last_y - box.first_y + 1;
@@ -86,17 +86,17 @@ GridView<const double> part_of(GridView<const double> u, const Box& box) {
 
 int Inclusions::floating() const { return static_cast<int>(std::count(grounded.begin(), grounded.end(), 0)); }
 
-Inclusions inclusions(const TensorMesh& mesh, const CellCoefficients& k) {
-  const Line &x = mesh.x(), &y = mesh.y();
+Inclusions inclusions(const TensorMesh<2>& mesh, const CellCoefficients& k) {
+  const Axis &x = mesh.x(), &y = mesh.y();
   expects(k.nx == x.size() && k.ny == y.size(), "coefficients of ", k.nx, " x ", k.ny, " cells for a mesh of ",
           x.size(), " x ", y.size());
-  const GridShape cells{k.nx, k.ny, 0, 0, x.is_periodic(), y.is_periodic()}, unknowns = mesh.unknowns();
+  const GridLayout<2> cells{k.nx, k.ny, 0, 0, x.is_periodic(), y.is_periodic()}, unknowns = mesh.unknowns();
   const auto part = connected_parts(cells, above_mean(k.xx), true);
   Inclusions found;
   found.grounded.assign(parts_in(part), 0);
   found.of_unknown.assign(static_cast<std::size_t>(unknowns.nodes()), -1);
   // Node i of a line as an unknown; -1 where it is none.
-  const auto unknown = [](const Line& line, int i) {
+  const auto unknown = [](const Axis& line, int i) {
     if (line.is_periodic()) i %= line.size();
     const int u = i - line.first_unknown();
     return u < line.unknowns() ? u : -1;
@@ -121,7 +121,8 @@ Inclusions inclusions(const TensorMesh& mesh, const CellCoefficients& k) {
 namespace {
 
 /// Of a subdomain's rows, as strip_rows has them, and those of the others; `comm` null: of a whole matrix.
-Inclusions inclusions_of_rows(const SparseRows& a, Communicator* comm, const GridShape& strip, const GridShape& whole) {
+Inclusions inclusions_of_rows(const SparseRows& a, Communicator* comm, const GridLayout<2>& strip,
+                              const GridLayout<2>& whole) {
   constexpr double strong = 1e-2;
   const auto n = static_cast<std::size_t>(a.rows);
   const auto entries = [&a](std::size_t k) {
@@ -231,11 +232,11 @@ Inclusions inclusions_of_rows(const SparseRows& a, Communicator* comm, const Gri
 }  // namespace
 
 Inclusions inclusions(const SparseRows& a) { return inclusions_of_rows(a, nullptr, {}, {}); }
-Inclusions inclusions(Communicator& comm, const SparseRows& a, const GridShape& strip, const GridShape& whole) {
+Inclusions inclusions(Communicator& comm, const SparseRows& a, const GridLayout<2>& strip, const GridLayout<2>& whole) {
   return inclusions_of_rows(a, &comm, strip, whole);
 }
 
-Inclusions inclusions(const GridShape& unknowns, const std::vector<double>& kappa) {
+Inclusions inclusions(const GridLayout<2>& unknowns, const std::vector<double>& kappa) {
   Inclusions found;
   found.of_unknown = connected_parts(unknowns, above_mean(kappa), false);
   found.grounded.assign(parts_in(found.of_unknown), 0);
@@ -245,7 +246,7 @@ Inclusions inclusions(const GridShape& unknowns, const std::vector<double>& kapp
 DeflationVectors inclusion_vectors(Context& ctx, const Hierarchy<double>& hierarchy, const Inclusions& inclusions) {
   const auto& meshes = hierarchy.meshes();
   const PartitionLevels& strips = hierarchy.strips();
-  const GridShape finest = hierarchy.finest().shape(), whole = meshes.back().unknowns();
+  const GridLayout<2> finest = hierarchy.finest().shape(), whole = meshes.back().unknowns();
   expects(inclusions.of_unknown.size() == static_cast<std::size_t>(whole.nodes()), "inclusions of ",
           inclusions.of_unknown.size(), " unknowns for a hierarchy of ", whole.nx, " x ", whole.ny);
   constexpr int cells_across = 8;
@@ -257,11 +258,12 @@ DeflationVectors inclusion_vectors(Context& ctx, const Hierarchy<double>& hierar
   // Numbers of inclusions, where each lies on the whole grid, and a function on every level from `first` on.
   const auto inclusion_count = inclusions.grounded.size();
   std::vector<std::vector<Box>> boxes(static_cast<std::size_t>(last - first + 1), std::vector<Box>(inclusion_count));
-  std::vector<Vector<int>> numbers(static_cast<std::size_t>(last - first + 1));
-  std::vector<Vector<double>> u;
+  std::vector<Field<int>> numbers(static_cast<std::size_t>(last - first + 1));
+  std::vector<Field<double>> u;
   std::vector<int> here = inclusions.of_unknown;
   for (int l = last; l >= first; --l) {
-    const GridShape shape = meshes[static_cast<std::size_t>(l)].unknowns(), own = hierarchy.level_operator(l).shape();
+    const GridLayout<2> shape = meshes[static_cast<std::size_t>(l)].unknowns(),
+                        own = hierarchy.level_operator(l).shape();
     if (l < last) {
       const auto &fine = meshes[static_cast<std::size_t>(l) + 1], &coarse = meshes[static_cast<std::size_t>(l)];
       const int fine_nx = fine.unknowns().nx;
@@ -275,7 +277,7 @@ DeflationVectors inclusion_vectors(Context& ctx, const Hierarchy<double>& hierar
       here = std::move(injected);
     }
     const auto at = static_cast<std::size_t>(l - first);
-    numbers[at] = Vector<int>(ctx, own);
+    numbers[at] = Field<int>(ctx, own);
     const int* number = here.data();
     copy_from_host(ctx, number + std::int64_t{own.origin_y - shape.origin_y} * shape.nx, numbers[at].view());
     for (int j = 0; j < shape.ny; ++j)
@@ -286,7 +288,7 @@ DeflationVectors inclusion_vectors(Context& ctx, const Hierarchy<double>& hierar
   // To a level that is cut from one that every subdomain has whole.
   Context alone = ctx.alone();
   const auto coarser = [&](int l) {
-    const GridView<const double> below = u[static_cast<std::size_t>(l - 1 - first)].cview();
+    const FieldView<const double> below = u[static_cast<std::size_t>(l - 1 - first)].cview();
     if (!strips.is_cut(l) || strips.is_cut(l - 1)) return below;
     exchange(alone, below);
     return strips.own_rows(below);

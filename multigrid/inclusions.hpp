@@ -32,17 +32,17 @@ struct Inclusions {
 };
 
 /// Of K = kxx, the mesh's own cells.
-[[nodiscard]] Inclusions inclusions(const TensorMesh& mesh, const CellCoefficients& k);
+[[nodiscard]] Inclusions inclusions(const TensorMesh<2>& mesh, const CellCoefficients& k);
 /// Of a matrix alone: what its nodes couple together, the sum of |a_km| over m != k, stands for K; nodes whose coupling is 0.01 of
 /// either's or more are connected, and one whose row sums to that much is a Dirichlet node's neighbour. Nodes whose rows sum to ten
 /// times what couples them, held by penalties, are grounded.
 [[nodiscard]] Inclusions inclusions(const SparseRows& a);
 /// The same where each subdomain has its own rows of it (strip_rows of core/operators/csr_matrix.hpp): every subdomain gathers two
 /// numbers a node of the whole.
-[[nodiscard]] Inclusions inclusions(Communicator& comm, const SparseRows& a, const GridShape& strip,
-                                    const GridShape& whole);
+[[nodiscard]] Inclusions inclusions(Communicator& comm, const SparseRows& a, const GridLayout<2>& strip,
+                                    const GridLayout<2>& whole);
 /// Of a number an unknown, where unknowns are cells (apps/two_phase/five_point.hpp): those that share a side are connected.
-[[nodiscard]] Inclusions inclusions(const GridShape& unknowns, const std::vector<double>& kappa);
+[[nodiscard]] Inclusions inclusions(const GridLayout<2>& unknowns, const std::vector<double>& kappa);
 
 [[nodiscard]] DeflationVectors inclusion_vectors(Context& ctx, const Hierarchy<double>& hierarchy,
                                                  const Inclusions& inclusions);

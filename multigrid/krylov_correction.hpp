@@ -20,20 +20,20 @@ template <class T>
 class KrylovCorrection {
  public:
   KrylovCorrection() = default;
-  KrylovCorrection(Context& ctx, const GridShape& shape);
+  KrylovCorrection(Context& ctx, const GridLayout<2>& shape);
 
   /// z = C b in, what b leaves in it out.
-  void first(Context& ctx, const GridOperator<T>& a, GridView<const T> z, GridView<T> b);
+  void first(Context& ctx, const GridOperator<T>& a, FieldView<const T> z, FieldView<T> b);
   /// x = C b in, both steps together out.
-  void second(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<T> x);
+  void second(Context& ctx, const GridOperator<T>& a, FieldView<const T> b, FieldView<T> x);
 
  private:
   /// Number k of five: (x, y).
-  void dot_to(Context& ctx, int k, GridView<const T> x, GridView<const T> y);
+  void dot_to(Context& ctx, int k, FieldView<const T> x, FieldView<const T> y);
   [[nodiscard]] const double* number(int k) const;
 
-  Vector<T> z_, q_, q2_;
-  Vector<double> numbers_;
+  Field<T> z_, q_, q2_;
+  Field<double> numbers_;
   int apart_ = 0;  // numbers of scratch that a reduction takes, its result the first
 };
 

@@ -50,7 +50,7 @@ struct ExactLevel {
              const Make& make) {
     if (!ctx.on_gpu() || params.coarse != "automatic") return;
     for (int l = std::min(finest, hierarchy.strips().whole()); l >= 0; --l) {
-      const GridShape shape = hierarchy.level_operator(l).shape();
+      const GridLayout<2> shape = hierarchy.level_operator(l).shape();
       if (std::min(shape.nx, shape.ny) > params.exact_below) continue;
       if (solver = make(l); !solver) continue;
       level = l;
@@ -116,21 +116,21 @@ class Multigrid<T>::State {
   template <class... K>
   void update(Context& ctx, const GridOperator<double>& a, const K&... k);
   void set_reaction(Context& ctx, double c);
-  void cycle(Context& ctx, int level, GridView<const T> b, GridView<T> x, Guess guess);
+  void cycle(Context& ctx, int level, FieldView<const T> b, FieldView<T> x, Guess guess);
   [[nodiscard]] bool is_recordable() const { return recordable_; }
 
   struct Level {
     SmootherChoice choice;
     std::unique_ptr<Smoother<T>> smoother;
     std::optional<Overlap<T>> overlap;  // of one that is cut, where it is smoothed so
-    Vector<T> b, x;   // right-hand side and correction, on levels below the finest, and where there are rows beside
-    Vector<T> own_b;  // of the finest level that all pieces have whole: a piece's rows of b
+    Field<T> b, x;   // right-hand side and correction, on levels below the finest, and where there are rows beside
+    Field<T> own_b;  // of the finest level that all pieces have whole: a piece's rows of b
     KrylovCorrection<T> krylov;  // below the two finest levels of a K-cycle
     Recording recording;         // of a cycle from zero that starts here
     double seconds = 0;
 
     /// Of b or x what the level's operator is for.
-    [[nodiscard]] GridView<T> own(Vector<T>& v) const { return overlap ? overlap->own(v.view()) : v.view(); }
+    [[nodiscard]] FieldView<T> own(Field<T>& v) const { return overlap ? overlap->own(v.view()) : v.view(); }
   };
 
   Hierarchy<T> hierarchy;
@@ -149,7 +149,7 @@ class Multigrid<T>::State {
   [[nodiscard]] std::optional<int> overlap_of(Context& ctx, int index) const;
   /// After the hierarchy's.
   void update_overlaps(Context& ctx);
-  void cycle(Context& ctx, int index, GridView<const T> b, GridView<T> x, Guess guess, Cycle shape);
+  void cycle(Context& ctx, int index, FieldView<const T> b, FieldView<T> x, Guess guess, Cycle shape);
   /// Level index - 1 of a cycle that comes from level `index`.
   void correct(Context& ctx, int index, Cycle shape);
   /// This level's correction is improved on: W2 and K.
@@ -163,7 +163,7 @@ class Multigrid<T>::State {
   std::unique_ptr<DenseInverse<T>> inverse_;
   std::unique_ptr<CoarseSolver<T>> coarse_;  // empty when the coarsest level has no unknown
   bool recordable_ = false;                  // nothing in a cycle waits for the stream
-  Vector<double> mean_;                      // scratch, where the operator is singular
+  Field<double> mean_;                       // scratch, where the operator is singular
 };
 
 template <class T>
@@ -177,7 +177,7 @@ Multigrid<T>::State::State(Context& ctx, const Hierarchy<T>& given, const Multig
           "the same bits on any number of subdomains need the CPU, and a hierarchy of fixed chunks of rows");
   expects(!params.reproducible || params.distributed_smoothing != DistributedSmoothing::overlap,
           "the same bits on any number of subdomains are for lines that are solved exactly, not by overlap");
-  if (strips.cut() > 0) levels[static_cast<std::size_t>(strips.whole())].own_b = Vector<T>(ctx, strips.own());
+  if (strips.cut() > 0) levels[static_cast<std::size_t>(strips.whole())].own_b = Field<T>(ctx, strips.own());
   for (int l = 0; l < hierarchy.levels(); ++l) {
     SmootherChoice& choice = levels[static_cast<std::size_t>(l)].choice = choices[static_cast<std::size_t>(l)];
     choice.params.format = hierarchy.level_operator(l).format();
@@ -193,7 +193,7 @@ Multigrid<T>::State::State(Context& ctx, const Hierarchy<T>& given, const Multig
   coarse_ = make_coarse_solver(alone, hierarchy, coarse_solver, registry, coarse_solvers);
   if (!coarse_) return;
   if (hierarchy.is_singular()) {
-    GridShape largest = strips.finest();
+    GridLayout<2> largest = strips.finest();
     largest.ny = std::max(largest.ny, strips.unknowns(strips.whole()).ny);
     mean_ = mean_scratch(ctx, largest);
   }
@@ -213,10 +213,10 @@ void Multigrid<T>::State::make_level(Context& ctx, int index, std::optional<int>
   const auto& [smoother, smoother_params, sweeps, reason] = level.choice;
   const bool finest = index + 1 == hierarchy.levels();
   level.overlap.reset();
-  level.b = Vector<T>();
-  level.x = Vector<T>();
+  level.b = Field<T>();
+  level.x = Field<T>();
   if (overlap) level.overlap.emplace(ctx, a, *overlap);
-  const GridShape shape = overlap ? level.overlap->shape() : a.shape();
+  const GridLayout<2> shape = overlap ? level.overlap->shape() : a.shape();
   Context alone = ctx.alone();
   level.smoother = registry.make<T>(overlap ? alone : ctx, smoother, shape, smoother_params);
   level.smoother->set_up(overlap ? alone : ctx, overlap ? level.overlap->level_operator() : a);
@@ -224,8 +224,8 @@ void Multigrid<T>::State::make_level(Context& ctx, int index, std::optional<int>
   expects(sweeps % unit == 0, "smoother '", smoother, "' counts an application as ", unit,
           " sweeps; sweeps must be a multiple of ", unit, ", not ", sweeps);
   if (overlap || !finest) {
-    level.b = Vector<T>(ctx, shape);
-    level.x = Vector<T>(ctx, shape);
+    level.b = Field<T>(ctx, shape);
+    level.x = Field<T>(ctx, shape);
   }
   if (params.cycle == Cycle::k && index > 0 && !finest && is_one_of_two_finest(index + 1))
     level.krylov = KrylovCorrection<T>(ctx, a.shape());
@@ -234,7 +234,7 @@ void Multigrid<T>::State::make_level(Context& ctx, int index, std::optional<int>
 template <class T>
 std::optional<int> Multigrid<T>::State::overlap_of(Context& ctx, int index) const {
   const auto& [smoother, smoother_params, sweeps, reason] = levels[static_cast<std::size_t>(index)].choice;
-  const TensorMesh& mesh = hierarchy.meshes()[static_cast<std::size_t>(index)];
+  const TensorMesh<2>& mesh = hierarchy.meshes()[static_cast<std::size_t>(index)];
   const GridOperator<T>& a = hierarchy.level_operator(index);
   const bool automatic = params.distributed_smoothing == DistributedSmoothing::automatic;
   if (!hierarchy.strips().is_cut(index) || params.distributed_smoothing == DistributedSmoothing::exact || sweeps == 0)
@@ -243,7 +243,7 @@ std::optional<int> Multigrid<T>::State::overlap_of(Context& ctx, int index) cons
   // Across a periodic direction with an odd number of rows these would be of other colours than beside.
   if (mesh.unknowns().periodic_y && mesh.unknowns().ny % 2 != 0) return std::nullopt;
   Context dry_run = ctx.alone().memory_dry_run();
-  GridShape uncut = a.shape();
+  GridLayout<2> uncut = a.shape();
   uncut.below = uncut.above = false;
   const auto reach = registry.make<T>(dry_run, smoother, uncut, smoother_params)->reach(sweeps);
   if (!reach) return std::nullopt;
@@ -279,7 +279,7 @@ void Multigrid<T>::State::update_overlaps(Context& ctx) {
 template <class T>
 void Multigrid<T>::State::correct(Context& ctx, int index, Cycle shape) {
   Level& level = levels[static_cast<std::size_t>(index) - 1];
-  const GridView<T> b = level.own(level.b), x = level.own(level.x);
+  const FieldView<T> b = level.own(level.b), x = level.own(level.x);
   const auto from_zero = [&] { cycle(ctx, index - 1, b, x, Guess::zero, shape); };
   from_zero();
   const bool twice = shape == Cycle::w || shape == Cycle::f || (shape != Cycle::v && is_one_of_two_finest(index));
@@ -329,7 +329,7 @@ void Multigrid<T>::State::set_reaction(Context& ctx, double c) {
 }
 
 template <class T>
-void Multigrid<T>::State::cycle(Context& ctx, int level, GridView<const T> b, GridView<T> x, Guess guess) {
+void Multigrid<T>::State::cycle(Context& ctx, int level, FieldView<const T> b, FieldView<T> x, Guess guess) {
   const GridOperator<T>& a = hierarchy.level_operator(level);
   expects_fit(ctx, "b", b, a.shape());
   expects_fit(ctx, "x", x, a.shape());
@@ -358,7 +358,8 @@ void Multigrid<T>::State::cycle(Context& ctx, int level, GridView<const T> b, Gr
 // Refinement adds two a cycle (update and defect with partial sums of its norm; their sum) and a wait for the norm, during which
 // the next cycle runs already where it is expected to be wanted; the cycle itself is one graph.
 template <class T>
-void Multigrid<T>::State::cycle(Context& ctx, int index, GridView<const T> b, GridView<T> x, Guess guess, Cycle shape) {
+void Multigrid<T>::State::cycle(Context& ctx, int index, FieldView<const T> b, FieldView<T> x, Guess guess,
+                                Cycle shape) {
   Level& level = levels[static_cast<std::size_t>(index)];
   double* seconds = params.measure_levels ? &level.seconds : nullptr;
   if (solved(index)) {
@@ -377,10 +378,10 @@ void Multigrid<T>::State::cycle(Context& ctx, int index, GridView<const T> b, Gr
   const auto& overlap = level.overlap;
   const GridOperator<T>& a = overlap ? overlap->level_operator() : hierarchy.level_operator(index);
   Context on = overlap ? ctx.alone() : ctx;
-  const GridView<T> result = x;
+  const FieldView<T> result = x;
   if (overlap) {
     const Stopwatch watch(ctx, seconds);
-    const auto bring = [&](GridView<const T> from, Vector<T>& to) {
+    const auto bring = [&](FieldView<const T> from, Field<T>& to) {
       if (from.data != level.own(to).data) copy(ctx, from, level.own(to));
       overlap->fetch(ctx, to.view());
     };
@@ -391,7 +392,7 @@ void Multigrid<T>::State::cycle(Context& ctx, int index, GridView<const T> b, Gr
   }
   // From the lowest level that is cut: own rows to the whole, and back.
   const bool cut = hierarchy.strips().is_cut(index), to_whole = cut && !hierarchy.strips().is_cut(index - 1);
-  const GridView<T> defect = to_whole ? coarser.own_b.view() : coarser.own(coarser.b);
+  const FieldView<T> defect = to_whole ? coarser.own_b.view() : coarser.own(coarser.b);
   const auto fills_halo = [&](const Level& of, SweepOrder order) {
     return cut && of.choice.sweeps > 0 && (of.overlap || of.smoother->fills_halo(order));
   };
@@ -402,7 +403,7 @@ void Multigrid<T>::State::cycle(Context& ctx, int index, GridView<const T> b, Gr
     x.fresh = !overlap && fills_halo(level, SweepOrder::forward);
     transfer.restrict_residual(on, a, b, x, defect);
   }
-  GridView<const T> correction = coarser.own(coarser.x);
+  FieldView<const T> correction = coarser.own(coarser.x);
   if (to_whole) {
     hierarchy.strips().gather(ctx, defect, coarser.b.view());
     Context alone = ctx.alone();
@@ -439,17 +440,17 @@ Multigrid<T>::Multigrid(Context& ctx, const Hierarchy<T>& hierarchy, const Multi
     : state_(std::make_shared<State>(ctx, hierarchy, params, registry)) {}
 
 template <class T>
-Multigrid<T>::Multigrid(Context& ctx, const std::vector<TensorMesh>& meshes, StorageFormat format,
+Multigrid<T>::Multigrid(Context& ctx, const std::vector<TensorMesh<2>>& meshes, StorageFormat format,
                         const MultigridParams& params, const SmootherRegistry& registry)
     : Multigrid(ctx, meshes, format, OperatorTerms{}, params, registry) {}
 
 template <class T>
-Multigrid<T>::Multigrid(Context& ctx, const std::vector<TensorMesh>& meshes, StorageFormat format,
+Multigrid<T>::Multigrid(Context& ctx, const std::vector<TensorMesh<2>>& meshes, StorageFormat format,
                         const OperatorTerms& terms, const MultigridParams& params, const SmootherRegistry& registry)
     : Multigrid(ctx, Hierarchy<T>::assembled(ctx, meshes, format, terms, params.strips()), params, registry) {}
 
 template <class T>
-Multigrid<T>::Multigrid(Context& ctx, const GridOperator<double>& a, const TensorMesh& mesh,
+Multigrid<T>::Multigrid(Context& ctx, const GridOperator<double>& a, const TensorMesh<2>& mesh,
                         const MultigridParams& params, const SmootherRegistry& registry)
     : Multigrid(ctx,
                 Hierarchy<T>(ctx, Hierarchy<double>::galerkin(ctx, a, mesh, {params.symmetric, params.singular}, {},
@@ -488,12 +489,12 @@ void Multigrid<T>::set_reaction(Context& ctx, double c) {
 }
 
 template <class T>
-void Multigrid<T>::apply(Context& ctx, GridView<const T> r, GridView<T> z) {
+void Multigrid<T>::apply(Context& ctx, FieldView<const T> r, FieldView<T> z) {
   state_->cycle(ctx, levels() - 1, r, z, Guess::zero);
 }
 
 template <class T>
-void Multigrid<T>::cycle(Context& ctx, int level, GridView<const T> b, GridView<T> x, Guess guess) {
+void Multigrid<T>::cycle(Context& ctx, int level, FieldView<const T> b, FieldView<T> x, Guess guess) {
   state_->cycle(ctx, level, b, x, guess);
 }
 
@@ -552,7 +553,7 @@ std::vector<LevelReport> Multigrid<T>::level_reports() const {
   std::vector<LevelReport> reports;
   for (int l = 0; l < levels(); ++l) {
     const auto& level = state_->levels[static_cast<std::size_t>(l)];
-    const GridShape shape = hierarchy().meshes()[static_cast<std::size_t>(l)].unknowns();
+    const GridLayout<2> shape = hierarchy().meshes()[static_cast<std::size_t>(l)].unknowns();
     const bool smoothed = l > state_->lowest;
     LevelReport report{shape.nx, shape.ny, level.seconds, "", 0, ""};
     if (smoothed) {

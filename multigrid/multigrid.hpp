@@ -98,10 +98,10 @@ class Multigrid final : public Preconditioner<T>, public Handle {
             const SmootherRegistry& registry = builtin_smoothers());
 
   /// On Hierarchy<T>::assembled.
-  Multigrid(Context& ctx, const std::vector<TensorMesh>& meshes, StorageFormat format, const MultigridParams& params,
+  Multigrid(Context& ctx, const std::vector<TensorMesh<2>>& meshes, StorageFormat format, const MultigridParams& params,
             const SmootherRegistry& registry = builtin_smoothers());
   /// The same of an operator with more than the Laplacian (assembly/operators.hpp).
-  Multigrid(Context& ctx, const std::vector<TensorMesh>& meshes, StorageFormat format, const OperatorTerms& terms,
+  Multigrid(Context& ctx, const std::vector<TensorMesh<2>>& meshes, StorageFormat format, const OperatorTerms& terms,
             const MultigridParams& params, const SmootherRegistry& registry = builtin_smoothers());
 
   /// From a matrix alone: the interpolation is that of `mesh`, whose interior nodes are the unknowns of `a`. Multigrid<double>
@@ -111,7 +111,7 @@ class Multigrid final : public Preconditioner<T>, public Handle {
   /// they jump by 1000 inside coarse cells, CG with the symmetric cycle takes 10 to 12 iterations to 1e-8 (127 x 127 unknowns)
   /// and the cycle alone is not there after 60. Throws UsageError for coefficients that
   /// check_coefficients refuses. Smoother "auto" goes by what the matrices of the levels couple (multigrid/couplings.hpp).
-  Multigrid(Context& ctx, const GridOperator<double>& a, const TensorMesh& mesh, const MultigridParams& params,
+  Multigrid(Context& ctx, const GridOperator<double>& a, const TensorMesh<2>& mesh, const MultigridParams& params,
             const SmootherRegistry& registry = builtin_smoothers());
   /// The same where no widths are known: all equal, which makes the interpolation bilinear. Throws UsageError for smoother
   /// "auto" as well: it chooses by widths.
@@ -124,14 +124,14 @@ class Multigrid final : public Preconditioner<T>, public Handle {
   /// Hierarchy::set_reaction. Recorded cycles stay valid.
   void set_reaction(Context& ctx, double c);
 
-  void apply(Context& ctx, GridView<const T> r, GridView<T> z) override;
+  void apply(Context& ctx, FieldView<const T> r, FieldView<T> z) override;
   [[nodiscard]] bool is_constant() const override;
   [[nodiscard]] bool is_symmetric() const override;
   [[nodiscard]] bool estimates_error() const override { return true; }
   [[nodiscard]] bool waits() const override { return !is_recordable(); }
 
   /// One cycle for A x = b on level `level`.
-  void cycle(Context& ctx, int level, GridView<const T> b, GridView<T> x, Guess guess);
+  void cycle(Context& ctx, int level, FieldView<const T> b, FieldView<T> x, Guess guess);
 
   [[nodiscard]] const Hierarchy<T>& hierarchy() const;
   [[nodiscard]] int levels() const { return hierarchy().levels(); }

@@ -45,7 +45,7 @@ struct Depth {
 template <class T>
 int depth(Context& ctx, const GridOperator<T>& a, bool at_top, int most, double bound) {
   Context alone = ctx.alone();
-  const GridShape shape = a.shape();
+  const GridLayout<2> shape = a.shape();
   return a.visit([&](const auto& view) {
     using View = std::decay_t<decltype(view)>;
     return static_cast<int>(largest_of(alone, shape.nx, 1, Depth<View>{view, shape.ny, most, at_top, bound}));
@@ -54,7 +54,7 @@ int depth(Context& ctx, const GridOperator<T>& a, bool at_top, int most, double 
 
 /// A factor of one direction as rows of one number.
 template <class T>
-GridView<T> as_rows(GridView<T> factor) {
+FieldView<T> as_rows(FieldView<T> factor) {
   factor.ny = factor.nx;
   factor.nx = 1;
   factor.pitch = 1;
@@ -66,7 +66,7 @@ GridView<T> as_rows(GridView<T> factor) {
 template <class T>
 std::optional<int> overlap_rows(Context& ctx, Communicator& communicator, const GridOperator<T>& a,
                                 const typename Smoother<T>::Reach& reach, const OverlapWish& wish) {
-  const GridShape strip = a.shape();
+  const GridLayout<2> strip = a.shape();
   const int most = static_cast<int>(wish.share * strip.ny);
   int rows = reach.rows + 2;
   const auto reach_along_lines = [&](bool there, bool at_top) {
@@ -117,8 +117,8 @@ void Overlap<T>::set_up(Context& ctx, const GridOperator<T>& own) {
 }
 
 template <class T>
-GridView<T> Overlap<T>::own(GridView<T> all) const {
-  GridView<T> rows = all;
+FieldView<T> Overlap<T>::own(FieldView<T> all) const {
+  FieldView<T> rows = all;
   rows.data += below() * all.pitch;
   rows.ny = strip_.ny;
   rows.origin_y = strip_.origin_y;
@@ -129,7 +129,7 @@ GridView<T> Overlap<T>::own(GridView<T> all) const {
 }
 
 template <class T>
-void Overlap<T>::fetch(Context& ctx, GridView<T> all) const {
+void Overlap<T>::fetch(Context& ctx, FieldView<T> all) const {
   // Rows with the columns beside them.
   exchange_rows(ctx, &all(-1, below()), all.pitch, 0);
 }
@@ -151,7 +151,7 @@ void Overlap<T>::exchange_rows(Context& ctx, T* first, std::int64_t pitch, int m
 }
 
 template <class T>
-void Overlap<T>::put(Context& ctx, GridView<const T> from, GridView<T> to, int more, int column) const {
+void Overlap<T>::put(Context& ctx, FieldView<const T> from, FieldView<T> to, int more, int column) const {
   if (from.data == nullptr) return;
   to.data += below() * to.pitch;
   to.ny = from.ny;
@@ -166,7 +166,7 @@ void Overlap<T>::extend(Context& ctx, const TensorOperator<T>& own, TensorOperat
   // kx, mx, column_kx and column_e with what lies beyond their ends
   for (const std::size_t k : {0U, 1U, 5U, 7U})
     if (from[k].data != nullptr) copy(ctx, from[k], to[k]);
-  const auto along_y = [&](const Vector<T>& given, Vector<T>& taken, int more) {
+  const auto along_y = [&](const Field<T>& given, Field<T>& taken, int more) {
     if (!given.empty()) put(ctx, as_rows(given.cview()), as_rows(taken.view()), more, 0);
   };
   along_y(own.ky, all.ky, 1);
@@ -177,7 +177,7 @@ void Overlap<T>::extend(Context& ctx, const TensorOperator<T>& own, TensorOperat
 
 template <class T>
 void Overlap<T>::extend(Context& ctx, const ElementOperator<T>& own, ElementOperator<T>& all) const {
-  const auto cells = [&](const Vector<T>& given, Vector<T>& taken) {
+  const auto cells = [&](const Field<T>& given, Field<T>& taken) {
     if (!given.empty()) put(ctx, given.cview(), taken.view(), 1, -1);
   };
   for (std::size_t k = 0; k < own.k.size(); ++k) cells(own.k[k], all.k[k]);
@@ -197,7 +197,7 @@ void Overlap<T>::extend(Context& ctx, const Bands& own, Bands& all) const {
     put(ctx, from[k], to[k], 0, -1);
     // Nothing reaches beyond the rows that are here.
     const int dy = Bands::dy(static_cast<int>(k));
-    GridView<T> end = to[k];
+    FieldView<T> end = to[k];
     end.ny = 1;
     if (dy > 0) end.data += (shape_.ny - 1) * end.pitch;
     if ((dy < 0 && strip_.below) || (dy > 0 && strip_.above)) set(ctx, T(0), end);

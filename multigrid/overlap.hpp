@@ -59,12 +59,12 @@ class Overlap {
 
   [[nodiscard]] int rows() const { return rows_; }
   /// Without a cut.
-  [[nodiscard]] const GridShape& shape() const { return shape_; }
+  [[nodiscard]] const GridLayout<2>& shape() const { return shape_; }
   [[nodiscard]] const GridOperator<T>& level_operator() const { return a_; }
   /// The subdomain's own rows of a vector of shape().
-  [[nodiscard]] GridView<T> own(GridView<T> all) const;
+  [[nodiscard]] FieldView<T> own(FieldView<T> all) const;
   /// Brings the neighbours' rows of such a vector. For the stream, one exchange.
-  void fetch(Context& ctx, GridView<T> all) const;
+  void fetch(Context& ctx, FieldView<T> all) const;
 
  private:
   [[nodiscard]] int below() const { return strip_.below ? rows_ : 0; }
@@ -72,14 +72,14 @@ class Overlap {
   /// as well.
   void exchange_rows(Context& ctx, T* first, std::int64_t pitch, int more) const;
   /// Own rows of a coefficient to their place among all, and those of the neighbours.
-  void put(Context& ctx, GridView<const T> from, GridView<T> to, int more, int column) const;
+  void put(Context& ctx, FieldView<const T> from, FieldView<T> to, int more, int column) const;
   void extend(Context& ctx, const TensorOperator<T>& own, TensorOperator<T>& all) const;
   void extend(Context& ctx, const ElementOperator<T>& own, ElementOperator<T>& all) const;
   template <class Bands>
   void extend(Context& ctx, const Bands& own, Bands& all) const;
 
   int rows_ = 0;
-  GridShape strip_, shape_;
+  GridLayout<2> strip_, shape_;
   GridOperator<T> a_;
 };
 

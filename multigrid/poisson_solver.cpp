@@ -33,7 +33,7 @@ constexpr double jump_for_f = 16, jump_for_cg = 200;
 constexpr std::int64_t unknowns_for_f = 50'000;
 
 /// Puts a value to what was left open, and says why where smoother "auto" had a choice.
-std::string fill_in(const Context& ctx, const TensorMesh& mesh, PoissonSolverParams& params) {
+std::string fill_in(const Context& ctx, const TensorMesh<2>& mesh, PoissonSolverParams& params) {
   if (params.terms.varies() && params.format == StorageFormat::tensor) params.format = StorageFormat::symmetric;
   auto& cycle = params.multigrid.cycle;
   if (params.precision == Precision::double_single)
@@ -130,7 +130,7 @@ std::string gibibytes(std::int64_t bytes) {
 }
 
 /// How many systems of a batch are solved at the same time; one: with the solver's own hierarchy.
-std::size_t side_by_side(const Context& ctx, const GridShape& shape, std::size_t systems) {
+std::size_t side_by_side(const Context& ctx, const GridLayout<2>& shape, std::size_t systems) {
   if (ctx.on_gpu() || ctx.pieces() > 1 || shape.nodes() > PoissonSolver::most_unknowns_side_by_side) return 1;
   return std::clamp<std::size_t>(systems, 1, static_cast<std::size_t>(ctx.threads()));
 }
@@ -139,7 +139,7 @@ std::string blown_up_reason(double residual, double initial) {
   return message("the FMG cycle blew up: the residual is ", residual, ", that of x = 0 was ", initial);
 }
 
-void expect_room(const Context& ctx, const TensorMesh& mesh, std::int64_t needed) {
+void expect_room(const Context& ctx, const TensorMesh<2>& mesh, std::int64_t needed) {
   const std::int64_t there = available_memory(ctx);
   if (needed > there)
     throw ResourceError(message("mesh ", mesh.name(), " with ", mesh.unknowns().nx, " x ", mesh.unknowns().ny,
@@ -202,7 +202,7 @@ struct PoissonSolver::Implementation {
   };
   /// Everything in float.
   struct Single {
-    Vector<float> b, x;
+    Field<float> b, x;
     std::unique_ptr<Solver<float>> solver;
   };
   struct DoubleSingle {
@@ -215,7 +215,7 @@ struct PoissonSolver::Implementation {
   std::string choice, deflation;
   std::optional<Couplings> found;  // of the matrix, where they were asked for
   SmootherRegistry registry;
-  std::vector<TensorMesh> meshes;
+  std::vector<TensorMesh<2>> meshes;
   PartitionLevels strips;
   std::optional<GridOperator<double>> matrix;    // of the hierarchy; none: operators are assembled on the meshes
   std::optional<GridOperator<double>> unscaled;  // what is iterated on where `matrix` is D times it
@@ -235,11 +235,11 @@ struct PoissonSolver::Implementation {
   std::unique_ptr<Solver<double>> solver;             // none of these two, nor in single or double-single precision
   Single single;
   std::optional<DoubleSingle> double_single;
-  Vector<double> defect, correction;  // of full multigrid from a given x
+  Field<double> defect, correction;  // of full multigrid from a given x
 
   /// With `given` as the finest operator, or an assembled one.
-  Implementation(Context& ctx, std::optional<GridOperator<double>> given, const TensorMesh& mesh, PoissonSolverParams p,
-                 SmootherRegistry r, const Conductances* weights = nullptr,
+  Implementation(Context& ctx, std::optional<GridOperator<double>> given, const TensorMesh<2>& mesh,
+                 PoissonSolverParams p, SmootherRegistry r, const Conductances* weights = nullptr,
                  std::optional<GridOperator<double>> iterated_on = {}, std::vector<double> d = {},
                  std::optional<PartMeans> part_means = {})
       : params(with_method(std::move(p))), registry(std::move(r)), meshes(mesh_hierarchy(mesh)),
@@ -339,8 +339,8 @@ struct PoissonSolver::Implementation {
       else
         full_float = std::make_unique<FullMultigrid<float>>(ctx, *in_double, float_cycle->multigrid);
       if (params.full_multigrid_from_x) {
-        defect = Vector<double>(ctx, a.shape());
-        correction = Vector<double>(ctx, a.shape());
+        defect = Field<double>(ctx, a.shape());
+        correction = Field<double>(ctx, a.shape());
       }
     }
     if (params.precision == Precision::single)
@@ -364,25 +364,25 @@ struct PoissonSolver::Implementation {
   [[nodiscard]] bool may_be_direct_in_double(const Context& ctx) const {
     const bool is_open = params.precision == Precision::mixed && !params.inner.tests() && params.inner.cycles == 1;
     const StorageFormat format = in_double ? in_double->finest().format() : params.format;
-    const GridShape& shape = strips.finest();
+    const GridLayout<2>& shape = strips.finest();
     return ctx.on_gpu() && is_open && params.multigrid.may_be_direct() && format == StorageFormat::tensor &&
            meshes.size() > 1 && !shape.has_halo() && std::min(shape.nx, shape.ny) <= params.multigrid.exact_below;
   }
 
-  void expect_room_for_all(const Context& ctx, const TensorMesh& mesh, const Conductances* weights = nullptr) const {
+  void expect_room_for_all(const Context& ctx, const TensorMesh<2>& mesh, const Conductances* weights = nullptr) const {
     Context dry_run = ctx.memory_dry_run();
-    const Vector<double> b(dry_run, strips.finest()), x(dry_run, strips.finest());
+    const Field<double> b(dry_run, strips.finest()), x(dry_run, strips.finest());
     const Implementation in_dry_run(dry_run, matrix, mesh, params, registry, weights, unscaled, scales, means);
     expect_room(ctx, mesh, dry_run.memory()->peak_bytes);
   }
   /// The finest operator of K and c by cells, before the rest is known but not before there is room for it.
-  [[nodiscard]] GridOperator<double> assembled_in_room(Context& ctx, const TensorMesh& mesh) const {
+  [[nodiscard]] GridOperator<double> assembled_in_room(Context& ctx, const TensorMesh<2>& mesh) const {
     expect_room_for_all(ctx, mesh);
     const CellFields fields(ctx, mesh, *params.coefficients, params.terms.reaction);
     return assemble_diffusion(ctx, mesh, *params.coefficients, fields, params.terms, strips.finest());
   }
   /// Of the matrix, with the conductances that it was given with, or of K and c by cells.
-  [[nodiscard]] Hierarchy<double> products(Context& ctx, const TensorMesh& mesh, const Conductances* weights) const {
+  [[nodiscard]] Hierarchy<double> products(Context& ctx, const TensorMesh<2>& mesh, const Conductances* weights) const {
     const auto kind = params.interpolation.value_or(InterpolationKind::conductance);
     const auto simple = kind == InterpolationKind::matrix ? Interpolation::of_matrix() : Interpolation();
     const bool follows_k = kind == InterpolationKind::conductance || kind == InterpolationKind::split;
@@ -496,7 +496,7 @@ struct PoissonSolver::Implementation {
     workers.clear();
   }
   void make_single(Context& ctx) {
-    single = {Vector<float>(ctx, a.shape()), Vector<float>(ctx, a.shape()), nullptr};
+    single = {Field<float>(ctx, a.shape()), Field<float>(ctx, a.shape()), nullptr};
     if (params.method == Method::multigrid)
       single.solver = std::make_unique<Refinement<float>>(ctx, a.shape(), ResidualUpdate::updated);
     else
@@ -519,7 +519,7 @@ struct PoissonSolver::Implementation {
   }
 
   /// With the double cycle where there is one, else with the float cycle.
-  SolveReport iterate(Context& ctx, GridView<const double> b, GridView<double> x, const StoppingParams& stop,
+  SolveReport iterate(Context& ctx, FieldView<const double> b, FieldView<double> x, const StoppingParams& stop,
                       const Monitor& monitor, std::optional<double> rhs_norm = {}) const {
     if (!double_cycle && mixed_refinement)
       return mixed_refinement->solve(ctx, a, *float_cycle->in_own_precision, b, x, stop, monitor, rhs_norm,
@@ -531,7 +531,7 @@ struct PoissonSolver::Implementation {
   }
 
   /// Goes on from the x that `before` ended with, for what it was to reach and with what is left of its iterations.
-  SolveReport go_on(Context& ctx, GridView<const double> b, GridView<double> x, const SolveReport& before,
+  SolveReport go_on(Context& ctx, FieldView<const double> b, FieldView<double> x, const SolveReport& before,
                     StoppingParams stop, const Monitor& monitor) const {
     const double target = std::max(stop.rtol * before.reference_norm_value, stop.atol);
     if (!stop.error_tol && target > stop.atol) stop.error_tol = stop.error_limit();
@@ -564,7 +564,7 @@ struct PoissonSolver::Implementation {
       report.reason = max_iterations_reason(report.residual, report.iterations, target);
     const bool gave_up = report.status == Status::max_iterations || report.status == Status::stagnated;
     if (!known && gave_up && report.residual > report.initial_residual) {
-      Vector<double> r(ctx, a.shape());
+      Field<double> r(ctx, a.shape());
       a.residual(ctx, b, x, r.view());
       if (!Rounding<double>(ctx, a, b, x, report.reference_norm_value).has_its_size(report.residual, r.cview())) {
         report.status = Status::diverged;
@@ -575,7 +575,7 @@ struct PoissonSolver::Implementation {
   }
 
   /// Whether a residual is no more than float leaves of an x as large as this one. An iteration that ends so would not in double.
-  [[nodiscard]] bool is_rounding_of_float(Context& ctx, GridView<const double> b, GridView<const double> x,
+  [[nodiscard]] bool is_rounding_of_float(Context& ctx, FieldView<const double> b, FieldView<const double> x,
                                           double residual) const {
     constexpr double digits = std::numeric_limits<float>::epsilon() / std::numeric_limits<double>::epsilon();
     const double level = Rounding<double>::stopped * digits * Rounding<double>(ctx, a, b, x, 0).level();
@@ -583,7 +583,7 @@ struct PoissonSolver::Implementation {
   }
 
   /// `pass`: what came before, if something did.
-  SolveReport solve_in_double(Context& ctx, GridView<const double> b, GridView<double> x, const Monitor& monitor,
+  SolveReport solve_in_double(Context& ctx, FieldView<const double> b, FieldView<double> x, const Monitor& monitor,
                               const SolveReport* pass = nullptr) {
     StoppingParams stop = params.stop;
     // A Krylov method may not have what it takes for granted of a float cycle, a fixed linear map: it is not waited for long.
@@ -615,7 +615,7 @@ struct PoissonSolver::Implementation {
   }
 
   /// Everything in float, the residual updated recursively as the solver sees it; then the truth.
-  SolveReport solve_in_single(Context& ctx, GridView<const double> b, GridView<double> x, const Monitor& monitor) {
+  SolveReport solve_in_single(Context& ctx, FieldView<const double> b, FieldView<double> x, const Monitor& monitor) {
     // Scaled by a power of two: the loads of the thinnest cells would vanish in float.
     const double scale = power_of_two_below_reciprocal(norm_max(ctx, b));
     const auto bf = single.b.view(), xf = single.x.view();
@@ -633,10 +633,10 @@ struct PoissonSolver::Implementation {
   }
 
   /// A pass whose last cycle gained little, or that ended above the residual of zero.
-  void look_closer(Context& ctx, GridView<const double> b, GridView<const double> x, double interpolated,
+  void look_closer(Context& ctx, FieldView<const double> b, FieldView<const double> x, double interpolated,
                    SolveReport& report) const {
     const double corrected = report.residual, rhs_norm = report.initial_residual;
-    Vector<double> r(ctx, a.shape());
+    Field<double> r(ctx, a.shape());
     a.residual(ctx, b, x, r.view());
     Rounding<double> rounding(ctx, a, b, x, rhs_norm);
     if (corrected > 0.5 * interpolated && rounding.reached(corrected, r.cview(), Rounding<double>::stopped)) {
@@ -660,11 +660,12 @@ struct PoissonSolver::Implementation {
   }
 
   /// Where cycles go on from it, the residual is left for them to find out.
-  SolveReport full_multigrid_pass(Context& ctx, GridView<const double> b, GridView<double> x, const Monitor& monitor) {
+  SolveReport full_multigrid_pass(Context& ctx, FieldView<const double> b, FieldView<double> x,
+                                  const Monitor& monitor) {
     SolveReport report;
     const bool goes_on = params.continue_after_full_multigrid;
     const auto norms = goes_on ? FullMultigridNorms::initial : FullMultigridNorms::all;
-    const auto pass = [&](GridView<const double> rhs, GridView<double> solution) {
+    const auto pass = [&](FieldView<const double> rhs, FieldView<double> solution) {
       return full_double ? full_double->solve(ctx, rhs, solution, norms) : full_float->solve(ctx, rhs, solution, norms);
     };
     FullMultigridPass norms_found;
@@ -705,8 +706,9 @@ struct PoissonSolver::Implementation {
 std::int64_t required_memory(const Context& ctx, const Geometry& mesh, const PoissonSolverParams& params,
                              const SmootherRegistry& registry, std::size_t systems) {
   Context dry_run = ctx.memory_dry_run();
-  const GridShape unknowns = PartitionLevels(ctx, mesh_hierarchy(mesh.logical()), params.multigrid.strips()).finest();
-  std::vector<Vector<double>> b_and_x;
+  const GridLayout<2> unknowns =
+      PartitionLevels(ctx, mesh_hierarchy(mesh.logical()), params.multigrid.strips()).finest();
+  std::vector<Field<double>> b_and_x;
   for (std::size_t k = 0; k < 2 * systems; ++k) b_and_x.emplace_back(dry_run, unknowns);
   const PoissonSolver solver(dry_run, mesh, params, registry);
   std::int64_t bytes = dry_run.memory()->peak_bytes;
@@ -721,19 +723,20 @@ std::int64_t required_memory(const Context& ctx, const Geometry& mesh, const Poi
 PoissonSolver::PoissonSolver(Context& ctx, const Geometry& mesh, const PoissonSolverParams& params,
                              const SmootherRegistry& registry)
     : implementation_(Implementation::on(ctx, mesh, params, registry)) {}
-PoissonSolver::PoissonSolver(Context& ctx, const GridOperator<double>& a, const TensorMesh& mesh,
+PoissonSolver::PoissonSolver(Context& ctx, const GridOperator<double>& a, const TensorMesh<2>& mesh,
                              const PoissonSolverParams& params, const SmootherRegistry& registry)
     : implementation_(std::make_unique<Implementation>(ctx, a, mesh, params, registry)) {}
-PoissonSolver::PoissonSolver(Context& ctx, const GridOperator<double>& a, const Conductances& k, const TensorMesh& mesh,
-                             const PoissonSolverParams& params, const SmootherRegistry& registry)
+PoissonSolver::PoissonSolver(Context& ctx, const GridOperator<double>& a, const Conductances& k,
+                             const TensorMesh<2>& mesh, const PoissonSolverParams& params,
+                             const SmootherRegistry& registry)
     : implementation_(std::make_unique<Implementation>(ctx, a, mesh, params, registry, &k)) {}
 PoissonSolver::PoissonSolver(Context& ctx, const GridOperator<double>& a, const RowScales& scales,
-                             const TensorMesh& mesh, const PoissonSolverParams& params,
+                             const TensorMesh<2>& mesh, const PoissonSolverParams& params,
                              const SmootherRegistry& registry)
     : implementation_(
           std::make_unique<Implementation>(ctx, scales.scaled, mesh, params, registry, nullptr, a, scales.d)) {}
 PoissonSolver::PoissonSolver(Context& ctx, const GridOperator<double>& a, const GridOperator<double>& for_cycle,
-                             const PartMeans& means, const TensorMesh& mesh, const PoissonSolverParams& params,
+                             const PartMeans& means, const TensorMesh<2>& mesh, const PoissonSolverParams& params,
                              const SmootherRegistry& registry)
     : implementation_(std::make_unique<Implementation>(ctx, for_cycle, mesh, params, registry, nullptr, a,
                                                        std::vector<double>(), means)) {}
@@ -745,7 +748,7 @@ void PoissonSolver::warm_up(Context& ctx) {
   Implementation& self = *implementation_;
   if (!ctx.on_gpu() || ctx.is_dry_run() || self.a.shape().nodes() == 0) return;
   const auto begin = Clock::now();
-  Vector<double> b(ctx, self.a.shape()), x(ctx, self.a.shape());
+  Field<double> b(ctx, self.a.shape()), x(ctx, self.a.shape());
   set(ctx, 1.0, b.view());
   const PoissonSolverParams params = self.params;
   self.params.stop.rtol = self.params.stop.atol = std::numeric_limits<double>::min();
@@ -757,9 +760,9 @@ void PoissonSolver::warm_up(Context& ctx) {
   self.setup_seconds += seconds_since(begin);
 }
 
-SolveReport PoissonSolver::solve(Context& ctx, GridView<const double> b, GridView<double> x, const Monitor& monitor) {
+SolveReport PoissonSolver::solve(Context& ctx, FieldView<const double> b, FieldView<double> x, const Monitor& monitor) {
   Implementation& self = *implementation_;
-  const GridShape shape = self.a.shape();
+  const GridLayout<2> shape = self.a.shape();
   expects_fit(ctx, "b", b, shape);
   expects_fit(ctx, "x", x, shape);
   const auto entered = self.guard.enter("solver");
@@ -789,8 +792,8 @@ SolveReport PoissonSolver::solve(Context& ctx, GridView<const double> b, GridVie
   return report;
 }
 
-std::vector<SolveReport> PoissonSolver::solve(Context& ctx, std::span<const GridView<const double>> b,
-                                              std::span<const GridView<double>> x) {
+std::vector<SolveReport> PoissonSolver::solve(Context& ctx, std::span<const FieldView<const double>> b,
+                                              std::span<const FieldView<double>> x) {
   Implementation& self = *implementation_;
   expects(b.size() == x.size(), b.size(), " right-hand sides and ", x.size(), " solutions do not match");
   std::vector<SolveReport> reports(b.size());
@@ -801,7 +804,7 @@ std::vector<SolveReport> PoissonSolver::solve(Context& ctx, std::span<const Grid
     return reports;
   }
   if (self.workers.size() < threads) {
-    const TensorMesh& mesh = self.meshes.back();
+    const TensorMesh<2>& mesh = self.meshes.back();
     const auto more = static_cast<std::int64_t>(threads - self.workers.size());
     Context dry_run = Context(Backend::cpu, 1).memory_dry_run();
     const Implementation in_dry_run(dry_run, self.matrix, mesh, self.params, self.registry);
@@ -865,7 +868,7 @@ const PoissonSolverParams& PoissonSolver::params() const { return implementation
 const std::string& PoissonSolver::choice() const { return implementation_->choice; }
 const std::string& PoissonSolver::deflation() const { return implementation_->deflation; }
 int PoissonSolver::levels() const { return static_cast<int>(implementation_->meshes.size()); }
-const std::vector<TensorMesh>& PoissonSolver::meshes() const { return implementation_->meshes; }
+const std::vector<TensorMesh<2>>& PoissonSolver::meshes() const { return implementation_->meshes; }
 const std::string& PoissonSolver::coarse_solver() const {
   const Implementation& self = *implementation_;
   return self.float_cycle ? self.float_cycle->multigrid.coarse_solver() : self.double_cycle->multigrid.coarse_solver();

@@ -112,19 +112,19 @@ class PoissonSolver {
                 const SmootherRegistry& registry = builtin_smoothers());
   /// Of a matrix, which is shared, whose unknowns are those of the mesh: on Hierarchy::galerkin. What `params.multigrid` says
   /// of it (symmetric, singular) is taken on trust but for what check_coefficients sees; `form` and `terms` do not matter.
-  PoissonSolver(Context& ctx, const GridOperator<double>& a, const TensorMesh& mesh,
+  PoissonSolver(Context& ctx, const GridOperator<double>& a, const TensorMesh<2>& mesh,
                 const PoissonSolverParams& params = {}, const SmootherRegistry& registry = builtin_smoothers());
   /// The same with an interpolation that follows these conductances of the mesh's cells, which need not outlive the call.
-  PoissonSolver(Context& ctx, const GridOperator<double>& a, const Conductances& k, const TensorMesh& mesh,
+  PoissonSolver(Context& ctx, const GridOperator<double>& a, const Conductances& k, const TensorMesh<2>& mesh,
                 const PoissonSolverParams& params = {}, const SmootherRegistry& registry = builtin_smoothers());
   /// The same of a matrix whose rows want scales: A x = b is what is iterated on and whose residual counts, the cycle is that
   /// of D A, which `params.multigrid` is about. Mixed or double precision, methods multigrid, gcr, gmres, bicgstab; no update.
-  PoissonSolver(Context& ctx, const GridOperator<double>& a, const RowScales& scales, const TensorMesh& mesh,
+  PoissonSolver(Context& ctx, const GridOperator<double>& a, const RowScales& scales, const TensorMesh<2>& mesh,
                 const PoissonSolverParams& params, const SmootherRegistry& registry = builtin_smoothers());
   /// The same with a cycle that is that of another matrix, between projections (multigrid/singular_parts.hpp): for a singular A
   /// with several null vectors. Double precision; no deflation, no update.
   PoissonSolver(Context& ctx, const GridOperator<double>& a, const GridOperator<double>& for_cycle,
-                const PartMeans& means, const TensorMesh& mesh, const PoissonSolverParams& params,
+                const PartMeans& means, const TensorMesh<2>& mesh, const PoissonSolverParams& params,
                 const SmootherRegistry& registry = builtin_smoothers());
   ~PoissonSolver();
   PoissonSolver(PoissonSolver&&) noexcept;
@@ -137,14 +137,14 @@ class PoissonSolver {
   void warm_up(Context& ctx);
 
   /// Solves A x = b from the given x (full multigrid ignores it unless full_multigrid_from_x).
-  SolveReport solve(Context& ctx, GridView<const double> b, GridView<double> x, const Monitor& monitor = {});
+  SolveReport solve(Context& ctx, FieldView<const double> b, FieldView<double> x, const Monitor& monitor = {});
 
   /// Solves A x_k = b_k for every k; each system stops on its own, with the bits of a solve of its own. On a CPU systems of
   /// up to `most_unknowns_side_by_side` unknowns are solved one a thread, each thread with a hierarchy of its own, made at the
   /// first such call (ResourceError where they would not fit in memory); larger ones, and those on a GPU, one after the other,
   /// and what they share is the set-up.
-  std::vector<SolveReport> solve(Context& ctx, std::span<const GridView<const double>> b,
-                                 std::span<const GridView<double>> x);
+  std::vector<SolveReport> solve(Context& ctx, std::span<const FieldView<const double>> b,
+                                 std::span<const FieldView<double>> x);
   static constexpr std::int64_t most_unknowns_side_by_side = 300'000;
 
   /// Another c in `params.terms`, for one that was made with c > 0, K = 1 and a tensor operator (Hierarchy::set_reaction).
@@ -174,7 +174,7 @@ class PoissonSolver {
   [[nodiscard]] std::vector<int> overlaps() const;
   [[nodiscard]] int levels() const;
   /// Of the hierarchy, coarsest first.
-  [[nodiscard]] const std::vector<TensorMesh>& meshes() const;
+  [[nodiscard]] const std::vector<TensorMesh<2>>& meshes() const;
   /// How the coarsest level is solved; never `automatic`.
   [[nodiscard]] const std::string& coarse_solver() const;
   [[nodiscard]] const GridOperator<double>& fine_operator() const;

@@ -390,7 +390,7 @@ SingularParts singular_parts(Communicator* comm, const RowsOfGrid& rows) {
 namespace {
 
 /// The band (dx, dy) of an operator in bands; null where it is kept as its mirror image.
-Vector<double>* band_of(GridOperator<double>& a, int dx, int dy) {
+Field<double>* band_of(GridOperator<double>& a, int dx, int dy) {
   const int band = band_index(dx, dy);
   if (auto* nine = std::get_if<NineBandMatrix<double>>(&a.storage()))
     return &nine->band[static_cast<std::size_t>(band)];
@@ -400,13 +400,13 @@ Vector<double>* band_of(GridOperator<double>& a, int dx, int dy) {
              : &five.band[static_cast<std::size_t>(band - SymmetricNineBand<double>::first)];
 }
 
-std::vector<double> numbers_of(Context& ctx, const Vector<double>& v) {
+std::vector<double> numbers_of(Context& ctx, const Field<double>& v) {
   std::vector<double> numbers(at(v.shape().nodes()));
   copy_to_host(ctx, v.cview(), numbers.data());
   return numbers;
 }
 
-void put(Context& ctx, const std::vector<double>& numbers, Vector<double>& v) {
+void put(Context& ctx, const std::vector<double>& numbers, Field<double>& v) {
   copy_from_host(ctx, numbers.data(), v.view());
   exchange(ctx, v.cview());
 }
@@ -414,19 +414,19 @@ void put(Context& ctx, const std::vector<double>& numbers, Vector<double>& v) {
 }  // namespace
 
 void zero_row_sums(Context& ctx, const SingularParts& parts, GridOperator<double>& a) {
-  Vector<double> ones(ctx, a.shape()), sums(ctx, a.shape());
+  Field<double> ones(ctx, a.shape()), sums(ctx, a.shape());
   set(ctx, 1.0, ones.view());
   exchange(ctx, ones.cview());
   a.apply(ctx, ones.cview(), sums.view());
   const std::vector<double> sum = numbers_of(ctx, sums);
-  Vector<double>& of_diagonal = *band_of(a, 0, 0);
+  Field<double>& of_diagonal = *band_of(a, 0, 0);
   std::vector<double> diagonal = numbers_of(ctx, of_diagonal);
   for (std::size_t k = 0; k < diagonal.size(); ++k)
     if (parts.of_node.empty() || parts.of_node[k] >= 0) diagonal[k] -= sum[k];
   put(ctx, diagonal, of_diagonal);
 }
 
-std::vector<double> scales_of_parts(Context& ctx, const SingularParts& parts, GridView<const double> x, double error,
+std::vector<double> scales_of_parts(Context& ctx, const SingularParts& parts, FieldView<const double> x, double error,
                                     double limit) {
   const std::vector<int>& part = parts.connected_part;
   std::vector<double> values(at(x.nodes()));
@@ -475,7 +475,7 @@ GridOperator<double> connected(Context& ctx, const SingularParts& parts, const G
   }
   for (int dy = -1; dy <= 1; ++dy)
     for (int dx = -1; dx <= 1; ++dx) {
-      Vector<double>* const to = band_of(joined, dx, dy);
+      Field<double>* const to = band_of(joined, dx, dy);
       if (to == nullptr) continue;
       if (dx == 0 && dy == 0) {
         put(ctx, diagonal, *to);
@@ -491,13 +491,13 @@ GridOperator<double> connected(Context& ctx, const SingularParts& parts, const G
 }
 
 struct PartMeans::State {
-  GridShape shape;
+  GridLayout<2> shape;
   std::vector<int> part;
   std::vector<double> nodes;
   std::vector<double> numbers;  // scratch
 };
 
-PartMeans::PartMeans(Context& /*ctx*/, const GridShape& shape, const SingularParts& parts)
+PartMeans::PartMeans(Context& /*ctx*/, const GridLayout<2>& shape, const SingularParts& parts)
     : state_(std::make_shared<State>()) {
   state_->shape = shape;
   state_->part = parts.of_node;
@@ -505,7 +505,7 @@ PartMeans::PartMeans(Context& /*ctx*/, const GridShape& shape, const SingularPar
   state_->numbers.resize(state_->part.size());
 }
 
-std::vector<PartMeans::Sum> PartMeans::sums(Context& ctx, GridView<const double> b) const {
+std::vector<PartMeans::Sum> PartMeans::sums(Context& ctx, FieldView<const double> b) const {
   expects_fit(ctx, "b", b, state_->shape);
   copy_to_host(ctx, b, state_->numbers.data());
   const std::size_t count = state_->nodes.size();
@@ -524,7 +524,7 @@ std::vector<PartMeans::Sum> PartMeans::sums(Context& ctx, GridView<const double>
   return sums;
 }
 
-void PartMeans::project(Context& ctx, GridView<double> x) const {
+void PartMeans::project(Context& ctx, FieldView<double> x) const {
   if (ctx.is_dry_run()) return;
   const std::vector<Sum> all = sums(ctx, x);
   for (std::size_t k = 0; k < state_->part.size(); ++k) {
@@ -537,11 +537,11 @@ void PartMeans::project(Context& ctx, GridView<double> x) const {
   copy_from_host(ctx, state_->numbers.data(), x);
 }
 
-PartsProjected::PartsProjected(Context& ctx, const GridShape& shape, PartMeans means,
+PartsProjected::PartsProjected(Context& ctx, const GridLayout<2>& shape, PartMeans means,
                                std::shared_ptr<Preconditioner<double>> m)
     : means_(std::move(means)), m_(std::move(m)), r_(ctx, shape) {}
 
-void PartsProjected::apply(Context& ctx, GridView<const double> r, GridView<double> z) {
+void PartsProjected::apply(Context& ctx, FieldView<const double> r, FieldView<double> z) {
   copy<double, double>(ctx, r, r_.view());
   means_.project(ctx, r_.view());
   m_->apply(ctx, r_.cview(), z);

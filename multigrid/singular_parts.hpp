@@ -27,7 +27,7 @@
 #include <vector>
 
 #include <stratum/core/comm/communicator.hpp>
-#include <stratum/core/field/vector.hpp>
+#include <stratum/core/field/field.hpp>
 #include <stratum/core/operators/grid_operator.hpp>
 #include <stratum/core/operators/linear_operator.hpp>
 #include <stratum/core/shared.hpp>
@@ -87,7 +87,7 @@ void zero_row_sums(Context& ctx, const SingularParts& parts, GridOperator<double
 
 /// Powers of two, one an own node, by which max |x| is about the same in all parts that are coupled to no others; empty where
 /// `error`, of every x_k, is at most `limit` of it in each of them as they are. Waits for the stream.
-[[nodiscard]] std::vector<double> scales_of_parts(Context& ctx, const SingularParts& parts, GridView<const double> x,
+[[nodiscard]] std::vector<double> scales_of_parts(Context& ctx, const SingularParts& parts, FieldView<const double> x,
                                                   double error, double limit);
 
 /// A with next to nothing, symmetric, along all open edges of the grid: it is connected, and where every part is singular it is so for
@@ -98,15 +98,15 @@ void zero_row_sums(Context& ctx, const SingularParts& parts, GridOperator<double
 /// copies: waits for the stream.
 class PartMeans final : public Handle {
  public:
-  PartMeans(Context& ctx, const GridShape& shape, const SingularParts& parts);
+  PartMeans(Context& ctx, const GridLayout<2>& shape, const SingularParts& parts);
 
   struct Sum {
     double sum, sum_of_magnitudes;
   };
   /// Of all subdomains, one a part.
-  [[nodiscard]] std::vector<Sum> sums(Context& ctx, GridView<const double> b) const;
+  [[nodiscard]] std::vector<Sum> sums(Context& ctx, FieldView<const double> b) const;
   /// x loses its mean on every part, and is zero at fixed nodes.
-  void project(Context& ctx, GridView<double> x) const;
+  void project(Context& ctx, FieldView<double> x) const;
 
  private:
   struct State;
@@ -116,8 +116,8 @@ class PartMeans final : public Handle {
 /// P M P, P the projection of PartMeans. Symmetric and constant where M is.
 class PartsProjected final : public Preconditioner<double>, public Handle {
  public:
-  PartsProjected(Context& ctx, const GridShape& shape, PartMeans means, std::shared_ptr<Preconditioner<double>> m);
-  void apply(Context& ctx, GridView<const double> r, GridView<double> z) override;
+  PartsProjected(Context& ctx, const GridLayout<2>& shape, PartMeans means, std::shared_ptr<Preconditioner<double>> m);
+  void apply(Context& ctx, FieldView<const double> r, FieldView<double> z) override;
   [[nodiscard]] bool is_constant() const override { return m_->is_constant(); }
   [[nodiscard]] bool is_symmetric() const override { return m_->is_symmetric(); }
   [[nodiscard]] bool estimates_error() const override { return m_->estimates_error(); }
@@ -126,7 +126,7 @@ class PartsProjected final : public Preconditioner<double>, public Handle {
  private:
   PartMeans means_;
   std::shared_ptr<Preconditioner<double>> m_;
-  SharedVector<double> r_;
+  SharedField<double> r_;
 };
 
 }  // namespace stratum

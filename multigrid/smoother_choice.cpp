@@ -19,7 +19,7 @@ struct Widths {
   double widest = 0;
 };
 
-Widths node_widths(const Intervals& line) {
+Widths node_widths(const Axis& line) {
   Widths widths;
   const auto& h = line.widths();
   for (std::size_t i = 1; i < h.size(); ++i) {
@@ -40,7 +40,7 @@ std::string times(double ratio) {
 
 }  // namespace
 
-double largest_jump(const Intervals& line) {
+double largest_jump(const Axis& line) {
   double jump = 1;
   const auto& h = line.widths();
   for (std::size_t i = 1; i < h.size(); ++i) jump = std::max({jump, h[i] / h[i - 1], h[i - 1] / h[i]});
@@ -57,7 +57,7 @@ struct Strengths {
 };
 
 template <class StrengthsOf>
-std::vector<SmootherChoice> choose(const std::vector<TensorMesh>& meshes, const SmootherParams& given,
+std::vector<SmootherChoice> choose(const std::vector<TensorMesh<2>>& meshes, const SmootherParams& given,
                                    std::optional<int> sweeps, bool of_matrix, const StrengthsOf& strengths_of) {
   const char* const what = of_matrix ? "nodes coupled like cells up to " : "cells up to ";
   std::vector<SmootherChoice> choices{{"jacobi", given, 0, "the coarsest level is solved"}};
@@ -94,7 +94,7 @@ std::vector<SmootherChoice> choose(const std::vector<TensorMesh>& meshes, const 
 
 }  // namespace
 
-std::vector<SmootherChoice> choose_smoothers(const std::vector<TensorMesh>& meshes, const SmootherParams& given,
+std::vector<SmootherChoice> choose_smoothers(const std::vector<TensorMesh<2>>& meshes, const SmootherParams& given,
                                              std::optional<int> sweeps) {
   return choose(meshes, given, sweeps, false, [&meshes](std::size_t l) -> Strengths {
     const Widths x = node_widths(meshes[l].x()), y = node_widths(meshes[l].y());
@@ -102,7 +102,7 @@ std::vector<SmootherChoice> choose_smoothers(const std::vector<TensorMesh>& mesh
   });
 }
 
-std::vector<SmootherChoice> choose_smoothers(const std::vector<TensorMesh>& meshes,
+std::vector<SmootherChoice> choose_smoothers(const std::vector<TensorMesh<2>>& meshes,
                                              const std::vector<Couplings>& matrices, const SmootherParams& given,
                                              std::optional<int> sweeps) {
   expects(matrices.size() == meshes.size(), matrices.size(), " matrices do not belong to ", meshes.size(), " meshes");

@@ -47,16 +47,16 @@ struct SmootherChoice {
 
 /// One choice a mesh, coarsest first; the coarsest level is solved, not smoothed. What `given` and `sweeps` hold wins, but for
 /// an odd number of sweeps, which is one more where adi is chosen.
-[[nodiscard]] std::vector<SmootherChoice> choose_smoothers(const std::vector<TensorMesh>& meshes,
+[[nodiscard]] std::vector<SmootherChoice> choose_smoothers(const std::vector<TensorMesh<2>>& meshes,
                                                            const SmootherParams& given, std::optional<int> sweeps);
 
 /// The same by what the matrix of every level couples.
-[[nodiscard]] std::vector<SmootherChoice> choose_smoothers(const std::vector<TensorMesh>& meshes,
+[[nodiscard]] std::vector<SmootherChoice> choose_smoothers(const std::vector<TensorMesh<2>>& meshes,
                                                            const std::vector<Couplings>& matrices,
                                                            const SmootherParams& given, std::optional<int> sweeps);
 
 /// The largest ratio of neighbouring widths. Where widths jump in both directions, the strongly coupled row and column that
 /// meet share an error that no smoother here reduces and V-cycles reduce slowly.
-[[nodiscard]] double largest_jump(const Intervals& line);
+[[nodiscard]] double largest_jump(const Axis& line);
 
 }  // namespace stratum

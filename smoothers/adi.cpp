@@ -15,16 +15,16 @@ namespace {
 template <class T>
 class Adi final : public Smoother<T> {
  public:
-  Adi(Context& ctx, const GridShape& shape, const SmootherParams& params)
+  Adi(Context& ctx, const GridLayout<2>& shape, const SmootherParams& params)
       : Smoother<T>(shape), sweep_(ctx, shape, params, true) {
-    if (params.line_order == LineOrder::simultaneous) scratch_ = Vector<T>(ctx, shape);
+    if (params.line_order == LineOrder::simultaneous) scratch_ = Field<T>(ctx, shape);
   }
 
   void set_up(Context& ctx, const GridOperator<T>& a) override {
     this->expects_shape(a);
     sweep_.set_up(ctx, a);
   }
-  void smooth(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<T> x, int sweeps, Guess guess,
+  void smooth(Context& ctx, const GridOperator<T>& a, FieldView<const T> b, FieldView<T> x, int sweeps, Guess guess,
               SweepOrder order) override {
     const auto hold = this->begin(ctx, a, b, x);
     expects(sweeps % 2 == 0, "adi counts an application as two sweeps; sweeps must be even, not ", sweeps);
@@ -33,7 +33,7 @@ class Adi final : public Smoother<T> {
     const auto [first, second] =
         order == SweepOrder::forward ? std::pair(Direction::x, Direction::y) : std::pair(Direction::y, Direction::x);
     // Simultaneous sweeps go to the scratch vector and come back.
-    const GridView<T> between =
+    const FieldView<T> between =
         with_halo(sweep_.line_order() == LineOrder::zebra ? x : scratch_.view(), sweep_.fills_halo(first));
     for (int s = 0; s < sweeps; s += 2) {
       sweep_(ctx, first, a, b, x, between, s == 0 ? guess : Guess::given, order);
@@ -56,7 +56,7 @@ class Adi final : public Smoother<T> {
 
  private:
   LineSweep<T> sweep_;
-  Vector<T> scratch_;
+  Field<T> scratch_;
 };
 
 }  // namespace

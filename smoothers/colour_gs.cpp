@@ -4,7 +4,7 @@ namespace stratum {
 
 /// Of colour_gs_kernels.hpp.
 template <class T>
-std::unique_ptr<Smoother<T>> make_colour_gs(Context& ctx, const GridShape& shape, const SmootherParams& params);
+std::unique_ptr<Smoother<T>> make_colour_gs(Context& ctx, const GridLayout<2>& shape, const SmootherParams& params);
 
 void register_colour_gs(SmootherRegistry& registry);
 

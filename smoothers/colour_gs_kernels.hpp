@@ -40,8 +40,8 @@ template <class View, class T>
 struct ColourStep {
   static constexpr bool hot = true, strided = true;
   View a;
-  GridView<const T> b;
-  GridView<T> x;
+  FieldView<const T> b;
+  FieldView<T> x;
   T omega;
   STRATUM_HOST_DEVICE STRATUM_INLINE T value(int i, int j) const { return RelaxFormula<T>{omega}(a, b, x, i, j); }
   STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, T value) const { x(i, j) = value; }
@@ -59,7 +59,7 @@ struct RelaxRow {
     using Row = ResidualRow<bytes, View>;
     using Pack = typename Row::Pack;
     constexpr int width = Row::width;
-    const GridView<const T> b = step.b, x = step.x;
+    const FieldView<const T> b = step.b, x = step.x;
     const T* const from = &x(0, j);
     T* const to = &step.x(0, j);
     Row row(step.a, b, x, j, 2);  // the row after next follows, then the one between
@@ -96,8 +96,8 @@ struct RelaxRow {
 template <class View, class T>
 struct FirstColourFromZero {
   View a;
-  GridView<const T> b;
-  GridView<T> x;
+  FieldView<const T> b;
+  FieldView<T> x;
   T omega;
   int begin_x, begin_y;
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
@@ -213,7 +213,7 @@ struct ColourMarch {
   View a;
   cuda::Given<T, 2> b;  // a turn takes two rows
   Source x;
-  GridView<T> y;
+  FieldView<T> y;
   Relax relax;
   int first_row;
 
@@ -258,12 +258,12 @@ struct ColourMarch {
 template <class T>
 class ColourGaussSeidel final : public Smoother<T> {
  public:
-  ColourGaussSeidel(Context& ctx, const GridShape& shape, const SmootherParams& params)
+  ColourGaussSeidel(Context& ctx, const GridLayout<2>& shape, const SmootherParams& params)
       : Smoother<T>(shape), omega_(static_cast<T>(damping_or(params, 1.0))), in_pieces_(!params.pieces.empty()) {
-    if (ctx.on_gpu()) scratch_ = Vector<T>(ctx, shape);
+    if (ctx.on_gpu()) scratch_ = Field<T>(ctx, shape);
   }
 
-  void smooth(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<T> x, int sweeps, Guess guess,
+  void smooth(Context& ctx, const GridOperator<T>& a, FieldView<const T> b, FieldView<T> x, int sweeps, Guess guess,
               SweepOrder order) override {
     const auto hold = this->begin(ctx, a, b, x);
     if (guess == Guess::zero && sweeps == 0) return set(ctx, T(0), x);
@@ -277,7 +277,7 @@ class ColourGaussSeidel final : public Smoother<T> {
         if (ctx.on_gpu() && cuda::can_march(b, x) && !x.periodic_y) {
           // A chunk starts one column before the grid.
           const int column = forward ? 1 - odd_x : odd_x, row = forward ? odd_y : 1 - odd_y;
-          GridView<T> current = x, other = scratch_.view();
+          FieldView<T> current = x, other = scratch_.view();
           if (guess == Guess::zero && sweeps % 2 == 1) std::swap(current, other);
           for (int s = 0; s < sweeps; ++s) {
             const bool from_zero = s == 0 && guess == Guess::zero;
@@ -285,12 +285,12 @@ class ColourGaussSeidel final : public Smoother<T> {
               march<View>(ctx, view, b, cuda::Zero<T>{}, other, column, row);
             } else {
               exchange(ctx, current);
-              cuda::with_rows_of<2>(GridView<const T>(current),
+              cuda::with_rows_of<2>(FieldView<const T>(current),
                                     [&](const auto& rows) { march<View>(ctx, view, b, rows, other, column, row); });
             }
             current.fresh = other.fresh = false;
             if (x.below || x.above)
-              relax_on_cuts(ctx, ColourStep<View, T>{view, b, other, omega_}, from_zero ? GridView<T>() : current,
+              relax_on_cuts(ctx, ColourStep<View, T>{view, b, other, omega_}, from_zero ? FieldView<T>() : current,
                             1 - column, row);
             std::swap(current, other);
           }
@@ -329,7 +329,7 @@ class ColourGaussSeidel final : public Smoother<T> {
  private:
 #if defined(__CUDACC__)
   template <class View, class Source>
-  void march(Context& ctx, const View& a, GridView<const T> b, const Source& x, GridView<T> y, int column,
+  void march(Context& ctx, const View& a, FieldView<const T> b, const Source& x, FieldView<T> y, int column,
              int row) const {
     // What a row takes from its neighbours reaches four columns.
     constexpr int margin = 4 / cuda::chunk_width<T>;
@@ -341,12 +341,12 @@ class ColourGaussSeidel final : public Smoother<T> {
   /// Rows on cuts whose colours come second, again from what they had before, nothing where that was zero: the march did not
   /// know the relaxed row beside them.
   template <class Step>
-  static void relax_on_cuts(Context& ctx, const Step& step, GridView<T> before, int first_column, int first_row) {
-    const GridView<T>& x = step.x;
+  static void relax_on_cuts(Context& ctx, const Step& step, FieldView<T> before, int first_column, int first_row) {
+    const FieldView<T>& x = step.x;
     exchange(ctx, x);
     const auto again = [&](int j) {
       if ((j ^ first_row) % 2 == 0) return;
-      const auto row = [j](GridView<T> of) {
+      const auto row = [j](FieldView<T> of) {
         of.data = &of(0, j);
         of.ny = 1;
         return of;
@@ -366,7 +366,7 @@ class ColourGaussSeidel final : public Smoother<T> {
   /// first, both even: a third colour.
   template <class Step>
   static void with_halo(Context& ctx, const Step& step, int sweeps, Guess guess, bool forward) {
-    GridView<T> x = step.x;
+    FieldView<T> x = step.x;
     if (guess == Guess::zero) {
       set_zero_with_halo(ctx, x);
       x.fresh = true;
@@ -407,7 +407,7 @@ class ColourGaussSeidel final : public Smoother<T> {
   template <class View>
   static void step_on_cpu(const Context& ctx, const ColourStep<View, T>& step, int first_row, int first_column,
                           bool from_zero) {
-    const GridView<T> x = step.x;
+    const FieldView<T> x = step.x;
     const auto relax_first = [&](int j) {
       if (from_zero)
         simd::run_widest(RelaxRow<true, View, T>{step, j, first_column});
@@ -439,8 +439,8 @@ class ColourGaussSeidel final : public Smoother<T> {
   }
 
   T omega_;
-  bool in_pieces_;     // one strip goes colour by colour as several do
-  Vector<T> scratch_;  // on a GPU only
+  bool in_pieces_;    // one strip goes colour by colour as several do
+  Field<T> scratch_;  // on a GPU only
 };
 
 }  // namespace
@@ -448,7 +448,7 @@ class ColourGaussSeidel final : public Smoother<T> {
 /// The class stays in the anonymous namespace: at packs of numbers in a class with a name outside its source nvcc 13.0 fails,
 /// by an internal error.
 template <class T>
-std::unique_ptr<Smoother<T>> make_colour_gs(Context& ctx, const GridShape& shape, const SmootherParams& params) {
+std::unique_ptr<Smoother<T>> make_colour_gs(Context& ctx, const GridLayout<2>& shape, const SmootherParams& params) {
   return std::make_unique<ColourGaussSeidel<T>>(ctx, shape, params);
 }
 

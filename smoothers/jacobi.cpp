@@ -27,8 +27,8 @@ constexpr double default_damping = 0.7;
 template <class View, class T>
 struct JacobiStep {
   View a;
-  GridView<const T> b, x;
-  GridView<T> y;
+  FieldView<const T> b, x;
+  FieldView<T> y;
   RelaxFormula<T> formula;
   STRATUM_HOST_DEVICE STRATUM_INLINE T value(int i, int j) const { return formula(a, b, x, i, j); }
   STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, T value) const { y(i, j) = value; }
@@ -56,8 +56,8 @@ template <class View, class T>
 struct JacobiStepFromZero {
   static constexpr bool hot = true;
   View a;
-  GridView<const T> b;
-  GridView<T> y;
+  FieldView<const T> b;
+  FieldView<T> y;
   RelaxFromZeroFormula<T> formula;
   STRATUM_HOST_DEVICE STRATUM_INLINE T value(int i, int j) const { return formula(a, b, i, j); }
   STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, T value) const { y(i, j) = value; }
@@ -67,7 +67,7 @@ struct JacobiStepFromZero {
 
 /// One step from x to y, or two in the same pass.
 template <class View, class T>
-void march(const Context& ctx, const View& a, GridView<const T> b, GridView<const T> x, GridView<T> y, T omega,
+void march(const Context& ctx, const View& a, FieldView<const T> b, FieldView<const T> x, FieldView<T> y, T omega,
            int sweeps) {
   if (sweeps == 1)
     return cuda::with_rows_of(x, [&](const auto& rows) {
@@ -81,7 +81,7 @@ void march(const Context& ctx, const View& a, GridView<const T> b, GridView<cons
 
 /// Two sweeps from zero.
 template <class View, class T>
-void march_from_zero(const Context& ctx, const View& a, GridView<const T> b, GridView<T> y, T omega) {
+void march_from_zero(const Context& ctx, const View& a, FieldView<const T> b, FieldView<T> y, T omega) {
   using One = cuda::Pointwise<View, RelaxFromZeroFormula<T>>;
   using Two = cuda::Stencil<View, One, RelaxFormula<T>>;
   cuda::run_march(ctx, cuda::StoreRows<Two>{{a, {b}, {a, {b}, {omega}}, {omega}}, y}, b.nx, b.ny);
@@ -92,16 +92,16 @@ void march_from_zero(const Context& ctx, const View& a, GridView<const T> b, Gri
 template <class T>
 class Jacobi final : public Smoother<T> {
  public:
-  Jacobi(Context& ctx, const GridShape& shape, const SmootherParams& params)
+  Jacobi(Context& ctx, const GridLayout<2>& shape, const SmootherParams& params)
       : Smoother<T>(shape), scratch_(ctx, shape), omega_(static_cast<T>(damping_or(params, default_damping))) {}
 
-  void smooth(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<T> x, int sweeps, Guess guess,
+  void smooth(Context& ctx, const GridOperator<T>& a, FieldView<const T> b, FieldView<T> x, int sweeps, Guess guess,
               SweepOrder /*order*/) override {
     const auto hold = this->begin(ctx, a, b, x);
     if (guess == Guess::zero && sweeps == 0) return set(ctx, T(0), x);
     a.visit([&](const auto& view) {
       using View = std::decay_t<decltype(view)>;
-      GridView<T> current = x, other = scratch_.view();
+      FieldView<T> current = x, other = scratch_.view();
 #if defined(__CUDACC__)
       if constexpr (View::marches_alone)
         if (ctx.on_gpu() && cuda::can_march(b, x)) {
@@ -161,7 +161,7 @@ class Jacobi final : public Smoother<T> {
   [[nodiscard]] double words_per_step(int coefficient_words) const override { return 3.0 + coefficient_words; }
 
  private:
-  Vector<T> scratch_;
+  Field<T> scratch_;
   T omega_;
 };
 

@@ -18,27 +18,27 @@ constexpr double simultaneous_damping = 0.8;
 }  // namespace
 
 template <class T>
-LineSweep<T>::LineSweep(Context& ctx, const GridShape& shape, const SmootherParams& params, bool along_y)
+LineSweep<T>::LineSweep(Context& ctx, const GridLayout<2>& shape, const SmootherParams& params, bool along_y)
     : line_order_(params.line_order),
       omega_(static_cast<T>(damping_or(params, params.line_order == LineOrder::zebra ? 1.0 : simultaneous_damping))),
       threads_(ctx.threads()), wraps_(shape.periodic_y) {
   if (shape.below || shape.above || !params.pieces.empty()) cut_ = line::CutLines<T>(ctx, shape, params.pieces);
-  if (shape.has_halo() || !cut_.empty()) zeros_ = Vector<T>(ctx, std::max(shape.nx, shape.ny));
+  if (shape.has_halo() || !cut_.empty()) zeros_ = Field<T>(ctx, std::max(shape.nx, shape.ny));
   if (ctx.on_gpu()) {
-    interface_ = Vector<T>(ctx, line::interface_numbers(shape.nx, shape.ny));
+    interface_ = Field<T>(ctx, line::interface_numbers(shape.nx, shape.ny));
     if (!along_y) return;
     constexpr int tile_width = static_cast<int>(128 / sizeof(T));
     if (const int numbers = line::passed_numbers(shape.nx, shape.ny, tile_width); numbers > 0)
-      passed_ = Vector<T>(ctx, numbers);
+      passed_ = Field<T>(ctx, numbers);
 #if defined(STRATUM_HAVE_CUDA)
     if (line_order_ != LineOrder::zebra || omega_ != T(1) || !cut_.empty()) return;
-    if (const GridShape records = line::records_shape<T>(ctx, shape, params.format); records.ny > 0)
-      tiles_ = Vector<T>(ctx, records);
+    if (const GridLayout<2> records = line::records_shape<T>(ctx, shape, params.format); records.ny > 0)
+      tiles_ = Field<T>(ctx, records);
 #endif
     return;
   }
   const auto size = line::LineScratch<T>::size(shape, threads_, params.format);
-  elimination_ = Vector<T>(ctx, GridShape{static_cast<int>(size), threads_});
+  elimination_ = Field<T>(ctx, GridLayout<2>{static_cast<int>(size), threads_});
 }
 
 template <class T>
@@ -52,7 +52,7 @@ void LineSweep<T>::set_up(Context& ctx, const GridOperator<T>& a) {
 }
 
 template <class T>
-Guess LineSweep<T>::start(Context& ctx, GridView<T>& x, Guess guess) const {
+Guess LineSweep<T>::start(Context& ctx, FieldView<T>& x, Guess guess) const {
   // On the CPU damped sweeps have no form of their own that starts from zero.
   const bool damped = !ctx.on_gpu() && (line_order_ == LineOrder::simultaneous || omega_ != T(1));
   if (guess == Guess::given || !(x.has_halo() || !cut_.empty() || damped)) return guess;
@@ -62,13 +62,13 @@ Guess LineSweep<T>::start(Context& ctx, GridView<T>& x, Guess guess) const {
 }
 
 template <class T>
-const T* LineSweep<T>::zeros(GridView<T> y) const {
+const T* LineSweep<T>::zeros(FieldView<T> y) const {
   return y.periodic_x || y.periodic_y || cut_.is_ring() ? zeros_.view().data : nullptr;
 }
 
 template <class T>
-void LineSweep<T>::operator()(Context& ctx, Direction direction, const GridOperator<T>& a, GridView<const T> b,
-                              GridView<const T> x, GridView<T> y, Guess guess, SweepOrder order) {
+void LineSweep<T>::operator()(Context& ctx, Direction direction, const GridOperator<T>& a, FieldView<const T> b,
+                              FieldView<const T> x, FieldView<T> y, Guess guess, SweepOrder order) {
   y.fresh = false;
   if (!cut_.empty() && direction == Direction::y) {
     exchange(ctx, x);
@@ -94,22 +94,22 @@ namespace {
 template <class T, Direction direction>
 class Line : public Smoother<T> {
  public:
-  Line(Context& ctx, const GridShape& shape, const SmootherParams& params)
+  Line(Context& ctx, const GridLayout<2>& shape, const SmootherParams& params)
       : Smoother<T>(shape), sweep_(ctx, shape, params, direction == Direction::y) {
-    if (params.line_order == LineOrder::simultaneous) scratch_ = Vector<T>(ctx, shape);
+    if (params.line_order == LineOrder::simultaneous) scratch_ = Field<T>(ctx, shape);
   }
 
   void set_up(Context& ctx, const GridOperator<T>& a) override {
     this->expects_shape(a);
     sweep_.set_up(ctx, a);
   }
-  void smooth(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<T> x, int sweeps, Guess guess,
+  void smooth(Context& ctx, const GridOperator<T>& a, FieldView<const T> b, FieldView<T> x, int sweeps, Guess guess,
               SweepOrder order) override {
     const auto hold = this->begin(ctx, a, b, x);
     if (sweeps == 0 && guess == Guess::zero) set(ctx, T(0), x);
     guess = sweep_.start(ctx, x, guess);
     const bool in_place = sweep_.line_order() == LineOrder::zebra;
-    GridView<T> current = x, other = in_place ? x : scratch_.view();
+    FieldView<T> current = x, other = in_place ? x : scratch_.view();
     for (int s = 0; s < sweeps; ++s) {
       sweep_(ctx, direction, a, b, current, other, s == 0 ? guess : Guess::given, order);
       std::swap(current, other);
@@ -127,7 +127,7 @@ class Line : public Smoother<T> {
 
  private:
   LineSweep<T> sweep_;
-  Vector<T> scratch_;
+  Field<T> scratch_;
 };
 
 template <class T>

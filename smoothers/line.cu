@@ -7,8 +7,8 @@
 namespace stratum {
 
 template <class T>
-void LineSweep<T>::sweep_on_gpu(Context& ctx, Direction direction, const GridOperator<T>& a, GridView<const T> b,
-                                GridView<const T> x, GridView<T> y, Guess guess, SweepOrder order) {
+void LineSweep<T>::sweep_on_gpu(Context& ctx, Direction direction, const GridOperator<T>& a, FieldView<const T> b,
+                                FieldView<const T> x, FieldView<T> y, Guess guess, SweepOrder order) {
   const bool tiled = direction == Direction::y && has_tiles_for(a);
   if (tiled && &a.storage() != &tiled_.storage()) set_up(ctx, a);
   line::visit(a, zeros(y), [&]<class View>(const View& view) {
@@ -26,9 +26,9 @@ void LineSweep<T>::sweep_on_gpu(Context& ctx, Direction direction, const GridOpe
   });
 }
 
-template void LineSweep<float>::sweep_on_gpu(Context&, Direction, const GridOperator<float>&, GridView<const float>,
-                                             GridView<const float>, GridView<float>, Guess, SweepOrder);
-template void LineSweep<double>::sweep_on_gpu(Context&, Direction, const GridOperator<double>&, GridView<const double>,
-                                              GridView<const double>, GridView<double>, Guess, SweepOrder);
+template void LineSweep<float>::sweep_on_gpu(Context&, Direction, const GridOperator<float>&, FieldView<const float>,
+                                             FieldView<const float>, FieldView<float>, Guess, SweepOrder);
+template void LineSweep<double>::sweep_on_gpu(Context&, Direction, const GridOperator<double>&, FieldView<const double>,
+                                              FieldView<const double>, FieldView<double>, Guess, SweepOrder);
 
 }  // namespace stratum

@@ -26,17 +26,17 @@ template <class T>
 class LineSweep {
  public:
   /// `along_y`: for lines along y, too, or along x alone.
-  LineSweep(Context& ctx, const GridShape& shape, const SmootherParams& params, bool along_y);
+  LineSweep(Context& ctx, const GridLayout<2>& shape, const SmootherParams& params, bool along_y);
 
   [[nodiscard]] LineOrder line_order() const { return line_order_; }
   /// The guess that the first sweep is to be given: on periodic grids x itself, made zero where it is to be.
-  [[nodiscard]] Guess start(Context& ctx, GridView<T>& x, Guess guess) const;
+  [[nodiscard]] Guess start(Context& ctx, FieldView<T>& x, Guess guess) const;
   /// As of a Smoother.
   void set_up(Context& ctx, const GridOperator<T>& a);
   /// One sweep from `x` to `y`. Zebra works in place: x and y are the same view. Simultaneous: they differ. Leaves
   /// the halo of y up to date or not.
-  void operator()(Context& ctx, Direction direction, const GridOperator<T>& a, GridView<const T> b, GridView<const T> x,
-                  GridView<T> y, Guess guess, SweepOrder order);
+  void operator()(Context& ctx, Direction direction, const GridOperator<T>& a, FieldView<const T> b,
+                  FieldView<const T> x, FieldView<T> y, Guess guess, SweepOrder order);
 
   /// By `sweeps` sweeps, a row by each set of lines that is solved for at once.
   [[nodiscard]] int rows_reached(int sweeps) const { return line_order_ == LineOrder::zebra ? 2 * sweeps : sweeps; }
@@ -54,11 +54,11 @@ class LineSweep {
  private:
   /// smoothers/line_cpu.hpp: of operators by element coefficients, or of all others.
   template <Direction direction, bool element>
-  void sweep_on_cpu(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<const T> x, GridView<T> y,
+  void sweep_on_cpu(Context& ctx, const GridOperator<T>& a, FieldView<const T> b, FieldView<const T> x, FieldView<T> y,
                     Guess guess, SweepOrder order);
   /// smoothers/line.cu
-  void sweep_on_gpu(Context& ctx, Direction direction, const GridOperator<T>& a, GridView<const T> b,
-                    GridView<const T> x, GridView<T> y, Guess guess, SweepOrder order);
+  void sweep_on_gpu(Context& ctx, Direction direction, const GridOperator<T>& a, FieldView<const T> b,
+                    FieldView<const T> x, FieldView<T> y, Guess guess, SweepOrder order);
 
   /// Whether the matrix is walked over in tiles.
   [[nodiscard]] bool has_tiles_for(const GridOperator<T>& a) const {
@@ -66,19 +66,19 @@ class LineSweep {
     return size > 0 && size <= tiles_.shape().nx;
   }
   /// As line::visit takes them.
-  [[nodiscard]] const T* zeros(GridView<T> y) const;
+  [[nodiscard]] const T* zeros(FieldView<T> y) const;
 
   LineOrder line_order_;
   T omega_;
   int threads_;
   bool wraps_;             // y is periodic
-  Vector<T> zeros_;        // where that is so or the grid periodic: the reaction that tensor operators lack
+  Field<T> zeros_;         // where that is so or the grid periodic: the reaction that tensor operators lack
   line::CutLines<T> cut_;  // where the grid is cut, or its columns are to be in pieces
-  Vector<T> interface_;    // GPU: parts of long lines
-  Vector<T> passed_;       // GPU: columns that clusters of blocks pass to each other; zeros between sweeps
-  Vector<T> tiles_;        // GPU: stored bands in the order of a walk over y lines, where there is one
+  Field<T> interface_;     // GPU: parts of long lines
+  Field<T> passed_;        // GPU: columns that clusters of blocks pass to each other; zeros between sweeps
+  Field<T> tiles_;         // GPU: stored bands in the order of a walk over y lines, where there is one
   GridOperator<T> tiled_;  // whose they are
-  Vector<T> elimination_;  // CPU, per thread: multipliers and right-hand sides of a batch of lines
+  Field<T> elimination_;   // CPU, per thread: multipliers and right-hand sides of a batch of lines
 };
 
 }  // namespace stratum

@@ -61,8 +61,8 @@ void zebra(Context& ctx, Direction direction, const Lines& lines, SweepOrder ord
 
 template <class T>
 template <Direction direction, bool element>
-void LineSweep<T>::sweep_on_cpu(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<const T> x,
-                                GridView<T> y, Guess guess, SweepOrder order) {
+void LineSweep<T>::sweep_on_cpu(Context& ctx, const GridOperator<T>& a, FieldView<const T> b, FieldView<const T> x,
+                                FieldView<T> y, Guess guess, SweepOrder order) {
   expects(ctx.threads() <= threads_, "this smoother was made for ", threads_, " threads, not ", ctx.threads());
   exchange(ctx, x);
   line::visit(a, zeros(y), [&]<class View>([[maybe_unused]] const View& view) {

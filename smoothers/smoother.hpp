@@ -65,7 +65,7 @@ class Smoother {
   virtual void set_up(Context& /*ctx*/, const GridOperator<T>& /*a*/) {}
 
   /// Runs `sweeps` sweeps, which must be a multiple of sweeps_per_application(). b and x must not overlap.
-  virtual void smooth(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<T> x, int sweeps,
+  virtual void smooth(Context& ctx, const GridOperator<T>& a, FieldView<const T> b, FieldView<T> x, int sweeps,
                       Guess guess, SweepOrder order) = 0;
 
   /// How far `sweeps` sweeps carry what is wrong in one row: over so many rows, and along y lines where these are solved for,
@@ -89,12 +89,12 @@ class Smoother {
 
  protected:
   /// For a smoother made for grids of this shape.
-  explicit Smoother(const GridShape& shape) : shape_(shape) {}
+  explicit Smoother(const GridLayout<2>& shape) : shape_(shape) {}
 
   /// What `smooth` begins with, and holds until it ends. Throws UsageError for an operator and vectors of another shape, memory
   /// that the Context does not compute on, and a smoother that is smoothing already.
-  [[nodiscard]] ReentrancyGuard::Entered begin(const Context& ctx, const GridOperator<T>& a, GridView<const T> b,
-                                               GridView<T> x) {
+  [[nodiscard]] ReentrancyGuard::Entered begin(const Context& ctx, const GridOperator<T>& a, FieldView<const T> b,
+                                               FieldView<T> x) {
     expects_shape(a);
     expects_fit(ctx, "b", b, shape_);
     expects_fit(ctx, "x", x, shape_);
@@ -102,13 +102,13 @@ class Smoother {
   }
   /// What `set_up` begins with where it keeps anything.
   void expects_shape(const GridOperator<T>& a) const {
-    const GridShape given = a.shape();
+    const GridLayout<2> given = a.shape();
     expects(given.nx == shape_.nx && given.ny == shape_.ny, "this smoother was made for ", shape_.nx, " x ", shape_.ny,
             " nodes, not for an operator on ", given.nx, " x ", given.ny);
   }
 
  private:
-  GridShape shape_;
+  GridLayout<2> shape_;
   ReentrancyGuard guard_;
 };
 

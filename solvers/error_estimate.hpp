@@ -27,7 +27,7 @@ namespace stratum {
 /// max(max x - min x, 1e-3 max |x|)
 [[nodiscard]] double size_of(const Extremes& of_x);
 template <class T>
-[[nodiscard]] double size_of(Context& ctx, GridView<const T> x) {
+[[nodiscard]] double size_of(Context& ctx, FieldView<const T> x) {
   return size_of(extremes(ctx, x));
 }
 

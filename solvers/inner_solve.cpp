@@ -15,7 +15,7 @@ InnerSolve<T>::InnerSolve(Shared<const LinearOperator<T>> a, Shared<Solver<T>> s
 }
 
 template <class T>
-void InnerSolve<T>::apply(Context& ctx, GridView<const T> r, GridView<T> z) {
+void InnerSolve<T>::apply(Context& ctx, FieldView<const T> r, FieldView<T> z) {
   const auto entered = work_->guard.enter("inner solve");
   set(ctx, T(0), z);
   const SolveReport report = solver_->solve(ctx, *a_, m_.get(), r, z, stop_, monitor_);

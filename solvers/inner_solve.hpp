@@ -24,7 +24,7 @@ class InnerSolve final : public Preconditioner<T>, public Handle {
   InnerSolve(Shared<const LinearOperator<T>> a, Shared<Solver<T>> solver, Shared<Preconditioner<T>> m,
              const StoppingParams& stop, Monitor monitor = {});
 
-  void apply(Context& ctx, GridView<const T> r, GridView<T> z) override;
+  void apply(Context& ctx, FieldView<const T> r, FieldView<T> z) override;
   [[nodiscard]] bool is_constant() const override { return false; }
   [[nodiscard]] bool is_symmetric() const override { return false; }
   /// Of the inner solver, at the latest apply.

@@ -14,8 +14,8 @@ namespace {
 template <class T>
 struct Sweep {
   static constexpr bool hot = true;
-  GridView<const T> inverse, t;
-  GridView<T> z, d;
+  FieldView<const T> inverse, t;
+  FieldView<T> z, d;
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
     const T next = inverse(i, j) * t(i, j);
     d(i, j) = next - z(i, j);
@@ -27,8 +27,8 @@ struct Sweep {
 template <class T>
 struct Remainder {
   static constexpr bool hot = true;
-  GridView<const T> inverse, t, z;
-  GridView<T> d;
+  FieldView<const T> inverse, t, z;
+  FieldView<T> d;
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
     d(i, j) = t(i, j) - z(i, j) / inverse(i, j);
   }
@@ -75,7 +75,7 @@ JacobiSweeps<T>::JacobiSweeps(Context& ctx, Shared<const LinearOperator<T>> off_
 }
 
 template <class T>
-void JacobiSweeps<T>::apply(Context& ctx, GridView<const T> r, GridView<T> z) {
+void JacobiSweeps<T>::apply(Context& ctx, FieldView<const T> r, FieldView<T> z) {
   const auto entered = work_->guard.enter("inner iteration");
   const auto t = t_.view(), d = d_.view();
   const bool by_residual = params_.test == SweepTest::residual;

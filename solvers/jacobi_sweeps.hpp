@@ -43,7 +43,7 @@ class JacobiSweeps final : public Preconditioner<T>, public Handle {
   JacobiSweeps(Context& ctx, Shared<const LinearOperator<T>> off_diagonal, JacobiPreconditioner<T> diagonal,
                const JacobiSweepsParams& params = {});
 
-  void apply(Context& ctx, GridView<const T> r, GridView<T> z) override;
+  void apply(Context& ctx, FieldView<const T> r, FieldView<T> z) override;
   [[nodiscard]] bool is_constant() const override { return false; }
   [[nodiscard]] bool is_symmetric() const override { return false; }
   [[nodiscard]] int iterations() const override { return work_->iterations; }
@@ -52,8 +52,8 @@ class JacobiSweeps final : public Preconditioner<T>, public Handle {
   Shared<const LinearOperator<T>> off_diagonal_;
   JacobiPreconditioner<T> diagonal_;
   JacobiSweepsParams params_;
-  SharedVector<T> t_;
-  SharedVector<T> d_;
+  SharedField<T> t_;
+  SharedField<T> d_;
   std::shared_ptr<InnerWork> work_ = std::make_shared<InnerWork>();
 };
 

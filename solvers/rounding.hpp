@@ -30,13 +30,13 @@ template <class T>
 class Rounding {
  public:
   /// Of an iteration for A x = b; keeps references to all.
-  Rounding(Context& ctx, const LinearOperator<T>& a, GridView<const T> b, GridView<const T> x, double rhs_norm)
+  Rounding(Context& ctx, const LinearOperator<T>& a, FieldView<const T> b, FieldView<const T> x, double rhs_norm)
       : ctx_(ctx), a_(a), b_(b), x_(x), rhs_norm_(rhs_norm) {}
 
   /// Whether r = b - A x with this norm is at rounding; `scaled` is a multiple of r, in any precision. False where A does not
   /// know the size of its terms.
   template <class R>
-  [[nodiscard]] bool reached(double residual, GridView<const R> scaled, double slack = 1) {
+  [[nodiscard]] bool reached(double residual, FieldView<const R> scaled, double slack = 1) {
     constexpr double near = 4;  // x may have grown since
     if (level_ == 0 || residual <= near * slack * level_) take_level();
     return std::isfinite(level_) && residual <= slack * level_ &&
@@ -44,7 +44,7 @@ class Rounding {
   }
   /// The same of the x that an iteration starts from.
   template <class R>
-  [[nodiscard]] bool reached_at_start(double residual, GridView<const R> scaled) {
+  [[nodiscard]] bool reached_at_start(double residual, FieldView<const R> scaled) {
     if (reached(residual, scaled)) return true;
     level_ = 0;  // of a start from zero it is nothing of the solution's
     return false;
@@ -65,7 +65,7 @@ class Rounding {
 
   /// |(x, r)| <= |(x, b)|
   template <class R>
-  [[nodiscard]] bool has_its_size(double residual, GridView<const R> scaled) const {
+  [[nodiscard]] bool has_its_size(double residual, FieldView<const R> scaled) const {
     const double norm = norm2(ctx_, scaled);
     return norm == 0 || residual * std::abs(dot(ctx_, x_, scaled) / norm) <= std::abs(dot(ctx_, x_, b_));
   }
@@ -77,7 +77,7 @@ class Rounding {
 
   Context& ctx_;
   const LinearOperator<T>& a_;
-  GridView<const T> b_, x_;
+  FieldView<const T> b_, x_;
   double rhs_norm_;
   double level_ = 0;
 };

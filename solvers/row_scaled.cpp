@@ -11,8 +11,8 @@ namespace {
 struct TimesRows {
   static constexpr bool hot = true;
   const double* d;
-  GridView<const double> r;
-  GridView<double> z;
+  FieldView<const double> r;
+  FieldView<double> z;
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double value(int i, int j) const {
     return d[std::int64_t{j} * r.nx + i] * r(i, j);
   }
@@ -21,17 +21,18 @@ struct TimesRows {
 
 }  // namespace
 
-void times_rows(Context& ctx, const Vector<double>& d, GridView<const double> r, GridView<double> z) {
+void times_rows(Context& ctx, const Field<double>& d, FieldView<const double> r, FieldView<double> z) {
   for_each_node(ctx, all_nodes(r), TimesRows{d.cview().data, r, z});
 }
 
-RowScaled::RowScaled(Context& ctx, const GridShape& shape, std::span<const double> d, Shared<Preconditioner<double>> m)
+RowScaled::RowScaled(Context& ctx, const GridLayout<2>& shape, std::span<const double> d,
+                     Shared<Preconditioner<double>> m)
     : m_(std::move(m)), scaled_(ctx, shape),
-      d_(std::make_shared<Vector<double>>(ctx, GridShape::flat(static_cast<int>(shape.nodes())))) {
+      d_(std::make_shared<Field<double>>(ctx, GridLayout<2>::flat(static_cast<int>(shape.nodes())))) {
   if (!ctx.is_dry_run()) copy_from_host(ctx, d.data(), d_->view());
 }
 
-void RowScaled::apply(Context& ctx, GridView<const double> r, GridView<double> z) {
+void RowScaled::apply(Context& ctx, FieldView<const double> r, FieldView<double> z) {
   const auto entered = guard_->enter("row scales");
   expects_fit(ctx, "r", r, scaled_.shape());
   times_rows(ctx, *d_, r, scaled_.view());

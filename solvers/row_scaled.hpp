@@ -8,21 +8,21 @@
 
 #include <span>
 
-#include <stratum/core/field/vector.hpp>
+#include <stratum/core/field/field.hpp>
 #include <stratum/core/operators/linear_operator.hpp>
 #include <stratum/core/shared.hpp>
 
 namespace stratum {
 
 /// z = D r, d flat
-void times_rows(Context& ctx, const Vector<double>& d, GridView<const double> r, GridView<double> z);
+void times_rows(Context& ctx, const Field<double>& d, FieldView<const double> r, FieldView<double> z);
 
 class RowScaled final : public Preconditioner<double>, public Handle {
  public:
   /// `d` on the host, one a node of the shape.
-  RowScaled(Context& ctx, const GridShape& shape, std::span<const double> d, Shared<Preconditioner<double>> m);
+  RowScaled(Context& ctx, const GridLayout<2>& shape, std::span<const double> d, Shared<Preconditioner<double>> m);
 
-  void apply(Context& ctx, GridView<const double> r, GridView<double> z) override;
+  void apply(Context& ctx, FieldView<const double> r, FieldView<double> z) override;
   [[nodiscard]] bool is_constant() const override { return m_->is_constant(); }
   [[nodiscard]] bool is_symmetric() const override { return false; }
   [[nodiscard]] bool estimates_error() const override { return m_->estimates_error(); }
@@ -30,8 +30,8 @@ class RowScaled final : public Preconditioner<double>, public Handle {
 
  private:
   Shared<Preconditioner<double>> m_;
-  SharedVector<double> scaled_;
-  std::shared_ptr<Vector<double>> d_;
+  SharedField<double> scaled_;
+  std::shared_ptr<Field<double>> d_;
   std::shared_ptr<ReentrancyGuard> guard_ = std::make_shared<ReentrancyGuard>();
 };
 

@@ -5,9 +5,9 @@
 namespace stratum {
 
 template <class T>
-SolveReport Solver<T>::solve(Context& ctx, const LinearOperator<T>& a, Preconditioner<T>* m, GridView<const T> b,
-                             GridView<T> x, const StoppingParams& stop, const Monitor& monitor) {
-  const GridShape of_a = a.shape();
+SolveReport Solver<T>::solve(Context& ctx, const LinearOperator<T>& a, Preconditioner<T>* m, FieldView<const T> b,
+                             FieldView<T> x, const StoppingParams& stop, const Monitor& monitor) {
+  const GridLayout<2> of_a = a.shape();
   expects(of_a.nx == shape_.nx && of_a.ny == shape_.ny, "this solver was made for ", shape_.nx, " x ", shape_.ny,
           ", not for A of ", of_a.nx, " x ", of_a.ny);
   expects_fit(ctx, "b", b, shape_);
@@ -18,8 +18,8 @@ SolveReport Solver<T>::solve(Context& ctx, const LinearOperator<T>& a, Precondit
 }
 
 template <class T>
-SolveReport Solver<T>::solve(Context& ctx, const LinearOperator<T>& a, Preconditioner<float>& m, GridView<const T> b,
-                             GridView<T> x, const StoppingParams& stop,
+SolveReport Solver<T>::solve(Context& ctx, const LinearOperator<T>& a, Preconditioner<float>& m, FieldView<const T> b,
+                             FieldView<T> x, const StoppingParams& stop,
                              const Monitor& monitor) requires std::is_same_v<T, double> {
   // clang++ before 16 instantiates this for other numbers, too.
   if constexpr (std::is_same_v<T, double>) {
@@ -48,15 +48,16 @@ const SolverEntry& solver_entry(std::string_view name) { return registry().find(
 void expects_restart(int restart) { expects(restart >= 1, "restart must be 1 or more, not ", restart); }
 
 template <class T>
-std::unique_ptr<Solver<T>> make_solver(Context& ctx, std::string_view name, const GridShape& shape,
+std::unique_ptr<Solver<T>> make_solver(Context& ctx, std::string_view name, const GridLayout<2>& shape,
                                        const SolverParams& params) {
   expects_restart(params.restart);
   return registry().make<T>(ctx, name, shape, params);
 }
 
-#define STRATUM_INSTANTIATE(T) \
-  template class Solver<T>;    \
-  template std::unique_ptr<Solver<T>> make_solver(Context&, std::string_view, const GridShape&, const SolverParams&);
+#define STRATUM_INSTANTIATE(T)                                                                      \
+  template class Solver<T>;                                                                         \
+  template std::unique_ptr<Solver<T>> make_solver(Context&, std::string_view, const GridLayout<2>&, \
+                                                  const SolverParams&);
 STRATUM_INSTANTIATE(float)
 STRATUM_INSTANTIATE(double)
 #undef STRATUM_INSTANTIATE

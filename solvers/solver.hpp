@@ -34,24 +34,24 @@ namespace stratum {
 template <class T>
 class Solver {
  public:
-  explicit Solver(const GridShape& shape) : shape_(shape), guard_(std::make_shared<ReentrancyGuard>()) {}
+  explicit Solver(const GridLayout<2>& shape) : shape_(shape), guard_(std::make_shared<ReentrancyGuard>()) {}
   virtual ~Solver() = default;
 
   /// Solves A x = b from the given x. m = nullptr: no preconditioner. Throws UsageError for shapes that differ, for memory that
   /// the Context does not compute on, for bad tolerances, for a preconditioner that the method cannot use, and for a solver that
   /// is solving already.
-  SolveReport solve(Context& ctx, const LinearOperator<T>& a, Preconditioner<T>* m, GridView<const T> b, GridView<T> x,
-                    const StoppingParams& stop = {}, const Monitor& monitor = {});
-  SolveReport solve(Context& ctx, const LinearOperator<T>& a, Preconditioner<T>& m, GridView<const T> b, GridView<T> x,
-                    const StoppingParams& stop = {}, const Monitor& monitor = {}) {
+  SolveReport solve(Context& ctx, const LinearOperator<T>& a, Preconditioner<T>* m, FieldView<const T> b,
+                    FieldView<T> x, const StoppingParams& stop = {}, const Monitor& monitor = {});
+  SolveReport solve(Context& ctx, const LinearOperator<T>& a, Preconditioner<T>& m, FieldView<const T> b,
+                    FieldView<T> x, const StoppingParams& stop = {}, const Monitor& monitor = {}) {
     return solve(ctx, a, &m, b, x, stop, monitor);
   }
   /// With one in single precision (solvers/mixed/precision_cast.hpp), whose two vectors the first such solve allocates.
-  SolveReport solve(Context& ctx, const LinearOperator<T>& a, Preconditioner<float>& m, GridView<const T> b,
-                    GridView<T> x, const StoppingParams& stop = {},
+  SolveReport solve(Context& ctx, const LinearOperator<T>& a, Preconditioner<float>& m, FieldView<const T> b,
+                    FieldView<T> x, const StoppingParams& stop = {},
                     const Monitor& monitor = {}) requires std::is_same_v<T, double>;
 
-  [[nodiscard]] const GridShape& shape() const { return shape_; }
+  [[nodiscard]] const GridLayout<2>& shape() const { return shape_; }
 
  protected:
   // Copies are the same solver.
@@ -61,10 +61,10 @@ class Solver {
   Solver& operator=(Solver&&) noexcept = default;
 
  private:
-  virtual SolveReport run(Context& ctx, const LinearOperator<T>& a, Preconditioner<T>* m, GridView<const T> b,
-                          GridView<T> x, const StoppingParams& stop, const Monitor& monitor) = 0;
+  virtual SolveReport run(Context& ctx, const LinearOperator<T>& a, Preconditioner<T>* m, FieldView<const T> b,
+                          FieldView<T> x, const StoppingParams& stop, const Monitor& monitor) = 0;
 
-  GridShape shape_;
+  GridLayout<2> shape_;
   std::shared_ptr<ReentrancyGuard> guard_;
   std::shared_ptr<Preconditioner<T>> cast_;  // of the latest preconditioner in single precision,
   const void* cast_of_ = nullptr;            // which is this
@@ -99,7 +99,7 @@ using SolverRegistry = Registry<Solver>;
 
 /// Throws UsageError for an unknown name or a restart below 1.
 template <class T>
-[[nodiscard]] std::unique_ptr<Solver<T>> make_solver(Context& ctx, std::string_view name, const GridShape& shape,
+[[nodiscard]] std::unique_ptr<Solver<T>> make_solver(Context& ctx, std::string_view name, const GridLayout<2>& shape,
                                                      const SolverParams& params = {});
 /// Throws UsageError for a restart below 1.
 void expects_restart(int restart);

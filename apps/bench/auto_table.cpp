@@ -29,13 +29,13 @@ class RandomMeshes {
 
   struct Mesh {
     std::string name;
-    TensorMesh mesh;
+    TensorMesh<2> mesh;
   };
   /// Numbers in [-1, 1).
-  Vector<double> values(Context& ctx, const GridShape& shape) {
+  Field<double> values(Context& ctx, const GridLayout<2>& shape) {
     std::vector<double> host(static_cast<std::size_t>(shape.nodes()));
     for (double& value : host) value = uniform(-1, 1);
-    Vector<double> v(ctx, shape);
+    Field<double> v(ctx, shape);
     copy_from_host(ctx, host.data(), v.view());
     return v;
   }
@@ -51,7 +51,7 @@ class RandomMeshes {
   int whole(int low, int high) { return std::min(high, static_cast<int>(std::floor(uniform(low, high + 1)))); }
   double decades(double fewest, double most) { return std::pow(10.0, uniform(fewest, most)); }
 
-  std::pair<Intervals, std::string> line(double length) {
+  std::pair<Axis, std::string> line(double length) {
     int cells = 0;
     while (cells < 32 || cells > 768) cells = whole(1, 12) << whole(3, 8);
     const auto side = static_cast<GradedSide>(whole(0, 2));
@@ -92,7 +92,7 @@ class AutoTable {
     for (const int level : levels)
       for (const auto& name : names) {
         const auto mesh = make_mesh(mesh_family(name), level);
-        Vector<double> b(ctx_, mesh.unknowns());
+        Field<double> b(ctx_, mesh.unknowns());
         assemble_load(ctx_, mesh, {}, b.view());
         measure(message(name, ", level ", level), mesh, b);
       }
@@ -132,7 +132,8 @@ class AutoTable {
     bool converges = true;
   };
 
-  std::unique_ptr<PoissonSolver> make(const TensorMesh& mesh, const std::string& smoother, std::optional<int> sweeps) {
+  std::unique_ptr<PoissonSolver> make(const TensorMesh<2>& mesh, const std::string& smoother,
+                                      std::optional<int> sweeps) {
     PoissonSolverParams params;
     params.stop.rtol = rtol;
     params.retry_in_double = false;
@@ -141,7 +142,7 @@ class AutoTable {
     return std::make_unique<PoissonSolver>(ctx_, mesh, params);
   }
 
-  void time(Candidate& candidate, GridView<const double> b, GridView<double> x) {
+  void time(Candidate& candidate, FieldView<const double> b, FieldView<double> x) {
     set(ctx_, 0.0, x);
     ctx_.synchronise();
     const double begin = now_();
@@ -163,8 +164,8 @@ class AutoTable {
     return text.empty() ? "one level" : text;
   }
 
-  void measure(const std::string& name, const TensorMesh& mesh, const Vector<double>& b) {
-    Vector<double> x(ctx_, mesh.unknowns());
+  void measure(const std::string& name, const TensorMesh<2>& mesh, const Field<double>& b) {
+    Field<double> x(ctx_, mesh.unknowns());
     std::vector<Candidate> candidates;
     candidates.push_back({"auto", make(mesh, "auto", std::nullopt)});
     for (const char* smoother : {"jacobi", "colour_gs", "line_x", "line_y", "adi"})

@@ -110,7 +110,7 @@ class MatrixStudy {
     };
     const int level = std::max(3, 10 - std::ilogb(shrink_));
     const auto elements = [this, level] {
-      const TensorMesh mesh = make_mesh(mesh_family("U1"), level);
+      const TensorMesh<2> mesh = make_mesh(mesh_family("U1"), level);
       return CsrSystem{"bilinear elements", mesh.unknowns().nx, mesh.unknowns().ny,
                        sparse_rows(ctx_, assemble_operator<double>(ctx_, mesh, StorageFormat::nine_band, {}))};
     };
@@ -136,7 +136,7 @@ class MatrixStudy {
     std::string choice;
     GridOperator<double> a;
     bool singular = false;
-    Vector<double> grid_b, grid_x;
+    Field<double> grid_b, grid_x;
     for (int round = 0; round < 3; ++round) {
       MatrixSolverParams params;
       params.solver.stop.max_iterations = max_iterations;
@@ -158,8 +158,8 @@ class MatrixStudy {
       if (round > 0) continue;
       a = solver.rows().a;
       singular = solver.rows().singular;
-      grid_b = Vector<double>(ctx_, a.shape());
-      grid_x = Vector<double>(ctx_, a.shape());
+      grid_b = Field<double>(ctx_, a.shape());
+      grid_x = Field<double>(ctx_, a.shape());
     }
     print(system.name, "Stratum", best, choice);
     for (const CsrPeer& peer : csr_peers_) {

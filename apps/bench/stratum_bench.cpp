@@ -142,17 +142,17 @@ SolveReport shortest_of_several(const Solve& solve) {
 
 /// A x = b on a mesh, and its solution to compare others with.
 struct System {
-  TensorMesh mesh;
-  Vector<double> b, x, converged;
+  TensorMesh<2> mesh;
+  Field<double> b, x, converged;
   double converged_error = std::nan("");
   std::shared_ptr<const CellCoefficients> k;  // none: one
   GridOperator<double> nine_band;             // what the peers are given
 
   /// The load vector is assembled on the host, and takes longer than many a solve.
-  System(Context& ctx, TensorMesh m) : mesh(std::move(m)) {
-    const GridShape shape = mesh.unknowns();
-    expect_available(ctx, 3 * vector_bytes<double>(ctx.backend(), shape));
-    for (auto* vector : {&b, &x, &converged}) *vector = Vector<double>(ctx, shape);
+  System(Context& ctx, TensorMesh<2> m) : mesh(std::move(m)) {
+    const GridLayout<2> shape = mesh.unknowns();
+    expect_available(ctx, 3 * field_bytes<double>(ctx.backend(), shape));
+    for (auto* vector : {&b, &x, &converged}) *vector = Field<double>(ctx, shape);
     assemble_load(ctx, mesh, {}, b.view());
   }
 
@@ -161,7 +161,7 @@ struct System {
     nine_band = k ? stored(ctx, assemble_diffusion(ctx, mesh, *k, {}), StorageFormat::nine_band)
                   : assemble_laplace<double>(ctx, mesh, StorageFormat::nine_band);
   }
-  [[nodiscard]] double error(Context& ctx, const Vector<double>& u) const {
+  [[nodiscard]] double error(Context& ctx, const Field<double>& u) const {
     return relative_l2_error(ctx, mesh, {}, u.cview()).value_or(std::nan(""));
   }
   /// || x - converged || / || converged - exact ||, overwriting x.
@@ -273,9 +273,9 @@ class Benchmark {
 
   void measure_copy() {
     // One piece of memory on a GPU, where the device's own copy is what kernels are measured against.
-    const GridShape shape = settings_.quick ? GridShape{4096, 2048}
-                            : ctx_.on_gpu() ? GridShape::flat(1 << 28)
-                                            : GridShape{4096, 8192};
+    const GridLayout<2> shape = settings_.quick ? GridLayout<2>{4096, 2048}
+                                : ctx_.on_gpu() ? GridLayout<2>::flat(1 << 28)
+                                                : GridLayout<2>{4096, 8192};
     Operands<double> operands(ctx_, shape);
     const double seconds = seconds_per_call(
         ctx_, settings_.now, operands, [&] { copy<double, double>(ctx_, operands.x.cview(), operands.r.view()); }, 21);
@@ -287,7 +287,7 @@ class Benchmark {
 
   /// A line of a table, and the end of its JSON.
   template <class T>
-  Json report_rate(JsonObject json, const std::string& name, double words, const GridShape& shape,
+  Json report_rate(JsonObject json, const std::string& name, double words, const GridLayout<2>& shape,
                    double seconds) const {
     const double rate = words * static_cast<double>(shape.nodes()) * sizeof(T) / seconds;
     std::printf("%-28s %8.4g %10.4f %9.1f %7.1f\n", name.c_str(), words, seconds * 1e3, rate * 1e-9,
@@ -308,21 +308,21 @@ class Benchmark {
   template <class T>
   void measure_lines(int level) {
     const int n = 1 << level;
-    const GridShape shape{n, n};
+    const GridLayout<2> shape{n, n};
     const int vectors = settings_.no_cusparse.empty() ? 10 : 6;  // cuSPARSE has layouts of its own
-    expect_available(ctx_, vectors * vector_bytes<T>(ctx_.backend(), shape));
+    expect_available(ctx_, vectors * field_bytes<T>(ctx_.backend(), shape));
     std::printf("\n%d lines of %d, %s\n", n, n, precision_of<T>);
     print_rate_heading("method");
 
     Operands<T> operands(ctx_, shape);  // r: the first solution
-    Vector<T> lower(ctx_, shape), centre(ctx_, shape), upper(ctx_, shape);
+    Field<T> lower(ctx_, shape), centre(ctx_, shape), upper(ctx_, shape);
     const TridiagonalView<T> a{lower.cview(), centre.cview(), upper.cview()};
     for (const auto direction : {Direction::x, Direction::y}) {
       const bool along_x = direction == Direction::x;
       set(ctx_, T(-1), lower.view());
       set(ctx_, T(3), centre.view());
       set(ctx_, T(-1), upper.view());
-      GridView<T> first = lower.view(), last = upper.view();  // what couples to no unknown
+      FieldView<T> first = lower.view(), last = upper.view();  // what couples to no unknown
       (along_x ? first.nx : first.ny) = (along_x ? last.nx : last.ny) = 1;
       last.data += along_x ? n - 1 : (n - 1) * last.pitch;
       const std::vector<T> zeros(static_cast<std::size_t>(n));
@@ -386,7 +386,7 @@ class Benchmark {
     print_rate_heading("kernel");
 
     Operands<T> operands(ctx_, shape);
-    Vector<T>&b = operands.b, &x = operands.x, &r = operands.r;
+    Field<T>&b = operands.b, &x = operands.x, &r = operands.r;
     const auto measure = [&](const std::string& name, double words, const auto& kernel) {
       const double seconds = seconds_per_call(ctx_, settings_.now, operands, kernel);
       JsonObject json;
@@ -417,7 +417,7 @@ class Benchmark {
                   [&] { smoother->smooth(ctx_, a, b.cview(), x.view(), pair, Guess::given, SweepOrder::forward); });
         }
         const auto& transfer = multigrid.transfer(finest);
-        Vector<T> coarse(ctx_, multigrid.level_operator(finest - 1).shape());
+        Field<T> coarse(ctx_, multigrid.level_operator(finest - 1).shape());
         measure("restrict_residual", 2.25 + coefficients,
                 [&] { transfer.restrict_residual(ctx_, a, b.cview(), x.cview(), coarse.view()); });
         measure("prolongate_add", 2.25, [&] { transfer.prolongate_add(ctx_, coarse.cview(), x.view()); });
@@ -484,7 +484,7 @@ class Benchmark {
     std::printf("\nK that jumps, on U1, to a relative residual of %g by CG, V(2,2)\n", rtol);
     print_solves_heading();
     for (const int level : settings_.levels) {
-      const TensorMesh mesh = make_mesh(mesh_family("U1"), level);
+      const TensorMesh<2> mesh = make_mesh(mesh_family("U1"), level);
       for (const auto& [name, cells] : {std::pair{"board", checkerboard(mesh, 13, 1e4)}, {"discs", discs(mesh, 1e3)}}) {
         const auto k = std::make_shared<const CellCoefficients>(cells);
         std::vector<Contestant> contestants;

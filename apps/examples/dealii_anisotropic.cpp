@@ -27,7 +27,7 @@
 namespace {
 
 using namespace dealii;
-using Values = Vector<double>;
+using Values = Field<double>;
 
 /// deal.II's geometric multigrid: matrices assembled on every level, two SSOR steps before and after.
 struct GeometricMultigrid {

@@ -11,9 +11,9 @@ using namespace stratum;
 
 int main() {
   Context ctx;
-  const TensorMesh mesh = make_mesh(mesh_family("A5"), 9);
+  const TensorMesh<2> mesh = make_mesh(mesh_family("A5"), 9);
   const auto a = assemble_laplace<double>(ctx, mesh, StorageFormat::tensor);
-  Vector<double> b(ctx, a.shape()), x(ctx, a.shape());
+  Field<double> b(ctx, a.shape()), x(ctx, a.shape());
   assemble_load(ctx, mesh, {}, b.view());
   Multigrid<float> cycle(ctx, mesh_hierarchy(mesh), StorageFormat::tensor, {.symmetric = true});
   PrecisionCast<double, float> m(ctx, a.shape(), cycle);

@@ -11,8 +11,8 @@ int main() {
                              [](const Point&) { return 10.0; }};  // g, alpha
   problem.boundaries.right = {BoundaryConditionType::neumann, [](const Point& p) { return p.y; }, {}};
   problem.reaction = 2;
-  const TensorMesh mesh = with_boundaries(make_mesh(mesh_family("A3"), 8), problem.boundaries);
-  Vector<double> b(ctx, mesh.unknowns()), u(ctx, mesh.unknowns());
+  const TensorMesh<2> mesh = with_boundaries(make_mesh(mesh_family("A3"), 8), problem.boundaries);
+  Field<double> b(ctx, mesh.unknowns()), u(ctx, mesh.unknowns());
   assemble_load(ctx, mesh, problem, b.view());
   PoissonSolverParams params;
   params.terms = operator_terms(mesh, problem);

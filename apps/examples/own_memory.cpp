@@ -59,8 +59,8 @@ int main() {
   if (device.gpu) cudaStreamCreate(&stream);
   device.stream = stream;
 #endif
-  const GridShape grid{511, 511};
-  const GridLayout layout(device.gpu ? Backend::cuda : Backend::cpu, grid);
+  const GridLayout<2> grid{511, 511};
+  const FieldStorage layout(device.gpu ? Backend::cuda : Backend::cpu, grid);
   const auto size = static_cast<std::size_t>(layout.size);
   const auto memory = device.allocate(12 * size);  // nine bands, b, x and r
   std::vector<double> host(size);
@@ -84,12 +84,12 @@ int main() {
   // --- Stratum on it -----------------------------------------------------------------------------------------------------
   Context ctx = device.gpu ? Context::on_stream(device.stream) : Context(Backend::cpu);
   const auto borrow = [&](std::size_t array) {
-    return Vector<double>::borrow(ctx, memory.get() + array * size + layout.first, grid, layout.pitch);
+    return Field<double>::borrow(ctx, memory.get() + array * size + layout.first, grid, layout.pitch);
   };
   NineBandMatrix<double> matrix;
   for (std::size_t k = 0; k < 9; ++k) matrix.band[k] = borrow(k);
   const GridOperator<double> a(std::move(matrix));
-  Vector<double> b = borrow(9), x = borrow(10), r = borrow(11), z(ctx, grid);
+  Field<double> b = borrow(9), x = borrow(10), r = borrow(11), z(ctx, grid);
   Multigrid<double> cycle(ctx, a, {});
 
   const double before = norm2(ctx, b.cview());

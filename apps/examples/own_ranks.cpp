@@ -12,10 +12,10 @@ using namespace stratum;
 static int solve(MPI_Comm comm, int level) {
   Context ctx(Backend::cpu, 1);
   ctx.set_communicator(mpi_communicator(comm));
-  const TensorMesh mesh = make_mesh(mesh_family("A3"), level);  // the same on all ranks
+  const TensorMesh<2> mesh = make_mesh(mesh_family("A3"), level);  // the same on all ranks
   PoissonSolver solver(ctx, mesh);
-  const GridShape rows = solver.fine_operator().shape();  // this rank's
-  Vector<double> b(ctx, rows), u(ctx, rows);
+  const GridLayout<2> rows = solver.fine_operator().shape();  // this rank's
+  Field<double> b(ctx, rows), u(ctx, rows);
   assemble_load(ctx, mesh, PoissonProblem{}, b.view());
   const SolveReport report = solver.solve(ctx, b.cview(), u.view());
   const auto error = relative_l2_error(ctx, mesh, PoissonProblem{}, u.cview());

@@ -59,9 +59,9 @@ void write_picture(Context& ctx, const Settings& settings, const HeatSolver& sol
 
 std::int64_t expected_memory(const Context& ctx, const Settings& settings, const ProblemMesh& geometry,
                              const OutputFiles& outputs) {
-  const TensorMesh& mesh = geometry.logical();
+  const TensorMesh<2>& mesh = geometry.logical();
   const std::string what = named(mesh);
-  const GridShape strip =
+  const GridLayout<2> strip =
       PartitionLevels(ctx, mesh_hierarchy(mesh), settings.params.solver.multigrid.strips()).finest();
   const std::int64_t line = std::int64_t{mesh.x().size() + 1} * std::int64_t{sizeof(double)};
   const std::int64_t whole = line * (mesh.y().size() + 1), field = line * node_rows(mesh, strip).count();

@@ -14,9 +14,9 @@ namespace {
 template <class T>
 struct MakeMultigrid {
   MultigridParams params;
-  std::optional<TensorMesh> mesh;
+  std::optional<TensorMesh<2>> mesh;
 
-  std::unique_ptr<Preconditioner<T>> operator()(Context& ctx, const GridShape& shape,
+  std::unique_ptr<Preconditioner<T>> operator()(Context& ctx, const GridLayout<2>& shape,
                                                 const PreconditionerParams& of) const {
     if (mesh) return std::make_unique<Multigrid<T>>(ctx, mesh_hierarchy(*mesh), StorageFormat::tensor, params);
     return std::make_unique<Multigrid<T>>(ctx, grid_operator(ctx, of.matrix, shape), params);
@@ -25,7 +25,7 @@ struct MakeMultigrid {
 
 }  // namespace
 
-PreconditionerRegistry preconditioners(const MultigridParams& multigrid, const std::optional<TensorMesh>& mesh) {
+PreconditionerRegistry preconditioners(const MultigridParams& multigrid, const std::optional<TensorMesh<2>>& mesh) {
   auto registry = builtin_preconditioners();
   registry.add({{.on_grid = true},
                 "multigrid",

@@ -11,7 +11,7 @@
 namespace stratum::apps::krylov {
 
 [[nodiscard]] PreconditionerRegistry preconditioners(const MultigridParams& multigrid = {},
-                                                     const std::optional<TensorMesh>& mesh = {});
+                                                     const std::optional<TensorMesh<2>>& mesh = {});
 
 /// Print what there is, for --list-methods and --list-preconditioners.
 void list_methods();

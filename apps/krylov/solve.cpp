@@ -68,7 +68,7 @@ double true_residual(Context& ctx, const System& system, const std::vector<doubl
   for (std::size_t i = 0; i < r.size(); ++i)
     for (auto k = static_cast<std::size_t>(system.a.start[i]); k < static_cast<std::size_t>(system.a.start[i + 1]); ++k)
       r[i] -= system.a.value[k] * x[static_cast<std::size_t>(system.a.column[k])];
-  Vector<double> on_device(ctx, system.a.rows);
+  Field<double> on_device(ctx, system.a.rows);
   copy_from_host(ctx, r.data(), on_device.view());
   return norm2(ctx, on_device.cview());
 }
@@ -85,7 +85,7 @@ Outcome solve_in(Context& ctx, const System& system, const Settings& settings, c
   else if (inside != nullptr)
     m = std::make_shared<PrecisionCast<T, Low>>(ctx, plan.shape, inside);
   const auto solver = make_solver<T>(ctx, plan.method, plan.shape, {settings.restart});
-  Vector<T> b(ctx, plan.shape), x(ctx, plan.shape);
+  Field<T> b(ctx, plan.shape), x(ctx, plan.shape);
   // Float has a short range: a power of two brings b to the middle of it.
   double largest = 0;
   for (const double value : system.b) largest = std::max(largest, std::abs(value));
@@ -138,7 +138,7 @@ Plan make_plan(const System& system, const Settings& settings) {
   plan.storage = settings.storage != Storage::automatic ? settings.storage
                  : bands_pay(system.a)                  ? Storage::band
                                                         : Storage::csr;
-  plan.shape = GridShape::flat(system.a.rows);
+  plan.shape = GridLayout<2>::flat(system.a.rows);
   const bool constant_symmetric = solver_entry(plan.method).constant_symmetric;
   expects(!constant_symmetric || settings.inner.empty(), "--method ", plan.method,
           ": an inner solve varies from call to call; use fcg, gcr, gmres, bicgstab or richardson");

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <stratum/core/field/vector.hpp>
+#include <stratum/core/field/field.hpp>
 
 #include "settings.hpp"
 #include "system.hpp"
@@ -18,7 +18,7 @@ struct Plan {
   std::string method;
   Storage storage = Storage::csr;
   std::size_t diagonals = 0;
-  GridShape shape;
+  GridLayout<2> shape;
   bool on_grid = false;  // vectors and operator of the mesh, for multigrid
 };
 

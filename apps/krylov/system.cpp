@@ -68,7 +68,7 @@ System make_system(const Context& ctx, const CommandLine& options, const Setting
     if (options.has("grid")) {
       const auto [x, y] = parse_sizes(options.text("grid"));
       system.grid =
-          GridShape{parse_integer("--grid", x, 1, system.a.rows), parse_integer("--grid", y, 1, system.a.rows)};
+          GridLayout<2>{parse_integer("--grid", x, 1, system.a.rows), parse_integer("--grid", y, 1, system.a.rows)};
       expects(system.grid->nodes() == system.a.rows, "--grid: ", x, " x ", y, " unknowns, and the matrix has ",
               system.a.rows, " rows");
     }
@@ -84,7 +84,7 @@ System make_system(const Context& ctx, const CommandLine& options, const Setting
     expects(5 * std::int64_t{nx} * ny < std::numeric_limits<int>::max(), "--unknowns: ", nx, " x ", ny,
             " make more than 2^31 entries");
     const double epsilon = options.number("epsilon", positive);
-    system.grid = GridShape{nx, ny};
+    system.grid = GridLayout<2>{nx, ny};
     system.name = message("laplacian, ", nx, " x ", ny, ", epsilon ", epsilon);
     expect_room_for(ctx, settings, system.name, system.grid->nodes(), 5);
     system.a = laplacian(nx, ny, epsilon);
@@ -107,7 +107,7 @@ System make_system(const Context& ctx, const CommandLine& options, const Setting
   } else if (system.mesh) {
     // Ones are no solution to try on a stretched mesh: nearly all of A 1 would belong to its thinnest cells.
     Context host;
-    Vector<double> load(host, *system.grid);
+    Field<double> load(host, *system.grid);
     assemble_load(host, *system.mesh, {}, load.view());
     copy_to_host(host, load.cview(), system.b.data());
   } else {

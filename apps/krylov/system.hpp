@@ -19,8 +19,8 @@ struct System {
   bool symmetric = false;
   std::vector<double> b;
   bool solution_is_one = false;
-  std::optional<GridShape> grid;   // whose nodes are the unknowns
-  std::optional<TensorMesh> mesh;  // where its widths are known
+  std::optional<GridLayout<2>> grid;  // whose nodes are the unknowns
+  std::optional<TensorMesh<2>> mesh;  // where its widths are known
 };
 
 /// Throws UsageError for a matrix that does not fit its options, ResourceError where a generated one leaves no room to solve, and

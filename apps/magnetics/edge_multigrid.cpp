@@ -73,8 +73,8 @@ struct MultiplyRows {
 template <class T>
 struct Rows {
   int count = 0;
-  Vector<int> start, column;
-  Vector<T> value;
+  Field<int> start, column;
+  Field<T> value;
   SlicedRows<T> slices;
 
   Rows() = default;
@@ -87,7 +87,7 @@ struct Rows {
     column = vector_from_host(ctx, p.column);
     value = vector_from_host(ctx, std::vector<T>(p.value.begin(), p.value.end()));
   }
-  void multiply(Context& ctx, GridView<const T> x, GridView<T> y, bool add) const {
+  void multiply(Context& ctx, FieldView<const T> x, FieldView<T> y, bool add) const {
 #if defined(__CUDACC__)
     if (ctx.on_gpu()) return slices.run(ctx, x.data, MultiplyRow<T>{y.data, add});
 #endif
@@ -295,12 +295,12 @@ template <class T>
 struct EdgeMultigrid<T>::Level {
   CsrMatrix<T> a;        // the inverse at the bottom
   SlicedRows<T> slices;  // the matrix by colours, on a GPU in place of a
-  Vector<T> inverse_diagonal, x, b, r;
-  Vector<int> rows;          // by colour
+  Field<T> inverse_diagonal, x, b, r;
+  Field<int> rows;           // by colour
   std::vector<int> colours;  // where each begins, and the end
   Rows<T> prolongation, restriction;
 
-  void sweep(Context& ctx, GridView<const T> rhs, GridView<T> to, bool forward) const {
+  void sweep(Context& ctx, FieldView<const T> rhs, FieldView<T> to, bool forward) const {
     const std::size_t count = colours.size() - 1;
     for (std::size_t k = 0; k < count; ++k) {
       const std::size_t c = forward ? k : count - 1 - k;
@@ -315,7 +315,7 @@ struct EdgeMultigrid<T>::Level {
                     RelaxRows<T>{a.view(), inverse_diagonal.cview().data, rows.cview().data, rhs.data, to.data});
     }
   }
-  void residual(Context& ctx, GridView<const T> rhs, GridView<const T> of) {
+  void residual(Context& ctx, FieldView<const T> rhs, FieldView<const T> of) {
 #if defined(__CUDACC__)
     if (ctx.on_gpu()) return slices.run(ctx, of.data, ResidualRow<T>{rhs.data, r.view().data});
 #endif
@@ -376,11 +376,11 @@ EdgeMultigrid<T>::EdgeMultigrid(Context& ctx, const EdgeElements& elements, cons
       const SparseRows p = edge_prolongation(space, spaces[k + 1]);
       level.prolongation = Rows<T>(ctx, p);
       level.restriction = Rows<T>(ctx, transposed(p));
-      level.r = Vector<T>(ctx, n);
+      level.r = Field<T>(ctx, n);
     }
     if (k > 0) {
-      level.x = Vector<T>(ctx, n);
-      level.b = Vector<T>(ctx, n);
+      level.x = Field<T>(ctx, n);
+      level.b = Field<T>(ctx, n);
     }
     levels->push_back(std::move(level));
   }
@@ -388,7 +388,7 @@ EdgeMultigrid<T>::EdgeMultigrid(Context& ctx, const EdgeElements& elements, cons
 }
 
 template <class T>
-void EdgeMultigrid<T>::cycle(Context& ctx, std::size_t k, GridView<const T> b, GridView<T> x) {
+void EdgeMultigrid<T>::cycle(Context& ctx, std::size_t k, FieldView<const T> b, FieldView<T> x) {
   Level& level = (*levels_)[k];
   if (k + 1 == levels_->size()) return level.a.apply(ctx, b, x);
   Level& coarse = (*levels_)[k + 1];
@@ -402,8 +402,8 @@ void EdgeMultigrid<T>::cycle(Context& ctx, std::size_t k, GridView<const T> b, G
 }
 
 template <class T>
-void EdgeMultigrid<T>::apply(Context& ctx, GridView<const T> r, GridView<T> z) {
-  const auto shape = GridShape::flat(unknowns_.front());
+void EdgeMultigrid<T>::apply(Context& ctx, FieldView<const T> r, FieldView<T> z) {
+  const auto shape = GridLayout<2>::flat(unknowns_.front());
   expects_fit(ctx, "r", r, shape);
   expects_fit(ctx, "z", z, shape);
   const auto entered = guard_->enter("cycle");

@@ -64,7 +64,7 @@ class EdgeMultigrid final : public Preconditioner<T>, public Handle {
   EdgeMultigrid(Context& ctx, const EdgeElements& elements, const SparseRows& a, const std::vector<double>& nu,
                 const EdgeMultigridParams& params = {});
 
-  void apply(Context& ctx, GridView<const T> r, GridView<T> z) override;
+  void apply(Context& ctx, FieldView<const T> r, FieldView<T> z) override;
   [[nodiscard]] bool is_constant() const override { return true; }
   [[nodiscard]] bool is_symmetric() const override { return true; }
   /// Unknowns of every grid, the finest first.
@@ -72,7 +72,7 @@ class EdgeMultigrid final : public Preconditioner<T>, public Handle {
 
  private:
   struct Level;
-  void cycle(Context& ctx, std::size_t level, GridView<const T> b, GridView<T> x);
+  void cycle(Context& ctx, std::size_t level, FieldView<const T> b, FieldView<T> x);
 
   std::vector<int> unknowns_;
   std::shared_ptr<std::vector<Level>> levels_;

@@ -49,7 +49,7 @@ template <class T>
 struct MakeEdgeMultigrid {
   const EdgeHierarchy* of;
 
-  std::unique_ptr<Preconditioner<T>> operator()(Context& ctx, const GridShape& /*shape*/,
+  std::unique_ptr<Preconditioner<T>> operator()(Context& ctx, const GridLayout<2>& /*shape*/,
                                                 const PreconditionerParams& params) const {
     return std::make_unique<EdgeMultigrid<T>>(ctx, of->elements, params.matrix, of->nu, of->params);
   }
@@ -71,7 +71,7 @@ template <class T>
 [[nodiscard]] std::shared_ptr<Preconditioner<T>>
 make_edge_preconditioner(Context& ctx, const SparseRows& a, const EdgeHierarchy& hierarchy, const EdgeMethod& method,
                          const Monitor& monitor) {
-  const auto shape = GridShape::flat(a.rows);
+  const auto shape = GridLayout<2>::flat(a.rows);
   std::shared_ptr<Preconditioner<T>> m;
   if (!method.preconditioner.empty())
     m = parsed("--preconditioner " + method.preconditioner, [&] {
@@ -90,7 +90,7 @@ template <class MakeMonitor>
                                             const EdgeMethod& method, StoppingParams stop, const MakeMonitor& table,
                                             const Monitor& inner_monitor = {}) {
   const double begin = wall_seconds();
-  const auto shape = GridShape::flat(a.rows);
+  const auto shape = GridLayout<2>::flat(a.rows);
   const CsrMatrix<double> matrix(ctx, a);
   std::shared_ptr<Preconditioner<double>> m;
   if (method.mixed)

@@ -38,7 +38,7 @@ int run(const Settings& settings, const CommandLine& options, OutputFiles output
   }
   InnerHistories histories;
   InnerHistories* const kept = outputs.has("inner-history") ? &histories : nullptr;
-  const Field field =
+  const SolvedField field =
       settings.curve ? solve_nonlinear(ctx, problem, settings, kept) : solve_linear(ctx, problem, settings, kept);
   const SolveReport& report = field.report;
   const int code = exit_code(report.status, settings.tolerance_asked_for);

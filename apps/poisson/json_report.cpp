@@ -91,7 +91,7 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
   add_summary(json, outcome.systems[outcome.worst].summary);
   const auto& family = settings.mesh.family;
   const auto& hierarchy = outcome.hierarchy;
-  const auto cells = [](const TensorMesh& mesh) { return Json{mesh.x().size(), mesh.y().size()}; };
+  const auto cells = [](const TensorMesh<2>& mesh) { return Json{mesh.x().size(), mesh.y().size()}; };
   json.add("mesh", family.name).add("level", outcome.level).add("levels", hierarchy.size());
   json.add("domain", std::vector{family.a, family.b});
   json.add("origin", std::vector{settings.mesh.x0, settings.mesh.y0});

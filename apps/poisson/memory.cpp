@@ -32,7 +32,7 @@ struct HostFields {
 
 }  // namespace
 
-GridShape strip_of(const Context& ctx, const TensorMesh& mesh, const PoissonSolverParams& params) {
+GridLayout<2> strip_of(const Context& ctx, const TensorMesh<2>& mesh, const PoissonSolverParams& params) {
   if (ctx.pieces() == 1) return mesh.unknowns();
   return PartitionLevels(ctx, mesh_hierarchy(mesh), params.multigrid.strips()).finest();
 }
@@ -55,13 +55,13 @@ PoissonSolverParams params_on(Context& ctx, const Settings& settings, const Geom
 
 std::int64_t expected_memory(const Context& ctx, const Settings& settings, const Geometry& geometry, const Uses& uses,
                              const PoissonSolverParams& params) {
-  const TensorMesh& mesh = geometry.logical();
+  const TensorMesh<2>& mesh = geometry.logical();
   const NodeRows rows = node_rows(mesh, strip_of(ctx, mesh, params));
   const std::int64_t line = std::int64_t{mesh.x().size() + 1} * std::int64_t{sizeof(double)};
   const std::int64_t whole = line * (mesh.y().size() + 1), field = line * rows.count();
   const HostFields on_host(ctx, settings, geometry, uses);
   const auto systems = settings.problems.size();
-  const GridShape strip = strip_of(ctx, mesh, params);
+  const GridLayout<2> strip = strip_of(ctx, mesh, params);
   const std::int64_t solver = required_memory(ctx, geometry, params, builtin_smoothers(), systems);
   const std::int64_t solving = (on_host.loads ? field : 0) + (ctx.on_gpu() ? 0 : solver);
   // Beside the arrays VTK's writer takes its code, first run here, and the compressor's blocks.
@@ -73,7 +73,7 @@ std::int64_t expected_memory(const Context& ctx, const Settings& settings, const
   const std::int64_t comparing = on_host.solutions
                                      ? (uses.nodal() ? count + 1 : 2) * field +
                                            (ctx.pieces() > 1 && uses.kept ? 2 * count * whole : 0) +
-                                           (ctx.on_gpu() ? 0 : count * vector_bytes<double>(Backend::cpu, strip))
+                                           (ctx.on_gpu() ? 0 : count * field_bytes<double>(Backend::cpu, strip))
                                      : 0;
   const std::int64_t needed = std::max({solving, comparing, uses.vtk ? writer + fields * field : 0});
   expect_room_on_ranks(ctx, settings.machine, named(mesh), needed, solver,

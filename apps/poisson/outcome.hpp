@@ -37,7 +37,7 @@ struct System {
 /// One level with all of its right-hand sides.
 struct Outcome {
   int level = 0;
-  std::vector<TensorMesh> hierarchy;  // coarsest first
+  std::vector<TensorMesh<2>> hierarchy;  // coarsest first
   std::string coarse_solver;
   PoissonSolverParams params;  // with what was left open filled in
   std::string choice;          // of method or cycle
@@ -53,7 +53,7 @@ struct Outcome {
   std::optional<LevelDifference> difference{};  // to the level before, in a table without an exact solution
   std::optional<double> order{};                // that two differences show
 
-  [[nodiscard]] const TensorMesh& mesh() const { return hierarchy.back(); }
+  [[nodiscard]] const TensorMesh<2>& mesh() const { return hierarchy.back(); }
   [[nodiscard]] std::int64_t unknowns() const { return mesh().unknowns().nodes(); }
   [[nodiscard]] std::string_view coarse_solver_name() const {
     const auto coarsest = hierarchy.front().unknowns().nodes();
@@ -97,7 +97,7 @@ struct Solved {
 };
 
 /// How many cells each direction has on the finest and on the coarsest level, for people.
-[[nodiscard]] std::string coarsening(const std::vector<TensorMesh>& hierarchy);
+[[nodiscard]] std::string coarsening(const std::vector<TensorMesh<2>>& hierarchy);
 
 /// The reports of all right-hand sides.
 [[nodiscard]] std::vector<SolveReport> reports_of(const Outcome& outcome);

@@ -39,7 +39,7 @@ struct Settings {
   bool tolerance_asked_for = false;  // or below what the precision asked for can reach
 
   /// The rectangle of a level, with the boundary types of the problem.
-  [[nodiscard]] TensorMesh logical_at(int level) const {
+  [[nodiscard]] TensorMesh<2> logical_at(int level) const {
     return with_boundaries(mesh.at(level), problems[0].boundaries);
   }
   [[nodiscard]] ProblemMesh mesh_at(Context& ctx, int level) const {

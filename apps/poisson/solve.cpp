@@ -27,8 +27,8 @@ std::vector<RankNumbers> rank_numbers(const Context& ctx, const Settings& settin
 }
 
 /// What the solver is given as a start has, for one right-hand side, no residual but rounding: nothing is left to measure by.
-bool starts_at_solution(Context& ctx, const GridOperator<double>& a, const std::vector<Vector<double>>& bs,
-                        const std::vector<Vector<double>>& xs) {
+bool starts_at_solution(Context& ctx, const GridOperator<double>& a, const std::vector<Field<double>>& bs,
+                        const std::vector<Field<double>>& xs) {
   constexpr double rounding = 1e-14;
   for (std::size_t k = 0; k < bs.size(); ++k)
     if (a.backward_error(ctx, bs[k].cview(), xs[k].cview()) <= rounding) return true;
@@ -45,7 +45,7 @@ PoissonProblem solved_problem(const PoissonProblem& problem, double mean) {
 
 /// One with a line for every iteration, several as a batch.
 std::vector<SolveReport> solve_all(Context& ctx, const Settings& settings, PoissonSolver& solver,
-                                   const std::vector<Vector<double>>& bs, std::vector<Vector<double>>& xs) {
+                                   const std::vector<Field<double>>& bs, std::vector<Field<double>>& xs) {
   const auto& stop = solver.params().stop;
   const bool talk = !settings.quiet && !settings.table;
   if (bs.size() == 1) {
@@ -58,8 +58,8 @@ std::vector<SolveReport> solve_all(Context& ctx, const Settings& settings, Poiss
     progress.clear();
     return reports;
   }
-  std::vector<GridView<const double>> b;
-  std::vector<GridView<double>> x;
+  std::vector<FieldView<const double>> b;
+  std::vector<FieldView<double>> x;
   for (std::size_t k = 0; k < bs.size(); ++k) {
     b.push_back(bs[k].cview());
     x.push_back(xs[k].view());
@@ -90,8 +90,8 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
                                "); it has the value of the left or right one"));
   progress(settings, "setting up ...");
   solver->warm_up(ctx);
-  const GridShape strip = strip_of(ctx, mesh.logical(), params);
-  std::vector<Vector<double>> bs, xs;
+  const GridLayout<2> strip = strip_of(ctx, mesh.logical(), params);
+  std::vector<Field<double>> bs, xs;
   std::vector<double> means(settings.problems.size(), 0.0), loads(means);
   progress(settings, "assembling the right-hand side ...");
   for (std::size_t k = 0; k < settings.problems.size(); ++k) {

@@ -88,7 +88,7 @@ class PackedLinks {
   [[nodiscard]] double error() const { return error_; }
 
  private:
-  Vector<Word> packed(Context& ctx, const GaugeField& field, Parity parity, int mu, const Box& box);
+  Field<Word> packed(Context& ctx, const GaugeField& field, Parity parity, int mu, const Box& box);
 
   LatticePiece piece_;
   Lattice lattice_;
@@ -96,20 +96,20 @@ class PackedLinks {
   double error_ = 0;
   /// Node 0 of a flat vector follows the first of a cache line; planes begin at the next one.
   static constexpr int before_planes = 31;
-  std::array<std::array<Vector<Word>, 4>, 2> planes_;
-  std::array<std::array<Vector<Word>, 2>, 2> below_;  // empty where the lattice is not cut
+  std::array<std::array<Field<Word>, 4>, 2> planes_;
+  std::array<std::array<Field<Word>, 2>, 2> below_;  // empty where the lattice is not cut
 };
 
 namespace detail {
 /// The vector between the two D.
 template <class T>
 struct Between {
-  SharedVector<T> numbers;
+  SharedField<T> numbers;
 };
 template <>
 struct Between<Short> {
-  SharedVector<int> pairs;
-  SharedVector<float> units;
+  SharedField<int> pairs;
+  SharedField<float> units;
 };
 }  // namespace detail
 
@@ -123,15 +123,15 @@ class StaggeredOperator final : public LinearOperator<typename NumbersOf<T>::Num
   StaggeredOperator(Context& ctx, const GaugeField& field, double mass, Reals reals = Reals::r18, const Cut& cut = {})
       : StaggeredOperator(ctx, std::make_shared<const PackedLinks<T>>(ctx, field, reals, cut), mass) {}
 
-  [[nodiscard]] GridShape shape() const override;
-  void apply(Context& ctx, GridView<const Number> x, GridView<Number> y) const override;
+  [[nodiscard]] GridLayout<2> shape() const override;
+  void apply(Context& ctx, FieldView<const Number> x, FieldView<Number> y) const override;
   [[nodiscard]] bool is_recordable() const override { return true; }
-  void residual(Context& ctx, GridView<const Number> b, GridView<const Number> x, GridView<Number> r) const override;
+  void residual(Context& ctx, FieldView<const Number> b, FieldView<const Number> x, FieldView<Number> r) const override;
   /// (m^2 + 64) ||x|| + ||b||, by the bound on the spectrum.
-  [[nodiscard]] double magnitude(Context& ctx, GridView<const Number> b, GridView<const Number> x) const override;
+  [[nodiscard]] double magnitude(Context& ctx, FieldView<const Number> b, FieldView<const Number> x) const override;
 
   /// y = D x on the sites of parity `to`, x on the others.
-  void hop(Context& ctx, Parity to, GridView<const Number> x, GridView<Number> y) const;
+  void hop(Context& ctx, Parity to, FieldView<const Number> x, FieldView<Number> y) const;
 
   [[nodiscard]] double mass() const { return mass_; }
   [[nodiscard]] const std::shared_ptr<const PackedLinks<T>>& links() const { return links_; }
@@ -140,7 +140,7 @@ class StaggeredOperator final : public LinearOperator<typename NumbersOf<T>::Num
   std::shared_ptr<const PackedLinks<T>> links_;
   double mass_;
   detail::Between<T> odd_;
-  SharedVector<typename NumbersOf<T>::Word> faces_;  // for the subdomains below and above, and from them
+  SharedField<typename NumbersOf<T>::Word> faces_;  // for the subdomains below and above, and from them
 };
 
 }  // namespace stratum::staggered

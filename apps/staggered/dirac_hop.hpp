@@ -31,7 +31,7 @@ struct FaceNumbers {
 
 /// Const where it is read.
 template <class T>
-RealPlanes<T> vector_planes(GridView<T> x) {
+RealPlanes<T> vector_planes(FieldView<T> x) {
   return {x.data, x.nx / 6};
 }
 /// What lies between the two D.

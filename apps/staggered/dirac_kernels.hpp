@@ -55,8 +55,8 @@ PackedLinks<T>::PackedLinks(Context& ctx, const GaugeField& field, Reals reals, 
 }
 
 template <class T>
-Vector<typename PackedLinks<T>::Word> PackedLinks<T>::packed(Context& ctx, const GaugeField& field, Parity parity,
-                                                             int mu, const Box& box) {
+Field<typename PackedLinks<T>::Word> PackedLinks<T>::packed(Context& ctx, const GaugeField& field, Parity parity,
+                                                            int mu, const Box& box) {
   using Number = typename NumbersOf<T>::Number;
   constexpr bool is_short = std::is_same_v<T, Short>;
   const auto entries = stored_entries(reals_);
@@ -113,30 +113,30 @@ StaggeredOperator<T>::StaggeredOperator(Context& ctx, std::shared_ptr<const Pack
   expects(std::isfinite(mass) && mass > 0, "the mass must be finite and above zero, not ", mass);
   const int half = links_->lattice().half();
   if constexpr (std::is_same_v<T, Short>)
-    odd_ = {SharedVector<int>(ctx, 3 * half), SharedVector<float>(ctx, half)};
+    odd_ = {SharedField<int>(ctx, 3 * half), SharedField<float>(ctx, half)};
   else
-    odd_ = {SharedVector<T>(ctx, 6 * half)};
+    odd_ = {SharedField<T>(ctx, 6 * half)};
   // 16 bits read vectors of float too.
   int sites = 0;
   for (const int mu : {2, 3})
     if (links_->piece().is_cut(mu)) sites += FaceShape(links_->lattice(), mu).sites();
-  if (sites > 0) faces_ = SharedVector<typename NumbersOf<T>::Word>(ctx, FaceNumbers::most_words * sites);
+  if (sites > 0) faces_ = SharedField<typename NumbersOf<T>::Word>(ctx, FaceNumbers::most_words * sites);
 }
 
 template <class T>
-GridShape StaggeredOperator<T>::shape() const {
-  return GridShape::flat(6 * links_->lattice().half());
+GridLayout<2> StaggeredOperator<T>::shape() const {
+  return GridLayout<2>::flat(6 * links_->lattice().half());
 }
 
 template <class T>
-void StaggeredOperator<T>::hop(Context& ctx, Parity to, GridView<const Number> x, GridView<Number> y) const {
+void StaggeredOperator<T>::hop(Context& ctx, Parity to, FieldView<const Number> x, FieldView<Number> y) const {
   expects_fit(ctx, "x", x, shape());
   expects_fit(ctx, "D x", y, shape());
   HopTo<T>{*links_, to, 0, 1, nullptr, faces_.view().data}.hop(ctx, vector_planes(x), vector_planes(y));
 }
 
 template <class T>
-void StaggeredOperator<T>::apply(Context& ctx, GridView<const Number> x, GridView<Number> y) const {
+void StaggeredOperator<T>::apply(Context& ctx, FieldView<const Number> x, FieldView<Number> y) const {
   expects_fit(ctx, "x", x, shape());
   expects_fit(ctx, "A x", y, shape());
   const auto odd = between_planes(odd_);
@@ -146,8 +146,8 @@ void StaggeredOperator<T>::apply(Context& ctx, GridView<const Number> x, GridVie
 }
 
 template <class T>
-void StaggeredOperator<T>::residual(Context& ctx, GridView<const Number> b, GridView<const Number> x,
-                                    GridView<Number> r) const {
+void StaggeredOperator<T>::residual(Context& ctx, FieldView<const Number> b, FieldView<const Number> x,
+                                    FieldView<Number> r) const {
   expects_fit(ctx, "b", b, shape());
   expects_fit(ctx, "x", x, shape());
   expects_fit(ctx, "b - A x", r, shape());
@@ -159,7 +159,7 @@ void StaggeredOperator<T>::residual(Context& ctx, GridView<const Number> b, Grid
 }
 
 template <class T>
-double StaggeredOperator<T>::magnitude(Context& ctx, GridView<const Number> b, GridView<const Number> x) const {
+double StaggeredOperator<T>::magnitude(Context& ctx, FieldView<const Number> b, FieldView<const Number> x) const {
   return (mass_ * mass_ + 64) * norm2<Number>(ctx, x) + norm2<Number>(ctx, b);
 }
 

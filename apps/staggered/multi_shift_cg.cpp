@@ -11,25 +11,25 @@
 namespace stratum {
 
 template <class T>
-void ShiftedOperator<T>::apply(Context& ctx, GridView<const T> x, GridView<T> y) const {
+void ShiftedOperator<T>::apply(Context& ctx, FieldView<const T> x, FieldView<T> y) const {
   a_.apply(ctx, x, y);
   axpy<T, T>(ctx, shift_, x, y);
 }
 
 template <class T>
-void ShiftedOperator<T>::residual(Context& ctx, GridView<const T> b, GridView<const T> x, GridView<T> r) const {
+void ShiftedOperator<T>::residual(Context& ctx, FieldView<const T> b, FieldView<const T> x, FieldView<T> r) const {
   a_.residual(ctx, b, x, r);
   axpy<T, T>(ctx, -shift_, x, r);
 }
 
 template <class T>
-double ShiftedOperator<T>::magnitude(Context& ctx, GridView<const T> b, GridView<const T> x) const {
+double ShiftedOperator<T>::magnitude(Context& ctx, FieldView<const T> b, FieldView<const T> x) const {
   const double of_a = a_.magnitude(ctx, b, x);
   return of_a == 0 ? 0 : of_a + shift_ * norm2<T>(ctx, x);
 }
 
 template <class T>
-MultiShiftCg<T>::MultiShiftCg(Context& ctx, const GridShape& shape, int shifts)
+MultiShiftCg<T>::MultiShiftCg(Context& ctx, const GridLayout<2>& shape, int shifts)
     : shape_(shape), finisher_(ctx, shape), r_(ctx, shape), ap_(ctx, shape) {
   expects(shifts >= 1, "there must be a shift or more, not ", shifts);
   for (int k = 0; k < shifts; ++k) p_.emplace_back(ctx, shape);
@@ -57,17 +57,17 @@ struct Shifted {
 
 /// x_k <- x_k + scale alpha_k p_k and whether it goes on; then p_k <- zeta r + beta ratio^2 p_k.
 template <class T, class X>
-void step_of_one(Context& ctx, double alpha, double scale, GridView<const T> r, double beta, double ratio,
-                 const Shifted& of, GridView<T> p, GridView<X> x) {
+void step_of_one(Context& ctx, double alpha, double scale, FieldView<const T> r, double beta, double ratio,
+                 const Shifted& of, FieldView<T> p, FieldView<X> x) {
   axpy<T, X>(ctx, scale * alpha * ratio, p, x);
   if (of.left_alone) return;
   xpay<T>(ctx, r, beta * ratio * ratio / of.zeta, p);
-  if (of.zeta != 1) copy_scaled<T, T>(ctx, of.zeta, GridView<const T>(p), p);
+  if (of.zeta != 1) copy_scaled<T, T>(ctx, of.zeta, FieldView<const T>(p), p);
 }
 
 template <class T>
-std::size_t check_shifts(Context& ctx, std::size_t count, const std::vector<double>& shifts, GridView<const T> b,
-                         const std::vector<GridView<T>>& x, const GridShape& shape) {
+std::size_t check_shifts(Context& ctx, std::size_t count, const std::vector<double>& shifts, FieldView<const T> b,
+                         const std::vector<FieldView<T>>& x, const GridLayout<2>& shape) {
   expects(shifts.size() == count && x.size() == count, "made for ", count, " shifts, not for ", shifts.size(), " and ",
           x.size(), " solutions");
   expects_fit(ctx, "b", b, shape);
@@ -86,7 +86,7 @@ std::vector<Shifted> beyond(const std::vector<double>& shifts, double smallest) 
 /// Each judged and finished from where it is: solve_one(shift, x, stop).
 template <class T, class SolveOne>
 std::vector<SolveReport> finished(const std::vector<Shifted>& states, const std::vector<double>& shifts,
-                                  std::size_t smallest, const std::vector<GridView<T>>& x, const StoppingParams& stop,
+                                  std::size_t smallest, const std::vector<FieldView<T>>& x, const StoppingParams& stop,
                                   const SolveReport& common, double rhs_norm, const SolveOne& solve_one) {
   std::vector<SolveReport> reports;
   for (std::size_t k = 0; k < states.size(); ++k) {
@@ -104,9 +104,10 @@ std::vector<SolveReport> finished(const std::vector<Shifted>& states, const std:
 }  // namespace
 
 template <class T>
-std::vector<SolveReport>
-MultiShiftCg<T>::solve(Context& ctx, const LinearOperator<T>& a, const std::vector<double>& shifts, GridView<const T> b,
-                       const std::vector<GridView<T>>& x, const StoppingParams& stop, const Monitor& monitor) {
+std::vector<SolveReport> MultiShiftCg<T>::solve(Context& ctx, const LinearOperator<T>& a,
+                                                const std::vector<double>& shifts, FieldView<const T> b,
+                                                const std::vector<FieldView<T>>& x, const StoppingParams& stop,
+                                                const Monitor& monitor) {
   const auto entered = guard_->enter("MultiShiftCg");
   const std::size_t count = p_.size();
   expects(a.shape() == shape_, "the operator must have the shape that the solver was made for");
@@ -143,12 +144,13 @@ MultiShiftCg<T>::solve(Context& ctx, const LinearOperator<T>& a, const std::vect
     done = test.done(iteration, std::sqrt(rr));
   }
   return finished<T>(states, shifts, smallest, x, stop, test.report(), rhs_norm,
-                     [&](double shift, GridView<T> xk, const StoppingParams& rest) {
+                     [&](double shift, FieldView<T> xk, const StoppingParams& rest) {
                        return finisher_.solve(ctx, ShiftedOperator<T>(a, shift), nullptr, b, xk, rest);
                      });
 }
 
-MixedMultiShiftCg::MixedMultiShiftCg(Context& ctx, const GridShape& shape, int shifts, const ReliableCgParams& params)
+MixedMultiShiftCg::MixedMultiShiftCg(Context& ctx, const GridLayout<2>& shape, int shifts,
+                                     const ReliableCgParams& params)
     : params_(params), shape_(shape), finisher_(ctx, shape, params), residual_(ctx, shape), r_(ctx, shape),
       ap_(ctx, shape) {
   expects(shifts >= 1, "there must be a shift or more, not ", shifts);
@@ -159,7 +161,7 @@ MixedMultiShiftCg::MixedMultiShiftCg(Context& ctx, const GridShape& shape, int s
 
 std::vector<SolveReport> MixedMultiShiftCg::solve(Context& ctx, const LinearOperator<double>& a,
                                                   const LinearOperator<float>& inner, const std::vector<double>& shifts,
-                                                  GridView<const double> b, const std::vector<GridView<double>>& x,
+                                                  FieldView<const double> b, const std::vector<FieldView<double>>& x,
                                                   const StoppingParams& stop, const Monitor& monitor) {
   const auto entered = guard_->enter("MixedMultiShiftCg");
   const std::size_t count = p_.size();
@@ -217,7 +219,7 @@ std::vector<SolveReport> MixedMultiShiftCg::solve(Context& ctx, const LinearOper
     beta_before = beta;
   }
   return finished<double>(states, shifts, smallest, x, stop, iteration.finish(), rhs_norm,
-                          [&](double shift, GridView<double> xk, const StoppingParams& rest) {
+                          [&](double shift, FieldView<double> xk, const StoppingParams& rest) {
                             return finisher_.solve(ctx, ShiftedOperator<double>(a, shift),
                                                    ShiftedOperator<float>(inner, shift), b, xk, rest);
                           });

@@ -33,10 +33,10 @@ template <class T>
 class ShiftedOperator final : public LinearOperator<T> {
  public:
   ShiftedOperator(const LinearOperator<T>& a, double shift) : a_(a), shift_(shift) {}
-  [[nodiscard]] GridShape shape() const override { return a_.shape(); }
-  void apply(Context& ctx, GridView<const T> x, GridView<T> y) const override;
-  void residual(Context& ctx, GridView<const T> b, GridView<const T> x, GridView<T> r) const override;
-  [[nodiscard]] double magnitude(Context& ctx, GridView<const T> b, GridView<const T> x) const override;
+  [[nodiscard]] GridLayout<2> shape() const override { return a_.shape(); }
+  void apply(Context& ctx, FieldView<const T> x, FieldView<T> y) const override;
+  void residual(Context& ctx, FieldView<const T> b, FieldView<const T> x, FieldView<T> r) const override;
+  [[nodiscard]] double magnitude(Context& ctx, FieldView<const T> b, FieldView<const T> x) const override;
 
  private:
   const LinearOperator<T>& a_;
@@ -47,43 +47,43 @@ template <class T>
 class MultiShiftCg {
  public:
   /// For so many shifts. Throws UsageError for fewer than one.
-  MultiShiftCg(Context& ctx, const GridShape& shape, int shifts);
+  MultiShiftCg(Context& ctx, const GridLayout<2>& shape, int shifts);
 
   /// Solves for all x_k, from zero whatever they hold; a report each, in their order. The iterations of one are those until it
   /// was left alone, and those that it took beyond. The monitor sees the smallest shift. Throws UsageError for shapes and
   /// numbers that differ, shifts that are negative or not finite, bad tolerances and a solver that is solving already.
   std::vector<SolveReport> solve(Context& ctx, const LinearOperator<T>& a, const std::vector<double>& shifts,
-                                 GridView<const T> b, const std::vector<GridView<T>>& x,
+                                 FieldView<const T> b, const std::vector<FieldView<T>>& x,
                                  const StoppingParams& stop = {}, const Monitor& monitor = {});
 
  private:
-  GridShape shape_;
+  GridLayout<2> shape_;
   std::shared_ptr<ReentrancyGuard> guard_ = std::make_shared<ReentrancyGuard>();
   ConjugateGradients<T> finisher_;
-  Vector<T> r_, ap_;
-  std::vector<Vector<T>> p_;
+  Field<T> r_, ap_;
+  std::vector<Field<T>> p_;
 };
 
 class MixedMultiShiftCg {
  public:
   /// For so many shifts. Throws UsageError for fewer than one and for bad parameters; those that switch parts off are not
   /// taken.
-  MixedMultiShiftCg(Context& ctx, const GridShape& shape, int shifts, const ReliableCgParams& params = {});
+  MixedMultiShiftCg(Context& ctx, const GridLayout<2>& shape, int shifts, const ReliableCgParams& params = {});
 
   /// As MultiShiftCg does; `inner` is A in float.
   std::vector<SolveReport> solve(Context& ctx, const LinearOperator<double>& a, const LinearOperator<float>& inner,
-                                 const std::vector<double>& shifts, GridView<const double> b,
-                                 const std::vector<GridView<double>>& x, const StoppingParams& stop = {},
+                                 const std::vector<double>& shifts, FieldView<const double> b,
+                                 const std::vector<FieldView<double>>& x, const StoppingParams& stop = {},
                                  const Monitor& monitor = {});
 
  private:
   ReliableCgParams params_;
-  GridShape shape_;
+  GridLayout<2> shape_;
   std::shared_ptr<ReentrancyGuard> guard_ = std::make_shared<ReentrancyGuard>();
   ReliableCg finisher_;
-  Vector<double> residual_;
-  Vector<float> r_, ap_;
-  std::vector<Vector<float>> p_;
+  Field<double> residual_;
+  Field<float> r_, ap_;
+  std::vector<Field<float>> p_;
 };
 
 }  // namespace stratum

@@ -49,15 +49,15 @@ std::vector<double> free_propagator(const Lattice& lattice, double mass) {
   return result;
 }
 
-void add_pion(Context& ctx, const StaggeredOperator<double>& a, GridView<const double> y,
+void add_pion(Context& ctx, const StaggeredOperator<double>& a, FieldView<const double> y,
               std::vector<double>& correlator) {
   const Lattice& lattice = a.links()->lattice();
   expects(correlator.size() == static_cast<std::size_t>(lattice.nt), "a correlator has nt = ", lattice.nt,
           " numbers, not ", correlator.size());
-  Vector<double> odd(ctx, a.shape());
+  Field<double> odd(ctx, a.shape());
   a.hop(ctx, Parity::odd, y, odd.view());
   std::vector<double> host(static_cast<std::size_t>(a.shape().nx));
-  const auto add = [&](GridView<const double> q, double factor) {
+  const auto add = [&](FieldView<const double> q, double factor) {
     copy_to_host(ctx, q, host.data());
     const int of_one_time = lattice.half() / lattice.nt;
     for (std::size_t k = 0; k < host.size(); ++k) {

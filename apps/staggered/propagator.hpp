@@ -31,7 +31,7 @@ inline constexpr double delta_of_shorts = 0.5;
 [[nodiscard]] std::vector<double> free_propagator(const Lattice& lattice, double mass);
 
 /// C(t) of one source from y = A^-1 b, added to `correlator`, which has the nt numbers of this subdomain. Waits for the stream.
-void add_pion(Context& ctx, const StaggeredOperator<double>& a, GridView<const double> y,
+void add_pion(Context& ctx, const StaggeredOperator<double>& a, FieldView<const double> y,
               std::vector<double>& correlator);
 /// That of the whole lattice, on all subdomains.
 [[nodiscard]] std::vector<double> joined_correlator(Context& ctx, const LatticePiece& piece,

@@ -59,13 +59,13 @@ class BoundaryLayerStudy {
     return message(report.iterations, there ? "" : "!");
   }
 
-  static TensorMesh mesh(int n, double eps, bool layered) {
+  static TensorMesh<2> mesh(int n, double eps, bool layered) {
     const double transition = std::min(0.25, 2 * std::sqrt(eps) * std::log(n));
-    const Line line = layered ? shishkin(1, n, transition, GradedSide::both) : uniform(1, n);
+    const Axis line = layered ? shishkin(1, n, transition, GradedSide::both) : uniform(1, n);
     return {line, line};
   }
 
-  Result solve(double eps, const TensorMesh& mesh) {
+  Result solve(double eps, const TensorMesh<2>& mesh) {
     progress(message("eps ", eps, " ..."));
     const double width = std::sqrt(eps);
     const auto layers = [width](double from_first, double from_last) {
@@ -84,7 +84,7 @@ class BoundaryLayerStudy {
     PoissonSolverParams params;
     params.terms = operator_terms(mesh, problem);
     params.coefficients = std::make_shared<const CellCoefficients>(*cell_coefficients(ctx_, mesh, problem));
-    Vector<double> b(ctx_, mesh.unknowns()), x(ctx_, mesh.unknowns());
+    Field<double> b(ctx_, mesh.unknowns()), x(ctx_, mesh.unknowns());
     assemble_load(ctx_, mesh, problem, b.view());
     Result result;
     result.report = PoissonSolver(ctx_, mesh, params).solve(ctx_, b.cview(), x.view());

@@ -288,8 +288,8 @@ class BubblyStudy {
     PressureSolver solver(ctx, system, params);
     ctx.synchronise();
     run.setup = wall_seconds() - begin;
-    const GridShape shape = solver.a().shape();
-    Vector<double> b(ctx, shape), x(ctx, shape), exact(ctx, shape);
+    const GridLayout<2> shape = solver.a().shape();
+    Field<double> b(ctx, shape), x(ctx, shape), exact(ctx, shape);
     const auto count = static_cast<std::size_t>(shape.nodes());
     if (known) {
       copy_from_host(ctx, uniform_noise(count, seed).data(), exact.view());
@@ -309,7 +309,7 @@ class BubblyStudy {
 
   std::string solve_with_hypre(const std::string& name, const PressureSystem& system) {
     const auto a = five_point_operator(cpu_, system.links);
-    Vector<double> b(cpu_, a.shape()), x(cpu_, a.shape());
+    Field<double> b(cpu_, a.shape()), x(cpu_, a.shape());
     copy_from_host(cpu_, white_noise(static_cast<std::size_t>(a.shape().nodes()), seed, true).data(), b.view());
     const SolveReport report = hypre_->set_up(name, a, 1e-8, 1000, true)->solve(cpu_, b.cview(), x.view());
     if (report.status != Status::converged)

@@ -51,7 +51,7 @@ class CoefficientStudy {
   }
 
  private:
-  using Coefficients = std::function<CellCoefficients(const TensorMesh&)>;
+  using Coefficients = std::function<CellCoefficients(const TensorMesh<2>&)>;
   struct Run {
     const char* solver;
     int target;
@@ -97,13 +97,13 @@ class CoefficientStudy {
           {"1, periodic" + cells, "U1", {}, {{"V44", 7}}, {periodic, periodic, periodic, periodic}, 0, fewer});
     }
     const auto board = [](int parts, double contrast) {
-      return [=](const TensorMesh& mesh) { return checkerboard(mesh, parts, contrast); };
+      return [=](const TensorMesh<2>& mesh) { return checkerboard(mesh, parts, contrast); };
     };
     const auto strip = [](bool x, bool y, double inside) {
-      return [=](const TensorMesh& mesh) { return strips(mesh, x, y, inside); };
+      return [=](const TensorMesh<2>& mesh) { return strips(mesh, x, y, inside); };
     };
-    const auto disc = [](double inside) { return [=](const TensorMesh& mesh) { return discs(mesh, inside); }; };
-    const auto random = [](double sigma) { return [=](const TensorMesh& mesh) { return log_normal(mesh, sigma); }; };
+    const auto disc = [](double inside) { return [=](const TensorMesh<2>& mesh) { return discs(mesh, inside); }; };
+    const auto random = [](double sigma) { return [=](const TensorMesh<2>& mesh) { return log_normal(mesh, sigma); }; };
     for (const double contrast : {1e2, 1e4, 1e6}) {
       const auto jumps = [&](const char* name, Coefficients k, int split, std::vector<Run> runs) {
         if (contrast == 1e4) runs.push_back({"S22", split});
@@ -140,7 +140,7 @@ class CoefficientStudy {
       all.push_back({message("log-normal, ", sigma), "A3", random(sigma), {{"CG44", target}}});
     for (const double ratio : {10.0, 100.0, 1000.0})
       for (const double degrees : {15.0, 30.0, 45.0}) {
-        const auto k = [=](const TensorMesh& mesh) { return rotated(mesh, ratio, degrees); };
+        const auto k = [=](const TensorMesh<2>& mesh) { return rotated(mesh, ratio, degrees); };
         all.push_back({message("rotated, ", ratio, " at ", degrees), "U1", k,
                        ratio < 1000 ? std::vector<Run>{{"CG44", 14}} : std::vector<Run>{{"K2", 18}, {"W2", 21}}});
       }
@@ -175,10 +175,10 @@ class CoefficientStudy {
 
   SolveReport solve(const Case& one, const std::string& solver, int level, Precision precision) {
     const auto family = mesh_family(one.mesh);
-    TensorMesh mesh = make_mesh(family, level);
+    TensorMesh<2> mesh = make_mesh(family, level);
     if (one.fewer_cells > 0) {
       const int cells = mesh.x().size() - one.fewer_cells;
-      mesh = TensorMesh(uniform(family.a, cells), uniform(family.b, cells), family.name);
+      mesh = TensorMesh<2>(uniform(family.a, cells), uniform(family.b, cells), family.name);
     }
     PoissonProblem problem;
     problem.boundaries = one.boundaries;
@@ -194,7 +194,7 @@ class CoefficientStudy {
     params.precision = precision;
     params.terms = operator_terms(geometry, problem);
     if (one.k) params.coefficients = std::make_shared<const CellCoefficients>(one.k(mesh));
-    Vector<double> b(ctx_, mesh.unknowns()), x(ctx_, mesh.unknowns());
+    Field<double> b(ctx_, mesh.unknowns()), x(ctx_, mesh.unknowns());
     assemble_load(ctx_, geometry, problem, b.view());
     if (is_singular(ctx_, geometry, problem)) (void)make_compatible(ctx_, geometry, b.view());
     return PoissonSolver(ctx_, geometry, params).solve(ctx_, b.cview(), x.view());

@@ -100,7 +100,7 @@ class EdgeStudy {
   /// Bytes of values, columns, row starts, x and y, each once.
   void print_table4(int max_level) {
     if (!ctx_.on_gpu()) throw ResourceError("table 4 is about layouts on a GPU; use --backend cuda");
-    Operands<double> long_vectors(ctx_, GridShape::flat(1 << 26));
+    Operands<double> long_vectors(ctx_, GridLayout<2>::flat(1 << 26));
     const double copy_rate = 2e-9 * sizeof(double) * (1 << 26) /
                              seconds_per_call(ctx_, wall_seconds, long_vectors,
                                               [&] { copy(ctx_, long_vectors.x.cview(), long_vectors.r.view()); });
@@ -111,7 +111,7 @@ class EdgeStudy {
     for (const auto& mesh : meshes(max_level)) {
       const System system(ctx_, mesh, 200);
       const auto measure = [&]<class T>(T /*number*/, const char* numbers) {
-        Operands<T> v(ctx_, GridShape::flat(system.a.rows));
+        Operands<T> v(ctx_, GridLayout<2>::flat(system.a.rows));
         const auto row = [&](const std::string& layout, const auto& product) {
           const double seconds = seconds_per_call(ctx_, wall_seconds, v, product);
           const double bytes = static_cast<double>(system.a.entries()) * (sizeof(T) + 4.0) +
@@ -218,7 +218,7 @@ class EdgeStudy {
           points[2].push_back(grid.plane(2, k));
         }
     const auto solver = hypre_->set_up_ams(a, system.a, system.elements.gradient(true), points, 1e-8, 2000);
-    Vector<double> x(host, a.shape());
+    Field<double> x(host, a.shape());
     const auto report = solver->solve(host, vector_from_host(host, system.b).cview(), x.view());
     return count(report) + " " + scientific(report.setup_seconds + report.solve_seconds, 1);
   }

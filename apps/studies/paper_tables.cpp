@@ -120,11 +120,11 @@ Result solve(Context& ctx, const std::string& mesh_name, int level, PoissonSolve
   params.multigrid.exact_below = 0;  // the paper's cycles go down to level 0
   const auto mesh = make_mesh(mesh_family(mesh_name), level);
   PoissonSolver solver(ctx, mesh, params);
-  Vector<double> b(ctx, mesh.unknowns());
+  Field<double> b(ctx, mesh.unknowns());
   assemble_load(ctx, mesh, {}, b.view());
   Result result;
   for (int k = 0; k < repeats; ++k) {
-    Vector<double> x(ctx, mesh.unknowns());
+    Field<double> x(ctx, mesh.unknowns());
     auto report = solver.solve(ctx, b.cview(), x.view());
     if (k == 0 || report.solve_seconds < result.report.solve_seconds) result.report = std::move(report);
     if (k == 0) result.error = relative_l2_error(ctx, mesh, {}, x.cview()).value_or(std::nan(""));

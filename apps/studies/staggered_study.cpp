@@ -76,7 +76,7 @@ class StaggeredStudy {
       for (const auto& system : systems)
         for (const double mass : {0.1, 0.03, 0.01}) {
           progress(message(name, ", m = ", mass, " ...\r"));
-          Vector<double> x(ctx_, b.shape());
+          Field<double> x(ctx_, b.shape());
           const SolveReport report = solve(system, mass, x);
           cells.push_back(report.status == Status::converged ? message(report.iterations)
                                                              : scientific(report.relative_residual(), 0) + "!");
@@ -84,18 +84,18 @@ class StaggeredStudy {
       progress("");
       table.row(cells);
     };
-    row("double", [&](const System& system, double mass, Vector<double>& x) {
+    row("double", [&](const System& system, double mass, Field<double>& x) {
       const staggered::StaggeredOperator<double> a(ctx_, system.links, mass);
       return ConjugateGradients<double>(ctx_, a.shape()).solve(ctx_, a, nullptr, b.cview(), x.view(), stop());
     });
     for (const double delta : {ReliableCgParams().delta, staggered::delta_of_shorts})
-      row("16 bits " + scientific(delta, 0), [&](const System& system, double mass, Vector<double>& x) {
+      row("16 bits " + scientific(delta, 0), [&](const System& system, double mass, Field<double>& x) {
         const staggered::StaggeredOperator<double> a(ctx_, system.links, mass);
         const staggered::StaggeredOperator<staggered::Short> inner(ctx_, system.short_links, mass);
         return ReliableCg(ctx_, a.shape(), {.delta = delta}).solve(ctx_, a, inner, b.cview(), x.view(), stop());
       });
     for (const auto& [name, params] : schemes())
-      row(name, [&, &with = params](const System& system, double mass, Vector<double>& x) {
+      row(name, [&, &with = params](const System& system, double mass, Field<double>& x) {
         const staggered::StaggeredOperator<double> a(ctx_, system.links, mass);
         const staggered::StaggeredOperator<float> inner(ctx_, system.inner_links, mass);
         return ReliableCg(ctx_, a.shape(), with).solve(ctx_, a, inner, b.cview(), x.view(), stop());
@@ -151,7 +151,7 @@ class StaggeredStudy {
     const auto field = staggered::GaugeField::near_unit(lattice, 0.3, seed);
     const auto b = vector_from_host(ctx_, staggered::source(lattice, staggered::Source::random, 0, seed));
     const staggered::StaggeredOperator<double> a(ctx_, field, light);
-    Vector<double> x(ctx_, a.shape());
+    Field<double> x(ctx_, a.shape());
     double in_double = 0;
     const auto row = [&](const std::string& steps, const auto& solve, const auto& updates) {
       // The second solve: the first makes what is made once.
@@ -236,7 +236,7 @@ class StaggeredStudy {
       const staggered::StaggeredOperator<float> inner(ctx, field, light, staggered::Reals::r18, cut);
       const auto b = vector_from_host(
           ctx, of_piece(a.links()->piece(), source(field.lattice, staggered::Source::random, 0, seed)));
-      Vector<double> x(ctx, a.shape());
+      Field<double> x(ctx, a.shape());
       ReliableCg solver(ctx, a.shape());
       for (int run = 0; run < 2; ++run) {
         set(ctx, 0, x.view());
@@ -268,7 +268,7 @@ class StaggeredStudy {
   }
   static std::string name(const staggered::Lattice& l) { return message(l.nx, "^3 x ", l.nt); }
   double bytes_per_second_of_copy() {
-    Operands<double> v(ctx_, GridShape::flat(1 << 26));
+    Operands<double> v(ctx_, GridLayout<2>::flat(1 << 26));
     const double seconds = seconds_per_call(ctx_, wall_seconds, v, [&] { copy(ctx_, v.x.cview(), v.r.view()); });
     return 2 * sizeof(double) * static_cast<double>(v.x.shape().nodes()) / seconds;
   }

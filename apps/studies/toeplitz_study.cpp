@@ -112,7 +112,7 @@ class ToeplitzStudy {
     }
     Preconditioner<double>& m = hybrid ? static_cast<Preconditioner<double>&>(*cast) : in_double->sweeps;
     const auto gcr = make_solver<double>(ctx, "gcr", a.shape(), {directions});
-    Vector<double> one(ctx, n), b(ctx, n), x(ctx, n);
+    Field<double> one(ctx, n), b(ctx, n), x(ctx, n);
     set(ctx, 1.0, one.view());
     a.apply(ctx, one.cview(), b.view());
     StoppingParams stop;

@@ -28,13 +28,13 @@ inline constexpr int default_level = 8;  // of named meshes
 /// The mesh of every level: one of a family, or a base mesh whose intervals are all halved `level` times.
 struct MeshChoice {
   MeshFamily family;
-  std::optional<TensorMesh> base;
+  std::optional<TensorMesh<2>> base;
   std::string grade_x = "uniform", grade_y = "uniform";  // of the base
   double x0 = 0, y0 = 0;                                 // its lower left corner
 
-  [[nodiscard]] TensorMesh at(int level) const {
-    const TensorMesh mesh =
-        base ? TensorMesh(halved(base->x(), level), halved(base->y(), level)) : make_mesh(family, level);
+  [[nodiscard]] TensorMesh<2> at(int level) const {
+    const TensorMesh<2> mesh =
+        base ? TensorMesh<2>(halved(base->x(), level), halved(base->y(), level)) : make_mesh(family, level);
     return {mesh.x().starting_at(x0), mesh.y().starting_at(y0), family.name};
   }
   [[nodiscard]] std::int64_t nodes(int level) const {
@@ -92,22 +92,22 @@ inline void list_meshes() {
 
 /// One direction of a mesh of --cells, --grade-x and --grade-y, and its length; `cells` and `length` are empty where they
 /// were not given.
-[[nodiscard]] inline std::pair<Intervals, double> parse_line(const std::string& option, const std::string& spec,
-                                                             const std::string& cells, const std::string& length) {
+[[nodiscard]] inline std::pair<Axis, double> parse_line(const std::string& option, const std::string& spec,
+                                                        const std::string& cells, const std::string& length) {
   const int count = cells.empty() ? 0 : parse_integer("--cells", cells, 1, max_cells);
   const double side = length.empty() ? 1 : parse_number("--domain", length, positive);
-  return parsed(option, [&]() -> std::pair<Intervals, double> {
+  return parsed(option, [&]() -> std::pair<Axis, double> {
     const auto grading = parse_grading(spec);
     if (!grading.from_file()) {
       expects(count > 0, "how many cells? --cells NX,NY says");
       return {make_line(grading, side, count), side};
     }
-    Intervals line = read_line(grading);
+    Axis line = read_line(grading);
     expects(count == 0 || count == line.size(), "the file has ", line.size(), " cells, --cells says ", count,
             "; leave its number out, as in ,64 or 64,");
     expects(length.empty() || std::abs(line.length() - side) <= 1e-12 * side, "the file is ", line.length(),
             " long, --domain says ", side, "; leave its length out, as in ,1 or 1,");
-    if (!length.empty() && grading.kind == Grading::Kind::widths) line = Intervals(line.widths(), side);
+    if (!length.empty() && grading.kind == Grading::Kind::widths) line = Axis(line.widths(), side);
     const double own = line.length();
     return {std::move(line), own};
   });
@@ -138,7 +138,7 @@ inline void list_meshes() {
     family.b = b;
     mesh.x0 = x.origin();
     mesh.y0 = y.origin();
-    mesh.base = TensorMesh(std::move(x), std::move(y), family.name);
+    mesh.base = TensorMesh<2>(std::move(x), std::move(y), family.name);
     return mesh;
   }
   if (options.has("domain")) {

@@ -39,7 +39,7 @@ namespace stratum::apps {
 }
 
 /// For messages.
-[[nodiscard]] inline std::string named(const TensorMesh& mesh) {
+[[nodiscard]] inline std::string named(const TensorMesh<2>& mesh) {
   return message("mesh ", mesh.name(), " with ", mesh.unknowns().nx, " x ", mesh.unknowns().ny, " unknowns");
 }
 
@@ -79,7 +79,7 @@ struct RankNumbers {
                                                            double solve_seconds, std::int64_t expected_memory) {
   if (ctx.pieces() == 1) return {};
   auto& communicator = *ctx.communicator();
-  const GridShape& strip = strips.finest();
+  const GridLayout<2>& strip = strips.finest();
   return communicator.gather_on_host(RankNumbers{
       strip.origin_y, strip.ny, strips.cut(), ctx.threads(), ctx.on_gpu() ? machine.ranks->rank_on_host() : -1,
       communicator.exchanges(), communicator.gathers(), setup_seconds, solve_seconds, expected_memory, peak_memory()});
@@ -157,7 +157,7 @@ inline void add_ranks(JsonObject& json, const Context& ctx, const std::vector<Ra
 }
 
 /// Values on a rank's rows of nodes, of several ranks on all nodes.
-[[nodiscard]] inline std::vector<double> gathered(const Context& ctx, const TensorMesh& mesh, const NodeRows& rows,
+[[nodiscard]] inline std::vector<double> gathered(const Context& ctx, const TensorMesh<2>& mesh, const NodeRows& rows,
                                                   std::vector<double> nodal) {
   if (ctx.pieces() == 1) return nodal;
   // The last row is the next rank's first.

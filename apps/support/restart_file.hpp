@@ -43,7 +43,7 @@ template <class T>
 [[nodiscard]] inline std::uint64_t check_sum(const ProblemMesh& mesh) {
   std::uint64_t sum = check_sum(std::string_view());
   if (mesh.mapped()) sum = check_sum(bytes_of(mesh.mapped()->y()), check_sum(bytes_of(mesh.mapped()->x()), sum));
-  for (const Line* line : {&mesh.logical().x(), &mesh.logical().y()}) {
+  for (const Axis* line : {&mesh.logical().x(), &mesh.logical().y()}) {
     sum = check_sum(bytes_of(line->widths()), sum);
     sum = check_sum(message(line->origin(), to_string(line->first_boundary()), to_string(line->last_boundary())), sum);
   }
@@ -80,7 +80,7 @@ inline void write_restart(const std::string& path, const RestartOf& of, const He
   std::ostringstream text;
   text.precision(17);
   const HeatReport& r = state.report;
-  const TensorMesh& cells = of.mesh.logical();
+  const TensorMesh<2>& cells = of.mesh.logical();
   text << restart_format << "\nmesh " << check_sum(of.mesh) << "\ncells_x " << cells.x().size() << "\ncells_y "
        << cells.y().size() << "\nmethod " << to_string(of.method) << "\nadaptive " << of.adaptive << "\nstart "
        << of.start << "\nt " << r.t << "\nsteps " << r.steps << "\nrejected " << r.rejected << "\nforced " << r.forced

@@ -19,9 +19,9 @@ inline double wall_seconds() {
 /// The operands of kernels, set anew before every sample so that nothing overflows however often a kernel is repeated.
 template <class T>
 struct Operands {
-  Vector<T> b, x, r;
+  Field<T> b, x, r;
 
-  Operands(Context& ctx, const GridShape& shape) : b(ctx, shape), x(ctx, shape), r(ctx, shape) {}
+  Operands(Context& ctx, const GridLayout<2>& shape) : b(ctx, shape), x(ctx, shape), r(ctx, shape) {}
   void reset(Context& ctx) {
     set(ctx, T(1), b.view());
     set(ctx, T(0.5), x.view());

@@ -52,8 +52,8 @@ STRATUM_HOST_DEVICE STRATUM_INLINE double diagonal(const East& east, const North
 
 /// From the links in the bands and the sink in `centre` to the diagonal.
 struct AddLinks {
-  GridView<const double> east, north;
-  GridView<double> centre;
+  FieldView<const double> east, north;
+  FieldView<double> centre;
   STRATUM_HOST_DEVICE STRATUM_INLINE double value(int i, int j) const {
     return diagonal(east, north, centre(i, j), i, j);
   }
@@ -181,10 +181,10 @@ GridOperator<double> five_point_operator(Context& ctx, const FivePointLinks& lin
   return {std::move(a)};
 }
 
-TensorMesh mesh_of_centres(const FivePointLinks& links) {
+TensorMesh<2> mesh_of_centres(const FivePointLinks& links) {
   const auto line = [&](int nodes) {
     const BoundaryType end = links.walls ? BoundaryType::neumann : BoundaryType::dirichlet;
-    return Line(std::vector<double>(static_cast<std::size_t>(links.walls ? nodes - 1 : nodes + 1), 1.0))
+    return Axis(std::vector<double>(static_cast<std::size_t>(links.walls ? nodes - 1 : nodes + 1), 1.0))
         .with_boundaries(end, end);
   };
   return {line(links.nx), line(links.ny), "cell centres"};

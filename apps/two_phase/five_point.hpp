@@ -65,6 +65,6 @@ struct Disc {
 [[nodiscard]] GridOperator<double> five_point_operator(Context& ctx, const FivePointLinks& links);
 
 /// The mesh whose unknowns are the cells: nodes at their centres, Neumann or Robin boundaries between walls, Dirichlet's else.
-[[nodiscard]] TensorMesh mesh_of_centres(const FivePointLinks& links);
+[[nodiscard]] TensorMesh<2> mesh_of_centres(const FivePointLinks& links);
 
 }  // namespace stratum

@@ -46,7 +46,7 @@ struct PressureSystem {
 
   /// Walls all around, and no sink.
   [[nodiscard]] bool is_singular() const { return links.walls && links.sink.empty(); }
-  [[nodiscard]] GridShape shape() const { return mesh_of_centres(links).unknowns(); }
+  [[nodiscard]] GridLayout<2> shape() const { return mesh_of_centres(links).unknowns(); }
   /// The largest density over the smallest.
   [[nodiscard]] double contrast() const {
     const auto [least, most] = std::minmax_element(density.begin(), density.end());
@@ -190,7 +190,7 @@ class PressureSolver {
   }
 
   /// On a GPU two iterations, so that device code is loaded and cycles are recorded before the first solve. x is zero then.
-  void warm_up(Context& ctx, GridView<const double> b, GridView<double> x) {
+  void warm_up(Context& ctx, FieldView<const double> b, FieldView<double> x) {
     if (!ctx.on_gpu()) return;
     StoppingParams few;
     few.max_iterations = 2;
@@ -200,7 +200,7 @@ class PressureSolver {
   }
   /// From x. Where vectors cut bubbles the residual of both parts may rest above what the level of rounding says: 300
   /// iterations without a better one end it, unless other patience is given.
-  SolveReport solve(Context& ctx, GridView<const double> b, GridView<double> x, StoppingParams stop,
+  SolveReport solve(Context& ctx, FieldView<const double> b, FieldView<double> x, StoppingParams stop,
                     const Monitor& monitor = {}) {
     constexpr int usual_patience = 300;
     if (two_parts_ && !stop.patience) stop.patience = usual_patience;
@@ -253,7 +253,7 @@ class PressureSolver {
   }
 
   [[nodiscard]] std::vector<double> diagonal_of(Context& ctx) const {
-    Vector<double> d(ctx, a_.shape());
+    Field<double> d(ctx, a_.shape());
     diagonal(ctx, a_, d.view());
     std::vector<double> host(static_cast<std::size_t>(a_.shape().nodes()));
     copy_to_host(ctx, d.cview(), host.data());
@@ -280,7 +280,7 @@ class PressureSolver {
   }
 
   void make_hierarchy(Context& ctx, const PressureSystem& system) {
-    const TensorMesh mesh = mesh_of_centres(system.links);
+    const TensorMesh<2> mesh = mesh_of_centres(system.links);
     const MatrixTraits traits{true, singular_};
     if (!system.links.walls) params_.interpolation = InterpolationKind::bilinear;
     switch (params_.interpolation) {

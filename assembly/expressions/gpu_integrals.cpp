@@ -28,7 +28,7 @@ using namespace cuda;
 /// On fewer nodes a host evaluates an expression in less time than the compiler takes.
 constexpr std::int64_t worth_compiling = std::int64_t{1} << 16;
 
-LineNodes nodes_of(const Line& line) {
+LineNodes nodes_of(const Axis& line) {
   return {line.size(), line.first_unknown(), line.unknowns(), line.is_periodic()};
 }
 
@@ -38,15 +38,15 @@ struct CellRows {
   LineNodes nodes;
 };
 /// Rows that the hats of b's rows live on, those beyond the ends of a periodic line among them.
-CellRows cells_of_hats(Context& ctx, const TensorMesh& mesh, GridView<const double> b) {
-  const Line& y = mesh.y();
+CellRows cells_of_hats(Context& ctx, const TensorMesh<2>& mesh, FieldView<const double> b) {
+  const Axis& y = mesh.y();
   const int first = first_row_of(ctx, "the load vector", mesh, b) + y.first_unknown();
   const int begin = y.is_periodic() ? first - 1 : std::max(first - 1, 0), end = std::min(first + b.ny, y.size());
   return {begin, {end - begin, first - begin, b.ny, false}};
 }
 /// All rows, or of a subdomain those that are its own (`node_rows`); its halo has the nodes of the subdomain above.
-CellRows cells_of_piece(Context& ctx, const TensorMesh& mesh, GridView<const double> u) {
-  const Line& y = mesh.y();
+CellRows cells_of_piece(Context& ctx, const TensorMesh<2>& mesh, FieldView<const double> u) {
+  const Axis& y = mesh.y();
   const int first = first_row_of(ctx, "the solution", mesh, u) + y.first_unknown();
   const NodeRows rows = node_rows(mesh, u.shape());
   return {
@@ -58,9 +58,9 @@ CellRows cells_of_piece(Context& ctx, const TensorMesh& mesh, GridView<const dou
 class GaussPoints {
  public:
   template <class Rule>
-  GaussPoints(Context& ctx, const Line& line, const Rule& rule) : GaussPoints(ctx, line, 0, nodes_of(line), rule) {}
+  GaussPoints(Context& ctx, const Axis& line, const Rule& rule) : GaussPoints(ctx, line, 0, nodes_of(line), rule) {}
   template <class Rule>
-  GaussPoints(Context& ctx, const Line& line, int first, const LineNodes& nodes, const Rule& rule)
+  GaussPoints(Context& ctx, const Axis& line, int first, const LineNodes& nodes, const Rule& rule)
       : line_{nodes, {}, {}, {}, {}, {}, static_cast<int>(rule.size())} {
     std::vector<double> numbers[arrays];
     for (int k = first; k < first + nodes.intervals; ++k) {
@@ -82,7 +82,7 @@ class GaussPoints {
  private:
   static constexpr int arrays = 5;
   GaussLine line_;
-  Vector<double> memory_[arrays];
+  Field<double> memory_[arrays];
 };
 
 template <class F>
@@ -143,7 +143,7 @@ unsigned rows_of_blocks(int rows) { return static_cast<unsigned>(rows < 65535 ? 
 /// u_h at all nodes from row `first` on, and the memory of what the boundaries have.
 class NodesOnGpu {
  public:
-  NodesOnGpu(Context& ctx, GridView<const double> u, const BoundaryValues& boundaries, int first)
+  NodesOnGpu(Context& ctx, FieldView<const double> u, const BoundaryValues& boundaries, int first)
       : memory_{vector_from_host(ctx, boundaries.left), vector_from_host(ctx, boundaries.right),
                 vector_from_host(ctx, boundaries.bottom), vector_from_host(ctx, boundaries.top)},
         values_{u.data,
@@ -155,7 +155,7 @@ class NodesOnGpu {
   [[nodiscard]] const NodalValues& values() const { return values_; }
 
  private:
-  Vector<double> memory_[4];
+  Field<double> memory_[4];
   NodalValues values_;
 };
 
@@ -209,7 +209,7 @@ struct At {
 
 }  // namespace
 
-std::optional<SolutionRange> range_on_gpu(Context& ctx, const TensorMesh& mesh, GridView<const double> u,
+std::optional<SolutionRange> range_on_gpu(Context& ctx, const TensorMesh<2>& mesh, FieldView<const double> u,
                                           const BoundaryValues& boundaries) {
   if (!ctx.on_gpu() || u.nodes() == 0) return std::nullopt;
   const CellRows rows = cells_of_piece(ctx, mesh, u);
@@ -271,7 +271,7 @@ bool gpu_computes(const Context& ctx, const ScalarFunction& f, std::int64_t node
          (source_to_compile(f, nodes) && RuntimeKernel::available());
 }
 
-bool load_on_gpu(Context& ctx, const TensorMesh& mesh, const ScalarFunction& f, GridView<double> b) {
+bool load_on_gpu(Context& ctx, const TensorMesh<2>& mesh, const ScalarFunction& f, FieldView<double> b) {
   if (!ctx.on_gpu() || b.nodes() == 0) return false;
   std::optional<PointKernel> kernel;
   if (f.target<PolynomialRhs>() != nullptr)
@@ -292,8 +292,8 @@ bool load_on_gpu(Context& ctx, const TensorMesh& mesh, const ScalarFunction& f, 
   return not_finite == 0;
 }
 
-std::optional<ErrorSums> errors_on_gpu(Context& ctx, const TensorMesh& mesh, const ScalarFunction& exact,
-                                       GridView<const double> u, const BoundaryValues& boundaries, double reaction,
+std::optional<ErrorSums> errors_on_gpu(Context& ctx, const TensorMesh<2>& mesh, const ScalarFunction& exact,
+                                       FieldView<const double> u, const BoundaryValues& boundaries, double reaction,
                                        const CellCoefficients* cells) {
   if (!ctx.on_gpu() || u.nodes() == 0) return std::nullopt;
   if (u.below || u.above) exchange(ctx, u);
@@ -310,14 +310,14 @@ std::optional<ErrorSums> errors_on_gpu(Context& ctx, const TensorMesh& mesh, con
   std::optional<CellFields> fields;
   if (cells != nullptr) {
     const auto& k = fields.emplace(ctx, mesh, *cells, reaction).view();
-    const auto own = [&](const GridView<const double>& of) {
+    const auto own = [&](const FieldView<const double>& of) {
       return of.data == nullptr ? nullptr : of.data + part.begin * of.pitch;
     };
     materials = {own(k.xx), own(k.xy), own(k.yy), own(k.c), k.xx.pitch, reaction};
   }
   const int rows = part.nodes.intervals;
   static_assert(sizeof(ErrorSums) % sizeof(double) == 0);
-  Vector<double> sums(ctx, rows * static_cast<int>(sizeof(ErrorSums) / sizeof(double)));
+  Field<double> sums(ctx, rows * static_cast<int>(sizeof(ErrorSums) / sizeof(double)));
   launch(ctx, *kernel, dim3(rows_of_blocks(rows)), error_threads,
          ErrorArguments{x.line(), y.line(), nodes.values(), materials, reinterpret_cast<ErrorSums*>(sums.view().data)});
   std::vector<ErrorSums> of_rows(static_cast<std::size_t>(rows));
@@ -333,17 +333,18 @@ std::optional<ErrorSums> errors_on_gpu(Context& ctx, const TensorMesh& mesh, con
 
 bool gpu_computes(const Context& /*ctx*/, const ScalarFunction& /*f*/, std::int64_t /*nodes*/) { return false; }
 
-bool load_on_gpu(Context& /*ctx*/, const TensorMesh& /*mesh*/, const ScalarFunction& /*f*/, GridView<double> /*b*/) {
+bool load_on_gpu(Context& /*ctx*/, const TensorMesh<2>& /*mesh*/, const ScalarFunction& /*f*/,
+                 FieldView<double> /*b*/) {
   return false;
 }
 
-std::optional<SolutionRange> range_on_gpu(Context& /*ctx*/, const TensorMesh& /*mesh*/, GridView<const double> /*u*/,
-                                          const BoundaryValues& /*boundaries*/) {
+std::optional<SolutionRange> range_on_gpu(Context& /*ctx*/, const TensorMesh<2>& /*mesh*/,
+                                          FieldView<const double> /*u*/, const BoundaryValues& /*boundaries*/) {
   return std::nullopt;
 }
 
-std::optional<ErrorSums> errors_on_gpu(Context& /*ctx*/, const TensorMesh& /*mesh*/, const ScalarFunction& /*exact*/,
-                                       GridView<const double> /*u*/, const BoundaryValues& /*boundaries*/,
+std::optional<ErrorSums> errors_on_gpu(Context& /*ctx*/, const TensorMesh<2>& /*mesh*/, const ScalarFunction& /*exact*/,
+                                       FieldView<const double> /*u*/, const BoundaryValues& /*boundaries*/,
                                        double /*reaction*/, const CellCoefficients* /*cells*/) {
   return std::nullopt;
 }

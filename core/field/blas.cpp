@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
+#include <stratum/core/field/field_functors.hpp>
 #include <stratum/core/field/reduce.hpp>
-#include <stratum/core/field/vector_functors.hpp>
 
 #if defined(__CUDACC__)
 #include <stratum/core/device/cuda_check.hpp>
@@ -24,7 +24,7 @@ template <class T>
 struct Set {
   static constexpr bool hot = true;
   T number;
-  GridView<T> x;
+  FieldView<T> x;
   STRATUM_HOST_DEVICE STRATUM_INLINE T value(int /*i*/, int /*j*/) const { return number; }
   STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, T value) const { x(i, j) = value; }
 };
@@ -32,8 +32,8 @@ struct Set {
 template <class From, class To>
 struct Copy {
   static constexpr bool hot = true;
-  GridView<const From> x;
-  GridView<To> y;
+  FieldView<const From> x;
+  FieldView<To> y;
   STRATUM_HOST_DEVICE STRATUM_INLINE To value(int i, int j) const { return static_cast<To>(x(i, j)); }
   STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, To value) const { y(i, j) = value; }
 };
@@ -42,8 +42,8 @@ template <class From, class To>
 struct CopyScaled {
   static constexpr bool hot = true;
   double alpha;
-  GridView<const From> x;
-  GridView<To> y;
+  FieldView<const From> x;
+  FieldView<To> y;
   STRATUM_HOST_DEVICE STRATUM_INLINE To value(int i, int j) const {
     return static_cast<To>(alpha * static_cast<double>(x(i, j)));
   }
@@ -57,8 +57,8 @@ template <class T, int count>
 struct Axpys {
   static constexpr bool hot = true;
   double alpha[count];
-  GridView<const T> x[count];
-  GridView<T> y;
+  FieldView<const T> x[count];
+  FieldView<T> y;
   STRATUM_HOST_DEVICE STRATUM_INLINE T value(int i, int j) const {
     double sum = static_cast<double>(y(i, j));
     for (int k = 0; k < count; ++k) sum += alpha[k] * static_cast<double>(x[k](i, j));
@@ -69,7 +69,7 @@ struct Axpys {
 
 /// The number of terms is a constant of the loop that adds them up.
 template <class T, int count = static_cast<int>(most_per_pass)>
-void axpys_pass(Context& ctx, int terms, const double* alpha, const GridView<const T>* x, GridView<T> y) {
+void axpys_pass(Context& ctx, int terms, const double* alpha, const FieldView<const T>* x, FieldView<T> y) {
   if (terms == count) {
     Axpys<T, count> pass{{}, {}, y};
     std::copy_n(alpha, count, pass.alpha);
@@ -83,7 +83,7 @@ void axpys_pass(Context& ctx, int terms, const double* alpha, const GridView<con
 /// What a reduction adds up or takes the maximum of, beside products.
 template <class T>
 struct Value {
-  GridView<const T> x;
+  FieldView<const T> x;
   static constexpr bool takes_maximum = false, hot = true;
   STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const { return static_cast<double>(x(i, j)); }
 };
@@ -150,13 +150,13 @@ void expects_alike(const Context& ctx, const A& a, const B& b) {
 }  // namespace
 
 template <class T>
-void set(Context& ctx, std::type_identity_t<T> value, GridView<T> x) {
+void set(Context& ctx, std::type_identity_t<T> value, FieldView<T> x) {
   expects_on(ctx, x);
   for_each_node(ctx, all_nodes(x), Set<T>{value, x});
 }
 
 template <class From, class To>
-void copy(Context& ctx, GridView<const From> x, GridView<To> y) {
+void copy(Context& ctx, FieldView<const From> x, FieldView<To> y) {
   expects_alike(ctx, x, y);
 #if defined(__CUDACC__)
   // The device's own copy is a tenth faster on numbers that lie in one subdomain; short ones are better off in a kernel.
@@ -172,25 +172,25 @@ void copy(Context& ctx, GridView<const From> x, GridView<To> y) {
 }
 
 template <class From, class To>
-void copy_scaled(Context& ctx, double alpha, GridView<const From> x, GridView<To> y) {
+void copy_scaled(Context& ctx, double alpha, FieldView<const From> x, FieldView<To> y) {
   expects_alike(ctx, x, y);
   for_each_node(ctx, all_nodes(y), CopyScaled<From, To>{alpha, x, y});
 }
 
 template <class From, class To>
-void axpy(Context& ctx, double alpha, GridView<const From> x, GridView<To> y) {
+void axpy(Context& ctx, double alpha, FieldView<const From> x, FieldView<To> y) {
   expects_alike(ctx, x, y);
   for_each_node(ctx, all_nodes(y), Axpy<From, To>{alpha, x, y});
 }
 
 template <class T>
-void xpay(Context& ctx, GridView<const T> x, double beta, GridView<T> y) {
+void xpay(Context& ctx, FieldView<const T> x, double beta, FieldView<T> y) {
   expects_alike(ctx, x, y);
   for_each_node(ctx, all_nodes(y), Xpay<T>{x, beta, y});
 }
 
 template <class T>
-void axpys(Context& ctx, const std::vector<double>& alpha, const std::vector<GridView<const T>>& xs, GridView<T> y) {
+void axpys(Context& ctx, const std::vector<double>& alpha, const std::vector<FieldView<const T>>& xs, FieldView<T> y) {
   expects(alpha.size() == xs.size(), alpha.size(), " factors for ", xs.size(), " vectors");
   for (const auto& x : xs) expects_alike(ctx, x, y);
   for (std::size_t first = 0; first < xs.size(); first += most_per_pass)
@@ -198,13 +198,13 @@ void axpys(Context& ctx, const std::vector<double>& alpha, const std::vector<Gri
 }
 
 template <class T>
-double dot(Context& ctx, GridView<const T> x, GridView<const T> y) {
+double dot(Context& ctx, FieldView<const T> x, FieldView<const T> y) {
   expects_alike(ctx, x, y);
   return reduce(ctx, x.nx, x.ny, Product<T>{x, y});
 }
 
 template <class X, class Y>
-requires(!std::is_same_v<X, Y>) double dot(Context& ctx, GridView<const X> x, GridView<const Y> y) {
+requires(!std::is_same_v<X, Y>) double dot(Context& ctx, FieldView<const X> x, FieldView<const Y> y) {
   expects_alike(ctx, x, y);
   return reduce(ctx, x.nx, x.ny, Product<X, Y>{x, y});
 }
@@ -225,7 +225,7 @@ std::size_t dots_numbers([[maybe_unused]] const Context& ctx, int nx, int ny, [[
 
 }  // namespace
 
-void reserve_reductions(Context& ctx, const GridShape& shape) {
+void reserve_reductions(Context& ctx, const GridLayout<2>& shape) {
   const auto hold = ctx.hold_scratch();
   (void)ctx.reduction_scratch(dots_numbers(ctx, shape.nx, shape.ny, 1));
 }
@@ -284,7 +284,7 @@ std::vector<double> dots(Context& ctx, const std::vector<DotPair<T>>& pairs) {
 }
 
 template <class T>
-double norm_max(Context& ctx, GridView<const T> x) {
+double norm_max(Context& ctx, FieldView<const T> x) {
   expects_on(ctx, x);
   return largest_of(ctx, x.nx, x.ny, Value<T>{x});
 }
@@ -294,7 +294,7 @@ namespace {
 /// Of x, and of its negative: reductions take maxima.
 template <class T>
 struct Signed {
-  GridView<const T> x;
+  FieldView<const T> x;
   double sign;
   static constexpr bool takes_maximum = true, of_any_sign = true;
   STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const { return sign * x(i, j); }
@@ -303,7 +303,7 @@ struct Signed {
 }  // namespace
 
 template <class T>
-Extremes extremes(Context& ctx, GridView<const T> x) {
+Extremes extremes(Context& ctx, FieldView<const T> x) {
   expects_on(ctx, x);
   const double most = reduce(ctx, x.nx, x.ny, Signed<T>{x, 1});
   if (most == -HUGE_VAL) return {};
@@ -319,7 +319,7 @@ using Maximum = Signed<double>;  // how numbers of any sign are combined
 /// partial[k * gridDim.x + block]: the largest |c| (k = 0), x (1) and -x (2) of the rows of a block, of columns of a row that is
 /// alone.
 template <bool with_x>
-__global__ void sizes_of_rows(GridView<const float> c, GridView<const double> x, double* partial) {
+__global__ void sizes_of_rows(FieldView<const float> c, FieldView<const double> x, double* partial) {
   cuda::after_previous();
   constexpr int numbers = with_x ? 3 : 1;
   double value[3] = {0, -HUGE_VAL, -HUGE_VAL};
@@ -360,12 +360,12 @@ __global__ void sizes_of_partials(const double* partial, int count, double* host
 
 DeferredSizes::DeferredSizes([[maybe_unused]] Context& ctx) {
 #if defined(__CUDACC__)
-  if (ctx.on_gpu()) partial_ = Vector<double>(ctx, 3 * reduction_blocks);
+  if (ctx.on_gpu()) partial_ = Field<double>(ctx, 3 * reduction_blocks);
 #endif
 }
 
-void DeferredSizes::submit([[maybe_unused]] Context& ctx, [[maybe_unused]] GridView<const float> c,
-                           [[maybe_unused]] const std::optional<GridView<const double>>& x) {
+void DeferredSizes::submit([[maybe_unused]] Context& ctx, [[maybe_unused]] FieldView<const float> c,
+                           [[maybe_unused]] const std::optional<FieldView<const double>>& x) {
   expects(available() && !submitted_, "sizes are deferred on a GPU, and those submitted before are fetched first");
 #if defined(__CUDACC__)
   const int blocks = reduction_grid(c.ny);
@@ -378,7 +378,7 @@ void DeferredSizes::submit([[maybe_unused]] Context& ctx, [[maybe_unused]] GridV
     expects_alike(ctx, c, *x);
     launch(ctx, sizes_of_rows<true>, c, *x, partial);
   } else {
-    launch(ctx, sizes_of_rows<false>, c, GridView<const double>{}, partial);
+    launch(ctx, sizes_of_rows<false>, c, FieldView<const double>{}, partial);
   }
   cuda::Launch{x ? 3 : 1, reduction_threads}(ctx, sizes_of_partials, partial, blocks, host);
   with_x_ = x.has_value();
@@ -398,13 +398,13 @@ DeferredSizes::Sizes DeferredSizes::fetch(Context& ctx) {
 }
 
 template <class T>
-double norm2(Context& ctx, GridView<const T> x) {
+double norm2(Context& ctx, FieldView<const T> x) {
   expects_on(ctx, x);
   return norm_of(ctx, x.nx, x.ny, Value<T>{x});
 }
 
 template <class T>
-const double* norm_max_in_place(Context& ctx, GridView<const T> x) {
+const double* norm_max_in_place(Context& ctx, FieldView<const T> x) {
   expects_on(ctx, x);
   const auto hold = ctx.hold_scratch();
   return reduce_in_place(ctx, x.nx, x.ny, Magnitude<Value<T>>{{x}});
@@ -417,7 +417,7 @@ struct SubtractMean {
   static constexpr bool hot = true;
   const double* sum;
   double nodes;
-  GridView<T> x;
+  FieldView<T> x;
   STRATUM_HOST_DEVICE STRATUM_INLINE T value(int i, int j) const {
     return static_cast<T>(static_cast<double>(x(i, j)) - *sum / nodes);
   }
@@ -426,7 +426,7 @@ struct SubtractMean {
 
 /// x <- x - (sum of all terms) / divisor
 template <class Term, class T>
-void subtract_sum_of(Context& ctx, const Term& term, double divisor, GridView<T> x, GridView<double> scratch) {
+void subtract_sum_of(Context& ctx, const Term& term, double divisor, FieldView<T> x, FieldView<double> scratch) {
   const int numbers = reduction_numbers(ctx, x.nx, x.ny);
   expects(scratch.nx > numbers, "the scratch of a mean must have ", numbers + 1, " numbers, not ", scratch.nx);
   double* const sum = scratch.data;
@@ -436,20 +436,20 @@ void subtract_sum_of(Context& ctx, const Term& term, double divisor, GridView<T>
 }  // namespace
 
 template <class T>
-void subtract_mean(Context& ctx, GridView<T> x, GridView<double> scratch, std::int64_t nodes) {
+void subtract_mean(Context& ctx, FieldView<T> x, FieldView<double> scratch, std::int64_t nodes) {
   expects_on(ctx, x);
   if (nodes == 0) return;
   subtract_sum_of(ctx, Value<T>{x}, static_cast<double>(nodes), x, scratch);
 }
 
 template <class T>
-void subtract_mean(Context& ctx, GridView<const T> weights, GridView<T> x, GridView<double> scratch) {
+void subtract_mean(Context& ctx, FieldView<const T> weights, FieldView<T> x, FieldView<double> scratch) {
   expects_on(ctx, x);
   expects_fit(ctx, "weights", weights, x.shape());
   if (x.nodes() > 0) subtract_sum_of(ctx, Product<T>{weights, x}, 1, x, scratch);
 }
 
-Vector<double> mean_scratch(Context& ctx, const GridShape& shape) {
+Field<double> mean_scratch(Context& ctx, const GridLayout<2>& shape) {
   return {ctx, reduction_numbers(ctx, shape.nx, shape.ny) + 1};
 }
 
@@ -472,7 +472,7 @@ double sum_of_scratch(Context& ctx, int count, [[maybe_unused]] const std::funct
 }
 
 template <class T>
-bool halo_is_zero(Context& ctx, GridView<const T> x) {
+bool halo_is_zero(Context& ctx, FieldView<const T> x) {
   const auto strip_is_zero = [&](int i, int j, int nx, int ny) {
     return largest_of(ctx, nx, ny, Value<T>{{&x(i, j), nx, ny, x.pitch}}) == 0;
   };
@@ -482,7 +482,7 @@ bool halo_is_zero(Context& ctx, GridView<const T> x) {
 }
 
 template <class T>
-void copy_to_host(Context& ctx, GridView<const T> x, T* host) {
+void copy_to_host(Context& ctx, FieldView<const T> x, T* host) {
   expects_on(ctx, x);
   if (ctx.is_dry_run()) return;
 #if defined(__CUDACC__)
@@ -499,14 +499,14 @@ void copy_to_host(Context& ctx, GridView<const T> x, T* host) {
   for (int j = 0; j < x.ny; ++j) std::copy_n(&x(0, j), x.nx, host + std::size_t(j) * static_cast<std::size_t>(x.nx));
 }
 
-std::vector<double> all_rows(Context& ctx, GridView<const double> x) {
+std::vector<double> all_rows(Context& ctx, FieldView<const double> x) {
   std::vector<double> own(static_cast<std::size_t>(x.nodes()));
   if (!own.empty()) copy_to_host(ctx, x, own.data());
   return ctx.communicator() == nullptr ? own : ctx.communicator()->join_on_host(own);
 }
 
 template <class T>
-void copy_from_host(Context& ctx, const T* host, GridView<T> x) {
+void copy_from_host(Context& ctx, const T* host, FieldView<T> x) {
   expects_on(ctx, x);
   if (ctx.is_dry_run()) return;
 #if defined(__CUDACC__)
@@ -523,34 +523,34 @@ void copy_from_host(Context& ctx, const T* host, GridView<T> x) {
   for (int j = 0; j < x.ny; ++j) std::copy_n(host + std::size_t(j) * static_cast<std::size_t>(x.nx), x.nx, &x(0, j));
 }
 
-#define STRATUM_INSTANTIATE(T)                                                                                   \
-  template void set<T>(Context&, T, GridView<T>);                                                                \
-  template void xpay(Context&, GridView<const T>, double, GridView<T>);                                          \
-  template void axpys(Context&, const std::vector<double>&, const std::vector<GridView<const T>>&, GridView<T>); \
-  template double dot(Context&, GridView<const T>, GridView<const T>);                                           \
-  template std::vector<double> dots(Context&, const std::vector<DotPair<T>>&);                                   \
-  template void subtract_mean(Context&, GridView<T>, GridView<double>, std::int64_t);                            \
-  template void subtract_mean(Context&, GridView<const T>, GridView<T>, GridView<double>);                       \
-  template double norm2(Context&, GridView<const T>);                                                            \
-  template double norm_max(Context&, GridView<const T>);                                                         \
-  template Extremes extremes(Context&, GridView<const T>);                                                       \
-  template const double* norm_max_in_place(Context&, GridView<const T>);                                         \
-  template bool halo_is_zero(Context&, GridView<const T>);                                                       \
-  template void copy_to_host(Context&, GridView<const T>, T*);                                                   \
-  template void copy_from_host(Context&, const T*, GridView<T>);
+#define STRATUM_INSTANTIATE(T)                                                                                     \
+  template void set<T>(Context&, T, FieldView<T>);                                                                 \
+  template void xpay(Context&, FieldView<const T>, double, FieldView<T>);                                          \
+  template void axpys(Context&, const std::vector<double>&, const std::vector<FieldView<const T>>&, FieldView<T>); \
+  template double dot(Context&, FieldView<const T>, FieldView<const T>);                                           \
+  template std::vector<double> dots(Context&, const std::vector<DotPair<T>>&);                                     \
+  template void subtract_mean(Context&, FieldView<T>, FieldView<double>, std::int64_t);                            \
+  template void subtract_mean(Context&, FieldView<const T>, FieldView<T>, FieldView<double>);                      \
+  template double norm2(Context&, FieldView<const T>);                                                             \
+  template double norm_max(Context&, FieldView<const T>);                                                          \
+  template Extremes extremes(Context&, FieldView<const T>);                                                        \
+  template const double* norm_max_in_place(Context&, FieldView<const T>);                                          \
+  template bool halo_is_zero(Context&, FieldView<const T>);                                                        \
+  template void copy_to_host(Context&, FieldView<const T>, T*);                                                    \
+  template void copy_from_host(Context&, const T*, FieldView<T>);
 STRATUM_INSTANTIATE(float)
 STRATUM_INSTANTIATE(double)
 #undef STRATUM_INSTANTIATE
 // Row starts, columns and offsets of matrices.
-template void copy_to_host(Context&, GridView<const int>, int*);
-template void copy_from_host(Context&, const int*, GridView<int>);
+template void copy_to_host(Context&, FieldView<const int>, int*);
+template void copy_from_host(Context&, const int*, FieldView<int>);
 
-template double dot(Context&, GridView<const double>, GridView<const float>);
+template double dot(Context&, FieldView<const double>, FieldView<const float>);
 
-#define STRATUM_INSTANTIATE(From, To)                                              \
-  template void copy(Context&, GridView<const From>, GridView<To>);                \
-  template void copy_scaled(Context&, double, GridView<const From>, GridView<To>); \
-  template void axpy(Context&, double, GridView<const From>, GridView<To>);
+#define STRATUM_INSTANTIATE(From, To)                                                \
+  template void copy(Context&, FieldView<const From>, FieldView<To>);                \
+  template void copy_scaled(Context&, double, FieldView<const From>, FieldView<To>); \
+  template void axpy(Context&, double, FieldView<const From>, FieldView<To>);
 STRATUM_INSTANTIATE(float, float)
 STRATUM_INSTANTIATE(float, double)
 STRATUM_INSTANTIATE(double, float)

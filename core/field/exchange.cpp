@@ -8,7 +8,7 @@ namespace {
 /// Columns -1 and nx of a row, from its other end.
 template <class T>
 struct WrapColumns {
-  GridView<T> x;
+  FieldView<T> x;
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int j, int /*row*/) const {
     x(-1, j) = x(x.nx - 1, j);
     x(x.nx, j) = x(0, j);
@@ -20,7 +20,7 @@ template <class T>
 struct WrapHalo {
   WrapColumns<T> columns;
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int k, int row) const {
-    const GridView<T>& x = columns.x;
+    const FieldView<T>& x = columns.x;
     if (k < x.ny) return columns(k, row);
     const int i = k - x.ny - 1, from = !x.periodic_x ? i : i < 0 ? x.nx - 1 : i < x.nx ? i : 0;
     x(i, -1) = x(from, x.ny - 1);
@@ -31,7 +31,7 @@ struct WrapHalo {
 /// Row 0 grows by row -1.
 template <class T>
 struct AddRowBelow {
-  GridView<T> x;
+  FieldView<T> x;
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int /*row*/) const { x(i, 0) += x(i, -1); }
 };
 
@@ -44,7 +44,7 @@ Communicator& communicator_of(const Context& ctx) {
 }  // namespace
 
 template <class T>
-void fill_halo(Context& ctx, const GridView<T>& view) {
+void fill_halo(Context& ctx, const FieldView<T>& view) {
   const int rows = view.ny;
   if (!view.below && !view.above) {
     const int begin = view.periodic_x ? 0 : rows, end = view.periodic_y ? rows + view.nx + 2 : rows;
@@ -57,7 +57,7 @@ void fill_halo(Context& ctx, const GridView<T>& view) {
 }
 
 template <class T>
-void add_from_below(Context& ctx, const GridView<T>& view) {
+void add_from_below(Context& ctx, const FieldView<T>& view) {
   if (!view.below && !view.above) return;
   Communicator::Rows rows;
   if (view.above) rows.to_above = &view(0, view.ny);
@@ -67,9 +67,9 @@ void add_from_below(Context& ctx, const GridView<T>& view) {
   if (view.below) for_each_node(ctx, {0, view.nx, 1, 0, 1, 1}, AddRowBelow<T>{view});
 }
 
-template void fill_halo(Context&, const GridView<float>&);
-template void fill_halo(Context&, const GridView<double>&);
-template void add_from_below(Context&, const GridView<float>&);
-template void add_from_below(Context&, const GridView<double>&);
+template void fill_halo(Context&, const FieldView<float>&);
+template void fill_halo(Context&, const FieldView<double>&);
+template void add_from_below(Context&, const FieldView<float>&);
+template void add_from_below(Context&, const FieldView<double>&);
 
 }  // namespace stratum::detail

@@ -23,7 +23,7 @@
 
 #include <stratum/core/device/context.hpp>
 #include <stratum/core/errors.hpp>
-#include <stratum/core/field/vector.hpp>
+#include <stratum/core/field/field.hpp>
 #if defined(__CUDACC__)
 #include <stratum/core/device/launch.hpp>
 #endif
@@ -43,7 +43,7 @@ struct NodeRange {
 };
 
 template <class T>
-[[nodiscard]] NodeRange all_nodes(const GridView<T>& view) {
+[[nodiscard]] NodeRange all_nodes(const FieldView<T>& view) {
   return {0, view.nx, 1, 0, view.ny, 1};
 }
 

@@ -9,7 +9,7 @@
 
 #include <cstdint>
 
-#include <stratum/core/field/vector.hpp>
+#include <stratum/core/field/field.hpp>
 
 namespace stratum::cuda {
 
@@ -34,7 +34,7 @@ __device__ STRATUM_INLINE Chunk<std::remove_const_t<T>, n> load_chunk(T* aligned
 /// To columns column .. column + n - 1 of row j, rounded to the precision of x; those outside 0 .. nx - 1 are left alone. `whole`: none
 /// is outside. By reference, and with addresses of its own in each branch: residuals take 80 registers so, and 86 otherwise.
 template <class To, class T, int n>
-__device__ STRATUM_INLINE void store_chunk(const GridView<To>& x, const int& column, int j, const Chunk<T, n>& numbers,
+__device__ STRATUM_INLINE void store_chunk(const FieldView<To>& x, const int& column, int j, const Chunk<T, n>& numbers,
                                            const int& nx, const bool& whole) {
   Chunk<To, n> c;
 #pragma unroll
@@ -80,13 +80,13 @@ struct Lane {
   /// Row j of a grid with `count` numbers a lane, n or, on the grid below, half as many; zero where there is none. `halo`: so
   /// many rows above and below are read, too.
   template <int count = n, int halo = 0>
-  [[nodiscard]] __device__ STRATUM_INLINE Chunk<T, count> load(const GridView<const T>& x, int j) const {
+  [[nodiscard]] __device__ STRATUM_INLINE Chunk<T, count> load(const FieldView<const T>& x, int j) const {
     if (inside && j >= -halo && j < (count == n ? ny : x.ny) + halo) return load_chunk<count>(&x(first_of<count>(), j));
     return {};
   }
   /// Rounds to the precision of x. The halo is left alone.
   template <class To, int count>
-  __device__ STRATUM_INLINE void store(const GridView<To>& x, int j, const Chunk<T, count>& numbers) const {
+  __device__ STRATUM_INLINE void store(const FieldView<To>& x, int j, const Chunk<T, count>& numbers) const {
     if (!owner) return;
     if constexpr (count == n) {
       store_chunk(x, column, j, numbers, nx, whole);

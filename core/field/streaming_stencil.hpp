@@ -14,7 +14,7 @@
 // and ny, which other pieces of the grid have (mesh/partition.hpp) or its other end, a stencil of one stage finds in the halo
 // (`with_rows_of`); several sweeps in one pass look further, and are for grids without such rows.
 //
-// Vectors must be aligned as `Vector` makes them: column -1 of each row at a multiple of 16 bytes, and not periodic in x
+// Vectors must be aligned as `Field` makes them: column -1 of each row at a multiple of 16 bytes, and not periodic in x
 // (`can_march`): columns outside are taken to be zero.
 
 #include <cuda_runtime.h>
@@ -28,7 +28,7 @@
 namespace stratum::cuda {
 
 template <class... T>
-bool can_march(const GridView<T>&... x) {
+bool can_march(const FieldView<T>&... x) {
   return ((!x.periodic_x && reinterpret_cast<std::uintptr_t>(x.data - 1) % 16 == 0 && x.pitch % 4 == 0) && ...);
 }
 
@@ -68,7 +68,7 @@ template <class T, int depth = rows_ahead, int halo = 0>
 struct Given {
   using Number = T;
   static constexpr int halo_rows = halo;
-  GridView<const T> x;
+  FieldView<const T> x;
 
   struct Rows {
     const Given& stage;
@@ -92,7 +92,7 @@ struct Given {
 
 /// Calls f with the rows of x, and with those of its halo where it has any.
 template <int depth = rows_ahead, class T, class F>
-void with_rows_of(const GridView<const T>& x, const F& f) {
+void with_rows_of(const FieldView<const T>& x, const F& f) {
   if (x.has_halo())
     f(Given<T, depth, 1>{x});
   else
@@ -191,7 +191,7 @@ template <class Source, class To = typename Source::Number, int depth = rows_ahe
 struct StoreRows {
   using Number = typename Source::Number;
   Source source;
-  GridView<To> y;
+  FieldView<To> y;
 
   [[nodiscard]] int rows() const { return y.ny; }
   __device__ STRATUM_INLINE void run(const Lane<Number>& lane, int begin, int end) const {
@@ -215,10 +215,10 @@ template <class Source, class To, bool keeps = false>
 struct StoreRowsAndSquares {
   using Number = typename Source::Number;
   Source source;
-  GridView<To> y;
+  FieldView<To> y;
   double* partial;
   int strips;  // side by side, of MarchGrid
-  GridView<Number> kept;
+  FieldView<Number> kept;
 
   [[nodiscard]] int rows() const { return y.ny; }
   __device__ STRATUM_INLINE void run(const Lane<Number>& lane, int begin, int end) const {

@@ -116,7 +116,7 @@ BandMatrix<T>::BandMatrix(Context& ctx, int n, std::vector<int> offsets)
     expects(k == 0 || offset > offsets_[k - 1], "offsets must increase, and ", offset, " follows ",
             k == 0 ? 0 : offsets_[k - 1]);
   }
-  bands_ = SharedVector<T>(ctx, GridShape{n, static_cast<int>(offsets_.size())});
+  bands_ = SharedField<T>(ctx, GridLayout<2>{n, static_cast<int>(offsets_.size())});
   copy_from_host(ctx, offsets_.data(), device_offsets_.view());
 }
 
@@ -151,14 +151,14 @@ BandMatrix<T>::BandMatrix(Context& ctx, const SparseRows& a) : BandMatrix(ctx, a
 }
 
 template <class T>
-void BandMatrix<T>::apply(Context& ctx, GridView<const T> x, GridView<T> y) const {
+void BandMatrix<T>::apply(Context& ctx, FieldView<const T> x, FieldView<T> y) const {
   expects_fit(ctx, "x", x, shape());
   expects_fit(ctx, "A x", y, shape());
   run_rows<RowSums::product, T>(ctx, view(), nullptr, x.data, y.data);
 }
 
 template <class T>
-void BandMatrix<T>::residual(Context& ctx, GridView<const T> b, GridView<const T> x, GridView<T> r) const {
+void BandMatrix<T>::residual(Context& ctx, FieldView<const T> b, FieldView<const T> x, FieldView<T> r) const {
   expects_fit(ctx, "b", b, shape());
   expects_fit(ctx, "x", x, shape());
   expects_fit(ctx, "b - A x", r, shape());
@@ -166,7 +166,7 @@ void BandMatrix<T>::residual(Context& ctx, GridView<const T> b, GridView<const T
 }
 
 template <class T>
-double BandMatrix<T>::magnitude(Context& ctx, GridView<const T> b, GridView<const T> x) const {
+double BandMatrix<T>::magnitude(Context& ctx, FieldView<const T> b, FieldView<const T> x) const {
   expects_fit(ctx, "b", b, shape());
   expects_fit(ctx, "x", x, shape());
   return norm_of(ctx, n_, 1, BandRowMagnitude<T>{view(), b.data, x.data});

@@ -25,7 +25,7 @@ namespace stratum {
 /// What kernels see: `offsets` in the memory of the Context.
 template <class T>
 struct BandView {
-  GridView<const T> band;  // (i, k)
+  FieldView<const T> band;  // (i, k)
   const int* offsets = nullptr;
   int n = 0;
   int count = 0;
@@ -42,13 +42,13 @@ class BandMatrix final : public LinearOperator<T>, public Handle {
   /// The diagonals that `a` has entries on. Throws UsageError when they are more than 256.
   BandMatrix(Context& ctx, const SparseRows& a);
 
-  [[nodiscard]] GridShape shape() const override { return GridShape::flat(n_); }
+  [[nodiscard]] GridLayout<2> shape() const override { return GridLayout<2>::flat(n_); }
   [[nodiscard]] const std::vector<int>& offsets() const { return offsets_; }
   /// a_k(i) at (i, k)
-  [[nodiscard]] GridView<T> bands() { return bands_.view(); }
-  void apply(Context& ctx, GridView<const T> x, GridView<T> y) const override;
-  void residual(Context& ctx, GridView<const T> b, GridView<const T> x, GridView<T> r) const override;
-  [[nodiscard]] double magnitude(Context& ctx, GridView<const T> b, GridView<const T> x) const override;
+  [[nodiscard]] FieldView<T> bands() { return bands_.view(); }
+  void apply(Context& ctx, FieldView<const T> x, FieldView<T> y) const override;
+  void residual(Context& ctx, FieldView<const T> b, FieldView<const T> x, FieldView<T> r) const override;
+  [[nodiscard]] double magnitude(Context& ctx, FieldView<const T> b, FieldView<const T> x) const override;
   [[nodiscard]] BandView<T> view() const {
     return {bands_.cview(), device_offsets_.view().data, n_, static_cast<int>(offsets_.size())};
   }
@@ -56,8 +56,8 @@ class BandMatrix final : public LinearOperator<T>, public Handle {
  private:
   int n_ = 0;
   std::vector<int> offsets_;
-  SharedVector<int> device_offsets_;
-  SharedVector<T> bands_;
+  SharedField<int> device_offsets_;
+  SharedField<T> bands_;
 };
 
 /// The rows of a band matrix, zeros left out; waits for the stream.

@@ -40,7 +40,7 @@ struct StoreStencil {
 /// Calls of the columns and the values of node (i, j): what reaches a node of the grid and is not zero. `beside`: rows of other
 /// subdomains below this one's and above, which are of the grid then.
 template <class Take>
-void for_entries(const double* stencil, const GridShape& shape, int beside, int i, int j, const Take& take) {
+void for_entries(const double* stencil, const GridLayout<2>& shape, int beside, int i, int j, const Take& take) {
   const auto neighbour = [](int k, int n, bool periodic) { return periodic ? (k + n) % n : k >= 0 && k < n ? k : -1; };
   for (int e = 0; e < 9; ++e) {
     if (stencil[e] == 0) continue;
@@ -60,7 +60,7 @@ void sort_row(SparseRows& rows, std::size_t begin, std::size_t end) {
 }
 
 /// For a few rows of numbers in the operator's memory, which the host need not be able to read.
-Vector<double> stencil_buffer(Context& ctx, const GridShape& shape) {
+Field<double> stencil_buffer(Context& ctx, const GridLayout<2>& shape) {
   expects(shape.nodes() <= std::numeric_limits<int>::max() / 9, shape.nodes(), " unknowns have more than 2^31 entries");
   if (shape.nodes() == 0) return {};
   constexpr int nodes_at_once = 1 << 18;
@@ -68,7 +68,7 @@ Vector<double> stencil_buffer(Context& ctx, const GridShape& shape) {
 }
 
 /// `buffer`: 9 numbers a node of so many rows as fit, one at least.
-SparseRows rows_of(Context& ctx, const GridOperator<double>& a, int beside, Vector<double>& buffer) {
+SparseRows rows_of(Context& ctx, const GridOperator<double>& a, int beside, Field<double>& buffer) {
   const auto shape = a.shape();
   SparseRows rows;
   rows.rows = static_cast<int>(shape.nodes());
@@ -124,21 +124,21 @@ SparseRows rows_of(Context& ctx, const GridOperator<double>& a, int beside, Vect
 
 }  // namespace
 
-SparseRows sparse_rows(Context& ctx, const GridOperator<double>& a, Vector<double>& stencils) {
+SparseRows sparse_rows(Context& ctx, const GridOperator<double>& a, Field<double>& stencils) {
   return rows_of(ctx, a, 0, stencils);
 }
 
 SparseRows sparse_rows(Context& ctx, const GridOperator<double>& a) {
-  Vector<double> buffer = stencil_buffer(ctx, a.shape());
+  Field<double> buffer = stencil_buffer(ctx, a.shape());
   return rows_of(ctx, a, 0, buffer);
 }
 
 SparseRows strip_rows(Context& ctx, const GridOperator<double>& a) {
-  Vector<double> buffer = stencil_buffer(ctx, a.shape());
+  Field<double> buffer = stencil_buffer(ctx, a.shape());
   return rows_of(ctx, a, 1, buffer);
 }
 
-GridOperator<double> grid_operator(Context& ctx, const SparseRows& a, const GridShape& shape) {
+GridOperator<double> grid_operator(Context& ctx, const SparseRows& a, const GridLayout<2>& shape) {
   a.validate();
   expects(a.rows == a.columns && shape.nodes() == a.rows, "a grid of ", shape.nx, " x ", shape.ny,
           " unknowns does not fit a matrix of ", a.rows, " x ", a.columns);
@@ -299,14 +299,14 @@ CsrMatrix<T>::CsrMatrix(Context& ctx, const SparseRows& a, RowLayout layout, int
 }
 
 template <class T>
-void CsrMatrix<T>::apply(Context& ctx, GridView<const T> x, GridView<T> y) const {
+void CsrMatrix<T>::apply(Context& ctx, FieldView<const T> x, FieldView<T> y) const {
   expects_fit(ctx, "x", x, shape());
   expects_fit(ctx, "A x", y, shape());
   run_rows<RowSums::product, T>(ctx, *this, nullptr, x.data, y.data);
 }
 
 template <class T>
-void CsrMatrix<T>::residual(Context& ctx, GridView<const T> b, GridView<const T> x, GridView<T> r) const {
+void CsrMatrix<T>::residual(Context& ctx, FieldView<const T> b, FieldView<const T> x, FieldView<T> r) const {
   expects_fit(ctx, "b", b, shape());
   expects_fit(ctx, "x", x, shape());
   expects_fit(ctx, "b - A x", r, shape());
@@ -314,7 +314,7 @@ void CsrMatrix<T>::residual(Context& ctx, GridView<const T> b, GridView<const T>
 }
 
 template <class T>
-double CsrMatrix<T>::magnitude(Context& ctx, GridView<const T> b, GridView<const T> x) const {
+double CsrMatrix<T>::magnitude(Context& ctx, FieldView<const T> b, FieldView<const T> x) const {
   expects_fit(ctx, "b", b, shape());
   expects_fit(ctx, "x", x, shape());
   if (slices_) return norm_of(ctx, n_, 1, SlicedRowMagnitude<T>{slices_->view(), b.data, x.data});

@@ -25,7 +25,7 @@ namespace stratum {
 /// side that is not periodic or to another subdomain of the grid, and zeros, are left out. Waits for the stream. `stencils`: memory
 /// for 9 numbers a row, where nothing is to be allocated on the device.
 [[nodiscard]] SparseRows sparse_rows(Context& ctx, const GridOperator<double>& a);
-[[nodiscard]] SparseRows sparse_rows(Context& ctx, const GridOperator<double>& a, Vector<double>& stencils);
+[[nodiscard]] SparseRows sparse_rows(Context& ctx, const GridOperator<double>& a, Field<double>& stencils);
 
 /// The rows of a subdomain of a grid with what they have towards the subdomains beside it: columns are numbered from the first node of
 /// the row below the subdomain's own, (ny + 2) nx of them.
@@ -33,7 +33,7 @@ namespace stratum {
 
 /// And back: the nine-point operator whose unknowns are the rows of a, five bands where a is symmetric bit for bit and nine
 /// where it is not. Throws UsageError for an entry that couples nodes which are not neighbours, naming its row and column.
-[[nodiscard]] GridOperator<double> grid_operator(Context& ctx, const SparseRows& a, const GridShape& shape);
+[[nodiscard]] GridOperator<double> grid_operator(Context& ctx, const SparseRows& a, const GridLayout<2>& shape);
 
 /// What kernels see.
 template <class T>
@@ -57,21 +57,21 @@ class CsrMatrix final : public LinearOperator<T>, public Handle {
   /// The same with a layout of one's own, for measurements on a GPU; lanes: threads a row of slices, 1 or 4.
   CsrMatrix(Context& ctx, const SparseRows& a, RowLayout layout, int lanes);
 
-  [[nodiscard]] GridShape shape() const override { return GridShape::flat(n_); }
+  [[nodiscard]] GridLayout<2> shape() const override { return GridLayout<2>::flat(n_); }
   [[nodiscard]] std::int64_t entries() const { return entries_; }
   /// Null where the rows do not lie in slices.
   [[nodiscard]] const SlicedRows<T>* slices() const { return slices_.get(); }
-  void apply(Context& ctx, GridView<const T> x, GridView<T> y) const override;
-  void residual(Context& ctx, GridView<const T> b, GridView<const T> x, GridView<T> r) const override;
-  [[nodiscard]] double magnitude(Context& ctx, GridView<const T> b, GridView<const T> x) const override;
+  void apply(Context& ctx, FieldView<const T> x, FieldView<T> y) const override;
+  void residual(Context& ctx, FieldView<const T> b, FieldView<const T> x, FieldView<T> r) const override;
+  [[nodiscard]] double magnitude(Context& ctx, FieldView<const T> b, FieldView<const T> x) const override;
   /// Null where the rows lie in slices, which on a CPU they never do.
   [[nodiscard]] CsrView<T> view() const { return {start_.view().data, column_.view().data, value_.view().data}; }
 
  private:
   int n_ = 0;
   std::int64_t entries_ = 0;
-  SharedVector<int> start_, column_;
-  SharedVector<T> value_;
+  SharedField<int> start_, column_;
+  SharedField<T> value_;
   std::shared_ptr<const SlicedRows<T>> slices_;
 };
 

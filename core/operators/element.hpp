@@ -140,30 +140,30 @@ struct ElementOperator {
   template <class To>
   using In = ElementOperator<To>;
 
-  GridShape grid;
+  GridLayout<2> grid;
   CellTensor tensor = CellTensor::scalar;
-  std::array<Vector<T>, 3> k;
-  Vector<T> m, rx2, ry2;
+  std::array<Field<T>, 3> k;
+  Field<T> m, rx2, ry2;
 
   ElementOperator() = default;
   /// Beside a reaction term scalar K is stored as diagonal.
-  ElementOperator(Context& ctx, const GridShape& shape, CellTensor kind = CellTensor::scalar, bool reaction = false)
+  ElementOperator(Context& ctx, const GridLayout<2>& shape, CellTensor kind = CellTensor::scalar, bool reaction = false)
       : grid(shape), tensor(reaction && kind == CellTensor::scalar ? CellTensor::diagonal : kind) {
-    const GridShape cells{shape.nx + 1, shape.ny + 1, shape.origin_x, shape.origin_y};
-    for (int n = 0; n < static_cast<int>(tensor); ++n) k[static_cast<std::size_t>(n)] = Vector<T>(ctx, cells);
-    if (reaction) m = Vector<T>(ctx, cells);
+    const GridLayout<2> cells{shape.nx + 1, shape.ny + 1, shape.origin_x, shape.origin_y};
+    for (int n = 0; n < static_cast<int>(tensor); ++n) k[static_cast<std::size_t>(n)] = Field<T>(ctx, cells);
+    if (reaction) m = Field<T>(ctx, cells);
     if (tensor != CellTensor::scalar) return;
-    rx2 = Vector<T>(ctx, cells.nx);
-    ry2 = Vector<T>(ctx, cells.ny);
+    rx2 = Field<T>(ctx, cells.nx);
+    ry2 = Field<T>(ctx, cells.ny);
   }
-  [[nodiscard]] GridShape shape() const { return grid; }
+  [[nodiscard]] GridLayout<2> shape() const { return grid; }
   [[nodiscard]] bool has_reaction() const { return !m.empty(); }
   /// Of cells.
   [[nodiscard]] int first_row() const { return grid.below ? -1 : 0; }
 
   template <bool scalar>
   [[nodiscard]] ElementView<T, scalar> view() const {
-    const auto stored = [this](const Vector<T>& numbers) { return (numbers.empty() ? k[0] : numbers).view(); };
+    const auto stored = [this](const Field<T>& numbers) { return (numbers.empty() ? k[0] : numbers).view(); };
     ElementView<T, scalar> v;
     v.p = k[0].view().data;
     v.q = stored(k[1]).data;
@@ -181,8 +181,8 @@ struct ElementOperator {
     return tensor == CellTensor::scalar ? std::forward<F>(f)(view<true>()) : std::forward<F>(f)(view<false>());
   }
 
-  [[nodiscard]] auto parts() { return parts_of<GridView<T>>(*this); }
-  [[nodiscard]] auto parts() const { return parts_of<GridView<const T>>(*this); }
+  [[nodiscard]] auto parts() { return parts_of<FieldView<T>>(*this); }
+  [[nodiscard]] auto parts() const { return parts_of<FieldView<const T>>(*this); }
   [[nodiscard]] static std::string part_name(int n) {
     constexpr std::array names{"k or p", "q", "s", "m", "1 / hx^2", "1 / hy^2"};
     return message("coefficient ", names[static_cast<std::size_t>(n)]);

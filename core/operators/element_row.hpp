@@ -19,8 +19,8 @@ class CellRow : public PackedRow<bytes, T> {
 
   /// Of row j from column `first` on, -1 or a whole number of packs later, where its own number has no meaning. Asks for what
   /// is read `ahead` rows later. `coupled`: x is not zero.
-  STRATUM_INLINE CellRow(const ElementView<T, scalar>& a, const GridView<const T>& b, const GridView<const T>& x, int j,
-                         int ahead, int first = -1, bool coupled = true)
+  STRATUM_INLINE CellRow(const ElementView<T, scalar>& a, const FieldView<const T>& b, const FieldView<const T>& x,
+                         int j, int ahead, int first = -1, bool coupled = true)
       : Base(x.nx), a_(a), cells_(j * a.pitch), others_(j * a.others_pitch),
         last_column_(x.nx - (x.periodic_x ? 0 : 1)), last_cell_(x.nx), right_(&b(0, j)), south_(&x(0, j - 1)),
         centre_(&x(0, j)), north_(&x(0, j + 1)), to_later_(ahead * x.pitch), cells_to_later_((ahead + 1) * a.pitch),

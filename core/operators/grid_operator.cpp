@@ -22,14 +22,14 @@ namespace {
 template <class View, class T>
 struct Diagonal {
   View a;
-  GridView<T> d;
+  FieldView<T> d;
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
     d(i, j) = a.template coefficient<0, 0>(i, j);
   }
 };
 
 template <class To, class From>
-void copy_checked(Context& ctx, GridView<const From> from, GridView<To> to) {
+void copy_checked(Context& ctx, FieldView<const From> from, FieldView<To> to) {
   expects((from.data == nullptr) == (to.data == nullptr), "an operator has a term that the other one lacks");
   if (from.data == nullptr) return;
   const double largest = norm_max(ctx, from);
@@ -45,7 +45,7 @@ void copy_checked(Context& ctx, GridView<const From> from, GridView<To> to) {
 
 template <class To, class From>
 void assign(Context& ctx, const GridOperator<From>& from, GridOperator<To>& to) {
-  const GridShape f = from.shape(), t = to.shape();
+  const GridLayout<2> f = from.shape(), t = to.shape();
   const auto* nine = std::get_if<NineBandMatrix<From>>(&from.storage());
   auto* five = nine != nullptr ? std::get_if<SymmetricNineBand<To>>(&to.storage()) : nullptr;
   expects((from.format() == to.format() || five != nullptr) && f.nx == t.nx && f.ny == t.ny, "a ",
@@ -81,7 +81,7 @@ GridOperator<To> convert(Context& ctx, const GridOperator<From>& a, bool symmetr
 }
 
 template <class T>
-void diagonal(Context& ctx, const GridOperator<T>& a, GridView<T> d) {
+void diagonal(Context& ctx, const GridOperator<T>& a, FieldView<T> d) {
   expects_fit(ctx, "the diagonal", d, a.shape());
   a.visit([&](const auto& v) { for_each_node(ctx, all_nodes(d), Diagonal<std::decay_t<decltype(v)>, T>{v, d}); });
 }
@@ -92,7 +92,7 @@ template GridOperator<double> convert(Context&, const GridOperator<float>&, bool
 template void assign(Context&, const GridOperator<double>&, GridOperator<float>&);
 template void assign(Context&, const GridOperator<double>&, GridOperator<double>&);
 template void assign(Context&, const GridOperator<float>&, GridOperator<double>&);
-template void diagonal(Context&, const GridOperator<float>&, GridView<float>);
-template void diagonal(Context&, const GridOperator<double>&, GridView<double>);
+template void diagonal(Context&, const GridOperator<float>&, FieldView<float>);
+template void diagonal(Context&, const GridOperator<double>&, FieldView<double>);
 
 }  // namespace stratum

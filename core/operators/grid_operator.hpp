@@ -31,7 +31,7 @@ class GridOperator final : public LinearOperator<T>, public Handle {
     std::get<Format>(*storage_).check();
   }
 
-  [[nodiscard]] GridShape shape() const override {
+  [[nodiscard]] GridLayout<2> shape() const override {
     return std::visit([](const auto& a) { return a.shape(); }, *storage_);
   }
   [[nodiscard]] StorageFormat format() const { return static_cast<StorageFormat>(storage_->index()); }
@@ -40,30 +40,30 @@ class GridOperator final : public LinearOperator<T>, public Handle {
   /// Words read per node for the coefficients.
   [[nodiscard]] int coefficient_words() const { return traits().coefficient_words; }
 
-  void apply(Context& ctx, GridView<const T> x, GridView<T> y) const override;
-  void residual(Context& ctx, GridView<const T> b, GridView<const T> x, GridView<T> r) const override;
-  [[nodiscard]] double next_direction(Context& ctx, GridView<const T> z, double beta, GridView<T> p,
-                                      GridView<T> q) const override;
-  [[nodiscard]] bool next_direction_on_gpu(Context& ctx, GridView<const T> z, double beta, GridView<const T> p,
-                                           GridView<T> next, GridView<T> q) const override;
+  void apply(Context& ctx, FieldView<const T> x, FieldView<T> y) const override;
+  void residual(Context& ctx, FieldView<const T> b, FieldView<const T> x, FieldView<T> r) const override;
+  [[nodiscard]] double next_direction(Context& ctx, FieldView<const T> z, double beta, FieldView<T> p,
+                                      FieldView<T> q) const override;
+  [[nodiscard]] bool next_direction_on_gpu(Context& ctx, FieldView<const T> z, double beta, FieldView<const T> p,
+                                           FieldView<T> next, FieldView<T> q) const override;
   /// r = scale (b - A x), rounded to the precision of r.
   template <class R>
-  void scaled_residual(Context& ctx, double scale, GridView<const T> b, GridView<const T> x, GridView<R> r) const;
+  void scaled_residual(Context& ctx, double scale, FieldView<const T> b, FieldView<const T> x, FieldView<R> r) const;
   /// The same, and its norm, which the host waits for; on a GPU for no byte more and taken before r is rounded, where the storage format
   /// marches; there `meanwhile` submits what may follow before the host waits (sum_of_scratch).
   template <class R>
-  [[nodiscard]] double scaled_residual_norm(Context& ctx, double scale, GridView<const T> b, GridView<const T> x,
-                                            GridView<R> r, const std::function<void()>& meanwhile = {}) const;
+  [[nodiscard]] double scaled_residual_norm(Context& ctx, double scale, FieldView<const T> b, FieldView<const T> x,
+                                            FieldView<R> r, const std::function<void()>& meanwhile = {}) const;
   /// next = x + alpha c and r = scale (b - A next) in one pass, 4 words of T and 2 of R, and the norm of r as above; in two it
   /// would be a word of T more. For a GPU, where the storage format marches, on grids without a halo, and vectors whose rows are aligned as
-  /// those of a Vector: `fuses_update`. All five are different vectors.
-  [[nodiscard]] bool fuses_update(const Context& ctx, GridView<const T> b, GridView<const T> x) const;
+  /// those of a Field: `fuses_update`. All five are different vectors.
+  [[nodiscard]] bool fuses_update(const Context& ctx, FieldView<const T> b, FieldView<const T> x) const;
   template <class R>
-  [[nodiscard]] double updated_residual_norm(Context& ctx, double scale, GridView<const T> b, GridView<const T> x,
-                                             double alpha, GridView<const R> c, GridView<T> next, GridView<R> r,
+  [[nodiscard]] double updated_residual_norm(Context& ctx, double scale, FieldView<const T> b, FieldView<const T> x,
+                                             double alpha, FieldView<const R> c, FieldView<T> next, FieldView<R> r,
                                              const std::function<void()>& meanwhile = {}) const;
-  [[nodiscard]] double magnitude(Context& ctx, GridView<const T> b, GridView<const T> x) const override;
-  [[nodiscard]] double backward_error(Context& ctx, GridView<const T> b, GridView<const T> x,
+  [[nodiscard]] double magnitude(Context& ctx, FieldView<const T> b, FieldView<const T> x) const override;
+  [[nodiscard]] double backward_error(Context& ctx, FieldView<const T> b, FieldView<const T> x,
                                       double least = 0) const override;
 
   /// Calls f with the view of the storage format that is stored.
@@ -90,6 +90,6 @@ void assign(Context& ctx, const GridOperator<From>& from, GridOperator<To>& to);
 
 /// d_ij = a_(0,0)(i, j)
 template <class T>
-void diagonal(Context& ctx, const GridOperator<T>& a, GridView<T> d);
+void diagonal(Context& ctx, const GridOperator<T>& a, FieldView<T> d);
 
 }  // namespace stratum

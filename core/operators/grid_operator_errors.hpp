@@ -13,7 +13,7 @@ namespace {
 template <class View, class T>
 struct Magnitudes {
   View a;
-  GridView<const T> b, x;
+  FieldView<const T> b, x;
   T least;
   STRATUM_HOST_DEVICE STRATUM_INLINE static T size(T value) { return value < 0 ? -value : value; }
   template <int dx, int dy>
@@ -44,7 +44,7 @@ struct BackwardError {
 }  // namespace
 
 template <class T>
-double GridOperator<T>::magnitude(Context& ctx, GridView<const T> b, GridView<const T> x) const {
+double GridOperator<T>::magnitude(Context& ctx, FieldView<const T> b, FieldView<const T> x) const {
   prepare_residual(ctx, shape(), b, x);
   return visit([&](const auto& a) {
     return norm_of(ctx, x.nx, x.ny, Magnitudes<std::decay_t<decltype(a)>, T>{a, b, x, T(0)});
@@ -52,7 +52,7 @@ double GridOperator<T>::magnitude(Context& ctx, GridView<const T> b, GridView<co
 }
 
 template <class T>
-double GridOperator<T>::backward_error(Context& ctx, GridView<const T> b, GridView<const T> x, double least) const {
+double GridOperator<T>::backward_error(Context& ctx, FieldView<const T> b, FieldView<const T> x, double least) const {
   prepare_residual(ctx, shape(), b, x);
   return visit([&](const auto& a) {
     return reduce(ctx, x.nx, x.ny, BackwardError<std::decay_t<decltype(a)>, T>{{a, b, x, static_cast<T>(least)}});

@@ -15,7 +15,7 @@ namespace stratum {
 
 /// What the rows of b - A x need.
 template <class T>
-void prepare_residual(Context& ctx, const GridShape& shape, GridView<const T> b, GridView<const T> x) {
+void prepare_residual(Context& ctx, const GridLayout<2>& shape, FieldView<const T> b, FieldView<const T> x) {
   expects_fit(ctx, "b", b, shape);
   expects_fit(ctx, "x", x, shape);
   exchange(ctx, x);

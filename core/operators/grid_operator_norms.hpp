@@ -19,7 +19,7 @@ struct Updated {
   using Number = T;
   using GivenRows = cuda::Given<T, cuda::rows_ahead, halo>;
   GivenRows x;
-  GridView<const C> c;
+  FieldView<const C> c;
   T alpha;
   struct Rows {
     static constexpr int n = cuda::chunk_width<T>, depth = cuda::rows_ahead;
@@ -53,8 +53,8 @@ struct Updated {
 
 /// r = scale (b - A x), the rows of x those of a stage, and its norm; `keeps`: what x is goes to `kept`.
 template <bool keeps, class T, class Source, class R>
-double march_residual(Context& ctx, const GridOperator<T>& op, double scale, GridView<const T> b, const Source& x,
-                      GridView<T> kept, GridView<R> r, const std::function<void()>& meanwhile) {
+double march_residual(Context& ctx, const GridOperator<T>& op, double scale, FieldView<const T> b, const Source& x,
+                      FieldView<T> kept, FieldView<R> r, const std::function<void()>& meanwhile) {
   const cuda::MarchGrid<T> most(r.nx, r.ny, 1);
   double* const partial = ctx.reduction_scratch(static_cast<std::size_t>(most.count()));
   int count = 0;
@@ -75,8 +75,8 @@ double march_residual(Context& ctx, const GridOperator<T>& op, double scale, Gri
 
 template <class T>
 template <class R>
-double GridOperator<T>::scaled_residual_norm(Context& ctx, double scale, GridView<const T> b, GridView<const T> x,
-                                             GridView<R> r,
+double GridOperator<T>::scaled_residual_norm(Context& ctx, double scale, FieldView<const T> b, FieldView<const T> x,
+                                             FieldView<R> r,
                                              [[maybe_unused]] const std::function<void()>& meanwhile) const {
 #if defined(__CUDACC__)
   if (ctx.on_gpu() && traits().marches && cuda::can_march(b, x, r)) {
@@ -93,8 +93,8 @@ double GridOperator<T>::scaled_residual_norm(Context& ctx, double scale, GridVie
 }
 
 template <class T>
-bool GridOperator<T>::fuses_update([[maybe_unused]] const Context& ctx, [[maybe_unused]] GridView<const T> b,
-                                   [[maybe_unused]] GridView<const T> x) const {
+bool GridOperator<T>::fuses_update([[maybe_unused]] const Context& ctx, [[maybe_unused]] FieldView<const T> b,
+                                   [[maybe_unused]] FieldView<const T> x) const {
 #if defined(__CUDACC__)
   return ctx.on_gpu() && traits().marches && cuda::can_march(b, x);
 #else
@@ -104,9 +104,9 @@ bool GridOperator<T>::fuses_update([[maybe_unused]] const Context& ctx, [[maybe_
 
 template <class T>
 template <class R>
-double GridOperator<T>::updated_residual_norm(Context& ctx, [[maybe_unused]] double scale, GridView<const T> b,
-                                              GridView<const T> x, [[maybe_unused]] double alpha, GridView<const R> c,
-                                              GridView<T> next, GridView<R> r,
+double GridOperator<T>::updated_residual_norm(Context& ctx, [[maybe_unused]] double scale, FieldView<const T> b,
+                                              FieldView<const T> x, [[maybe_unused]] double alpha, FieldView<const R> c,
+                                              FieldView<T> next, FieldView<R> r,
                                               [[maybe_unused]] const std::function<void()>& meanwhile) const {
   expects(fuses_update(ctx, b, x), "updated_residual_norm: not for this operator, backend or memory");
   expects_fit(ctx, "b - A x", r, shape());

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include <stratum/core/field/field_functors.hpp>
 #include <stratum/core/field/reduce.hpp>
-#include <stratum/core/field/vector_functors.hpp>
 #include <stratum/core/operators/grid_operator_kernels.hpp>
 #include <stratum/core/operators/residual_row.hpp>
 
@@ -17,8 +17,8 @@ namespace {
 template <class View, class T>
 struct Apply {
   View a;
-  GridView<const T> x;
-  GridView<T> y;
+  FieldView<const T> x;
+  FieldView<T> y;
   STRATUM_HOST_DEVICE STRATUM_INLINE T value(int i, int j) const { return a.sum(x, i, j); }
   STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, T value) const { y(i, j) = value; }
 };
@@ -43,7 +43,7 @@ struct WriteProductRow {
 }  // namespace
 
 template <class T>
-void GridOperator<T>::apply(Context& ctx, GridView<const T> x, GridView<T> y) const {
+void GridOperator<T>::apply(Context& ctx, FieldView<const T> x, FieldView<T> y) const {
   expects_fit(ctx, "x", x, shape());
   expects_fit(ctx, "A x", y, shape());
   exchange(ctx, x);
@@ -58,8 +58,8 @@ void GridOperator<T>::apply(Context& ctx, GridView<const T> x, GridView<T> y) co
 
 // Row j of A p follows row j + 1 of p. Those at the ends of a thread's rows, which two threads read, come first.
 template <class T>
-double GridOperator<T>::next_direction(Context& ctx, GridView<const T> z, double beta, GridView<T> p,
-                                       GridView<T> q) const {
+double GridOperator<T>::next_direction(Context& ctx, FieldView<const T> z, double beta, FieldView<T> p,
+                                       FieldView<T> q) const {
   if (ctx.on_gpu() || ctx.is_dry_run() || p.has_halo() || p.ny == 1)
     return LinearOperator<T>::next_direction(ctx, z, beta, p, q);
   expects_fit(ctx, "z", z, shape());
@@ -125,7 +125,7 @@ struct StoreDirection {
   using T = Number;
   View a;
   NextDirection<T> direction;
-  GridView<T> p, q;
+  FieldView<T> p, q;
   double* partial;
   int strips;
 
@@ -160,9 +160,9 @@ struct StoreDirection {
 #endif
 
 template <class T>
-bool GridOperator<T>::next_direction_on_gpu([[maybe_unused]] Context& ctx, [[maybe_unused]] GridView<const T> z,
-                                            [[maybe_unused]] double beta, [[maybe_unused]] GridView<const T> p,
-                                            [[maybe_unused]] GridView<T> next, [[maybe_unused]] GridView<T> q) const {
+bool GridOperator<T>::next_direction_on_gpu([[maybe_unused]] Context& ctx, [[maybe_unused]] FieldView<const T> z,
+                                            [[maybe_unused]] double beta, [[maybe_unused]] FieldView<const T> p,
+                                            [[maybe_unused]] FieldView<T> next, [[maybe_unused]] FieldView<T> q) const {
 #if defined(__CUDACC__)
   if (shape().has_halo() || !cuda::can_march(z, p, next, q)) return false;
   expects_fit(ctx, "z", z, shape());

@@ -14,8 +14,8 @@ namespace {
 template <class View, class T, class Formula, class R>
 struct Residual {
   View a;
-  GridView<const T> b, x;
-  GridView<R> r;
+  FieldView<const T> b, x;
+  FieldView<R> r;
   Formula formula;
   STRATUM_HOST_DEVICE STRATUM_INLINE T value(int i, int j) const { return static_cast<T>(formula(a, b, x, i, j)); }
   STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, T value) const { r(i, j) = static_cast<R>(value); }
@@ -24,9 +24,9 @@ struct Residual {
 template <class View, class T, class R>
 struct WriteResidualRow {
   View a;
-  GridView<const T> b, x;
+  FieldView<const T> b, x;
   T scale;
-  GridView<R> r;
+  FieldView<R> r;
   int j;
   template <int bytes>
   STRATUM_INLINE void run() const {
@@ -43,8 +43,8 @@ struct WriteResidualRow {
 namespace {
 
 template <class T, class Formula, class R>
-void residual_impl(Context& ctx, const GridOperator<T>& op, const Formula& formula, T scale, GridView<const T> b,
-                   GridView<const T> x, GridView<R> r) {
+void residual_impl(Context& ctx, const GridOperator<T>& op, const Formula& formula, T scale, FieldView<const T> b,
+                   FieldView<const T> x, FieldView<R> r) {
   expects_fit(ctx, "b - A x", r, op.shape());
   prepare_residual(ctx, op.shape(), b, x);
   op.visit([&](const auto& a) {
@@ -68,14 +68,14 @@ void residual_impl(Context& ctx, const GridOperator<T>& op, const Formula& formu
 }  // namespace
 
 template <class T>
-void GridOperator<T>::residual(Context& ctx, GridView<const T> b, GridView<const T> x, GridView<T> r) const {
+void GridOperator<T>::residual(Context& ctx, FieldView<const T> b, FieldView<const T> x, FieldView<T> r) const {
   residual_impl(ctx, *this, DefectFormula{}, T(1), b, x, r);
 }
 
 template <class T>
 template <class R>
-void GridOperator<T>::scaled_residual(Context& ctx, double scale, GridView<const T> b, GridView<const T> x,
-                                      GridView<R> r) const {
+void GridOperator<T>::scaled_residual(Context& ctx, double scale, FieldView<const T> b, FieldView<const T> x,
+                                      FieldView<R> r) const {
   residual_impl(ctx, *this, ScaledDefectFormula{scale}, static_cast<T>(scale), b, x, r);
 }
 

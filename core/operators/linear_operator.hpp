@@ -14,36 +14,36 @@ class LinearOperator {
   virtual ~LinearOperator() = default;
 
   /// Shape of the vectors that the operator maps between.
-  [[nodiscard]] virtual GridShape shape() const = 0;
+  [[nodiscard]] virtual GridLayout<2> shape() const = 0;
   /// y = A x
-  virtual void apply(Context& ctx, GridView<const T> x, GridView<T> y) const = 0;
+  virtual void apply(Context& ctx, FieldView<const T> x, FieldView<T> y) const = 0;
   /// Every `apply` to the same vectors submits the same work, and nothing else happens: it can be recorded
   /// (core/device/recording.hpp).
   [[nodiscard]] virtual bool is_recordable() const { return false; }
   /// r = b - A x in one pass; r may be b.
-  virtual void residual(Context& ctx, GridView<const T> b, GridView<const T> x, GridView<T> r) const = 0;
+  virtual void residual(Context& ctx, FieldView<const T> b, FieldView<const T> x, FieldView<T> r) const = 0;
   /// || |A| |x| + |b| ||_2, the size of what b - A x is the difference of (solvers/rounding.hpp); zero: not known.
-  [[nodiscard]] virtual double magnitude(Context& /*ctx*/, GridView<const T> /*b*/, GridView<const T> /*x*/) const {
+  [[nodiscard]] virtual double magnitude(Context& /*ctx*/, FieldView<const T> /*b*/, FieldView<const T> /*x*/) const {
     return 0;
   }
   /// max_i |b - A x|_i / (|A| max(|x|, least) + |b|)_i, the backward error by rows (W. Oettli, W. Prager, Compatibility of
   /// approximate solution of linear equations with given error bounds, 1964); zero: not known.
-  [[nodiscard]] virtual double backward_error(Context& /*ctx*/, GridView<const T> /*b*/, GridView<const T> /*x*/,
+  [[nodiscard]] virtual double backward_error(Context& /*ctx*/, FieldView<const T> /*b*/, FieldView<const T> /*x*/,
                                               double /*least*/ = 0) const {
     return 0;
   }
   /// p = z + beta p, q = A p; (p, q), for which the stream is waited for. On a CPU three passes may be one.
-  [[nodiscard]] virtual double next_direction(Context& ctx, GridView<const T> z, double beta, GridView<T> p,
-                                              GridView<T> q) const {
+  [[nodiscard]] virtual double next_direction(Context& ctx, FieldView<const T> z, double beta, FieldView<T> p,
+                                              FieldView<T> q) const {
     xpay<T>(ctx, z, beta, p);
     apply(ctx, p, q);
     return dot<T>(ctx, p, q);
   }
   /// The same on a GPU in one pass, from p to another vector, `next`, and not waited for: (next, q) comes to the first number of
   /// the Context's scratch, which the caller holds, and to its number on the host. False where there is no such pass.
-  [[nodiscard]] virtual bool next_direction_on_gpu(Context& /*ctx*/, GridView<const T> /*z*/, double /*beta*/,
-                                                   GridView<const T> /*p*/, GridView<T> /*next*/,
-                                                   GridView<T> /*q*/) const {
+  [[nodiscard]] virtual bool next_direction_on_gpu(Context& /*ctx*/, FieldView<const T> /*z*/, double /*beta*/,
+                                                   FieldView<const T> /*p*/, FieldView<T> /*next*/,
+                                                   FieldView<T> /*q*/) const {
     return false;
   }
 };
@@ -54,7 +54,7 @@ class Preconditioner {
   virtual ~Preconditioner() = default;
 
   /// z = M^-1 r for a zero initial guess; what z holds on entry does not matter.
-  virtual void apply(Context& ctx, GridView<const T> r, GridView<T> z) = 0;
+  virtual void apply(Context& ctx, FieldView<const T> r, FieldView<T> z) = 0;
   /// The same linear map at every call: plain CG and restarted methods rely on it.
   [[nodiscard]] virtual bool is_constant() const = 0;
   /// (M^-1 r, s) = (r, M^-1 s) to rounding: CG relies on it.
@@ -68,7 +68,7 @@ class Preconditioner {
   /// before it is certain that its result will be wanted, while a reduction is on its way.
   [[nodiscard]] virtual bool waits() const { return true; }
   /// z = M^-1 r; (r, z), for which the stream is waited for. On a CPU two passes may be one.
-  [[nodiscard]] virtual double apply_dot(Context& ctx, GridView<const T> r, GridView<T> z) {
+  [[nodiscard]] virtual double apply_dot(Context& ctx, FieldView<const T> r, FieldView<T> z) {
     apply(ctx, r, z);
     return dot<T>(ctx, r, z);
   }

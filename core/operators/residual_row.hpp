@@ -23,7 +23,7 @@ class ResidualRow : public PackedRow<bytes, typename View::Number> {
   using Base::width;
   using typename Base::Pack;
 
-  STRATUM_INLINE ResidualRow(const View& a, const GridView<const T>& b, const GridView<const T>& x, int j,
+  STRATUM_INLINE ResidualRow(const View& a, const FieldView<const T>& b, const FieldView<const T>& x, int j,
                              int /*ahead*/ = 1)
       : Base(x.nx), a_(a), b_(b), x_(x), j_(j) {}
 
@@ -64,7 +64,7 @@ class ResidualRow : public PackedRow<bytes, typename View::Number> {
   }
 
   View a_;
-  GridView<const T> b_, x_;
+  FieldView<const T> b_, x_;
   int j_, first_ = 0;
 };
 
@@ -81,7 +81,7 @@ class ResidualRow<bytes, TensorView<Number, reaction>> : public PackedRow<bytes,
   using Base::width;
   using typename Base::Pack;
 
-  STRATUM_INLINE ResidualRow(const TensorView<T, reaction>& a, const GridView<const T>& b, const GridView<const T>& x,
+  STRATUM_INLINE ResidualRow(const TensorView<T, reaction>& a, const FieldView<const T>& b, const FieldView<const T>& x,
                              int j, int ahead = 1)
       : Base(x.nx), last_(x.nx - (x.periodic_x ? 0 : 1)), right_(&b(0, j)), south_(&x(0, j - 1)), centre_(&x(0, j)),
         north_(&x(0, j + 1)), kx_(a.kx), mx_(a.mx), right_ahead_(right_ + ahead * b.pitch),
@@ -160,7 +160,7 @@ class ResidualRow<bytes, SymmetricNineBandView<Number>> : public PackedRow<bytes
   using Base::width;
   using typename Base::Pack;
 
-  STRATUM_INLINE ResidualRow(const View& a, const GridView<const T>& b, const GridView<const T>& x, int j,
+  STRATUM_INLINE ResidualRow(const View& a, const FieldView<const T>& b, const FieldView<const T>& x, int j,
                              int ahead = 1)
       : Base(x.nx), last_(x.nx - (x.periodic_x ? 0 : 1)), right_(&b(0, j)), x_(&x(0, j)), x_pitch_(x.pitch), a_(a),
         row_(j * a.pitch), to_later_(ahead * a.pitch), x_to_later_((ahead + 1) * x.pitch),
@@ -243,14 +243,14 @@ class ResidualRow<bytes, ElementView<Number, scalar>> : public CellRow<bytes, Nu
  public:
   static constexpr bool in_packs = true;
   using Base = CellRow<bytes, Number, scalar, false>;
-  STRATUM_INLINE ResidualRow(const ElementView<Number, scalar>& a, const GridView<const Number>& b,
-                             const GridView<const Number>& x, int j, int ahead = 1)
+  STRATUM_INLINE ResidualRow(const ElementView<Number, scalar>& a, const FieldView<const Number>& b,
+                             const FieldView<const Number>& x, int j, int ahead = 1)
       : Base(a, b, x, j, ahead) {}
 };
 
 /// take(i, r_ij) for all i.
 template <int bytes, class View, class T, class Take>
-STRATUM_INLINE void residual_row(const View& a, const GridView<const T>& b, const GridView<const T>& x, int j,
+STRATUM_INLINE void residual_row(const View& a, const FieldView<const T>& b, const FieldView<const T>& x, int j,
                                  const Take take) {
   if constexpr (!ResidualRow<bytes, View>::in_packs) {
 #pragma omp simd

@@ -103,8 +103,8 @@ class SlicedRows {
  private:
   int lanes_ = 1;
   std::vector<int> group_;  // slices
-  SharedVector<int> start_, row_, column_;
-  SharedVector<T> value_;
+  SharedField<int> start_, row_, column_;
+  SharedField<T> value_;
 };
 
 template <class T>
@@ -168,7 +168,7 @@ SlicedRows<T>::SlicedRows(Context& ctx, const SparseRows& a, int lanes, const st
       }
   }
   const auto copied = [&ctx, size](const auto* numbers) {
-    Vector<std::remove_cvref_t<decltype(*numbers)>> copy(ctx, static_cast<int>(size));
+    Field<std::remove_cvref_t<decltype(*numbers)>> copy(ctx, static_cast<int>(size));
     copy_from_host(ctx, numbers, copy.view());
     return copy;
   };

@@ -31,7 +31,7 @@
 
 #include <cstdint>
 
-#include <stratum/core/field/vector.hpp>
+#include <stratum/core/field/field.hpp>
 
 namespace stratum {
 
@@ -40,7 +40,7 @@ namespace stratum {
 
 /// (i, j) is a node of the grid, or of what its halo stands for: a coefficient towards it is not zero by its place.
 template <class T>
-STRATUM_HOST_DEVICE STRATUM_INLINE bool couples(const GridView<T>& x, int i, int j) {
+STRATUM_HOST_DEVICE STRATUM_INLINE bool couples(const FieldView<T>& x, int i, int j) {
   return (x.periodic_x || (i >= 0 && i < x.nx)) && (x.periodic_y || x.below || j >= 0) &&
          (x.periodic_y || x.above || j < x.ny);
 }

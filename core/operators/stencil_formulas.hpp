@@ -1,7 +1,7 @@
 #pragma once
 
 // What a stencil computes at a node from an operator a, a right-hand side b and an iterate x, each seen through an accessor:
-// whole grids (`GridView`, the operators' views) or the rows that a GPU thread holds (core/field/streaming_stencil.hpp).
+// whole grids (`FieldView`, the operators' views) or the rows that a GPU thread holds (core/field/streaming_stencil.hpp).
 
 #include <stratum/core/config.hpp>
 

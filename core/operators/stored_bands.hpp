@@ -19,24 +19,24 @@ struct StoredBands {
   static constexpr int dx(int k) { return (first + k) % 3 - 1; }
   static constexpr int dy(int k) { return (first + k) / 3 - 1; }
 
-  std::array<Vector<T>, count> band;
+  std::array<Field<T>, count> band;
 
   StoredBands() = default;
-  StoredBands(Context& ctx, const GridShape& shape) {
-    for (auto& b : band) b = Vector<T>(ctx, shape);
+  StoredBands(Context& ctx, const GridLayout<2>& shape) {
+    for (auto& b : band) b = Field<T>(ctx, shape);
   }
   /// From `count` arrays on the host, one behind the other, node (i, j) of each at j nx + i. Waits for the stream.
-  StoredBands(Context& ctx, const GridShape& shape, const T* numbers) : StoredBands(ctx, shape) {
+  StoredBands(Context& ctx, const GridLayout<2>& shape, const T* numbers) : StoredBands(ctx, shape) {
     for (auto& b : band) {
       copy_from_host(ctx, numbers, b.view());
       exchange(ctx, b.cview());
       numbers += shape.nodes();
     }
   }
-  [[nodiscard]] GridShape shape() const { return band[0].shape(); }
+  [[nodiscard]] GridLayout<2> shape() const { return band[0].shape(); }
 
-  [[nodiscard]] auto parts() { return views_of<GridView<T>>(band); }
-  [[nodiscard]] auto parts() const { return views_of<GridView<const T>>(band); }
+  [[nodiscard]] auto parts() { return views_of<FieldView<T>>(band); }
+  [[nodiscard]] auto parts() const { return views_of<FieldView<const T>>(band); }
   [[nodiscard]] static std::string part_name(int k) { return message("band (", dx(k), ", ", dy(k), ")"); }
 
   /// Views of bands have one pitch for all.

@@ -62,7 +62,7 @@ struct LaneOperator<SymmetricNineBandView<T>, depth> {
   __device__ STRATUM_INLINE void row(const Lane<T>& lane, int j) {
 #pragma unroll
     for (int k = 0; k < 5; ++k) {
-      const GridView<const T> band{a->band[k], lane.nx, lane.ny, a->pitch};
+      const FieldView<const T> band{a->band[k], lane.nx, lane.ny, a->pitch};
       put(k, 1, lane.load(band, j));
       if (k >= 2) put(k, 0, lane.template load<n, 1>(band, j - 1));
     }

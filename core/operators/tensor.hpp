@@ -103,7 +103,7 @@ inline constexpr bool is_tensor = View::is_separable;
 
 /// A factor with one number more at both ends: of the intervals or nodes beyond, which a strip of a grid may read.
 template <class T>
-[[nodiscard]] GridView<T> with_boundaries(GridView<T> factor) {
+[[nodiscard]] FieldView<T> with_boundaries(FieldView<T> factor) {
   factor.data -= 1;
   factor.nx += 2;
   factor.pitch += 2;
@@ -126,19 +126,19 @@ struct TensorOperator {
   template <class To>
   using In = TensorOperator<To>;
 
-  GridShape grid;
-  Vector<T> kx, mx, ky, my, e, column_kx, column_ky, column_e;
+  GridLayout<2> grid;
+  Field<T> kx, mx, ky, my, e, column_kx, column_ky, column_e;
 
   TensorOperator() = default;
-  TensorOperator(Context& ctx, const GridShape& shape, bool reaction = false)
+  TensorOperator(Context& ctx, const GridLayout<2>& shape, bool reaction = false)
       : grid(shape), kx(ctx, shape.nx + 1), mx(ctx, shape.nx + 1), ky(ctx, shape.ny + 1), my(ctx, shape.ny + 1) {
     if (!reaction) return;
-    e = Vector<T>(ctx, shape.ny);
-    column_e = Vector<T>(ctx, shape.nx);
-    column_kx = Vector<T>(ctx, shape.nx + 1);
-    column_ky = Vector<T>(ctx, shape.ny + 1);
+    e = Field<T>(ctx, shape.ny);
+    column_e = Field<T>(ctx, shape.nx);
+    column_kx = Field<T>(ctx, shape.nx + 1);
+    column_ky = Field<T>(ctx, shape.ny + 1);
   }
-  [[nodiscard]] GridShape shape() const { return grid; }
+  [[nodiscard]] GridLayout<2> shape() const { return grid; }
   [[nodiscard]] bool has_reaction() const { return !column_kx.empty(); }
   template <bool reaction = false>
   [[nodiscard]] TensorView<T, reaction> view() const {
@@ -162,14 +162,14 @@ struct TensorOperator {
     return std::forward<F>(f)(view<false>());
   }
 
-  [[nodiscard]] auto parts() { return parts_of<GridView<T>>(*this); }
-  [[nodiscard]] auto parts() const { return parts_of<GridView<const T>>(*this); }
+  [[nodiscard]] auto parts() { return parts_of<FieldView<T>>(*this); }
+  [[nodiscard]] auto parts() const { return parts_of<FieldView<const T>>(*this); }
   [[nodiscard]] static std::string part_name(int k) {
     constexpr std::array names{"kx", "mx", "ky", "my", "e", "column_kx", "column_ky", "column_e"};
     return message("factor ", names[static_cast<std::size_t>(k)]);
   }
   void check() const {
-    const auto check_length = [](const Vector<T>& factor, int length, const char* name_of_factor) {
+    const auto check_length = [](const Field<T>& factor, int length, const char* name_of_factor) {
       expects(factor.shape().nx == length, "the factor ", name_of_factor, " of a tensor operator must have ", length,
               " numbers, not ", factor.shape().nx);
     };

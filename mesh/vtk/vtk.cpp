@@ -14,11 +14,11 @@
 
 namespace stratum {
 
-std::vector<double> cell_aspect_ratios(const TensorMesh& mesh) {
+std::vector<double> cell_aspect_ratios(const TensorMesh<2>& mesh) {
   return cell_aspect_ratios(mesh, {0, mesh.y().size()});
 }
 
-std::vector<double> cell_aspect_ratios(const TensorMesh& mesh, NodeRows rows) {
+std::vector<double> cell_aspect_ratios(const TensorMesh<2>& mesh, NodeRows rows) {
   std::vector<double> ratios;
   const std::span<const double> heights(mesh.y().widths());
   const auto count = static_cast<std::size_t>(rows.last - rows.first);
@@ -37,13 +37,13 @@ std::string quoted(const std::string& text) {
   return '"' + result + '"';
 }
 
-std::string extent(const TensorMesh& mesh, NodeRows rows) {
+std::string extent(const TensorMesh<2>& mesh, NodeRows rows) {
   return message("\"0 ", mesh.x().size(), ' ', rows.first, ' ', rows.last, " 0 0\"");
 }
 
 /// Of grids of a kind; `places`: where their points are.
 void write_pieces_file(const std::string& path, const std::string& kind, const std::string& places,
-                       const TensorMesh& mesh, const std::vector<VtkPiece>& pieces,
+                       const TensorMesh<2>& mesh, const std::vector<VtkPiece>& pieces,
                        const std::vector<VtkField>& node_fields, const std::vector<VtkField>& cell_fields) {
   std::string text = message("<?xml version=\"1.0\"?>\n<VTKFile type=", quoted(kind),
                              " version=\"1.0\" byte_order=\"LittleEndian\" header_type=\"UInt64\">\n");
@@ -64,7 +64,7 @@ void write_pieces_file(const std::string& path, const std::string& kind, const s
 
 }  // namespace
 
-void write_pvtr(const std::string& path, const TensorMesh& mesh, const std::vector<VtkPiece>& pieces,
+void write_pvtr(const std::string& path, const TensorMesh<2>& mesh, const std::vector<VtkPiece>& pieces,
                 const std::vector<VtkField>& node_fields, const std::vector<VtkField>& cell_fields) {
   std::string coordinates = "    <PCoordinates>\n";
   for (const char* name : {"x", "y", "z"})
@@ -73,7 +73,7 @@ void write_pvtr(const std::string& path, const TensorMesh& mesh, const std::vect
                     cell_fields);
 }
 
-void write_pvts(const std::string& path, const TensorMesh& logical, const std::vector<VtkPiece>& pieces,
+void write_pvts(const std::string& path, const TensorMesh<2>& logical, const std::vector<VtkPiece>& pieces,
                 const std::vector<VtkField>& node_fields, const std::vector<VtkField>& cell_fields) {
   write_pieces_file(path, "PStructuredGrid",
                     "    <PPoints>\n      <PDataArray type=\"Float64\" Name=\"Points\" NumberOfComponents=\"3\"/>\n"
@@ -81,7 +81,7 @@ void write_pvts(const std::string& path, const TensorMesh& logical, const std::v
                     logical, pieces, node_fields, cell_fields);
 }
 
-void write_vtr(const std::string& path, const TensorMesh& mesh, const std::vector<VtkField>& node_fields,
+void write_vtr(const std::string& path, const TensorMesh<2>& mesh, const std::vector<VtkField>& node_fields,
                const std::vector<VtkField>& cell_fields, VtkCompression compression) {
   write_vtr_piece(path, mesh, {0, mesh.y().size()}, node_fields, cell_fields, compression);
 }
@@ -90,7 +90,7 @@ void write_vtr(const std::string& path, const TensorMesh& mesh, const std::vecto
 
 bool vtk_available() { return true; }
 
-void write_vtr_piece(const std::string& path, const TensorMesh& mesh, NodeRows rows,
+void write_vtr_piece(const std::string& path, const TensorMesh<2>& mesh, NodeRows rows,
                      const std::vector<VtkField>& node_fields, const std::vector<VtkField>& cell_fields,
                      VtkCompression compression) {
   const auto x = mesh.x().coordinates(), y = mesh.y().coordinates();
@@ -108,7 +108,7 @@ void write_vtr_piece(const std::string& path, const TensorMesh& mesh, NodeRows r
 
 bool vtk_available() { return false; }
 
-void write_vtr_piece(const std::string& path, const TensorMesh& /*mesh*/, NodeRows /*rows*/,
+void write_vtr_piece(const std::string& path, const TensorMesh<2>& /*mesh*/, NodeRows /*rows*/,
                      const std::vector<VtkField>& /*node_fields*/, const std::vector<VtkField>& /*cell_fields*/,
                      VtkCompression /*compression*/) {
   throw UsageError(message("cannot write '", path, "': this build has no VTK (Debian: libvtk9-dev)"));

@@ -27,11 +27,11 @@ enum class VtkCompression : std::uint8_t { none, fast, best };
 [[nodiscard]] bool vtk_available();
 
 /// Throws UsageError when this build has no VTK or a field has the wrong size, FileError when the file cannot be written.
-void write_vtr(const std::string& path, const TensorMesh& mesh, const std::vector<VtkField>& node_fields,
+void write_vtr(const std::string& path, const TensorMesh<2>& mesh, const std::vector<VtkField>& node_fields,
                const std::vector<VtkField>& cell_fields = {}, VtkCompression compression = VtkCompression::fast);
 
 /// A piece, of these rows of nodes and the cells between; fields are those of the piece.
-void write_vtr_piece(const std::string& path, const TensorMesh& mesh, NodeRows rows,
+void write_vtr_piece(const std::string& path, const TensorMesh<2>& mesh, NodeRows rows,
                      const std::vector<VtkField>& node_fields, const std::vector<VtkField>& cell_fields = {},
                      VtkCompression compression = VtkCompression::fast);
 /// All pieces, from the lowest rows to the uppermost, neighbours with a row of nodes in common; files by names that are
@@ -41,15 +41,15 @@ struct VtkPiece {
   std::string file;
   NodeRows rows;
 };
-void write_pvtr(const std::string& path, const TensorMesh& mesh, const std::vector<VtkPiece>& pieces,
+void write_pvtr(const std::string& path, const TensorMesh<2>& mesh, const std::vector<VtkPiece>& pieces,
                 const std::vector<VtkField>& node_fields, const std::vector<VtkField>& cell_fields = {});
 /// Likewise of structured grids (mesh/vtk/vts.hpp), whose cells are joined as those of this mesh.
-void write_pvts(const std::string& path, const TensorMesh& logical, const std::vector<VtkPiece>& pieces,
+void write_pvts(const std::string& path, const TensorMesh<2>& logical, const std::vector<VtkPiece>& pieces,
                 const std::vector<VtkField>& node_fields, const std::vector<VtkField>& cell_fields = {});
 
 /// Ratio of the longer side to the shorter of every cell, x fastest.
-[[nodiscard]] std::vector<double> cell_aspect_ratios(const TensorMesh& mesh);
+[[nodiscard]] std::vector<double> cell_aspect_ratios(const TensorMesh<2>& mesh);
 /// Of the cells between rows of nodes.
-[[nodiscard]] std::vector<double> cell_aspect_ratios(const TensorMesh& mesh, NodeRows rows);
+[[nodiscard]] std::vector<double> cell_aspect_ratios(const TensorMesh<2>& mesh, NodeRows rows);
 
 }  // namespace stratum

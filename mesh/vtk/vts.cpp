@@ -72,7 +72,7 @@ MappedMesh read_vts(const std::string& path, const std::string& name) {
     x[k] = points[3 * k];
     y[k] = points[3 * k + 1];
   }
-  return {TensorMesh(uniform(1, static_cast<int>(nx) - 1), uniform(1, static_cast<int>(ny) - 1), name), std::move(x),
+  return {TensorMesh<2>(uniform(1, static_cast<int>(nx) - 1), uniform(1, static_cast<int>(ny) - 1), name), std::move(x),
           std::move(y)};
 }
 

@@ -26,7 +26,7 @@ template <class T>
 class SymmetricSmoothing final : public Preconditioner<T> {
  public:
   explicit SymmetricSmoothing(std::unique_ptr<Smoother<T>> smoother) : smoother_(std::move(smoother)) {}
-  void apply(Context& ctx, GridView<const T> r, GridView<T> z) override {
+  void apply(Context& ctx, FieldView<const T> r, FieldView<T> z) override {
     const int sweeps = smoother_->sweeps_per_application();
     smoother_->smooth(ctx, a_, r, z, sweeps, Guess::zero, SweepOrder::forward);
     smoother_->smooth(ctx, a_, r, z, sweeps, Guess::given, SweepOrder::backward);
@@ -46,7 +46,7 @@ class SymmetricSmoothing final : public Preconditioner<T> {
 template <class T>
 class CgCoarseSolver final : public CoarseSolver<T> {
  public:
-  CgCoarseSolver(Context& ctx, std::string_view smoother, const GridShape& shape, const CoarseSolverParams& params)
+  CgCoarseSolver(Context& ctx, std::string_view smoother, const GridLayout<2>& shape, const CoarseSolverParams& params)
       : preconditioner_(params.smoothers.make<T>(ctx, smoother, shape, for_format(params.format))), cg_(ctx, shape) {
     stop_.rtol = 4 * static_cast<double>(std::numeric_limits<T>::epsilon());
     stop_.max_iterations = std::max(200, 2 * (shape.nx + shape.ny));
@@ -55,7 +55,7 @@ class CgCoarseSolver final : public CoarseSolver<T> {
     a_ = hierarchy.level_operator(0);
     preconditioner_.set_up(ctx, a_);
   }
-  void apply(Context& ctx, GridView<const T> r, GridView<T> z) override {
+  void apply(Context& ctx, FieldView<const T> r, FieldView<T> z) override {
     set(ctx, T(0), z);
     (void)cg_.solve(ctx, a_, &preconditioner_, r, z, stop_);
   }
@@ -70,7 +70,7 @@ class CgCoarseSolver final : public CoarseSolver<T> {
 
 template <class T>
 auto made_with(const char* smoother) {
-  return [smoother](Context& ctx, const GridShape& shape, const CoarseSolverParams& params) {
+  return [smoother](Context& ctx, const GridLayout<2>& shape, const CoarseSolverParams& params) {
     return std::make_unique<CgCoarseSolver<T>>(ctx, smoother, shape, params);
   };
 }

@@ -4,7 +4,8 @@
 
 namespace stratum {
 
-std::string coarse_solver_for(const CoarseSolverRegistry& registry, const GridShape& shape, std::string_view asked) {
+std::string coarse_solver_for(const CoarseSolverRegistry& registry, const GridLayout<2>& shape,
+                              std::string_view asked) {
   if (asked != "automatic") (void)registry.find(asked);
   const auto unknowns = shape.nodes();
   if (unknowns == 1) return "direct";
@@ -17,7 +18,7 @@ std::unique_ptr<CoarseSolver<T>> make_coarse_solver(Context& ctx, const Hierarch
                                                     const SmootherRegistry& smoothers,
                                                     const CoarseSolverRegistry& registry) {
   const auto& entry = registry.find(name);
-  const GridShape shape = hierarchy.level_operator(0).shape();
+  const GridLayout<2> shape = hierarchy.level_operator(0).shape();
   if (shape.nodes() == 0) return nullptr;
   expects(entry.any_operator || !hierarchy.is_singular(), "the coarsest level of a singular operator is solved ",
           "directly, of up to ", DenseInverse<T>::few_unknowns, " unknowns; it has ", shape.nodes());
@@ -26,7 +27,7 @@ std::unique_ptr<CoarseSolver<T>> make_coarse_solver(Context& ctx, const Hierarch
   try {
     coarse_solver->set_up(ctx, hierarchy);
   } catch (const BreakdownError& error) {
-    const TensorMesh& mesh = hierarchy.meshes().front();
+    const TensorMesh<2>& mesh = hierarchy.meshes().front();
     throw BreakdownError(message("the coarsest level, ", mesh.x().size(), " x ", mesh.y().size(),
                                  " cells with widths from ", mesh.smallest_width(), " on: ", error.what()));
   }

@@ -58,7 +58,7 @@ using CoarseSolverRegistry = Registry<CoarseSolver>;
 [[nodiscard]] CoarseSolverRegistry builtin_coarse_solvers();
 
 /// What `asked` comes to on a coarsest level of this shape; never "automatic". Throws UsageError for an unknown name.
-[[nodiscard]] std::string coarse_solver_for(const CoarseSolverRegistry& registry, const GridShape& shape,
+[[nodiscard]] std::string coarse_solver_for(const CoarseSolverRegistry& registry, const GridLayout<2>& shape,
                                             std::string_view asked);
 
 /// By name, ready for use. Null where there are no unknowns. Throws UsageError for one that cannot serve, BreakdownError as

@@ -12,12 +12,12 @@ namespace {
 template <class T>
 class Direct final : public CoarseSolver<T> {
  public:
-  Direct(Context& ctx, const GridShape& shape, const CoarseSolverParams& params)
+  Direct(Context& ctx, const GridLayout<2>& shape, const CoarseSolverParams& params)
       : inverse_(ctx, shape, params.singular) {}
   void set_up(Context& ctx, const Hierarchy<T>& hierarchy) override {
     inverse_.factor(ctx, hierarchy.level_in_double(0));
   }
-  void apply(Context& ctx, GridView<const T> r, GridView<T> z) override { inverse_.apply(ctx, r, z); }
+  void apply(Context& ctx, FieldView<const T> r, FieldView<T> z) override { inverse_.apply(ctx, r, z); }
   [[nodiscard]] bool waits() const override { return false; }
 
  private:

@@ -406,8 +406,8 @@ void GridRows::read_on_pieces(Context& ctx, const RowArrays<Index>& rows) {
   std::optional<Redistribution> wide(std::in_place, comm, own.node, nx, cut, Lines::halo, periodic_y);
   std::optional<Lines> lines(std::in_place, comm, own, *this, *wide);
   decide_ends(comm, *lines, cut[at(rank)], cut[at(rank) + 1], *this);
-  const TensorMesh grid = mesh({}, {});
-  const GridShape shape = PartitionLevels(ctx, mesh_hierarchy(grid), on_pieces_.cut).finest();
+  const TensorMesh<2> grid = mesh({}, {});
+  const GridLayout<2> shape = PartitionLevels(ctx, mesh_hierarchy(grid), on_pieces_.cut).finest();
   const auto begins = comm.gather_on_host(shape.origin_y - grid.unknowns().origin_y + first_j);
   std::vector<int> lasting(begins.begin(), begins.end());
   lasting.front() = 0;

@@ -448,7 +448,7 @@ void GridRows::read(Context& ctx, const Rows& rows) {
   rows.validate(n);
   FixedRows is_fixed;  // none, until one is seen
   const auto operator_of = [&](bool nine) -> GridOperator<double> {
-    const GridShape shape{
+    const GridLayout<2> shape{
         left_nx,    left_ny,   west == BoundaryType::dirichlet ? 1 : 0, south == BoundaryType::dirichlet ? 1 : 0,
         periodic_x, periodic_y};
     if (nine) return NineBandMatrix<double>(ctx, shape);
@@ -629,8 +629,8 @@ void GridRows::update(Context& ctx, const BandArrays& bands) {
   update(ctx, RowArrays<std::int32_t>{own.start, own.column, own.value});
 }
 
-TensorMesh GridRows::mesh(const std::vector<double>& widths_x, const std::vector<double>& widths_y) const {
-  const Line x(widths_of(widths_x, left_nx, west, east, "x")), y(widths_of(widths_y, left_ny, south, north, "y"));
+TensorMesh<2> GridRows::mesh(const std::vector<double>& widths_x, const std::vector<double>& widths_y) const {
+  const Axis x(widths_of(widths_x, left_nx, west, east, "x")), y(widths_of(widths_y, left_ny, south, north, "y"));
   return {x.with_boundaries(west, east), y.with_boundaries(south, north), "of a matrix"};
 }
 

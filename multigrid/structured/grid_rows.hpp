@@ -105,7 +105,7 @@ struct GridRows {
   [[nodiscard]] int unknowns() const { return moved ? static_cast<int>(moved->own_size()) : nx * ny; }
   /// Of the grid that is left, with the widths of the whole: one a cell between nodes that are there, and one beyond a
   /// Dirichlet boundary that is not; all alike where none are given. Throws UsageError for another number.
-  [[nodiscard]] TensorMesh mesh(const std::vector<double>& widths_x, const std::vector<double>& widths_y) const;
+  [[nodiscard]] TensorMesh<2> mesh(const std::vector<double>& widths_x, const std::vector<double>& widths_y) const;
 
   int nx, ny;  // as given
   CellCounts cells;

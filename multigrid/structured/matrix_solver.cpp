@@ -33,7 +33,7 @@ struct NodeNumber {
 struct ToGrid {
   NodeNumber number;
   const double* flat;
-  GridView<double> grid;
+  FieldView<double> grid;
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double value(int i, int j) const {
     const std::int64_t k = number(i, j);
     return k < 0 ? 0.0 : flat[k];
@@ -43,7 +43,7 @@ struct ToGrid {
 
 struct FromGrid {
   NodeNumber number;
-  GridView<const double> grid;
+  FieldView<const double> grid;
   double* flat;
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
     const std::int64_t k = number(i, j);
@@ -77,7 +77,7 @@ struct Lift {
   CsrView<double> a;
   const int* node;
   const double* x;
-  GridView<double> b;
+  FieldView<double> b;
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int r, int /*j*/) const {
     double sum = 0;
     for (int e = a.start[r]; e < a.start[r + 1]; ++e) sum += a.value[e] * x[a.column[e]];
@@ -88,7 +88,7 @@ struct Lift {
 /// x += c
 struct AddConstant {
   double c;
-  GridView<double> x;
+  FieldView<double> x;
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double value(int i, int j) const { return x(i, j) + c; }
   STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, double v) const { x(i, j) = v; }
 };
@@ -144,7 +144,7 @@ NodeRange first_numbers(int count) { return {0, count, 1, 0, 1, 1}; }
 template <class View>
 struct StoreBands {
   View a;
-  GridView<const double> grid;
+  FieldView<const double> grid;
   double* to;
   template <int dx, int dy>
   STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j) const {
@@ -165,7 +165,7 @@ struct StoreBands {
 };
 
 GridRows grid_rows(Context& ctx, const GridOperator<double>& a, const MatrixSolverParams& params) {
-  const GridShape shape = a.shape();
+  const GridLayout<2> shape = a.shape();
   if (ctx.communicator() == nullptr) {
     const SparseRows rows = sparse_rows(ctx, a);
     return {ctx,           RowArrays<int>{rows.start, rows.column, rows.value}, shape.nx, shape.ny, params.numbering,
@@ -173,14 +173,14 @@ GridRows grid_rows(Context& ctx, const GridOperator<double>& a, const MatrixSolv
   }
   expects(params.numbering.empty(), "nodes of an operator on a grid lie in order: give no numbering");
   expects(shape.nodes() <= std::numeric_limits<int>::max() / 9, shape.nodes(), " unknowns have more than 2^31 entries");
-  GridView<const double> grid;
+  FieldView<const double> grid;
   grid.nx = shape.nx;
   grid.ny = shape.ny;
   grid.periodic_x = shape.periodic_x;
   grid.periodic_y = shape.periodic_y;
   grid.below = shape.below;
   grid.above = shape.above;
-  Vector<double> bands(ctx, static_cast<int>(9 * shape.nodes()));
+  Field<double> bands(ctx, static_cast<int>(9 * shape.nodes()));
   a.visit([&]<class View>(const View& view) {
     for_each_node(ctx, {0, shape.nx, 1, 0, shape.ny, 1}, StoreBands<View>{view, grid, bands.view().data});
   });
@@ -189,13 +189,13 @@ GridRows grid_rows(Context& ctx, const GridOperator<double>& a, const MatrixSolv
   return {ctx, BandArrays{numbers}, shape.nx, shape.ny, params.cells(), params.on_pieces()};
 }
 
-bool is_flat_of(const GridShape& shape, const GridRows& rows) {
+bool is_flat_of(const GridLayout<2>& shape, const GridRows& rows) {
   return shape.is_flat && shape.nx == rows.unknowns() && shape.ny == 1;
 }
 
 /// A flat vector that goes from subdomain to subdomain.
 template <class T>
-std::span<T> on_host(const Context& ctx, GridView<T> v) {
+std::span<T> on_host(const Context& ctx, FieldView<T> v) {
   expects(!ctx.on_gpu(), "on several subdomains flat vectors must lie on the host, or be given as arrays");
   return {v.data, static_cast<std::size_t>(v.nx)};
 }
@@ -211,8 +211,8 @@ class MatrixSolver::State {
     if (!rows.fixed.empty()) fixed_ = vector_from_host(ctx, rows.fixed);
     const std::size_t flat = rows.moved ? rows.moved->strip_size() : static_cast<std::size_t>(rows.unknowns());
     if (ctx.on_gpu()) {
-      flat_b_ = Vector<double>(ctx, GridShape::flat(static_cast<int>(flat)));
-      flat_x_ = Vector<double>(ctx, GridShape::flat(static_cast<int>(flat)));
+      flat_b_ = Field<double>(ctx, GridLayout<2>::flat(static_cast<int>(flat)));
+      flat_x_ = Field<double>(ctx, GridLayout<2>::flat(static_cast<int>(flat)));
     }
     if (rows.moved && !rows.moved->in_place()) {
       strip_b_.resize(flat);
@@ -291,7 +291,7 @@ class MatrixSolver::State {
     from_grid(ctx, x_.cview(), x);
     return report;
   }
-  SolveReport solve(Context& ctx, GridView<const double> b, GridView<double> x, const Monitor& monitor) {
+  SolveReport solve(Context& ctx, FieldView<const double> b, FieldView<double> x, const Monitor& monitor) {
     const auto entered = guard.enter("solver");
     expects_whole();
     if (mean_.empty() && !means && !symmetrised()) return noted(solve_parts(ctx, b, x, params.solver.stop, monitor));
@@ -306,7 +306,7 @@ class MatrixSolver::State {
     apply_cycle(ctx, b_.cview(), x_.view());
     from_grid(ctx, x_.cview(), z);
   }
-  void apply(Context& ctx, GridView<const double> r, GridView<double> z) {
+  void apply(Context& ctx, FieldView<const double> r, FieldView<double> z) {
     expects_whole();
     apply_cycle(ctx, r, z);
   }
@@ -336,23 +336,23 @@ class MatrixSolver::State {
     scales_ = {};
     scaled_b_ = {};
     if (!rows.parts.connected_part.empty()) {
-      scales_ = Vector<double>(ctx, GridShape::flat(static_cast<int>(rows.a.shape().nodes())));
-      scaled_b_ = Vector<double>(ctx, rows.a.shape());
+      scales_ = Field<double>(ctx, GridLayout<2>::flat(static_cast<int>(rows.a.shape().nodes())));
+      scaled_b_ = Field<double>(ctx, rows.a.shape());
     }
     if (symmetrised()) {
       std::vector<double> by_d(scaled->d.size());
       std::transform(scaled->d.begin(), scaled->d.end(), by_d.begin(), [](double d) { return 1 / d; });
       d_ = vector_from_host(ctx, scaled->d);
       by_d_ = vector_from_host(ctx, by_d);
-      weighted_ = Vector<double>(ctx, rows.a.shape());
-      best_x_ = Vector<double>(ctx, rows.a.shape());
+      weighted_ = Field<double>(ctx, rows.a.shape());
+      best_x_ = Field<double>(ctx, rows.a.shape());
     }
     if (!solver.params().multigrid.singular || means) return;
     mean_ = mean_scratch(ctx, rows.a.shape());
     if (!cycle_is_scaled()) return;
     d_ = vector_from_host(ctx, scaled->d);
     sum_of_d_ = sum_of(ctx, d_.cview());
-    weighted_ = Vector<double>(ctx, rows.a.shape());
+    weighted_ = Field<double>(ctx, rows.a.shape());
   }
   [[nodiscard]] std::optional<PartMeans> part_means(Context& ctx) const {
     if (cycle_is_scaled() || !rows.parts.any() || rows.parts.is_whole || !params.singular.value_or(true)) return {};
@@ -376,7 +376,7 @@ class MatrixSolver::State {
     }
     return scales;
   }
-  void apply_cycle(Context& ctx, GridView<const double> r, GridView<double> z) {
+  void apply_cycle(Context& ctx, FieldView<const double> r, FieldView<double> z) {
     if (symmetrised()) {
       times_rows(ctx, d_, r, weighted_.view());
       r = weighted_.cview();
@@ -386,7 +386,7 @@ class MatrixSolver::State {
   /// Of a matrix that is said to be singular.
   void expects_zero_sums(Context& ctx) const {
     const GridOperator<double>& a = scaled ? scaled->scaled : rows.a;
-    Vector<double> ones(ctx, a.shape()), sums(ctx, a.shape()), d(ctx, a.shape());
+    Field<double> ones(ctx, a.shape()), sums(ctx, a.shape()), d(ctx, a.shape());
     set(ctx, 1.0, ones.view());
     a.apply(ctx, ones.cview(), sums.view());
     diagonal(ctx, a, d.view());
@@ -438,7 +438,7 @@ class MatrixSolver::State {
         precision_note = "cycles in double: a node is held by more than float has digits for beside its neighbours";
       if (!precision_note.empty()) made.precision = Precision::full;
     }
-    const TensorMesh mesh = rows.mesh(params.widths_x, params.widths_y);
+    const TensorMesh<2> mesh = rows.mesh(params.widths_x, params.widths_y);
     if (means) {
       expects(made.precision == Precision::mixed || made.precision == Precision::full,
               "a matrix with singular parts beside other nodes takes mixed or double precision");
@@ -480,10 +480,10 @@ class MatrixSolver::State {
   }
 
   [[nodiscard]] NodeNumber number() const { return {number_.empty() ? nullptr : number_.cview().data, rows.left_nx}; }
-  void to_grid(Context& ctx, const double* flat, GridView<double> grid) const {
+  void to_grid(Context& ctx, const double* flat, FieldView<double> grid) const {
     for_each_node(ctx, all_nodes(grid), ToGrid{number(), flat, grid});
   }
-  void from_grid(Context& ctx, GridView<const double> grid, double* flat) const {
+  void from_grid(Context& ctx, FieldView<const double> grid, double* flat) const {
     for_each_node(ctx, all_nodes(grid), FromGrid{number(), grid, flat});
   }
   /// b_ from a flat right-hand side, fixed unknowns solved into the flat x.
@@ -530,7 +530,7 @@ class MatrixSolver::State {
   }
   /// A x = b. In parts that are coupled to no others the error has to be small beside x there: where solutions differ in size b and
   /// x are scaled part by part, and it goes on.
-  SolveReport solve_parts(Context& ctx, GridView<const double> b, GridView<double> x, const StoppingParams& given,
+  SolveReport solve_parts(Context& ctx, FieldView<const double> b, FieldView<double> x, const StoppingParams& given,
                           const Monitor& monitor) {
     SolveReport report = solver.solve(ctx, b, x, monitor);
     if (scales_.empty()) return report;
@@ -570,15 +570,15 @@ class MatrixSolver::State {
     }
     return report;
   }
-  SolveReport solve_on_grid(Context& ctx, GridView<const double> b, GridView<double> x, const Monitor& monitor) {
+  SolveReport solve_on_grid(Context& ctx, FieldView<const double> b, FieldView<double> x, const Monitor& monitor) {
     return noted(symmetrised() ? solve_symmetrised(ctx, x, monitor)
                                : solve_on_grid(ctx, b, x, params.solver.stop, monitor));
   }
   /// D A x = D b, b in b_, to what is asked of b - A x.
-  SolveReport solve_symmetrised(Context& ctx, GridView<double> x, const Monitor& monitor) {
+  SolveReport solve_symmetrised(Context& ctx, FieldView<double> x, const Monitor& monitor) {
     const StoppingParams asked = params.solver.stop;
     times_rows(ctx, d_, b_.cview(), b_.view());
-    const auto norm = [&](GridView<const double> v) {
+    const auto norm = [&](FieldView<const double> v) {
       times_rows(ctx, by_d_, v, weighted_.view());
       return norm2(ctx, weighted_.cview());
     };
@@ -635,7 +635,7 @@ class MatrixSolver::State {
                   ", which was asked for, and as small as rounding lets it be in rows that are scaled alike");
     return report;
   }
-  SolveReport solve_on_grid(Context& ctx, GridView<const double> b, GridView<double> x, const StoppingParams& stop,
+  SolveReport solve_on_grid(Context& ctx, FieldView<const double> b, FieldView<double> x, const StoppingParams& stop,
                             const Monitor& monitor) {
     if (means) {
       make_parts_compatible(ctx);
@@ -663,10 +663,10 @@ class MatrixSolver::State {
     return report;
   }
 
-  Vector<int> number_, fixed_, node_, start_, column_;
-  Vector<double> diagonal_, value_, flat_b_, flat_x_, mean_, d_, by_d_, weighted_, best_x_, scales_, scaled_b_;
+  Field<int> number_, fixed_, node_, start_, column_;
+  Field<double> diagonal_, value_, flat_b_, flat_x_, mean_, d_, by_d_, weighted_, best_x_, scales_, scaled_b_;
   double sum_of_d_ = 0;
-  Vector<double> b_, x_;
+  Field<double> b_, x_;
   std::vector<double> strip_b_, strip_x_;  // on subdomains whose unknowns are not those of their subdomains
 };
 
@@ -690,7 +690,7 @@ SolveReport MatrixSolver::solve(Context& ctx, std::span<const double> b, std::sp
   return report;
 }
 
-SolveReport MatrixSolver::solve(Context& ctx, GridView<const double> b, GridView<double> x, const Monitor& monitor) {
+SolveReport MatrixSolver::solve(Context& ctx, FieldView<const double> b, FieldView<double> x, const Monitor& monitor) {
   if (!is_flat_of(b.shape(), state_->rows)) return state_->solve(ctx, b, x, monitor);
   expects_fit(ctx, "b", b, state_->rows.unknowns(), 1);
   expects_fit(ctx, "x", x, state_->rows.unknowns(), 1);
@@ -702,7 +702,7 @@ void MatrixSolver::apply(Context& ctx, std::span<const double> r, std::span<doub
   state_->on_context(ctx, r, z, false, [&](const double* from, double* to) { state_->apply(ctx, from, to); });
 }
 
-void MatrixSolver::apply(Context& ctx, GridView<const double> r, GridView<double> z) {
+void MatrixSolver::apply(Context& ctx, FieldView<const double> r, FieldView<double> z) {
   if (!is_flat_of(r.shape(), state_->rows)) {
     return state_->apply(ctx, r, z);
   }

@@ -240,12 +240,12 @@ class MatrixSolver final : public Preconditioner<double>, public Handle {
   SolveReport solve(Context& ctx, std::span<const double> b, std::span<double> x, const Monitor& monitor = {});
   /// The same of vectors: on the grid of `rows().a`, where b and x belong to nodes that are no identity rows, or flat ones in the
   /// numbering of the matrix.
-  SolveReport solve(Context& ctx, GridView<const double> b, GridView<double> x, const Monitor& monitor = {});
+  SolveReport solve(Context& ctx, FieldView<const double> b, FieldView<double> x, const Monitor& monitor = {});
   SolveReport operator()(Context& ctx, std::span<const double> b, std::span<double> x) { return solve(ctx, b, x); }
 
   /// z = one cycle for A z = r from zero.
   void apply(Context& ctx, std::span<const double> r, std::span<double> z);
-  void apply(Context& ctx, GridView<const double> r, GridView<double> z) override;
+  void apply(Context& ctx, FieldView<const double> r, FieldView<double> z) override;
   [[nodiscard]] bool is_constant() const override;
   [[nodiscard]] bool is_symmetric() const override;
   [[nodiscard]] bool estimates_error() const override { return true; }

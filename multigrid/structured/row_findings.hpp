@@ -179,8 +179,8 @@ inline bool is_corner(int k, int n, bool periodic) { return !periodic && n > 2 &
 class HostBands {
  public:
   HostBands(Context& ctx, GridOperator<double>& a) : on_gpu_(ctx.on_gpu()), a_(a) {
-    each([&](std::size_t band, Vector<double>& stored) {
-      const GridView<double> view = stored.view();
+    each([&](std::size_t band, Field<double>& stored) {
+      const FieldView<double> view = stored.view();
       pitch_ = on_gpu_ ? view.nx : view.pitch;
       if (on_gpu_) staged_[band].resize(static_cast<std::size_t>(view.nodes()));
       band_[band] = on_gpu_ ? staged_[band].data() : view.data;
@@ -195,7 +195,7 @@ class HostBands {
   }
   /// To where the operator reads them.
   void finish(Context& ctx) {
-    each([&](std::size_t band, Vector<double>& stored) {
+    each([&](std::size_t band, Field<double>& stored) {
       if (on_gpu_) copy_from_host(ctx, staged_[band].data(), stored.view());
       exchange(ctx, stored.cview());
     });

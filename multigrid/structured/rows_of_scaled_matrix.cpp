@@ -23,7 +23,7 @@ template <class View>
 struct ScaleJump {
   static constexpr bool takes_maximum = true;
   View a;
-  GridView<const double> d;
+  FieldView<const double> d;
   template <int dx, int dy>
   STRATUM_HOST_DEVICE STRATUM_INLINE void add(int i, int j, double& largest) const {
     if (a.template coefficient<dx, dy>(i, j) == 0 || !couples(d, i + dx, j + dy)) return;
@@ -42,7 +42,7 @@ template <class View>
 struct Loss {
   static constexpr bool takes_maximum = false;
   View a;
-  GridView<const double> d;
+  FieldView<const double> d;
   Whole whole;
   struct Sums {
     double difference, magnitude;
@@ -64,13 +64,13 @@ struct Loss {
 
 }  // namespace
 
-double largest_scale_jump(Context& ctx, const GridOperator<double>& a, GridView<const double> d) {
+double largest_scale_jump(Context& ctx, const GridOperator<double>& a, FieldView<const double> d) {
   return a.visit([&]<class View>(const View& view) {
     return reduce(ctx, a.shape().nx, a.shape().ny, ScaleJump<View>{view, d});
   });
 }
 
-double loss_of(Context& ctx, const GridOperator<double>& a, GridView<const double> d, const Whole& whole) {
+double loss_of(Context& ctx, const GridOperator<double>& a, FieldView<const double> d, const Whole& whole) {
   return a.visit([&]<class View>(const View& view) {
     return reduce(ctx, a.shape().nx, a.shape().ny, Loss<View>{view, d, whole});
   });

@@ -23,7 +23,7 @@ struct Step {
   View a;
   Whole whole;
   bool in_x;
-  GridView<double> to;
+  FieldView<double> to;
 
   /// What couples node (i, j) to the next one, or to the one before: nothing beyond the ends.
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double ahead(int i, int j) const {
@@ -62,7 +62,7 @@ struct Mean {
 std::vector<double> estimated(Context& ctx, const GridOperator<double>& a, const Whole& whole) {
   const auto [nx, ny] = std::pair(a.shape().nx, a.shape().ny);
   const auto steps = [&](bool in_x) {
-    Vector<double> to(ctx, a.shape());
+    Field<double> to(ctx, a.shape());
     a.visit([&]<class View>(const View& view) {
       for_each_node(ctx, all_nodes(to.view()), Step<View>{view, whole, in_x, to.view()});
     });
@@ -126,7 +126,7 @@ class CutRows {
   CutRows(Context& ctx, const GridOperator<double>& a, const PartScales& own)
       : nx_(at(a.shape().nx)), numbers_(10 * nx_), all_(numbers_ * at(ctx.pieces())) {
     const int nx = a.shape().nx, last = a.shape().ny - 1;
-    Vector<double> entries(ctx, 6 * nx);
+    Field<double> entries(ctx, 6 * nx);
     a.visit([&]<class View>(const View& view) {
       for_each_node(ctx, {0, nx, 1, 0, 1, 1}, AcrossCuts<View>{view, nx, last, entries.view().data});
     });
@@ -158,7 +158,7 @@ class CutRows {
 /// Scales of all subdomains' parts, those of subdomain r from begin[r] on, one in the first of those that are coupled across cuts. Empty
 /// where there are none.
 std::vector<double> scales_of_parts(const CutRows& rows, const std::vector<std::size_t>& begin,
-                                    const GridShape& shape) {
+                                    const GridLayout<2>& shape) {
   struct Link {
     std::size_t to;
     double ratio;
@@ -205,7 +205,7 @@ std::vector<double> scales_of_parts(const CutRows& rows, const std::vector<std::
 template <class View>
 struct ScaleBands {
   View a;
-  GridView<const double> d;
+  FieldView<const double> d;
   double* band[9];
   std::int64_t pitch;
   int first;
@@ -227,7 +227,7 @@ struct ScaleBands {
 };
 
 template <template <class> class Bands>
-GridOperator<double> times_rows(Context& ctx, GridView<const double> d, const GridOperator<double>& a) {
+GridOperator<double> times_rows(Context& ctx, FieldView<const double> d, const GridOperator<double>& a) {
   Bands<double> scaled(ctx, a.shape());
   a.visit([&]<class View>(const View& view) {
     ScaleBands<View> work{view, d, {}, scaled.band[0].view().pitch, Bands<double>::first};
@@ -241,7 +241,7 @@ GridOperator<double> times_rows(Context& ctx, GridView<const double> d, const Gr
 
 }  // namespace
 
-Whole::Whole(const Context& ctx, const GridShape& shape) : nx(shape.nx), ny(shape.ny) {
+Whole::Whole(const Context& ctx, const GridLayout<2>& shape) : nx(shape.nx), ny(shape.ny) {
   if (ctx.pieces() == 1) return;
   Communicator& comm = *ctx.communicator();
   const auto rows = comm.gather_on_host(shape.ny);
@@ -273,8 +273,8 @@ std::vector<double> scales_to_symmetry(Context& ctx, const GridOperator<double>&
 
 void make_parts_alike(Context& ctx, const SingularParts& parts, RowScales& scales) {
   if (parts.connected < 2) return;
-  const GridShape shape = scales.scaled.shape();
-  Vector<double> v(ctx, shape), of(ctx, shape);
+  const GridLayout<2> shape = scales.scaled.shape();
+  Field<double> v(ctx, shape), of(ctx, shape);
   set(ctx, 1.0, v.view());
   exchange(ctx, v.cview());
   scales.scaled.apply(ctx, v.cview(), of.view());
@@ -304,13 +304,13 @@ void make_parts_alike(Context& ctx, const SingularParts& parts, RowScales& scale
 }
 
 std::optional<RowScales> scaled_rows(Context& ctx, const GridOperator<double>& a, bool wants_symmetry) {
-  const GridShape shape = a.shape();
+  const GridLayout<2> shape = a.shape();
   const Whole whole(ctx, shape);
   const double apart = most_apart(ctx, a, whole), sum = largest_row_sum(ctx, a);
   const bool zero_sums = sum <= 32 * std::numeric_limits<double>::epsilon();
   if (apart < least_scale_jump && !zero_sums && !wants_symmetry) return {};
 
-  Vector<double> grid_d(ctx, shape), ones(ctx, shape);
+  Field<double> grid_d(ctx, shape), ones(ctx, shape);
   const auto jumps = [&](const std::vector<double>& d) {
     copy_from_host(ctx, d.data(), grid_d.view());
     exchange(ctx, grid_d.cview());

@@ -14,7 +14,7 @@ struct Whole {
   int nx, ny, first = 0;
 
   /// Subdomains call it together.
-  Whole(const Context& ctx, const GridShape& shape);
+  Whole(const Context& ctx, const GridLayout<2>& shape);
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE bool has(int i, int j) const {
     return i >= 0 && i < nx && j + first >= 0 && j + first < ny;
   }
@@ -29,8 +29,9 @@ struct Whole {
 [[nodiscard]] double largest_row_sum(Context& ctx, const GridOperator<double>& a);
 
 /// The largest d_i / d_j of a row and those that it is coupled to; the halo of d is up to date.
-[[nodiscard]] double largest_scale_jump(Context& ctx, const GridOperator<double>& a, GridView<const double> d);
+[[nodiscard]] double largest_scale_jump(Context& ctx, const GridOperator<double>& a, FieldView<const double> d);
 /// How far D A is from conserving, as in scaled_rows.hpp; the halo of d is up to date.
-[[nodiscard]] double loss_of(Context& ctx, const GridOperator<double>& a, GridView<const double> d, const Whole& whole);
+[[nodiscard]] double loss_of(Context& ctx, const GridOperator<double>& a, FieldView<const double> d,
+                             const Whole& whole);
 
 }  // namespace stratum

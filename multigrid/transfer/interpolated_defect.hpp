@@ -84,9 +84,9 @@ struct InterpolatedDefect {
   static constexpr int shift_x = shifted_x ? 1 : 0, shift_y = shifted_y ? 1 : 0;
   View a;
   TransferView<T> wx, wy;
-  GridView<const T> b, coarse;
+  FieldView<const T> b, coarse;
   T scale;
-  GridView<R> r;
+  FieldView<R> r;
   bool goes_on_below, goes_on_above;  // in other subdomains
 
   [[nodiscard]] int rows() const { return coarse.ny + 1; }

@@ -14,8 +14,8 @@ using operator_dependent::Cells;
 
 struct CoarsenCells {
   CellLine x, y;
-  GridView<const double> gx, gy, reaction;
-  GridView<double> to_x, to_y, to_reaction;
+  FieldView<const double> gx, gy, reaction;
+  FieldView<double> to_x, to_y, to_reaction;
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
     const int left = x.node(i), right = x.node(i + 1), lower = y.node(j), upper = y.node(j + 1);
     double along_x = 0, along_y = 0, sum = 0;
@@ -142,7 +142,7 @@ struct Centres : Cells {
 
 struct Conduct {
   MappedCellsView cells;
-  GridView<double> x, y, reaction;
+  FieldView<double> x, y, reaction;
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
     const MappedElement cell = cells.element(i, j);
     x(i, j) = cell.along_x();
@@ -155,19 +155,19 @@ struct Conduct {
 template <class View>
 struct ConductLinks {
   View a;
-  GridView<double> x, y;
+  FieldView<double> x, y;
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
     x(i, j) = -0.5 * (a.template coefficient<1, 0>(i, j) + a.template coefficient<1, 0>(i, j + 1));
     y(i, j) = -0.5 * (a.template coefficient<0, 1>(i, j) + a.template coefficient<0, 1>(i + 1, j));
   }
 };
 
-GridShape cells_of(const TensorMesh& mesh) { return {mesh.x().size(), mesh.y().size(), 0, 0}; }
+GridLayout<2> cells_of(const TensorMesh<2>& mesh) { return {mesh.x().size(), mesh.y().size(), 0, 0}; }
 
 /// Of a tensor mesh; K = 1 where there is none.
 struct ConductTensor {
   CellFieldsView cells;
-  GridView<double> x, y, reaction;
+  FieldView<double> x, y, reaction;
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
     const double hx = cells.hx[i], hy = cells.hy[j];
     const bool given = cells.xx.data != nullptr;
@@ -179,20 +179,20 @@ struct ConductTensor {
 
 }  // namespace
 
-Conductances::Conductances(Context& ctx, const TensorMesh& mesh, bool with_reaction)
+Conductances::Conductances(Context& ctx, const TensorMesh<2>& mesh, bool with_reaction)
     : x(ctx, cells_of(mesh)), y(ctx, cells_of(mesh)) {
-  if (with_reaction) reaction = Vector<double>(ctx, cells_of(mesh));
+  if (with_reaction) reaction = Field<double>(ctx, cells_of(mesh));
 }
 
-Conductances::Conductances(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k, double constant_reaction)
+Conductances::Conductances(Context& ctx, const TensorMesh<2>& mesh, const CellCoefficients& k, double constant_reaction)
     : Conductances(ctx, mesh, CellFields(ctx, mesh, k, constant_reaction)) {}
 
-Conductances::Conductances(Context& ctx, const TensorMesh& mesh, const CellFields& fields)
+Conductances::Conductances(Context& ctx, const TensorMesh<2>& mesh, const CellFields& fields)
     : Conductances(ctx, mesh, fields.has_reaction()) {
   assign(ctx, fields);
 }
 
-Conductances::Conductances(Context& ctx, const TensorMesh& mesh) : Conductances(ctx, mesh, false) {
+Conductances::Conductances(Context& ctx, const TensorMesh<2>& mesh) : Conductances(ctx, mesh, false) {
   assign(ctx, CellFields(ctx, mesh));
 }
 
@@ -205,7 +205,7 @@ void Conductances::assign(Context& ctx, const CellFields& fields) {
   ctx.synchronise();  // the fields may be gone before the stream is here
 }
 
-Conductances::Conductances(Context& ctx, const TensorMesh& mesh, const GridOperator<double>& a)
+Conductances::Conductances(Context& ctx, const TensorMesh<2>& mesh, const GridOperator<double>& a)
     : Conductances(ctx, mesh, false) {
   operator_dependent::expects_all_nodes(mesh, a);
   a.visit([&](const auto& view) {
@@ -237,11 +237,11 @@ namespace operator_dependent {
 void set_weights_by(Context& ctx, const GridOperator<double>& a, const Conductances& k, Transfer<double>& p,
                     const SetEdges& edges) {
   expects(p.is_weighted(), "network weights are for a transfer that has weights by cells");
-  const GridShape& fine = p.fine_shape();
-  const GridShape shape = k.x.shape();
+  const GridLayout<2>& fine = p.fine_shape();
+  const GridLayout<2> shape = k.x.shape();
   const auto w = p.weights();
   const CellLine x{shape.nx, w.intervals_x, fine.periodic_x}, y{shape.ny, w.intervals_y, fine.periodic_y};
-  const auto numbers = [&fine](const Vector<double>& g) {
+  const auto numbers = [&fine](const Field<double>& g) {
     return CellNumbers{g.cview(), fine.periodic_x, fine.periodic_y};
   };
   const Cells cells{x, y, numbers(k.x), numbers(k.y), numbers(k.reaction), fine.nx, fine.ny, fine.below, fine.above, w};
@@ -271,8 +271,8 @@ void take_edges_beside(Context& ctx, Cells cells, const NodeRange& range, Transf
   for_each_node(ctx, {range.begin_x, range.end_x, 1, range.begin_y, range.begin_y + 1, 1}, ConductanceEdges{cells});
 }
 
-void expects_all_nodes(const TensorMesh& mesh, const GridOperator<double>& a) {
-  const GridShape shape = a.shape();
+void expects_all_nodes(const TensorMesh<2>& mesh, const GridOperator<double>& a) {
+  const GridLayout<2> shape = a.shape();
   expects(shape.nx == mesh.x().size() + 1 && shape.ny == mesh.y().size() + 1, "a five-point matrix on ", shape.nx,
           " x ", shape.ny, " unknowns does not have those of all nodes of ", mesh.x().size(), " x ", mesh.y().size(),
           " cells");

@@ -41,19 +41,19 @@ namespace stratum {
 
 /// Of the cells of a mesh.
 struct Conductances {
-  Vector<double> x, y;      // gx, gy
-  Vector<double> reaction;  // c hx hy; empty where there is none
+  Field<double> x, y;      // gx, gy
+  Field<double> reaction;  // c hx hy; empty where there is none
 
   /// Of a mesh with this many cells, zero.
-  Conductances(Context& ctx, const TensorMesh& mesh, bool with_reaction);
+  Conductances(Context& ctx, const TensorMesh<2>& mesh, bool with_reaction);
   /// K and c of these cells; c beside a constant one. Throws UsageError for those of another mesh.
-  Conductances(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k, double constant_reaction = 0);
-  Conductances(Context& ctx, const TensorMesh& mesh, const CellFields& fields);
+  Conductances(Context& ctx, const TensorMesh<2>& mesh, const CellCoefficients& k, double constant_reaction = 0);
+  Conductances(Context& ctx, const TensorMesh<2>& mesh, const CellFields& fields);
   /// K = 1.
-  Conductances(Context& ctx, const TensorMesh& mesh);
+  Conductances(Context& ctx, const TensorMesh<2>& mesh);
   /// Of a five-point matrix on all nodes of the mesh: a cell conducts along x as the mean of the links on its lower and its
   /// upper edge, and along y alike.
-  Conductances(Context& ctx, const TensorMesh& mesh, const GridOperator<double>& a);
+  Conductances(Context& ctx, const TensorMesh<2>& mesh, const GridOperator<double>& a);
   /// Of quadrilaterals: integrals of g_tt and g_ss (assembly/mapped_element.hpp), which on rectangles are the above.
   Conductances(Context& ctx, const MappedMesh& mesh, const MappedCells& cells);
 
@@ -76,17 +76,17 @@ void set_network_weights(Context& ctx, const GridOperator<double>& a, const Cond
 /// the subdomain ends.
 class SplitParts {
  public:
-  SplitParts(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k, const GridShape& unknowns);
+  SplitParts(Context& ctx, const TensorMesh<2>& mesh, const CellCoefficients& k, const GridLayout<2>& unknowns);
   /// Of a five-point matrix on all nodes of the mesh.
-  SplitParts(Context& ctx, const TensorMesh& mesh, const GridOperator<double>& a);
+  SplitParts(Context& ctx, const TensorMesh<2>& mesh, const GridOperator<double>& a);
   /// The weights of p by split sums, and A_x and A_y of the coarser mesh.
   void set_weights(Context& ctx, const GridOperator<double>& a, const Conductances& k, Transfer<double>& p) const;
-  void coarsen(Context& ctx, const Transfer<double>& p, const TensorMesh& coarse);
+  void coarsen(Context& ctx, const Transfer<double>& p, const TensorMesh<2>& coarse);
   /// Of the finest level that is not cut, which they have been coarsened to: the rows of all subdomains, on every subdomain.
   void gather(Context& ctx, const PartitionLevels& strips);
 
  private:
-  TensorMesh mesh_;  // its ends are Neumann or Robin where they are not periodic
+  TensorMesh<2> mesh_;  // its ends are Neumann or Robin where they are not periodic
   GridOperator<double> x_, y_;
 };
 

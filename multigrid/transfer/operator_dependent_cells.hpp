@@ -32,7 +32,7 @@ struct CellLine {
 
 /// A number of every cell, zero outside the grid.
 struct CellNumbers {
-  GridView<const double> g;
+  FieldView<const double> g;
   bool periodic_x, periodic_y;
   STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const {
     const int column = fine_node(periodic_x, i, g.nx), row = fine_node(periodic_y, j, g.ny);
@@ -81,6 +81,6 @@ void set_weights_by(Context& ctx, const GridOperator<double>& a, const Conductan
 /// What edges of rows that other subdomains have are, from these, after a subdomain has set its own.
 void take_edges_beside(Context& ctx, Cells cells, const NodeRange& range, Transfer<double>& p);
 /// Throws UsageError for a matrix that is not one on all nodes of the mesh.
-void expects_all_nodes(const TensorMesh& mesh, const GridOperator<double>& a);
+void expects_all_nodes(const TensorMesh<2>& mesh, const GridOperator<double>& a);
 
 }  // namespace stratum::operator_dependent

@@ -54,7 +54,7 @@ template <class View>
 struct KeepLinks {
   View a;
   bool along_x;
-  GridView<double> centre, east, north;
+  FieldView<double> centre, east, north;
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
     const int nx = centre.nx, ny = centre.ny;
     const double e = along_x && i + 1 < nx ? a.template coefficient<1, 0>(i, j) : 0.0;
@@ -79,16 +79,16 @@ GridOperator<double> links_of(Context& ctx, const GridOperator<double>& a, bool 
   return GridOperator<double>(std::move(part));
 }
 
-TensorMesh with_all_nodes(const TensorMesh& mesh) {
-  const auto free = [](const Line& line) {
+TensorMesh<2> with_all_nodes(const TensorMesh<2>& mesh) {
+  const auto free = [](const Axis& line) {
     return line.is_periodic() ? line : line.with_boundaries(BoundaryType::neumann, BoundaryType::neumann);
   };
   return {free(mesh.x()), free(mesh.y()), mesh.name()};
 }
 
 /// All nodes of the rows of unknowns, and of sides beside them.
-GridShape with_boundaries(const TensorMesh& all_nodes, const GridShape& unknowns) {
-  GridShape nodes = all_nodes.unknowns();
+GridLayout<2> with_boundaries(const TensorMesh<2>& all_nodes, const GridLayout<2>& unknowns) {
+  GridLayout<2> nodes = all_nodes.unknowns();
   const int end = unknowns.above ? unknowns.origin_y + unknowns.ny : nodes.ny;
   if (unknowns.below) nodes.origin_y = unknowns.origin_y;
   nodes.ny = end - nodes.origin_y;
@@ -106,7 +106,8 @@ CellCoefficients part_of(const CellCoefficients& k, bool in_x) {
 
 }  // namespace
 
-SplitParts::SplitParts(Context& ctx, const TensorMesh& mesh, const CellCoefficients& k, const GridShape& unknowns)
+SplitParts::SplitParts(Context& ctx, const TensorMesh<2>& mesh, const CellCoefficients& k,
+                       const GridLayout<2>& unknowns)
     : mesh_(with_all_nodes(mesh)) {
   const auto assemble = [&](const CellCoefficients& part) {
     return assemble_diffusion(ctx, mesh_, part, CellFields(ctx, mesh_, part, 0), {}, with_boundaries(mesh_, unknowns));
@@ -115,14 +116,14 @@ SplitParts::SplitParts(Context& ctx, const TensorMesh& mesh, const CellCoefficie
   y_ = assemble(part_of(k, false));
 }
 
-SplitParts::SplitParts(Context& ctx, const TensorMesh& mesh, const GridOperator<double>& a)
+SplitParts::SplitParts(Context& ctx, const TensorMesh<2>& mesh, const GridOperator<double>& a)
     : mesh_(mesh), x_(links_of(ctx, a, true)), y_(links_of(ctx, a, false)) {
   operator_dependent::expects_all_nodes(mesh, a);
 }
 
 void SplitParts::set_weights(Context& ctx, const GridOperator<double>& a, const Conductances& k,
                              Transfer<double>& p) const {
-  const GridShape nodes = x_.shape();
+  const GridLayout<2> nodes = x_.shape();
   operator_dependent::set_weights_by(ctx, a, k, p, [&](const operator_dependent::Cells& cells, const NodeRange& range) {
     x_.visit([&](const auto& ax) {
       y_.visit([&](const auto& ay) {
@@ -134,9 +135,9 @@ void SplitParts::set_weights(Context& ctx, const GridOperator<double>& a, const 
   });
 }
 
-void SplitParts::coarsen(Context& ctx, const Transfer<double>& p, const TensorMesh& coarse) {
-  TensorMesh below = with_all_nodes(coarse);
-  const GridShape nodes = with_boundaries(below, p.coarse_shape());
+void SplitParts::coarsen(Context& ctx, const Transfer<double>& p, const TensorMesh<2>& coarse) {
+  TensorMesh<2> below = with_all_nodes(coarse);
+  const GridLayout<2> nodes = with_boundaries(below, p.coarse_shape());
   auto on_all_nodes = Transfer<double>::weighted(ctx, mesh_, below, x_.shape(), nodes);
   on_all_nodes.assign_weights(ctx, p);
   const auto product = [&](const GridOperator<double>& part) {

@@ -62,49 +62,49 @@ template <class T>
 class Transfer {
  public:
   Transfer() = default;
-  Transfer(Context& ctx, const TensorMesh& fine, const TensorMesh& coarse);
+  Transfer(Context& ctx, const TensorMesh<2>& fine, const TensorMesh<2>& coarse);
   /// Between a subdomain of the fine mesh and the one below it. Subdomains restrict their own rows; what belongs to the first row of
   /// the subdomain above goes there: on the CPU before it is added, so that no bit depends on the cuts (but by weights), else
   /// after.
-  Transfer(Context& ctx, const TensorMesh& fine, const TensorMesh& coarse, const GridShape& fine_strip,
-           const GridShape& coarse_strip);
+  Transfer(Context& ctx, const TensorMesh<2>& fine, const TensorMesh<2>& coarse, const GridLayout<2>& fine_strip,
+           const GridLayout<2>& coarse_strip);
   /// By weights of every coarse cell, which are zero until they are set.
-  [[nodiscard]] static Transfer weighted(Context& ctx, const TensorMesh& fine, const TensorMesh& coarse);
-  [[nodiscard]] static Transfer weighted(Context& ctx, const TensorMesh& fine, const TensorMesh& coarse,
-                                         const GridShape& fine_strip, const GridShape& coarse_strip);
+  [[nodiscard]] static Transfer weighted(Context& ctx, const TensorMesh<2>& fine, const TensorMesh<2>& coarse);
+  [[nodiscard]] static Transfer weighted(Context& ctx, const TensorMesh<2>& fine, const TensorMesh<2>& coarse,
+                                         const GridLayout<2>& fine_strip, const GridLayout<2>& coarse_strip);
 
   /// x_fine += P x_coarse; a halo of x_fine that is up to date stays so. Of some rows, the others may be left as they are: half
   /// the words.
-  void prolongate_add(Context& ctx, GridView<const T> coarse, GridView<T> fine, SomeRows rows = SomeRows::all) const;
+  void prolongate_add(Context& ctx, FieldView<const T> coarse, FieldView<T> fine, SomeRows rows = SomeRows::all) const;
   /// x_fine = P x_coarse
-  void prolongate(Context& ctx, GridView<const T> coarse, GridView<T> fine) const;
+  void prolongate(Context& ctx, FieldView<const T> coarse, FieldView<T> fine) const;
   /// d_coarse = P^T d_fine
-  void restrict_to(Context& ctx, GridView<const T> fine, GridView<T> coarse) const;
+  void restrict_to(Context& ctx, FieldView<const T> fine, FieldView<T> coarse) const;
   /// The same, and ||d_fine||, which the host waits for; on a GPU in the same pass where both directions are coarsened. There
   /// `meanwhile` submits what may follow before the host waits (sum_of_scratch).
-  [[nodiscard]] double restrict_and_measure(Context& ctx, GridView<const T> fine, GridView<T> coarse,
+  [[nodiscard]] double restrict_and_measure(Context& ctx, FieldView<const T> fine, FieldView<T> coarse,
                                             const std::function<void()>& meanwhile = {}) const;
   /// d_coarse = P^T (b - A x), one pass over the fine grid. Of a subdomain A, b and x may have rows of its neighbours beside its
   /// own: d is formed from these then, and subdomains have nothing to say to each other.
-  void restrict_residual(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<const T> x,
-                         GridView<T> coarse) const;
+  void restrict_residual(Context& ctx, const GridOperator<T>& a, FieldView<const T> b, FieldView<const T> x,
+                         FieldView<T> coarse) const;
 
   // A level of full multigrid without storing the interpolant, for a GPU, a tensor operator, both directions coarsened, and
-  // vectors whose rows are aligned as those of a Vector, b among them.
-  [[nodiscard]] bool fuses_interpolation(const Context& ctx, const GridOperator<T>& a, GridView<const T> b) const;
+  // vectors whose rows are aligned as those of a Field, b among them.
+  [[nodiscard]] bool fuses_interpolation(const Context& ctx, const GridOperator<T>& a, FieldView<const T> b) const;
   /// r = scale (b - A P coarse): 1.25 words, and r
   template <class R>
-  void interpolated_residual(Context& ctx, const GridOperator<T>& a, double scale, GridView<const T> b,
-                             GridView<const T> coarse, GridView<R> r) const;
+  void interpolated_residual(Context& ctx, const GridOperator<T>& a, double scale, FieldView<const T> b,
+                             FieldView<const T> coarse, FieldView<R> r) const;
   /// x = P coarse + alpha z: 1.25 words, and z
   template <class Z>
-  void prolongate_plus(Context& ctx, GridView<const T> coarse, T alpha, GridView<const Z> z, GridView<T> x) const;
+  void prolongate_plus(Context& ctx, FieldView<const T> coarse, T alpha, FieldView<const Z> z, FieldView<T> x) const;
 
-  [[nodiscard]] const GridShape& fine_shape() const { return fine_; }
+  [[nodiscard]] const GridLayout<2>& fine_shape() const { return fine_; }
   /// The weights, as kernels see them.
   [[nodiscard]] TransferView<T> x_view() const { return x_.view(); }
   [[nodiscard]] TransferView<T> y_view() const { return y_.view(); }
-  [[nodiscard]] const GridShape& coarse_shape() const { return coarse_; }
+  [[nodiscard]] const GridLayout<2>& coarse_shape() const { return coarse_; }
   [[nodiscard]] bool is_weighted() const { return !weights_.empty(); }
   [[nodiscard]] WeightsView<const T> weights() const { return weights_of<const T>(*this); }
   [[nodiscard]] WeightsView<T> weights() { return weights_of<T>(*this); }
@@ -119,7 +119,7 @@ class Transfer {
   friend class Transfer;
   template <class W, class Self>
   [[nodiscard]] static WeightsView<W> weights_of(Self& self) {
-    const GridShape& fine = self.fine_;
+    const GridLayout<2>& fine = self.fine_;
     WeightsView<W> view;
     view.origin_x = fine.origin_x;
     view.origin_y = fine.origin_y;
@@ -138,23 +138,23 @@ class Transfer {
     return view;
   }
   struct Direction {
-    Vector<T> left, right;
+    Field<T> left, right;
     int origin = 1, coarse_origin = 1;
     bool periodic = false;
     [[nodiscard]] TransferView<T> view() const;
   };
   void exchange_weights(Context& ctx, std::size_t first, std::size_t end);
-  void check(const Context& ctx, GridView<const T> fine, GridView<const T> coarse) const;
+  void check(const Context& ctx, FieldView<const T> fine, FieldView<const T> coarse) const;
   /// On a GPU, where it can: coarse = P^T fine, and the sum of the squares of fine if it is asked for.
-  [[nodiscard]] bool march_down(Context& ctx, GridView<const T> fine, GridView<T> coarse, double* square,
+  [[nodiscard]] bool march_down(Context& ctx, FieldView<const T> fine, FieldView<T> coarse, double* square,
                                 const std::function<void()>& meanwhile = {}) const;
   /// restrict_residual, x up to date; its rows begin with number `origin`, their coarse ones `first` rows before the subdomain's.
   /// By lines of operators that store bands, or of all others.
   template <bool has_bands>
-  void restrict_residual_by_lines(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<const T> x,
-                                  GridView<T> coarse, int origin, int first) const;
-  void restrict_residual_by_cells(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<const T> x,
-                                  GridView<T> coarse, int origin, int first) const;
+  void restrict_residual_by_lines(Context& ctx, const GridOperator<T>& a, FieldView<const T> b, FieldView<const T> x,
+                                  FieldView<T> coarse, int origin, int first) const;
+  void restrict_residual_by_cells(Context& ctx, const GridOperator<T>& a, FieldView<const T> b, FieldView<const T> x,
+                                  FieldView<T> coarse, int origin, int first) const;
   [[nodiscard]] bool coarsens_both() const { return !x_.left.empty() && !y_.left.empty(); }
   [[nodiscard]] bool can_march() const { return coarsens_both() && !is_weighted() && !is_periodic_; }
   [[nodiscard]] bool can_march_by_cells() const {
@@ -165,15 +165,15 @@ class Transfer {
   /// The first row of weights, numbered as coarse nodes are.
   [[nodiscard]] int first_weights() const { return fine_.below ? coarse_.origin_y : -1; }
   Direction x_, y_;
-  GridShape fine_, coarse_;
+  GridLayout<2> fine_, coarse_;
   int intervals_x_ = 0, intervals_y_ = 0;  // of the coarse mesh
   // The first nodes of the mesh's lines are no unknowns: what weights by cells on a GPU are for.
   bool begins_after_sides_ = false;
   bool is_periodic_ = false;  // the mesh, in either direction
-  std::vector<Vector<T>>
+  std::vector<Field<T>>
       weights_;  // six where they are by cells, as in WeightsView; empty where a direction is not coarsened
   /// Scratch on the CPU: two fine rows per thread for restrict_residual, three where weighted, and one from the subdomain below.
-  mutable Vector<T> rows_;
+  mutable Field<T> rows_;
   [[nodiscard]] T* row_from_below() const { return fine_.below ? &rows_.view()(1, rows_.shape().ny - 1) : nullptr; }
 };
 

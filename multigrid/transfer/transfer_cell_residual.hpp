@@ -20,14 +20,14 @@ template <class View, class T>
 struct RestrictCells {
   ComputedDefect<View, T> defect;
   WeightsView<const T> w;
-  GridView<T> coarse;
+  FieldView<T> coarse;
   int begin, end;
   T* kept[3];
 
   template <int bytes>
   STRATUM_INLINE void run() const {
     const View a = defect.a;
-    const GridView<const T> b = defect.b, x = defect.x;
+    const FieldView<const T> b = defect.b, x = defect.x;
     const int fine_nx = b.nx, fine_ny = b.ny;
     T* lines[3] = {kept[0], kept[1], kept[2]};
     for (int j = begin; j < end; ++j) {
@@ -64,8 +64,8 @@ struct RestrictCells {
 }  // namespace
 
 template <class T>
-void Transfer<T>::restrict_residual_by_cells(Context& ctx, const GridOperator<T>& a, GridView<const T> b,
-                                             GridView<const T> x, GridView<T> coarse, int origin,
+void Transfer<T>::restrict_residual_by_cells(Context& ctx, const GridOperator<T>& a, FieldView<const T> b,
+                                             FieldView<const T> x, FieldView<T> coarse, int origin,
                                              [[maybe_unused]] int first) const {
   WeightsView<const T> w = weights();
   w.origin_y = origin;
@@ -85,7 +85,7 @@ void Transfer<T>::restrict_residual_by_cells(Context& ctx, const GridOperator<T>
       }
 #endif
     if (ctx.on_gpu() || !coarsens_both()) return restrict_weighted(ctx, w, defect, a.shape(), coarse);
-    const GridView<T> rows = rows_.view();
+    const FieldView<T> rows = rows_.view();
     for_each_share(ctx, b, restricted_rows(true, coarse), rows.ny / 3, [&](int part, int begin, int end) {
       T* const own = &rows(1, 3 * part);
       simd::run_widest(

@@ -3,9 +3,9 @@
 namespace stratum {
 
 template class Transfer<double>;
-template void Transfer<double>::prolongate_plus(Context&, GridView<const double>, double, GridView<const float>,
-                                                GridView<double>) const;
-template void Transfer<double>::prolongate_plus(Context&, GridView<const double>, double, GridView<const double>,
-                                                GridView<double>) const;
+template void Transfer<double>::prolongate_plus(Context&, FieldView<const double>, double, FieldView<const float>,
+                                                FieldView<double>) const;
+template void Transfer<double>::prolongate_plus(Context&, FieldView<const double>, double, FieldView<const double>,
+                                                FieldView<double>) const;
 
 }  // namespace stratum

@@ -9,14 +9,14 @@ namespace stratum {
 
 template <class T>
 struct GivenDefect {
-  GridView<const T> d;
+  FieldView<const T> d;
   STRATUM_HOST_DEVICE STRATUM_INLINE T operator()(int i, int j) const { return d(i, j); }
 };
 
 template <class View, class T>
 struct ComputedDefect {
   View a;
-  GridView<const T> b, x;
+  FieldView<const T> b, x;
   STRATUM_HOST_DEVICE STRATUM_INLINE T operator()(int i, int j) const { return b(i, j) - a.sum(x, i, j); }
 };
 
@@ -39,8 +39,8 @@ STRATUM_HOST_DEVICE STRATUM_INLINE CoarseRows<T> coarse_rows(const TransferView<
 template <bool add, class T>
 struct ProlongateCoarsened {
   TransferView<T> x, y;
-  GridView<const T> coarse;
-  GridView<T> fine;
+  FieldView<const T> coarse;
+  FieldView<T> fine;
   STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, T value) const {
     if (i >= 0 && i < fine.nx) fine(i, j) = add ? fine(i, j) + value : value;
   }
@@ -61,8 +61,8 @@ template <bool add, class T>
 struct ProlongateIdentity {
   static constexpr bool hot = true;
   TransferView<T> y;
-  GridView<const T> coarse;
-  GridView<T> fine;
+  FieldView<const T> coarse;
+  FieldView<T> fine;
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
     const auto rows = coarse_rows(y, j);
     const T value = rows.w0 * coarse(i, rows.j0) + rows.w1 * coarse(i, rows.j1);
@@ -85,7 +85,7 @@ struct Restrict {
   TransferView<T> x, y;
   Defect defect;
   int fine_nx, fine_ny;
-  GridView<T> coarse;
+  FieldView<T> coarse;
   STRATUM_HOST_DEVICE STRATUM_INLINE T at(T weight, int i, int j) const {
     if constexpr (plain) return weight * defect(i, j);
     const int node = fine_node(x, i, fine_nx);

@@ -26,9 +26,9 @@ void visit_separable(const GridOperator<T>& a, const F& f) {
 template <class T>
 template <class R>
 void Transfer<T>::interpolated_residual([[maybe_unused]] Context& ctx, [[maybe_unused]] const GridOperator<T>& a,
-                                        [[maybe_unused]] double scale, [[maybe_unused]] GridView<const T> b,
-                                        [[maybe_unused]] GridView<const T> coarse,
-                                        [[maybe_unused]] GridView<R> r) const {
+                                        [[maybe_unused]] double scale, [[maybe_unused]] FieldView<const T> b,
+                                        [[maybe_unused]] FieldView<const T> coarse,
+                                        [[maybe_unused]] FieldView<R> r) const {
   expects(fuses_interpolation(ctx, a, b), "interpolated_residual: not for this operator, backend or memory");
 #if defined(__CUDACC__)
   exchange(ctx, coarse);

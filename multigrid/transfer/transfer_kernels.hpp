@@ -33,7 +33,7 @@ struct InPlace {
 template <class T, class Z>
 struct Scaled {
   T alpha;
-  GridView<const Z> z;
+  FieldView<const Z> z;
   __device__ STRATUM_INLINE Chunk<T> operator()(const T* /*at*/, int column, int j) const {
     constexpr int n = cuda::chunk_width<T>;
     const auto some = cuda::load_chunk<n>(&z(column, j));
@@ -54,9 +54,9 @@ struct ProlongateChunk {
     return wanted == SomeRows::all || (row % 2 != 0) == (wanted == SomeRows::even);
   }
   TransferView<T> wx, wy;
-  GridView<const T> coarse;
+  FieldView<const T> coarse;
   Added added;
-  GridView<T> fine;
+  FieldView<T> fine;
   __device__ STRATUM_INLINE void operator()(int c, int first) const {
     constexpr int n = cuda::chunk_width<T>, half = n / 2, fine_rows = 2 * coarse_rows;
     constexpr int even = shifted ? 1 : 0, odd = 1 - even;  // coarse and new columns of a pair
@@ -147,8 +147,8 @@ struct Measured {
 template <bool add, class T>
 struct ProlongateCellChunk {
   WeightsView<const T> w;
-  GridView<const T> coarse;
-  GridView<T> fine;
+  FieldView<const T> coarse;
+  FieldView<T> fine;
   __device__ STRATUM_INLINE void operator()(int c, int row) const {
     constexpr int n = cuda::chunk_width<T>, half = n / 2;
     const int column = n * c - 1, j = 2 * row + 1 - w.origin_y;
@@ -189,11 +189,11 @@ struct ProlongateCellChunk {
 /// fine = P coarse and what is added. Rows go by pairs whose second one is coarse: where the grid begins with a coarse row, so does
 /// the first pair one row before it.
 template <SomeRows wanted = SomeRows::all, class T, class Added>
-void prolongate(Context& ctx, const TransferView<T>& x, const TransferView<T>& y, GridView<const T> coarse,
-                const Added& added, GridView<T> fine) {
+void prolongate(Context& ctx, const TransferView<T>& x, const TransferView<T>& y, FieldView<const T> coarse,
+                const Added& added, FieldView<T> fine) {
   with_shift(x, [&](auto shifted) {
     with_shift(y, [&](auto begins_coarse) {
-      GridView<T> rows = fine;
+      FieldView<T> rows = fine;
       if (begins_coarse) {
         rows.data -= rows.pitch;
         ++rows.ny;
@@ -272,16 +272,16 @@ TransferView<T> Transfer<T>::Direction::view() const {
 }
 
 template <class T>
-Transfer<T>::Transfer(Context& ctx, const TensorMesh& fine, const TensorMesh& coarse)
+Transfer<T>::Transfer(Context& ctx, const TensorMesh<2>& fine, const TensorMesh<2>& coarse)
     : Transfer(ctx, fine, coarse, fine.unknowns(), coarse.unknowns()) {}
 
 template <class T>
-Transfer<T>::Transfer(Context& ctx, const TensorMesh& fine, const TensorMesh& coarse, const GridShape& fine_strip,
-                      const GridShape& coarse_strip)
+Transfer<T>::Transfer(Context& ctx, const TensorMesh<2>& fine, const TensorMesh<2>& coarse,
+                      const GridLayout<2>& fine_strip, const GridLayout<2>& coarse_strip)
     : fine_(fine_strip), coarse_(coarse_strip), intervals_x_(coarse.x().size()), intervals_y_(coarse.y().size()),
       begins_after_sides_(fine.x().first_unknown() == 1 && fine.y().first_unknown() == 1),
       is_periodic_(fine.x().is_periodic() || fine.y().is_periodic()) {
-  const auto build = [&](const Line& f, const Line& c, int origin, int coarse_origin, bool cut, Direction& direction) {
+  const auto build = [&](const Axis& f, const Axis& c, int origin, int coarse_origin, bool cut, Direction& direction) {
     direction.origin = origin;
     direction.coarse_origin = coarse_origin;
     direction.periodic = f.is_periodic() && !cut;
@@ -307,34 +307,34 @@ Transfer<T>::Transfer(Context& ctx, const TensorMesh& fine, const TensorMesh& co
       left[0] = alone ? T(1) : left[n];
       right[0] = alone ? T(0) : right[n];
     }
-    direction.left = Vector<T>(ctx, c.size() + 2);
-    direction.right = Vector<T>(ctx, c.size() + 2);
+    direction.left = Field<T>(ctx, c.size() + 2);
+    direction.right = Field<T>(ctx, c.size() + 2);
     copy_from_host(ctx, left.data(), direction.left.view());
     copy_from_host(ctx, right.data(), direction.right.view());
   };
   build(fine.x(), coarse.x(), fine_.origin_x, coarse_.origin_x, false, x_);
   build(fine.y(), coarse.y(), fine_.origin_y, coarse_.origin_y, fine_.below || fine_.above, y_);
   // For the CPU two rows a thread, with a column before each and two behind, and one from the subdomain below.
-  if (!ctx.on_gpu()) rows_ = Vector<T>(ctx, GridShape{fine_.nx + 3, 2 * ctx.threads() + (fine_.below ? 1 : 0)});
+  if (!ctx.on_gpu()) rows_ = Field<T>(ctx, GridLayout<2>{fine_.nx + 3, 2 * ctx.threads() + (fine_.below ? 1 : 0)});
 }
 
 template <class T>
-Transfer<T> Transfer<T>::weighted(Context& ctx, const TensorMesh& fine, const TensorMesh& coarse) {
+Transfer<T> Transfer<T>::weighted(Context& ctx, const TensorMesh<2>& fine, const TensorMesh<2>& coarse) {
   return weighted(ctx, fine, coarse, fine.unknowns(), coarse.unknowns());
 }
 
 template <class T>
-Transfer<T> Transfer<T>::weighted(Context& ctx, const TensorMesh& fine, const TensorMesh& coarse,
-                                  const GridShape& fine_strip, const GridShape& coarse_strip) {
+Transfer<T> Transfer<T>::weighted(Context& ctx, const TensorMesh<2>& fine, const TensorMesh<2>& coarse,
+                                  const GridLayout<2>& fine_strip, const GridLayout<2>& coarse_strip) {
   Transfer p(ctx, fine, coarse, fine_strip, coarse_strip);
   const bool x = !p.x_.left.empty(), y = !p.y_.left.empty(), both = x && y;
-  GridShape cells{p.intervals_x_ + 3, 0};
+  GridLayout<2> cells{p.intervals_x_ + 3, 0};
   cells.below = fine_strip.below;
   cells.above = fine_strip.above;
   cells.ny = (cells.above ? coarse_strip.origin_y + coarse_strip.ny : p.intervals_y_ + 2) - p.first_weights();
   for (const bool there : {x, y, both, both, both, both})
-    p.weights_.push_back(there ? Vector<T>(ctx, cells) : Vector<T>());
-  if (!ctx.on_gpu() && both) p.rows_ = Vector<T>(ctx, GridShape{p.fine_.nx + 3, 3 * ctx.threads()});
+    p.weights_.push_back(there ? Field<T>(ctx, cells) : Field<T>());
+  if (!ctx.on_gpu() && both) p.rows_ = Field<T>(ctx, GridLayout<2>{p.fine_.nx + 3, 3 * ctx.threads()});
   return p;
 }
 
@@ -357,7 +357,7 @@ void Transfer<T>::exchange_weights(Context& ctx, std::size_t first, std::size_t 
 }
 
 template <class T>
-void Transfer<T>::check(const Context& ctx, GridView<const T> fine, GridView<const T> coarse) const {
+void Transfer<T>::check(const Context& ctx, FieldView<const T> fine, FieldView<const T> coarse) const {
   expects_fit(ctx, "the fine vector", fine, fine_);
   expects_fit(ctx, "the coarse vector", coarse, coarse_);
 }
@@ -366,7 +366,7 @@ namespace {
 
 template <bool add, class T>
 void prolongate_impl(Context& ctx, const TransferView<T>& x, const TransferView<T>& y, [[maybe_unused]] bool can_march,
-                     GridView<const T> coarse, GridView<T> fine, SomeRows rows) {
+                     FieldView<const T> coarse, FieldView<T> fine, SomeRows rows) {
   exchange(ctx, coarse);
 #if defined(__CUDACC__)
   if (ctx.on_gpu() && can_march && cuda::can_march(coarse, fine)) {
@@ -397,7 +397,7 @@ void prolongate_impl(Context& ctx, const TransferView<T>& x, const TransferView<
 
 template <bool add, class T>
 void prolongate_weighted(Context& ctx, const WeightsView<const T>& w, [[maybe_unused]] bool can_march,
-                         GridView<const T> coarse, GridView<T> fine) {
+                         FieldView<const T> coarse, FieldView<T> fine) {
   exchange(ctx, coarse);
   const ProlongateCell<add, T> cell{w, coarse, fine};
   NodeRange range = cell.range();
@@ -415,11 +415,11 @@ void prolongate_weighted(Context& ctx, const WeightsView<const T>& w, [[maybe_un
 }
 
 template <class T>
-void Transfer<T>::prolongate_add(Context& ctx, GridView<const T> coarse, GridView<T> fine, SomeRows some) const {
+void Transfer<T>::prolongate_add(Context& ctx, FieldView<const T> coarse, FieldView<T> fine, SomeRows some) const {
   check(ctx, fine, coarse);
   // The rows beside a subdomain take part, but those by weights of cells, and around the ends, where coarse rows may lie otherwise.
   const bool beside = fine.fresh && !is_weighted() && !fine.periodic_y;
-  GridView<T> rows = fine;
+  FieldView<T> rows = fine;
   TransferView<T> y = y_.view();
   if (beside && fine.below) {
     rows.data -= rows.pitch;
@@ -438,7 +438,7 @@ void Transfer<T>::prolongate_add(Context& ctx, GridView<const T> coarse, GridVie
 }
 
 template <class T>
-void Transfer<T>::prolongate(Context& ctx, GridView<const T> coarse, GridView<T> fine) const {
+void Transfer<T>::prolongate(Context& ctx, FieldView<const T> coarse, FieldView<T> fine) const {
   check(ctx, fine, coarse);
   if (is_weighted()) return prolongate_weighted<false>(ctx, weights(), can_march_by_cells(), coarse, fine);
   prolongate_impl<false>(ctx, x_.view(), y_.view(), can_march(), coarse, fine, SomeRows::all);
@@ -448,17 +448,17 @@ void Transfer<T>::prolongate(Context& ctx, GridView<const T> coarse, GridView<T>
 template <class T>
 struct DefectFromBelow {
   const T* below;
-  GridView<const T> d;
+  FieldView<const T> d;
   STRATUM_HOST_DEVICE STRATUM_INLINE T operator()(int i, int j) const { return j == 0 ? below[i] : d(i, j - 1); }
 };
 
 template <class T>
-bool Transfer<T>::march_down([[maybe_unused]] Context& ctx, [[maybe_unused]] GridView<const T> fine,
-                             [[maybe_unused]] GridView<T> coarse, [[maybe_unused]] double* square,
+bool Transfer<T>::march_down([[maybe_unused]] Context& ctx, [[maybe_unused]] FieldView<const T> fine,
+                             [[maybe_unused]] FieldView<T> coarse, [[maybe_unused]] double* square,
                              [[maybe_unused]] const std::function<void()>& meanwhile) const {
 #if defined(__CUDACC__)
   if (!ctx.on_gpu() || !can_march() || !cuda::can_march(fine, coarse)) return false;
-  GridView<T> wanted = coarse;
+  FieldView<T> wanted = coarse;
   wanted.ny = restricted_rows(true, coarse);
   const cuda::MarchGrid<T> most(fine.nx, wanted.ny, 1);
   const auto room = static_cast<std::size_t>(most.count());
@@ -474,7 +474,7 @@ bool Transfer<T>::march_down([[maybe_unused]] Context& ctx, [[maybe_unused]] Gri
 }
 
 template <class T>
-double Transfer<T>::restrict_and_measure(Context& ctx, GridView<const T> fine, GridView<T> coarse,
+double Transfer<T>::restrict_and_measure(Context& ctx, FieldView<const T> fine, FieldView<T> coarse,
                                          const std::function<void()>& meanwhile) const {
   check(ctx, fine, coarse);
   double square = 0;
@@ -486,14 +486,14 @@ double Transfer<T>::restrict_and_measure(Context& ctx, GridView<const T> fine, G
 }
 
 template <class T>
-void Transfer<T>::restrict_to(Context& ctx, GridView<const T> fine, GridView<T> coarse) const {
+void Transfer<T>::restrict_to(Context& ctx, FieldView<const T> fine, FieldView<T> coarse) const {
   check(ctx, fine, coarse);
   if (march_down(ctx, fine, coarse, nullptr)) return;
   const GivenDefect<T> defect{fine};
   const bool coarsened_y = !y_.left.empty();
 #if defined(__CUDACC__)
   if (ctx.on_gpu() && can_march_by_cells() && cuda::can_march(fine, coarse)) {
-    GridView<T> rows = coarse;
+    FieldView<T> rows = coarse;
     rows.ny = restricted_rows(true, coarse);
     march::restrict_by_cells(ctx, weights(), march::Measured<T>{{fine}, nullptr, 0}, rows, fine.nx, fine.ny);
     return detail::add_from_below(ctx, coarse);
@@ -518,8 +518,8 @@ void Transfer<T>::restrict_to(Context& ctx, GridView<const T> fine, GridView<T> 
 }
 
 template <class T>
-void Transfer<T>::restrict_residual(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<const T> x,
-                                    GridView<T> coarse) const {
+void Transfer<T>::restrict_residual(Context& ctx, const GridOperator<T>& a, FieldView<const T> b, FieldView<const T> x,
+                                    FieldView<T> coarse) const {
   const bool beside = x.ny > fine_.ny;  // rows of neighbours
   expects(!beside || fine_.has_halo(), "the fine vector must have ", fine_.ny, " rows, not ", x.ny);
   if (beside) {
@@ -544,7 +544,7 @@ void Transfer<T>::restrict_residual(Context& ctx, const GridOperator<T>& a, Grid
 
 template <class T>
 bool Transfer<T>::fuses_interpolation([[maybe_unused]] const Context& ctx, [[maybe_unused]] const GridOperator<T>& a,
-                                      [[maybe_unused]] GridView<const T> b) const {
+                                      [[maybe_unused]] FieldView<const T> b) const {
 #if defined(__CUDACC__)
   return ctx.on_gpu() && can_march() && a.traits().is_separable && cuda::can_march(b);
 #else
@@ -554,8 +554,8 @@ bool Transfer<T>::fuses_interpolation([[maybe_unused]] const Context& ctx, [[may
 
 template <class T>
 template <class Z>
-void Transfer<T>::prolongate_plus(Context& ctx, GridView<const T> coarse, T alpha, GridView<const Z> z,
-                                  GridView<T> x) const {
+void Transfer<T>::prolongate_plus(Context& ctx, FieldView<const T> coarse, T alpha, FieldView<const Z> z,
+                                  FieldView<T> x) const {
   check(ctx, x, coarse);
   expects_fit(ctx, "z", z, fine_);
 #if defined(__CUDACC__)

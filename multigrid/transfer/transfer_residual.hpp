@@ -21,7 +21,7 @@ namespace march {
 /// coarse = P^T (b - A x), x a `Given`, from row `first` on.
 template <class View, class Source, class T>
 void restrict_rows(const Context& ctx, const TransferView<T>& x, const TransferView<T>& y, const View& a,
-                   GridView<const T> b, const Source& given, GridView<T> coarse, int first) {
+                   FieldView<const T> b, const Source& given, FieldView<T> coarse, int first) {
   using Defect = cuda::Stencil<View, Source, DefectFormula, depth>;
   const int columns_back = first_is_coarse(x) ? 3 : 2;  // the defect's among them
   run_restriction(ctx, x, y, Defect{a, {b}, given, {}}, coarse, b.nx, b.ny, margin_of<T>(columns_back), first);
@@ -38,7 +38,7 @@ template <class View, class T>
 struct RestrictRows {
   ComputedDefect<View, T> defect;
   TransferView<T> x, y;
-  GridView<T> coarse;
+  FieldView<T> coarse;
   int begin, end;
   T *first_kept, *second_kept;
   const T* from_below = nullptr;
@@ -94,8 +94,8 @@ struct RestrictRows {
 
 template <class T>
 template <bool has_bands>
-void Transfer<T>::restrict_residual_by_lines(Context& ctx, const GridOperator<T>& a, GridView<const T> b,
-                                             GridView<const T> x, GridView<T> coarse, int origin,
+void Transfer<T>::restrict_residual_by_lines(Context& ctx, const GridOperator<T>& a, FieldView<const T> b,
+                                             FieldView<const T> x, FieldView<T> coarse, int origin,
                                              [[maybe_unused]] int first) const {
   TransferView<T> in_y = y_.view();
   in_y.origin = origin;
@@ -115,7 +115,7 @@ void Transfer<T>::restrict_residual_by_lines(Context& ctx, const GridOperator<T>
       }
     if (ctx.on_gpu()) return restrict_nodes(ctx, x_.view(), in_y, defect, x.nx, x.ny, coarse, coarse_rows);
 #endif
-    const GridView<T> rows = rows_.view();
+    const FieldView<T> rows = rows_.view();
     RestrictRows<View, T> some{defect, x_.view(), in_y, coarse, coarse.ny, coarse.ny + 1, &rows(1, 0), &rows(1, 1)};
     if (upward) {
       some.for_above = true;

@@ -19,7 +19,7 @@ namespace stratum {
 
 /// Coarse rows that a subdomain restricts to: its own, and where y is coarsened one of the next subdomain, which adds it to its own.
 template <class T>
-int restricted_rows(bool coarsened_y, const GridView<T>& coarse) {
+int restricted_rows(bool coarsened_y, const FieldView<T>& coarse) {
   return coarse.ny + (coarsened_y && coarse.above ? 1 : 0);
 }
 
@@ -72,7 +72,7 @@ struct RestrictRows {
   using Number = typename Defect::Number;
   TransferView<Number> wx, wy;
   Defect defect;
-  GridView<Number> coarse;
+  FieldView<Number> coarse;
   int early, first;
 
   [[nodiscard]] int rows() const { return coarse.ny - first; }
@@ -126,7 +126,7 @@ struct RestrictByCells {
   static constexpr int n = cuda::chunk_width<T>, half = n / 2;
   WeightsView<const T> w;
   Defect defect;
-  GridView<T> coarse;
+  FieldView<T> coarse;
   int early, first;
 
   [[nodiscard]] int rows() const { return coarse.ny - first; }
@@ -174,7 +174,7 @@ struct RestrictByCells {
 
 /// Calls f with whether the last coarse node of a row of nx fine ones has no chunk (RestrictRows).
 template <class T, class F>
-void with_last_alone(const GridView<T>& coarse, int nx, const F& f) {
+void with_last_alone(const FieldView<T>& coarse, int nx, const F& f) {
   constexpr int n = cuda::chunk_width<T>, half = n / 2;
   if (coarse.nx / half > nx / n)
     f(std::true_type());
@@ -186,7 +186,7 @@ void with_last_alone(const GridView<T>& coarse, int nx, const F& f) {
 /// strips.
 template <class Defect, class T = typename Defect::Number>
 int run_restriction(const Context& ctx, const TransferView<T>& x, const TransferView<T>& y, const Defect& defect,
-                    GridView<T> coarse, int nx, int ny, int margin = 1, int first = 0) {
+                    FieldView<T> coarse, int nx, int ny, int margin = 1, int first = 0) {
   int sums = 0;
   with_shift(x, [&](auto shifted) {
     with_last_alone(coarse, nx, [&](auto alone) {
@@ -200,7 +200,7 @@ int run_restriction(const Context& ctx, const TransferView<T>& x, const Transfer
 
 /// coarse = P^T d by weights, d a stage, from a fine grid nx x ny, from row `first` on.
 template <class Defect, class T>
-void restrict_by_cells(const Context& ctx, const WeightsView<const T>& w, const Defect& defect, GridView<T> coarse,
+void restrict_by_cells(const Context& ctx, const WeightsView<const T>& w, const Defect& defect, FieldView<T> coarse,
                        int nx, int ny, int first = 0) {
   const int early = w.origin_y == 2 * w.coarse_origin_y ? 1 : 0;
   with_last_alone(coarse, nx, [&](auto alone) {
@@ -210,7 +210,7 @@ void restrict_by_cells(const Context& ctx, const WeightsView<const T>& w, const 
 
 /// The rows that a march restricts to, from `first` rows before the subdomain's own on.
 template <class T>
-GridView<T> rows_before(GridView<T> coarse, int first) {
+FieldView<T> rows_before(FieldView<T> coarse, int first) {
   coarse.ny = restricted_rows(true, coarse) + first;
   coarse.data -= first * coarse.pitch;
   return coarse;
@@ -225,7 +225,7 @@ GridView<T> rows_before(GridView<T> coarse, int first) {
 /// does not depend on where the grid is cut, nor do its bits.
 template <class Defect, class T>
 void restrict_nodes(Context& ctx, const TransferView<T>& x, const TransferView<T>& y, const Defect& defect, int fine_nx,
-                    int fine_ny, GridView<T> coarse, int rows) {
+                    int fine_ny, FieldView<T> coarse, int rows) {
   struct Range {
     int begin, end;
   };
@@ -252,15 +252,15 @@ void restrict_nodes(Context& ctx, const TransferView<T>& x, const TransferView<T
 }
 
 template <class Defect, class T>
-void restrict_weighted(Context& ctx, const WeightsView<const T>& w, const Defect& defect, const GridShape& fine,
-                       GridView<T> coarse) {
+void restrict_weighted(Context& ctx, const WeightsView<const T>& w, const Defect& defect, const GridLayout<2>& fine,
+                       FieldView<T> coarse) {
   for_each_node(ctx, {0, coarse.nx, 1, 0, restricted_rows(w.south != nullptr, coarse), 1},
                 RestrictWeighted<Defect, T>{w, defect, fine.nx, fine.ny, coarse});
 }
 
 /// One row for the subdomain above, and one from the subdomain below.
 template <class T>
-void pass_upward(Context& ctx, const GridView<T>& coarse, const T* to_above, T* from_below, int count) {
+void pass_upward(Context& ctx, const FieldView<T>& coarse, const T* to_above, T* from_below, int count) {
   if (!coarse.below && !coarse.above) return;
   Communicator::Rows rows;
   if (coarse.above) rows.to_above = to_above;
@@ -271,7 +271,7 @@ void pass_upward(Context& ctx, const GridView<T>& coarse, const T* to_above, T* 
 
 /// CPU: calls f(part, begin, end) for the shares of coarse rows, `parts` of them at most, in parallel where b is long.
 template <class T, class F>
-void for_each_share(const Context& ctx, const GridView<const T>& b, int rows, int parts, const F& f) {
+void for_each_share(const Context& ctx, const FieldView<const T>& b, int rows, int parts, const F& f) {
   const int team = std::min(ctx.threads(), parts);
 #pragma omp parallel for schedule(static, 1) num_threads(ctx.threads()) if (b.nodes() > serial_limit)
   for (int part = 0; part < team; ++part) {

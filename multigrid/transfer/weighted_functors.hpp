@@ -17,8 +17,8 @@ STRATUM_HOST_DEVICE STRATUM_INLINE int fine_node(bool periodic, int i, int n) {
 template <bool add, class T>
 struct ProlongateCell {
   WeightsView<const T> w;
-  GridView<const T> coarse;
-  GridView<T> fine;
+  FieldView<const T> coarse;
+  FieldView<T> fine;
 
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE static T between(T weight, T first, T second) {
     return weight * first + (T(1) - weight) * second;
@@ -57,7 +57,7 @@ struct RestrictWeighted {
   WeightsView<const T> w;
   Defect defect;
   int fine_nx, fine_ny;
-  GridView<T> coarse;
+  FieldView<T> coarse;
 
   STRATUM_HOST_DEVICE STRATUM_INLINE T at(T weight, int i, int j) const {
     const int column = fine_node(w.periodic_x, i, fine_nx), row = fine_node(w.periodic_y, j, fine_ny);

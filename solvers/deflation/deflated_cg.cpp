@@ -16,28 +16,29 @@ namespace {
 class InTwoParts final : public LinearOperator<double> {
  public:
   /// Its terms are as large as those of x^, or of the sum of both parts in `sum`.
-  InTwoParts(const LinearOperator<double>& a, const Deflation& deflation, GridView<const double> y,
-             GridView<double> sum)
+  InTwoParts(const LinearOperator<double>& a, const Deflation& deflation, FieldView<const double> y,
+             FieldView<double> sum)
       : a_(a), deflation_(deflation), y_(y), sum_(sum) {}
-  [[nodiscard]] GridShape shape() const override { return a_.shape(); }
-  void apply(Context& ctx, GridView<const double> x, GridView<double> to) const override {
+  [[nodiscard]] GridLayout<2> shape() const override { return a_.shape(); }
+  void apply(Context& ctx, FieldView<const double> x, FieldView<double> to) const override {
     a_.apply(ctx, x, to);
     deflation_.add_image(ctx, 1, y_, to);
   }
-  void residual(Context& ctx, GridView<const double> b, GridView<const double> x, GridView<double> r) const override {
+  void residual(Context& ctx, FieldView<const double> b, FieldView<const double> x,
+                FieldView<double> r) const override {
     a_.residual(ctx, b, x, r);
     deflation_.add_image(ctx, -1, y_, r);
   }
-  [[nodiscard]] double magnitude(Context& ctx, GridView<const double> b, GridView<const double> x) const override {
+  [[nodiscard]] double magnitude(Context& ctx, FieldView<const double> b, FieldView<const double> x) const override {
     return a_.magnitude(ctx, b, whole(ctx, x));
   }
-  [[nodiscard]] double backward_error(Context& ctx, GridView<const double> b, GridView<const double> x,
+  [[nodiscard]] double backward_error(Context& ctx, FieldView<const double> b, FieldView<const double> x,
                                       double least) const override {
     return a_.backward_error(ctx, b, whole(ctx, x), least);
   }
 
  private:
-  [[nodiscard]] GridView<const double> whole(Context& ctx, GridView<const double> x) const {
+  [[nodiscard]] FieldView<const double> whole(Context& ctx, FieldView<const double> x) const {
     if (sum_.data == nullptr) return x;
     copy<double, double>(ctx, x, sum_);
     deflation_.add(ctx, y_, sum_);
@@ -46,13 +47,13 @@ class InTwoParts final : public LinearOperator<double> {
 
   const LinearOperator<double>& a_;
   const Deflation& deflation_;
-  GridView<const double> y_;
-  GridView<double> sum_;
+  FieldView<const double> y_;
+  FieldView<double> sum_;
 };
 
 }  // namespace
 
-DeflatedCg::DeflatedCg(Context& ctx, const GridShape& shape, const DeflatedCgParams& params)
+DeflatedCg::DeflatedCg(Context& ctx, const GridLayout<2>& shape, const DeflatedCgParams& params)
     : Solver<double>(shape), params_(params), r_(ctx, shape), z_(ctx, shape), p_(ctx, shape), ap_(ctx, shape) {
   expects(params.keep >= 0, "vectors to keep must be 0 or more, not ", params.keep);
   expects(!params.two_parts, "x in two parts takes deflation vectors with cores");
@@ -68,9 +69,9 @@ DeflatedCg::DeflatedCg(Context& ctx, const GridShape& shape, const DeflatedCgPar
   std::vector<double> weights(params.diagonal.size());
 #pragma omp parallel for schedule(static) num_threads(ctx.threads())
   for (std::size_t k = 0; k < weights.size(); ++k) weights[k] = params.diagonal[k] / sum;
-  weights_ = SharedVector<double>(ctx, shape);
+  weights_ = SharedField<double>(ctx, shape);
   copy_from_host(ctx, weights.data(), weights_.view());
-  mean_ = SharedVector<double>(mean_scratch(ctx, shape));
+  mean_ = SharedField<double>(mean_scratch(ctx, shape));
 }
 
 DeflatedCg::DeflatedCg(Context& ctx, const Deflation& deflation, const DeflatedCgParams& params)
@@ -79,16 +80,16 @@ DeflatedCg::DeflatedCg(Context& ctx, const Deflation& deflation, const DeflatedC
   params_.two_parts = params.two_parts;
   params_.beyond_one_array = params.beyond_one_array;
   deflation_ = std::make_shared<const Deflation>(deflation);
-  for (auto* coarse : {&d_, &c_, &cp_, &y_, &dp_}) *coarse = SharedVector<double>(ctx, deflation.count());
+  for (auto* coarse : {&d_, &c_, &cp_, &y_, &dp_}) *coarse = SharedField<double>(ctx, deflation.count());
   if (weights_.empty() || !deflation.covers()) return;
-  coarse_weights_ = SharedVector<double>(ctx, deflation.count());
+  coarse_weights_ = SharedField<double>(ctx, deflation.count());
   Context alone = ctx.alone();
-  coarse_mean_ = SharedVector<double>(mean_scratch(alone, coarse_weights_.shape()));
+  coarse_mean_ = SharedField<double>(mean_scratch(alone, coarse_weights_.shape()));
   deflation.restrict_to(ctx, weights_.cview(), coarse_weights_.view());
 }
 
 SolveReport DeflatedCg::run(Context& ctx, const LinearOperator<double>& a, Preconditioner<double>* m,
-                            GridView<const double> b, GridView<double> x, const StoppingParams& stop,
+                            FieldView<const double> b, FieldView<double> x, const StoppingParams& stop,
                             const Monitor& monitor) {
   expects_constant_symmetric("deflated conjugate gradients", m);
   const auto r = r_.view(), z = z_.view(), p = p_.view(), ap = ap_.view();
@@ -98,12 +99,12 @@ SolveReport DeflatedCg::run(Context& ctx, const LinearOperator<double>& a, Preco
   if (q != nullptr) set(ctx, 0.0, y);
   if (two_parts) q->move_means(ctx, x, y);
   const auto with_coarse_part =
-      two_parts ? std::make_unique<InTwoParts>(a, *q, y_.cview(), params_.beyond_one_array ? GridView<double>() : z)
+      two_parts ? std::make_unique<InTwoParts>(a, *q, y_.cview(), params_.beyond_one_array ? FieldView<double>() : z)
                 : nullptr;
   const LinearOperator<double>& whole = two_parts ? *with_coarse_part : a;
   Context alone = ctx.alone();  // every subdomain has coarse vectors whole
   // Which constant a solution of a singular system has: of both parts, where the vectors add up to one.
-  const auto centre = [&](GridView<double> fine, GridView<double> coarse) {
+  const auto centre = [&](FieldView<double> fine, FieldView<double> coarse) {
     if (weights_.empty()) return;
     subtract_mean<double>(ctx, weights_.cview(), fine, mean_.view());
     if (two_parts && q->covers()) subtract_mean<double>(alone, coarse_weights_.cview(), coarse, coarse_mean_.view());
@@ -127,8 +128,8 @@ SolveReport DeflatedCg::run(Context& ctx, const LinearOperator<double>& a, Preco
   KrylovIteration<double>::Corrections corrections;
   corrections.complete = [&] { recording_->run(ctx, r.data, z.data, correct); };
   if (two_parts) {
-    const auto with = [&](GridView<double> coarse) {
-      return [&, coarse](GridView<const double> fine) -> GridView<const double> {
+    const auto with = [&](FieldView<double> coarse) {
+      return [&, coarse](FieldView<const double> fine) -> FieldView<const double> {
         copy<double, double>(ctx, fine, ap);
         q->add(ctx, coarse, ap);
         return ap;
@@ -264,7 +265,7 @@ DeflationVectors DeflatedCg::ritz(Context& ctx, int count) const {
   DeflationVectors vectors;
   vectors.z.rows = static_cast<int>(order.size());
   vectors.z.columns = static_cast<int>(shape().nodes());
-  Vector<double> u(ctx, shape());
+  Field<double> u(ctx, shape());
   std::vector<double> host(static_cast<std::size_t>(shape().nodes()));
   for (const std::size_t s : order) {
     set(ctx, 0.0, u.view());

@@ -42,7 +42,7 @@ class DeflatedCg final : public Solver<double>, public Handle {
   /// Throws UsageError for two parts where the vectors have no cores.
   DeflatedCg(Context& ctx, const Deflation& deflation, const DeflatedCgParams& params = {});
   /// Without vectors: conjugate gradients that keep what Ritz vectors take.
-  DeflatedCg(Context& ctx, const GridShape& shape, const DeflatedCgParams& params);
+  DeflatedCg(Context& ctx, const GridLayout<2>& shape, const DeflatedCgParams& params);
 
   /// The `count` lowest of the last solve, or as many as it has. Waits for the stream.
   [[nodiscard]] DeflationVectors ritz(Context& ctx, int count) const;
@@ -55,16 +55,16 @@ class DeflatedCg final : public Solver<double>, public Handle {
     std::vector<double> alpha, beta;
     double residual = 0;
   };
-  SolveReport run(Context& ctx, const LinearOperator<double>& a, Preconditioner<double>* m, GridView<const double> b,
-                  GridView<double> x, const StoppingParams& stop, const Monitor& monitor) override;
+  SolveReport run(Context& ctx, const LinearOperator<double>& a, Preconditioner<double>* m, FieldView<const double> b,
+                  FieldView<double> x, const StoppingParams& stop, const Monitor& monitor) override;
 
   std::shared_ptr<const Deflation> deflation_;  // null: none
   DeflatedCgParams params_;
-  SharedVector<double> r_, z_, p_, ap_;
-  SharedVector<double> weights_, mean_;  // where A is singular: its diagonal over the sum, and scratch
-  SharedVector<double> coarse_weights_, coarse_mean_;
-  SharedVector<double> d_, c_, cp_, y_, dp_;  // coarse: Z^T r, of z, of p, of x, Z^T A p
-  std::vector<SharedVector<double>> kept_;
+  SharedField<double> r_, z_, p_, ap_;
+  SharedField<double> weights_, mean_;  // where A is singular: its diagonal over the sum, and scratch
+  SharedField<double> coarse_weights_, coarse_mean_;
+  SharedField<double> d_, c_, cp_, y_, dp_;  // coarse: Z^T r, of z, of p, of x, Z^T A p
+  std::vector<SharedField<double>> kept_;
   std::shared_ptr<Recording> recording_ = std::make_shared<Recording>();
   std::shared_ptr<Lanczos> lanczos_ = std::make_shared<Lanczos>();
 };

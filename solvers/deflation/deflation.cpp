@@ -228,7 +228,7 @@ SparseRows added_up(Communicator* comm, SparseRows own) {
 }
 
 /// Z by nodes with those of the rows beside: of the subdomains below and above, none where there is no such subdomain.
-SparseRows with_rows_beside(Communicator& comm, const SparseRows& z, const GridShape& shape) {
+SparseRows with_rows_beside(Communicator& comm, const SparseRows& z, const GridLayout<2>& shape) {
   const int pieces = comm.size(), below = (comm.rank() + pieces - 1) % pieces, above = (comm.rank() + 1) % pieces;
   // A row as numbers: of every node how many vectors it has, which, and their values there.
   const auto packed = [&](bool there, int first) {
@@ -279,7 +279,7 @@ SparseRows with_rows_beside(Communicator& comm, const SparseRows& z, const GridS
 
 /// Number of a node of the grid.
 struct Nodes {
-  GridView<const double> x;
+  FieldView<const double> x;
   STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int node) const { return x(node % x.nx, node / x.nx); }
 };
 
@@ -288,7 +288,7 @@ struct SumChunks {
   const int* first_chunk;
   const double* partial;
   double keep, factor;
-  GridView<double> d;
+  FieldView<double> d;
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int k, int /*row*/) const {
     double sum = 0;
     for (int c = first_chunk[k]; c < first_chunk[k + 1]; ++c) sum += partial[c];
@@ -301,7 +301,7 @@ struct SumPieces {
   const double* of_pieces;
   int count, pieces;
   double keep, factor;
-  GridView<double> d;
+  FieldView<double> d;
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int k, int /*row*/) const {
     double sum = 0;
     for (int r = 0; r < pieces; ++r) sum += of_pieces[static_cast<std::int64_t>(r) * count + k];
@@ -316,8 +316,8 @@ struct AddRow {
   const double* value;
   bool differences;
   double alpha;
-  GridView<const double> c;
-  GridView<double> x;
+  FieldView<const double> c;
+  FieldView<double> x;
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
     const int node = j * x.nx + i, begin = start[node], end = start[node + 1];
     if (begin == end) return;
@@ -373,7 +373,7 @@ __global__ void multiply_rows(const double* inverse, const double* d, double* c,
 
 }  // namespace
 
-Deflation::Deflation(Context& ctx, const SparseRows& a, const GridShape& shape, const DeflationVectors& vectors,
+Deflation::Deflation(Context& ctx, const SparseRows& a, const GridLayout<2>& shape, const DeflationVectors& vectors,
                      std::span<const double> given_sums)
     : shape_(shape), count_(vectors.count()) {
   Communicator* const comm = ctx.pieces() > 1 ? ctx.communicator() : nullptr;
@@ -444,11 +444,11 @@ Deflation::Deflation(Context& ctx, const SparseRows& a, const GridShape& shape, 
     cores_ = by_vectors(ctx, means);
   }
   if (ctx.on_gpu()) inverse_ = vector_from_host(ctx, factor_->inverse(ctx.threads()));
-  means_ = SharedVector<double>(ctx, count_);
-  right_ = SharedVector<double>(ctx, count_);
+  means_ = SharedField<double>(ctx, count_);
+  right_ = SharedField<double>(ctx, count_);
   if (comm == nullptr) return;
-  own_ = SharedVector<double>(ctx, count_);
-  of_pieces_ = SharedVector<double>(ctx, count_ * comm->size());
+  own_ = SharedField<double>(ctx, count_);
+  of_pieces_ = SharedField<double>(ctx, count_ * comm->size());
 }
 
 /// `beside`: nodes of the rows beside a subdomain's own.
@@ -479,7 +479,7 @@ Deflation::ByVectors Deflation::by_vectors(Context& ctx, const SparseRows& rows)
   w.value = vector_from_host(ctx, rows.value);
   w.begin = vector_from_host(ctx, begin);
   w.first_chunk = vector_from_host(ctx, first_chunk);
-  w.partial = SharedVector<double>(ctx, w.chunks);
+  w.partial = SharedField<double>(ctx, w.chunks);
   return w;
 }
 
@@ -488,8 +488,8 @@ Deflation::ByNodes Deflation::by_nodes(Context& ctx, const SparseRows& rows, boo
           differences};
 }
 
-void Deflation::multiply_transposed(Context& ctx, const ByVectors& w, GridView<const double> x, double keep,
-                                    double factor, GridView<double> d) const {
+void Deflation::multiply_transposed(Context& ctx, const ByVectors& w, FieldView<const double> x, double keep,
+                                    double factor, FieldView<double> d) const {
   expects_fit(ctx, "x", x, shape_);
   const int *begin = w.begin.view().data, *node = w.node.view().data;
   const double* value = w.value.view().data;
@@ -517,22 +517,22 @@ void Deflation::multiply_transposed(Context& ctx, const ByVectors& w, GridView<c
   for_each_node(ctx, all_nodes(d), SumPieces{of_pieces, count_, ctx.pieces(), keep, factor, d});
 }
 
-void Deflation::multiply_add(Context& ctx, const ByNodes& w, double alpha, GridView<const double> c,
-                             GridView<double> x) const {
+void Deflation::multiply_add(Context& ctx, const ByNodes& w, double alpha, FieldView<const double> c,
+                             FieldView<double> x) const {
   expects_fit(ctx, "x", x, shape_);
   for_each_node(ctx, all_nodes(x),
                 AddRow{w.start.view().data, w.vector.view().data, w.value.view().data, w.differences, alpha, c, x});
 }
 
-void Deflation::restrict_to(Context& ctx, GridView<const double> r, GridView<double> d) const {
+void Deflation::restrict_to(Context& ctx, FieldView<const double> r, FieldView<double> d) const {
   multiply_transposed(ctx, z_by_vectors_, r, 0, 1, d);
 }
 
-void Deflation::subtract_products(Context& ctx, GridView<const double> x, GridView<double> d) const {
+void Deflation::subtract_products(Context& ctx, FieldView<const double> x, FieldView<double> d) const {
   multiply_transposed(ctx, az_by_vectors_, x, 1, -1, d);
 }
 
-void Deflation::solve(Context& ctx, GridView<const double> d, GridView<double> c) const {
+void Deflation::solve(Context& ctx, FieldView<const double> d, FieldView<double> c) const {
   if (d.data == c.data) {
     copy<double, double>(ctx, d, right_.view());
     d = right_.cview();
@@ -546,15 +546,15 @@ void Deflation::solve(Context& ctx, GridView<const double> d, GridView<double> c
   factor_->solve(c.data);
 }
 
-void Deflation::add(Context& ctx, GridView<const double> c, GridView<double> x) const {
+void Deflation::add(Context& ctx, FieldView<const double> c, FieldView<double> x) const {
   multiply_add(ctx, z_by_nodes_, 1, c, x);
 }
 
-void Deflation::add_image(Context& ctx, double alpha, GridView<const double> c, GridView<double> r) const {
+void Deflation::add_image(Context& ctx, double alpha, FieldView<const double> c, FieldView<double> r) const {
   multiply_add(ctx, az_by_nodes_, alpha, c, r);
 }
 
-void Deflation::move_means(Context& ctx, GridView<double> x, GridView<double> c) const {
+void Deflation::move_means(Context& ctx, FieldView<double> x, FieldView<double> c) const {
   const auto means = means_.view();
   multiply_transposed(ctx, cores_, x, 0, 1, means);
   axpy<double, double>(ctx, 1, means, c);

@@ -39,10 +39,10 @@ class Deflation final : public Handle {
  public:
   /// Of A, whose rows are the nodes of the shape; on subdomains as strip_rows of core/operators/csr_matrix.hpp has them.
   /// `given_sums`: A 1, where it is known better than from the entries.
-  Deflation(Context& ctx, const SparseRows& a, const GridShape& shape, const DeflationVectors& vectors,
+  Deflation(Context& ctx, const SparseRows& a, const GridLayout<2>& shape, const DeflationVectors& vectors,
             std::span<const double> given_sums = {});
 
-  [[nodiscard]] const GridShape& shape() const { return shape_; }
+  [[nodiscard]] const GridLayout<2>& shape() const { return shape_; }
   /// Vectors, which coarse ones have numbers for: flat.
   [[nodiscard]] int count() const { return count_; }
   [[nodiscard]] const CoarseFactor& factor() const { return *factor_; }
@@ -50,33 +50,33 @@ class Deflation final : public Handle {
   [[nodiscard]] double entries_a_node() const { return entries_; }
 
   /// d = Z^T r
-  void restrict_to(Context& ctx, GridView<const double> r, GridView<double> d) const;
+  void restrict_to(Context& ctx, FieldView<const double> r, FieldView<double> d) const;
   /// d <- d - (A Z)^T x
-  void subtract_products(Context& ctx, GridView<const double> x, GridView<double> d) const;
+  void subtract_products(Context& ctx, FieldView<const double> x, FieldView<double> d) const;
   /// c = E^-1 d; d may be c
-  void solve(Context& ctx, GridView<const double> d, GridView<double> c) const;
+  void solve(Context& ctx, FieldView<const double> d, FieldView<double> c) const;
   /// x <- x + Z c
-  void add(Context& ctx, GridView<const double> c, GridView<double> x) const;
+  void add(Context& ctx, FieldView<const double> c, FieldView<double> x) const;
   /// r <- r + alpha A Z c
-  void add_image(Context& ctx, double alpha, GridView<const double> c, GridView<double> r) const;
+  void add_image(Context& ctx, double alpha, FieldView<const double> c, FieldView<double> r) const;
   /// Every node has one vector: together they are one everywhere.
   [[nodiscard]] bool covers() const { return az_by_nodes_.differences; }
   /// Some vectors have a core (solvers/deflation/vectors.hpp).
   [[nodiscard]] bool has_cores() const { return has_cores_; }
   /// The means of x over the cores go from x to c: x + Z c stays what it is.
-  void move_means(Context& ctx, GridView<double> x, GridView<double> c) const;
+  void move_means(Context& ctx, FieldView<double> x, FieldView<double> c) const;
 
  private:
   /// Vectors one after the other, cut into chunks that are summed separately.
   struct ByVectors {
-    SharedVector<int> node, begin, first_chunk;  // of an entry; of a chunk, and the end; of a vector, and their number
-    SharedVector<double> value, partial;
+    SharedField<int> node, begin, first_chunk;  // of an entry; of a chunk, and the end; of a vector, and their number
+    SharedField<double> value, partial;
     int chunks = 0;
   };
   /// Nodes one after the other. `differences`: the first entry of a node is that of its home.
   struct ByNodes {
-    SharedVector<int> start, vector;
-    SharedVector<double> value;
+    SharedField<int> start, vector;
+    SharedField<double> value;
     bool differences = false;
   };
   void check(const SparseRows& a, const DeflationVectors& vectors, std::span<const double> given_sums,
@@ -84,20 +84,20 @@ class Deflation final : public Handle {
   [[nodiscard]] ByVectors by_vectors(Context& ctx, const SparseRows& rows) const;
   [[nodiscard]] ByNodes by_nodes(Context& ctx, const SparseRows& rows, bool differences) const;
   /// d = keep d + factor W^T x
-  void multiply_transposed(Context& ctx, const ByVectors& w, GridView<const double> x, double keep, double factor,
-                           GridView<double> d) const;
-  void multiply_add(Context& ctx, const ByNodes& w, double alpha, GridView<const double> c, GridView<double> x) const;
+  void multiply_transposed(Context& ctx, const ByVectors& w, FieldView<const double> x, double keep, double factor,
+                           FieldView<double> d) const;
+  void multiply_add(Context& ctx, const ByNodes& w, double alpha, FieldView<const double> c, FieldView<double> x) const;
 
-  GridShape shape_;
+  GridLayout<2> shape_;
   int count_ = 0;
   bool has_cores_ = false;
   double entries_ = 0;
   ByVectors z_by_vectors_, az_by_vectors_, cores_;
   ByNodes z_by_nodes_, az_by_nodes_;
   std::shared_ptr<const CoarseFactor> factor_;
-  SharedVector<double> inverse_;  // on a GPU
-  SharedVector<double> means_, right_;
-  SharedVector<double> own_, of_pieces_;  // sums of this subdomain's rows, and of every subdomain's
+  SharedField<double> inverse_;  // on a GPU
+  SharedField<double> means_, right_;
+  SharedField<double> own_, of_pieces_;  // sums of this subdomain's rows, and of every subdomain's
 };
 
 }  // namespace stratum

@@ -67,7 +67,7 @@ void add_constant(DeflationVectors& vectors, const std::vector<char>& held) {
 namespace {
 
 /// The subdomain's first row among those of the whole.
-int first_row(const GridShape& whole, const GridShape& strip) {
+int first_row(const GridLayout<2>& whole, const GridLayout<2>& strip) {
   const int first = strip.origin_y - whole.origin_y;
   expects(strip.nx == whole.nx && first >= 0 && first + strip.ny <= whole.ny, "rows ", first, " to ",
           first + strip.ny - 1, " of ", strip.nx, " nodes are no subdomain of a grid of ", whole.nx, " x ", whole.ny);
@@ -76,7 +76,7 @@ int first_row(const GridShape& whole, const GridShape& strip) {
 
 }  // namespace
 
-std::vector<int> stripes(const GridShape& whole, int count, const GridShape& strip) {
+std::vector<int> stripes(const GridLayout<2>& whole, int count, const GridLayout<2>& strip) {
   expects(count >= 1 && count <= whole.nodes(), "deflation by ", count, " stripes: the grid has only ", whole.nodes(),
           " unknowns, and as many stripes can be made");
   std::vector<int> domain;
@@ -86,9 +86,9 @@ std::vector<int> stripes(const GridShape& whole, int count, const GridShape& str
     domain.push_back(static_cast<int>(k * count / whole.nodes()));
   return domain;
 }
-std::vector<int> stripes(const GridShape& shape, int count) { return stripes(shape, count, shape); }
+std::vector<int> stripes(const GridLayout<2>& shape, int count) { return stripes(shape, count, shape); }
 
-std::vector<int> square_blocks(const GridShape& whole, int across, const GridShape& strip) {
+std::vector<int> square_blocks(const GridLayout<2>& whole, int across, const GridLayout<2>& strip) {
   const int most = std::min(whole.nx, whole.ny);
   expects(across >= 1 && across <= most, "deflation by ", across, " x ", across, " blocks: the grid has only ",
           whole.nx, " x ", whole.ny, " unknowns, for up to ", most, " x ", most, " blocks");
@@ -103,7 +103,7 @@ std::vector<int> square_blocks(const GridShape& whole, int across, const GridSha
   }
   return domain;
 }
-std::vector<int> square_blocks(const GridShape& shape, int across) { return square_blocks(shape, across, shape); }
+std::vector<int> square_blocks(const GridLayout<2>& shape, int across) { return square_blocks(shape, across, shape); }
 
 std::vector<int> split_domains(const std::vector<int>& domain, const std::vector<int>& by) {
   expects(domain.size() == by.size(), "domains of ", domain.size(), " nodes cannot be split by numbers of ", by.size());
@@ -124,7 +124,7 @@ std::vector<int> split_domains(const std::vector<int>& domain, const std::vector
   return split;
 }
 
-std::vector<int> connected_parts(const GridShape& shape, const std::vector<char>& marked, bool corners) {
+std::vector<int> connected_parts(const GridLayout<2>& shape, const std::vector<char>& marked, bool corners) {
   expects(marked.size() == static_cast<std::size_t>(shape.nodes()), marked.size(), " marks for ", shape.nx, " x ",
           shape.ny, " nodes");
   std::vector<int> part(marked.size(), -1), front;

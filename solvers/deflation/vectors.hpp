@@ -16,7 +16,7 @@
 
 #include <vector>
 
-#include <stratum/core/field/vector.hpp>
+#include <stratum/core/field/field.hpp>
 #include <stratum/core/operators/sparse_rows.hpp>
 
 namespace stratum {
@@ -41,16 +41,17 @@ struct DeflationVectors {
 void add_constant(DeflationVectors& vectors, const std::vector<char>& held = {});
 
 /// `count` stripes of consecutive nodes, as equal as can be. Throws UsageError unless there is a node for each.
-[[nodiscard]] std::vector<int> stripes(const GridShape& shape, int count);
+[[nodiscard]] std::vector<int> stripes(const GridLayout<2>& shape, int count);
 /// across x across rectangles, as equal as can be. Throws UsageError unless there is a node for each.
-[[nodiscard]] std::vector<int> square_blocks(const GridShape& shape, int across);
+[[nodiscard]] std::vector<int> square_blocks(const GridLayout<2>& shape, int across);
 /// Those of the whole grid on a subdomain of its rows.
-[[nodiscard]] std::vector<int> stripes(const GridShape& whole, int count, const GridShape& strip);
-[[nodiscard]] std::vector<int> square_blocks(const GridShape& whole, int across, const GridShape& strip);
+[[nodiscard]] std::vector<int> stripes(const GridLayout<2>& whole, int count, const GridLayout<2>& strip);
+[[nodiscard]] std::vector<int> square_blocks(const GridLayout<2>& whole, int across, const GridLayout<2>& strip);
 /// A domain for every pair that occurs, in the order of the first number.
 [[nodiscard]] std::vector<int> split_domains(const std::vector<int>& domain, const std::vector<int>& by);
 
 /// The connected parts of what is marked, numbered, -1 elsewhere; neighbours share a side, or a corner where `corners`.
-[[nodiscard]] std::vector<int> connected_parts(const GridShape& shape, const std::vector<char>& marked, bool corners);
+[[nodiscard]] std::vector<int> connected_parts(const GridLayout<2>& shape, const std::vector<char>& marked,
+                                               bool corners);
 
 }  // namespace stratum

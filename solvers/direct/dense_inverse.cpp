@@ -31,8 +31,8 @@ template <class T>
 struct MultiplyRow {
   static constexpr bool hot = true;
   const double* matrix;
-  GridView<const T> r;
-  GridView<T> z;
+  FieldView<const T> r;
+  FieldView<T> z;
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
     const ShortSideFirst number{r.nx, r.ny};
     const int n = r.nx * r.ny;
@@ -44,7 +44,7 @@ struct MultiplyRow {
 };
 
 /// Of grids that are not periodic: as many diagonals have entries above the main one, and below. On a GPU at most so many.
-int bandwidth(const GridShape& shape) {
+int bandwidth(const GridLayout<2>& shape) {
   return std::min(std::min(shape.nx, shape.ny) + 1, static_cast<int>(shape.nodes()) - 1);
 }
 constexpr int widest = 34;
@@ -60,7 +60,7 @@ constexpr int warp = 32, rows_a_block = 8;
 /// A warp a row; `most` numbers a lane.
 template <int most, class T>
 __global__ void __launch_bounds__(rows_a_block* warp)
-    multiply_rows(const double* matrix, const GridView<const T> r, const GridView<T> z) {
+    multiply_rows(const double* matrix, const FieldView<const T> r, const FieldView<T> z) {
   const ShortSideFirst number{r.nx, r.ny};
   const int n = r.nx * r.ny, lane = static_cast<int>(threadIdx.x) % warp;
   const int row = static_cast<int>(blockIdx.x) * rows_a_block + static_cast<int>(threadIdx.x) / warp;
@@ -191,7 +191,7 @@ class Bands {
   bool exchanges_ = false;
 };
 
-Bands bands_of(const SparseRows& a, const GridShape& shape) {
+Bands bands_of(const SparseRows& a, const GridLayout<2>& shape) {
   const ShortSideFirst number{shape.nx, shape.ny};
   const auto place = [&](int k) { return static_cast<std::size_t>(number(k % shape.nx, k / shape.nx)); };
   const auto n = static_cast<std::size_t>(a.rows);
@@ -234,14 +234,14 @@ DenseInverse<T>::DenseInverse(Context& ctx, const GridOperator<double>& a, bool 
 }
 
 template <class T>
-DenseInverse<T>::DenseInverse(Context& ctx, const GridShape& shape, bool singular)
+DenseInverse<T>::DenseInverse(Context& ctx, const GridLayout<2>& shape, bool singular)
     : shape_(shape), singular_(singular) {
   const std::int64_t n = shape_.nodes();
   expects(n <= max_unknowns, "a dense inverse is for up to ", max_unknowns, " unknowns, not ", n);
-  inverse_ = Vector<double>(ctx, static_cast<int>(n * n));
-  stencils_ = Vector<double>(ctx, 9 * static_cast<int>(n));
+  inverse_ = Field<double>(ctx, static_cast<int>(n * n));
+  stencils_ = Field<double>(ctx, 9 * static_cast<int>(n));
   if (!ctx.on_gpu() || singular || shape.has_halo() || bandwidth(shape) > widest) return;
-  factors_ = Vector<double>(ctx, static_cast<int>(n) * factor_numbers);
+  factors_ = Field<double>(ctx, static_cast<int>(n) * factor_numbers);
 }
 
 template <class T>
@@ -291,7 +291,7 @@ void DenseInverse<T>::factor(Context& ctx, const GridOperator<double>& a) {
 }
 
 template <class T>
-void DenseInverse<T>::apply(Context& ctx, GridView<const T> r, GridView<T> z) {
+void DenseInverse<T>::apply(Context& ctx, FieldView<const T> r, FieldView<T> z) {
   expects_fit(ctx, "r", r, shape_);
   expects_fit(ctx, "z", z, shape_);
 #if defined(__CUDACC__)

@@ -9,7 +9,7 @@
 // inverse differ by as much less than they are. apply allocates nothing and does not wait for the stream. Throws UsageError for
 // more unknowns, BreakdownError where A is singular to rounding although it is not said to be.
 
-#include <stratum/core/field/vector.hpp>
+#include <stratum/core/field/field.hpp>
 #include <stratum/core/operators/grid_operator.hpp>
 
 namespace stratum {
@@ -23,23 +23,23 @@ class DenseInverse final : public Preconditioner<T> {
 
   DenseInverse(Context& ctx, const GridOperator<double>& a, bool singular = false);
   /// Of operators of this shape: `factor` first.
-  DenseInverse(Context& ctx, const GridShape& shape, bool singular);
+  DenseInverse(Context& ctx, const GridLayout<2>& shape, bool singular);
 
   /// Of this operator from now on. Elimination within the bands of A, rows exchanged, takes n w^2 multiplications on the host, w = 1
   /// + the shorter side; the inverse 2 n^2 w more, on a GPU there, where no row was exchanged, A is regular and the grid is not
   /// periodic. Allocates nothing on the device; waits for the stream.
   void factor(Context& ctx, const GridOperator<double>& a);
 
-  void apply(Context& ctx, GridView<const T> r, GridView<T> z) override;
+  void apply(Context& ctx, FieldView<const T> r, FieldView<T> z) override;
   [[nodiscard]] bool is_constant() const override { return true; }
   [[nodiscard]] bool is_symmetric() const override { return true; }
 
  private:
-  GridShape shape_;
+  GridLayout<2> shape_;
   bool singular_;
-  Vector<double> inverse_;   // row after row, unknowns numbered along the shorter side first
-  Vector<double> stencils_;  // for sparse_rows
-  Vector<double> factors_;   // GPU
+  Field<double> inverse_;   // row after row, unknowns numbered along the shorter side first
+  Field<double> stencils_;  // for sparse_rows
+  Field<double> factors_;   // GPU
 };
 
 }  // namespace stratum

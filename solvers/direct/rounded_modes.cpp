@@ -12,7 +12,7 @@ namespace stratum {
 namespace {
 
 template <class T>
-std::vector<double> to_host(Context& ctx, const Vector<T>& factor) {
+std::vector<double> to_host(Context& ctx, const Field<T>& factor) {
   std::vector<T> numbers(static_cast<std::size_t>(factor.shape().nx));
   copy_to_host(ctx, factor.cview(), numbers.data());
   return {numbers.begin(), numbers.end()};

@@ -26,12 +26,12 @@ bool vanishes(double product, double norms) {
 template <class T>
 class BiCgStab final : public Solver<T> {
  public:
-  BiCgStab(Context& ctx, const GridShape& shape, const SolverParams& /*params*/)
+  BiCgStab(Context& ctx, const GridLayout<2>& shape, const SolverParams& /*params*/)
       : Solver<T>(shape), r_(ctx, shape), shadow_(ctx, shape), p_(ctx, shape), mp_(ctx, shape), v_(ctx, shape),
         ms_(ctx, shape), t_(ctx, shape) {}
 
  private:
-  SolveReport run(Context& ctx, const LinearOperator<T>& a, Preconditioner<T>* m, GridView<const T> b, GridView<T> x,
+  SolveReport run(Context& ctx, const LinearOperator<T>& a, Preconditioner<T>* m, FieldView<const T> b, FieldView<T> x,
                   const StoppingParams& stop, const Monitor& monitor) override {
     const auto r = r_.view(), shadow = shadow_.view(), p = p_.view(), v = v_.view(), t = t_.view();
     KrylovIteration<T> iteration(ctx, a, m, b, x, r, t, stop, monitor);
@@ -83,7 +83,7 @@ class BiCgStab final : public Solver<T> {
     return iteration.finish();
   }
 
-  Vector<T> r_, shadow_, p_, mp_, v_, ms_, t_;
+  Field<T> r_, shadow_, p_, mp_, v_, ms_, t_;
 };
 
 }  // namespace

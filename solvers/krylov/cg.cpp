@@ -10,26 +10,26 @@ void register_cg(SolverRegistry& registry);
 namespace {
 
 template <class T, Beta beta>
-std::unique_ptr<Solver<T>> make_cg(Context& ctx, const GridShape& shape, const SolverParams& /*params*/) {
+std::unique_ptr<Solver<T>> make_cg(Context& ctx, const GridLayout<2>& shape, const SolverParams& /*params*/) {
   return std::make_unique<ConjugateGradients<T>>(ctx, shape, beta);
 }
 
 }  // namespace
 
 template <class T>
-ConjugateGradients<T>::ConjugateGradients(Context& ctx, const GridShape& shape, Beta beta)
+ConjugateGradients<T>::ConjugateGradients(Context& ctx, const GridLayout<2>& shape, Beta beta)
     : Solver<T>(shape), beta_(beta), r_(ctx, shape), z_(ctx, shape), ap_(ctx, shape), p_(ctx, shape) {}
 
 template <class T>
 SolveReport ConjugateGradients<T>::run(Context& ctx, const LinearOperator<T>& a, Preconditioner<T>* m,
-                                       GridView<const T> b, GridView<T> x, const StoppingParams& stop,
+                                       FieldView<const T> b, FieldView<T> x, const StoppingParams& stop,
                                        const Monitor& monitor) {
   if (beta_ == Beta::plain) expects_constant_symmetric("conjugate gradients", m);
   const auto r = r_.view(), ap = ap_.view();
   KrylovIteration<T> iteration(ctx, a, m, b, x, r, z_.view(), stop, monitor);
   double rz = 0, rr = 0, curvature = 0;
   for (bool restart = true; !iteration.done();) {
-    const GridView<const T> z = m == nullptr ? r : z_.cview();
+    const FieldView<const T> z = m == nullptr ? r : z_.cview();
     const bool flexible = beta_ == Beta::flexible && !restart;
     double product = rr, of_last = 0;
     if (flexible) {

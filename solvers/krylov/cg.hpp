@@ -23,14 +23,14 @@ enum class Beta : std::uint8_t { plain, flexible };
 template <class T>
 class ConjugateGradients final : public Solver<T>, public Handle {
  public:
-  ConjugateGradients(Context& ctx, const GridShape& shape, Beta beta = Beta::plain);
+  ConjugateGradients(Context& ctx, const GridLayout<2>& shape, Beta beta = Beta::plain);
 
  private:
-  SolveReport run(Context& ctx, const LinearOperator<T>& a, Preconditioner<T>* m, GridView<const T> b, GridView<T> x,
+  SolveReport run(Context& ctx, const LinearOperator<T>& a, Preconditioner<T>* m, FieldView<const T> b, FieldView<T> x,
                   const StoppingParams& stop, const Monitor& monitor) override;
 
   Beta beta_;
-  SharedVector<T> r_, z_, ap_;
+  SharedField<T> r_, z_, ap_;
   SearchDirection<T> p_;
 };
 

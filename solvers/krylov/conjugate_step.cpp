@@ -7,8 +7,8 @@
 #include <utility>
 
 #include <stratum/core/field/blas.hpp>
+#include <stratum/core/field/field_functors.hpp>
 #include <stratum/core/field/reduce.hpp>
-#include <stratum/core/field/vector_functors.hpp>
 #if defined(__CUDACC__)
 #include <stratum/core/field/streaming_stencil.hpp>
 #endif
@@ -21,9 +21,9 @@ namespace {
 template <class T, class X>
 struct Step {
   double alpha, scale;
-  GridView<const T> p, q;
-  GridView<X> x;
-  GridView<T> r;
+  FieldView<const T> p, q;
+  FieldView<X> x;
+  FieldView<T> r;
   static constexpr bool takes_maximum = false;
   STRATUM_HOST_DEVICE STRATUM_INLINE double take(T p_i, T q_i, X& x_i, T& r_i) const {
     x_i = static_cast<X>(static_cast<double>(x_i) + scale * alpha * static_cast<double>(p_i));
@@ -68,8 +68,8 @@ struct QueuedStep {
 template <class T>
 struct QueuedDirection {
   const double* beta;
-  GridView<const T> r;
-  GridView<T> p;
+  FieldView<const T> r;
+  FieldView<T> p;
   STRATUM_HOST_DEVICE STRATUM_INLINE T value(int i, int j) const {
     return static_cast<T>(static_cast<double>(r(i, j)) + *beta * static_cast<double>(p(i, j)));
   }
@@ -107,7 +107,7 @@ struct Advance {
 };
 
 template <class T, class X>
-void expects_alike(const Context& ctx, GridView<const T> p, GridView<const T> q, GridView<X> x, GridView<T> r) {
+void expects_alike(const Context& ctx, FieldView<const T> p, FieldView<const T> q, FieldView<X> x, FieldView<T> r) {
   expects_fit(ctx, "p", p, r.shape());
   expects_fit(ctx, "q", q, r.shape());
   expects_fit(ctx, "x", x, r.shape());
@@ -148,7 +148,7 @@ __global__ void __launch_bounds__(detail::reduction_threads)
 
 /// At least a number before those of a step's sum.
 template <class T>
-double* scratch_for_step(Context& ctx, GridView<T> r) {
+double* scratch_for_step(Context& ctx, FieldView<T> r) {
   const int numbers = std::max(reduction_numbers(ctx, r.nx, r.ny), step_blocks);
   return ctx.reduction_scratch(static_cast<std::size_t>(numbers) + 1);
 }
@@ -174,8 +174,8 @@ bool steps_on_gpu(const Context& ctx) {
 /// With (p, q) of all subdomains the first number of the scratch, and on its way to the host. What they have of (r, r) is added up here
 /// as it is on GPUs, by rank.
 template <class T, class X>
-ConjugateStep step_on_gpu(Context& ctx, double square, GridView<const T> p, GridView<const T> q, double scale,
-                          GridView<X> x, GridView<T> r) {
+ConjugateStep step_on_gpu(Context& ctx, double square, FieldView<const T> p, FieldView<const T> q, double scale,
+                          FieldView<X> x, FieldView<T> r) {
   double* const curvature = scratch_for_step(ctx, r);
   const Step<T, X> step{0, scale, p, q, x, r};
   run_step(ctx, StepByCurvature<T, X>{square, curvature, step}, step, curvature + 1, ctx.expected_number());
@@ -188,8 +188,8 @@ ConjugateStep step_on_gpu(Context& ctx, double square, GridView<const T> p, Grid
 }  // namespace
 
 template <class T, class X>
-ConjugateStep conjugate_step(Context& ctx, double square, GridView<const T> p, GridView<const T> q, double scale,
-                             GridView<X> x, GridView<T> r) {
+ConjugateStep conjugate_step(Context& ctx, double square, FieldView<const T> p, FieldView<const T> q, double scale,
+                             FieldView<X> x, FieldView<T> r) {
   expects_alike(ctx, p, q, x, r);
 #if defined(__CUDACC__)
   if (steps_on_gpu(ctx)) {
@@ -205,8 +205,8 @@ ConjugateStep conjugate_step(Context& ctx, double square, GridView<const T> p, G
 }
 
 template <class T, class X>
-double residual_step(Context& ctx, double alpha, GridView<const T> p, GridView<const T> q, double scale, GridView<X> x,
-                     GridView<T> r) {
+double residual_step(Context& ctx, double alpha, FieldView<const T> p, FieldView<const T> q, double scale,
+                     FieldView<X> x, FieldView<T> r) {
   expects_alike(ctx, p, q, x, r);
 #if defined(__CUDACC__)
   if (ctx.on_gpu() && !ctx.is_dry_run()) {
@@ -227,12 +227,12 @@ double residual_step(Context& ctx, double alpha, GridView<const T> p, GridView<c
 }
 
 template <class T>
-SearchDirection<T>::SearchDirection(Context& ctx, const GridShape& shape)
-    : p_(ctx, shape), next_(ctx.on_gpu() ? SharedVector<T>(ctx, shape) : SharedVector<T>()) {}
+SearchDirection<T>::SearchDirection(Context& ctx, const GridLayout<2>& shape)
+    : p_(ctx, shape), next_(ctx.on_gpu() ? SharedField<T>(ctx, shape) : SharedField<T>()) {}
 
 template <class T>
-ConjugateStep SearchDirection<T>::step(Context& ctx, const LinearOperator<T>& a, double square, GridView<const T> z,
-                                       double beta, GridView<T> q, GridView<T> x, GridView<T> r) {
+ConjugateStep SearchDirection<T>::step(Context& ctx, const LinearOperator<T>& a, double square, FieldView<const T> z,
+                                       double beta, FieldView<T> q, FieldView<T> x, FieldView<T> r) {
   if (beta == 0) set(ctx, T(0), p_.view());
 #if defined(__CUDACC__)
   if (steps_on_gpu(ctx) && ctx.pieces() == 1) {
@@ -244,7 +244,7 @@ ConjugateStep SearchDirection<T>::step(Context& ctx, const LinearOperator<T>& a,
     }
   }
 #endif
-  const GridView<T> p = p_.view();
+  const FieldView<T> p = p_.view();
   if (ctx.on_gpu()) {
     xpay<T>(ctx, z, beta, p);
     a.apply(ctx, p, q);
@@ -256,13 +256,13 @@ ConjugateStep SearchDirection<T>::step(Context& ctx, const LinearOperator<T>& a,
 }
 
 template <class T>
-QueuedSteps<T>::QueuedSteps(Context& ctx, const GridShape& shape)
+QueuedSteps<T>::QueuedSteps(Context& ctx, const GridLayout<2>& shape)
     : count_(reduction_numbers(ctx, shape.nx, shape.ny)),
       host_(std::static_pointer_cast<double>(allocate_on_host(ctx, 2 * most_in_flight * sizeof(double)))) {
 #if defined(__CUDACC__)
   count_ = std::max(count_, step_blocks) + 1;
 #endif
-  numbers_ = Vector<double>(ctx, GridShape::flat(3 + 2 * count_));
+  numbers_ = Field<double>(ctx, GridLayout<2>::flat(3 + 2 * count_));
 }
 
 template <class T>
@@ -285,8 +285,8 @@ void QueuedSteps<T>::start(Context& ctx, double square, double beta) {
 }
 
 template <class T>
-void QueuedSteps<T>::submit(Context& ctx, const LinearOperator<T>& a, GridView<T> p, GridView<T> q, GridView<T> x,
-                            GridView<T> r) {
+void QueuedSteps<T>::submit(Context& ctx, const LinearOperator<T>& a, FieldView<T> p, FieldView<T> q, FieldView<T> x,
+                            FieldView<T> r) {
   expects(in_flight_ < most_in_flight, in_flight_, " iterations are on their way; wait for one");
   expects_alike<T, T>(ctx, p, q, x, r);
   double* const host = host_.get() + 2 * next_;
@@ -310,8 +310,8 @@ ConjugateStep QueuedSteps<T>::await(Context& ctx) {
 }
 
 template <class T>
-void QueuedSteps<T>::iterate(Context& ctx, const LinearOperator<T>& a, GridView<T> p, GridView<T> q, GridView<T> x,
-                             GridView<T> r, double* host) {
+void QueuedSteps<T>::iterate(Context& ctx, const LinearOperator<T>& a, FieldView<T> p, FieldView<T> q, FieldView<T> x,
+                             FieldView<T> r, double* host) {
   double *const square = numbers_.view().data, *const beta = square + 1, *const unused = square + 2,
                 *const curvature = square + 3, *const sums = curvature + count_;
   for_each_node(ctx, all_nodes(p), QueuedDirection<T>{beta, r, p});
@@ -338,11 +338,11 @@ void QueuedSteps<T>::iterate(Context& ctx, const LinearOperator<T>& a, GridView<
   advance(sums, 1);
 }
 
-#define STRATUM_INSTANTIATE(T, X)                                                                                    \
-  template ConjugateStep conjugate_step(Context&, double, GridView<const T>, GridView<const T>, double, GridView<X>, \
-                                        GridView<T>);                                                                \
-  template double residual_step(Context&, double, GridView<const T>, GridView<const T>, double, GridView<X>,         \
-                                GridView<T>);
+#define STRATUM_INSTANTIATE(T, X)                                                                               \
+  template ConjugateStep conjugate_step(Context&, double, FieldView<const T>, FieldView<const T>, double,       \
+                                        FieldView<X>, FieldView<T>);                                            \
+  template double residual_step(Context&, double, FieldView<const T>, FieldView<const T>, double, FieldView<X>, \
+                                FieldView<T>);
 STRATUM_INSTANTIATE(float, float)
 STRATUM_INSTANTIATE(float, double)
 STRATUM_INSTANTIATE(double, double)

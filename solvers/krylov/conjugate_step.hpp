@@ -20,27 +20,27 @@ struct ConjugateStep {
 };
 
 template <class T, class X>
-ConjugateStep conjugate_step(Context& ctx, double square, GridView<const T> p, GridView<const T> q, double scale,
-                             GridView<X> x, GridView<T> r);
+ConjugateStep conjugate_step(Context& ctx, double square, FieldView<const T> p, FieldView<const T> q, double scale,
+                             FieldView<X> x, FieldView<T> r);
 
 /// The same with alpha from elsewhere.
 template <class T, class X>
-double residual_step(Context& ctx, double alpha, GridView<const T> p, GridView<const T> q, double scale, GridView<X> x,
-                     GridView<T> r);
+double residual_step(Context& ctx, double alpha, FieldView<const T> p, FieldView<const T> q, double scale,
+                     FieldView<X> x, FieldView<T> r);
 
 /// The direction p that such a method goes along. On a GPU there are two, and an iteration's first three passes are one where A
 /// has it (LinearOperator::next_direction_on_gpu): 4 words and those of A, before the 6 of the step.
 template <class T>
 class SearchDirection {
  public:
-  SearchDirection(Context& ctx, const GridShape& shape);
+  SearchDirection(Context& ctx, const GridLayout<2>& shape);
 
   /// p <- z + beta p, q <- A p, and the step with these.
-  ConjugateStep step(Context& ctx, const LinearOperator<T>& a, double square, GridView<const T> z, double beta,
-                     GridView<T> q, GridView<T> x, GridView<T> r);
+  ConjugateStep step(Context& ctx, const LinearOperator<T>& a, double square, FieldView<const T> z, double beta,
+                     FieldView<T> q, FieldView<T> x, FieldView<T> r);
 
  private:
-  SharedVector<T> p_, next_;
+  SharedField<T> p_, next_;
 };
 
 /// Iterations of conjugate gradients without a preconditioner of which the host submits one before it knows the numbers of the
@@ -55,7 +55,7 @@ class QueuedSteps {
  public:
   static constexpr int most_in_flight = 2;
 
-  QueuedSteps(Context& ctx, const GridShape& shape);
+  QueuedSteps(Context& ctx, const GridLayout<2>& shape);
 
   /// Subdomains of a grid whose numbers go by way of the host wait for them: there is nothing to be gained, though it works.
   [[nodiscard]] static bool pays(const Context& ctx);
@@ -65,17 +65,17 @@ class QueuedSteps {
   /// The next iteration goes from this (r, r) with this beta. None may be in flight.
   void start(Context& ctx, double square, double beta);
   /// One more iteration. Throws UsageError where most_in_flight are.
-  void submit(Context& ctx, const LinearOperator<T>& a, GridView<T> p, GridView<T> q, GridView<T> x, GridView<T> r);
+  void submit(Context& ctx, const LinearOperator<T>& a, FieldView<T> p, FieldView<T> q, FieldView<T> x, FieldView<T> r);
   [[nodiscard]] int in_flight() const { return in_flight_; }
   /// (p, q) and the new (r, r) of the first one that is in flight.
   [[nodiscard]] ConjugateStep await(Context& ctx);
 
  private:
-  void iterate(Context& ctx, const LinearOperator<T>& a, GridView<T> p, GridView<T> q, GridView<T> x, GridView<T> r,
+  void iterate(Context& ctx, const LinearOperator<T>& a, FieldView<T> p, FieldView<T> q, FieldView<T> x, FieldView<T> r,
                double* host);
 
   int count_;  // of a sum's numbers
-  Vector<double> numbers_;
+  Field<double> numbers_;
   std::shared_ptr<double> host_;
   Recording recording_;
   int next_ = 0, in_flight_ = 0;

@@ -29,19 +29,19 @@ constexpr double tolerated_cancellation = 1e-4;
 template <class T>
 class ConjugateResiduals final : public Solver<T> {
  public:
-  ConjugateResiduals(Context& ctx, const GridShape& shape, const SolverParams& /*params*/)
+  ConjugateResiduals(Context& ctx, const GridLayout<2>& shape, const SolverParams& /*params*/)
       : Solver<T>(shape), r_(ctx, shape), z_(ctx, shape), az_(ctx, shape), p_(ctx, shape), ap_(ctx, shape),
         map_(ctx, shape) {}
 
  private:
-  SolveReport run(Context& ctx, const LinearOperator<T>& a, Preconditioner<T>* m, GridView<const T> b, GridView<T> x,
+  SolveReport run(Context& ctx, const LinearOperator<T>& a, Preconditioner<T>* m, FieldView<const T> b, FieldView<T> x,
                   const StoppingParams& stop, const Monitor& monitor) override {
     expects_constant_symmetric("conjugate residuals", m);
     const auto r = r_.view(), az = az_.view(), p = p_.view(), ap = ap_.view();
     KrylovIteration<T> iteration(ctx, a, m, b, x, r, az, stop, monitor);
     double square = 0;
     bool drifted = false;
-    GridView<const T> z, map;
+    FieldView<const T> z, map;
     for (bool restart = true; !iteration.done();) {
       if (restart || drifted) z = iteration.precondition(r, z_.view());
       a.apply(ctx, z, az);
@@ -81,7 +81,7 @@ class ConjugateResiduals final : public Solver<T> {
     return iteration.finish();
   }
 
-  Vector<T> r_, z_, az_, p_, ap_, map_;
+  Field<T> r_, z_, az_, p_, ap_, map_;
 };
 
 }  // namespace

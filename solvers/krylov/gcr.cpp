@@ -20,11 +20,11 @@ namespace {
 template <class T>
 class Gcr final : public Solver<T> {
  public:
-  Gcr(Context& ctx, const GridShape& shape, const SolverParams& params)
+  Gcr(Context& ctx, const GridLayout<2>& shape, const SolverParams& params)
       : Solver<T>(shape), r_(ctx, shape), p_(ctx, shape, params.restart), q_(ctx, shape, params.restart) {}
 
  private:
-  SolveReport run(Context& ctx, const LinearOperator<T>& a, Preconditioner<T>* m, GridView<const T> b, GridView<T> x,
+  SolveReport run(Context& ctx, const LinearOperator<T>& a, Preconditioner<T>* m, FieldView<const T> b, FieldView<T> x,
                   const StoppingParams& stop, const Monitor& monitor) override {
     const auto r = r_.view();
     KrylovIteration<T> iteration(ctx, a, m, b, x, r, p_[0], stop, monitor);
@@ -56,7 +56,7 @@ class Gcr final : public Solver<T> {
     return iteration.finish();
   }
 
-  Vector<T> r_;
+  Field<T> r_;
   Basis<T> p_, q_;
 };
 

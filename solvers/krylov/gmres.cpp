@@ -60,11 +60,11 @@ class HessenbergLeastSquares {
 template <class T>
 class Gmres final : public Solver<T> {
  public:
-  Gmres(Context& ctx, const GridShape& shape, const SolverParams& params)
+  Gmres(Context& ctx, const GridLayout<2>& shape, const SolverParams& params)
       : Solver<T>(shape), r_(ctx, shape), v_(ctx, shape, params.restart), z_(ctx, shape, params.restart) {}
 
  private:
-  SolveReport run(Context& ctx, const LinearOperator<T>& a, Preconditioner<T>* m, GridView<const T> b, GridView<T> x,
+  SolveReport run(Context& ctx, const LinearOperator<T>& a, Preconditioner<T>* m, FieldView<const T> b, FieldView<T> x,
                   const StoppingParams& stop, const Monitor& monitor) override {
     const auto r = r_.view();
     KrylovIteration<T> iteration(ctx, a, m, b, x, r, z_[0], stop, monitor);
@@ -103,7 +103,7 @@ class Gmres final : public Solver<T> {
     return iteration.finish();
   }
 
-  Vector<T> r_;
+  Field<T> r_;
   Basis<T> v_, z_;
 };
 

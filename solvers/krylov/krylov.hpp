@@ -36,11 +36,11 @@ class KrylovIteration {
   struct Corrections {
     std::function<void()> complete;  // turns M^-1 r in `free` into the correction
     /// What stands for `free` after that, or for x, where it is not all of the correction, or of the solution.
-    std::function<GridView<const T>(GridView<const T> part)> whole_correction, whole_solution;
+    std::function<FieldView<const T>(FieldView<const T> part)> whole_correction, whole_solution;
   };
   /// r = b - A x and the first test.
-  KrylovIteration(Context& ctx, const LinearOperator<T>& a, Preconditioner<T>* m, GridView<const T> b, GridView<T> x,
-                  GridView<T> r, GridView<T> free, const StoppingParams& stop, const Monitor& monitor,
+  KrylovIteration(Context& ctx, const LinearOperator<T>& a, Preconditioner<T>* m, FieldView<const T> b, FieldView<T> x,
+                  FieldView<T> r, FieldView<T> free, const StoppingParams& stop, const Monitor& monitor,
                   IterationKind kind = IterationKind::krylov, Corrections corrections = {})
       : ctx_(ctx), a_(a), m_(m), b_(b), x_(x), r_(r), free_(free), rhs_norm_(norm2(ctx, b)), residual_(true_residual()),
         best_verified_(residual_), kind_(kind), max_iterations_(stop.max_iterations),
@@ -56,10 +56,10 @@ class KrylovIteration {
   }
 
   /// Without an estimate of the error.
-  KrylovIteration(Context& ctx, const LinearOperator<T>& a, Preconditioner<T>* m, GridView<const T> b, GridView<T> x,
-                  GridView<T> r, const StoppingParams& stop, const Monitor& monitor,
+  KrylovIteration(Context& ctx, const LinearOperator<T>& a, Preconditioner<T>* m, FieldView<const T> b, FieldView<T> x,
+                  FieldView<T> r, const StoppingParams& stop, const Monitor& monitor,
                   IterationKind kind = IterationKind::krylov)
-      : KrylovIteration(ctx, a, m, b, x, r, GridView<T>(), stop, monitor, kind) {}
+      : KrylovIteration(ctx, a, m, b, x, r, FieldView<T>(), stop, monitor, kind) {}
 
   KrylovIteration(const KrylovIteration&) = delete;
   KrylovIteration& operator=(const KrylovIteration&) = delete;
@@ -72,23 +72,23 @@ class KrylovIteration {
   [[nodiscard]] bool at_limit() const { return iteration_ + 1 >= max_iterations_; }
 
   /// M^-1 v in z; v itself without a preconditioner.
-  [[nodiscard]] GridView<const T> precondition(GridView<const T> v, GridView<T> z) {
+  [[nodiscard]] FieldView<const T> precondition(FieldView<const T> v, FieldView<T> z) {
     if (m_ == nullptr) return v;
     if (!is_there(v, z)) m_->apply(ctx_, v, z);
     preconditioned(v, z);
     return z;
   }
   /// The same; (v, M^-1 v).
-  [[nodiscard]] double precondition_dot(GridView<const T> v, GridView<T> z) {
+  [[nodiscard]] double precondition_dot(FieldView<const T> v, FieldView<T> z) {
     if (m_ == nullptr) return dot<T>(ctx_, v, v);
     const double product = is_there(v, z) ? dot<T>(ctx_, v, z) : m_->apply_dot(ctx_, v, z);
     preconditioned(v, z);
     return product;
   }
   /// Another vector that holds nothing until M is next applied to r.
-  void set_free(GridView<T> free) { free_ = free; }
+  void set_free(FieldView<T> free) { free_ = free; }
   /// max |z| is the estimate of the error before this iteration.
-  void measure(GridView<const T> z) {
+  void measure(FieldView<const T> z) {
     const bool may_end_next = kind_ == IterationKind::stationary && test_.is_near(residual_ * test_.rate());
     if (estimates_ && (may_end_next || test_.is_near(residual_)) && !estimate_.has(iteration_)) add_to_estimate(z);
   }
@@ -197,18 +197,18 @@ class KrylovIteration {
     return norm2<T>(ctx_, r_);
   }
   /// M^-1 v is in z since the error was last asked for.
-  [[nodiscard]] bool is_there(GridView<const T> v, GridView<T> z) {
+  [[nodiscard]] bool is_there(FieldView<const T> v, FieldView<T> z) {
     return std::exchange(holds_correction_, false) && v.data == r_.data && z.data == free_.data;
   }
-  void preconditioned(GridView<const T> v, GridView<const T> z) {
+  void preconditioned(FieldView<const T> v, FieldView<const T> z) {
     inner_ += m_->iterations();
     if (v.data == r_.data && !corrections_.complete) measure(z);
   }
-  void add_to_estimate(GridView<const T> z) {
+  void add_to_estimate(FieldView<const T> z) {
     estimate_.add(iteration_, norm_max<T>(ctx_, corrections_.whole_correction ? corrections_.whole_correction(z) : z));
   }
   [[nodiscard]] Extremes extremes_of_x() const {
-    const GridView<const T> x = x_;
+    const FieldView<const T> x = x_;
     return extremes(ctx_, corrections_.whole_solution ? corrections_.whole_solution(x) : x);
   }
   /// Where one stops for no reason but rounding the iteration may be as slow as a stationary one.
@@ -257,8 +257,8 @@ class KrylovIteration {
   void keep_best(double norm) {
     constexpr double near = 32;
     if (norm > near * target() || norm >= best_kept_) return;
-    if (best_x_.empty()) best_x_ = Vector<T>(ctx_, a_.shape());
-    copy<T, T>(ctx_, GridView<const T>(x_), best_x_.view());
+    if (best_x_.empty()) best_x_ = Field<T>(ctx_, a_.shape());
+    copy<T, T>(ctx_, FieldView<const T>(x_), best_x_.view());
     best_kept_ = norm;
   }
   [[nodiscard]] bool is_worse(double norm) const {
@@ -272,9 +272,9 @@ class KrylovIteration {
   Context& ctx_;
   const LinearOperator<T>& a_;
   Preconditioner<T>* m_;
-  GridView<const T> b_;
-  GridView<T> x_;
-  GridView<T> r_, free_;
+  FieldView<const T> b_;
+  FieldView<T> x_;
+  FieldView<T> r_, free_;
   double rhs_norm_;
   double residual_;
   double best_verified_;                                        // smallest true residual seen
@@ -287,7 +287,7 @@ class KrylovIteration {
   Corrections corrections_;
   ErrorEstimate estimate_;
   bool holds_correction_ = false;
-  Vector<T> best_x_;
+  Field<T> best_x_;
   double best_kept_ = std::numeric_limits<double>::infinity();
   int iteration_ = 0;
   int iteration_at_restart_ = 0;  // where the recursion last broke down
@@ -302,16 +302,16 @@ template <class T>
 class Basis {
  public:
   /// Throws UsageError for fewer than one.
-  Basis(Context& ctx, const GridShape& shape, int count) {
+  Basis(Context& ctx, const GridLayout<2>& shape, int count) {
     expects_restart(count);
     vectors_.reserve(static_cast<std::size_t>(count));
     for (int k = 0; k < count; ++k) vectors_.emplace_back(ctx, shape);
   }
-  [[nodiscard]] GridView<T> operator[](int k) { return vectors_[static_cast<std::size_t>(k)].view(); }
+  [[nodiscard]] FieldView<T> operator[](int k) { return vectors_[static_cast<std::size_t>(k)].view(); }
   [[nodiscard]] int capacity() const { return static_cast<int>(vectors_.size()); }
   /// The first `count` of them.
-  [[nodiscard]] std::vector<GridView<const T>> first(int count) const {
-    std::vector<GridView<const T>> views;
+  [[nodiscard]] std::vector<FieldView<const T>> first(int count) const {
+    std::vector<FieldView<const T>> views;
     views.reserve(static_cast<std::size_t>(count));
     for (int k = 0; k < count; ++k) views.push_back(vectors_[static_cast<std::size_t>(k)].cview());
     return views;
@@ -320,7 +320,7 @@ class Basis {
   /// w <- w - sum h_k v_k over the first `count`, by classical Gram-Schmidt: all products for one wait, and once more where w
   /// lost more than half of its square ("twice is enough", Daniel, Gragg, Kaufman, Stewart 1976). Returns the norm of what is
   /// left, zero when that is rounding, and `h` with the factors of both passes. NaN stays.
-  [[nodiscard]] double orthogonalise(Context& ctx, int count, GridView<T> w, std::vector<double>& h) const {
+  [[nodiscard]] double orthogonalise(Context& ctx, int count, FieldView<T> w, std::vector<double>& h) const {
     const auto basis = first(count);
     std::vector<DotPair<T>> pairs;
     pairs.reserve(basis.size() + 1);
@@ -351,7 +351,7 @@ class Basis {
   }
 
  private:
-  std::vector<Vector<T>> vectors_;
+  std::vector<Field<T>> vectors_;
 };
 
 }  // namespace stratum

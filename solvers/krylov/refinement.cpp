@@ -14,21 +14,21 @@ void register_refinement(SolverRegistry& registry);
 namespace {
 
 template <class T>
-std::unique_ptr<Solver<T>> make_refinement(Context& ctx, const GridShape& shape, const SolverParams& /*params*/) {
+std::unique_ptr<Solver<T>> make_refinement(Context& ctx, const GridLayout<2>& shape, const SolverParams& /*params*/) {
   return std::make_unique<Refinement<T>>(ctx, shape);
 }
 
 }  // namespace
 
 template <class T>
-Refinement<T>::Refinement(Context& ctx, const GridShape& shape, ResidualUpdate update)
+Refinement<T>::Refinement(Context& ctx, const GridLayout<2>& shape, ResidualUpdate update)
     : Solver<T>(shape), r_(ctx, shape), c_(ctx, shape), update_(update) {
-  if (update == ResidualUpdate::updated) ac_ = SharedVector<T>(ctx, shape);
+  if (update == ResidualUpdate::updated) ac_ = SharedField<T>(ctx, shape);
 }
 
 template <class T>
-SolveReport Refinement<T>::run(Context& ctx, const LinearOperator<T>& a, Preconditioner<T>* m, GridView<const T> b,
-                               GridView<T> x, const StoppingParams& stop, const Monitor& monitor) {
+SolveReport Refinement<T>::run(Context& ctx, const LinearOperator<T>& a, Preconditioner<T>* m, FieldView<const T> b,
+                               FieldView<T> x, const StoppingParams& stop, const Monitor& monitor) {
   const auto r = r_.view();
   KrylovIteration<T> iteration(ctx, a, m, b, x, r, c_.view(), stop, monitor, IterationKind::stationary);
   while (!iteration.done()) {
@@ -61,7 +61,7 @@ InnerIteration<T>::InnerIteration(Context& ctx, Shared<const LinearOperator<T>> 
 }
 
 template <class T>
-void InnerIteration<T>::apply(Context& ctx, GridView<const T> r, GridView<T> z) {
+void InnerIteration<T>::apply(Context& ctx, FieldView<const T> r, FieldView<T> z) {
   expects_fit(ctx, "r", r, d_.shape());
   expects_fit(ctx, "z", z, d_.shape());
   const auto entered = work_->guard.enter("inner iteration");

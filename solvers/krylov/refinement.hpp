@@ -23,15 +23,15 @@ enum class ResidualUpdate : std::uint8_t {
 template <class T>
 class Refinement final : public Solver<T>, public Handle {
  public:
-  Refinement(Context& ctx, const GridShape& shape, ResidualUpdate update = ResidualUpdate::recomputed);
+  Refinement(Context& ctx, const GridLayout<2>& shape, ResidualUpdate update = ResidualUpdate::recomputed);
 
  private:
-  SolveReport run(Context& ctx, const LinearOperator<T>& a, Preconditioner<T>* m, GridView<const T> b, GridView<T> x,
+  SolveReport run(Context& ctx, const LinearOperator<T>& a, Preconditioner<T>* m, FieldView<const T> b, FieldView<T> x,
                   const StoppingParams& stop, const Monitor& monitor) override;
 
-  SharedVector<T> r_;
-  SharedVector<T> c_;
-  SharedVector<T> ac_;
+  SharedField<T> r_;
+  SharedField<T> c_;
+  SharedField<T> ac_;
   ResidualUpdate update_;
 };
 
@@ -55,7 +55,7 @@ class InnerIteration final : public Preconditioner<T>, public Handle {
  public:
   InnerIteration(Context& ctx, Shared<const LinearOperator<T>> a, Shared<Preconditioner<T>> m, const InnerStop& stop);
 
-  void apply(Context& ctx, GridView<const T> r, GridView<T> z) override;
+  void apply(Context& ctx, FieldView<const T> r, FieldView<T> z) override;
   [[nodiscard]] bool is_constant() const override { return !stop_.tests() && m_->is_constant(); }
   [[nodiscard]] bool is_symmetric() const override { return !stop_.tests() && m_->is_symmetric(); }
   [[nodiscard]] bool estimates_error() const override { return m_->estimates_error(); }
@@ -65,7 +65,7 @@ class InnerIteration final : public Preconditioner<T>, public Handle {
   Shared<const LinearOperator<T>> a_;
   Shared<Preconditioner<T>> m_;
   InnerStop stop_;
-  SharedVector<T> d_, c_;
+  SharedField<T> d_, c_;
   std::shared_ptr<InnerWork> work_ = std::make_shared<InnerWork>();
 };
 

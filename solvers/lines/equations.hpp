@@ -107,7 +107,7 @@ struct LineRhs {
   static constexpr Direction along = direction;
   static constexpr bool is_coupled = coupled;
   View a;
-  GridView<const T> b, x;
+  FieldView<const T> b, x;
   STRATUM_HOST_DEVICE STRATUM_INLINE T operator()(int i, int j) const {
     if constexpr (!coupled) {
       return b(i, j);

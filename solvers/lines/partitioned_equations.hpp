@@ -16,7 +16,7 @@ namespace stratum::line {
 template <class View, class T>
 struct CutLine {
   LineRhs<Direction::y, true, View, T> rhs;
-  GridView<T> y;
+  FieldView<T> y;
   T omega;
   SomeLines lines;
 
@@ -35,7 +35,7 @@ struct CutLine {
 
 /// The view whose row 0 is row `j`.
 template <class T>
-[[nodiscard]] GridView<T> from_row(GridView<T> v, int j) {
+[[nodiscard]] FieldView<T> from_row(FieldView<T> v, int j) {
   v.data += j * v.pitch;
   v.ny -= j;
   v.origin_y += j;
@@ -120,7 +120,7 @@ SolveInterface(TakeEnds<View, T>) -> SolveInterface<View, T>;
 /// The rows beside the cuts as the strips beside have them, bit for bit.
 template <class T>
 struct PutEnds {
-  GridView<T> y;
+  FieldView<T> y;
   SomeLines lines;
   EndsOfLines<T> ends;
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int line, int /*row*/) const {
@@ -136,13 +136,13 @@ struct PutEnds {
   }
 };
 template <class T>
-PutEnds(GridView<T>, SomeLines, EndsOfLines<T>) -> PutEnds<T>;
+PutEnds(FieldView<T>, SomeLines, EndsOfLines<T>) -> PutEnds<T>;
 
 /// Columns -1 and nx, where x is periodic, from the other ends.
 template <class T>
 struct WrapRow {
-  GridView<T> y;
-  [[nodiscard]] static NodeRange range(const GridView<T>& y) { return {-1, y.ny + 1, 1, 0, 1, 1}; }
+  FieldView<T> y;
+  [[nodiscard]] static NodeRange range(const FieldView<T>& y) { return {-1, y.ny + 1, 1, 0, 1, 1}; }
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int j, int /*row*/) const {
     y(-1, j) = y(y.nx - 1, j);
     y(y.nx, j) = y(0, j);
@@ -280,7 +280,7 @@ struct SubstituteSegment {
 };
 
 /// Numbers that a strip of this shape takes for the pieces of its segments.
-[[nodiscard]] inline std::int64_t segment_numbers(int rows_of_segment, const GridShape& shape) {
+[[nodiscard]] inline std::int64_t segment_numbers(int rows_of_segment, const GridLayout<2>& shape) {
   std::int64_t pieces = 0;
   for (int count = (shape.ny - 1) / rows_of_segment + 1; count > 1; count = (count - 1) / pieces_joined + 1)
     pieces += count;

@@ -45,7 +45,7 @@ class CutLines {
   /// For grids of this shape, which has other pieces below or above. `pieces`: the global numbers of their first rows and of
   /// the row behind the last, where they are given. Throws UsageError for a strip whose Context has no communicator, and for
   /// given pieces on a GPU or that do not begin and end with the strip.
-  CutLines(Context& ctx, const GridShape& shape, std::span<const int> pieces = {});
+  CutLines(Context& ctx, const GridLayout<2>& shape, std::span<const int> pieces = {});
 
   [[nodiscard]] bool empty() const { return sides_.empty(); }
   /// The grid of all strips is periodic in y.
@@ -59,15 +59,15 @@ class CutLines {
   void set_up(Context& ctx, const GridOperator<T>& a, const T* zeros);
   /// One sweep along y; `zeros` as line::visit takes them. Zebra is in place: x and y are the same. CPU: a row of `memory` a
   /// thread, as LineScratch has it.
-  void sweep(Context& ctx, const GridOperator<T>& a, const T* zeros, GridView<const T> b, GridView<const T> x,
-             GridView<T> y, T omega, LineOrder line_order, SweepOrder order, GridView<T> memory);
+  void sweep(Context& ctx, const GridOperator<T>& a, const T* zeros, FieldView<const T> b, FieldView<const T> x,
+             FieldView<T> y, T omega, LineOrder line_order, SweepOrder order, FieldView<T> memory);
 
  private:
-  void solve_on_cpu(Context& ctx, const GridOperator<T>& a, const T* zeros, GridView<const T> b, GridView<const T> x,
-                    GridView<T> y, T omega, const SomeLines& lines, GridView<T> memory);
-  void solve_on_gpu(Context& ctx, const GridOperator<T>& a, const T* zeros, GridView<const T> b, GridView<const T> x,
-                    GridView<T> y, T omega, const SomeLines& lines);
-  void set_up_on_gpu(Context& ctx, const GridOperator<T>& a, const T* zeros, GridView<T> shape);
+  void solve_on_cpu(Context& ctx, const GridOperator<T>& a, const T* zeros, FieldView<const T> b, FieldView<const T> x,
+                    FieldView<T> y, T omega, const SomeLines& lines, FieldView<T> memory);
+  void solve_on_gpu(Context& ctx, const GridOperator<T>& a, const T* zeros, FieldView<const T> b, FieldView<const T> x,
+                    FieldView<T> y, T omega, const SomeLines& lines);
+  void set_up_on_gpu(Context& ctx, const GridOperator<T>& a, const T* zeros, FieldView<T> shape);
   [[nodiscard]] int own_pieces() const { return static_cast<int>(rows_.size()) - 1; }
   /// Of own piece k.
   [[nodiscard]] Interface<T> interface_of(const SomeLines& lines, int k);
@@ -82,11 +82,11 @@ class CutLines {
   std::vector<int> rows_;    // where own pieces begin, and the strip's end
   std::vector<int> begins_;  // the first piece of every strip, and their number
   GridOperator<T> a_;        // the factors are this one's
-  Vector<T> sides_;          // of all pieces 2 numbers a line
-  Vector<T> factors_;        // of all pieces 7 numbers a line
-  Vector<T> ends_;           // of own pieces 6 numbers a line
-  Vector<T> own_;            // GPU: 7 numbers a line
-  Vector<T> segments_;       // GPU: 7 numbers a line and segment, on all levels
+  Field<T> sides_;           // of all pieces 2 numbers a line
+  Field<T> factors_;         // of all pieces 7 numbers a line
+  Field<T> ends_;            // of own pieces 6 numbers a line
+  Field<T> own_;             // GPU: 7 numbers a line
+  Field<T> segments_;        // GPU: 7 numbers a line and segment, on all levels
 };
 
 }  // namespace stratum::line

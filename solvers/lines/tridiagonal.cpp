@@ -51,11 +51,11 @@ NineBandView<T> along(Direction direction, const TridiagonalView<T>& a) {
 
 /// Numbers of one line of a grid function; from one to the next it is `stride`.
 template <class T>
-STRATUM_HOST_DEVICE STRATUM_INLINE T* begin_of(Direction direction, const GridView<T>& view, int line) {
+STRATUM_HOST_DEVICE STRATUM_INLINE T* begin_of(Direction direction, const FieldView<T>& view, int line) {
   return direction == Direction::x ? &view(0, line) : &view(line, 0);
 }
 template <class T>
-STRATUM_HOST_DEVICE STRATUM_INLINE std::int64_t stride(Direction direction, const GridView<T>& view) {
+STRATUM_HOST_DEVICE STRATUM_INLINE std::int64_t stride(Direction direction, const FieldView<T>& view) {
   return direction == Direction::x ? 1 : view.pitch;
 }
 
@@ -65,8 +65,8 @@ struct ReduceLine {
   Layout layout;
   Direction direction;
   TridiagonalView<T> a;
-  GridView<const T> b;
-  GridView<T> x;
+  FieldView<const T> b;
+  FieldView<T> x;
 
   template <class Team>
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int line, T* memory, std::ptrdiff_t apart,
@@ -94,24 +94,24 @@ struct OneThread {
 }  // namespace
 
 template <class T>
-TridiagonalSolver<T>::TridiagonalSolver(Context& ctx, const GridShape& shape, Direction direction,
+TridiagonalSolver<T>::TridiagonalSolver(Context& ctx, const GridLayout<2>& shape, Direction direction,
                                         TridiagonalMethod method)
     : shape_(shape), direction_(direction), method_(method), threads_(ctx.threads()) {
   expects(shape.nx >= 0 && shape.ny >= 0, "a grid cannot have ", shape.nx, " x ", shape.ny, " nodes");
   if (shape.nodes() == 0) return;
   if (ctx.on_gpu()) {
     expect_room();
-    if (method == TridiagonalMethod::segments) scratch_ = Vector<T>(ctx, line::interface_numbers(shape.nx, shape.ny));
+    if (method == TridiagonalMethod::segments) scratch_ = Field<T>(ctx, line::interface_numbers(shape.nx, shape.ny));
   } else if (method == TridiagonalMethod::segments) {
     const auto size = line::LineScratch<T>::size(shape, threads_, StorageFormat::nine_band);
-    scratch_ = Vector<T>(ctx, GridShape{static_cast<int>(size), threads_});
+    scratch_ = Field<T>(ctx, GridLayout<2>{static_cast<int>(size), threads_});
   } else {
-    scratch_ = Vector<T>(ctx, GridShape{slots<T>(method, length()), 4 * threads_});
+    scratch_ = Field<T>(ctx, GridLayout<2>{slots<T>(method, length()), 4 * threads_});
   }
 }
 
 template <class T>
-void TridiagonalSolver<T>::solve(Context& ctx, const TridiagonalView<T>& a, GridView<const T> b, GridView<T> x) {
+void TridiagonalSolver<T>::solve(Context& ctx, const TridiagonalView<T>& a, FieldView<const T> b, FieldView<T> x) {
   expects_fit(ctx, "lower", a.lower, shape_);
   expects_fit(ctx, "centre", a.centre, shape_);
   expects_fit(ctx, "upper", a.upper, shape_);
@@ -133,7 +133,7 @@ void TridiagonalSolver<T>::solve(Context& ctx, const TridiagonalView<T>& a, Grid
   }
   visit_layout<T>(method_, length(), [&](const auto& layout) {
     const ReduceLine<std::decay_t<decltype(layout)>, T> reduce{layout, direction_, a, b, x};
-    const GridView<T> scratch = scratch_.view();
+    const FieldView<T> scratch = scratch_.view();
     const int parts = shape_.nodes() > serial_limit ? std::min(ctx.threads(), lines()) : 1;
 #pragma omp parallel for schedule(static, 1) num_threads(ctx.threads()) if (parts > 1)
     for (int part = 0; part < parts; ++part)
@@ -185,7 +185,8 @@ void TridiagonalSolver<T>::expect_room() const {
 }
 
 template <class T>
-void TridiagonalSolver<T>::solve_on_gpu(Context& ctx, const TridiagonalView<T>& a, GridView<const T> b, GridView<T> x) {
+void TridiagonalSolver<T>::solve_on_gpu(Context& ctx, const TridiagonalView<T>& a, FieldView<const T> b,
+                                        FieldView<T> x) {
   expects(cuda::can_march(a.lower, a.centre, a.upper, b, x),
           "on a GPU column -1 of every row must lie at a multiple of 16 bytes");
   if (method_ == TridiagonalMethod::segments) {
@@ -212,8 +213,8 @@ template <class T>
 void TridiagonalSolver<T>::expect_room() const {}
 
 template <class T>
-void TridiagonalSolver<T>::solve_on_gpu(Context& /*ctx*/, const TridiagonalView<T>& /*a*/, GridView<const T> /*b*/,
-                                        GridView<T> /*x*/) {}
+void TridiagonalSolver<T>::solve_on_gpu(Context& /*ctx*/, const TridiagonalView<T>& /*a*/, FieldView<const T> /*b*/,
+                                        FieldView<T> /*x*/) {}
 
 #endif
 

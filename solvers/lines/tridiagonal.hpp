@@ -24,7 +24,7 @@
 
 #include <string_view>
 
-#include <stratum/core/field/vector.hpp>
+#include <stratum/core/field/field.hpp>
 
 namespace stratum {
 
@@ -35,7 +35,7 @@ enum class TridiagonalMethod : std::uint8_t { segments, cyclic_reduction, cyclic
 /// The coefficients. The three views have one shape and one pitch.
 template <class T>
 struct TridiagonalView {
-  GridView<const T> lower, centre, upper;
+  FieldView<const T> lower, centre, upper;
 };
 
 template <class T>
@@ -43,24 +43,24 @@ class TridiagonalSolver {
  public:
   /// For all lines of a grid. Allocates. Throws UsageError with the longest length allowed for lines that a method
   /// has no room for on the GPU.
-  TridiagonalSolver(Context& ctx, const GridShape& shape, Direction direction,
+  TridiagonalSolver(Context& ctx, const GridLayout<2>& shape, Direction direction,
                     TridiagonalMethod method = TridiagonalMethod::segments);
 
   /// Throws UsageError for views of another shape, for coefficients of different pitch, for rows that are not aligned as those
-  /// of a Vector (column -1 at a multiple of 16 bytes, on a GPU), and on the CPU for a Context of more threads than the first.
-  void solve(Context& ctx, const TridiagonalView<T>& a, GridView<const T> b, GridView<T> x);
+  /// of a Field (column -1 at a multiple of 16 bytes, on a GPU), and on the CPU for a Context of more threads than the first.
+  void solve(Context& ctx, const TridiagonalView<T>& a, FieldView<const T> b, FieldView<T> x);
 
  private:
   void expect_room() const;  // on a GPU
-  void solve_on_gpu(Context& ctx, const TridiagonalView<T>& a, GridView<const T> b, GridView<T> x);
+  void solve_on_gpu(Context& ctx, const TridiagonalView<T>& a, FieldView<const T> b, FieldView<T> x);
   [[nodiscard]] int length() const { return direction_ == Direction::x ? shape_.nx : shape_.ny; }
   [[nodiscard]] int lines() const { return direction_ == Direction::x ? shape_.ny : shape_.nx; }
 
-  GridShape shape_;
+  GridLayout<2> shape_;
   Direction direction_;
   TridiagonalMethod method_;
   int threads_;
-  Vector<T> scratch_;  // CPU, a row a thread; GPU, pieces of long lines
+  Field<T> scratch_;  // CPU, a row a thread; GPU, pieces of long lines
 };
 
 }  // namespace stratum

@@ -33,11 +33,11 @@ STRATUM_HOST_DEVICE STRATUM_INLINE float plus(float x, float y) {
 /// (A x)_ij without a term of the size of A's entries times x. The row formula of tensor operators takes differences along x of
 /// sums that are rounded before: as good as x in one float, and no better.
 template <class View>
-STRATUM_HOST_DEVICE STRATUM_INLINE float product(const View& a, GridView<const float> x, int i, int j) {
+STRATUM_HOST_DEVICE STRATUM_INLINE float product(const View& a, FieldView<const float> x, int i, int j) {
   return a.sum(x, i, j);
 }
 template <bool reaction>
-STRATUM_HOST_DEVICE STRATUM_INLINE float product(const TensorView<float, reaction>& a, GridView<const float> x, int i,
+STRATUM_HOST_DEVICE STRATUM_INLINE float product(const TensorView<float, reaction>& a, FieldView<const float> x, int i,
                                                  int j) {
   const Neighbourhood<float> n(x, i, j);
   const float ks = a.ky[j], kn = a.ky[j + 1], ms = a.my[j], mn = a.my[j + 1];
@@ -62,8 +62,8 @@ template <class View>
 struct Residual {
   static constexpr bool hot = true;
   View a;
-  GridView<const float> b, hi, lo;
-  GridView<float> r;
+  FieldView<const float> b, hi, lo;
+  FieldView<float> r;
   STRATUM_HOST_DEVICE STRATUM_INLINE float value(int i, int j) const {
     return (b(i, j) - product(a, hi, i, j)) - product(a, lo, i, j);
   }
@@ -73,8 +73,8 @@ struct Residual {
 /// (hi, lo) = scale x
 struct Split {
   double scale;
-  GridView<const double> x;
-  GridView<float> hi, lo;
+  FieldView<const double> x;
+  FieldView<float> hi, lo;
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
     const double scaled = scale * x(i, j);
     const auto high = static_cast<float>(scaled);
@@ -87,8 +87,8 @@ struct Split {
 struct Join {
   static constexpr bool hot = true;
   double scale;
-  GridView<const float> hi, lo;
-  GridView<double> x;
+  FieldView<const float> hi, lo;
+  FieldView<double> x;
   STRATUM_HOST_DEVICE STRATUM_INLINE double value(int i, int j) const {
     return x(i, j) + scale * (static_cast<double>(hi(i, j)) + static_cast<double>(lo(i, j)));
   }
@@ -99,8 +99,8 @@ struct Join {
 struct AddTo {
   static constexpr bool hot = true;
   float scale;
-  GridView<const float> e;
-  GridView<float> hi, lo;
+  FieldView<const float> e;
+  FieldView<float> hi, lo;
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
     const float x = hi(i, j), y = scale * e(i, j);
     const float sum = plus(x, y), of_y = plus(sum, -x), of_x = plus(sum, -of_y);
@@ -113,7 +113,7 @@ struct AddTo {
 
 }  // namespace
 
-DoubleSingleRefinement::DoubleSingleRefinement(Context& ctx, const GridShape& shape)
+DoubleSingleRefinement::DoubleSingleRefinement(Context& ctx, const GridLayout<2>& shape)
     : b_(ctx, shape), hi_(ctx, shape), lo_(ctx, shape), r_(ctx, shape), e_(ctx, shape) {}
 
 void DoubleSingleRefinement::expects_storage_format(StorageFormat format) {
@@ -135,7 +135,7 @@ double DoubleSingleRefinement::residual(Context& ctx, const GridOperator<float>&
 
 SolveReport DoubleSingleRefinement::solve(Context& ctx, const GridOperator<double>& a,
                                           const GridOperator<float>& in_float, Solver<float>& solver,
-                                          Preconditioner<float>& m, GridView<const double> b, GridView<double> x,
+                                          Preconditioner<float>& m, FieldView<const double> b, FieldView<double> x,
                                           const StoppingParams& stop, const Monitor& monitor) {
   expects_storage_format(a.format());
   const double rhs_norm = norm2(ctx, b);

@@ -32,11 +32,11 @@ namespace stratum {
 
 class DoubleSingleRefinement {
  public:
-  DoubleSingleRefinement(Context& ctx, const GridShape& shape);
+  DoubleSingleRefinement(Context& ctx, const GridLayout<2>& shape);
 
   /// Solves from the given x. `in_float` is `a` rounded, `solver` one for it. stop.max_iterations counts all rounds.
   SolveReport solve(Context& ctx, const GridOperator<double>& a, const GridOperator<float>& in_float,
-                    Solver<float>& solver, Preconditioner<float>& m, GridView<const double> b, GridView<double> x,
+                    Solver<float>& solver, Preconditioner<float>& m, FieldView<const double> b, FieldView<double> x,
                     const StoppingParams& stop, const Monitor& monitor = {});
 
   /// Throws UsageError for forms whose rounding is no small change of K.
@@ -46,7 +46,7 @@ class DoubleSingleRefinement {
   /// r_ = b_ - A (hi_ + lo_); returns its norm.
   double residual(Context& ctx, const GridOperator<float>& a);
 
-  Vector<float> b_, hi_, lo_, r_, e_;
+  Field<float> b_, hi_, lo_, r_, e_;
 };
 
 }  // namespace stratum

@@ -14,13 +14,13 @@
 
 namespace stratum {
 
-MixedCg::MixedCg(Context& ctx, const GridShape& shape, double delta)
+MixedCg::MixedCg(Context& ctx, const GridLayout<2>& shape, double delta)
     : delta_(delta), r_(ctx, shape), z_(ctx, shape), ap_(ctx, shape), y_(ctx, shape), p_(ctx, shape) {
   (void)ReliableUpdates(delta, 0);
 }
 
 SolveReport MixedCg::solve(Context& ctx, const GridOperator<double>& a, const GridOperator<float>& inner,
-                           Preconditioner<float>& m, GridView<const double> b, GridView<double> x,
+                           Preconditioner<float>& m, FieldView<const double> b, FieldView<double> x,
                            const StoppingParams& stop, const Monitor& monitor) {
   expects_constant_symmetric("conjugate gradients", &m);
   const auto r = r_.view(), z = z_.view(), ap = ap_.view(), y = y_.view();

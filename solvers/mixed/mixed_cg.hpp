@@ -34,13 +34,13 @@ class MixedCg {
   static constexpr double first_delta = 0.1, default_delta = 0.01;
 
   /// Throws UsageError unless 0 < delta < 1.
-  MixedCg(Context& ctx, const GridShape& shape, double delta = default_delta);
+  MixedCg(Context& ctx, const GridLayout<2>& shape, double delta = default_delta);
 
   /// Solves A x = b from the given x; `inner` is A in float. Throws UsageError for an M that is not constant and symmetric. The
   /// history holds recursive residuals, and true ones at updates.
   SolveReport solve(Context& ctx, const GridOperator<double>& a, const GridOperator<float>& inner,
-                    Preconditioner<float>& m, GridView<const double> b, GridView<double> x, const StoppingParams& stop,
-                    const Monitor& monitor = {});
+                    Preconditioner<float>& m, FieldView<const double> b, FieldView<double> x,
+                    const StoppingParams& stop, const Monitor& monitor = {});
 
   /// Of the latest solve.
   [[nodiscard]] int updates() const { return updates_; }
@@ -48,7 +48,7 @@ class MixedCg {
  private:
   double delta_;
   int updates_ = 0;
-  Vector<float> r_, z_, ap_, y_;
+  Field<float> r_, z_, ap_, y_;
   SearchDirection<float> p_;
 };
 

@@ -18,24 +18,24 @@ double power_of_two_below_reciprocal(double norm) {
 }
 
 MixedRefinement::MixedRefinement(Context& ctx, const GridOperator<double>& a, bool has_room) : deferred_(ctx) {
-  const GridShape shape = a.shape();
+  const GridLayout<2> shape = a.shape();
   if (!has_room) {
-    r_ = Vector<float>(ctx, shape);
-    c_ = Vector<float>(ctx, shape);
+    r_ = Field<float>(ctx, shape);
+    c_ = Field<float>(ctx, shape);
   }
-  if (ctx.on_gpu() && a.traits().marches && !shape.periodic_x) other_ = Vector<double>(ctx, shape);
+  if (ctx.on_gpu() && a.traits().marches && !shape.periodic_x) other_ = Field<double>(ctx, shape);
 }
 
 SolveReport MixedRefinement::solve(Context& ctx, const GridOperator<double>& a, Preconditioner<float>& m,
-                                   GridView<const double> b, GridView<double> x, const StoppingParams& stop,
+                                   FieldView<const double> b, FieldView<double> x, const StoppingParams& stop,
                                    const Monitor& monitor, std::optional<double> known_rhs_norm,
                                    const std::optional<Room<float>>& room) {
   if (!room && r_.empty()) {
-    r_ = Vector<float>(ctx, a.shape());
-    c_ = Vector<float>(ctx, a.shape());
+    r_ = Field<float>(ctx, a.shape());
+    c_ = Field<float>(ctx, a.shape());
   }
-  const GridView<float> r = room ? room->r : r_.view(), c = room ? room->z : c_.view();
-  const GridView<const float> defect = r, correction = c;
+  const FieldView<float> r = room ? room->r : r_.view(), c = room ? room->z : c_.view();
+  const FieldView<const float> defect = r, correction = c;
   const double rhs_norm = known_rhs_norm ? *known_rhs_norm : norm2(ctx, b);
   // With b = 0 the residual is A x.
   scale_ = power_of_two_below_reciprocal(rhs_norm > 0 ? rhs_norm : a.magnitude(ctx, b, x));
@@ -49,7 +49,7 @@ SolveReport MixedRefinement::solve(Context& ctx, const GridOperator<double>& a, 
   // Subdomains of a grid go by the same numbers, and so do alike.
   const bool in_order = ctx.communicator() == nullptr || ctx.communicator()->keeps_order();
   const auto early_if = [&](bool expected) { return expected && in_order && !m.waits() ? submit : nullptr; };
-  const auto residual = [&](GridView<const double> at, const std::function<void()>& meanwhile) {
+  const auto residual = [&](FieldView<const double> at, const std::function<void()>& meanwhile) {
     return a.scaled_residual_norm(ctx, scale_, b, at, r, meanwhile) / scale_;
   };
   constexpr double much = 1e-7;  // of ||b||: an x to begin with is seldom as good
@@ -57,7 +57,7 @@ SolveReport MixedRefinement::solve(Context& ctx, const GridOperator<double>& a, 
       stop.reference_norm == ReferenceNorm::rhs && std::max(stop.rtol * rhs_norm, stop.atol) <= much * rhs_norm;
   const double initial = residual(x, early_if(asks_much && stop.max_iterations > 0));
   const bool fuses = !other_.empty() && a.fuses_update(ctx, b, x);
-  GridView<double> here = x, there = other_.view();
+  FieldView<double> here = x, there = other_.view();
   const auto bring_home = [&] {
     if (here.data == x.data) return;
     copy<double, double>(ctx, here, x);
@@ -134,7 +134,7 @@ SolveReport MixedRefinement::solve(Context& ctx, const GridOperator<double>& a, 
     const bool measures = deferred_.available() && m.estimates_error() && test.is_near(expected);
     const auto next = [&]() -> std::function<void()> {
       if (!measures) return cycle;
-      return [&, x_next = GridView<const double>(updates_there ? there : here)] {
+      return [&, x_next = FieldView<const double>(updates_there ? there : here)] {
         deferred_.submit(ctx, correction, cycle ? std::nullopt : std::optional(x_next));
         if (cycle) cycle();
       };

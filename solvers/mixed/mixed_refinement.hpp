@@ -37,15 +37,15 @@ class MixedRefinement {
 
   /// `rhs_norm`: ||b||, where it is known. `room`: of the preconditioner; without, where there was to be some, two vectors are
   /// allocated.
-  SolveReport solve(Context& ctx, const GridOperator<double>& a, Preconditioner<float>& m, GridView<const double> b,
-                    GridView<double> x, const StoppingParams& stop, const Monitor& monitor = {},
+  SolveReport solve(Context& ctx, const GridOperator<double>& a, Preconditioner<float>& m, FieldView<const double> b,
+                    FieldView<double> x, const StoppingParams& stop, const Monitor& monitor = {},
                     std::optional<double> rhs_norm = {}, const std::optional<Room<float>>& room = {});
 
  private:
   double scale_ = 1;
   DeferredSizes deferred_;
-  Vector<float> r_, c_;
-  Vector<double> other_;  // where update and residual are one pass
+  Field<float> r_, c_;
+  Field<double> other_;  // where update and residual are one pass
 };
 
 }  // namespace stratum

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include <stratum/core/field/blas.hpp>
+#include <stratum/core/field/field_functors.hpp>
 #include <stratum/core/field/reduce.hpp>
-#include <stratum/core/field/vector_functors.hpp>
 
 namespace stratum {
 
@@ -29,8 +29,8 @@ template <class From, class To>
 struct Scale {
   static constexpr bool hot = true;
   const double* scale;
-  GridView<const From> x;
-  GridView<To> y;
+  FieldView<const From> x;
+  FieldView<To> y;
   STRATUM_HOST_DEVICE STRATUM_INLINE To value(int i, int j) const {
     return static_cast<To>(*scale * static_cast<double>(x(i, j)));
   }
@@ -40,11 +40,11 @@ struct Scale {
 }  // namespace
 
 template <class High, class Low>
-PrecisionCast<High, Low>::PrecisionCast(Context& ctx, const GridShape& shape, Shared<Preconditioner<Low>> m)
+PrecisionCast<High, Low>::PrecisionCast(Context& ctx, const GridLayout<2>& shape, Shared<Preconditioner<Low>> m)
     : m_(std::move(m)), r_(ctx, shape), z_(ctx, shape), scale_(ctx, 2) {}
 
 template <class High, class Low>
-void PrecisionCast<High, Low>::apply_scaled(Context& ctx, GridView<const High> r, GridView<High> z) {
+void PrecisionCast<High, Low>::apply_scaled(Context& ctx, FieldView<const High> r, FieldView<High> z) {
   expects_fit(ctx, "r", r, r_.shape());
   expects_fit(ctx, "z", z, r_.shape());
   double* scale = scale_.view().data;
@@ -54,14 +54,14 @@ void PrecisionCast<High, Low>::apply_scaled(Context& ctx, GridView<const High> r
 }
 
 template <class High, class Low>
-void PrecisionCast<High, Low>::apply(Context& ctx, GridView<const High> r, GridView<High> z) {
+void PrecisionCast<High, Low>::apply(Context& ctx, FieldView<const High> r, FieldView<High> z) {
   const auto entered = guard_->enter("precision cast");
   apply_scaled(ctx, r, z);
   for_each_node(ctx, all_nodes(z), Scale<Low, High>{scale_.cview().data + 1, z_.cview(), z});
 }
 
 template <class High, class Low>
-double PrecisionCast<High, Low>::apply_dot(Context& ctx, GridView<const High> r, GridView<High> z) {
+double PrecisionCast<High, Low>::apply_dot(Context& ctx, FieldView<const High> r, FieldView<High> z) {
   if (ctx.on_gpu()) return Preconditioner<High>::apply_dot(ctx, r, z);
   const auto entered = guard_->enter("precision cast");
   apply_scaled(ctx, r, z);

@@ -16,10 +16,10 @@ namespace stratum {
 template <class High, class Low>
 class PrecisionCast final : public Preconditioner<High>, public Handle {
  public:
-  PrecisionCast(Context& ctx, const GridShape& shape, Shared<Preconditioner<Low>> m);
+  PrecisionCast(Context& ctx, const GridLayout<2>& shape, Shared<Preconditioner<Low>> m);
 
-  void apply(Context& ctx, GridView<const High> r, GridView<High> z) override;
-  [[nodiscard]] double apply_dot(Context& ctx, GridView<const High> r, GridView<High> z) override;
+  void apply(Context& ctx, FieldView<const High> r, FieldView<High> z) override;
+  [[nodiscard]] double apply_dot(Context& ctx, FieldView<const High> r, FieldView<High> z) override;
   [[nodiscard]] bool is_constant() const override { return m_->is_constant(); }
   [[nodiscard]] bool is_symmetric() const override { return m_->is_symmetric(); }
   [[nodiscard]] bool estimates_error() const override { return m_->estimates_error(); }
@@ -27,11 +27,11 @@ class PrecisionCast final : public Preconditioner<High>, public Handle {
 
  private:
   /// s^-1 z in z_
-  void apply_scaled(Context& ctx, GridView<const High> r, GridView<High> z);
+  void apply_scaled(Context& ctx, FieldView<const High> r, FieldView<High> z);
 
   Shared<Preconditioner<Low>> m_;
-  SharedVector<Low> r_, z_;
-  SharedVector<double> scale_;  // 1 / s and s
+  SharedField<Low> r_, z_;
+  SharedField<double> scale_;  // 1 / s and s
   std::shared_ptr<ReentrancyGuard> guard_ = std::make_shared<ReentrancyGuard>();
 };
 

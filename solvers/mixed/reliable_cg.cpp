@@ -25,17 +25,17 @@ double update_beta(UpdateBeta kind, double before, double recursive, double trut
   return (use_true ? truth : recursive) / before;
 }
 
-ReliableCg::ReliableCg(Context& ctx, const GridShape& shape, const ReliableCgParams& params)
+ReliableCg::ReliableCg(Context& ctx, const GridLayout<2>& shape, const ReliableCgParams& params)
     : params_(params), shape_(shape), residual_(ctx, shape), r_(ctx, shape), d_(ctx, shape), ad_(ctx, shape) {
   (void)ReliableUpdates(params.delta, 0);
-  if (!params_.solution_in_double) y_ = Vector<float>(ctx, shape);
+  if (!params_.solution_in_double) y_ = Field<float>(ctx, shape);
   expects(!params_.ahead.value_or(false) || !params_.solution_in_double,
           "the host goes ahead of iterations whose solution is in float");
   if (params_.ahead.value_or(QueuedSteps<float>::pays(ctx)) && !params_.solution_in_double) queue_.emplace(ctx, shape);
-  if (!params_.reset_solution && !params_.solution_in_double) start_ = Vector<double>(ctx, shape);
+  if (!params_.reset_solution && !params_.solution_in_double) start_ = Field<double>(ctx, shape);
 }
 
-void ReliableCg::add_to(Context& ctx, GridView<double> x, double scale) {
+void ReliableCg::add_to(Context& ctx, FieldView<double> x, double scale) {
   if (y_.empty()) return;
   if (!start_.empty()) copy(ctx, start_.cview(), x);
   axpy<float, double>(ctx, 1 / scale, y_.cview(), x);
@@ -43,7 +43,7 @@ void ReliableCg::add_to(Context& ctx, GridView<double> x, double scale) {
 }
 
 SolveReport ReliableCg::solve(Context& ctx, const LinearOperator<double>& a, const LinearOperator<float>& inner,
-                              GridView<const double> b, GridView<double> x, const StoppingParams& stop,
+                              FieldView<const double> b, FieldView<double> x, const StoppingParams& stop,
                               const Monitor& monitor) {
   const auto entered = guard_->enter("ReliableCg");
   expects(a.shape() == shape_ && inner.shape() == shape_,
@@ -56,7 +56,7 @@ SolveReport ReliableCg::solve(Context& ctx, const LinearOperator<double>& a, con
   copy_scaled(ctx, scale, residual_.cview(), r);
   copy(ctx, r_.cview(), d);
   if (!y_.empty()) set(ctx, 0, y_.view());
-  if (!start_.empty()) copy(ctx, GridView<const double>(x), start_.view());
+  if (!start_.empty()) copy(ctx, FieldView<const double>(x), start_.view());
   updates_ = 0;
   ReliableUpdates updates(params_.delta, iteration.residual());
   // Updates that a true residual may rest; it oscillates more than the recursive one. And iterations that an update may take,

@@ -72,12 +72,12 @@ struct ReliableCgParams {
 class ReliableCg {
  public:
   /// Throws UsageError unless 0 < delta < 1.
-  ReliableCg(Context& ctx, const GridShape& shape, const ReliableCgParams& params = {});
+  ReliableCg(Context& ctx, const GridLayout<2>& shape, const ReliableCgParams& params = {});
 
   /// Solves A x = b from the given x; `inner` is A in float. Throws UsageError for shapes that differ, for bad tolerances and
   /// for a solver that is solving already. The history holds recursive residuals, and true ones at updates.
   SolveReport solve(Context& ctx, const LinearOperator<double>& a, const LinearOperator<float>& inner,
-                    GridView<const double> b, GridView<double> x, const StoppingParams& stop = {},
+                    FieldView<const double> b, FieldView<double> x, const StoppingParams& stop = {},
                     const Monitor& monitor = {});
 
   /// Of the latest solve.
@@ -85,14 +85,14 @@ class ReliableCg {
 
  private:
   /// x <- x + y
-  void add_to(Context& ctx, GridView<double> x, double scale);
+  void add_to(Context& ctx, FieldView<double> x, double scale);
 
   ReliableCgParams params_;
-  GridShape shape_;
+  GridLayout<2> shape_;
   std::shared_ptr<ReentrancyGuard> guard_ = std::make_shared<ReentrancyGuard>();
   int updates_ = 0;
-  Vector<double> residual_, start_;  // start_: of x, where y is never reset
-  Vector<float> r_, d_, ad_, y_;
+  Field<double> residual_, start_;  // start_: of x, where y is never reset
+  Field<float> r_, d_, ad_, y_;
   std::optional<QueuedSteps<float>> queue_;  // where the host goes ahead
 };
 

@@ -186,8 +186,8 @@ template <bool backward, class T>
 struct SolveRow {
   CsrView<T> triangle;
   const T* inverse_pivots;
-  GridView<const T> r;
-  GridView<T> z;
+  FieldView<const T> r;
+  FieldView<T> z;
   const int* rows = nullptr;  // in the order of the triangle, on a GPU
 
   /// Row i, which is number m of the triangle.
@@ -218,7 +218,7 @@ template <bool in_shared, class T>
 struct Numbers {
   T* shared;
   int first;
-  GridView<T> z;
+  FieldView<T> z;
 
   __device__ STRATUM_INLINE T& operator()(int i) const {
     if constexpr (in_shared)
@@ -286,7 +286,7 @@ __device__ STRATUM_INLINE void solve_steps(const StepsView<T>& a, const X& x, T*
 template <bool in_shared, class T>
 __global__ void __launch_bounds__(most_threads)
     solve_blocks_kernel(const int* blocks, const StepsView<T> lower, const StepsView<T> upper, const T* inverse_pivots,
-                        const GridView<const T> r, const GridView<T> z) {
+                        const FieldView<const T> r, const FieldView<T> z) {
   cuda::after_previous();
   extern __shared__ __align__(16) unsigned char memory[];
   T* const totals = reinterpret_cast<T*>(memory);
@@ -339,7 +339,7 @@ typename IncompleteCholesky<T>::Triangle IncompleteCholesky<T>::upload(Context& 
 }
 
 template <class T>
-IncompleteCholesky<T>::IncompleteCholesky(Context& ctx, const GridShape& shape, const SparseRows& a,
+IncompleteCholesky<T>::IncompleteCholesky(Context& ctx, const GridLayout<2>& shape, const SparseRows& a,
                                           const IncompleteCholeskyParams& params)
     : shape_(shape) {
   expects(params.block_size >= 0, "a block has 1 row or more (0: all), not ", params.block_size);
@@ -373,8 +373,8 @@ IncompleteCholesky<T>::IncompleteCholesky(Context& ctx, const GridShape& shape, 
 
 /// In one launch, on a GPU.
 template <class T>
-void IncompleteCholesky<T>::solve_blocks([[maybe_unused]] Context& ctx, [[maybe_unused]] GridView<const T> r,
-                                         [[maybe_unused]] GridView<T> z) const {
+void IncompleteCholesky<T>::solve_blocks([[maybe_unused]] Context& ctx, [[maybe_unused]] FieldView<const T> r,
+                                         [[maybe_unused]] FieldView<T> z) const {
 #if defined(__CUDACC__)
   if (ctx.is_dry_run()) return;
   const auto view = [](const Triangle& t) {
@@ -397,7 +397,7 @@ void IncompleteCholesky<T>::solve_blocks([[maybe_unused]] Context& ctx, [[maybe_
 }
 
 template <class T>
-void IncompleteCholesky<T>::apply(Context& ctx, GridView<const T> r, GridView<T> z) {
+void IncompleteCholesky<T>::apply(Context& ctx, FieldView<const T> r, FieldView<T> z) {
   expects_fit(ctx, "r", r, shape_);
   expects_fit(ctx, "z", z, shape_);
   if (one_launch_) return solve_blocks(ctx, r, z);
@@ -433,13 +433,14 @@ template class IncompleteCholesky<double>;
 namespace {
 
 template <class T>
-std::unique_ptr<Preconditioner<T>> make_ic(Context& ctx, const GridShape& shape, const PreconditionerParams& params) {
+std::unique_ptr<Preconditioner<T>> make_ic(Context& ctx, const GridLayout<2>& shape,
+                                           const PreconditionerParams& params) {
   return std::make_unique<IncompleteCholesky<T>>(ctx, shape, params.matrix,
                                                  IncompleteCholeskyParams{.shift = params.incomplete_cholesky.shift});
 }
 
 template <class T>
-std::unique_ptr<Preconditioner<T>> make_block_ic(Context& ctx, const GridShape& shape,
+std::unique_ptr<Preconditioner<T>> make_block_ic(Context& ctx, const GridLayout<2>& shape,
                                                  const PreconditionerParams& params) {
   IncompleteCholeskyParams blocks = params.incomplete_cholesky;
   if (blocks.block_size == 0 && blocks.blocks == 0) blocks.block_size = IncompleteCholeskyParams::usual_block_size;

@@ -44,11 +44,12 @@ template <class T>
 class IncompleteCholesky final : public Preconditioner<T>, public Handle {
  public:
   /// Vectors of `shape`, whose nodes are the rows of a.
-  IncompleteCholesky(Context& ctx, const GridShape& shape, const SparseRows& a, const IncompleteCholeskyParams& = {});
+  IncompleteCholesky(Context& ctx, const GridLayout<2>& shape, const SparseRows& a,
+                     const IncompleteCholeskyParams& = {});
   IncompleteCholesky(Context& ctx, const SparseRows& a, const IncompleteCholeskyParams& params = {})
-      : IncompleteCholesky(ctx, GridShape::flat(a.rows), a, params) {}
+      : IncompleteCholesky(ctx, GridLayout<2>::flat(a.rows), a, params) {}
 
-  void apply(Context& ctx, GridView<const T> r, GridView<T> z) override;
+  void apply(Context& ctx, FieldView<const T> r, FieldView<T> z) override;
   [[nodiscard]] bool is_constant() const override { return true; }
   [[nodiscard]] bool is_symmetric() const override { return true; }
   [[nodiscard]] int blocks() const { return static_cast<int>(blocks_.size()) - 1; }
@@ -58,24 +59,24 @@ class IncompleteCholesky final : public Preconditioner<T>, public Handle {
  private:
   /// Row by row on the CPU, on a GPU in the order of the steps.
   struct Triangle {
-    SharedVector<int> start, column;
-    SharedVector<T> value;
-    SharedVector<int> rows;  // on a GPU: which row this is,
-    SharedVector<T> link;    // what it takes of the row before, with its sign; 0: nothing, or in `value`;
-    SharedVector<int> steps, steps_of_block;  // where they begin
-    std::vector<int> launches;                // likewise, where every step is one
+    SharedField<int> start, column;
+    SharedField<T> value;
+    SharedField<int> rows;  // on a GPU: which row this is,
+    SharedField<T> link;    // what it takes of the row before, with its sign; 0: nothing, or in `value`;
+    SharedField<int> steps, steps_of_block;  // where they begin
+    std::vector<int> launches;               // likewise, where every step is one
   };
   [[nodiscard]] Triangle upload(Context& ctx, const SparseRows& triangle, bool backward) const;
-  void solve_blocks(Context& ctx, GridView<const T> r, GridView<T> z) const;
+  void solve_blocks(Context& ctx, FieldView<const T> r, FieldView<T> z) const;
 
-  GridShape shape_;
+  GridLayout<2> shape_;
   std::vector<int> blocks_;  // their first rows, and the end
   int levels_ = 0;
   bool one_launch_ = false;
-  unsigned threads_ = 0;            // of a thread block
-  Triangle lower_, upper_;          // L and its transpose
-  SharedVector<T> inverse_pivots_;  // 1 / D
-  SharedVector<int> device_blocks_;
+  unsigned threads_ = 0;           // of a thread block
+  Triangle lower_, upper_;         // L and its transpose
+  SharedField<T> inverse_pivots_;  // 1 / D
+  SharedField<int> device_blocks_;
   Recording recording_;
 };
 

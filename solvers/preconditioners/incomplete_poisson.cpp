@@ -27,7 +27,7 @@ double product_of_rows(const SparseRows& l, std::size_t i, std::size_t j) {
 }
 
 template <class T>
-std::shared_ptr<const LinearOperator<T>> stored(Context& ctx, const GridShape& shape, const SparseRows& inverse) {
+std::shared_ptr<const LinearOperator<T>> stored(Context& ctx, const GridLayout<2>& shape, const SparseRows& inverse) {
   if (!shape.is_flat) return std::make_shared<GridOperator<T>>(convert<T>(ctx, grid_operator(ctx, inverse, shape)));
   if (bands_pay(inverse)) return std::make_shared<BandMatrix<T>>(ctx, inverse);
   return std::make_shared<CsrMatrix<T>>(ctx, inverse);
@@ -87,7 +87,7 @@ SparseRows incomplete_poisson(const SparseRows& a, IncompletePoissonForm form) {
 }
 
 template <class T>
-IncompletePoisson<T>::IncompletePoisson(Context& ctx, const GridShape& shape, const SparseRows& a,
+IncompletePoisson<T>::IncompletePoisson(Context& ctx, const GridLayout<2>& shape, const SparseRows& a,
                                         IncompletePoissonForm form) {
   expects(shape.nodes() == a.rows, "a matrix of ", a.rows, " rows for vectors of ", shape.nodes());
   inverse_ = stored<T>(ctx, shape, incomplete_poisson(a, form));
@@ -99,7 +99,7 @@ template class IncompletePoisson<double>;
 namespace {
 
 template <class T>
-std::unique_ptr<Preconditioner<T>> make(Context& ctx, const GridShape& shape, const PreconditionerParams& params) {
+std::unique_ptr<Preconditioner<T>> make(Context& ctx, const GridLayout<2>& shape, const PreconditionerParams& params) {
   return std::make_unique<IncompletePoisson<T>>(ctx, shape, params.matrix, params.incomplete_poisson);
 }
 

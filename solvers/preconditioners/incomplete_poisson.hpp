@@ -41,12 +41,12 @@ template <class T>
 class IncompletePoisson final : public Preconditioner<T>, public Handle {
  public:
   /// Vectors of `shape`, whose nodes are the rows of a, along x first.
-  IncompletePoisson(Context& ctx, const GridShape& shape, const SparseRows& a,
+  IncompletePoisson(Context& ctx, const GridLayout<2>& shape, const SparseRows& a,
                     IncompletePoissonForm form = IncompletePoissonForm::scaled);
   IncompletePoisson(Context& ctx, const SparseRows& a, IncompletePoissonForm form = IncompletePoissonForm::scaled)
-      : IncompletePoisson(ctx, GridShape::flat(a.rows), a, form) {}
+      : IncompletePoisson(ctx, GridLayout<2>::flat(a.rows), a, form) {}
 
-  void apply(Context& ctx, GridView<const T> r, GridView<T> z) override { inverse_->apply(ctx, r, z); }
+  void apply(Context& ctx, FieldView<const T> r, FieldView<T> z) override { inverse_->apply(ctx, r, z); }
   [[nodiscard]] bool is_constant() const override { return true; }
   [[nodiscard]] bool is_symmetric() const override { return true; }
   /// M^-1

@@ -15,14 +15,14 @@ namespace {
 template <class T>
 struct Multiply {
   static constexpr bool hot = true;
-  GridView<const T> factor, x;
-  GridView<T> y;
+  FieldView<const T> factor, x;
+  FieldView<T> y;
   STRATUM_HOST_DEVICE STRATUM_INLINE T value(int i, int j) const { return factor(i, j) * x(i, j); }
   STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, T value) const { y(i, j) = value; }
 };
 
 template <class T>
-std::unique_ptr<Preconditioner<T>> make_jacobi(Context& ctx, const GridShape& shape,
+std::unique_ptr<Preconditioner<T>> make_jacobi(Context& ctx, const GridLayout<2>& shape,
                                                const PreconditionerParams& params) {
   return std::make_unique<JacobiPreconditioner<T>>(ctx, shape, params.matrix.diagonal(), params.matrix.first_row);
 }
@@ -30,8 +30,8 @@ std::unique_ptr<Preconditioner<T>> make_jacobi(Context& ctx, const GridShape& sh
 }  // namespace
 
 template <class T>
-JacobiPreconditioner<T>::JacobiPreconditioner(Context& ctx, const GridShape& shape, const std::vector<double>& diagonal,
-                                              int first_row)
+JacobiPreconditioner<T>::JacobiPreconditioner(Context& ctx, const GridLayout<2>& shape,
+                                              const std::vector<double>& diagonal, int first_row)
     : inverse_(ctx, shape) {
   expects(static_cast<std::int64_t>(diagonal.size()) == shape.nodes(), diagonal.size(), " diagonal entries for ",
           shape.nodes(), " unknowns");
@@ -46,7 +46,7 @@ JacobiPreconditioner<T>::JacobiPreconditioner(Context& ctx, const GridShape& sha
 }
 
 template <class T>
-void JacobiPreconditioner<T>::apply(Context& ctx, GridView<const T> r, GridView<T> z) {
+void JacobiPreconditioner<T>::apply(Context& ctx, FieldView<const T> r, FieldView<T> z) {
   expects_fit(ctx, "r", r, inverse_.shape());
   expects_fit(ctx, "z", z, inverse_.shape());
   for_each_node(ctx, all_nodes(z), Multiply<T>{inverse_.cview(), r, z});

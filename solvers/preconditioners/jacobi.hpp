@@ -13,18 +13,19 @@ template <class T>
 class JacobiPreconditioner final : public Preconditioner<T>, public Handle {
  public:
   /// `diagonal` has a number for every node of `shape`, along x first; `first_row` is what messages call the first.
-  JacobiPreconditioner(Context& ctx, const GridShape& shape, const std::vector<double>& diagonal, int first_row = 0);
+  JacobiPreconditioner(Context& ctx, const GridLayout<2>& shape, const std::vector<double>& diagonal,
+                       int first_row = 0);
   JacobiPreconditioner(Context& ctx, const SparseRows& a)
-      : JacobiPreconditioner(ctx, GridShape::flat(a.rows), a.diagonal(), a.first_row) {}
+      : JacobiPreconditioner(ctx, GridLayout<2>::flat(a.rows), a.diagonal(), a.first_row) {}
 
-  void apply(Context& ctx, GridView<const T> r, GridView<T> z) override;
+  void apply(Context& ctx, FieldView<const T> r, FieldView<T> z) override;
   [[nodiscard]] bool is_constant() const override { return true; }
   [[nodiscard]] bool is_symmetric() const override { return true; }
   /// 1 / a_ii
-  [[nodiscard]] GridView<const T> inverse() const { return inverse_.cview(); }
+  [[nodiscard]] FieldView<const T> inverse() const { return inverse_.cview(); }
 
  private:
-  SharedVector<T> inverse_;
+  SharedField<T> inverse_;
 };
 
 }  // namespace stratum

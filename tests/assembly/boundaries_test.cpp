@@ -31,8 +31,8 @@ BoundaryCondition side(BoundaryConditionType kind, bool varies = false) {
 /// Rows and columns of all nodes, side after side and cell after cell; then the unknowns are picked.
 class DenseAssembly {
  public:
-  DenseAssembly(const TensorMesh& mesh, const PoissonProblem& problem) : mesh_(mesh) {
-    const Line &x = mesh.x(), &y = mesh.y();
+  DenseAssembly(const TensorMesh<2>& mesh, const PoissonProblem& problem) : mesh_(mesh) {
+    const Axis &x = mesh.x(), &y = mesh.y();
     for (int j = 0; j < y.size(); ++j)
       for (int i = 0; i < x.size(); ++i) add_cell(i, j, problem.reaction);
     const BoundaryConditions& s = problem.boundaries;
@@ -63,7 +63,7 @@ class DenseAssembly {
     std::size_t row, column;
     double value;
   };
-  static int unknown(const Line& line, int node) {
+  static int unknown(const Axis& line, int node) {
     if (line.is_periodic()) return node % line.size();
     const int i = node - line.first_unknown();
     return i < line.unknowns() ? i : -1;
@@ -87,13 +87,13 @@ class DenseAssembly {
         add({i + a % 2, j + a / 2}, {i + b % 2, j + b / 2}, kx * my + mx * ky + c * mx * my);
       }
   }
-  void add_edge(const BoundaryCondition& condition, std::array<int, 2> p, std::array<int, 2> q, const Line& along,
+  void add_edge(const BoundaryCondition& condition, std::array<int, 2> p, std::array<int, 2> q, const Axis& along,
                 int i) {
     if (condition.kind != BoundaryConditionType::robin) return;
     // The 3-point Gauss rule: exact for the polynomials of the test.
     const double h = along.widths()[static_cast<std::size_t>(i)];
     const auto at = [&](double t) {
-      const auto between = [&](const Line& line, int from, int to) {
+      const auto between = [&](const Axis& line, int from, int to) {
         const double a = line.from_begin()[static_cast<std::size_t>(from)],
                      b = line.from_begin()[static_cast<std::size_t>(to)];
         return (1 - t) * a + t * b;
@@ -114,7 +114,7 @@ class DenseAssembly {
     add(q, p, both);
     add(q, q, second);
   }
-  const TensorMesh& mesh_;
+  const TensorMesh<2>& mesh_;
   std::vector<Entry> entries_;
 };
 
@@ -146,7 +146,7 @@ TEST_P(BoundariesTest, OperatorsAreThoseOfADenseAssemblyInEveryForm) {
                                   side(kinds[3], varies)};
             problem.reaction = c;
             const auto mesh =
-                with_boundaries({Line(random_.widths(nx, 2)), Line(random_.widths(ny, 2))}, problem.boundaries);
+                with_boundaries({Axis(random_.widths(nx, 2)), Axis(random_.widths(ny, 2))}, problem.boundaries);
             const auto terms = operator_terms(mesh, problem);
             SCOPED_TRACE(testing::Message() << to_string(kinds[0]) << " " << to_string(kinds[1]) << " "
                                             << to_string(kinds[2]) << " " << to_string(kinds[3]) << ", c = " << c
@@ -160,7 +160,7 @@ TEST_P(BoundariesTest, OperatorsAreThoseOfADenseAssemblyInEveryForm) {
             const DenseAssembly dense(mesh, problem);
             const Values values = random_.values(static_cast<std::size_t>(a.shape().nodes()));
             const auto x = test::to_device<double>(ctx(), a.shape(), values);
-            Vector<double> y(ctx(), a.shape()), zero(ctx(), a.shape());
+            Field<double> y(ctx(), a.shape()), zero(ctx(), a.shape());
             const Values expected = dense.apply(values), size = dense.sizes(values);
             a.apply(ctx(), x.cview(), y.view());
             Values found = test::to_host(ctx(), y);
@@ -195,11 +195,11 @@ TEST_P(BoundariesTest, LoadsHaveABilinearSolution) {
         set(problem.boundaries.right, ux);
         set(problem.boundaries.bottom, [=](const Point& p) { return -uy(p); });
         set(problem.boundaries.top, uy);
-        const auto mesh = with_boundaries({Line(random_.widths(9, 2)), Line(random_.widths(6, 2))}, problem.boundaries);
+        const auto mesh = with_boundaries({Axis(random_.widths(9, 2)), Axis(random_.widths(6, 2))}, problem.boundaries);
         SCOPED_TRACE(testing::Message() << to_string(kinds[0]) << " " << to_string(kinds[1]) << " "
                                         << to_string(kinds[2]) << " " << to_string(kinds[3]) << ", c = " << c);
         const auto a = assemble_operator<double>(ctx(), mesh, StorageFormat::symmetric, operator_terms(mesh, problem));
-        Vector<double> b(ctx(), mesh.unknowns()), r(ctx(), mesh.unknowns());
+        Field<double> b(ctx(), mesh.unknowns()), r(ctx(), mesh.unknowns());
         assemble_load(ctx(), mesh, problem, b.view());
         Values exact;
         for (int j = 0; j < mesh.unknowns().ny; ++j)
@@ -227,9 +227,9 @@ TEST_P(BoundariesTest, BoundaryValuesBesideAPeriodicSeam) {
     problem.boundary = [](const Point&) { return 1.0; };
     BoundaryConditions& s = problem.boundaries;
     (in_x ? s.left : s.bottom).kind = (in_x ? s.right : s.top).kind = periodic;
-    const auto mesh = with_boundaries({Line({0.3, 0.2, 0.4, 0.1}), Line({0.1, 0.5, 0.4})}, s);
+    const auto mesh = with_boundaries({Axis({0.3, 0.2, 0.4, 0.1}), Axis({0.1, 0.5, 0.4})}, s);
     const auto a = assemble_operator<double>(ctx(), mesh, StorageFormat::tensor, {});
-    Vector<double> b(ctx(), mesh.unknowns()), ones(ctx(), mesh.unknowns()), r(ctx(), mesh.unknowns());
+    Field<double> b(ctx(), mesh.unknowns()), ones(ctx(), mesh.unknowns()), r(ctx(), mesh.unknowns());
     set(ctx(), 1.0, ones.view());
     assemble_load(ctx(), mesh, problem, b.view());
     a.residual(ctx(), b.cview(), ones.cview(), r.view());
@@ -238,7 +238,7 @@ TEST_P(BoundariesTest, BoundaryValuesBesideAPeriodicSeam) {
 }
 
 TEST(BoundaryConditions, WhatContradictsItselfIsRefused) {
-  const TensorMesh mesh{Line(std::vector<double>(5, 0.2)), Line(std::vector<double>(4, 0.25))};
+  const TensorMesh<2> mesh{Axis(std::vector<double>(5, 0.2)), Axis(std::vector<double>(4, 0.25))};
   PoissonProblem problem;
   problem.boundaries.left = side(periodic);
   EXPECT_THAT([&] { (void)with_boundaries(mesh, problem.boundaries); },
@@ -256,7 +256,7 @@ TEST(BoundaryConditions, WhatContradictsItselfIsRefused) {
               ThrowsMessage<UsageError>(HasSubstr("the left boundary is dirichlet")));
   problem.reaction = 0;
   problem.boundaries.left = side(neumann);
-  Vector<double> b(ctx, mesh.unknowns());
+  Field<double> b(ctx, mesh.unknowns());
   EXPECT_THAT([&] { assemble_load(ctx, mesh, problem, b.view()); },
               ThrowsMessage<UsageError>(HasSubstr("with_boundaries")));
 }
@@ -267,7 +267,7 @@ TEST(BoundaryConditions, OnlyWhatHoldsNothingIsSingular) {
     problem.boundaries = {side(kind), side(kind), side(kind), side(kind)};
     return problem;
   };
-  const TensorMesh mesh{Line(std::vector<double>(5, 0.2)), Line(std::vector<double>(4, 0.25))};
+  const TensorMesh<2> mesh{Axis(std::vector<double>(5, 0.2)), Axis(std::vector<double>(4, 0.25))};
   const auto singular = [&](const PoissonProblem& problem) {
     const auto own = with_boundaries(mesh, problem.boundaries);
     return is_singular(own, operator_terms(own, problem));
@@ -293,15 +293,15 @@ TEST(BoundaryConditions, IncompatibleLoadsAreMeasuredAndMended) {
   PoissonProblem problem;
   problem.boundaries = {side(neumann), side(neumann), side(neumann), side(neumann)};
   problem.rhs = [](const Point& p) { return 1 + p.x; };
-  const auto mesh = with_boundaries({Line(std::vector<double>(5, 0.2)), Line({0.5, 1e-6, 0.5})}, problem.boundaries);
-  Vector<double> b(ctx, mesh.unknowns());
+  const auto mesh = with_boundaries({Axis(std::vector<double>(5, 0.2)), Axis({0.5, 1e-6, 0.5})}, problem.boundaries);
+  Field<double> b(ctx, mesh.unknowns());
   assemble_load(ctx, mesh, problem, b.view());
   const auto found = make_compatible(ctx, mesh, b.view());
   EXPECT_NEAR(found.sum, 1.5 * mesh.y().length(), 1e-12);
   EXPECT_FALSE(found.holds());
   EXPECT_TRUE(make_compatible(ctx, mesh, b.view()).holds());
   problem.rhs = [](const Point& p) { return 1 + p.x - 1.5; };
-  Vector<double> projected(ctx, mesh.unknowns());
+  Field<double> projected(ctx, mesh.unknowns());
   assemble_load(ctx, mesh, problem, projected.view());
   const Values one = test::to_host(ctx, b), other = test::to_host(ctx, projected);
   for (std::size_t k = 0; k < one.size(); ++k) EXPECT_NEAR(one[k], other[k], 1e-15) << "a constant of f's";
@@ -311,14 +311,14 @@ TEST(BoundaryConditions, NothingIsLeftOfAConstantLoad) {
   Context ctx(Backend::cpu, 2);
   PoissonProblem problem;
   problem.boundaries = {side(neumann), side(neumann), side(neumann), side(neumann)};
-  const TensorMesh even{bisected(1, 6), Line(std::vector<double>(77, 1.0 / 77))};
-  const TensorMesh thin{bisected(2, 6, ThinSide::last, 0.02), bisected(1, 6, ThinSide::first, 0.1)};
+  const TensorMesh<2> even{bisected(1, 6), Axis(std::vector<double>(77, 1.0 / 77))};
+  const TensorMesh<2> thin{bisected(2, 6, ThinSide::last, 0.02), bisected(1, 6, ThinSide::first, 0.1)};
   for (const auto& plain : {even, thin}) {
-    const TensorMesh mesh = with_boundaries(plain, problem.boundaries);
+    const TensorMesh<2> mesh = with_boundaries(plain, problem.boundaries);
     const MappedMesh sheared = mapped(
         ctx, mesh, [](const Point& p) { return p.x + p.y / 3; }, [](const Point& p) { return p.y; });
     for (const Geometry& geometry : {Geometry(mesh), Geometry(sheared)}) {
-      Vector<double> b(ctx, mesh.unknowns());
+      Field<double> b(ctx, mesh.unknowns());
       const auto largest_left = [&](const ScalarFunction& f) {
         problem.rhs = f;
         assemble_load(ctx, geometry, problem, b.view());
@@ -344,8 +344,8 @@ TEST(BoundaryConditions, CornersHaveTheLeftAndRightSidesValues) {
   problem.boundaries.left.value = [](const Point&) { return 2.0; };
   problem.boundaries.top.value = [](const Point&) { return 5.0; };
   problem.boundaries.right = side(neumann);
-  const auto mesh = with_boundaries({Line({1, 1}), Line({1, 1})}, problem.boundaries);
-  Vector<double> u(ctx, mesh.unknowns());
+  const auto mesh = with_boundaries({Axis({1, 1}), Axis({1, 1})}, problem.boundaries);
+  Field<double> u(ctx, mesh.unknowns());
   const auto values = nodal_solution(ctx, mesh, problem, u.cview());
   EXPECT_THAT(values, testing::ElementsAre(2, 0, 0, 2, 0, 0, 2, 5, 5));
   const auto gap = largest_corner_gap(mesh, problem);
@@ -358,8 +358,8 @@ TEST(BoundaryConditions, CornersHaveTheLeftAndRightSidesValues) {
 TEST(Origin, MovesTheProblem) {
   Context ctx(Backend::cpu, 2);
   constexpr double x0 = -3, y0 = 2;
-  const TensorMesh here{bisected(2, 4, ThinSide::last, 0.3), bisected(1, 3, ThinSide::first, 0.5)};
-  const TensorMesh there{here.x().starting_at(x0), here.y().starting_at(y0)};
+  const TensorMesh<2> here{bisected(2, 4, ThinSide::last, 0.3), bisected(1, 3, ThinSide::first, 0.5)};
+  const TensorMesh<2> there{here.x().starting_at(x0), here.y().starting_at(y0)};
   const auto problem = [](double x, double y) {
     const auto moved = [=](auto f) { return ScalarFunction([=](const Point& p) { return f(p.x - x, p.y - y); }); };
     PoissonProblem of;
@@ -374,13 +374,13 @@ TEST(Origin, MovesTheProblem) {
     return of;
   };
   const PoissonProblem at_zero = problem(0, 0), moved = problem(x0, y0);
-  const auto solution = [&](const TensorMesh& plain, const PoissonProblem& of) {
+  const auto solution = [&](const TensorMesh<2>& plain, const PoissonProblem& of) {
     const auto mesh = with_boundaries(plain, of.boundaries);
-    Vector<double> b(ctx, mesh.unknowns());
+    Field<double> b(ctx, mesh.unknowns());
     assemble_load(ctx, mesh, of, b.view());
     const auto cells = cell_coefficients(ctx, mesh, of);
     const auto a = assemble_diffusion(ctx, mesh, *cells, operator_terms(mesh, of));
-    Vector<double> ab(ctx, mesh.unknowns()), given(ctx, mesh.unknowns());
+    Field<double> ab(ctx, mesh.unknowns()), given(ctx, mesh.unknowns());
     a.apply(ctx, b.cview(), ab.view());
     // With coefficients that are at hand the bits are those of evaluating them.
     assemble_load(ctx, mesh, of, given.view(), &*cells);
@@ -397,12 +397,12 @@ TEST(Origin, MovesTheProblem) {
 
 TEST(Origin, DistancesToSidesStayAccurate) {
   Context ctx(Backend::cpu, 1);
-  const TensorMesh here{bisected(1, 9, ThinSide::last, 0.02), bisected(1, 9, ThinSide::first, 0.02)};
-  const TensorMesh there{here.x().starting_at(1e6), here.y().starting_at(-7)};
+  const TensorMesh<2> here{bisected(1, 9, ThinSide::last, 0.02), bisected(1, 9, ThinSide::first, 0.02)};
+  const TensorMesh<2> there{here.x().starting_at(1e6), here.y().starting_at(-7)};
   PoissonProblem by_distances;
   by_distances.rhs = [](const Point& p) { return 1 / p.to_right + p.to_left * p.to_top / p.to_bottom; };
   for (const PoissonProblem& problem : {PoissonProblem{}, by_distances}) {
-    Vector<double> b(ctx, here.unknowns()), moved(ctx, here.unknowns());
+    Field<double> b(ctx, here.unknowns()), moved(ctx, here.unknowns());
     assemble_load(ctx, here, problem, b.view());
     assemble_load(ctx, there, problem, moved.view());
     EXPECT_EQ(test::to_host(ctx, b), test::to_host(ctx, moved));

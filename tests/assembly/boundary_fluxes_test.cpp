@@ -35,7 +35,7 @@ Solution solution_of(Context& ctx, const Geometry& mesh, PoissonProblem& problem
   if (cells) params.coefficients = std::make_shared<const CellCoefficients>(*cells);
   params.stop.rtol = 1e-15;
   const auto shape = mesh.logical().unknowns();
-  Vector<double> b(ctx, shape), x(ctx, shape);
+  Field<double> b(ctx, shape), x(ctx, shape);
   assemble_load(ctx, mesh, problem, b.view(), cells ? &*cells : nullptr);
   if (is_singular(ctx, mesh, problem)) {
     const double mean = make_compatible(ctx, mesh, b.view()).mean;
@@ -82,8 +82,8 @@ PoissonProblem with_terms(const BoundaryConditions& boundaries, Terms terms) {
   return problem;
 }
 
-Vector<double> at_unknowns(Context& ctx, const TensorMesh& mesh, const std::vector<double>& nodal) {
-  Vector<double> u(ctx, mesh.unknowns());
+Field<double> at_unknowns(Context& ctx, const TensorMesh<2>& mesh, const std::vector<double>& nodal) {
+  Field<double> u(ctx, mesh.unknowns());
   std::vector<double> numbers;
   for (int j = 0; j < u.cview().ny; ++j)
     for (int i = 0; i < u.cview().nx; ++i)
@@ -101,14 +101,14 @@ TEST_P(BoundaryFluxesTest, BalanceTheLoadOverAllMixturesOfSides) {
                  r = BoundaryConditionType::robin, p = BoundaryConditionType::periodic;
   const std::vector<std::pair<BoundaryConditionType, BoundaryConditionType>> pairs{{d, d}, {d, n}, {r, d},
                                                                                    {n, r}, {n, n}, {p, p}};
-  const TensorMesh rectangle(bisected(1.5, 3, ThinSide::last, 0.4), Line({0.1, 0.3, 0.2, 0.2, 0.1}));
+  const TensorMesh<2> rectangle(bisected(1.5, 3, ThinSide::last, 0.4), Axis({0.1, 0.3, 0.2, 0.2, 0.1}));
   for (const auto& in_x : pairs)
     for (const auto& in_y : pairs)
       for (const Terms terms : {Terms::laplace, Terms::reaction, Terms::cells})
         for (const bool deformed : {false, true}) {
           const BoundaryConditions boundaries{side(in_x.first), side(in_x.second), side(in_y.first), side(in_y.second)};
           PoissonProblem problem = with_terms(boundaries, terms);
-          const TensorMesh logical = with_boundaries(rectangle, boundaries);
+          const TensorMesh<2> logical = with_boundaries(rectangle, boundaries);
           const MappedMesh sheared = mapped(
               ctx(), logical, [](const Point& q) { return q.x + 0.3 * q.y; }, [](const Point& q) { return q.y; });
           const Geometry mesh = deformed ? Geometry(sheared) : Geometry(logical);
@@ -187,8 +187,8 @@ TEST_P(BoundaryFluxesTest, AreOfSecondOrder) {
           problem.boundaries.bottom = {
               BoundaryConditionType::neumann, [](const Point& p) { return -k_grad(p).second; }, {}};
         }
-        const TensorMesh logical = with_boundaries(
-            TensorMesh(bisected(1.0, level, ThinSide::last, 0.8), bisected(0.5, level)), problem.boundaries);
+        const TensorMesh<2> logical = with_boundaries(
+            TensorMesh<2>(bisected(1.0, level, ThinSide::last, 0.8), bisected(0.5, level)), problem.boundaries);
         // Boundaries stay where they are.
         const auto bump = [](const Point& p) { return 0.1 * std::sin(pi * p.x) * std::sin(2 * pi * p.y); };
         const MappedMesh bent = mapped(
@@ -210,7 +210,7 @@ TEST_P(BoundaryFluxesTest, OfBilinearFunctionsAreExact) {
   PoissonProblem problem;
   problem.rhs = [](const Point&) { return 0.0; };
   problem.exact = [](const Point& p) { return 2 * p.x + 3 * p.y + p.x * p.y; };
-  const TensorMesh mesh(bisected(1.0, 4, ThinSide::first, 0.3), bisected(2.0, 3));
+  const TensorMesh<2> mesh(bisected(1.0, 4, ThinSide::first, 0.3), bisected(2.0, 3));
   const auto nodal = solution_of(ctx(), mesh, problem).nodal;
   const auto fluxes = boundary_fluxes(ctx(), mesh, problem, nodal);
   EXPECT_LT(error_of(fluxes, mesh, [](const Point& p) { return std::pair{2 + p.y, 3 + p.x}; }), 1e-10);
@@ -224,7 +224,8 @@ TEST_P(BoundaryFluxesTest, ThroughPeriodicBoundariesAreOfSecondOrder) {
     problem.exact = [=](const Point& p) { return wave(p) * (1 + p.y); };
     problem.rhs = [=](const Point& p) { return 4 * pi * pi * wave(p) * (1 + p.y); };
     problem.boundaries.left.kind = problem.boundaries.right.kind = BoundaryConditionType::periodic;
-    const TensorMesh mesh = with_boundaries(TensorMesh(bisected(1.0, level), bisected(1.0, level)), problem.boundaries);
+    const TensorMesh<2> mesh =
+        with_boundaries(TensorMesh<2>(bisected(1.0, level), bisected(1.0, level)), problem.boundaries);
     const auto nodal = solution_of(ctx(), mesh, problem).nodal;
     const double error = error_of(boundary_fluxes(ctx(), mesh, problem, nodal), mesh, [=](const Point& p) {
       return std::pair{2 * pi * std::cos(2 * pi * p.x + 1) * (1 + p.y), wave(p)};
@@ -242,7 +243,7 @@ TEST_P(BoundaryFluxesTest, RoundingIsThatOfThinCells) {
   problem.rhs = [](const Point&) { return 1.0; };
   problem.boundary = [](const Point&) { return 1.0; };
   for (const double thinnest : {1e-3, 1e-17}) {
-    const TensorMesh mesh(Line({0.5, 0.25, 0.25, thinnest}), bisected(1.0, 2));
+    const TensorMesh<2> mesh(Axis({0.5, 0.25, 0.25, thinnest}), bisected(1.0, 2));
     const auto nodal = solution_of(ctx(), mesh, problem).nodal;
     const double rounding = boundary_fluxes(ctx(), mesh, problem, nodal).rounding;
     EXPECT_EQ(rounding<1e-9, thinnest> 1e-10) << rounding;
@@ -251,14 +252,14 @@ TEST_P(BoundaryFluxesTest, RoundingIsThatOfThinCells) {
 }
 
 TEST_P(BoundaryFluxesTest, AnotherNumberOfValuesIsRefused) {
-  const TensorMesh mesh(bisected(1.0, 2), bisected(1.0, 2));
+  const TensorMesh<2> mesh(bisected(1.0, 2), bisected(1.0, 2));
   const std::vector<double> few(24);
   EXPECT_THAT([&] { (void)boundary_fluxes(ctx(), mesh, {}, few); }, ThrowsMessage<UsageError>(HasSubstr("24")));
   EXPECT_THAT([&] { (void)solution_range(ctx(), mesh, few); }, ThrowsMessage<UsageError>(HasSubstr("24")));
 }
 
 TEST_P(BoundaryFluxesTest, ExtremesAndTheLargestStep) {
-  const TensorMesh mesh(bisected(2.0, 2), Line({0.25, 0.25, 0.5}));  // nodes 5 x 4
+  const TensorMesh<2> mesh(bisected(2.0, 2), Axis({0.25, 0.25, 0.5}));  // nodes 5 x 4
   std::vector<double> nodal(20, 1.0);
   nodal[0] = -5;         // a corner, beside 1 on both sides: given
   nodal[2 * 5 + 3] = 4;  // x 1.5, y 0.5

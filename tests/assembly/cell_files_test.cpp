@@ -196,7 +196,7 @@ TEST_F(CellFiles, VtkArraysByTheirNames) {
   refused(write("solid.vti", vti("0 3 0 1 0 2")), "one layer of cells", "k");
   refused<FileError>((folder_ / "missing.vti").string(), "No such file");
 
-  const TensorMesh mesh{Line({1, 2, 1}), Line({1, 1})};
+  const TensorMesh<2> mesh{Axis({1, 2, 1}), Axis({1, 1})};
   const std::vector<double> cells{1, 2, 3, 4, 5, 6}, nodes(12, 1.0);
   const auto vtr = (folder_ / "k.vtr").string();
   write_vtr(vtr, mesh, {}, {{"K", cells}});
@@ -208,7 +208,7 @@ TEST_F(CellFiles, VtkArraysByTheirNames) {
 
 TEST_F(CellFiles, BrokenVtkFilesAreRefusedWithoutOutput) {
   if (!vtk_available()) GTEST_SKIP() << "this build has no VTK";
-  const TensorMesh mesh{Line(std::vector<double>(40, 1.0)), Line(std::vector<double>(30, 1.0))};
+  const TensorMesh<2> mesh{Axis(std::vector<double>(40, 1.0)), Axis(std::vector<double>(30, 1.0))};
   std::vector<double> cells(1200);
   for (std::size_t k = 0; k < cells.size(); ++k) cells[k] = std::sin(static_cast<double>(k * k));
   const auto vtr = (folder_ / "k.vtr").string();

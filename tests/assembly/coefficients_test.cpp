@@ -16,7 +16,7 @@ using testing::ThrowsMessage;
 
 class Coefficients : public test::OnEveryBackend {
  protected:
-  TensorMesh random_mesh(int nx, int ny) { return {Line(random_.widths(nx)), Line(random_.widths(ny))}; }
+  TensorMesh<2> random_mesh(int nx, int ny) { return {Axis(random_.widths(nx)), Axis(random_.widths(ny))}; }
   /// Largest difference to the oracle, relative to the largest diagonal entry.
   double difference(const GridOperator<double>& a, const reference::Stencil& expected) {
     const auto found = test::stencil_of(ctx(), a);
@@ -92,8 +92,8 @@ TEST_P(Coefficients, AConstantReactionStaysConstantWhereKVaries) {
 }
 
 TEST_P(Coefficients, CellsInheritFromTheMeshThatTheyRefine) {
-  const TensorMesh base{Line({1, 2, 1}), Line({1, 1})};
-  const TensorMesh fine{Line(Values(12, 1.0 / 3)), Line(Values(4, 0.5))};
+  const TensorMesh<2> base{Axis({1, 2, 1}), Axis({1, 1})};
+  const TensorMesh<2> fine{Axis(Values(12, 1.0 / 3)), Axis(Values(4, 0.5))};
   const CellValues given{3, 2, {1, 2, 3, 4, 5, 6}};
   const auto cells = on_cells(ctx(), fine, {given, {}, {}}, {});
   for (int j = 0; j < 4; ++j)
@@ -102,7 +102,7 @@ TEST_P(Coefficients, CellsInheritFromTheMeshThatTheyRefine) {
 }
 
 TEST_P(Coefficients, BadOnesAreRefusedWithTheirCell) {
-  const TensorMesh mesh{Line(Values(4, 0.25)), Line(Values(4, 0.25))};
+  const TensorMesh<2> mesh{Axis(Values(4, 0.25)), Axis(Values(4, 0.25))};
   const auto refused = [&](const Diffusion& k, const Coefficient& c, const char* words) {
     EXPECT_THAT([&] { (void)on_cells(ctx(), mesh, k, c); }, ThrowsMessage<UsageError>(HasSubstr(words)));
   };

@@ -21,7 +21,7 @@ TEST(ErrorNorms, AreThoseOfKnownDerivatives) {
   problem.exact = [](const Point& p) { return p.x * p.x; };
   problem.diffusion.xx = 3.0;
   problem.reaction = 2;
-  const TensorMesh mesh(Line({0.5, 0.25, 0.25}), bisected(2.0, 2, ThinSide::first, 0.5));
+  const TensorMesh<2> mesh(Axis({0.5, 0.25, 0.25}), bisected(2.0, 2, ThinSide::first, 0.5));
   const auto found = relative_errors(ctx, mesh, problem, at_nodes(ctx, mesh, problem.exact));
   // integral of (2 x - slope)^2 = h^3 / 3, of (x^2 - u_h)^2 = h^5 / 30 on an interval h.
   double error = 0, square = 0;
@@ -43,7 +43,7 @@ TEST(ErrorNorms, DoNotDependOnTheMesh) {
   problem.rhs = [](const Point&) { return 1.0; };
   problem.exact = [](const Point& p) { return p.x * p.x - p.y; };
   problem.diffusion = {2.0, 0.5, 1.0};
-  const TensorMesh mesh(Line({0.5, 0.25, 0.25}), bisected(2.0, 2));
+  const TensorMesh<2> mesh(Axis({0.5, 0.25, 0.25}), bisected(2.0, 2));
   const auto nodal = at_nodes(ctx, mesh, problem.exact);
   const MappedMesh same = mapped(
       ctx, mesh, [](const Point& p) { return p.x; }, [](const Point& p) { return p.y; });
@@ -62,7 +62,7 @@ TEST(ErrorNorms, LeaveConstantsOutWhereTheProblemIsSingular) {
   for (auto* side :
        {&problem.boundaries.left, &problem.boundaries.right, &problem.boundaries.bottom, &problem.boundaries.top})
     side->kind = BoundaryConditionType::neumann;
-  const TensorMesh mesh = with_boundaries(TensorMesh(bisected(1.0, 2), bisected(1.0, 2)), problem.boundaries);
+  const TensorMesh<2> mesh = with_boundaries(TensorMesh<2>(bisected(1.0, 2), bisected(1.0, 2)), problem.boundaries);
   const auto nodal = at_nodes(ctx, mesh, [](const Point& p) { return p.x + 7; });
   const auto found = relative_errors(ctx, mesh, problem, nodal);
   EXPECT_LT(found->l2, 1e-5);  // the root of a difference of squares
@@ -76,8 +76,8 @@ TEST(ErrorNorms, OfUnknownsAreThoseOfNodalValues) {
   problem.rhs = [](const Point&) { return 1.0; };
   problem.exact = [](const Point& p) { return 1 + p.x * p.y; };
   problem.boundaries.left.kind = BoundaryConditionType::neumann;
-  const TensorMesh mesh = with_boundaries(TensorMesh(bisected(1.0, 3), bisected(1.0, 2)), problem.boundaries);
-  Vector<double> u(ctx, mesh.unknowns());
+  const TensorMesh<2> mesh = with_boundaries(TensorMesh<2>(bisected(1.0, 3), bisected(1.0, 2)), problem.boundaries);
+  Field<double> u(ctx, mesh.unknowns());
   set(ctx, 0.5, u.view());
   const auto a = relative_errors(ctx, mesh, problem, u.cview()),
              b = relative_errors(ctx, mesh, problem, nodal_solution(ctx, mesh, problem, u.cview()));
@@ -90,7 +90,7 @@ TEST(ErrorNorms, OfUnknownsAreThoseOfNodalValues) {
 
 TEST(ErrorNorms, OfWhatIsNotANumberAreNone) {
   Context ctx(Backend::cpu, 1);
-  const TensorMesh mesh(bisected(1.0, 2), bisected(1.0, 2));
+  const TensorMesh<2> mesh(bisected(1.0, 2), bisected(1.0, 2));
   auto nodal = at_nodes(ctx, mesh, [](const Point& p) { return p.x; });
   nodal[12] = std::nan("");
   const auto found = relative_errors(ctx, mesh, {}, nodal);
@@ -101,7 +101,7 @@ TEST(ErrorNorms, OfWhatIsNotANumberAreNone) {
 
 TEST(ErrorNorms, DifferencesOfLevels) {
   Context ctx(Backend::cpu, 1);
-  const TensorMesh coarse(Line({0.5, 0.5}), Line({1.0})), fine(Line({0.25, 0.25, 0.25, 0.25}), Line({0.5, 0.5}));
+  const TensorMesh<2> coarse(Axis({0.5, 0.5}), Axis({1.0})), fine(Axis({0.25, 0.25, 0.25, 0.25}), Axis({0.5, 0.5}));
   auto values = at_nodes(ctx, coarse, [](const Point& p) { return p.x; });
   const auto on_fine = at_nodes(ctx, fine, [](const Point& p) { return p.x; });
   EXPECT_EQ(level_difference(coarse, values, on_fine).l2, 0);

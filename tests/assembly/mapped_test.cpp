@@ -62,7 +62,7 @@ TEST_P(MappedTest, OfTheIdentityMatricesLoadsAndErrorsAreThoseOfTheRectangle) {
         problem.reaction_of_cells = ScalarFunction([](const Point& p) { return p.x * p.y; });
       }
       const auto rectangle =
-          with_boundaries(TensorMesh{Line(random_.widths(9, 1)), Line(random_.widths(6, 1))}, problem.boundaries);
+          with_boundaries(TensorMesh<2>{Axis(random_.widths(9, 1)), Axis(random_.widths(6, 1))}, problem.boundaries);
       const auto same = mapped(ctx(), rectangle, x_itself, y_itself);
       const auto terms = operator_terms(rectangle, problem);
       const auto k = cell_coefficients(ctx(), rectangle, problem);
@@ -73,7 +73,7 @@ TEST_P(MappedTest, OfTheIdentityMatricesLoadsAndErrorsAreThoseOfTheRectangle) {
           1e-12);
 
       const auto load = [&](const Geometry& mesh) {
-        Vector<double> b(ctx(), rectangle.unknowns());
+        Field<double> b(ctx(), rectangle.unknowns());
         assemble_load(ctx(), mesh, problem, b.view());
         return test::to_host(ctx(), b);
       };
@@ -97,7 +97,7 @@ TEST_P(MappedTest, ConstantsHaveNoEnergyAndTheMassIsTheArea) {
   for (BoundaryCondition* side :
        {&problem.boundaries.left, &problem.boundaries.right, &problem.boundaries.bottom, &problem.boundaries.top})
     side->kind = BoundaryConditionType::neumann;
-  const TensorMesh square = with_boundaries(TensorMesh{uniform(1, 12), uniform(1, 7)}, problem.boundaries);
+  const TensorMesh<2> square = with_boundaries(TensorMesh<2>{uniform(1, 12), uniform(1, 7)}, problem.boundaries);
   const auto mesh = mapped(
       ctx(), square, [](const Point& p) { return p.x + 0.3 * p.y * p.y; },
       [](const Point& p) { return 2 * p.y + 0.1 * std::sin(4 * p.x); });
@@ -106,7 +106,7 @@ TEST_P(MappedTest, ConstantsHaveNoEnergyAndTheMassIsTheArea) {
     for (int i = 0; i < 12; ++i) area += mesh.cell(i, j).jacobian(0.5, 0.5);
   const auto total = [&](const PoissonProblem& of) {
     const auto a = operator_on(mesh, of);
-    Vector<double> ones(ctx(), a.shape()), y(ctx(), a.shape());
+    Field<double> ones(ctx(), a.shape()), y(ctx(), a.shape());
     set(ctx(), 1.0, ones.view());
     a.apply(ctx(), ones.cview(), y.view());
     return std::pair(dot(ctx(), ones.cview(), y.cview()), norm_max(ctx(), y.cview()));
@@ -127,10 +127,10 @@ TEST_P(MappedTest, ConstantsHaveNoEnergyAndTheMassIsTheArea) {
 }
 
 TEST_P(MappedTest, BadInputIsRefused) {
-  const TensorMesh square{uniform(1, 4), uniform(1, 4)};
+  const TensorMesh<2> square{uniform(1, 4), uniform(1, 4)};
   const auto mesh = mapped(
       ctx(), square, [](const Point& p) { return p.x + p.y; }, y_itself);
-  Vector<double> b(ctx(), square.unknowns());
+  Field<double> b(ctx(), square.unknowns());
   EXPECT_THAT([&] { assemble_load(ctx(), mesh, {}, b.view()); },
               ThrowsMessage<UsageError>(HasSubstr("a deformed mesh needs a right-hand side")));
   PoissonProblem problem;
@@ -140,7 +140,7 @@ TEST_P(MappedTest, BadInputIsRefused) {
   problem.diffusion.xx = ScalarFunction([](const Point& p) { return 1.5 - p.x; });
   EXPECT_THAT([&] { (void)cell_coefficients(ctx(), mesh, problem); },
               ThrowsMessage<UsageError>(HasSubstr("in cell (3, 2), around (1.5, 0.625)")));
-  const CellCoefficients small = on_cells(ctx(), TensorMesh{uniform(1, 2), uniform(1, 2)}, {}, {});
+  const CellCoefficients small = on_cells(ctx(), TensorMesh<2>{uniform(1, 2), uniform(1, 2)}, {}, {});
   EXPECT_THAT([&] { (void)MappedCells(ctx(), mesh, &small); },
               ThrowsMessage<UsageError>(HasSubstr("not of 4 x 4 cells")));
 }

@@ -28,11 +28,11 @@ TEST_P(AssembleLaplace, EveryEntryOnThePublishedMeshes) {
 
 TEST_P(AssembleLaplace, RowsAwayFromTheSidesSumToZero) {
   test::Random random(41);
-  const TensorMesh mesh{Intervals(random.widths(20, 3)), Intervals(random.widths(14, 3))};
+  const TensorMesh<2> mesh{Axis(random.widths(20, 3)), Axis(random.widths(14, 3))};
   for (const auto format : test::every_storage_format) {
     const auto a = assemble_laplace<double>(ctx(), mesh, format);
     const auto ones = test::to_device<double>(ctx(), a.shape(), Values(19 * 13, 1.0));
-    Vector<double> sums(ctx(), a.shape()), diagonals(ctx(), a.shape());
+    Field<double> sums(ctx(), a.shape()), diagonals(ctx(), a.shape());
     a.apply(ctx(), ones.cview(), sums.view());
     diagonal(ctx(), a, diagonals.view());
     const Values s = test::to_host(ctx(), sums), d = test::to_host(ctx(), diagonals);
@@ -47,7 +47,7 @@ TEST_P(AssembleLaplace, A5AssemblesInDoubleWhereDifferencesOfCoordinatesVanish) 
   for (const int level : {10, 12}) {
     const auto mesh = make_mesh(mesh_family("A5"), level);
     const auto a = assemble_laplace<double>(ctx(), mesh, StorageFormat::tensor);
-    Vector<double> d(ctx(), a.shape());
+    Field<double> d(ctx(), a.shape());
     diagonal(ctx(), a, d.view());
     EXPECT_TRUE(std::isfinite(norm2(ctx(), d.cview())));
   }

@@ -15,7 +15,7 @@ using namespace stratum;
 
 TEST(PointValues, OfBilinearFunctionsOnRectangles) {
   Context ctx(Backend::cpu, 1);
-  const TensorMesh mesh(Line({0.5, 0.25, 0.25}).starting_at(2), bisected(1.0, 3, ThinSide::first, 0.2));
+  const TensorMesh<2> mesh(Axis({0.5, 0.25, 0.25}).starting_at(2), bisected(1.0, 3, ThinSide::first, 0.2));
   const auto u = [](const Point& p) { return 1 + 2 * p.x - p.y + 3 * p.x * p.y; };
   const auto nodal = at_nodes(ctx, mesh, u);
   const PointLocator locator{Geometry(mesh)};
@@ -32,7 +32,7 @@ TEST(PointValues, OfBilinearFunctionsOnRectangles) {
 // The last nodes have one coordinate, and each end has its own value.
 TEST(PointValues, AtTheEndsOfThinCells) {
   Context ctx(Backend::cpu, 1);
-  const TensorMesh mesh(bisected(1.0, 10, ThinSide::last, 0.05), bisected(1.0, 1));
+  const TensorMesh<2> mesh(bisected(1.0, 10, ThinSide::last, 0.05), bisected(1.0, 1));
   const auto nodal = at_nodes(ctx, mesh, [](const Point& p) { return p.to_right == 0 ? 7.0 : p.to_left; });
   const PointLocator locator{Geometry(mesh)};
   EXPECT_EQ(value_at(mesh, nodal, *locator.locate({1, 0.5})), 7);
@@ -41,7 +41,7 @@ TEST(PointValues, AtTheEndsOfThinCells) {
 
 TEST(PointValues, OnQuadrilaterals) {
   Context ctx(Backend::cpu, 1);
-  const TensorMesh logical(bisected(1.0, 4), bisected(1.0, 3));
+  const TensorMesh<2> logical(bisected(1.0, 4), bisected(1.0, 3));
   const auto u = [](const Point& p) { return 1 + 2 * p.x - p.y; };
   for (const SampleMap& map : {shear_map(40), annulus_map(2), sine_map(0.1), kershaw_map(0.3)}) {
     const MappedMesh mesh = mapped(ctx, logical, map.x, map.y);

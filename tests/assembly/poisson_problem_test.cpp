@@ -15,20 +15,20 @@ using test::Values;
 
 class PoissonProblemTest : public test::OnEveryBackend {
  protected:
-  Vector<double> load(const TensorMesh& mesh, const PoissonProblem& problem) {
-    Vector<double> b(ctx(), mesh.unknowns());
+  Field<double> load(const TensorMesh<2>& mesh, const PoissonProblem& problem) {
+    Field<double> b(ctx(), mesh.unknowns());
     assemble_load(ctx(), mesh, problem, b.view());
     return b;
   }
   /// The discrete solution by elimination, with one step of refinement.
-  Vector<double> solve(const TensorMesh& mesh, const PoissonProblem& problem) {
+  Field<double> solve(const TensorMesh<2>& mesh, const PoissonProblem& problem) {
     const auto a = assemble_laplace<double>(ctx(), mesh, StorageFormat::tensor);
     const auto oracle = test::stencil_of(ctx(), a);
     const auto b = load(mesh, problem);
-    Vector<double> x(ctx(), mesh.unknowns()), r(ctx(), mesh.unknowns());
+    Field<double> x(ctx(), mesh.unknowns()), r(ctx(), mesh.unknowns());
     test::solve_exactly<double>(ctx(), oracle, b.cview(), x.view());
     a.residual(ctx(), b.cview(), x.cview(), r.view());
-    Vector<double> c(ctx(), mesh.unknowns());
+    Field<double> c(ctx(), mesh.unknowns());
     test::solve_exactly<double>(ctx(), oracle, r.cview(), c.view());
     axpy(ctx(), 1.0, c.cview(), x.view());
     return x;
@@ -51,7 +51,7 @@ TEST_P(PoissonProblemTest, PublishedErrorsOnU1) {
 TEST_P(PoissonProblemTest, LoadsAreExact) {
   test::Random random(51);
   const Values hx = random.widths(9, 1.5), hy = random.widths(7, 1.5);
-  const TensorMesh mesh{Intervals(hx), Intervals(hy)};
+  const TensorMesh<2> mesh{Axis(hx), Axis(hy)};
   // integral of g phi_i for g(s) = 1 and g(s) = s (length - s), with phi_i rising from p to q and falling to r
   const auto moment = [](long double p, long double q, long double r, long double length, bool parabola) {
     const auto side = [&](long double from, long double to) {  // weight (s - from) / (to - from) between from and to
@@ -97,7 +97,7 @@ TEST_P(PoissonProblemTest, PointsKnowTheirDistancesToAllSides) {
     if (!(p.x > 0 && p.y > 0 && p.to_right > 0 && p.to_top > 0)) throw std::logic_error("a distance vanished");
     return 1.0;
   };
-  Vector<double> u(ctx(), mesh.unknowns());
+  Field<double> u(ctx(), mesh.unknowns());
   problem.boundary = [](const Point&) { return 0.0; };
   EXPECT_NEAR(relative_l2_error(ctx(), mesh, problem, u.cview()).value(), 1, 1e-12);
 }
@@ -138,7 +138,7 @@ TEST_P(PoissonProblemTest, ErrorIsUnknownWithoutAnExactSolution) {
   PoissonProblem problem;
   problem.rhs = [](const Point&) { return 1.0; };
   EXPECT_FALSE(problem.has_exact());
-  Vector<double> u(ctx(), mesh.unknowns());
+  Field<double> u(ctx(), mesh.unknowns());
   EXPECT_EQ(relative_l2_error(ctx(), mesh, problem, u.cview()), std::nullopt);
   EXPECT_THROW((void)exact_function(problem), UsageError);
   problem = {};
@@ -150,7 +150,7 @@ TEST_P(PoissonProblemTest, AZeroExactSolutionGivesTheAbsoluteNorm) {
   const auto mesh = make_mesh(mesh_family("U1"), 3);
   PoissonProblem problem;
   problem.rhs = problem.exact = [](const Point&) { return 0.0; };
-  Vector<double> u(ctx(), mesh.unknowns());
+  Field<double> u(ctx(), mesh.unknowns());
   EXPECT_EQ(relative_l2_error(ctx(), mesh, problem, u.cview()).value(), 0);
   set(ctx(), 1.0, u.view());
   const double error = relative_l2_error(ctx(), mesh, problem, u.cview()).value();
@@ -160,7 +160,7 @@ TEST_P(PoissonProblemTest, AZeroExactSolutionGivesTheAbsoluteNorm) {
 
 TEST_P(PoissonProblemTest, ValuesThatAreNotFiniteAreRefused) {
   const auto mesh = make_mesh(mesh_family("U1"), 3);
-  Vector<double> b(ctx(), mesh.unknowns());
+  Field<double> b(ctx(), mesh.unknowns());
   for (const double bad : {std::nan(""), HUGE_VAL, -HUGE_VAL}) {
     PoissonProblem problem;
     problem.rhs = [=](const Point& p) { return p.x > 0.5 && p.y > 0.5 ? bad : 1.0; };
@@ -175,7 +175,7 @@ TEST_P(PoissonProblemTest, ValuesThatAreNotFiniteAreRefused) {
 }
 
 TEST_P(PoissonProblemTest, ALoadOfTheWrongShapeIsRefused) {
-  Vector<double> b(ctx(), test::unknowns(7, 6));
+  Field<double> b(ctx(), test::unknowns(7, 6));
   EXPECT_THROW(assemble_load(ctx(), make_mesh(mesh_family("U1"), 3), {}, b.view()), UsageError);
 }
 
@@ -188,7 +188,7 @@ TEST(PoissonProblemThreads, TheNumberOfThreadsDoesNotChangeABit) {
   double expected_error = 0;
   for (const int threads : {1, 2, 3, 7}) {
     Context ctx(Backend::cpu, threads);
-    Vector<double> b(ctx, mesh.unknowns());
+    Field<double> b(ctx, mesh.unknowns());
     assemble_load(ctx, mesh, problem, b.view());
     const double error = relative_l2_error(ctx, mesh, problem, b.cview()).value();
     if (threads == 1) {

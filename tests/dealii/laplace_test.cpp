@@ -37,7 +37,7 @@ int step(unsigned int p, unsigned int q, bool in_y) {
 }
 
 /// -Laplace u + c u, with n.grad u + alpha u on Neumann or Robin boundaries, on the nodes of the mesh that are unknowns.
-reference::Stencil dealii_matrix(const TensorMesh& mesh, const OperatorTerms& terms) {
+reference::Stencil dealii_matrix(const TensorMesh<2>& mesh, const OperatorTerms& terms) {
   dealii::Triangulation<2> triangulation;
   const std::vector<std::vector<double>> widths{mesh.x().widths(), mesh.y().widths()};
   dealii::GridGenerator::subdivided_hyper_rectangle(triangulation, widths, dealii::Point<2>(0, 0),
@@ -118,16 +118,16 @@ RobinCoefficient alpha_of(int kind, double size) {
 /// Every combination of four boundaries, on meshes whose widths differ by a factor of 1000.
 TEST_P(DealII, AssemblesTheSameMatricesWithSidesOfEveryKind) {
   test::Random random(1101);
-  const TensorMesh meshes[] = {{Line(random.widths(9, 3)), Line(random.widths(6, 3)), "random"},
-                               {Line(random.widths(2, 3)), Line(random.widths(5, 3)), "small"},
-                               make_mesh(mesh_family("A1"), 3)};
+  const TensorMesh<2> meshes[] = {{Axis(random.widths(9, 3)), Axis(random.widths(6, 3)), "random"},
+                                  {Axis(random.widths(2, 3)), Axis(random.widths(5, 3)), "small"},
+                                  make_mesh(mesh_family("A1"), 3)};
   for (const auto& mesh : meshes)
     for (int code = 0; code < boundary_condition_types * boundary_condition_types * boundary_condition_types *
                                   boundary_condition_types;
          ++code) {
       const int left = code % 4, right = code / 4 % 4, bottom = code / 16 % 4, top = code / 64;
-      const TensorMesh boundaries(mesh.x().with_boundaries(end_of(left), end_of(right)),
-                                  mesh.y().with_boundaries(end_of(bottom), end_of(top)), mesh.name());
+      const TensorMesh<2> boundaries(mesh.x().with_boundaries(end_of(left), end_of(right)),
+                                     mesh.y().with_boundaries(end_of(bottom), end_of(top)), mesh.name());
       OperatorTerms terms{code % 3 == 0 ? 0 : random.uniform(0, 100), alpha_of(left, 0.3), alpha_of(right, 20),
                           alpha_of(bottom, 1000), alpha_of(top, 2)};
       const auto expected = dealii_matrix(boundaries, terms);

@@ -47,7 +47,7 @@ reference::Stencil dealii_matrix(const MappedMesh& mesh, const CellCoefficients&
   const BoundaryConditions& s = problem.boundaries;
   const std::array<const BoundaryCondition*, 4> boundaries{&s.left, &s.right, &s.bottom, &s.top};  // by deal.II's faces
 
-  const TensorMesh& logical = mesh.logical();
+  const TensorMesh<2>& logical = mesh.logical();
   reference::Stencil a(logical.unknowns().nx, logical.unknowns().ny);
   for (const auto& cell : dofs.active_cell_iterators()) {
     const int column = cell->index() % nx, row = cell->index() / nx;
@@ -94,7 +94,7 @@ INSTANTIATE_ON_EVERY_BACKEND(DealIIOnDeformedCells);
 
 TEST_P(DealIIOnDeformedCells, AssemblesTheSameMatrices) {
   test::Random random(2102);
-  const auto random_coefficients = [&](const TensorMesh& mesh, int kind) {
+  const auto random_coefficients = [&](const TensorMesh<2>& mesh, int kind) {
     CellCoefficients k = on_cells(ctx(), mesh, {}, {});
     const auto numbers = [&](double least, double most) {
       std::vector<double> all(k.xx.size());
@@ -121,7 +121,7 @@ TEST_P(DealIIOnDeformedCells, AssemblesTheSameMatrices) {
         rest /= 3;
       }
       problem.reaction = code % 4;
-      const TensorMesh plain{uniform(1, 2 + code % 7), uniform(1, 2 + code % 5)};
+      const TensorMesh<2> plain{uniform(1, 2 + code % 7), uniform(1, 2 + code % 5)};
       // Part of a ring, its nodes moved by up to 0.15 of a cell.
       std::vector<double> x, y;
       for (int j = 0; j <= plain.y().size(); ++j)

@@ -221,7 +221,7 @@ TEST(DealiiPreconditioner, IsTheCycleOfTheAssembledHierarchy) {
   const auto refined = [](const std::vector<double>& coarse, std::pair<BoundaryType, BoundaryType> ends) {
     std::vector<double> fine;
     for (const double w : coarse) fine.insert(fine.end(), 4, w / 4);
-    return stratum::Line(fine).with_boundaries(ends.first, ends.second);
+    return stratum::Axis(fine).with_boundaries(ends.first, ends.second);
   };
   const std::pair<BoundaryType, BoundaryType> every[] = {{BoundaryType::dirichlet, BoundaryType::dirichlet},
                                                          {BoundaryType::neumann, BoundaryType::dirichlet},
@@ -247,7 +247,7 @@ TEST(DealiiPreconditioner, IsTheCycleOfTheAssembledHierarchy) {
       data.smoother = "adi";
       m.initialize(problem.matrix, problem.dofs, data);
 
-      const stratum::TensorMesh mesh(refined(widths[0], along_x), refined(widths[1], along_y));
+      const stratum::TensorMesh<2> mesh(refined(widths[0], along_x), refined(widths[1], along_y));
       stratum::Context ctx;
       stratum::MultigridParams params;
       params.symmetric = true;
@@ -255,7 +255,7 @@ TEST(DealiiPreconditioner, IsTheCycleOfTheAssembledHierarchy) {
       const auto shape = mesh.unknowns();
       const auto points = problem.points();
       // The unknown at every node of the mesh: where two are one, that which is not constrained.
-      const auto node = [](const stratum::Line& line, double s) {
+      const auto node = [](const stratum::Axis& line, double s) {
         int i = 0;
         while (std::abs(line.from_begin()[static_cast<std::size_t>(i)] - s) > 1e-12) ++i;
         return (line.is_periodic() ? i % line.size() : i) - line.first_unknown();
@@ -279,7 +279,7 @@ TEST(DealiiPreconditioner, IsTheCycleOfTheAssembledHierarchy) {
         found.push_back(z[dof]);
       }
       const auto b = test::to_device<double>(ctx, shape, from);
-      stratum::Vector<double> x(ctx, shape);
+      stratum::Field<double> x(ctx, shape);
       cycle.apply(ctx, b.cview(), x.view());
       EXPECT_LT(reference::relative_difference(found, test::to_host(ctx, x)), 1e-10);
       for (Index dof = 0; dof < points.size(); ++dof)

@@ -14,7 +14,7 @@ namespace {
 
 using namespace stratum;
 
-void check(const Intervals& line, double length) {
+void check(const Axis& line, double length) {
   require(line.size() >= 1, "a line has cells");
   for (const double w : line.widths()) require(w > 0 && std::isfinite(w), "widths are positive and finite");
   require(std::abs(line.length() - length) <= 1e-12 * length, "widths sum to the length");

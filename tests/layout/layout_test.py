@@ -158,10 +158,10 @@ def copies(sources):
 
 
 def views(sources):
-    measure = Measure("members of GridView that are none of pointer, extents and strides", VIEW_MEMBERS)
+    measure = Measure("members of FieldView that are none of pointer, extents and strides", VIEW_MEMBERS)
     for name, lines in sources.items():
         text = "\n".join(lines)
-        found = re.search(r"^struct (?:Grid|Field)View \{\n(.*?)^\};", text, re.M | re.S) if name.endswith(".hpp") else None
+        found = re.search(r"^struct FieldView(?:<T, \d>)? \{\n(.*?)^\};", text, re.M | re.S) if name.endswith(".hpp") else None
         if not found:
             continue
         for line in found.group(1).splitlines():
@@ -223,7 +223,7 @@ def measures(root):
 
 
 # What the headers of interfaces/stratum.hpp are made of.
-BASE = ("core/comm/communicator.hpp", "core/device/context.hpp", "core/field/vector.hpp", "core/io/solve_report.hpp",
+BASE = ("core/comm/communicator.hpp", "core/device/context.hpp", "core/field/field.hpp", "core/io/solve_report.hpp",
         "core/names.hpp", "core/operators/linear_operator.hpp", "core/registry.hpp", "core/shared.hpp", "multigrid/hierarchy.hpp",
         "smoothers/smoother.hpp")
 

@@ -34,7 +34,7 @@ Widths reversed(Widths w) {
 }
 
 /// What holds for every grading: positive widths that sum to the length, thin where the side says.
-void check_line(const Intervals& line, double length, int cells, GradedSide side) {
+void check_line(const Axis& line, double length, int cells, GradedSide side) {
   ASSERT_EQ(line.size(), cells);
   const auto& w = line.widths();
   const long double sum = std::accumulate(w.begin(), w.end(), 0.0L);
@@ -54,7 +54,7 @@ void check_line(const Intervals& line, double length, int cells, GradedSide side
   }
 }
 
-void check_widths(const Intervals& line, const LongWidths& expected, double tolerance) {
+void check_widths(const Axis& line, const LongWidths& expected, double tolerance) {
   ASSERT_EQ(line.widths().size(), expected.size());
   for (std::size_t i = 0; i < expected.size(); ++i)
     EXPECT_NEAR(static_cast<double>(line.widths()[i] / expected[i]), 1, tolerance) << "interval " << i;
@@ -78,9 +78,7 @@ TEST(Graded, LinesArePositiveSumToTheLengthAndAreThinAtTheirSide) {
 }
 
 TEST(Graded, TheLastSideIsTheFirstTurnedRound) {
-  const auto turned = [](const Intervals& first, const Intervals& last) {
-    EXPECT_EQ(reversed(first.widths()), last.widths());
-  };
+  const auto turned = [](const Axis& first, const Axis& last) { EXPECT_EQ(reversed(first.widths()), last.widths()); };
   turned(geometric(2, 7, 1.5, GradedSide::first), geometric(2, 7, 1.5, GradedSide::last));
   turned(geometric_with_smallest(2, 7, 1e-3, GradedSide::first), geometric_with_smallest(2, 7, 1e-3, GradedSide::last));
   turned(hyperbolic_tangent(2, 7, 3, GradedSide::first), hyperbolic_tangent(2, 7, 3, GradedSide::last));
@@ -185,8 +183,8 @@ TEST(Graded, RefusesWhatHasNoLine) {
 }
 
 TEST(Graded, HalvingRefinesEveryInterval) {
-  EXPECT_THAT(halved(Intervals({1, 3}), 1).widths(), ElementsAre(0.5, 0.5, 1.5, 1.5));
-  const Intervals line = geometric(1, 5, 1.7, GradedSide::first);
+  EXPECT_THAT(halved(Axis({1, 3}), 1).widths(), ElementsAre(0.5, 0.5, 1.5, 1.5));
+  const Axis line = geometric(1, 5, 1.7, GradedSide::first);
   EXPECT_EQ(halved(line, 0).widths(), line.widths());
   EXPECT_EQ(halved(line, 3).coarser().coarser().coarser().widths(), line.widths());
   EXPECT_THROW((void)halved(line, 21), UsageError);
@@ -196,12 +194,12 @@ TEST(Graded, HalvingRefinesEveryInterval) {
 
 // --- text ----------------------------------------------------------------------------------------------------------------
 
-Intervals coordinates(const std::string& text) {
+Axis coordinates(const std::string& text) {
   std::istringstream in(text);
   return read_coordinates(in, "c.txt");
 }
 
-Intervals widths(const std::string& text) {
+Axis widths(const std::string& text) {
   std::istringstream in(text);
   return read_widths(in, "w.txt");
 }
@@ -282,7 +280,7 @@ TEST(LineFiles, FilesThatCannotBeReadAreFileErrors) {
 }
 
 TEST(GradingText, NamesEveryLine) {
-  const auto same = [](const char* text, const Intervals& expected) {
+  const auto same = [](const char* text, const Axis& expected) {
     EXPECT_EQ(make_line(parse_grading(text), 2, 9).widths(), expected.widths()) << text;
   };
   same("uniform", uniform(2, 9));
@@ -362,7 +360,7 @@ TEST(GradingText, AnyTextIsALineOrAUsageError) {
     }
     const auto attempt = [&](const auto& make) {
       try {
-        const Intervals line = make();
+        const Axis line = make();
         EXPECT_GT(line.length(), 0);
         EXPECT_TRUE(std::isfinite(line.length()));
         ++lines;

@@ -37,7 +37,7 @@ std::pair<double, double> annulus(double x, double y) {
 }
 
 TEST(MappedMesh, PointsAndJacobiansAreThoseOfBilinearMaps) {
-  const MappedMesh mesh({Line({1}), Line({1})}, {0, 2, 0, 3}, {0, 0, 1, 2});
+  const MappedMesh mesh({Axis({1}), Axis({1})}, {0, 2, 0, 3}, {0, 0, 1, 2});
   const auto centre = mesh.cell(0, 0).at(0.5, 0.5);
   EXPECT_DOUBLE_EQ(centre.x, 1.25);
   EXPECT_DOUBLE_EQ(centre.y, 0.75);
@@ -54,7 +54,7 @@ TEST(MappedMesh, AspectRatiosGoByTheLinesBetweenMidpoints) {
 }
 
 TEST(MappedMesh, HalvedCellsAreCutAtTheMidpointsOfTheirSides) {
-  const MappedMesh coarse({Line({1, 1}), Line({1})}, {0, 1, 3, 0, 1.5, 4}, {0, 0.5, 0, 1, 1, 2}),
+  const MappedMesh coarse({Axis({1, 1}), Axis({1})}, {0, 1, 3, 0, 1.5, 4}, {0, 0.5, 0, 1, 1, 2}),
       fine = halved(coarse, 2);
   EXPECT_EQ(fine.logical().x().size(), 8);
   EXPECT_EQ(fine.logical().y().size(), 4);
@@ -84,7 +84,7 @@ TEST(MappedMesh, CellsThatAreNoQuadrilateralsAreRefusedByTheirIndices) {
   refused([](double x, double y) { return std::pair(x, 1 / (0.5 - y)); }, "node (0, 2)", "must be finite");
   EXPECT_THAT(
       [] {
-        (void)MappedMesh({Line({1}), Line({1})}, {0, 1, 0}, {0, 0, 1, 1});
+        (void)MappedMesh({Axis({1}), Axis({1})}, {0, 1, 0}, {0, 0, 1, 1});
       },
       ThrowsMessage<UsageError>(HasSubstr("has 4 nodes, not 3 in x and 4 in y")));
 }

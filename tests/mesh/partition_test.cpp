@@ -8,8 +8,8 @@ namespace {
 
 using namespace stratum;
 
-TensorMesh with_rows(int rows) {
-  const auto ones = [](int nodes) { return Line(std::vector<double>(static_cast<std::size_t>(nodes) + 1, 1.0)); };
+TensorMesh<2> with_rows(int rows) {
+  const auto ones = [](int nodes) { return Axis(std::vector<double>(static_cast<std::size_t>(nodes) + 1, 1.0)); };
   return {ones(3), ones(rows), "strips"};
 }
 
@@ -17,11 +17,11 @@ TEST(Strips, HaveAnEvenShareUpToHalfAUnitAtEitherEnd) {
   for (const int rows : {31, 37, 63, 100, 255, 1000, 8191, 16383})
     for (const int count : {2, 3, 4, 7})
       for (int levels = 0; count << levels <= rows && levels < 5; ++levels) {
-        const TensorMesh mesh = with_rows(rows);
+        const TensorMesh<2> mesh = with_rows(rows);
         const int unit = 1 << levels;
         int next = 1;
         for (int rank = 0; rank < count; ++rank) {
-          const GridShape strip = Strip(mesh, count, rank, levels).unknowns();
+          const GridLayout<2> strip = Strip(mesh, count, rank, levels).unknowns();
           EXPECT_EQ(strip.origin_y, next);
           EXPECT_TRUE(rank == 0 || strip.origin_y % unit == 0);
           EXPECT_LE(std::abs(strip.ny - static_cast<double>(rows) / count), unit)
@@ -34,7 +34,7 @@ TEST(Strips, HaveAnEvenShareUpToHalfAUnitAtEitherEnd) {
 
 TEST(Strips, TwoOfTheRowsOfANamedMeshDifferByOne) {
   for (const int levels : {1, 4, 7}) {
-    const TensorMesh mesh = with_rows(8191);
+    const TensorMesh<2> mesh = with_rows(8191);
     EXPECT_EQ(Strip(mesh, 2, 0, levels).unknowns().ny, 4095);
     EXPECT_EQ(Strip(mesh, 2, 1, levels).unknowns().ny, 4096);
   }
@@ -45,7 +45,7 @@ TEST(Strips, HaveARowOnEveryLevelThatIsCut) {
     for (const int count : {2, 3, 4})
       for (int levels = 1; count << levels <= rows; ++levels)
         for (int rank = 0; rank < count; ++rank) {
-          TensorMesh mesh = with_rows(rows);
+          TensorMesh<2> mesh = with_rows(rows);
           Strip strip(mesh, count, rank, levels);
           for (int l = 1; l < levels; ++l) {
             mesh = mesh.coarser();

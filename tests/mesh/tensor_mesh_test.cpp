@@ -111,7 +111,7 @@ TEST(Bisection, RefusesWhatHasNoMesh) {
 }
 
 TEST(IntervalsTest, DistancesAreRunningSumsFromBothEnds) {
-  const Intervals line({1, 0.5, 1e-20});
+  const Axis line({1, 0.5, 1e-20});
   EXPECT_THAT(line.from_begin(), ElementsAre(0, 1, 1.5, 1.5));
   EXPECT_THAT(line.from_end(), ElementsAre(1.5, DoubleNear(0.5, 1e-16), 1e-20, 0));
   EXPECT_EQ(line.length(), 1.5);
@@ -120,7 +120,7 @@ TEST(IntervalsTest, DistancesAreRunningSumsFromBothEnds) {
 
 TEST(IntervalsTest, EndsLieAtZeroAndTheLengthAndNoNodeBeyond) {
   test::Random random(32);
-  const auto check = [](const Intervals& line, double length) {
+  const auto check = [](const Axis& line, double length) {
     const auto &begin = line.from_begin(), &end = line.from_end();
     ASSERT_EQ(line.length(), length);
     ASSERT_EQ(begin.front(), 0);
@@ -140,7 +140,7 @@ TEST(IntervalsTest, EndsLieAtZeroAndTheLengthAndNoNodeBeyond) {
       check(hyperbolic_tangent(length, n, 12, GradedSide::both), length);
       if (n > 2) check(uniform(length, n).coarser(), length);
       if (n < 20) check(halved(uniform(length, n), 5), length);
-      const Intervals own(random.widths(n, 9));
+      const Axis own(random.widths(n, 9));
       check(own, own.length());
     }
   for (const auto& family : named_meshes()) check(make_mesh(family, 9).x(), family.a);
@@ -148,7 +148,7 @@ TEST(IntervalsTest, EndsLieAtZeroAndTheLengthAndNoNodeBeyond) {
 
 TEST(IntervalsTest, AMillionWidthsDoNotDrift) {
   for (const int n : {999'983, 1'000'003}) {
-    const Intervals line = uniform(1, n);
+    const Axis line = uniform(1, n);
     for (int i = 0; i <= n; i += 997) {
       const double exact = static_cast<double>(static_cast<long double>(i) / n);
       ASSERT_NEAR(line.from_begin()[static_cast<std::size_t>(i)], exact, 3e-16) << "node " << i << " of " << n;
@@ -159,48 +159,48 @@ TEST(IntervalsTest, AMillionWidthsDoNotDrift) {
 
 TEST(IntervalsTest, CoordinatesStayAsTheyAre) {
   const std::vector<double> coordinates{0, 0.1, 0.3, 0.7, 1.1};
-  const auto line = Intervals::at(coordinates);
+  const auto line = Axis::at(coordinates);
   EXPECT_EQ(line.from_begin(), coordinates);
   EXPECT_EQ(line.coarser().from_begin()[1], 0.3);
   EXPECT_EQ(line.from_end().front(), 1.1);
-  EXPECT_THROW((void)Intervals::at({}), UsageError);
-  EXPECT_THROW((void)Intervals::at({0, 1, 1}), UsageError);
+  EXPECT_THROW((void)Axis::at({}), UsageError);
+  EXPECT_THROW((void)Axis::at({0, 1, 1}), UsageError);
 }
 
 TEST(IntervalsTest, LinesStartAnywhere) {
-  EXPECT_EQ(Intervals({1, 2}).origin(), 0);
-  const auto line = Intervals({1, 2, 1, 4}).starting_at(-3);
+  EXPECT_EQ(Axis({1, 2}).origin(), 0);
+  const auto line = Axis({1, 2, 1, 4}).starting_at(-3);
   EXPECT_THAT(line.coordinates(), ElementsAre(-3, -2, 0, 1, 5));
   EXPECT_THAT(line.from_begin(), ElementsAre(0, 1, 3, 4, 8));
   EXPECT_THAT(line.from_end(), ElementsAre(8, 7, 5, 4, 0));
   for (const auto& other :
        {line.coarser(), line.with_boundaries(BoundaryType::neumann, BoundaryType::dirichlet), halved(line, 2)})
     EXPECT_EQ(other.origin(), -3);
-  EXPECT_THAT(Intervals::at({0.5, 1, 2.5}).coordinates(), ElementsAre(0.5, 1, 2.5));
-  EXPECT_EQ(Intervals::at({0.5, 1, 2.5}).length(), 2);
+  EXPECT_THAT(Axis::at({0.5, 1, 2.5}).coordinates(), ElementsAre(0.5, 1, 2.5));
+  EXPECT_EQ(Axis::at({0.5, 1, 2.5}).length(), 2);
   // The thinnest widths do not notice.
   const auto thin = bisected(1, 10, ThinSide::last, 0.1);
   EXPECT_EQ(thin.starting_at(1e9).widths(), thin.widths());
   EXPECT_EQ(thin.starting_at(1e9).from_end(), thin.from_end());
   EXPECT_THROW((void)line.starting_at(std::nan("")), UsageError);
-  EXPECT_THROW((void)Intervals({1e308}).starting_at(1e308), UsageError);
+  EXPECT_THROW((void)Axis({1e308}).starting_at(1e308), UsageError);
 }
 
 TEST(IntervalsTest, ALengthMustBeThatOfTheWidths) {
-  EXPECT_EQ(Intervals({0.1, 0.2}, 0.3).length(), 0.3);
-  EXPECT_THAT([] { (void)Intervals({0.1, 0.2}, 0.31); }, ThrowsMessage<UsageError>(HasSubstr("0.31")));
+  EXPECT_EQ(Axis({0.1, 0.2}, 0.3).length(), 0.3);
+  EXPECT_THAT([] { (void)Axis({0.1, 0.2}, 0.31); }, ThrowsMessage<UsageError>(HasSubstr("0.31")));
 }
 
 TEST(IntervalsTest, RefusesBadWidths) {
   for (const double bad : {0.0, -1.0, std::nan(""), std::numeric_limits<double>::infinity(), 1e-310})
-    EXPECT_THAT([=] { Intervals({1, bad, 1}); }, ThrowsMessage<UsageError>(HasSubstr("interval 1"))) << bad;
-  EXPECT_THROW(Intervals({}), UsageError);
+    EXPECT_THAT([=] { Axis({1, bad, 1}); }, ThrowsMessage<UsageError>(HasSubstr("interval 1"))) << bad;
+  EXPECT_THROW(Axis({}), UsageError);
 }
 
 TEST(IntervalsTest, CoarseningMergesPairsAndKeepsTheLength) {
   test::Random random(31);
   for (const int n : {3, 4, 5, 6, 12, 63, 64}) {
-    const Line fine(random.widths(n, 6));
+    const Axis fine(random.widths(n, 6));
     ASSERT_TRUE(fine.can_coarsen());
     const auto coarse = fine.coarser();
     ASSERT_EQ(coarse.size(), (n + 1) / 2);
@@ -215,7 +215,7 @@ TEST(IntervalsTest, CoarseningMergesPairsAndKeepsTheLength) {
     EXPECT_NEAR(coarse.length(), fine.length(), 1e-14 * fine.length());
   }
   for (const int n : {1, 2}) {
-    const Line short_line(random.widths(n));
+    const Axis short_line(random.widths(n));
     EXPECT_FALSE(short_line.can_coarsen());
     EXPECT_THROW((void)short_line.coarser(), UsageError);
   }
@@ -223,7 +223,7 @@ TEST(IntervalsTest, CoarseningMergesPairsAndKeepsTheLength) {
 
 TEST(LineTest, EndsDecideWhatIsAnUnknown) {
   using enum BoundaryType;
-  const Line line(std::vector<double>(7, 1.0));
+  const Axis line(std::vector<double>(7, 1.0));
   const auto unknowns = [&](BoundaryType first, BoundaryType last) {
     return line.with_boundaries(first, last).unknowns();
   };
@@ -236,7 +236,7 @@ TEST(LineTest, EndsDecideWhatIsAnUnknown) {
   EXPECT_EQ(line.with_boundaries(neumann, dirichlet).first_unknown(), 0);
   EXPECT_THAT([&] { (void)line.with_boundaries(periodic, neumann); },
               ThrowsMessage<UsageError>(HasSubstr("periodic and neumann")));
-  EXPECT_THAT([] { (void)Line(std::vector<double>(2, 1.0)).with_boundaries(periodic, periodic); },
+  EXPECT_THAT([] { (void)Axis(std::vector<double>(2, 1.0)).with_boundaries(periodic, periodic); },
               ThrowsMessage<UsageError>(HasSubstr("at least 3")));
 }
 
@@ -247,7 +247,7 @@ TEST(LineTest, EveryLineGoesDownToTheFewestUnknowns) {
                                               {dirichlet, neumann, 1},
                                               {neumann, neumann, 2},
                                               {periodic, periodic, 5}}) {
-      Line line = Line(std::vector<double>(static_cast<std::size_t>(n), 1.0)).with_boundaries(first, last);
+      Axis line = Axis(std::vector<double>(static_cast<std::size_t>(n), 1.0)).with_boundaries(first, last);
       while (line.can_coarsen()) line = line.coarser();
       EXPECT_LE(line.unknowns(), lowest) << n << " intervals";
       EXPECT_GE(line.unknowns(), 1);
@@ -257,8 +257,8 @@ TEST(LineTest, EveryLineGoesDownToTheFewestUnknowns) {
 
 TEST(TensorMeshTest, CoarsensEachDirectionThatCan) {
   const auto mesh = [](int nx, int ny) {
-    return TensorMesh{Intervals(std::vector<double>(static_cast<std::size_t>(nx), 1)),
-                      Intervals(std::vector<double>(static_cast<std::size_t>(ny), 1))};
+    return TensorMesh<2>{Axis(std::vector<double>(static_cast<std::size_t>(nx), 1)),
+                         Axis(std::vector<double>(static_cast<std::size_t>(ny), 1))};
   };
   const auto coarser = mesh(8, 2).coarser();
   EXPECT_EQ(coarser.x().size(), 4);

@@ -13,7 +13,7 @@ namespace {
 using namespace stratum;
 using test::Values;
 
-TensorMesh uniform_mesh(int cells_x, int cells_y) { return {uniform(1, cells_x), uniform(1, cells_y)}; }
+TensorMesh<2> uniform_mesh(int cells_x, int cells_y) { return {uniform(1, cells_x), uniform(1, cells_y)}; }
 
 TEST(AnyHierarchy, CoarsensAsFarAsEachDirectionGoes) {
   test::Random random(171);
@@ -21,13 +21,13 @@ TEST(AnyHierarchy, CoarsensAsFarAsEachDirectionGoes) {
   for (int nx = 1; nx <= 40; ++nx)
     for (int ny = 1; ny <= 40; ++ny) {
       SCOPED_TRACE(testing::Message() << nx << " x " << ny << " cells");
-      const TensorMesh fine{Intervals(random.widths(nx, 8)), Intervals(random.widths(ny, 8))};
+      const TensorMesh<2> fine{Axis(random.widths(nx, 8)), Axis(random.widths(ny, 8))};
       const auto meshes = mesh_hierarchy(fine);
       EXPECT_EQ(meshes.back().x().widths(), fine.x().widths());
       EXPECT_EQ(meshes.back().y().widths(), fine.y().widths());
       for (std::size_t l = 1; l < meshes.size(); ++l)
-        for (const auto direction : {&TensorMesh::x, &TensorMesh::y}) {
-          const Intervals &upper = (meshes[l].*direction)(), &lower = (meshes[l - 1].*direction)();
+        for (const auto direction : {&TensorMesh<2>::x, &TensorMesh<2>::y}) {
+          const Axis &upper = (meshes[l].*direction)(), &lower = (meshes[l - 1].*direction)();
           if (stops(upper.size())) {
             EXPECT_EQ(lower.widths(), upper.widths());
             continue;
@@ -67,11 +67,11 @@ class AnyMeshTest : public test::OnEveryBackend {
     std::string coarse;
   };
   /// Solves for a random right-hand side, in four sweeps before and after on a GPU too.
-  Result solve(const TensorMesh& mesh, PoissonSolverParams params) {
+  Result solve(const TensorMesh<2>& mesh, PoissonSolverParams params) {
     if (params.multigrid.smoother != "auto") params.multigrid.sweeps = params.multigrid.sweeps.value_or(4);
     const auto oracle = reference::laplace(mesh.x().widths(), mesh.y().widths());
     const auto b = test::to_device<double>(ctx(), mesh.unknowns(), random_.values(oracle.size()));
-    Vector<double> x(ctx(), mesh.unknowns());
+    Field<double> x(ctx(), mesh.unknowns());
     PoissonSolver solver(ctx(), mesh, params);
     Result result{solver.solve(ctx(), b.cview(), x.view()), 0, solver.coarse_solver()};
     const double norm = reference::norm(test::to_host(ctx(), b));
@@ -85,8 +85,8 @@ class AnyMeshTest : public test::OnEveryBackend {
     EXPECT_LE(result.true_reduction, 1.001e-8);
     EXPECT_LE(result.report.iterations, most_cycles);
   }
-  TensorMesh random_mesh(int cells_x, int cells_y, double decades) {
-    return {Intervals(random_.widths(cells_x, decades)), Intervals(random_.widths(cells_y, decades))};
+  TensorMesh<2> random_mesh(int cells_x, int cells_y, double decades) {
+    return {Axis(random_.widths(cells_x, decades)), Axis(random_.widths(cells_y, decades))};
   }
   test::Random random_{172};
 };
@@ -139,7 +139,7 @@ TEST_P(AnyMeshTest, ASingleLevelIsSolvedByItsSolver) {
     params.coarse = asked;
     Multigrid<double> single(ctx(), {mesh}, StorageFormat::tensor, params);
     EXPECT_EQ(single.coarse_solver(), "cg_adi");
-    Vector<double> x(ctx(), mesh.unknowns());
+    Field<double> x(ctx(), mesh.unknowns());
     single.apply(ctx(), b.cview(), x.view());
     const auto r = reference::residual(oracle, test::to_host(ctx(), b), test::to_host(ctx(), x));
     EXPECT_LT(reference::norm(r), 1e-8 * reference::norm(test::to_host(ctx(), b)));
@@ -192,20 +192,20 @@ TEST_P(AnyMeshTest, RandomWidthsTakeTheSameCyclesAtEverySize) {
 // Every grading, to widths of 1e-9 and aspect ratios of 1e8, on sizes that coarsen differently in each direction.
 TEST_P(AnyMeshTest, GradedMeshesTakeTheSameCyclesAtEverySize) {
   const auto lines = [](int cells) {
-    return std::vector<Intervals>{uniform(1, cells),
-                                  geometric(1, cells, 1.0 + 20.0 / cells, GradedSide::last),
-                                  geometric_with_smallest(1, cells, 1e-9, GradedSide::both),
-                                  hyperbolic_tangent(1, cells, 8, GradedSide::first),
-                                  cosine(1, cells),
-                                  shishkin(1, cells, 1e-6, GradedSide::first)};
+    return std::vector<Axis>{uniform(1, cells),
+                             geometric(1, cells, 1.0 + 20.0 / cells, GradedSide::last),
+                             geometric_with_smallest(1, cells, 1e-9, GradedSide::both),
+                             hyperbolic_tangent(1, cells, 8, GradedSide::first),
+                             cosine(1, cells),
+                             shishkin(1, cells, 1e-6, GradedSide::first)};
   };
   for (const auto& [nx, ny] : {std::pair{47, 96}, {160, 36}, {97, 160}, {202, 194}}) {
     const auto xs = lines(nx), ys = lines(ny);
     for (std::size_t i = 0; i < xs.size(); ++i)
       for (std::size_t j = 0; j < ys.size(); ++j) {
         SCOPED_TRACE(testing::Message() << nx << " x " << ny << " cells, gradings " << i << " and " << j);
-        const TensorMesh mesh{xs[i], ys[j]};
-        Vector<double> b(ctx(), mesh.unknowns()), x(ctx(), mesh.unknowns());
+        const TensorMesh<2> mesh{xs[i], ys[j]};
+        Field<double> b(ctx(), mesh.unknowns()), x(ctx(), mesh.unknowns());
         assemble_load(ctx(), mesh, {}, b.view());
         const auto report = PoissonSolver(ctx(), mesh).solve(ctx(), b.cview(), x.view());
         EXPECT_EQ(report.status, Status::converged) << report.reason;
@@ -227,11 +227,11 @@ TEST_P(AnyMeshTest, JumpsThatCrossAreForConjugateGradients) {
 }
 
 TEST_P(AnyMeshTest, HalvingDividesTheErrorByFour) {
-  const TensorMesh base{hyperbolic_tangent(1, 11, 2, GradedSide::both), geometric(2, 14, 1.3, GradedSide::first)};
+  const TensorMesh<2> base{hyperbolic_tangent(1, 11, 2, GradedSide::both), geometric(2, 14, 1.3, GradedSide::first)};
   double previous = 0;
   for (int level = 0; level <= 3; ++level) {
-    const TensorMesh mesh{halved(base.x(), level), halved(base.y(), level)};
-    Vector<double> b(ctx(), mesh.unknowns()), x(ctx(), mesh.unknowns());
+    const TensorMesh<2> mesh{halved(base.x(), level), halved(base.y(), level)};
+    Field<double> b(ctx(), mesh.unknowns()), x(ctx(), mesh.unknowns());
     assemble_load(ctx(), mesh, {}, b.view());
     EXPECT_EQ(PoissonSolver(ctx(), mesh).solve(ctx(), b.cview(), x.view()).status, Status::converged);
     const double error = relative_l2_error(ctx(), mesh, {}, x.cview()).value();

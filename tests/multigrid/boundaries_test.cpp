@@ -32,10 +32,10 @@ class CyclesOfBoundaries : public test::OnEveryBackend {
     SolveReport report;
     double error = 0;
   };
-  Result solve(const TensorMesh& plain, const PoissonProblem& problem, PoissonSolverParams params) {
+  Result solve(const TensorMesh<2>& plain, const PoissonProblem& problem, PoissonSolverParams params) {
     const auto mesh = with_boundaries(plain, problem.boundaries);
     params.terms = operator_terms(mesh, problem);
-    Vector<double> b(ctx(), mesh.unknowns()), x(ctx(), mesh.unknowns()), r(ctx(), mesh.unknowns());
+    Field<double> b(ctx(), mesh.unknowns()), x(ctx(), mesh.unknowns()), r(ctx(), mesh.unknowns());
     assemble_load(ctx(), mesh, problem, b.view());
     const bool singular = is_singular(mesh, params.terms);
     if (singular) {
@@ -210,8 +210,9 @@ TEST_P(CyclesOfBoundaries, SecondOrderForEveryKindOfSide) {
       problem.boundaries = boundaries;
       double before = 0;
       for (const int n : {24, 48, 96}) {
-        const TensorMesh mesh = graded ? TensorMesh(hyperbolic_tangent(1, n, 2, GradedSide::both), uniform(1, n + 1))
-                                       : TensorMesh(uniform(1, n), uniform(1, n + 1));
+        const TensorMesh<2> mesh = graded
+                                       ? TensorMesh<2>(hyperbolic_tangent(1, n, 2, GradedSide::both), uniform(1, n + 1))
+                                       : TensorMesh<2>(uniform(1, n), uniform(1, n + 1));
         const double error = solve(mesh, problem, v_cycles(Precision::mixed)).error;
         if (before > 0) {
           EXPECT_NEAR(before / error, 4, 0.2);
@@ -246,12 +247,12 @@ TEST_P(CyclesOfBoundaries, WhatHidesBehindValuesOnSidesOfThinCellsIsSolvedForAsW
         PoissonProblem problem;
         problem.rhs = [](const Point& p) { return p.x; };
         problem.boundaries.top.value = [](const Point&) { return 1.0; };
-        Vector<double> b(ctx(), mesh.unknowns()), x(ctx(), mesh.unknowns()), truth(ctx(), mesh.unknowns());
+        Field<double> b(ctx(), mesh.unknowns()), x(ctx(), mesh.unknowns()), truth(ctx(), mesh.unknowns());
         assemble_load(ctx(), mesh, problem, b.view());
         auto params = v_cycles(precision);
         params.method = method;
         params.stop.reference_norm = ReferenceNorm::initial;
-        const auto solve = [&](double rtol, bool by_error, Vector<double>& to) {
+        const auto solve = [&](double rtol, bool by_error, Field<double>& to) {
           params.stop.rtol = rtol;
           if (by_error)
             params.stop.error_tol.reset();
@@ -278,7 +279,7 @@ TEST_P(CyclesOfBoundaries, WhatHidesBehindValuesOnSidesOfThinCellsIsSolvedForAsW
 
 TEST_P(CyclesOfBoundaries, TheNextSolveStopsAsItIsTold) {
   const auto mesh = make_mesh(mesh_family("U1"), 5);
-  Vector<double> b(ctx(), mesh.unknowns()), x(ctx(), mesh.unknowns());
+  Field<double> b(ctx(), mesh.unknowns()), x(ctx(), mesh.unknowns());
   assemble_load(ctx(), mesh, {}, b.view());
   PoissonSolver solver(ctx(), mesh, v_cycles(Precision::mixed));
   const int before = solver.solve(ctx(), b.cview(), x.view()).iterations;

@@ -18,14 +18,14 @@ template <class T>
 class CycleTest : public test::OnEverySetting<T> {
  protected:
   using Number = T;
-  TensorMesh random_mesh(int cells_x, int cells_y) {
-    return {Intervals(random_.widths(cells_x)), Intervals(random_.widths(cells_y))};
+  TensorMesh<2> random_mesh(int cells_x, int cells_y) {
+    return {Axis(random_.widths(cells_x)), Axis(random_.widths(cells_y))};
   }
-  Vector<Number> random_vector(const GridShape& shape) {
+  Field<Number> random_vector(const GridLayout<2>& shape) {
     return test::random_vector<Number>(this->ctx(), random_, shape);
   }
   /// One cycle of the library and of the oracle, from a given and from a zero guess.
-  void compare(const TensorMesh& mesh, MultigridParams params, const reference::CycleChoice& choice,
+  void compare(const TensorMesh<2>& mesh, MultigridParams params, const reference::CycleChoice& choice,
                StorageFormat format) {
     auto& ctx = this->ctx();
     params.exact_below = 0;  // the oracle goes down to level 0
@@ -70,16 +70,16 @@ TEST_ON_EVERY_SETTING(CycleTest, EndsAtALevelThatIsSolved) {
   if (!ctx.on_gpu()) GTEST_SKIP() << "cycles on CPUs go down to level 0";
   PoissonProblem problem;
   problem.boundaries.left = {BoundaryConditionType::robin, {}, ScalarFunction([](const Point& p) { return 1 + p.y; })};
-  const TensorMesh mesh = make_mesh(mesh_family("A3"), 7), robin = with_boundaries(mesh, problem.boundaries);
+  const TensorMesh<2> mesh = make_mesh(mesh_family("A3"), 7), robin = with_boundaries(mesh, problem.boundaries);
   const auto expect_solved = [&](Multigrid<T>& multigrid, int nodes) {
     const int level = multigrid.lowest_level();
     const GridOperator<double>& a = multigrid.hierarchy().level_in_double(level);
-    const GridShape shape = multigrid.level_operator(level).shape();
+    const GridLayout<2> shape = multigrid.level_operator(level).shape();
     EXPECT_EQ(shape.ny, nodes);
     const auto b = this->random_vector(shape);
-    Vector<T> x(ctx, shape);
+    Field<T> x(ctx, shape);
     multigrid.cycle(ctx, level, b.cview(), x.view(), Guess::zero);
-    Vector<double> wide(ctx, shape), right(ctx, shape), r(ctx, shape);
+    Field<double> wide(ctx, shape), right(ctx, shape), r(ctx, shape);
     copy<T, double>(ctx, x.cview(), wide.view());
     copy<T, double>(ctx, b.cview(), right.view());
     a.residual(ctx, right.cview(), wide.cview(), r.view());
@@ -157,7 +157,7 @@ TEST_ON_EVERY_SETTING(CycleTest, TheSymmetricCycleIsSymmetric) {
       Multigrid<T> multigrid(ctx, mesh_hierarchy(mesh), StorageFormat::tensor, params);
       EXPECT_TRUE(multigrid.is_symmetric());
       const auto r = this->random_vector(mesh.unknowns()), s = this->random_vector(mesh.unknowns());
-      Vector<T> mr(ctx, mesh.unknowns()), ms(ctx, mesh.unknowns());
+      Field<T> mr(ctx, mesh.unknowns()), ms(ctx, mesh.unknowns());
       multigrid.apply(ctx, r.cview(), mr.view());
       multigrid.apply(ctx, s.cview(), ms.view());
       EXPECT_NEAR(dot(ctx, mr.cview(), s.cview()), dot(ctx, r.cview(), ms.cview()),
@@ -177,7 +177,7 @@ TEST_ON_EVERY_SETTING(CycleTest, NothingIsAllocatedByACycle) {
     Multigrid<T> multigrid(ctx, mesh_hierarchy(mesh), StorageFormat::tensor, params);
     EXPECT_EQ(multigrid.is_constant(), name != "adi");
     const auto b = this->random_vector(mesh.unknowns());
-    Vector<T> x(ctx, mesh.unknowns());
+    Field<T> x(ctx, mesh.unknowns());
     const auto before = ctx.memory()->allocations.load();
     multigrid.apply(ctx, b.cview(), x.view());
     EXPECT_EQ(ctx.memory()->allocations, before) << name;
@@ -197,7 +197,7 @@ TEST_ON_EVERY_SETTING(CycleTest, LevelsAreCoarsestFirstAndHoldTheirOperators) {
   }
   EXPECT_THROW((void)multigrid.transfer(0), UsageError);
   EXPECT_NO_THROW((void)multigrid.transfer(3));
-  Vector<T> b(ctx, mesh.unknowns()), x(ctx, mesh.unknowns());
+  Field<T> b(ctx, mesh.unknowns()), x(ctx, mesh.unknowns());
   multigrid.apply(ctx, b.cview(), x.view());
   const auto reports = multigrid.level_reports();
   ASSERT_EQ(reports.size(), 4U);
@@ -230,7 +230,7 @@ TEST(MeshHierarchy, GoesDownToOneUnknown) {
   EXPECT_EQ(mesh_hierarchy(make_mesh(mesh_family("A3"), 8)).size(), 8U);
   EXPECT_EQ(mesh_hierarchy(make_mesh(mesh_family("A3"), 8)).front().unknowns().nodes(), 1);
   test::Random random(102);
-  const auto meshes = mesh_hierarchy({Line(random.widths(12)), Line(random.widths(40))});
+  const auto meshes = mesh_hierarchy({Axis(random.widths(12)), Axis(random.widths(40))});
   ASSERT_EQ(meshes.size(), 6U);  // 2 x 2, 2 x 3, 2 x 5, 3 x 10, 6 x 20, 12 x 40
   EXPECT_EQ(meshes[0].unknowns().nodes(), 1);
   EXPECT_EQ(meshes[1].x().size(), 2);

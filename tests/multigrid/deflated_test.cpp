@@ -22,9 +22,9 @@ using test::Values;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-TensorMesh square(int cells, BoundaryType end) {
-  const Line line =
-      Line(std::vector<double>(static_cast<std::size_t>(cells), 1.0 / cells), 1).with_boundaries(end, end);
+TensorMesh<2> square(int cells, BoundaryType end) {
+  const Axis line =
+      Axis(std::vector<double>(static_cast<std::size_t>(cells), 1.0 / cells), 1).with_boundaries(end, end);
   return {line, line};
 }
 
@@ -54,7 +54,7 @@ TEST(InclusionsTest, AreConnectedByNodesAndGroundedByDirichletSides) {
                      {},
                      {},
                      {}};
-  const Line x(std::vector<double>(5, 1.0)), y(std::vector<double>(4, 1.0));
+  const Axis x(std::vector<double>(5, 1.0)), y(std::vector<double>(4, 1.0));
   const auto dirichlet_boundaries = inclusions({x, y}, k);
   EXPECT_THAT(dirichlet_boundaries.grounded, ElementsAre(0, 1));
   EXPECT_EQ(dirichlet_boundaries.floating(), 1);
@@ -63,9 +63,9 @@ TEST(InclusionsTest, AreConnectedByNodesAndGroundedByDirichletSides) {
                                                            1, 0, 0, -1));
   const auto walls = inclusions({x.with_boundaries(neumann, neumann), y.with_boundaries(neumann, neumann)}, k);
   EXPECT_EQ(walls.floating(), 2);
-  const auto cells = inclusions(GridShape{5, 4, 0, 0}, k.xx);
+  const auto cells = inclusions(GridLayout<2>{5, 4, 0, 0}, k.xx);
   EXPECT_EQ(cells.floating(), 4) << "cells that share a corner have no link";
-  EXPECT_EQ(inclusions(GridShape{5, 4, 0, 0}, Values(20, 3.0)).floating(), 0);
+  EXPECT_EQ(inclusions(GridLayout<2>{5, 4, 0, 0}, Values(20, 3.0)).floating(), 0);
 }
 
 class DeflatedTest : public test::OnEveryBackend {};
@@ -123,11 +123,11 @@ TEST_P(DeflatedTest, InclusionsNoLongerSlowConjugateGradientsDown) {
           for (std::size_t k = 0; k < load.size(); ++k)
             load[k] *= k < load.size() / 2 ? 1 : k == load.size() / 2 ? 0 : -1;
         const auto b = test::to_device<double>(ctx(), mesh.unknowns(), load);
-        Vector<double> x(ctx(), mesh.unknowns());
+        Field<double> x(ctx(), mesh.unknowns());
         const auto report = solver.solve(ctx(), b.cview(), x.view());
         EXPECT_TRUE(report.status == Status::round_off_limit || report.status == Status::converged) << report.reason;
         EXPECT_LE(report.iterations, precision == Precision::full ? 13 : 15);
-        Vector<double> r(ctx(), x.shape());
+        Field<double> r(ctx(), x.shape());
         solver.fine_operator().residual(ctx(), b.cview(), x.cview(), r.view());
         EXPECT_NEAR(norm2(ctx(), r.cview()) / report.residual, 1, 0.01) << "the residual is that of the x returned";
         EXPECT_LE(report.residual, 3e-9 * contrast / 1e4 * report.reference_norm_value);
@@ -176,7 +176,7 @@ TEST_P(DeflatedTest, TheConstantIsOneMoreVectorOfWhatIsNearlySingular) {
       params.deflate.by = DeflateBy::automatic;
       PoissonSolver solver(ctx(), mesh, params);
       EXPECT_THAT(solver.deflation(), HasSubstr("the constant"));
-      Vector<double> x(ctx(), mesh.unknowns());
+      Field<double> x(ctx(), mesh.unknowns());
       const auto report = solver.solve(ctx(), b.cview(), x.view());
       EXPECT_TRUE(report.status == Status::round_off_limit || report.status == Status::converged) << report.reason;
       EXPECT_LE(report.iterations, 16);
@@ -208,7 +208,7 @@ DeflationVectors part_of(const DeflationVectors& all, int first, int nodes) {
 }
 
 /// The last is zero but in the uppermost row.
-DeflationVectors own_vectors(test::Random& random, const GridShape& shape) {
+DeflationVectors own_vectors(test::Random& random, const GridLayout<2>& shape) {
   DeflationVectors v;
   v.z.columns = static_cast<int>(shape.nodes());
   for (v.z.rows = 0; v.z.rows < 5; ++v.z.rows) {
@@ -236,8 +236,8 @@ TEST_P(DeflatedTest, ProductsSeeNoCut) {
   for (const test::Ends& ends : {test::Ends{dirichlet, dirichlet, dirichlet, neumann},
                                  {neumann, neumann, periodic, periodic},
                                  {periodic, periodic, dirichlet, dirichlet}}) {
-    const TensorMesh mesh = test::with_boundaries({Line(random.widths(13, 1)), Line(random.widths(18, 1))}, ends);
-    const GridShape whole = mesh.unknowns();
+    const TensorMesh<2> mesh = test::with_boundaries({Axis(random.widths(13, 1)), Axis(random.widths(18, 1))}, ends);
+    const GridLayout<2> whole = mesh.unknowns();
     OperatorTerms terms;
     terms.reaction = 0.5;
     auto with_holes = square_blocks(whole, 4);
@@ -251,16 +251,16 @@ TEST_P(DeflatedTest, ProductsSeeNoCut) {
       const auto products = [&](int count) {
         coarse.assign(static_cast<std::size_t>(count), {});
         return test::on_pieces(GetParam(), count, [&](Context& on) {
-          const GridShape shape = PartitionLevels(on, mesh_hierarchy(mesh), 1).finest();
+          const GridLayout<2> shape = PartitionLevels(on, mesh_hierarchy(mesh), 1).finest();
           const auto a = assemble_operator<double>(on, mesh, StorageFormat::tensor, terms, shape);
           const Deflation deflation(
               on, count > 1 ? strip_rows(on, a) : sparse_rows(on, a), shape,
               part_of(vectors, (shape.origin_y - whole.origin_y) * whole.nx, static_cast<int>(shape.nodes())));
           auto u = test::poisoned_rows<double>(on, shape, whole, x);
           const auto given = vector_from_host(on, c);
-          Vector<double> d(on, vectors.count()), e(on, vectors.count());
+          Field<double> d(on, vectors.count()), e(on, vectors.count());
           Values& all = coarse[static_cast<std::size_t>(count > 1 ? on.communicator()->rank() : 0)];
-          const auto take = [&](const Vector<double>& v) {
+          const auto take = [&](const Field<double>& v) {
             const Values numbers = test::to_host(on, v);
             all.insert(all.end(), numbers.begin(), numbers.end());
           };
@@ -297,8 +297,8 @@ TEST_P(DeflatedTest, ProductsSeeNoCut) {
 // One inclusion beside the ends of y, one across the cut of two subdomains, one on a single subdomain.
 TEST_P(DeflatedTest, VectorsOfInclusionsSeeNoCut) {
   for (const BoundaryType end : {neumann, periodic}) {
-    const TensorMesh mesh{square(32, neumann).x(), square(32, end).y()};
-    const GridShape whole = mesh.unknowns();
+    const TensorMesh<2> mesh{square(32, neumann).x(), square(32, end).y()};
+    const GridLayout<2> whole = mesh.unknowns();
     CellCoefficients k{32, 32, std::vector<double>(1024, 1.0), {}, {}, {}};
     for (int j = 0; j < 4; ++j)
       for (const int at : {j * 32 + 8, (14 + j) * 32 + 22, (24 + j) * 32 + 3}) std::fill_n(k.xx.begin() + at, 4, 1e5);
@@ -307,7 +307,7 @@ TEST_P(DeflatedTest, VectorsOfInclusionsSeeNoCut) {
     for (const int cut : {1, 2}) {
       const auto vectors = [&](int count) {
         return test::on_pieces(GetParam(), count, [&](Context& on) {
-          const GridShape shape = PartitionLevels(on, mesh_hierarchy(mesh), cut).finest();
+          const GridLayout<2> shape = PartitionLevels(on, mesh_hierarchy(mesh), cut).finest();
           const CellFields fields(on, mesh, k, 0);
           const Conductances conductances(on, mesh, fields);
           const auto hierarchy =
@@ -345,7 +345,7 @@ TEST_P(DeflatedTest, ConjugateGradientsSeeNoCut) {
   };
   for (const auto& [end_x, end_y, reaction] :
        {Case{dirichlet, dirichlet, 0}, {neumann, neumann, 0}, {neumann, periodic, 1e-3}}) {
-    const TensorMesh mesh{square(n, end_x).x(), square(n, end_y).y()};
+    const TensorMesh<2> mesh{square(n, end_x).x(), square(n, end_y).y()};
     auto k = discs(n, 1e5);
     if (reaction > 0) k.c.assign(k.xx.size(), reaction);
     // Without a mean.
@@ -370,9 +370,9 @@ TEST_P(DeflatedTest, ConjugateGradientsSeeNoCut) {
         solved.assign(static_cast<std::size_t>(count), {});
         return test::on_pieces(GetParam(), count, [&](Context& on) {
           PoissonSolver solver(on, mesh, params);
-          const GridShape shape = solver.fine_operator().shape();
+          const GridLayout<2> shape = solver.fine_operator().shape();
           const auto b = test::poisoned_rows<double>(on, shape, mesh.unknowns(), load);
-          Vector<double> x(on, shape);
+          Field<double> x(on, shape);
           test::poison(on, x);
           const auto rank = static_cast<std::size_t>(count > 1 ? on.communicator()->rank() : 0);
           solved[rank] = {solver.deflation(), solver.solve(on, b.cview(), x.view())};
@@ -405,7 +405,7 @@ TEST_P(DeflatedTest, PiecesRefuseTogether) {
   const auto errors = [&](const auto& vectors_of) {
     return test::on_pieces(GetParam(), 2,
                            [&](Context& on) {
-                             const GridShape shape = PartitionLevels(on, mesh_hierarchy(mesh), 1).finest();
+                             const GridLayout<2> shape = PartitionLevels(on, mesh_hierarchy(mesh), 1).finest();
                              const auto a = assemble_operator<double>(on, mesh, StorageFormat::tensor, {}, shape);
                              (void)Deflation(on, strip_rows(on, a), shape,
                                              vectors_of(shape, on.communicator()->rank()));
@@ -413,32 +413,32 @@ TEST_P(DeflatedTest, PiecesRefuseTogether) {
                            })
         .errors;
   };
-  const auto blocks = [&](const GridShape& shape, int count) {
+  const auto blocks = [&](const GridLayout<2>& shape, int count) {
     return vectors_of_domains(square_blocks(mesh.unknowns(), 2, shape), count);
   };
-  EXPECT_THAT(errors([&](const GridShape& shape, int /*rank*/) { return blocks(shape, 4); }), testing::Each(""));
-  EXPECT_THAT(errors([&](const GridShape& shape, int rank) {
+  EXPECT_THAT(errors([&](const GridLayout<2>& shape, int /*rank*/) { return blocks(shape, 4); }), testing::Each(""));
+  EXPECT_THAT(errors([&](const GridLayout<2>& shape, int rank) {
                 auto vectors = blocks(shape, 4);
                 if (rank == 1) vectors.core.pop_back();
                 return vectors;
               }),
               testing::Each(HasSubstr("rank 1: ")));
-  EXPECT_THAT(errors([&](const GridShape& shape, int rank) { return blocks(shape, 4 + rank); }),
+  EXPECT_THAT(errors([&](const GridLayout<2>& shape, int rank) { return blocks(shape, 4 + rank); }),
               testing::Each(HasSubstr("number of deflation vectors: rank 0 has '4', rank 1 has '5'")));
-  EXPECT_THAT(errors([&](const GridShape& shape, int /*rank*/) { return blocks(shape, 5); }),
+  EXPECT_THAT(errors([&](const GridLayout<2>& shape, int /*rank*/) { return blocks(shape, 5); }),
               testing::Each(HasSubstr("deflation vector 4 is zero")));
 }
 
 // Bit for bit those of one subdomain: cut in two, around an end, grounded on one subdomain only.
 TEST_P(DeflatedTest, InclusionsOfAMatrixSeeNoCut) {
   for (const auto& [end_x, end_y] : {std::pair{dirichlet, dirichlet}, {neumann, periodic}, {periodic, neumann}}) {
-    const TensorMesh mesh{square(64, end_x).x(), square(64, end_y).y()};
-    const GridShape whole = mesh.unknowns();
+    const TensorMesh<2> mesh{square(64, end_x).x(), square(64, end_y).y()};
+    const GridLayout<2> whole = mesh.unknowns();
     auto k = discs(64, 1e6);
     for (int j = 20; j < 50; ++j) k.xx[static_cast<std::size_t>(j * 64 + (j < 40 ? 0 : j - 40))] = 1e6;
     const auto numbers = [&](int count) {
       return test::on_pieces(GetParam(), count, [&](Context& on) {
-        const GridShape shape = PartitionLevels(on, mesh_hierarchy(mesh), 1).finest();
+        const GridLayout<2> shape = PartitionLevels(on, mesh_hierarchy(mesh), 1).finest();
         const CellFields fields(on, mesh, k, 0);
         const auto a = assemble_diffusion(on, mesh, k, fields, {}, shape);
         const Inclusions found = count > 1 ? inclusions(*on.communicator(), strip_rows(on, a), shape, whole)

@@ -65,16 +65,16 @@ class StripLevelsTest : public test::OnEverySetting<T> {
     params.exact_below = 0;  // on one subdomain a GPU would solve a level that is cut on several
     params.distributed_smoothing = DistributedSmoothing::exact;
     Multigrid<Number> m(ctx, levels, params);
-    const GridShape shape = levels.finest().shape(), whole = levels.meshes().back().unknowns();
+    const GridLayout<2> shape = levels.finest().shape(), whole = levels.meshes().back().unknowns();
     const auto b = test::poisoned_rows<Number>(ctx, shape, whole, bs);
-    Vector<Number> x(ctx, shape);
+    Field<Number> x(ctx, shape);
     test::poison(ctx, x);
     m.cycle(ctx, m.levels() - 1, b.cview(), x.view(), Guess::zero);
     test::poison(ctx, x);
     m.cycle(ctx, m.levels() - 1, b.cview(), x.view(), Guess::given);
     return test::to_host(ctx, x);
   }
-  [[nodiscard]] Values random_numbers(const TensorMesh& mesh) {
+  [[nodiscard]] Values random_numbers(const TensorMesh<2>& mesh) {
     return random_.values(static_cast<std::size_t>(mesh.unknowns().nodes()));
   }
   static constexpr double rounding = std::is_same_v<Number, float> ? 1e-4 : 1e-13;
@@ -86,7 +86,7 @@ TEST_ON_EVERY_SETTING(StripLevelsTest, CyclesSeeNoCut) {
        {std::pair<const char*, std::vector<const char*>>{"U1", {"jacobi", "colour_gs", "line_x"}},
         {"A3", {"colour_gs", "line_y", "adi"}},
         {"A5", {"adi"}}}) {
-    const TensorMesh mesh = make_mesh(mesh_family(name), 8);
+    const TensorMesh<2> mesh = make_mesh(mesh_family(name), 8);
     const auto bs = this->random_numbers(mesh);
     for (const char* smoother : smoothers)
       for (const int cut : {1, 3}) {
@@ -103,7 +103,7 @@ TEST_ON_EVERY_SETTING(StripLevelsTest, CyclesSeeNoCut) {
 // Of a V-cycle with zebra ADI: rows after the first colour of x lines and after the second, two gathers of y lines, before
 // and after the coarse correction, and the partial sums of restriction. Once a cycle the right-hand side is gathered.
 TEST_ON_EVERY_SETTING(StripLevelsTest, NineExchangesALevel) {
-  const TensorMesh mesh = make_mesh(mesh_family("A1"), 7);
+  const TensorMesh<2> mesh = make_mesh(mesh_family("A1"), 7);
   const auto bs = this->random_numbers(mesh);
   for (const int cut : {1, 2, 3}) {
     const auto counted = test::on_pieces(this->backend(), 3, [&](Context& ctx) {
@@ -111,9 +111,9 @@ TEST_ON_EVERY_SETTING(StripLevelsTest, NineExchangesALevel) {
       Multigrid<T> m(
           ctx, levels,
           {.smoother = "adi", .sweeps = 2, .cut = cut, .distributed_smoothing = DistributedSmoothing::exact});
-      const GridShape shape = levels.finest().shape();
+      const GridLayout<2> shape = levels.finest().shape();
       const auto b = test::poisoned_rows<T>(ctx, shape, mesh.unknowns(), bs);
-      Vector<T> x(ctx, shape);
+      Field<T> x(ctx, shape);
       const auto& communicator = *ctx.communicator();
       const auto before = communicator.exchanges() + communicator.gathers();
       m.apply(ctx, b.cview(), x.view());
@@ -126,8 +126,8 @@ TEST_ON_EVERY_SETTING(StripLevelsTest, NineExchangesALevel) {
 TEST_ON_EVERY_SETTING(StripLevelsTest, EveryCycleOnEverySide) {
   for (const Ends& ends : every_ends)
     for (const auto& [nx, ny] : {std::pair{20, 32}, {33, 45}}) {
-      const TensorMesh mesh =
-          with_boundaries({Line(this->random_.widths(nx, 1)), Line(this->random_.widths(ny, 1))}, ends);
+      const TensorMesh<2> mesh =
+          with_boundaries({Axis(this->random_.widths(nx, 1)), Axis(this->random_.widths(ny, 1))}, ends);
       const auto bs = this->random_numbers(mesh);
       for (const auto cycle : {Cycle::v, Cycle::w, Cycle::f, Cycle::w2, Cycle::k})
         for (const int cut : {1, 2}) {
@@ -148,8 +148,8 @@ TEST_ON_EVERY_SETTING(StripLevelsTest, EveryCycleOnEverySide) {
 TEST_ON_EVERY_SETTING(StripLevelsTest, EveryForm) {
   for (const auto format : storage_formats) {
     SCOPED_TRACE(to_string(format));
-    const TensorMesh mesh = with_boundaries({Line(this->random_.widths(40, 1)), Line(this->random_.widths(50, 1))},
-                                            {neumann, dirichlet, periodic, periodic});
+    const TensorMesh<2> mesh = with_boundaries({Axis(this->random_.widths(40, 1)), Axis(this->random_.widths(50, 1))},
+                                               {neumann, dirichlet, periodic, periodic});
     const auto bs = this->random_numbers(mesh);
     this->expect_the_same({3}, 10 * this->rounding, [&](Context& ctx) {
       return this->two_cycles(ctx, Hierarchy<T>::assembled(ctx, mesh_hierarchy(mesh), format, {}, 2),
@@ -161,8 +161,8 @@ TEST_ON_EVERY_SETTING(StripLevelsTest, EveryForm) {
 // The lowest level that is cut has subdomains of 1, 2 and 4 rows, of which the first subdomain keeps none below.
 TEST_ON_EVERY_SETTING(StripLevelsTest, StripsOfOneRow) {
   for (const Ends& ends : every_ends) {
-    const TensorMesh mesh =
-        with_boundaries({Line(this->random_.widths(20, 1)), Line(this->random_.widths(16, 1))}, ends);
+    const TensorMesh<2> mesh =
+        with_boundaries({Axis(this->random_.widths(20, 1)), Axis(this->random_.widths(16, 1))}, ends);
     const auto bs = this->random_numbers(mesh);
     OperatorTerms terms;
     terms.reaction = 0.5;
@@ -181,8 +181,8 @@ TEST_ON_EVERY_SETTING(StripLevelsTest, StripsOfOneRow) {
 // Products on subdomains, gathered to the whole, and their interpolation by widths, conductances, split sums or the matrix.
 TEST_ON_EVERY_SETTING(StripLevelsTest, ProductsSeeNoCut) {
   for (const Ends& ends : every_ends) {
-    const TensorMesh mesh =
-        with_boundaries({Line(this->random_.widths(33, 1)), Line(this->random_.widths(45, 1))}, ends);
+    const TensorMesh<2> mesh =
+        with_boundaries({Axis(this->random_.widths(33, 1)), Axis(this->random_.widths(45, 1))}, ends);
     const auto bs = this->random_numbers(mesh);
     const auto cells = [&](double low, double high) {
       return this->random_.values(static_cast<std::size_t>(mesh.cells()), low, high);
@@ -211,13 +211,13 @@ TEST_ON_EVERY_SETTING(StripLevelsTest, ProductsSeeNoCut) {
 
 // Smoothers hear of what operators are given in place: another reaction, and products of another matrix.
 TEST_ON_EVERY_SETTING(StripLevelsTest, OtherCoefficients) {
-  const TensorMesh mesh = with_boundaries({Line(this->random_.widths(33, 1)), Line(this->random_.widths(45, 1))},
-                                          {neumann, dirichlet, dirichlet, neumann});
+  const TensorMesh<2> mesh = with_boundaries({Axis(this->random_.widths(33, 1)), Axis(this->random_.widths(45, 1))},
+                                             {neumann, dirichlet, dirichlet, neumann});
   const auto bs = this->random_numbers(mesh);
   const auto cycle_from_zero = [&](Context& ctx, Multigrid<T>& m) {
-    const GridShape shape = m.hierarchy().finest().shape();
+    const GridLayout<2> shape = m.hierarchy().finest().shape();
     const auto b = test::poisoned_rows<T>(ctx, shape, mesh.unknowns(), bs);
-    Vector<T> x(ctx, shape);
+    Field<T> x(ctx, shape);
     m.apply(ctx, b.cview(), x.view());
     return test::to_host(ctx, x);
   };
@@ -246,8 +246,8 @@ TEST_ON_EVERY_SETTING(StripLevelsTest, OtherCoefficients) {
 
 // Constants are taken from the whole grid.
 TEST_ON_EVERY_SETTING(StripLevelsTest, SingularOperators) {
-  const TensorMesh mesh = with_boundaries({Line(this->random_.widths(40, 1)), Line(this->random_.widths(50, 1))},
-                                          {neumann, neumann, periodic, periodic});
+  const TensorMesh<2> mesh = with_boundaries({Axis(this->random_.widths(40, 1)), Axis(this->random_.widths(50, 1))},
+                                             {neumann, neumann, periodic, periodic});
   Values bs = this->random_numbers(mesh);
   double mean = 0;
   for (const double b : bs) mean += b / static_cast<double>(bs.size());
@@ -323,7 +323,7 @@ class StripSolversTest : public test::OnEveryBackend {
 INSTANTIATE_ON_EVERY_BACKEND(StripSolversTest);
 
 TEST_P(StripSolversTest, EveryMethodAndPrecision) {
-  const TensorMesh mesh = make_mesh(mesh_family("U1"), 6);
+  const TensorMesh<2> mesh = make_mesh(mesh_family("U1"), 6);
   for (const auto precision : {Precision::mixed, Precision::full})
     for (const auto method : values_of<Method>) {
       // Starts anew where rounding says so.
@@ -345,7 +345,7 @@ TEST_P(StripSolversTest, TwoFloats) {
 
 // What "auto" chooses goes by the whole mesh, and K by cells by what the matrices of all subdomains couple.
 TEST_P(StripSolversTest, AutomaticSmoothersAndLevels) {
-  const TensorMesh mesh{Line(random_.widths(200, 1)), Line(random_.widths(300, 1))};
+  const TensorMesh<2> mesh{Axis(random_.widths(200, 1)), Axis(random_.widths(300, 1))};
   PoissonSolverParams p;
   p.multigrid.smoother = "auto";
   p.multigrid.exact_below = 0;  // one GPU alone would not need a cycle
@@ -361,7 +361,7 @@ TEST_P(StripSolversTest, AutomaticSmoothersAndLevels) {
 
 // K rotated at random, and one that jumps where the grid is cut in two.
 TEST_P(StripSolversTest, CouplingsSeeNoCut) {
-  const TensorMesh mesh = make_mesh(mesh_family("U1"), 5);
+  const TensorMesh<2> mesh = make_mesh(mesh_family("U1"), 5);
   const auto cells = [&](double low, double high) {
     return random_.values(static_cast<std::size_t>(mesh.cells()), low, high);
   };
@@ -390,7 +390,7 @@ TEST_P(StripSolversTest, CouplingsSeeNoCut) {
 
 TEST_P(StripSolversTest, FullMultigrid) {
   for (const char* name : {"U1", "A1"}) {
-    const TensorMesh mesh = make_mesh(mesh_family(name), 7);
+    const TensorMesh<2> mesh = make_mesh(mesh_family(name), 7);
     for (const auto precision : {Precision::mixed, Precision::full})
       for (const int cut : {1, 3}) {
         SCOPED_TRACE(testing::Message() << name << ", " << cut << " levels cut");
@@ -404,7 +404,7 @@ TEST_P(StripSolversTest, FullMultigrid) {
       }
   }
   for (const Ends& ends : every_ends) {
-    const TensorMesh mesh = with_boundaries({Line(random_.widths(33, 1)), Line(random_.widths(44, 1))}, ends);
+    const TensorMesh<2> mesh = with_boundaries({Axis(random_.widths(33, 1)), Axis(random_.widths(44, 1))}, ends);
     PoissonProblem problem;
     problem.rhs = [](const Point& q) { return q.x * q.to_top + 3; };
     problem.reaction = 0.5;
@@ -422,7 +422,7 @@ TEST_P(StripSolversTest, SolutionsAndWhatIsSaidOfThem) {
   Context host(Backend::cpu, 1);
   for (const Ends& ends : every_ends)
     for (const auto& [by_cells, deformed] : {std::pair{false, false}, {true, false}, {false, true}, {true, true}}) {
-      const TensorMesh rectangle = with_boundaries({Line(random_.widths(33, 1)), Line(random_.widths(45, 1))}, ends);
+      const TensorMesh<2> rectangle = with_boundaries({Axis(random_.widths(33, 1)), Axis(random_.widths(45, 1))}, ends);
       const ProblemMesh mesh = deformed ? ProblemMesh(test::wavy(host, rectangle)) : ProblemMesh(rectangle);
       SCOPED_TRACE(testing::Message() << to_string(ends.left) << " " << to_string(ends.right) << " "
                                       << to_string(ends.bottom) << " " << to_string(ends.top)
@@ -445,7 +445,7 @@ TEST_P(StripSolversTest, SolutionsAndWhatIsSaidOfThem) {
         if (const auto cells = cell_coefficients(ctx, mesh, problem))
           p.coefficients = std::make_shared<const CellCoefficients>(*cells);
         PoissonSolver solver(ctx, mesh, p);
-        Vector<double> b(ctx, solver.fine_operator().shape()), x(ctx, b.shape());
+        Field<double> b(ctx, solver.fine_operator().shape()), x(ctx, b.shape());
         assemble_load(ctx, mesh, problem, b.view());
         const auto report = solver.solve(ctx, b.cview(), x.view());
         EXPECT_EQ(report.status, Status::converged) << report.reason;
@@ -495,7 +495,7 @@ TEST_P(StripSolversTest, DeformedMeshes) {
     const auto check = [&](int nx, int ny, const char* smoother, std::initializer_list<int> counts) {
       SCOPED_TRACE(smoother);
       const MappedMesh mesh =
-          test::wavy(host, with_boundaries({Line(random_.widths(nx, 1)), Line(random_.widths(ny, 1))}, ends));
+          test::wavy(host, with_boundaries({Axis(random_.widths(nx, 1)), Axis(random_.widths(ny, 1))}, ends));
       auto p = params();
       p.precision = Precision::full;
       p.multigrid.smoother = smoother;
@@ -511,7 +511,7 @@ TEST_P(StripSolversTest, DeformedMeshes) {
   };
   const Ends closed{periodic, periodic, neumann, neumann};
   const MappedMesh ring =
-      test::wavy(host, with_boundaries({Line(random_.widths(24)), Line(random_.widths(41))}, closed));
+      test::wavy(host, with_boundaries({Axis(random_.widths(24)), Axis(random_.widths(41))}, closed));
   problem.boundaries = {walls(closed.left), walls(closed.right), walls(closed.bottom), walls(closed.top)};
   for (const auto kind : {InterpolationKind::conductance, InterpolationKind::bilinear, InterpolationKind::matrix})
     for (const auto precision : {Precision::mixed, Precision::full, Precision::residual_replacement}) {
@@ -538,7 +538,7 @@ TEST_P(StripSolversTest, DeformedMeshes) {
 }
 
 TEST_P(StripSolversTest, EveryPieceTakesItsPartOfTheMemory) {
-  const TensorMesh rectangle = make_mesh(mesh_family("U1"), 8);
+  const TensorMesh<2> rectangle = make_mesh(mesh_family("U1"), 8);
   Context host(Backend::cpu, 1);
   const MappedMesh wavy = test::wavy(host, rectangle);
   for (const Geometry& mesh : {Geometry(rectangle), Geometry(wavy)}) {
@@ -546,9 +546,9 @@ TEST_P(StripSolversTest, EveryPieceTakesItsPartOfTheMemory) {
     const auto whole = static_cast<double>(required_memory(one, mesh, params()));
     const auto found = test::on_pieces(GetParam(), 3, [&](Context& ctx) {
       const auto required = static_cast<double>(required_memory(ctx, mesh, params()));
-      const GridShape strip =
+      const GridLayout<2> strip =
           PartitionLevels(ctx, mesh_hierarchy(mesh.logical()), params().multigrid.strips()).finest();
-      const Vector<double> b(ctx, strip), x(ctx, strip);
+      const Field<double> b(ctx, strip), x(ctx, strip);
       const PoissonSolver solver(ctx, mesh, params());
       return Values{required, static_cast<double>(ctx.memory()->peak_bytes)};
     });
@@ -561,7 +561,7 @@ TEST_P(StripSolversTest, EveryPieceTakesItsPartOfTheMemory) {
 }
 
 TEST_P(StripSolversTest, EveryPieceNeedsRows) {
-  const TensorMesh mesh = make_mesh(mesh_family("U1"), 3);
+  const TensorMesh<2> mesh = make_mesh(mesh_family("U1"), 3);
   for (const auto& [count, message] : {std::pair{4, "7 rows cannot be cut into 4 subdomains"}, {9, "7 rows cannot"}}) {
     const auto found = test::on_pieces(GetParam(), count, [&](Context& ctx) {
       PoissonSolver solver(ctx, mesh, {});

@@ -24,25 +24,25 @@ using namespace stratum;
 
 constexpr int level = 7;
 
-TensorMesh mesh_named(const std::string& name) {
+TensorMesh<2> mesh_named(const std::string& name) {
   if (name != "S1") return make_mesh(mesh_family(name), level);
   // Layers along two sides that take half of the cells.
-  const Line layer = shishkin(1, 1 << level, 1e-3, GradedSide::first);
+  const Axis layer = shishkin(1, 1 << level, 1e-3, GradedSide::first);
   return {layer, layer};
 }
 
 class DoubleSingle : public test::OnEveryBackend {
  protected:
   struct Problem {
-    Problem(Context& ctx, TensorMesh m, std::optional<CellCoefficients> k, const PoissonProblem& problem = {})
+    Problem(Context& ctx, TensorMesh<2> m, std::optional<CellCoefficients> k, const PoissonProblem& problem = {})
         : mesh(std::move(m)), b(ctx, mesh.unknowns()), x(ctx, mesh.unknowns()) {
       if (k) params.coefficients = std::make_shared<CellCoefficients>(std::move(*k));
       params.precision = Precision::double_single;
       assemble_load(ctx, mesh, problem, b.view());
     }
-    TensorMesh mesh;
+    TensorMesh<2> mesh;
     PoissonSolverParams params;
-    Vector<double> b, x;
+    Field<double> b, x;
   };
   SolveReport solve(Problem& p) { return PoissonSolver(ctx(), p.mesh, p.params).solve(ctx(), p.b.cview(), p.x.view()); }
   /// sqrt(e' A e / x' A x), e the distance to a solution in double.
@@ -52,7 +52,7 @@ class DoubleSingle : public test::OnEveryBackend {
     params.method = Method::fcg;
     params.stop.rtol = 1e-10;
     PoissonSolver solver(ctx(), p.mesh, params);
-    Vector<double> x(ctx(), p.mesh.unknowns()), ax(ctx(), p.mesh.unknowns());
+    Field<double> x(ctx(), p.mesh.unknowns()), ax(ctx(), p.mesh.unknowns());
     const auto report = solver.solve(ctx(), p.b.cview(), x.view());
     EXPECT_THAT(report.status, testing::AnyOf(Status::converged, Status::round_off_limit)) << report.reason;
     const double whole = dot<double>(ctx(), x.cview(), p.b.cview());
@@ -64,7 +64,7 @@ class DoubleSingle : public test::OnEveryBackend {
     auto params = p.params;
     params.precision = Precision::full;
     const PoissonSolver solver(ctx(), p.mesh, params);
-    Vector<double> r(ctx(), p.mesh.unknowns());
+    Field<double> r(ctx(), p.mesh.unknowns());
     solver.fine_operator().residual(ctx(), p.b.cview(), p.x.cview(), r.view());
     return norm2(ctx(), r.cview());
   }
@@ -72,7 +72,7 @@ class DoubleSingle : public test::OnEveryBackend {
 INSTANTIATE_ON_EVERY_BACKEND(DoubleSingle);
 
 TEST_P(DoubleSingle, IsAsNearToTheSolutionAsKInFloatLetsItBe) {
-  using Pattern = std::function<std::optional<CellCoefficients>(const TensorMesh&)>;
+  using Pattern = std::function<std::optional<CellCoefficients>(const TensorMesh<2>&)>;
   const std::pair<const char*, Pattern> patterns[] = {
       {"K = 1", [](const auto&) { return std::nullopt; }},
       {"board", [](const auto& mesh) { return checkerboard(mesh, 7, 1e4); }},
@@ -81,7 +81,7 @@ TEST_P(DoubleSingle, IsAsNearToTheSolutionAsKInFloatLetsItBe) {
   for (const char* const name : {"U1", "A3", "S1"})
     for (const auto& [pattern, k] : patterns) {
       SCOPED_TRACE(testing::Message() << name << ", " << pattern);
-      const TensorMesh mesh = mesh_named(name);
+      const TensorMesh<2> mesh = mesh_named(name);
       Problem p(ctx(), mesh, k(mesh));
       const auto report = solve(p);
       EXPECT_EQ(report.status, Status::round_off_limit) << report.reason;
@@ -93,7 +93,7 @@ TEST_P(DoubleSingle, IsAsNearToTheSolutionAsKInFloatLetsItBe) {
 }
 
 TEST_P(DoubleSingle, TakesReactionRotatedKNaturalAndPeriodicSides) {
-  const TensorMesh a3 = mesh_named("A3");
+  const TensorMesh<2> a3 = mesh_named("A3");
   using enum BoundaryType;
   {
     SCOPED_TRACE("reaction");
@@ -113,7 +113,7 @@ TEST_P(DoubleSingle, TakesReactionRotatedKNaturalAndPeriodicSides) {
   for (const auto& [left, right] : {std::pair{neumann, neumann}, {periodic, periodic}, {neumann, dirichlet}})
     for (const bool jumps : {false, true}) {
       SCOPED_TRACE(testing::Message() << to_string(left) << ", " << to_string(right) << (jumps ? ", K jumps" : ""));
-      const TensorMesh mesh{a3.x().with_boundaries(left, right), a3.y().with_boundaries(neumann, neumann)};
+      const TensorMesh<2> mesh{a3.x().with_boundaries(left, right), a3.y().with_boundaries(neumann, neumann)};
       const PoissonProblem waves{
           .rhs = [](const Point& at) { return std::sin(6 * at.x) * std::cos(9 * at.y); },
           .boundaries = {.left = {left == periodic ? BoundaryConditionType::periodic : BoundaryConditionType::neumann},
@@ -133,10 +133,10 @@ TEST_P(DoubleSingle, TakesReactionRotatedKNaturalAndPeriodicSides) {
 
 // Of subdomains both words have halos, which hold no number before the solve.
 TEST_P(DoubleSingle, SeesNoCut) {
-  const TensorMesh a3 = make_mesh(mesh_family("A3"), 6);
+  const TensorMesh<2> a3 = make_mesh(mesh_family("A3"), 6);
   using enum BoundaryType;
-  const TensorMesh around{a3.x().with_boundaries(neumann, dirichlet),
-                          Line(a3.x().widths()).with_boundaries(periodic, periodic)};
+  const TensorMesh<2> around{a3.x().with_boundaries(neumann, dirichlet),
+                             Axis(a3.x().widths()).with_boundaries(periodic, periodic)};
   const PoissonProblem waves{.rhs = [](const Point& at) { return 1 + std::sin(6 * at.x) * std::cos(9 * at.y); },
                              .boundaries = {.left = {BoundaryConditionType::neumann},
                                             .right = {},
@@ -145,7 +145,7 @@ TEST_P(DoubleSingle, SeesNoCut) {
   for (const bool periodic_y : {false, true})
     for (const bool jumps : {false, true})
       for (const double rtol : {1e-8, 1e-3}) {
-        const TensorMesh& mesh = periodic_y ? around : a3;
+        const TensorMesh<2>& mesh = periodic_y ? around : a3;
         const PoissonProblem problem = periodic_y ? waves : PoissonProblem{};
         Problem p(ctx(), mesh, jumps ? std::optional(checkerboard(mesh, 7, 1e4)) : std::nullopt, problem);
         p.params.multigrid.cut = 2;
@@ -162,8 +162,8 @@ TEST_P(DoubleSingle, SeesNoCut) {
           std::vector<SolveReport> reports(static_cast<std::size_t>(count));
           const auto found = test::on_pieces(GetParam(), count, [&](Context& on) {
             PoissonSolver solver(on, mesh, p.params);
-            const GridShape rows = solver.fine_operator().shape();
-            Vector<double> b(on, rows);
+            const GridLayout<2> rows = solver.fine_operator().shape();
+            Field<double> b(on, rows);
             assemble_load(on, mesh, problem, b.view());
             test::poison(on, b);
             auto x = test::poisoned_rows<double>(on, rows, mesh.unknowns(), start);
@@ -241,7 +241,7 @@ TEST_P(DoubleSingle, NeverCallsAnotherFailureRounding) {
   EXPECT_EQ(solve(p).status, Status::breakdown);
 
   // Of another operator in float.
-  const TensorMesh mesh = mesh_named("U1");
+  const TensorMesh<2> mesh = mesh_named("U1");
   Problem q(ctx(), mesh, std::nullopt);
   const auto a = assemble_laplace<double>(ctx(), mesh, StorageFormat::tensor);
   OperatorTerms more;
@@ -258,7 +258,7 @@ TEST_P(DoubleSingle, NeverCallsAnotherFailureRounding) {
 }
 
 TEST_P(DoubleSingle, RefusesWhatItIsNotFor) {
-  const TensorMesh mesh = make_mesh(mesh_family("U1"), 3);
+  const TensorMesh<2> mesh = make_mesh(mesh_family("U1"), 3);
   const Problem p(ctx(), mesh, std::nullopt);
   const auto says = [&](const auto& change, const char* words) {
     PoissonSolverParams params = p.params;

@@ -30,9 +30,9 @@ using enum BoundaryConditionType;
 constexpr double limit = 100 * 1e-8;  // of the range, by default
 constexpr double slack = 3;           // of an estimate that is right to one digit
 
-TensorMesh square(int cells, double length = 1) {
+TensorMesh<2> square(int cells, double length = 1) {
   const auto n = static_cast<std::size_t>(cells);
-  return {Line(std::vector<double>(n, length / cells), length), Line(std::vector<double>(n, length / cells), length)};
+  return {Axis(std::vector<double>(n, length / cells), length), Axis(std::vector<double>(n, length / cells), length)};
 }
 
 /// How a solve is asked for.
@@ -62,7 +62,7 @@ struct Outcome {
 };
 
 /// From zero, or from the boundary's values, against a direct solution.
-Outcome solve(const TensorMesh& given, const PoissonProblem& problem, const Way& way, bool eliminated = false) {
+Outcome solve(const TensorMesh<2>& given, const PoissonProblem& problem, const Way& way, bool eliminated = false) {
   Context ctx(Backend::cpu, 1);
   const auto mesh = with_boundaries(given, problem.boundaries);
   PoissonSolverParams params;
@@ -73,8 +73,8 @@ Outcome solve(const TensorMesh& given, const PoissonProblem& problem, const Way&
   if (auto k = cell_coefficients(ctx, mesh, problem))
     params.coefficients = std::make_shared<const CellCoefficients>(std::move(*k));
   PoissonSolver solver(ctx, mesh, params);
-  const GridShape shape = solver.fine_operator().shape();
-  Vector<double> b(ctx, shape), x(ctx, shape);
+  const GridLayout<2> shape = solver.fine_operator().shape();
+  Field<double> b(ctx, shape), x(ctx, shape);
   assemble_load(ctx, mesh, problem, b.view());
   if (eliminated) lift_boundary(ctx, mesh, problem, x.view());
   auto report = solver.solve(ctx, b.cview(), x.view());
@@ -169,7 +169,7 @@ TEST(ErrorsOfSolves, OrdinaryCountsStay) {
         params.method = method;
         if (error_tol > 0) params.stop.error_tol = error_tol;
         PoissonSolver solver(ctx, mesh, params);
-        Vector<double> b(ctx, mesh.unknowns()), x(ctx, mesh.unknowns());
+        Field<double> b(ctx, mesh.unknowns()), x(ctx, mesh.unknowns());
         assemble_load(ctx, mesh, {}, b.view());
         return solver.solve(ctx, b.cview(), x.view()).iterations;
       };
@@ -186,8 +186,8 @@ TEST(ErrorsOfSolves, RanksAgree) {
     params.method = Method::multigrid;
     params.terms = operator_terms(mesh, problem);
     PoissonSolver solver(ctx, mesh, params);
-    const GridShape shape = solver.fine_operator().shape();
-    Vector<double> b(ctx, shape), x(ctx, shape);
+    const GridLayout<2> shape = solver.fine_operator().shape();
+    Field<double> b(ctx, shape), x(ctx, shape);
     assemble_load(ctx, mesh, problem, b.view());
     const auto report = solver.solve(ctx, b.cview(), x.view());
     EXPECT_EQ(report.status, Status::converged) << report.reason;
@@ -238,17 +238,17 @@ TEST(ErrorsOfSolves, PenaltiesInAUsersMatrix) {
 TEST(ErrorsOfSolves, RoundingOfThinNeumannCellsIsNotThatOfTheSolution) {
   Context ctx(Backend::cpu, 1);
   const double pi = std::numbers::pi;
-  const Line line(geometric_with_smallest(1, 100, 1e-14, GradedSide::both));
+  const Axis line(geometric_with_smallest(1, 100, 1e-14, GradedSide::both));
   PoissonProblem problem;
   problem.boundaries = {{neumann}, {neumann}, {neumann}, {neumann}};
   problem.exact = [pi](const Point& p) { return std::cos(pi * p.x) * std::cos(pi * p.y); };
   problem.rhs = [pi](const Point& p) { return 2 * pi * pi * std::cos(pi * p.x) * std::cos(pi * p.y); };
-  const auto mesh = with_boundaries(TensorMesh(line, line), problem.boundaries);
+  const auto mesh = with_boundaries(TensorMesh<2>(line, line), problem.boundaries);
   for (const auto method : {Method::multigrid, Method::cg}) {
     PoissonSolverParams params;
     params.method = method;
     PoissonSolver solver(ctx, mesh, params);
-    Vector<double> b(ctx, mesh.unknowns()), x(ctx, mesh.unknowns());
+    Field<double> b(ctx, mesh.unknowns()), x(ctx, mesh.unknowns());
     assemble_load(ctx, mesh, problem, b.view());
     (void)make_compatible(ctx, mesh, b.view());
     const auto report = solver.solve(ctx, b.cview(), x.view());
@@ -286,7 +286,7 @@ TEST(ErrorsOfSteps, LightRegionsBesideHeavyOnes) {
                                 {neumann},
                                 {neumann}};
     problem.steady_coefficients = problem.steady_rhs = true;
-    HeatSolver solver(ctx, TensorMesh(Line(x, 0.75), Line(y, 1)), problem, params);
+    HeatSolver solver(ctx, TensorMesh<2>(Axis(x, 0.75), Axis(y, 1)), problem, params);
     EXPECT_EQ(solver.advance(ctx, 0.1).status, Status::converged);
     const auto nodal = solver.nodal_solution(ctx);
     return nodal[13 * 8 + 4];

@@ -23,7 +23,7 @@ class PartialDiagonalisationTest : public test::OnEverySetting<T> {};
 template <class T>
 double remaining(Context& ctx, const GridOperator<T>& a, PartialDiagonalisation<T>& solver, test::Random& random) {
   const auto exact = test::random_vector<T>(ctx, random, a.shape());
-  Vector<T> b(ctx, a.shape()), x(ctx, a.shape()), r(ctx, a.shape());
+  Field<T> b(ctx, a.shape()), x(ctx, a.shape()), r(ctx, a.shape());
   a.apply(ctx, exact.cview(), b.view());
   solver.apply(ctx, b.cview(), x.view());
   EXPECT_TRUE(test::halo_is_zero(ctx, x));
@@ -39,7 +39,7 @@ TEST_ON_EVERY_SETTING(PartialDiagonalisationTest, AgreesWithElimination) {
     SCOPED_TRACE(testing::Message() << nx << " x " << ny);
     const auto [oracle, a] = test::random_operator<T>(ctx, random, nx, ny, StorageFormat::tensor);
     const auto b = test::random_vector<T>(ctx, random, a.shape());
-    Vector<T> x(ctx, a.shape());
+    Field<T> x(ctx, a.shape());
     const auto taken = ctx.memory()->bytes.load();
     const auto solver = PartialDiagonalisation<T>::make(ctx, a);
     ASSERT_TRUE(solver);
@@ -63,7 +63,7 @@ TEST_ON_EVERY_SETTING(PartialDiagonalisationTest, LongLines) {
   for (const auto& [nx, ny] :
        {std::pair{255, 255}, {288, 270}, {1000, 250}, {37, 1500}, {20000, 60}, {130, 9000}, {4097, 257}}) {
     SCOPED_TRACE(testing::Message() << nx << " x " << ny);
-    const Intervals x(random.widths(nx + 1, 0.5)), y(random.widths(ny + 1, 0.5));
+    const Axis x(random.widths(nx + 1, 0.5)), y(random.widths(ny + 1, 0.5));
     const auto a = assemble_laplace<T>(ctx, {x, y}, StorageFormat::tensor);
     const auto solver = PartialDiagonalisation<T>::make(ctx, a);
     ASSERT_TRUE(solver);
@@ -96,8 +96,8 @@ TEST_ON_EVERY_SETTING(PartialDiagonalisationTest, BoundariesOfAllTypes) {
             SCOPED_TRACE(testing::Message() << cells_x << " x " << cells_y << ", " << to_string(left) << ' '
                                             << to_string(right) << ' ' << to_string(bottom) << ' ' << to_string(top));
             const auto a = assemble_operator<T>(ctx,
-                                                {Intervals(random.widths(cells_x, 1)).with_boundaries(left, right),
-                                                 Intervals(random.widths(cells_y, 1)).with_boundaries(bottom, top)},
+                                                {Axis(random.widths(cells_x, 1)).with_boundaries(left, right),
+                                                 Axis(random.widths(cells_y, 1)).with_boundaries(bottom, top)},
                                                 StorageFormat::tensor, {});
             const auto solver = PartialDiagonalisation<T>::make(ctx, a);
             ASSERT_TRUE(solver);
@@ -111,9 +111,9 @@ TEST_ON_EVERY_SETTING(PartialDiagonalisationTest, ThinLayersBesideNaturalSides) 
   const auto layer = [](const char* family) {
     return make_mesh(mesh_family(family), 8).x().with_boundaries(BoundaryType::neumann, BoundaryType::neumann);
   };
-  const Intervals wide = make_mesh(mesh_family("U1"), 8).x();
-  for (const TensorMesh& mesh : {TensorMesh(layer("A3"), wide), TensorMesh(wide, layer("A3")),
-                                 TensorMesh(layer("A5"), wide), TensorMesh(wide, layer("A5"))}) {
+  const Axis wide = make_mesh(mesh_family("U1"), 8).x();
+  for (const TensorMesh<2>& mesh : {TensorMesh<2>(layer("A3"), wide), TensorMesh<2>(wide, layer("A3")),
+                                    TensorMesh<2>(layer("A5"), wide), TensorMesh<2>(wide, layer("A5"))}) {
     // There not even double has the digits.
     if (std::is_same_v<T, double> && mesh.smallest_width() < 1e-12) continue;
     const auto a = assemble_operator<T>(ctx, mesh, StorageFormat::tensor, {});
@@ -121,14 +121,14 @@ TEST_ON_EVERY_SETTING(PartialDiagonalisationTest, ThinLayersBesideNaturalSides) 
     ASSERT_TRUE(solver);
     // The load of a constant.
     Values load;
-    const auto mass = [](const Intervals& line, int i) {
+    const auto mass = [](const Axis& line, int i) {
       const auto& h = line.widths();
       const auto n = static_cast<int>(h.size()), at = i + line.first_unknown();
       return ((at > 0 ? h[static_cast<std::size_t>(at) - 1] : 0) + (at < n ? h[static_cast<std::size_t>(at)] : 0)) / 2;
     };
     for (int j = 0; j < a.shape().ny; ++j)
       for (int i = 0; i < a.shape().nx; ++i) load.push_back(mass(mesh.x(), i) * mass(mesh.y(), j));
-    Vector<T> b(ctx, a.shape()), x(ctx, a.shape());
+    Field<T> b(ctx, a.shape()), x(ctx, a.shape());
     const std::vector<T> rounded(load.begin(), load.end());
     copy_from_host(ctx, rounded.data(), b.view());
     solver->apply(ctx, b.cview(), x.view());
@@ -146,8 +146,8 @@ TEST_ON_EVERY_SETTING(PartialDiagonalisationTest, NaturalSidesAllAround) {
     SCOPED_TRACE(testing::Message() << cells_x << " x " << cells_y);
     const auto a = assemble_operator<T>(
         ctx,
-        {Intervals(random.widths(cells_x, 1)).with_boundaries(BoundaryType::neumann, BoundaryType::neumann),
-         Intervals(random.widths(cells_y, 1)).with_boundaries(BoundaryType::neumann, BoundaryType::neumann)},
+        {Axis(random.widths(cells_x, 1)).with_boundaries(BoundaryType::neumann, BoundaryType::neumann),
+         Axis(random.widths(cells_y, 1)).with_boundaries(BoundaryType::neumann, BoundaryType::neumann)},
         StorageFormat::tensor, {});
     const auto solver = PartialDiagonalisation<T>::make(ctx, a, true);
     ASSERT_TRUE(solver);
@@ -160,7 +160,7 @@ TEST_ON_EVERY_SETTING(PartialDiagonalisationTest, AMassTermMovesItsEigenvalues) 
   auto& ctx = this->ctx();
   test::Random random(136);
   for (const auto& [level_x, level_y] : {std::pair{5, 7}, {7, 5}}) {
-    const TensorMesh mesh{bisected(1, level_x, ThinSide::first, 0.5), bisected(1, level_y, ThinSide::last, 0.5)};
+    const TensorMesh<2> mesh{bisected(1, level_x, ThinSide::first, 0.5), bisected(1, level_y, ThinSide::last, 0.5)};
     const auto made = assemble_laplace<T>(ctx, mesh, StorageFormat::tensor);
     const auto solver = PartialDiagonalisation<T>::make(ctx, made);
     for (const double c : {1e8, 3e4, 1e3, 7.0, 0.0}) {
@@ -189,10 +189,10 @@ TEST(PartialDiagonalisationLimits, WhatItCannotSolveIsRefused) {
   EXPECT_FALSE(PartialDiagonalisation<double>::make(ctx, stored));
   EXPECT_FALSE(PartialDiagonalisation<double>::make(ctx, periodic));
   // Layers in both directions, of which only one can have the modes.
-  const Intervals layer =
+  const Axis layer =
       make_mesh(mesh_family("A5"), 8).x().with_boundaries(BoundaryType::dirichlet, BoundaryType::neumann);
   EXPECT_FALSE(PartialDiagonalisation<float>::make(
-      ctx, assemble_operator<float>(ctx, TensorMesh(layer, layer), StorageFormat::tensor, {})));
+      ctx, assemble_operator<float>(ctx, TensorMesh<2>(layer, layer), StorageFormat::tensor, {})));
 }
 
 TEST(PartialDiagonalisationLimits, ByDefaultCyclesEndWhereItCan) {
@@ -206,10 +206,10 @@ TEST(PartialDiagonalisationLimits, WhereCyclesEnd) {
   const auto lowest = [&](int cells_x, int cells_y, int exact_below, const MultigridParams& given = {}) {
     MultigridParams params = given;
     params.exact_below = exact_below;
-    const auto meshes = mesh_hierarchy({Intervals(Values(static_cast<std::size_t>(cells_x), 1.0)),
-                                        Intervals(Values(static_cast<std::size_t>(cells_y), 1.0))});
+    const auto meshes = mesh_hierarchy(
+        {Axis(Values(static_cast<std::size_t>(cells_x), 1.0)), Axis(Values(static_cast<std::size_t>(cells_y), 1.0))});
     const Multigrid<float> multigrid(ctx, meshes, StorageFormat::tensor, params);
-    const GridShape shape = multigrid.level_operator(multigrid.lowest_level()).shape();
+    const GridLayout<2> shape = multigrid.level_operator(multigrid.lowest_level()).shape();
     return std::pair{shape.nx, shape.ny};
   };
   const int most = PartialDiagonalisation<float>::max_modes;

@@ -20,7 +20,7 @@ class FullMultigridScale : public test::OnEveryBackend {};
 INSTANTIATE_ON_EVERY_BACKEND(FullMultigridScale);
 
 TEST_P(FullMultigridScale, PowersOfTwoChangeNoBit) {
-  const TensorMesh mesh = make_mesh(mesh_family("A3"), 7);
+  const TensorMesh<2> mesh = make_mesh(mesh_family("A3"), 7);
   PoissonSolverParams params;
   params.multigrid.smoother = "adi";
   params.multigrid.sweeps = 2;
@@ -29,7 +29,7 @@ TEST_P(FullMultigridScale, PowersOfTwoChangeNoBit) {
   PoissonSolver solver(ctx(), mesh, params);
   test::Random random(11);
   const auto b = test::random_vector<double>(ctx(), random, mesh.unknowns());
-  Vector<double> scaled(ctx(), mesh.unknowns()), x(ctx(), mesh.unknowns());
+  Field<double> scaled(ctx(), mesh.unknowns()), x(ctx(), mesh.unknowns());
   std::vector<double> first;
   // The second pass of a size is captured, if another one is not replayed.
   for (const int power : {0, 0, 0, 20, -20, 100, 100, 100, 80, -300, 0}) {

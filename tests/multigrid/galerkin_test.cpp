@@ -21,9 +21,9 @@ constexpr std::pair<int, int> every_size[] = {{4, 4},  {4, 2},  {2, 4}, {8, 3}, 
                                               {18, 6}, {6, 50}, {3, 3}, {2, 7}, {17, 11}};
 
 /// P^T A P column by column, from unit vectors.
-reference::Stencil product(const reference::Stencil& a, const TensorMesh& fine) {
+reference::Stencil product(const reference::Stencil& a, const TensorMesh<2>& fine) {
   const auto &hx = fine.x().widths(), &hy = fine.y().widths();
-  const GridShape shape = fine.coarser().unknowns();
+  const GridLayout<2> shape = fine.coarser().unknowns();
   reference::Stencil c(shape.nx, shape.ny);
   for (int j = 0; j < shape.ny; ++j)
     for (int i = 0; i < shape.nx; ++i) {
@@ -46,7 +46,7 @@ reference::Stencil product(const reference::Stencil& a, const TensorMesh& fine) 
 double difference(Context& ctx, const GridOperator<double>& found, const reference::Stencil& expected) {
   double largest = 0, scale = 0;
   for (const double d : expected.band[4]) scale = std::max(scale, std::abs(d));
-  const auto compare = [&](const Vector<double>& band, std::size_t k) {
+  const auto compare = [&](const Field<double>& band, std::size_t k) {
     const Values values = test::to_host(ctx, band);
     for (std::size_t n = 0; n < values.size(); ++n)
       largest = std::max(largest, std::abs(values[n] - expected.band[k][n]) / scale);
@@ -60,7 +60,7 @@ double difference(Context& ctx, const GridOperator<double>& found, const referen
 }
 
 /// The operator below the finest.
-GridOperator<double> coarse_product(Context& ctx, const GridOperator<double>& a, const TensorMesh& fine) {
+GridOperator<double> coarse_product(Context& ctx, const GridOperator<double>& a, const TensorMesh<2>& fine) {
   const auto hierarchy = Hierarchy<double>::galerkin(ctx, a, fine);
   return hierarchy.level_operator(hierarchy.levels() - 2);
 }
@@ -75,7 +75,7 @@ TEST_P(Galerkin, AgreesWithTheOracleInEveryForm) {
   for (const auto& [cells_x, cells_y] : every_size)
     for (const auto format : test::every_storage_format) {
       SCOPED_TRACE(testing::Message() << cells_x << " x " << cells_y << " cells, " << to_string(format));
-      const TensorMesh fine{Intervals(random_.widths(cells_x)), Intervals(random_.widths(cells_y))};
+      const TensorMesh<2> fine{Axis(random_.widths(cells_x)), Axis(random_.widths(cells_y))};
       const auto [oracle, a] =
           test::random_operator<double>(ctx(), random_, fine.unknowns().nx, fine.unknowns().ny, format);
       EXPECT_LT(difference(ctx(), coarse_product(ctx(), a, fine), product(oracle, fine)), 1e-13);
@@ -86,7 +86,7 @@ TEST_P(Galerkin, AgreesWithTheOracleInEveryForm) {
 TEST_P(Galerkin, ProductsOfTheLaplacianAreTheAssembledOperators) {
   for (const auto format : test::every_storage_format)
     for (int draw = 0; draw < 4; ++draw) {
-      const TensorMesh fine{Intervals(random_.widths(16 << draw)), Intervals(random_.widths(48))};
+      const TensorMesh<2> fine{Axis(random_.widths(16 << draw)), Axis(random_.widths(48))};
       const auto meshes = mesh_hierarchy(fine);
       const auto a = assemble_laplace<double>(ctx(), fine, format);
       const auto hierarchy = Hierarchy<double>::galerkin(ctx(), a, fine);
@@ -99,7 +99,7 @@ TEST_P(Galerkin, ProductsOfTheLaplacianAreTheAssembledOperators) {
 }
 
 TEST_P(Galerkin, ASymmetricMatrixHasSymmetricProducts) {
-  const TensorMesh fine{Intervals(random_.widths(24)), Intervals(random_.widths(40))};
+  const TensorMesh<2> fine{Axis(random_.widths(24)), Axis(random_.widths(40))};
   const reference::Stencil oracle = random_.stencil(23, 39, true);
   const auto nine = coarse_product(ctx(), test::nine_band_operator<double>(ctx(), oracle), fine);
   const auto five = coarse_product(ctx(), test::symmetric_operator<double>(ctx(), oracle), fine);
@@ -133,7 +133,7 @@ TEST_P(Galerkin, WhatIsNotFiniteIsRefusedByTheNamesOfFormAndPart) {
             node.data = &node(2, 0);
             node.nx = node.ny = 1;
             double before = 0;
-            copy_to_host(ctx(), GridView<const double>(node), &before);
+            copy_to_host(ctx(), FieldView<const double>(node), &before);
             copy_from_host(ctx(), &nan, node);
             EXPECT_THAT(
                 [&] { check_coefficients(ctx(), a); },

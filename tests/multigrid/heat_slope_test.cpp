@@ -33,8 +33,8 @@ std::vector<double> smoothed_end(int n) {
 TEST(HeatSlope, IsRightFarFromARobinBoundaryWithALargeAlpha) {
   constexpr int cells = 96;
   constexpr double alpha = 1e8, dt = 1e-12;
-  const Line line(std::vector<double>(cells, 1.0 / cells), 1);
-  const TensorMesh mesh(line, line);
+  const Axis line(std::vector<double>(cells, 1.0 / cells), 1);
+  const TensorMesh<2> mesh(line, line);
   HeatProblem problem;
   problem.space.rhs = [](const Point&) { return 1.0; };
   problem.space.boundaries.left = {neumann, {}, {}};

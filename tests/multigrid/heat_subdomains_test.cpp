@@ -52,7 +52,7 @@ class HeatStripsTest : public test::OnEveryBackend {
       const auto rank = ctx.communicator() == nullptr ? 0 : ctx.communicator()->rank();
       run.told[static_cast<std::size_t>(rank)] = {solver.report(), solver.heat(ctx),
                                                   solver.relative_l2_error(ctx).value_or(-1), solver.state(ctx)};
-      const GridView<const double> u = solver.solution();
+      const FieldView<const double> u = solver.solution();
       Values values(static_cast<std::size_t>(u.nodes()));
       copy_to_host(ctx, u, values.data());
       return values;
@@ -143,7 +143,7 @@ TEST_P(HeatStripsTest, EveryMethodWithSidesAndCoefficientsOfEveryKind) {
                                                   {dirichlet, robin, periodic, periodic},
                                                   {periodic, periodic, dirichlet, neumann},
                                                   {periodic, periodic, periodic, periodic}};
-  const TensorMesh mesh{Line(random_.widths(13, 1)), Line(random_.widths(19, 1))};
+  const TensorMesh<2> mesh{Axis(random_.widths(13, 1)), Axis(random_.widths(19, 1))};
   for (const auto& [left, right, bottom, top] : every_sides)
     for (const Data data : {Data::constant, Data::steady, Data::changing}) {
       const BoundaryConditions boundaries{side(left), side(right), side(bottom), side(top)};
@@ -161,7 +161,7 @@ TEST_P(HeatStripsTest, DeformedMeshes) {
   Context host(Backend::cpu, 1);
   const auto mesh_of = [&](int nx, int ny, const BoundaryConditions& boundaries) {
     return test::wavy(
-        host, with_boundaries(TensorMesh{Line(random_.widths(nx, 1)), Line(random_.widths(ny, 1))}, boundaries));
+        host, with_boundaries(TensorMesh<2>{Axis(random_.widths(nx, 1)), Axis(random_.widths(ny, 1))}, boundaries));
   };
   for (const BoundaryConditions& boundaries :
        {BoundaryConditions{}, BoundaryConditions{side(neumann), {}, side(neumann), side(robin)},
@@ -211,7 +211,7 @@ TEST_P(HeatStripsTest, LevelsAsTheyAreCutByDefault) {
 }
 
 TEST_P(HeatStripsTest, StripsOfOneRow) {
-  const TensorMesh mesh{Line(random_.widths(5, 1)), Line(random_.widths(9, 1))};
+  const TensorMesh<2> mesh{Axis(random_.widths(5, 1)), Axis(random_.widths(9, 1))};
   HeatParams p = params(TimeMethod::tr_bdf2);
   p.solver.multigrid.cut = 1;
   for (const auto& boundaries :
@@ -230,7 +230,7 @@ TEST_P(HeatStripsTest, WallsKeepTheHeat) {
   for (const HeatProblem* given : {&walls, &jump}) {
     HeatParams p = params(TimeMethod::crank_nicolson);
     p.eta = 1e-3;  // what is not solved for is heat
-    const TensorMesh mesh = make_mesh(mesh_family("A1"), 5);
+    const TensorMesh<2> mesh = make_mesh(mesh_family("A1"), 5);
     double before = 0;
     (void)test::on_pieces(GetParam(), 1, [&](Context& ctx) {
       before = HeatSolver(ctx, mesh, *given, p).heat(ctx);
@@ -241,7 +241,7 @@ TEST_P(HeatStripsTest, WallsKeepTheHeat) {
 }
 
 TEST_P(HeatStripsTest, AStateGoesOnOnAnyNumberOfPieces) {
-  const TensorMesh mesh{Line(random_.widths(13, 1)), Line(random_.widths(22, 1))};
+  const TensorMesh<2> mesh{Axis(random_.widths(13, 1)), Axis(random_.widths(22, 1))};
   for (const Data data : {Data::constant, Data::changing})
     for (const auto method : every_method) {
       SCOPED_TRACE(testing::Message() << to_string(method) << ", data " << static_cast<int>(data));
@@ -279,7 +279,7 @@ TEST_P(HeatStripsTest, APieceWhoseDataAreNotFiniteEndsAll) {
 }
 
 TEST_P(HeatStripsTest, EveryPieceTakesItsPartOfTheMemory) {
-  const TensorMesh rectangle = make_mesh(mesh_family("U1"), 8);
+  const TensorMesh<2> rectangle = make_mesh(mesh_family("U1"), 8);
   Context host(Backend::cpu, 1);
   const MappedMesh wavy = test::wavy(host, rectangle);
   for (const auto& [mesh, data] : {std::pair{Geometry(rectangle), Data::constant},

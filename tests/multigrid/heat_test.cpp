@@ -34,9 +34,9 @@ double laplacian(const Point& p) { return 3 * std::cos(3 * p.t); }
 
 class HeatTest : public test::OnEveryBackend {
  protected:
-  static TensorMesh square(int cells) {
-    return {Line(std::vector<double>(static_cast<std::size_t>(cells), 1.0 / cells), 1),
-            Line(std::vector<double>(static_cast<std::size_t>(cells), 1.0 / cells), 1)};
+  static TensorMesh<2> square(int cells) {
+    return {Axis(std::vector<double>(static_cast<std::size_t>(cells), 1.0 / cells), 1),
+            Axis(std::vector<double>(static_cast<std::size_t>(cells), 1.0 / cells), 1)};
   }
   static HeatParams fixed(TimeMethod method, double dt) {
     HeatParams params;
@@ -57,7 +57,7 @@ class HeatTest : public test::OnEveryBackend {
     EXPECT_EQ(solver.time(), end);
     return *solver.relative_l2_error(ctx());
   }
-  MappedMesh on_quadrilaterals(const TensorMesh& mesh, const SampleMap& map) {
+  MappedMesh on_quadrilaterals(const TensorMesh<2>& mesh, const SampleMap& map) {
     return mapped(ctx(), mesh, map.x, map.y);
   }
   /// Dirichlet at the left and the bottom, Neumann at the right, Robin at the top, all with values that change.
@@ -151,7 +151,7 @@ TEST_P(HeatTest, ConstantDiagonalTensorsAreTensorOperators) {
   HeatProblem by_cells = problem;  // that might change
   by_cells.space.diffusion.xx = ScalarFunction([](const Point&) { return 3.0; });
   by_cells.steady_coefficients = false;
-  const TensorMesh mesh(shishkin(1.0, 17, 1e-2, GradedSide::last), Line(std::vector<double>(12, 1.0 / 12)));
+  const TensorMesh<2> mesh(shishkin(1.0, 17, 1e-2, GradedSide::last), Axis(std::vector<double>(12, 1.0 / 12)));
   for (const auto method : every_method) {
     HeatSolver solver(ctx(), mesh, problem, fixed(method, 0.05));
     EXPECT_EQ(solver.solver().params().format, StorageFormat::tensor);
@@ -161,7 +161,7 @@ TEST_P(HeatTest, ConstantDiagonalTensorsAreTensorOperators) {
 }
 
 TEST_P(HeatTest, QuadrilateralsThatAreARectangle) {
-  const TensorMesh mesh = square(12);
+  const TensorMesh<2> mesh = square(12);
   const MappedMesh same = on_quadrilaterals(mesh, sine_map(0));
   for (const auto& problem : {every_boundary(0.3, 2.5, 0.7), everything_changes()})
     for (const auto method : every_method) {
@@ -284,7 +284,7 @@ TEST_P(HeatTest, RowsOfLittleMassAreSolvedAsWell) {
   problem.capacity = ScalarFunction([](const Point& p) { return p.y < 0.5 ? 1.0 : 1000.0; });
   problem.steady_coefficients = true;
   problem.space.boundaries = {{neumann}, {dirichlet}, {neumann}, {neumann}};
-  const TensorMesh mesh(Line(shishkin(1.0, 17, 1e-3, GradedSide::last)), Line(std::vector<double>(7, 1.0 / 7), 1));
+  const TensorMesh<2> mesh(Axis(shishkin(1.0, 17, 1e-3, GradedSide::last)), Axis(std::vector<double>(7, 1.0 / 7), 1));
   HeatSolver solver(ctx(), mesh, problem, adaptive(1e-5));
   const auto& report = solver.advance(ctx(), 1e-3);
   EXPECT_EQ(report.status, Status::converged) << report.reason;
@@ -311,8 +311,8 @@ TEST_P(HeatTest, BackwardEulerTakesFewCyclesForEveryStep) {
   for (const char* name : {"U1", "A3"})
     for (const int level : {6, 7, 8})
       for (const auto precision : {Precision::mixed, Precision::full}) {
-        const TensorMesh mesh = make_mesh(mesh_family(name), level);
-        Vector<double> b(ctx(), mesh.unknowns()), x(ctx(), mesh.unknowns());
+        const TensorMesh<2> mesh = make_mesh(mesh_family(name), level);
+        Field<double> b(ctx(), mesh.unknowns()), x(ctx(), mesh.unknowns());
         assemble_load(ctx(), mesh, {}, b.view());
         PoissonSolverParams params;
         params.precision = precision;
@@ -332,7 +332,7 @@ TEST_P(HeatTest, BackwardEulerTakesFewCyclesForEveryStep) {
 }
 
 TEST_P(HeatTest, AnotherReactionIsAsGoodAsANewSolver) {
-  const TensorMesh mesh = with_boundaries(make_mesh(mesh_family("A2"), 6), {{neumann}, {}, {}, {}});
+  const TensorMesh<2> mesh = with_boundaries(make_mesh(mesh_family("A2"), 6), {{neumann}, {}, {}, {}});
   for (const auto precision : {Precision::mixed, Precision::full}) {
     PoissonSolverParams params;
     params.precision = precision;
@@ -341,7 +341,7 @@ TEST_P(HeatTest, AnotherReactionIsAsGoodAsANewSolver) {
     updated.set_reaction(ctx(), 7);
     params.terms.reaction = 7;
     PoissonSolver made(ctx(), mesh, params);
-    Vector<double> b(ctx(), mesh.unknowns()), x(ctx(), mesh.unknowns()), y(ctx(), mesh.unknowns());
+    Field<double> b(ctx(), mesh.unknowns()), x(ctx(), mesh.unknowns()), y(ctx(), mesh.unknowns());
     set(ctx(), 1.0, b.view());
     const auto first = updated.solve(ctx(), b.cview(), x.view()), second = made.solve(ctx(), b.cview(), y.view());
     EXPECT_EQ(first.iterations, second.iterations);
@@ -460,8 +460,8 @@ TEST_P(HeatTest, TheLoadOfSidesIsThatOfTheWholeLoad) {
       steady([](const Point& p) { return -(1 + p.x + p.t) * laplacian(p) - smooth_x(p) + (1 + p.t) * smooth(p); });
   HeatSolver solver(ctx(), square(8), still, fixed(TimeMethod::euler, 1e5));
   (void)solver.advance(ctx(), 1e6);
-  const TensorMesh mesh = with_boundaries(square(8), still.space.boundaries);
-  Vector<double> b(ctx(), mesh.unknowns()), r(ctx(), mesh.unknowns());
+  const TensorMesh<2> mesh = with_boundaries(square(8), still.space.boundaries);
+  Field<double> b(ctx(), mesh.unknowns()), r(ctx(), mesh.unknowns());
   assemble_load(ctx(), mesh, still.space, b.view());
   PoissonSolverParams params;
   params.coefficients = std::make_shared<CellCoefficients>(*cell_coefficients(ctx(), mesh, still.space));
@@ -482,8 +482,8 @@ TEST_P(HeatTest, LoadsThatChangeAreThoseOfSteadyOnes) {
                  {neumann}, {neumann}, {BoundaryConditionType::periodic}, {BoundaryConditionType::periodic}};
   for (const BoundaryConditions& boundaries : {BoundaryConditions{}, mixed, around, both}) {
     changing.space.boundaries = steady.space.boundaries = boundaries;
-    const TensorMesh mesh = with_boundaries({uniform(2, 5), geometric(1, 7, 1.3, GradedSide::both)}, boundaries);
-    Vector<double> b(ctx(), mesh.unknowns()), c(ctx(), mesh.unknowns());
+    const TensorMesh<2> mesh = with_boundaries({uniform(2, 5), geometric(1, 7, 1.3, GradedSide::both)}, boundaries);
+    Field<double> b(ctx(), mesh.unknowns()), c(ctx(), mesh.unknowns());
     assemble_heat_load(ctx(), mesh, changing, 3, b.view());
     assemble_heat_load(ctx(), mesh, steady, 3, c.view());
     EXPECT_LT(reference::relative_difference(test::to_host(ctx(), b), test::to_host(ctx(), c)), 1e-13);
@@ -491,7 +491,7 @@ TEST_P(HeatTest, LoadsThatChangeAreThoseOfSteadyOnes) {
 }
 
 TEST_P(HeatTest, BadInputIsRefused) {
-  const TensorMesh mesh = square(4);
+  const TensorMesh<2> mesh = square(4);
   const auto refused = [&](const HeatProblem& problem, const HeatParams& params, const char* what) {
     try {
       HeatSolver solver(ctx(), mesh, problem, params);

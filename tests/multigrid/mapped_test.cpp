@@ -20,7 +20,7 @@ using std::numbers::pi;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
-TensorMesh squares(int level) { return {uniform(1, 1 << level), uniform(1, 1 << level)}; }
+TensorMesh<2> squares(int level) { return {uniform(1, 1 << level), uniform(1, 1 << level)}; }
 
 class MappedCycles : public test::OnEveryBackend {
  protected:
@@ -33,7 +33,7 @@ class MappedCycles : public test::OnEveryBackend {
     params.method = method;
     params.multigrid.sweeps = sweeps;
     params.precision = precision;
-    Vector<double> b(ctx(), mesh.logical().unknowns()), x(ctx(), mesh.logical().unknowns());
+    Field<double> b(ctx(), mesh.logical().unknowns()), x(ctx(), mesh.logical().unknowns());
     assemble_load(ctx(), mesh, problem, b.view());
     const auto report = PoissonSolver(ctx(), mesh, params).solve(ctx(), b.cview(), x.view());
     return report.status == Status::converged ? report.iterations : -1;
@@ -65,7 +65,7 @@ TEST_P(MappedCycles, SmootherAutoGoesByTheMatrix) {
       PoissonSolverParams params;
       params.multigrid.smoother = "auto";
       params.precision = precision;
-      Vector<double> b(ctx(), mesh.logical().unknowns()), x(ctx(), mesh.logical().unknowns());
+      Field<double> b(ctx(), mesh.logical().unknowns()), x(ctx(), mesh.logical().unknowns());
       assemble_load(ctx(), mesh, problem, b.view());
       PoissonSolver solver(ctx(), mesh, params);
       EXPECT_EQ(solver.params().method, method) << map.name << ": " << solver.choice();
@@ -117,13 +117,13 @@ class MappedSolutions : public test::OnEveryBackend {
  protected:
   double error(const SampleMap& map, int level, const PoissonProblem& problem, const PoissonSolverParams& params = {}) {
     const MappedMesh mesh = with_boundaries(mapped(ctx(), squares(level), map.x, map.y), problem.boundaries);
-    const GridShape shape = mesh.logical().unknowns();
+    const GridLayout<2> shape = mesh.logical().unknowns();
     PoissonSolverParams all = params;
     all.terms = operator_terms(mesh, problem);
     if (auto k = cell_coefficients(ctx(), mesh, problem))
       all.coefficients = std::make_shared<const CellCoefficients>(std::move(*k));
     all.stop.rtol = 1e-10;
-    Vector<double> b(ctx(), shape), x(ctx(), shape);
+    Field<double> b(ctx(), shape), x(ctx(), shape);
     assemble_load(ctx(), mesh, problem, b.view());
     const bool singular = is_singular(ctx(), mesh, problem);
     if (singular) compatibility_ = make_compatible(ctx(), mesh, b.view());
@@ -226,19 +226,19 @@ TEST_P(MappedSolutions, FullMultigridAndBatchesAgreeWithTheSolver) {
   EXPECT_NEAR(error(sine_map(0.1), 5, problem, params), converged, 1e-6 * converged);
 
   const MappedMesh mesh = mapped(ctx(), squares(5), sine_map(0.1).x, sine_map(0.1).y);
-  const GridShape shape = mesh.logical().unknowns();
+  const GridLayout<2> shape = mesh.logical().unknowns();
   test::Random random(77);
   PoissonSolver solver(ctx(), mesh, {});
-  std::vector<Vector<double>> b, x;
+  std::vector<Field<double>> b, x;
   for (int k = 0; k < 3; ++k) {
     b.push_back(test::random_vector<double>(ctx(), random, shape));
     x.emplace_back(ctx(), shape);
   }
-  const std::vector<GridView<const double>> bs{b[0].cview(), b[1].cview(), b[2].cview()};
-  const std::vector<GridView<double>> xs{x[0].view(), x[1].view(), x[2].view()};
+  const std::vector<FieldView<const double>> bs{b[0].cview(), b[1].cview(), b[2].cview()};
+  const std::vector<FieldView<double>> xs{x[0].view(), x[1].view(), x[2].view()};
   const auto reports = solver.solve(ctx(), bs, xs);
   for (std::size_t k = 0; k < 3; ++k) {
-    Vector<double> alone(ctx(), shape);
+    Field<double> alone(ctx(), shape);
     const auto report = solver.solve(ctx(), bs[k], alone.view());
     EXPECT_EQ(report.iterations, reports[k].iterations);
     EXPECT_EQ(test::to_host(ctx(), alone), test::to_host(ctx(), x[k]));
@@ -251,7 +251,7 @@ TEST_P(MappedSolutions, MemoryIsFoundByADryRun) {
   Context fresh(GetParam(), 1);
   const auto expected = required_memory(fresh, mesh, {});
   const auto before = fresh.memory()->bytes.load();
-  Vector<double> b(fresh, mesh.logical().unknowns()), x(fresh, mesh.logical().unknowns());
+  Field<double> b(fresh, mesh.logical().unknowns()), x(fresh, mesh.logical().unknowns());
   const PoissonSolver solver(fresh, mesh);
   EXPECT_NEAR(static_cast<double>(fresh.memory()->peak_bytes - before), static_cast<double>(expected),
               0.02 * static_cast<double>(expected));

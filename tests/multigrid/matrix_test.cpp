@@ -26,12 +26,12 @@ template <class T>
 class MatrixHierarchy : public test::OnEverySetting<T> {
  protected:
   using Number = T;
-  Vector<Number> random_vector(const GridShape& shape) {
+  Field<Number> random_vector(const GridLayout<2>& shape) {
     return test::random_vector<Number>(this->ctx(), random_, shape);
   }
   /// One cycle from zero.
-  Values cycle(Multigrid<Number>& multigrid, const Vector<Number>& b) {
-    Vector<Number> x(this->ctx(), b.shape());
+  Values cycle(Multigrid<Number>& multigrid, const Field<Number>& b) {
+    Field<Number> x(this->ctx(), b.shape());
     multigrid.apply(this->ctx(), b.cview(), x.view());
     EXPECT_TRUE(test::halo_is_zero(this->ctx(), x));
     return test::to_host(this->ctx(), x);
@@ -40,7 +40,7 @@ class MatrixHierarchy : public test::OnEverySetting<T> {
   SolveReport solve(const GridOperator<double>& a, Multigrid<Number>& multigrid) {
     auto& ctx = this->ctx();
     const auto b = test::to_device<double>(ctx, a.shape(), random_.values(static_cast<std::size_t>(a.shape().nodes())));
-    Vector<double> x(ctx, a.shape());
+    Field<double> x(ctx, a.shape());
     std::optional<PrecisionCast<double, float>> cast;
     Preconditioner<double>* m = nullptr;
     if constexpr (std::is_same_v<Number, float>)
@@ -61,7 +61,7 @@ TEST_ON_EVERY_SETTING(MatrixHierarchy, OfTheLaplacianIsTheHierarchyOfItsMeshes) 
   for (const auto& [cells_x, cells_y] : {std::pair{2, 2}, {32, 32}, {12, 20}, {7, 32}, {9, 15}})
     for (const auto format : test::every_storage_format) {
       SCOPED_TRACE(testing::Message() << cells_x << " x " << cells_y << " cells, " << to_string(format));
-      const TensorMesh mesh{Intervals(this->random_.widths(cells_x)), Intervals(this->random_.widths(cells_y))};
+      const TensorMesh<2> mesh{Axis(this->random_.widths(cells_x)), Axis(this->random_.widths(cells_y))};
       const auto a = assemble_laplace<double>(ctx, mesh, format);
       MultigridParams params;
       params.exact_below = 0;  // a GPU would end the one cycle so, products not being of tensor form
@@ -93,7 +93,7 @@ TEST_ON_EVERY_SETTING(MatrixHierarchy, SmootherAutoChoosesByTheMatrixAsByItsMesh
 
 TEST_ON_EVERY_SETTING(MatrixHierarchy, WithoutWidthsIsThatOfEqualWidths) {
   auto& ctx = this->ctx();
-  const TensorMesh mesh{bisected(3.0, 4), bisected(3.0, 4)};
+  const TensorMesh<2> mesh{bisected(3.0, 4), bisected(3.0, 4)};
   const auto a = assemble_laplace<double>(ctx, mesh, StorageFormat::nine_band);
   Multigrid<T> known(ctx, a, mesh, {}), unknown(ctx, a, {});
   const auto b = this->random_vector(mesh.unknowns());
@@ -149,7 +149,7 @@ TEST_ON_EVERY_SETTING(MatrixHierarchy, UpdateGivesTheHierarchyOfTheNewCoefficien
       auto other = test::random_operator<double>(ctx, this->random_, nx, ny, format).a;
       Multigrid<T> multigrid(ctx, a, {});
       const auto b = this->random_vector(a.shape());
-      Vector<T> x(ctx, a.shape());
+      Field<T> x(ctx, a.shape());
       // Often enough that a GPU replays what it recorded.
       for (int k = 0; k < 3; ++k) multigrid.apply(ctx, b.cview(), x.view());
       const auto expect_that_of = [&](const GridOperator<double>& operator_now, const char* what) {
@@ -168,7 +168,7 @@ TEST_ON_EVERY_SETTING(MatrixHierarchy, UpdateGivesTheHierarchyOfTheNewCoefficien
       expect_that_of(a, "in the first memory again");
       std::visit(
           [&](auto& storage) {
-            const auto thrice = [&](Vector<double>& numbers) {
+            const auto thrice = [&](Field<double>& numbers) {
               if (!numbers.empty()) copy_scaled<double, double>(ctx, 3.0, numbers.cview(), numbers.view());
             };
             if constexpr (requires { storage.band; }) {
@@ -251,8 +251,8 @@ TEST_ON_EVERY_SETTING(MatrixHierarchy, BadInputIsRefused) {
 TEST_ON_EVERY_SETTING(MatrixHierarchy, VectorsThatDoNotFitAreRefused) {
   auto& ctx = this->ctx();
   Multigrid<T> multigrid(ctx, test::nine_band_operator<double>(ctx, this->random_.stencil(63, 63, true)), {});
-  Vector<T> small(ctx, test::unknowns(10, 10)), r(ctx, test::unknowns(63, 63)), z(ctx, r.shape());
-  const auto message_of = [&](GridView<const T> b, GridView<T> x) {
+  Field<T> small(ctx, test::unknowns(10, 10)), r(ctx, test::unknowns(63, 63)), z(ctx, r.shape());
+  const auto message_of = [&](FieldView<const T> b, FieldView<T> x) {
     try {
       multigrid.apply(ctx, b, x);
     } catch (const UsageError& error) {
@@ -263,10 +263,10 @@ TEST_ON_EVERY_SETTING(MatrixHierarchy, VectorsThatDoNotFitAreRefused) {
   EXPECT_EQ(message_of(r.cview(), z.view()), "accepted");
   EXPECT_THAT(message_of(r.cview(), small.view()), testing::HasSubstr("x must be 63 x 63, not 10 x 10"));
   EXPECT_THAT(message_of(small.cview(), z.view()), testing::HasSubstr("b must be 63 x 63"));
-  GridView<T> elsewhere = z.view();
+  FieldView<T> elsewhere = z.view();
   elsewhere.space = ctx.on_gpu() ? Backend::cpu : Backend::cuda;
   EXPECT_THAT(message_of(r.cview(), elsewhere), testing::HasSubstr("lies in the memory of the"));
-  EXPECT_THAT(message_of(r.cview(), GridView<T>{nullptr, 63, 63, 64, 1, 1, ctx.backend()}),
+  EXPECT_THAT(message_of(r.cview(), FieldView<T>{nullptr, 63, 63, 64, 1, 1, ctx.backend()}),
               testing::HasSubstr("no memory"));
 }
 
@@ -276,7 +276,7 @@ TEST_ON_EVERY_SETTING(MatrixHierarchy, KeepsAliveWhatItUses) {
   const auto a = test::nine_band_operator<double>(ctx, oracle);
   const auto b = test::to_device<double>(ctx, a.shape(), this->random_.values(31 * 31));
   const auto result = [&](Preconditioner<double>& m) {
-    Vector<double> z(ctx, a.shape());
+    Field<double> z(ctx, a.shape());
     m.apply(ctx, b.cview(), z.view());
     return test::to_host(ctx, z);
   };
@@ -289,7 +289,7 @@ TEST_ON_EVERY_SETTING(MatrixHierarchy, KeepsAliveWhatItUses) {
     m.emplace(ctx, a.shape(), cycle);
   }
   const Values trash = this->random_.values(31 * 31 * 20);
-  const auto over_it = test::to_device<double>(ctx, GridShape::flat(31 * 31 * 20), trash);
+  const auto over_it = test::to_device<double>(ctx, GridLayout<2>::flat(31 * 31 * 20), trash);
   EXPECT_EQ(result(*m), result(expected));
   PrecisionCast<double, double> twice(ctx, a.shape(), *m);
   m.reset();
@@ -303,13 +303,13 @@ TEST(MultigridThreads, TwoThreadsOnOneCycleAreToldSo) {
   const auto a = test::nine_band_operator<double>(ctx, random.stencil(63, 63, true));
   Multigrid<double> cycle(ctx, a, {});
   const auto b = test::to_device<double>(ctx, a.shape(), random.values(63 * 63));
-  Vector<double> z(ctx, a.shape());
+  Field<double> z(ctx, a.shape());
   cycle.apply(ctx, b.cview(), z.view());
   const Values expected = test::to_host(ctx, z);
   std::atomic<int> refused = 0, wrong = 0;
   const auto rounds = [&] {
     Context own(Backend::cpu, 1);
-    Vector<double> mine(own, a.shape());
+    Field<double> mine(own, a.shape());
     for (int k = 0; k < 200; ++k) try {
         cycle.apply(own, b.cview(), mine.view());
         if (test::to_host(own, mine) != expected) ++wrong;

@@ -29,9 +29,9 @@ class MixedCgTest : public test::OnEveryBackend {
       params.terms = operator_terms(mesh, problem);
       assemble_load(ctx, mesh, problem, b.view());
     }
-    TensorMesh mesh;
+    TensorMesh<2> mesh;
     PoissonSolverParams params;
-    Vector<double> b, x;
+    Field<double> b, x;
   };
   SolveReport solve(Problem& p) {
     set(ctx(), 0.0, p.x.view());
@@ -39,7 +39,7 @@ class MixedCgTest : public test::OnEveryBackend {
   }
   double true_residual(const Problem& p) {
     const PoissonSolver solver(ctx(), p.mesh, p.params);
-    Vector<double> r(ctx(), p.mesh.unknowns());
+    Field<double> r(ctx(), p.mesh.unknowns());
     solver.fine_operator().residual(ctx(), p.b.cview(), p.x.cview(), r.view());
     return norm2(ctx(), r.cview());
   }
@@ -47,7 +47,7 @@ class MixedCgTest : public test::OnEveryBackend {
 INSTANTIATE_ON_EVERY_BACKEND(MixedCgTest);
 
 TEST_P(MixedCgTest, TakesTheIterationsOfDoubleToTheTrueResidual) {
-  using Pattern = std::function<CellCoefficients(const TensorMesh&)>;
+  using Pattern = std::function<CellCoefficients(const TensorMesh<2>&)>;
   const std::pair<const char*, Pattern> patterns[] = {
       {"K = 1", unit_cells},
       {"board", [](const auto& mesh) { return checkerboard(mesh, 13, 1e4); }},

@@ -24,7 +24,7 @@ using namespace stratum;
 class Late final : public Preconditioner<float> {
  public:
   explicit Late(const Multigrid<float>& cycle) : cycle_(cycle) {}
-  void apply(Context& ctx, GridView<const float> r, GridView<float> z) override { cycle_.apply(ctx, r, z); }
+  void apply(Context& ctx, FieldView<const float> r, FieldView<float> z) override { cycle_.apply(ctx, r, z); }
   [[nodiscard]] bool is_constant() const override { return cycle_.is_constant(); }
   [[nodiscard]] bool is_symmetric() const override { return cycle_.is_symmetric(); }
 
@@ -36,11 +36,11 @@ class MixedRefinementOfCycles : public test::OnEveryBackend {};
 INSTANTIATE_ON_EVERY_BACKEND(MixedRefinementOfCycles);
 
 TEST_P(MixedRefinementOfCycles, CyclesSubmittedEarlyChangeNoBit) {
-  const TensorMesh a3 = make_mesh(mesh_family("A3"), 7);
-  const auto neumann = [](const Line& line) {
+  const TensorMesh<2> a3 = make_mesh(mesh_family("A3"), 7);
+  const auto neumann = [](const Axis& line) {
     return line.with_boundaries(BoundaryType::neumann, BoundaryType::neumann);
   };
-  for (const TensorMesh& mesh : {a3, TensorMesh{neumann(a3.x()), neumann(a3.y())}})
+  for (const TensorMesh<2>& mesh : {a3, TensorMesh<2>{neumann(a3.x()), neumann(a3.y())}})
     for (const Cycle shape : {Cycle::v, Cycle::f, Cycle::k}) {
       SCOPED_TRACE(testing::Message() << to_string(shape) << "-cycle, " << mesh.unknowns().nx << " columns");
       MultigridParams params;
@@ -52,7 +52,7 @@ TEST_P(MixedRefinementOfCycles, CyclesSubmittedEarlyChangeNoBit) {
       MixedRefinement refinement(ctx(), a);
       test::Random random(5);
       const auto b = test::random_vector<double>(ctx(), random, a.shape());
-      Vector<double> x(ctx(), a.shape());
+      Field<double> x(ctx(), a.shape());
       const auto solve = [&](Preconditioner<float>& m, double start, int steps, double rtol) {
         set(ctx(), start, x.view());
         StoppingParams stop;

@@ -43,9 +43,9 @@ class OverlapTest : public test::OnEverySetting<T> {
     params.exact_below = 0;  // on one subdomain a GPU would solve a level that is cut on several
     Multigrid<Number> m(ctx, levels, params);
     update(m);
-    const GridShape shape = levels.finest().shape(), whole = levels.meshes().back().unknowns();
+    const GridLayout<2> shape = levels.finest().shape(), whole = levels.meshes().back().unknowns();
     const auto b = test::poisoned_rows<Number>(ctx, shape, whole, bs);
-    Vector<Number> x(ctx, shape);
+    Field<Number> x(ctx, shape);
     test::poison(ctx, x);
     m.cycle(ctx, m.levels() - 1, b.cview(), x.view(), Guess::zero);
     test::poison(ctx, x);
@@ -75,14 +75,14 @@ class OverlapTest : public test::OnEverySetting<T> {
   }
 
   /// How often a cycle from zero exchanges rows and gathers.
-  [[nodiscard]] double exchanges(int count, const TensorMesh& mesh, const MultigridParams& params) {
+  [[nodiscard]] double exchanges(int count, const TensorMesh<2>& mesh, const MultigridParams& params) {
     const auto counted = test::on_pieces(this->backend(), count, [&](Context& ctx) {
       const auto levels =
           Hierarchy<Number>::assembled(ctx, mesh_hierarchy(mesh), StorageFormat::tensor, {}, params.cut);
       Multigrid<Number> m(ctx, levels, params);
-      const GridShape shape = levels.finest().shape();
-      const Vector<Number> b(ctx, shape);
-      Vector<Number> x(ctx, shape);
+      const GridLayout<2> shape = levels.finest().shape();
+      const Field<Number> b(ctx, shape);
+      Field<Number> x(ctx, shape);
       const auto& communicator = *ctx.communicator();
       const auto before = communicator.exchanges() + communicator.gathers();
       m.apply(ctx, b.cview(), x.view());
@@ -93,11 +93,11 @@ class OverlapTest : public test::OnEverySetting<T> {
     return counted.values.at(0);
   }
 
-  [[nodiscard]] Values random_numbers(const TensorMesh& mesh) {
+  [[nodiscard]] Values random_numbers(const TensorMesh<2>& mesh) {
     return random_.values(static_cast<std::size_t>(mesh.unknowns().nodes()));
   }
-  [[nodiscard]] TensorMesh random_mesh(int nx, int ny, const Ends& ends) {
-    return with_boundaries({Line(random_.widths(nx, 1)), Line(random_.widths(ny, 1))}, ends);
+  [[nodiscard]] TensorMesh<2> random_mesh(int nx, int ny, const Ends& ends) {
+    return with_boundaries({Axis(random_.widths(nx, 1)), Axis(random_.widths(ny, 1))}, ends);
   }
   static MultigridParams params(const char* smoother, int cut, std::optional<int> sweeps = {}) {
     return {.smoother = smoother, .sweeps = sweeps, .cut = cut, .distributed_smoothing = DistributedSmoothing::overlap};
@@ -121,7 +121,7 @@ TEST_ON_EVERY_SETTING(OverlapTest, CyclesSeeNoCut) {
        {Case{"U1", 8, 2, {"jacobi", "colour_gs", "line_x", "line_y", "adi"}}, Case{"U1", 8, 3, {"line_y", "adi"}},
         Case{"U1", 8, 4, {"colour_gs", "adi"}}, Case{"A3", std::is_same_v<T, float> ? 8 : 9, 2, {"line_y", "adi"}},
         Case{"A1", 8, 3, {"adi"}}, Case{"A5", 8, 4, {"line_x", "colour_gs"}}, Case{"U1", 9, 8, {"adi"}}}) {
-    const TensorMesh mesh = make_mesh(mesh_family(name), level);
+    const TensorMesh<2> mesh = make_mesh(mesh_family(name), level);
     const auto bs = this->random_numbers(mesh);
     for (const char* smoother : smoothers) {
       SCOPED_TRACE(testing::Message() << name << ", " << smoother << ", " << count << " subdomains");
@@ -141,7 +141,7 @@ TEST_ON_EVERY_SETTING(OverlapTest, CyclesSeeNoCut) {
 
 // Of b before smoothing, of x after prolongation, and the right-hand side of the level that all subdomains have, once.
 TEST_ON_EVERY_SETTING(OverlapTest, TwoExchangesALevel) {
-  const TensorMesh mesh = make_mesh(mesh_family("U1"), 8);
+  const TensorMesh<2> mesh = make_mesh(mesh_family("U1"), 8);
   for (const int cut : {1, 2}) EXPECT_EQ(this->exchanges(2, mesh, this->params("adi", cut, 2)), 2 * cut + 1) << cut;
   for (const int cut : {1, 2, 3})
     EXPECT_EQ(this->exchanges(3, mesh, this->params("colour_gs", cut, 2)), 2 * cut + 1) << cut;
@@ -150,7 +150,7 @@ TEST_ON_EVERY_SETTING(OverlapTest, TwoExchangesALevel) {
 // Where an error never dies within the rows there are, lines that are cut are solved exactly: nine exchanges.
 TEST_ON_EVERY_SETTING(OverlapTest, DeepLinesAreSolvedExactly) {
   EXPECT_EQ(this->exchanges(2, make_mesh(mesh_family("A5"), 7), this->params("adi", 1, 2)), 10);
-  const TensorMesh mesh = make_mesh(mesh_family("U1"), 9);
+  const TensorMesh<2> mesh = make_mesh(mesh_family("U1"), 9);
   auto params = this->params("adi", 3, 2);
   params.distributed_smoothing = DistributedSmoothing::exact;
   EXPECT_EQ(this->exchanges(2, mesh, params), 28);
@@ -163,7 +163,7 @@ TEST_ON_EVERY_SETTING(OverlapTest, DeepLinesAreSolvedExactly) {
 TEST_ON_EVERY_SETTING(OverlapTest, EveryCycleOnEverySide) {
   for (const Ends& ends : every_ends)
     for (const auto& [nx, ny] : {std::pair{20, 64}, {33, 66}, {21, 67}}) {
-      const TensorMesh mesh = this->random_mesh(nx, ny, ends);
+      const TensorMesh<2> mesh = this->random_mesh(nx, ny, ends);
       const auto bs = this->random_numbers(mesh);
       for (const char* smoother : {"jacobi", "colour_gs", "line_x"})
         for (const auto cycle : {Cycle::v, Cycle::w, Cycle::f, Cycle::w2, Cycle::k}) {
@@ -191,7 +191,7 @@ TEST_ON_EVERY_SETTING(OverlapTest, EveryForm) {
     for (const Ends& ends : {every_ends[1], every_ends[2], every_ends[3]})
       for (const char* smoother : {"colour_gs", "adi"}) {
         SCOPED_TRACE(testing::Message() << to_string(format) << ", " << to_string(ends.bottom) << ", " << smoother);
-        const TensorMesh mesh = this->random_mesh(40, 400, ends);
+        const TensorMesh<2> mesh = this->random_mesh(40, 400, ends);
         const auto bs = this->random_numbers(mesh);
         OperatorTerms terms;
         terms.reaction = 1;
@@ -208,7 +208,7 @@ TEST_ON_EVERY_SETTING(OverlapTest, EveryForm) {
 // K by cells, products whose interpolation follows it or not, and other coefficients afterwards, which want more rows.
 TEST_ON_EVERY_SETTING(OverlapTest, ProductsAndOtherCoefficients) {
   for (const Ends& ends : {every_ends[0], every_ends[2]}) {
-    const TensorMesh mesh = this->random_mesh(24, 300, ends);
+    const TensorMesh<2> mesh = this->random_mesh(24, 300, ends);
     const auto bs = this->random_numbers(mesh);
     const auto cells = [&](double low, double high) {
       return this->random_.values(static_cast<std::size_t>(mesh.cells()), low, high);
@@ -247,7 +247,7 @@ TEST_ON_EVERY_SETTING(OverlapTest, DepthIsThatOfTheLines) {
   // p = 2: of the float's bound below 6e-8 40 rows on A3 and 9 on U1 (level 8); of the double's 86 and 18 (level 9).
   // Of a cycle that is corrected, 1e-3.
   for (const auto& [name, depth] : {std::pair{"U1", this->in_float ? 9 : 18}, {"A3", this->in_float ? 40 : 86}}) {
-    const TensorMesh mesh = make_mesh(mesh_family(name), this->in_float ? 8 : 9);
+    const TensorMesh<2> mesh = make_mesh(mesh_family(name), this->in_float ? 8 : 9);
     const auto found = test::on_pieces(this->backend(), 2, [&](Context& ctx) {
       const PartitionLevels strips(ctx, mesh_hierarchy(mesh), 1);
       const auto rows_of = [&](double share, bool along_y, double bound = overlap_rounding<T>) {
@@ -278,12 +278,12 @@ class OverlapSolversTest : public test::OnEveryBackend {
     Values x;
     std::vector<int> iterations;  // by rank
   };
-  [[nodiscard]] Solved solve(int count, const TensorMesh& mesh, const PoissonSolverParams& params) const {
+  [[nodiscard]] Solved solve(int count, const TensorMesh<2>& mesh, const PoissonSolverParams& params) const {
     Solved solved{{}, std::vector<int>(static_cast<std::size_t>(count))};
     const auto found = test::on_pieces(GetParam(), count, [&](Context& ctx) {
       PoissonSolver solver(ctx, mesh, params);
-      const GridShape shape = solver.fine_operator().shape();
-      Vector<double> b(ctx, shape), x(ctx, shape);
+      const GridLayout<2> shape = solver.fine_operator().shape();
+      Field<double> b(ctx, shape), x(ctx, shape);
       assemble_load(ctx, mesh, PoissonProblem{}, b.view());
       test::poison(ctx, b);
       test::poison(ctx, x);
@@ -297,7 +297,7 @@ class OverlapSolversTest : public test::OnEveryBackend {
     solved.x = found.values;
     return solved;
   }
-  void expect_the_same(const TensorMesh& mesh, PoissonSolverParams params, int count) const {
+  void expect_the_same(const TensorMesh<2>& mesh, PoissonSolverParams params, int count) const {
     params.multigrid.cut = 2;
     params.multigrid.distributed_smoothing = DistributedSmoothing::overlap;
     params.multigrid.exact_below = 0;
@@ -334,7 +334,7 @@ TEST_P(OverlapSolversTest, AsManyIterationsAsWithoutACut) {
 }
 
 TEST_P(OverlapSolversTest, MemoryIsFoundByADryRun) {
-  const TensorMesh mesh = make_mesh(mesh_family("U1"), 8);
+  const TensorMesh<2> mesh = make_mesh(mesh_family("U1"), 8);
   for (const auto format : {StorageFormat::tensor, StorageFormat::nine_band}) {
     const auto found = test::on_pieces(GetParam(), 2, [&](Context& ctx) {
       PoissonSolverParams params;
@@ -343,7 +343,7 @@ TEST_P(OverlapSolversTest, MemoryIsFoundByADryRun) {
       params.multigrid.distributed_smoothing = DistributedSmoothing::overlap;
       const auto required = static_cast<double>(required_memory(ctx, mesh, params));
       const PoissonSolver solver(ctx, mesh, params);
-      const Vector<double> b(ctx, solver.fine_operator().shape()), x(ctx, b.shape());
+      const Field<double> b(ctx, solver.fine_operator().shape()), x(ctx, b.shape());
       return Values{required / static_cast<double>(ctx.memory()->bytes.load())};
     });
     ASSERT_THAT(found.errors, testing::Each(""));

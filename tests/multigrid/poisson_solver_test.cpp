@@ -16,9 +16,9 @@ using test::Values;
 class PoissonSolverTest : public test::OnEveryBackend {
  protected:
   struct Problem {
-    Problem(Context& ctx, const TensorMesh& m) : mesh(m), b(ctx, m.unknowns()), x(ctx, m.unknowns()) {}
-    TensorMesh mesh;
-    Vector<double> b, x;
+    Problem(Context& ctx, const TensorMesh<2>& m) : mesh(m), b(ctx, m.unknowns()), x(ctx, m.unknowns()) {}
+    TensorMesh<2> mesh;
+    Field<double> b, x;
   };
   Problem polynomial(const char* name, int level) {
     Problem p(ctx(), make_mesh(mesh_family(name), level));
@@ -30,7 +30,7 @@ class PoissonSolverTest : public test::OnEveryBackend {
   }
   double true_residual(const Problem& p) {
     const auto a = assemble_laplace<double>(ctx(), p.mesh, StorageFormat::tensor);
-    Vector<double> r(ctx(), p.mesh.unknowns());
+    Field<double> r(ctx(), p.mesh.unknowns());
     a.residual(ctx(), p.b.cview(), p.x.cview(), r.view());
     return norm2(ctx(), r.cview());
   }
@@ -47,7 +47,7 @@ TEST_P(PoissonSolverTest, SolvesOnRandomMeshes) {
       for (const auto method : values_of<Method>) {
         SCOPED_TRACE(testing::Message() << cells_x << " x " << cells_y << " cells, " << to_string(method));
         const Values hx = random.widths(cells_x, 3), hy = random.widths(cells_y, 3);
-        Problem p(ctx(), {Intervals(hx), Intervals(hy)});
+        Problem p(ctx(), {Axis(hx), Axis(hy)});
         const auto oracle = reference::laplace(hx, hy);
         p.b = test::to_device<double>(ctx(), p.mesh.unknowns(), random.values(oracle.size()));
         PoissonSolverParams params;
@@ -165,7 +165,7 @@ TEST_P(PoissonSolverTest, SpecialRightHandSides) {
 
       for (const double scale : {1e-60, 1e60}) {
         p = polynomial("A1", 5);
-        Vector<double> b(ctx(), p.mesh.unknowns());
+        Field<double> b(ctx(), p.mesh.unknowns());
         copy_scaled(ctx(), scale, p.b.cview(), b.view());
         p.b = std::move(b);
         report = solve(p, params);
@@ -219,16 +219,16 @@ TEST_P(PoissonSolverTest, BadParametersAreRefused) {
     q.method = Method::gcr;
     q.krylov.restart = 0;
   });
-  Vector<double> b(ctx(), test::unknowns(6, 7));
+  Field<double> b(ctx(), test::unknowns(6, 7));
   PoissonSolver solver(ctx(), p.mesh);
   EXPECT_THROW(solver.solve(ctx(), b.cview(), p.x.view()), UsageError);
 }
 
 /// The Context's peak over set-up and two solves.
-double peak_memory(Backend backend, const TensorMesh& mesh, const PoissonSolverParams& params,
+double peak_memory(Backend backend, const TensorMesh<2>& mesh, const PoissonSolverParams& params,
                    const SmootherRegistry& registry, double* required) {
   Context own(backend, backend == Backend::cpu ? test::cpu_threads : 0);
-  Vector<double> b(own, mesh.unknowns()), x(own, mesh.unknowns());
+  Field<double> b(own, mesh.unknowns()), x(own, mesh.unknowns());
   assemble_load(own, mesh, {}, b.view());  // takes memory of its own, and gives it back
   PoissonSolver solver(own, mesh, params, registry);
   for (int k = 0; k < 2; ++k) (void)solver.solve(own, b.cview(), x.view());
@@ -236,8 +236,8 @@ double peak_memory(Backend backend, const TensorMesh& mesh, const PoissonSolverP
   return static_cast<double>(own.memory()->peak_bytes);
 }
 
-void expect_memory(Backend backend, const TensorMesh& mesh, const PoissonSolverParams& params, const std::string& what,
-                   const SmootherRegistry& registry = builtin_smoothers()) {
+void expect_memory(Backend backend, const TensorMesh<2>& mesh, const PoissonSolverParams& params,
+                   const std::string& what, const SmootherRegistry& registry = builtin_smoothers()) {
   double required = 0;
   const double peak = peak_memory(backend, mesh, params, registry, &required);
   EXPECT_GT(required, 0.98 * peak) << what;
@@ -245,10 +245,10 @@ void expect_memory(Backend backend, const TensorMesh& mesh, const PoissonSolverP
 }
 
 TEST_P(PoissonSolverTest, RequiredMemoryIsThePeak) {
-  const TensorMesh meshes[] = {make_mesh(mesh_family("A2"), 8),
-                               {uniform(1, 97), uniform(1, 101), "no coarser one"},
-                               {uniform(2, 384), uniform(1, 20), "a subdomain"},
-                               {uniform(1, 7), uniform(1, 320), "y alone"}};
+  const TensorMesh<2> meshes[] = {make_mesh(mesh_family("A2"), 8),
+                                  {uniform(1, 97), uniform(1, 101), "no coarser one"},
+                                  {uniform(2, 384), uniform(1, 20), "a subdomain"},
+                                  {uniform(1, 7), uniform(1, 320), "y alone"}};
   for (const auto& mesh : meshes)
     for (const auto precision : {Precision::mixed, Precision::full, Precision::single})
       for (const auto format : test::every_storage_format)
@@ -318,7 +318,7 @@ TEST_P(PoissonSolverTest, SolvesForAMatrixAsForItsMesh) {
 TEST_P(PoissonSolverTest, APlanTakesNoMemoryAndComputesNothing) {
   Context dry_run = ctx().memory_dry_run();
   const auto before = ctx().memory()->allocations.load();
-  const TensorMesh mesh{uniform(1, 30000), uniform(1, 20000)};
+  const TensorMesh<2> mesh{uniform(1, 30000), uniform(1, 20000)};
   PoissonSolverParams params;
   params.format = StorageFormat::nine_band;
   const PoissonSolver solver(dry_run, mesh, params);
@@ -331,16 +331,16 @@ TEST_P(PoissonSolverTest, APlanTakesNoMemoryAndComputesNothing) {
 template <class T>
 class Hoarder final : public Smoother<T> {
  public:
-  Hoarder(Context& ctx, const GridShape& shape, const SmootherParams& /*params*/) : kept_(ctx, tripled(shape)) {}
-  void smooth(Context& ctx, const GridOperator<T>& /*a*/, GridView<const T> /*b*/, GridView<T> x, int /*sweeps*/,
+  Hoarder(Context& ctx, const GridLayout<2>& shape, const SmootherParams& /*params*/) : kept_(ctx, tripled(shape)) {}
+  void smooth(Context& ctx, const GridOperator<T>& /*a*/, FieldView<const T> /*b*/, FieldView<T> x, int /*sweeps*/,
               Guess guess, SweepOrder /*order*/) override {
     if (guess == Guess::zero) set(ctx, T(0), x);
   }
   [[nodiscard]] double words_per_step(int /*coefficient_words*/) const override { return 0; }
 
  private:
-  static GridShape tripled(const GridShape& shape) { return {shape.nx, 3 * shape.ny}; }
-  Vector<T> kept_;
+  static GridLayout<2> tripled(const GridLayout<2>& shape) { return {shape.nx, 3 * shape.ny}; }
+  Field<T> kept_;
 };
 
 TEST_P(PoissonSolverTest, RequiredMemoryCountsASmootherOfTheUsers) {
@@ -365,7 +365,7 @@ TEST_P(PoissonSolverTest, RequiredMemoryOfEveryMethod) {
       PoissonSolverParams params;
       params.method = method;
       params.krylov.restart = restart;
-      Vector<double> b(own, mesh.unknowns()), x(own, mesh.unknowns());
+      Field<double> b(own, mesh.unknowns()), x(own, mesh.unknowns());
       PoissonSolver solver(own, mesh, params);
       const auto taken = static_cast<double>(own.memory()->bytes.load());
       const auto required = static_cast<double>(required_memory(own, mesh, params));
@@ -380,7 +380,7 @@ TEST_P(PoissonSolverTest, RequiredMemoryOfABatch) {
   Context own(GetParam(), GetParam() == Backend::cpu ? 3 : 0);
   const Context one(Backend::cpu, 1);
   const auto vectors = [&own](int level) {
-    return 2 * vector_bytes<double>(own.backend(), make_mesh(mesh_family("A2"), level).unknowns());
+    return 2 * field_bytes<double>(own.backend(), make_mesh(mesh_family("A2"), level).unknowns());
   };
   for (const std::size_t systems : {2U, 5U}) {
     const auto others = static_cast<std::int64_t>(systems) - 1;
@@ -480,11 +480,11 @@ TEST_P(PoissonSolverTest, ASolveAllocatesNothing) {
 
 /// Right-hand sides that take different numbers of iterations, the third of them zero.
 struct Batch {
-  std::vector<Vector<double>> b, x;
-  std::vector<GridView<const double>> rhs;
-  std::vector<GridView<double>> solution;
+  std::vector<Field<double>> b, x;
+  std::vector<FieldView<const double>> rhs;
+  std::vector<FieldView<double>> solution;
 
-  Batch(Context& ctx, const TensorMesh& mesh, std::size_t count) {
+  Batch(Context& ctx, const TensorMesh<2>& mesh, std::size_t count) {
     test::Random random(157);
     const auto nodes = static_cast<std::size_t>(mesh.unknowns().nodes());
     for (std::size_t k = 0; k < count; ++k) {
@@ -549,11 +549,11 @@ TEST_P(PoissonSolverTest, ABatchTooLargeForOneAThreadGoesOneByOne) {
 TEST_P(PoissonSolverTest, BatchesMustMatch) {
   const auto mesh = make_mesh(mesh_family("U1"), 4);
   PoissonSolver solver(ctx(), mesh);
-  EXPECT_TRUE(solver.solve(ctx(), std::span<const GridView<const double>>{}, {}).empty());
+  EXPECT_TRUE(solver.solve(ctx(), std::span<const FieldView<const double>>{}, {}).empty());
   Batch batch(ctx(), mesh, 3);
   batch.solution.pop_back();
   EXPECT_THROW(solver.solve(ctx(), batch.rhs, batch.solution), UsageError);
-  Vector<double> other(ctx(), test::unknowns(6, 7));
+  Field<double> other(ctx(), test::unknowns(6, 7));
   batch.solution.push_back(other.view());
   EXPECT_THROW(solver.solve(ctx(), batch.rhs, batch.solution), UsageError);
 }
@@ -566,7 +566,7 @@ TEST(PoissonSolverThreads, TheNumberOfThreadsDoesNotChangeABit) {
       const auto mesh = make_mesh(mesh_family("A3"), 7);
       PoissonSolverParams params;
       params.precision = precision;
-      Vector<double> b(ctx, mesh.unknowns()), x(ctx, mesh.unknowns());
+      Field<double> b(ctx, mesh.unknowns()), x(ctx, mesh.unknowns());
       assemble_load(ctx, mesh, {}, b.view());
       const auto report = PoissonSolver(ctx, mesh, params).solve(ctx, b.cview(), x.view());
       if (threads == 1) expected = report.history;

@@ -28,7 +28,7 @@ const std::pair<const char*, int> zebra_cycles[] = {{"U1", 6}, {"U2", 5}, {"U3",
 struct Solution {
   SolveReport report;
   double error = 0;
-  Vector<double> x;
+  Field<double> x;
 };
 
 class Published : public test::OnEveryBackend {
@@ -36,8 +36,8 @@ class Published : public test::OnEveryBackend {
   Solution solve(const char* mesh_name, int level, const PoissonSolverParams& params) {
     const auto mesh = make_mesh(mesh_family(mesh_name), level);
     Solution s;
-    Vector<double> b(ctx(), mesh.unknowns());
-    s.x = Vector<double>(ctx(), mesh.unknowns());
+    Field<double> b(ctx(), mesh.unknowns());
+    s.x = Field<double>(ctx(), mesh.unknowns());
     assemble_load(ctx(), mesh, {}, b.view());
     PoissonSolver solver(ctx(), mesh, params);
     s.report = solver.solve(ctx(), b.cview(), s.x.view());
@@ -308,7 +308,7 @@ TEST_P(Published, FullMultigridThatGoesOnReportsEveryIterationOnce) {
     auto params = with(precision);
     params.full_multigrid = params.continue_after_full_multigrid = true;
     const auto mesh = make_mesh(mesh_family("A3"), 6);
-    Vector<double> b(ctx(), mesh.unknowns()), x(ctx(), mesh.unknowns());
+    Field<double> b(ctx(), mesh.unknowns()), x(ctx(), mesh.unknowns());
     assemble_load(ctx(), mesh, {}, b.view());
     PoissonSolver solver(ctx(), mesh, params);
     std::vector<double> seen;

@@ -72,10 +72,11 @@ PoissonSolverParams params_of(const char* smoother) {
   return params;
 }
 
-TensorMesh random_mesh(int nx, int ny, BoundaryType left, BoundaryType right, BoundaryType bottom, BoundaryType top) {
+TensorMesh<2> random_mesh(int nx, int ny, BoundaryType left, BoundaryType right, BoundaryType bottom,
+                          BoundaryType top) {
   test::Random random(521);
-  return {Line(random.widths(nx, 1)).with_boundaries(left, right),
-          Line(random.widths(ny, 1)).with_boundaries(bottom, top)};
+  return {Axis(random.widths(nx, 1)).with_boundaries(left, right),
+          Axis(random.widths(ny, 1)).with_boundaries(bottom, top)};
 }
 
 TEST(Reproducible, NamedMeshes) {
@@ -102,7 +103,7 @@ TEST(Reproducible, FullMultigridAndRefinement) {
 }
 
 TEST(Reproducible, EveryMethodAndCycle) {
-  const TensorMesh mesh = make_mesh(mesh_family("A3"), 7);
+  const TensorMesh<2> mesh = make_mesh(mesh_family("A3"), 7);
   for (const auto method : values_of<Method>) {
     SCOPED_TRACE(to_string(method));
     auto params = params_of("adi");
@@ -132,7 +133,7 @@ TEST(Reproducible, OddSizesAndEverySide) {
     for (const char* smoother : {"adi", "colour_gs"})
       for (const auto format : {StorageFormat::tensor, StorageFormat::symmetric, StorageFormat::nine_band}) {
         SCOPED_TRACE(testing::Message() << c.nx << " x " << c.ny << ", " << smoother << ", " << to_string(format));
-        const TensorMesh mesh = random_mesh(c.nx, c.ny, c.left, c.right, c.bottom, c.top);
+        const TensorMesh<2> mesh = random_mesh(c.nx, c.ny, c.left, c.right, c.bottom, c.top);
         PoissonProblem problem;
         const double wide = mesh.x().length(), high = mesh.y().length(), pi = std::acos(-1.0);
         problem.rhs = [=](const Point& p) { return std::sin(2 * pi * p.x / wide) + std::cos(2 * pi * p.y / high); };
@@ -174,7 +175,7 @@ TEST(Reproducible, DeformedMeshes) {
 }
 
 TEST(Reproducible, WhatItIsNotFor) {
-  const TensorMesh mesh = make_mesh(mesh_family("U1"), 3);
+  const TensorMesh<2> mesh = make_mesh(mesh_family("U1"), 3);
   auto params = params_of("jacobi");
   params.multigrid.reproducible = true;
   // 7 rows are 3 subdomains.

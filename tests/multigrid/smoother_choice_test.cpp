@@ -18,7 +18,7 @@ namespace {
 using namespace stratum;
 using test::Values;
 
-std::vector<SmootherChoice> choose(const TensorMesh& mesh, const SmootherParams& given = {},
+std::vector<SmootherChoice> choose(const TensorMesh<2>& mesh, const SmootherParams& given = {},
                                    std::optional<int> sweeps = std::nullopt) {
   return choose_smoothers(mesh_hierarchy(mesh), given, sweeps);
 }
@@ -43,9 +43,9 @@ TEST(SmootherChoice, CellsStretchedOneWayGetLinesAlongTheirNarrowDirection) {
     EXPECT_EQ(names(choose({uniform(ratio, 64), uniform(1, 64)})), Names{"line_y"}) << ratio;
   }
   // Graded, but narrow in x everywhere.
-  const TensorMesh layer{geometric(1e-3, 64, 1.2, GradedSide::first), uniform(1, 64)};
+  const TensorMesh<2> layer{geometric(1e-3, 64, 1.2, GradedSide::first), uniform(1, 64)};
   EXPECT_EQ(names(choose(layer)), Names{"line_x"});
-  const TensorMesh turned{uniform(1, 64), geometric(1e-3, 64, 1.2, GradedSide::first)};
+  const TensorMesh<2> turned{uniform(1, 64), geometric(1e-3, 64, 1.2, GradedSide::first)};
   EXPECT_EQ(names(choose(turned)), Names{"line_y"});
 }
 
@@ -88,14 +88,14 @@ TEST(SmootherChoice, WhatWasAskedForWins) {
 }
 
 TEST(SmootherChoice, WidthsAtTheEndsOfDoubleAreCompared) {
-  const TensorMesh mesh{Intervals({1e-150, 1e-150, 1e-150, 1e-150}), Intervals({1e150, 1e150, 1e150, 1e150})};
+  const TensorMesh<2> mesh{Axis({1e-150, 1e-150, 1e-150, 1e-150}), Axis({1e150, 1e150, 1e150, 1e150})};
   EXPECT_EQ(names(choose(mesh)), Names{"line_x"});
 }
 
 TEST(SmootherChoice, TheLargestJumpIsBetweenNeighbours) {
   EXPECT_EQ(largest_jump(uniform(1, 1)), 1);
-  EXPECT_EQ(largest_jump(Intervals({1, 2, 8, 4})), 4);
-  EXPECT_EQ(largest_jump(Intervals({8, 1, 3})), 8);
+  EXPECT_EQ(largest_jump(Axis({1, 2, 8, 4})), 4);
+  EXPECT_EQ(largest_jump(Axis({8, 1, 3})), 8);
 }
 
 class AutoSmootherTest : public test::OnEveryBackend {
@@ -111,8 +111,8 @@ class AutoSmootherTest : public test::OnEveryBackend {
     params.multigrid.exact_below = 0;
     return params;
   }
-  SolveReport solve(const TensorMesh& mesh, const PoissonSolverParams& params, bool random_rhs = true) {
-    Vector<double> b(ctx(), mesh.unknowns()), x(ctx(), mesh.unknowns());
+  SolveReport solve(const TensorMesh<2>& mesh, const PoissonSolverParams& params, bool random_rhs = true) {
+    Field<double> b(ctx(), mesh.unknowns()), x(ctx(), mesh.unknowns());
     if (random_rhs)
       b = test::to_device<double>(ctx(), mesh.unknowns(),
                                   random_.values(static_cast<std::size_t>(mesh.unknowns().nodes())));
@@ -149,11 +149,11 @@ TEST_P(AutoSmootherTest, NeverMissesOnRandomMeshes) {
       case 2: return cells > 2 ? geometric_with_smallest(length, cells, thin / cells, side) : uniform(length, cells);
       case 3: return hyperbolic_tangent(length, cells, random_.uniform(0.5, 9), side);
       case 4: return cells > 2 ? shishkin(length, cells, thin, side) : uniform(length, cells);
-      default: return Intervals(random_.widths(cells, random_.uniform(0, 3)));
+      default: return Axis(random_.widths(cells, random_.uniform(0, 3)));
     }
   };
   for (int k = 0; k < 150; ++k) {
-    const TensorMesh mesh{line(std::pow(10.0, random_.uniform(-3, 3))), line(1)};
+    const TensorMesh<2> mesh{line(std::pow(10.0, random_.uniform(-3, 3))), line(1)};
     for (const auto& params : {automatic(), automatic_cycles()}) {
       const auto report = solve(mesh, params);
       EXPECT_EQ(report.status, Status::converged)
@@ -166,15 +166,15 @@ TEST_P(AutoSmootherTest, NeverMissesOnRandomMeshes) {
 }
 
 TEST_P(AutoSmootherTest, TheIterationFollowsTheJumpsAndWhatWasAskedForWins) {
-  const auto chosen = [&](const TensorMesh& mesh, const PoissonSolverParams& params) {
+  const auto chosen = [&](const TensorMesh<2>& mesh, const PoissonSolverParams& params) {
     const PoissonSolver solver(ctx(), mesh, params);
     return std::pair(solver.params().method.value(), solver.params().multigrid.cycle.value());
   };
   using Choice = std::pair<Method, Cycle>;
   const Choice v{Method::multigrid, Cycle::v}, f{Method::multigrid, Cycle::f}, cg{Method::cg, Cycle::v};
   const auto crossing = [](int cells, double transition) {
-    return TensorMesh{shishkin(1, cells, transition, GradedSide::first),
-                      shishkin(1, cells, transition, GradedSide::last)};
+    return TensorMesh<2>{shishkin(1, cells, transition, GradedSide::first),
+                         shishkin(1, cells, transition, GradedSide::last)};
   };
   EXPECT_EQ(chosen(make_mesh(mesh_family("A3"), 6), automatic()), v);
   EXPECT_EQ(chosen({shishkin(1, 64, 1e-6, GradedSide::first), uniform(1, 64)}, automatic()), v) << "no crossing";
@@ -248,7 +248,7 @@ TEST_P(AutoSmootherTest, RequiredMemoryIsWhatIsTaken) {
   for (const auto* name : {"U1", "U3", "A2", "A5"}) {
     Context own(GetParam(), GetParam() == Backend::cpu ? test::cpu_threads : 0);
     const auto mesh = make_mesh(mesh_family(name), 9);
-    Vector<double> b(own, mesh.unknowns()), x(own, mesh.unknowns());
+    Field<double> b(own, mesh.unknowns()), x(own, mesh.unknowns());
     const PoissonSolver solver(own, mesh, automatic());
     const auto taken = static_cast<double>(own.memory()->bytes.load());
     const auto required = static_cast<double>(required_memory(own, mesh, automatic()));
@@ -272,8 +272,8 @@ class AutoByMatrixTest : public AutoSmootherTest {
     Cycle cycle;
     std::string finest;  // smoother
   };
-  Outcome solve_with(const TensorMesh& mesh, const PoissonSolverParams& params) {
-    Vector<double> b(ctx(), mesh.unknowns()), x(ctx(), mesh.unknowns());
+  Outcome solve_with(const TensorMesh<2>& mesh, const PoissonSolverParams& params) {
+    Field<double> b(ctx(), mesh.unknowns()), x(ctx(), mesh.unknowns());
     assemble_load(ctx(), mesh, {}, b.view());
     PoissonSolver solver(ctx(), mesh, params);
     auto report = solver.solve(ctx(), b.cview(), x.view());
@@ -281,12 +281,12 @@ class AutoByMatrixTest : public AutoSmootherTest {
     return {std::move(report), *solver.params().method, *solver.params().multigrid.cycle,
             solver.level_reports().back().smoother};
   }
-  TensorMesh square() { return make_mesh(mesh_family("U1"), 7); }
+  TensorMesh<2> square() { return make_mesh(mesh_family("U1"), 7); }
 };
 INSTANTIATE_ON_EVERY_BACKEND(AutoByMatrixTest);
 
 TEST_P(AutoByMatrixTest, CouplingsAreThoseOfTheCells) {
-  const TensorMesh mesh{uniform(1, 40), uniform(4, 32)};  // 5 times as high as wide
+  const TensorMesh<2> mesh{uniform(1, 40), uniform(4, 32)};  // 5 times as high as wide
   for (const auto format : {StorageFormat::tensor, StorageFormat::nine_band}) {
     const auto found = couplings(ctx(), assemble_laplace<double>(ctx(), mesh, format));
     EXPECT_NEAR(found.along_x, 5, 1e-10);
@@ -355,7 +355,7 @@ TEST_P(AutoByMatrixTest, StrongDirectionsOfKTakeLines) {
   EXPECT_EQ(both.finest, "adi");
   EXPECT_LE(both.report.iterations, 11);
   // Cells as much higher than wide undo it: what counts is what is coupled.
-  const TensorMesh high{uniform(1, 128), uniform(10, 128)};
+  const TensorMesh<2> high{uniform(1, 128), uniform(10, 128)};
   CellCoefficients against = unit_cells(high);
   against.yy.assign(against.xx.size(), 100.0);
   EXPECT_EQ(solve_with(high, automatic_with(against)).finest, "colour_gs");

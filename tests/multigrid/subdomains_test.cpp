@@ -44,7 +44,7 @@ constexpr Kind every_kind[] = {{"tensor", StorageFormat::tensor},
 
 /// Stored bands take an alpha that varies, others a constant one; scalar K alone has no other terms, which would make it
 /// diagonal.
-OperatorTerms terms_of(const Kind& kind, const TensorMesh& mesh) {
+OperatorTerms terms_of(const Kind& kind, const TensorMesh<2>& mesh) {
   OperatorTerms terms;
   if (kind.numbers == 1) return terms;
   terms.reaction = 3;
@@ -70,10 +70,10 @@ class StripsTest : public test::OnEverySetting<T> {
   /// One subdomain of the work: on Contexts and subdomains of its own.
   struct Piece {
     Context ctx;
-    TensorMesh mesh, coarse_mesh;
+    TensorMesh<2> mesh, coarse_mesh;
     Strip fine, coarse;
 
-    [[nodiscard]] Vector<Number> part(const GridShape& shape, const GridShape& whole, const Values& numbers) {
+    [[nodiscard]] Field<Number> part(const GridLayout<2>& shape, const GridLayout<2>& whole, const Values& numbers) {
       Values own;
       for (int j = 0; j < shape.ny; ++j) {
         const auto row = numbers.begin() + std::int64_t{shape.origin_y - whole.origin_y + j} * whole.nx;
@@ -84,15 +84,15 @@ class StripsTest : public test::OnEverySetting<T> {
       return v;
     }
     /// NaN where the halo belongs to others.
-    void poison(Vector<Number>& v) {
+    void poison(Field<Number>& v) {
       const auto put = [&](int i, int j, int nx, int ny) {
-        GridView<Number> halo = v.view();
+        FieldView<Number> halo = v.view();
         halo.data = &halo(i, j);
         halo.nx = nx;
         halo.ny = ny;
         set(ctx, std::numeric_limits<Number>::quiet_NaN(), halo);
       };
-      const GridShape s = v.shape();
+      const GridLayout<2> s = v.shape();
       if (s.below) put(0, -1, s.nx, 1);
       if (s.above) put(0, s.ny, s.nx, 1);
       if (s.periodic_x) {
@@ -151,7 +151,7 @@ class StripsTest : public test::OnEverySetting<T> {
 
   /// work(subdomain) gives the subdomain's rows of the result; all of them together.
   template <class Work>
-  Values on_pieces(const TensorMesh& mesh, int count, const Work& work) {
+  Values on_pieces(const TensorMesh<2>& mesh, int count, const Work& work) {
     const auto communicators = pieces(count);
     std::vector<Values> parts(static_cast<std::size_t>(count));
     std::vector<std::string> errors(parts.size());
@@ -178,7 +178,7 @@ class StripsTest : public test::OnEverySetting<T> {
 
   /// The same of 1, 2, 3 and 5 subdomains, with `tolerance` relative to the largest number; 0: bit for bit.
   template <class Work>
-  void expect_the_same(const TensorMesh& mesh, double tolerance, const Work& work) {
+  void expect_the_same(const TensorMesh<2>& mesh, double tolerance, const Work& work) {
     const Values one = on_pieces(mesh, 1, work);
     double largest = 0;
     for (const double value : one) largest = std::max(largest, std::abs(value));
@@ -195,20 +195,21 @@ class StripsTest : public test::OnEverySetting<T> {
     for (const Ends& ends : every_ends)
       for (const auto& [nx, ny] : {std::pair{20, 24}, {33, 41}, {301, 91}}) {
         if (nx == 301 && &ends != &every_ends[0]) continue;  // on a GPU warps side by side
-        const TensorMesh mesh = test::with_boundaries({Line(random_.widths(nx, 1)), Line(random_.widths(ny, 1))}, ends);
+        const TensorMesh<2> mesh =
+            test::with_boundaries({Axis(random_.widths(nx, 1)), Axis(random_.widths(ny, 1))}, ends);
         SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(ends.left) << " "
                                         << to_string(ends.right) << " " << to_string(ends.bottom) << " "
                                         << to_string(ends.top));
         check(mesh);
       }
   }
-  Values random_numbers(const GridShape& shape) { return random_.values(static_cast<std::size_t>(shape.nodes())); }
+  Values random_numbers(const GridLayout<2>& shape) { return random_.values(static_cast<std::size_t>(shape.nodes())); }
   test::Random random_{401};
 };
 
 TEST_ON_EVERY_SETTING(StripsTest, ResidualsAndSmoothersSeeNoCut) {
-  this->for_every_mesh([&](const TensorMesh& mesh) {
-    const GridShape whole = mesh.unknowns();
+  this->for_every_mesh([&](const TensorMesh<2>& mesh) {
+    const GridLayout<2> whole = mesh.unknowns();
     const Values xs = this->random_numbers(whole), bs = this->random_numbers(whole);
     for (const Kind& kind : every_kind) {
       SCOPED_TRACE(kind.name);
@@ -216,7 +217,7 @@ TEST_ON_EVERY_SETTING(StripsTest, ResidualsAndSmoothersSeeNoCut) {
         const auto shape = piece.fine.unknowns();
         const auto a = piece.make(kind);
         const auto x = piece.part(shape, whole, xs), b = piece.part(shape, whole, bs);
-        Vector<T> r(piece.ctx, shape);
+        Field<T> r(piece.ctx, shape);
         a.residual(piece.ctx, b.cview(), x.cview(), r.view());
         return test::to_host(piece.ctx, r);
       });
@@ -241,9 +242,9 @@ TEST_ON_EVERY_SETTING(StripsTest, ResidualsAndSmoothersSeeNoCut) {
 
 // Every row is on a cut.
 TEST_ON_EVERY_SETTING(StripsTest, StripsOfOneRow) {
-  const TensorMesh mesh{Line(this->random_.widths(70, 1)),
-                        Line(this->random_.widths(6, 1)).with_boundaries(neumann, dirichlet)};
-  const GridShape whole = mesh.unknowns();
+  const TensorMesh<2> mesh{Axis(this->random_.widths(70, 1)),
+                           Axis(this->random_.widths(6, 1)).with_boundaries(neumann, dirichlet)};
+  const GridLayout<2> whole = mesh.unknowns();
   const Values xs = this->random_numbers(whole), bs = this->random_numbers(whole);
   for (const Kind& kind : {every_kind[0], every_kind[2]})
     for (const char* name : {"jacobi", "colour_gs"})
@@ -251,7 +252,7 @@ TEST_ON_EVERY_SETTING(StripsTest, StripsOfOneRow) {
         for (const auto order : {SweepOrder::forward, SweepOrder::backward}) {
           const auto work = [&](Context& ctx) {
             const int rank = ctx.pieces() == 1 ? 0 : ctx.communicator()->rank();
-            const GridShape shape = Strip(mesh, ctx.pieces(), rank, 0).unknowns();
+            const GridLayout<2> shape = Strip(mesh, ctx.pieces(), rank, 0).unknowns();
             const auto a = assemble_operator<T>(ctx, mesh, kind.format, terms_of(kind, mesh), shape);
             auto x = test::poisoned_rows<T>(ctx, shape, whole, xs);
             const auto b = test::poisoned_rows<T>(ctx, shape, whole, bs);
@@ -270,12 +271,12 @@ TEST_ON_EVERY_SETTING(StripsTest, StripsOfOneRow) {
 
 // On a GPU a march relaxes all colours, and rows on cuts again.
 TEST_ON_EVERY_SETTING(StripsTest, ColoursAreExchangedOnceOrTwiceAStep) {
-  const TensorMesh mesh{Line(this->random_.widths(20, 1)), Line(this->random_.widths(24, 1))};
+  const TensorMesh<2> mesh{Axis(this->random_.widths(20, 1)), Axis(this->random_.widths(24, 1))};
   for (const auto guess : {Guess::zero, Guess::given}) {
     const auto found = test::on_pieces(this->backend(), 2, [&](Context& ctx) {
-      const GridShape shape = Strip(mesh, 2, ctx.communicator()->rank(), 1).unknowns();
+      const GridLayout<2> shape = Strip(mesh, 2, ctx.communicator()->rank(), 1).unknowns();
       const auto a = assemble_operator<T>(ctx, mesh, StorageFormat::tensor, {}, shape);
-      Vector<T> x(ctx, shape), b(ctx, shape);
+      Field<T> x(ctx, shape), b(ctx, shape);
       const auto smoother = builtin_smoothers().make<T>(ctx, "colour_gs", shape, {});
       const auto before = ctx.communicator()->exchanges();
       smoother->smooth(ctx, a, b.cview(), x.view(), 3, guess, SweepOrder::forward);
@@ -288,8 +289,8 @@ TEST_ON_EVERY_SETTING(StripsTest, ColoursAreExchangedOnceOrTwiceAStep) {
 }
 
 TEST_ON_EVERY_SETTING(StripsTest, TransferSeesNoCut) {
-  this->for_every_mesh([&](const TensorMesh& mesh) {
-    const GridShape whole = mesh.unknowns(), whole_coarse = mesh.coarser().unknowns();
+  this->for_every_mesh([&](const TensorMesh<2>& mesh) {
+    const GridLayout<2> whole = mesh.unknowns(), whole_coarse = mesh.coarser().unknowns();
     const Values xs = this->random_numbers(whole), bs = this->random_numbers(whole),
                  es = this->random_numbers(whole_coarse);
     const auto prolongate = [&](const Kind* by, bool split = false) {
@@ -306,7 +307,7 @@ TEST_ON_EVERY_SETTING(StripsTest, TransferSeesNoCut) {
         const auto shape = piece.fine.unknowns();
         const auto transfer = this->transfer(piece, by);
         const auto x = piece.part(shape, whole, xs), b = piece.part(shape, whole, bs);
-        Vector<T> d(piece.ctx, piece.coarse.unknowns());
+        Field<T> d(piece.ctx, piece.coarse.unknowns());
         piece.poison(d);
         transfer.restrict_residual(piece.ctx, piece.make(kind), b.cview(), x.cview(), d.view());
         Values both = test::to_host(piece.ctx, d);
@@ -328,8 +329,8 @@ TEST_ON_EVERY_SETTING(StripsTest, TransferSeesNoCut) {
 }
 
 TEST_ON_EVERY_SETTING(StripsTest, ReductionsAreOfAllPieces) {
-  const TensorMesh mesh{Line(this->random_.widths(20)), Line(this->random_.widths(41))};
-  const GridShape whole = mesh.unknowns();
+  const TensorMesh<2> mesh{Axis(this->random_.widths(20)), Axis(this->random_.widths(41))};
+  const GridLayout<2> whole = mesh.unknowns();
   const Values xs = this->random_numbers(whole), bs = this->random_numbers(whole);
   const auto work = [&](auto& piece) -> Values {
     const auto shape = piece.fine.unknowns();
@@ -345,7 +346,7 @@ TEST_ON_EVERY_SETTING(StripsTest, ReductionsAreOfAllPieces) {
 
 TEST_ON_EVERY_SETTING(StripsTest, GalerkinProductsSeeNoCut) {
   if constexpr (std::is_same_v<T, double>)
-    this->for_every_mesh([&](const TensorMesh& mesh) {
+    this->for_every_mesh([&](const TensorMesh<2>& mesh) {
       for (const Kind& kind : every_kind) {
         SCOPED_TRACE(kind.name);
         for (const Kind* by : {static_cast<const Kind*>(nullptr), &kind})
@@ -357,10 +358,10 @@ TEST_ON_EVERY_SETTING(StripsTest, GalerkinProductsSeeNoCut) {
             galerkin_product(piece.ctx, a, transfer, product);
             // Seen through a product with random numbers, halos of bands included.
             test::Random random(7);
-            const GridShape whole_coarse = piece.coarse_mesh.unknowns();
+            const GridLayout<2> whole_coarse = piece.coarse_mesh.unknowns();
             const auto x =
                 piece.part(coarse, whole_coarse, random.values(static_cast<std::size_t>(whole_coarse.nodes())));
-            Vector<double> y(piece.ctx, coarse);
+            Field<double> y(piece.ctx, coarse);
             product.apply(piece.ctx, x.cview(), y.view());
             return test::to_host(piece.ctx, y);
           });
@@ -370,7 +371,7 @@ TEST_ON_EVERY_SETTING(StripsTest, GalerkinProductsSeeNoCut) {
 
 TEST_ON_EVERY_SETTING(StripsTest, LoadsAndSideValuesSeeNoCut) {
   if constexpr (std::is_same_v<T, double>)
-    this->for_every_mesh([&](const TensorMesh& mesh) {
+    this->for_every_mesh([&](const TensorMesh<2>& mesh) {
       const auto value = [](const Point& p) { return 2 + p.x - p.y * p.y; };
       const auto side = [&value](BoundaryType end) {
         const auto kind = end == dirichlet ? BoundaryConditionType::dirichlet
@@ -386,7 +387,7 @@ TEST_ON_EVERY_SETTING(StripsTest, LoadsAndSideValuesSeeNoCut) {
       PoissonProblem polynomial;
       polynomial.boundaries = given.boundaries;
       const auto load = [](auto& piece, const Geometry& of, const PoissonProblem& problem) {
-        Vector<double> b(piece.ctx, piece.fine.unknowns()), u(piece.ctx, piece.fine.unknowns());
+        Field<double> b(piece.ctx, piece.fine.unknowns()), u(piece.ctx, piece.fine.unknowns());
         assemble_load(piece.ctx, of, problem, b.view());
         lift_boundary(piece.ctx, of, problem, u.view());
         axpy<double, double>(piece.ctx, 1e-3, u.cview(), b.view());
@@ -400,8 +401,8 @@ TEST_ON_EVERY_SETTING(StripsTest, LoadsAndSideValuesSeeNoCut) {
 }
 
 TEST(Strip, SplitSumsOfLinksAreOfOnePiece) {
-  const TensorMesh mesh{Line(std::vector<double>(9, 1.0)).with_boundaries(neumann, neumann),
-                        Line(std::vector<double>(100, 1.0)).with_boundaries(neumann, neumann)};
+  const TensorMesh<2> mesh{Axis(std::vector<double>(9, 1.0)).with_boundaries(neumann, neumann),
+                           Axis(std::vector<double>(100, 1.0)).with_boundaries(neumann, neumann)};
   Context ctx(Backend::cpu, 1);
   ctx.set_communicator(pieces(2)[0]);
   const auto a = assemble_operator<double>(ctx, mesh, StorageFormat::tensor, {}, Strip(mesh, 2, 0, 1).unknowns());
@@ -414,9 +415,9 @@ TEST(Strip, SplitSumsOfLinksAreOfOnePiece) {
 }
 
 TEST(Strip, NeedsACommunicatorToExchange) {
-  const TensorMesh mesh{Line(std::vector<double>(9, 1.0)), Line(std::vector<double>(100, 1.0))};
+  const TensorMesh<2> mesh{Axis(std::vector<double>(9, 1.0)), Axis(std::vector<double>(100, 1.0))};
   Context ctx(Backend::cpu, 1);
-  Vector<double> x(ctx, Strip(mesh, 2, 0, 1).unknowns());
+  Field<double> x(ctx, Strip(mesh, 2, 0, 1).unknowns());
   EXPECT_THAT([&] { exchange(ctx, x.view()); },
               testing::ThrowsMessage<UsageError>(testing::HasSubstr("no communicator")));
 }
@@ -427,12 +428,13 @@ TEST(Strip, CoarseStripsAreAllRowsOfTheCoarseMesh) {
        {std::pair{dirichlet, dirichlet}, {neumann, neumann}, {dirichlet, neumann}, {periodic, periodic}})
     for (int n = 24; n < 44; ++n)
       for (const int count : {1, 2, 3}) {
-        const TensorMesh mesh{Line(std::vector<double>(9, 1.0)),
-                              Line(std::vector<double>(static_cast<std::size_t>(n), 1.0)).with_boundaries(first, last)};
-        const GridShape whole = mesh.coarser().unknowns();
+        const TensorMesh<2> mesh{
+            Axis(std::vector<double>(9, 1.0)),
+            Axis(std::vector<double>(static_cast<std::size_t>(n), 1.0)).with_boundaries(first, last)};
+        const GridLayout<2> whole = mesh.coarser().unknowns();
         int next = whole.origin_y;
         for (int rank = 0; rank < count; ++rank) {
-          const GridShape strip = Strip(mesh, count, rank, 1).coarser(mesh.coarser()).unknowns();
+          const GridLayout<2> strip = Strip(mesh, count, rank, 1).coarser(mesh.coarser()).unknowns();
           EXPECT_EQ(strip.origin_y, next) << n << " intervals, subdomain " << rank << " of " << count;
           next += strip.ny;
         }
@@ -441,7 +443,7 @@ TEST(Strip, CoarseStripsAreAllRowsOfTheCoarseMesh) {
 }
 
 TEST(Strip, CutsFallOnCoarseRows) {
-  const TensorMesh mesh{Line(std::vector<double>(9, 1.0)), Line(std::vector<double>(100, 1.0))};
+  const TensorMesh<2> mesh{Axis(std::vector<double>(9, 1.0)), Axis(std::vector<double>(100, 1.0))};
   int rows = 0;
   for (int rank = 0; rank < 3; ++rank) {
     const Strip strip(mesh, 3, rank, 2);

@@ -46,7 +46,7 @@ class SmootherContract : public test::WithContext<testing::TestWithParam<Case>> 
   void SetUp() override { begin(GetParam().backend); }
 
   template <class T>
-  [[nodiscard]] std::unique_ptr<Smoother<T>> make(const GridShape& shape) {
+  [[nodiscard]] std::unique_ptr<Smoother<T>> make(const GridLayout<2>& shape) {
     SmootherParams params;
     params.line_order = GetParam().line_order;
     return builtin_smoothers().make<T>(ctx(), GetParam().smoother, shape, params);
@@ -73,7 +73,7 @@ class SmootherContract : public test::WithContext<testing::TestWithParam<Case>> 
   }
 
   template <class T>
-  [[nodiscard]] Vector<T> random_vector(const GridShape& shape) {
+  [[nodiscard]] Field<T> random_vector(const GridLayout<2>& shape) {
     return test::random_vector<T>(ctx(), random_, shape);
   }
 
@@ -100,7 +100,7 @@ TEST_P(SmootherContract, TheExactSolutionIsAFixedPoint) {
     const auto smoother = make<T>(a.shape());
     auto x = random_vector<T>(a.shape());
     const Values exact = test::to_host(ctx(), x);
-    Vector<T> b(ctx(), a.shape());
+    Field<T> b(ctx(), a.shape());
     a.apply(ctx(), x.cview(), b.view());
     for (const auto order : {SweepOrder::forward, SweepOrder::backward}) {
       smoother->smooth(ctx(), a, b.cview(), x.view(), 2 * smoother->sweeps_per_application(), Guess::given, order);
@@ -116,7 +116,7 @@ TEST_P(SmootherContract, AZeroGuessEqualsAGivenZero) {
     for (const auto order : {SweepOrder::forward, SweepOrder::backward})
       for (const int applications : {1, 2, 3}) {
         const int sweeps = applications * smoother->sweeps_per_application();
-        Vector<T> given(ctx(), a.shape());
+        Field<T> given(ctx(), a.shape());
         smoother->smooth(ctx(), a, b.cview(), given.view(), sweeps, Guess::given, order);
         // Whatever x holds must not matter.
         auto zero = test::to_device<T>(ctx(), a.shape(), Values(oracle.size(), std::nan("")));
@@ -170,7 +170,7 @@ TEST_P(SmootherContract, StepsFollowOneAnother) {
     const int step = smoother->sweeps_per_application();
     const auto b = random_vector<T>(a.shape());
     auto once = random_vector<T>(a.shape());
-    Vector<T> twice(ctx(), a.shape());
+    Field<T> twice(ctx(), a.shape());
     copy(ctx(), once.cview(), twice.view());
     smoother->smooth(ctx(), a, b.cview(), once.view(), 3 * step, Guess::given, SweepOrder::forward);
     for (int k = 0; k < 3; ++k)
@@ -184,7 +184,7 @@ TEST_P(SmootherContract, IsLinear) {
   for_every_boundary([&]<class T>(T, const GridOperator<T>& a, const reference::Stencil& oracle) {
     const auto smoother = make<T>(a.shape());
     const int sweeps = 2 * smoother->sweeps_per_application();
-    Vector<T> b[2], x[2], sum_b(ctx(), a.shape()), sum_x(ctx(), a.shape());
+    Field<T> b[2], x[2], sum_b(ctx(), a.shape()), sum_x(ctx(), a.shape());
     const double weight[2] = {0.75, -1.5};
     for (int k = 0; k < 2; ++k) {
       b[k] = random_vector<T>(a.shape());
@@ -218,7 +218,7 @@ TEST_P(SmootherContract, ForwardAndBackwardAreAdjoint) {
     for (const int applications : {1, 2}) {
       const int sweeps = applications * smoother->sweeps_per_application();
       const auto r = random_vector<T>(a.shape()), s = random_vector<T>(a.shape());
-      Vector<T> forward(ctx(), a.shape()), backward(ctx(), a.shape());
+      Field<T> forward(ctx(), a.shape()), backward(ctx(), a.shape());
       smoother->smooth(ctx(), a, r.cview(), forward.view(), sweeps, Guess::zero, SweepOrder::forward);
       smoother->smooth(ctx(), a, s.cview(), backward.view(), sweeps, Guess::zero, SweepOrder::backward);
       const double scale = norm2(ctx(), forward.cview()) * norm2(ctx(), s.cview()) +
@@ -248,7 +248,7 @@ TEST_P(SmootherContract, TheRightHandSideIsLeftAlone) {
     const auto smoother = make<T>(a.shape());
     const auto b = random_vector<T>(a.shape());
     const Values before = test::to_host(ctx(), b);
-    Vector<T> x(ctx(), a.shape());
+    Field<T> x(ctx(), a.shape());
     smoother->smooth(ctx(), a, b.cview(), x.view(), 2 * smoother->sweeps_per_application(), Guess::zero,
                      SweepOrder::forward);
     EXPECT_EQ(test::to_host(ctx(), b), before);
@@ -259,7 +259,7 @@ TEST_P(SmootherContract, NothingIsAllocatedWhileSmoothing) {
   for_every_boundary([&]<class T>(T, const GridOperator<T>& a, const reference::Stencil&) {
     const auto smoother = make<T>(a.shape());
     const auto b = random_vector<T>(a.shape());
-    Vector<T> x(ctx(), a.shape());
+    Field<T> x(ctx(), a.shape());
     const auto before = ctx().memory()->allocations.load();
     for (const auto order : {SweepOrder::forward, SweepOrder::backward})
       for (const auto guess : {Guess::zero, Guess::given})
@@ -274,7 +274,7 @@ TEST_P(SmootherContract, TwoRunsGiveTheSameBits) {
     Values first;
     for (int run = 0; run < 2; ++run) {
       const auto smoother = make<T>(a.shape());
-      Vector<T> x(ctx(), a.shape());
+      Field<T> x(ctx(), a.shape());
       smoother->smooth(ctx(), a, b.cview(), x.view(), 2 * smoother->sweeps_per_application(), Guess::zero,
                        SweepOrder::forward);
       if (run == 0) first = test::to_host(ctx(), x);
@@ -303,7 +303,7 @@ TEST_P(SmootherContract, OneUnknownIsSolvedUpToTheDamping) {
     params.damping = 1;
     const auto smoother = builtin_smoothers().make<T>(ctx(), GetParam().smoother, a.shape(), params);
     const auto b = test::to_device<T>(ctx(), a.shape(), {2.0});
-    Vector<T> x(ctx(), a.shape());
+    Field<T> x(ctx(), a.shape());
     smoother->smooth(ctx(), a, b.cview(), x.view(), smoother->sweeps_per_application(), Guess::zero,
                      SweepOrder::forward);
     EXPECT_NEAR(test::to_host(ctx(), x)[0], 0.5, 1e-7);

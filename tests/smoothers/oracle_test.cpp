@@ -69,7 +69,7 @@ class SmootherOracle : public test::OnEverySetting<T> {
   void expect_sweep(Smoother<Number>& line_y, const GridOperator<Number>& a, const reference::Stencil& oracle) {
     auto& ctx = this->ctx();
     const auto b = test::random_vector<Number>(ctx, random_, a.shape());
-    Vector<Number> x(ctx, a.shape());
+    Field<Number> x(ctx, a.shape());
     Values expected(static_cast<std::size_t>(a.shape().nodes()));
     reference::smooth({"line_y", reference::Lines::zebra, 1}, oracle, test::to_host(ctx, b), expected, 1, false);
     line_y.smooth(ctx, a, b.cview(), x.view(), 1, Guess::given, SweepOrder::forward);
@@ -80,9 +80,9 @@ class SmootherOracle : public test::OnEverySetting<T> {
 
  private:
   /// What nobody exchanges nobody may read; zeros at physical sides stay.
-  void poison_halo(Vector<Number>& v) {
+  void poison_halo(Field<Number>& v) {
     const auto poison = [&](int i, int j, int nx, int ny) {
-      GridView<Number> part = v.view();
+      FieldView<Number> part = v.view();
       part.data = &part(i, j);
       part.nx = nx;
       part.ny = ny;
@@ -110,7 +110,7 @@ TEST_ON_EVERY_SETTING(SmootherOracle, RandomCoefficients) {
 TEST_ON_EVERY_SETTING(SmootherOracle, StretchedMeshesWithTheDefaultDamping) {
   for (const auto& [nx, ny] : test::small_shapes) {
     const Values hx = this->random_.widths(nx + 1, 3), hy = this->random_.widths(ny + 1, 3);
-    const TensorMesh mesh{Intervals(hx), Intervals(hy)};
+    const TensorMesh<2> mesh{Axis(hx), Axis(hy)};
     const auto oracle = reference::laplace(hx, hy);
     for (const auto format : test::every_storage_format) {
       SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(format));
@@ -220,7 +220,7 @@ TEST_ON_EVERY_SETTING(SmootherOracle, ManyLongLines) {
       smoother->smooth(ctx, a, b.cview(), x.view(), 1, Guess::given,
                        backward ? SweepOrder::backward : SweepOrder::forward);
       Values found = test::to_host(ctx, x);
-      Vector<T> residual(ctx, a.shape());
+      Field<T> residual(ctx, a.shape());
       for (const bool second : {true, false}) {
         const auto is_second = [&](std::size_t n) {
           const auto line =
@@ -332,7 +332,7 @@ TEST_ON_EVERY_SETTING(SmootherOracle, LongLinesFromZero) {
       const auto a = test::random_operator<T>(ctx, this->random_, nx, ny, format, false, false, true).a;
       const auto smoother = builtin_smoothers().make<T>(ctx, nx > ny ? "line_x" : "line_y", a.shape(), {});
       const auto b = test::random_vector<T>(ctx, this->random_, a.shape());
-      Vector<T> given(ctx, a.shape()), unread(ctx, a.shape());
+      Field<T> given(ctx, a.shape()), unread(ctx, a.shape());
       set(ctx, T(0), given.view());
       set(ctx, std::numeric_limits<T>::quiet_NaN(), unread.view());
       smoother->smooth(ctx, a, b.cview(), given.view(), 1, Guess::given, order);
@@ -439,7 +439,7 @@ TEST_ON_EVERY_SETTING(SmootherOracle, ColoursAndLinesGoByTheGlobalIndex) {
       return outer;
     };
 
-    const GridShape shape{nx, ny, 2, 2};
+    const GridLayout<2> shape{nx, ny, 2, 2};
     NineBandMatrix<T> bands(ctx, shape);
     for (std::size_t k = 0; k < 9; ++k) bands.band[k] = test::to_device<T>(ctx, shape, part.band[k]);
     const GridOperator<T> a(std::move(bands));

@@ -16,10 +16,10 @@ using testing::ThrowsMessage;
 template <class T>
 class Richardson final : public Smoother<T> {
  public:
-  Richardson(Context& ctx, const GridShape& shape, const SmootherParams& params)
+  Richardson(Context& ctx, const GridLayout<2>& shape, const SmootherParams& params)
       : defect_(ctx, shape), omega_(damping_or(params, 0.125)) {}
 
-  void smooth(Context& ctx, const GridOperator<T>& a, GridView<const T> b, GridView<T> x, int sweeps, Guess guess,
+  void smooth(Context& ctx, const GridOperator<T>& a, FieldView<const T> b, FieldView<T> x, int sweeps, Guess guess,
               SweepOrder /*order*/) override {
     if (guess == Guess::zero) set(ctx, T(0), x);
     for (int k = 0; k < sweeps; ++k) {
@@ -30,7 +30,7 @@ class Richardson final : public Smoother<T> {
   [[nodiscard]] double words_per_step(int coefficient_words) const override { return 6.0 + coefficient_words; }
 
  private:
-  Vector<T> defect_;
+  Field<T> defect_;
   double omega_;
 };
 
@@ -48,12 +48,12 @@ TEST(SmootherRegistryTest, TakesASmootherOfTheUsers) {
   const auto before = registry.entries().size();
   registry.add<Richardson>("richardson", "x <- x + omega (b - A x)");
   EXPECT_EQ(registry.entries().size(), before + 1);
-  const GridShape shape = test::unknowns(3, 3);
+  const GridLayout<2> shape = test::unknowns(3, 3);
   const auto smoother = registry.make<double>(ctx, "richardson", shape, {});
   test::Random random(81);
   const auto [oracle, a] = test::random_operator<double>(ctx, random, 3, 3, StorageFormat::symmetric);
   const auto b = test::random_vector<double>(ctx, random, shape);
-  Vector<double> x(ctx, shape);
+  Field<double> x(ctx, shape);
   smoother->smooth(ctx, a, b.cview(), x.view(), 1, Guess::zero, SweepOrder::forward);
   const auto values = test::to_host(ctx, x), rhs = test::to_host(ctx, b);
   for (std::size_t k = 0; k < 9; ++k) EXPECT_EQ(values[k], 0.125 * rhs[k]);
@@ -89,7 +89,7 @@ TEST(SmootherRegistryTest, AnOddNumberOfStepsIsRefusedByAdi) {
   Context ctx(Backend::cpu, 1);
   test::Random random(82);
   const auto [oracle, a] = test::random_operator<double>(ctx, random, 3, 3, StorageFormat::tensor);
-  Vector<double> b(ctx, a.shape()), x(ctx, a.shape());
+  Field<double> b(ctx, a.shape()), x(ctx, a.shape());
   for (const auto order : {LineOrder::zebra, LineOrder::simultaneous}) {
     SmootherParams params;
     params.line_order = order;

@@ -38,8 +38,8 @@ constexpr Kind every_kind[] = {
     {"scalar K", StorageFormat::cell, false, 1},    {"full K", StorageFormat::cell, true, 3}};
 
 /// Rows begin .. end - 1 of the mesh's unknowns, counted from 0.
-GridShape strip_of(const TensorMesh& mesh, int begin, int end) {
-  GridShape shape = mesh.unknowns();
+GridLayout<2> strip_of(const TensorMesh<2>& mesh, int begin, int end) {
+  GridLayout<2> shape = mesh.unknowns();
   if (end - begin == shape.ny) return shape;
   shape.below = begin > 0 || shape.periodic_y;
   shape.above = end < shape.ny || shape.periodic_y;
@@ -49,7 +49,7 @@ GridShape strip_of(const TensorMesh& mesh, int begin, int end) {
 }
 
 template <class T>
-GridOperator<T> make_operator(Context& ctx, const TensorMesh& mesh, const Kind& kind, const GridShape& strip) {
+GridOperator<T> make_operator(Context& ctx, const TensorMesh<2>& mesh, const Kind& kind, const GridLayout<2>& strip) {
   OperatorTerms terms;
   if (kind.reaction) {
     terms.reaction = 3;
@@ -83,11 +83,11 @@ template <class T>
 struct Smoothing {
   Context& ctx;
   GridOperator<T> a;
-  Vector<T> x, b;
+  Field<T> x, b;
   Work work;
   std::unique_ptr<Smoother<T>> smoother;
 
-  Smoothing(Context& on, const TensorMesh& mesh, const Kind& kind, const Work& given, const GridShape& shape,
+  Smoothing(Context& on, const TensorMesh<2>& mesh, const Kind& kind, const Work& given, const GridLayout<2>& shape,
             const Values& xs, const Values& bs)
       : ctx(on), a(make_operator<T>(on, mesh, kind, shape)), x(test::poisoned_rows<T>(on, shape, mesh.unknowns(), xs)),
         b(test::poisoned_rows<T>(on, shape, mesh.unknowns(), bs)), work(given) {
@@ -110,12 +110,12 @@ class SmootherStrips : public test::OnEverySetting<T> {
  protected:
   /// What `result` says of the work when it is done, in strips of so many rows each.
   template <class Number = T, class Result>
-  Values after(const TensorMesh& mesh, const Kind& kind, const Work& work, const std::vector<int>& rows,
+  Values after(const TensorMesh<2>& mesh, const Kind& kind, const Work& work, const std::vector<int>& rows,
                const Result& result) {
     const auto done = test::on_pieces(this->backend(), static_cast<int>(rows.size()), [&](Context& ctx) {
       const auto rank = ctx.communicator() == nullptr ? 0 : ctx.communicator()->rank();
       const int begin = std::accumulate(rows.begin(), rows.begin() + rank, 0);
-      const GridShape shape = strip_of(mesh, begin, begin + rows[static_cast<std::size_t>(rank)]);
+      const GridLayout<2> shape = strip_of(mesh, begin, begin + rows[static_cast<std::size_t>(rank)]);
       Smoothing<Number> piece(ctx, mesh, kind, work, shape, xs_, bs_);
       return result(piece);
     });
@@ -123,19 +123,19 @@ class SmootherStrips : public test::OnEverySetting<T> {
     return done.values;
   }
   template <class Number = T>
-  Values smoothed(const TensorMesh& mesh, const Kind& kind, const Work& work, const std::vector<int>& rows) {
+  Values smoothed(const TensorMesh<2>& mesh, const Kind& kind, const Work& work, const std::vector<int>& rows) {
     return after<Number>(mesh, kind, work, rows, [](auto& piece) {
       piece.run();
       return test::to_host(piece.ctx, piece.x);
     });
   }
-  void draw(const TensorMesh& mesh) {
+  void draw(const TensorMesh<2>& mesh) {
     xs_ = random_.values(static_cast<std::size_t>(mesh.unknowns().nodes()));
     bs_ = random_.values(xs_.size());
   }
-  [[nodiscard]] TensorMesh mesh(const Sides& sides, int nx, int ny) {
-    return {Line(random_.widths(nx)).with_boundaries(sides.left, sides.right),
-            Line(random_.widths(ny)).with_boundaries(sides.bottom, sides.top)};
+  [[nodiscard]] TensorMesh<2> mesh(const Sides& sides, int nx, int ny) {
+    return {Axis(random_.widths(nx)).with_boundaries(sides.left, sides.right),
+            Axis(random_.widths(ny)).with_boundaries(sides.bottom, sides.top)};
   }
 
  private:
@@ -188,7 +188,7 @@ TEST_ON_EVERY_SETTING(SmootherStrips, SeveralEqualOne) {
   OneInTurn some;
   for (const Sides& sides : every_boundary)
     for (const auto& [nx, ny] : {std::pair{20, 24}, {37, 17}}) {
-      const TensorMesh mesh = this->mesh(sides, nx, ny);
+      const TensorMesh<2> mesh = this->mesh(sides, nx, ny);
       this->draw(mesh);
       const int rows = mesh.unknowns().ny;
       for (const Kind& kind : every_kind)
@@ -216,9 +216,9 @@ TEST_ON_EVERY_SETTING(SmootherStrips, ThinCellsLoseNothing) {
   using Number = T;
   for (const char* name : {"U1", "A3", "A5"})
     for (const auto end : {dirichlet, neumann}) {
-      const TensorMesh named = make_mesh(mesh_family(name), 6);
-      const TensorMesh mesh{Line(named.x().widths()).with_boundaries(dirichlet, end),
-                            Line(named.y().widths()).with_boundaries(end, dirichlet)};
+      const TensorMesh<2> named = make_mesh(mesh_family(name), 6);
+      const TensorMesh<2> mesh{Axis(named.x().widths()).with_boundaries(dirichlet, end),
+                               Axis(named.y().widths()).with_boundaries(end, dirichlet)};
       this->draw(mesh);
       const int rows = mesh.unknowns().ny;
       for (const Kind& kind : every_kind) {
@@ -239,7 +239,7 @@ TEST_ON_EVERY_SETTING(SmootherStrips, ThinCellsLoseNothing) {
 
 TEST_ON_EVERY_SETTING(SmootherStrips, TwoRunsGiveTheSameBits) {
   for (const Sides& sides : every_boundary) {
-    const TensorMesh mesh = this->mesh(sides, 40, 30);
+    const TensorMesh<2> mesh = this->mesh(sides, 40, 30);
     this->draw(mesh);
     for (const Kind& kind : every_kind) {
       const auto strips = shared_out(mesh.unknowns().ny, 3);
@@ -251,7 +251,7 @@ TEST_ON_EVERY_SETTING(SmootherStrips, TwoRunsGiveTheSameBits) {
 // Both halo rows come out of the interface, with the bits of the rows they stand for; what has to be said is one exchange of
 // rows for x lines, one before y lines, and one gather a colour of these.
 TEST_ON_EVERY_SETTING(SmootherStrips, HaloRowsComeOutOfTheInterface) {
-  const TensorMesh mesh = this->mesh(every_boundary[1], 21, 30);
+  const TensorMesh<2> mesh = this->mesh(every_boundary[1], 21, 30);
   this->draw(mesh);
   for (const Kind& kind : every_kind) {
     SCOPED_TRACE(kind.name);
@@ -262,7 +262,7 @@ TEST_ON_EVERY_SETTING(SmootherStrips, HaloRowsComeOutOfTheInterface) {
       piece.run();
       EXPECT_EQ(communicator.exchanges() - exchanges, 2);
       EXPECT_EQ(communicator.gathers() - gathers, 2);
-      GridView<const T> all = piece.x.cview();
+      FieldView<const T> all = piece.x.cview();
       all.data -= all.pitch;
       all.ny += 2;
       std::vector<T> host(static_cast<std::size_t>(all.nodes()));
@@ -312,7 +312,7 @@ class CountsBytes final : public Communicator {
 
 // Two words a line of a colour, the right-hand sides; seven a line once, the matrix.
 TEST_ON_EVERY_SETTING(SmootherStrips, AGatherHasTwoWordsALine) {
-  const TensorMesh mesh = this->mesh(every_boundary[0], 20, 30);
+  const TensorMesh<2> mesh = this->mesh(every_boundary[0], 20, 30);
   this->draw(mesh);
   const std::size_t odd = 10 * sizeof(T), even = 9 * sizeof(T);
   for (const Kind& kind : every_kind) {
@@ -333,7 +333,7 @@ TEST_ON_EVERY_SETTING(SmootherStrips, AGatherHasTwoWordsALine) {
 // Of another operator, and of the same one with other numbers, once the smoother is told.
 TEST_ON_EVERY_SETTING(SmootherStrips, OtherNumbers) {
   for (const Sides& sides : {every_boundary[1], every_boundary[5]}) {
-    const TensorMesh before = this->mesh(sides, 21, 30), mesh = this->mesh(sides, 21, 30);
+    const TensorMesh<2> before = this->mesh(sides, 21, 30), mesh = this->mesh(sides, 21, 30);
     this->draw(mesh);
     const int rows = mesh.unknowns().ny;
     for (const Kind& kind : every_kind)
@@ -369,7 +369,7 @@ TEST_ON_EVERY_SETTING(SmootherStrips, FixedPiecesGiveTheSameBits) {
   const auto registry = builtin_smoothers();
   OneInTurn some;
   for (const Sides& sides : every_boundary) {
-    const TensorMesh mesh = this->mesh(sides, 37, 41);
+    const TensorMesh<2> mesh = this->mesh(sides, 37, 41);
     this->draw(mesh);
     const int rows = mesh.unknowns().ny, first = mesh.unknowns().origin_y;
     for (const Kind& kind : every_kind)
@@ -395,7 +395,7 @@ TEST_ON_EVERY_SETTING(SmootherStrips, FixedPiecesGiveTheSameBits) {
 // On strips large enough that threads share the work.
 TEST(SmootherStripsThreads, TheNumberOfThreadsDoesNotChangeABit) {
   test::Random random(433);
-  const TensorMesh mesh{Line(random.widths(204)), Line(random.widths(240))};
+  const TensorMesh<2> mesh{Axis(random.widths(204)), Axis(random.widths(240))};
   const Values xs = random.values(static_cast<std::size_t>(mesh.unknowns().nodes())), bs = random.values(xs.size());
   for (const auto line_order : {LineOrder::zebra, LineOrder::simultaneous})
     for (const Kind& kind : every_kind) {

@@ -61,18 +61,20 @@ struct Body {
     return test::random_operator<T>(ctx, random, nx, ny,
                                     method.symmetric ? StorageFormat::symmetric : StorageFormat::nine_band);
   }
-  [[nodiscard]] Vector<T> random_vector(const GridShape& shape) { return test::random_vector<T>(ctx, random, shape); }
+  [[nodiscard]] Field<T> random_vector(const GridLayout<2>& shape) {
+    return test::random_vector<T>(ctx, random, shape);
+  }
   [[nodiscard]] static StoppingParams stop(double tolerance = rtol, int max_iterations = 2000) {
     StoppingParams params;
     params.rtol = tolerance;
     params.max_iterations = max_iterations;
     return params;
   }
-  SolveReport solve(const LinearOperator<T>& a, Preconditioner<T>* m, const Vector<T>& b, Vector<T>& x,
+  SolveReport solve(const LinearOperator<T>& a, Preconditioner<T>* m, const Field<T>& b, Field<T>& x,
                     const StoppingParams& params) {
     SolveReport report = make_solver<T>(ctx, method.name, a.shape())->solve(ctx, a, m, b.cview(), x.view(), params);
     // Whatever happened, the report tells the truth about x.
-    Vector<T> r(ctx, a.shape());
+    Field<T> r(ctx, a.shape());
     a.residual(ctx, b.cview(), x.cview(), r.view());
     const double residual = norm2(ctx, r.cview());
     if (std::isfinite(residual) && report.status != Status::diverged) {
@@ -89,7 +91,7 @@ struct Body {
   void iterates_agree_with_the_oracle() {
     constexpr int steps = 6;
     const auto [stencil, a] = system(5, 4);
-    const Vector<T> b = random_vector(a.shape());
+    const Field<T> b = random_vector(a.shape());
     test::Smoothing<T> jacobi(ctx, a, "jacobi", 1.0);
     const Dense dense(stencil);
     Dense m(dense.n);
@@ -105,7 +107,7 @@ struct Body {
     else
       expected = reference::smallest_residuals(dense, m, rhs, steps, method.name == "cr");
     for (int k = 1; k <= steps; ++k) {
-      Vector<T> x(ctx, a.shape());
+      Field<T> x(ctx, a.shape());
       const auto report = solve(a, &jacobi, b, x, stop(1e-15, k));
       EXPECT_EQ(report.iterations, k);
       EXPECT_LT(reference::relative_difference(test::to_host(ctx, x), expected[static_cast<std::size_t>(k - 1)]),
@@ -118,11 +120,11 @@ struct Body {
     for (const auto& [nx, ny] : test::small_shapes) {
       SCOPED_TRACE(testing::Message() << nx << " x " << ny);
       const auto [stencil, a] = system(nx, ny);
-      const Vector<T> b = random_vector(a.shape());
+      const Field<T> b = random_vector(a.shape());
       test::Smoothing<T> jacobi(ctx, a, "jacobi", 1.0);
       for (Preconditioner<T>* m : std::initializer_list<Preconditioner<T>*>{&jacobi, nullptr}) {
         if (m == nullptr && method.name == "richardson") continue;  // does not converge
-        Vector<T> x = random_vector(a.shape());
+        Field<T> x = random_vector(a.shape());
         const auto report = solve(a, m, b, x, stop());
         EXPECT_EQ(report.status, Status::converged) << report.reason;
         EXPECT_LT(
@@ -136,8 +138,8 @@ struct Body {
   void special_input() {
     const auto [stencil, a] = system(17, 13);
     test::Smoothing<T> jacobi(ctx, a, "jacobi", 1.0);
-    const Vector<T> b = random_vector(a.shape()), zero(ctx, a.shape());
-    Vector<T> x(ctx, a.shape());
+    const Field<T> b = random_vector(a.shape()), zero(ctx, a.shape());
+    Field<T> x(ctx, a.shape());
 
     auto report = solve(a, &jacobi, zero, x, stop());
     EXPECT_EQ(report.status, Status::converged) << "zero right-hand side";
@@ -180,8 +182,8 @@ struct Body {
   void a_tolerance_below_rounding() {
     const auto [stencil, a] = system(17, 13);
     test::Smoothing<T> jacobi(ctx, a, "jacobi", 1.0);
-    const Vector<T> b = random_vector(a.shape());
-    Vector<T> x(ctx, a.shape());
+    const Field<T> b = random_vector(a.shape());
+    Field<T> x(ctx, a.shape());
     auto params = stop(1e-22, 100000);
     const auto report = solve(a, &jacobi, b, x, params);
     EXPECT_EQ(report.status, Status::round_off_limit) << report.reason;
@@ -200,23 +202,23 @@ struct Body {
 
   void preconditioners_that_fail() {
     const auto [stencil, a] = system(9, 9);
-    const Vector<T> b = random_vector(a.shape());
+    const Field<T> b = random_vector(a.shape());
     const bool stationary = method.name == "richardson";
     {
       test::ScaledIdentity<T> nothing(0);
-      Vector<T> x(ctx, a.shape());
+      Field<T> x(ctx, a.shape());
       EXPECT_EQ(solve(a, &nothing, b, x, stop()).status, stationary ? Status::stagnated : Status::breakdown);
       EXPECT_EQ(norm_max(ctx, x.cview()), 0);
     }
     {
       test::ScaledIdentity<T> not_a_number(std::nan(""));
-      Vector<T> x(ctx, a.shape());
+      Field<T> x(ctx, a.shape());
       EXPECT_EQ(solve(a, &not_a_number, b, x, stop()).status, stationary ? Status::diverged : Status::breakdown);
       EXPECT_TRUE(stationary || norm_max(ctx, x.cview()) == 0);
     }
     {
       test::ScaledIdentity<T> negative(-1);
-      Vector<T> x(ctx, a.shape());
+      Field<T> x(ctx, a.shape());
       const Status expected = stationary ? Status::diverged : method.symmetric ? Status::breakdown : Status::converged;
       EXPECT_EQ(solve(a, &negative, b, x, stop()).status, expected);
     }
@@ -225,10 +227,10 @@ struct Body {
   /// Symmetric with as many negative as positive eigenvalues: either solved, or the report says what happened.
   void indefinite_operator() {
     const auto [stencil, a] = test::random_operator<T>(ctx, random, 7, 7, StorageFormat::symmetric);
-    const Vector<T> b = random_vector(a.shape());
+    const Field<T> b = random_vector(a.shape());
     for (const double shift : {5.0, 1e3}) {
       const test::Shifted<T> indefinite(a, shift);
-      Vector<T> x(ctx, a.shape());
+      Field<T> x(ctx, a.shape());
       const auto report = solve(indefinite, nullptr, b, x, stop());
       EXPECT_TRUE(std::isfinite(norm2(ctx, x.cview())) || report.status == Status::diverged);
       const bool minimises = method.name == "gcr" || method.name == "gmres" || method.name == "cr";
@@ -242,11 +244,11 @@ struct Body {
 
   void what_is_not_constant_and_symmetric() {
     const auto [stencil, a] = system(9, 9);
-    const Vector<T> b = random_vector(a.shape());
+    const Field<T> b = random_vector(a.shape());
     for (const auto& [constant, symmetric] : {std::pair{true, false}, {false, true}, {false, false}}) {
       test::ScaledInverse<T> m(ctx, test::random_operator<T>(ctx, random, 9, 9, StorageFormat::symmetric).a, 1,
                                constant, symmetric);
-      Vector<T> x(ctx, a.shape());
+      Field<T> x(ctx, a.shape());
       if (!method.constant_symmetric) continue;
       try {
         (void)solve(a, &m, b, x, stop());
@@ -258,19 +260,19 @@ struct Body {
     }
     if (method.constant_symmetric) return;
     test::Smoothing<T> varying(ctx, a, "jacobi", 0.7, true);
-    Vector<T> x(ctx, a.shape());
+    Field<T> x(ctx, a.shape());
     EXPECT_EQ(solve(a, &varying, b, x, stop()).status, Status::converged);
   }
 
   void runs_are_alike() {
     const auto [stencil, a] = system(31, 40);
     test::Smoothing<T> jacobi(ctx, a, "jacobi", 1.0);
-    const Vector<T> b = random_vector(a.shape());
+    const Field<T> b = random_vector(a.shape());
     const auto solver = make_solver<T>(ctx, method.name, a.shape(), {5});
     Values first;
     std::vector<double> history;
     for (int run = 0; run < 2; ++run) {
-      Vector<T> x(ctx, a.shape());
+      Field<T> x(ctx, a.shape());
       const auto allocations = ctx.memory()->allocations.load();
       std::vector<double> seen;
       const auto report =
@@ -293,8 +295,8 @@ struct Body {
   void misuse() {
     const auto [stencil, a] = system(5, 4);
     const auto solver = make_solver<T>(ctx, method.name, a.shape());
-    const Vector<T> b(ctx, a.shape()), long_b(ctx, test::unknowns(6, 4));
-    Vector<T> x(ctx, a.shape()), tall_x(ctx, test::unknowns(5, 5));
+    const Field<T> b(ctx, a.shape()), long_b(ctx, test::unknowns(6, 4));
+    Field<T> x(ctx, a.shape()), tall_x(ctx, test::unknowns(5, 5));
     EXPECT_THROW((void)solver->solve(ctx, a, nullptr, long_b.cview(), x.view()), UsageError);
     EXPECT_THROW((void)solver->solve(ctx, a, nullptr, b.cview(), tall_x.view()), UsageError);
     EXPECT_THROW((void)solver->solve(ctx, a, nullptr, b.cview(), x.view(), stop(-1)), UsageError);
@@ -340,11 +342,11 @@ TEST(SolverTable, NamesWhatThereIs) {
 template <class T>
 class SteepestDescent final : public Solver<T> {
  public:
-  SteepestDescent(Context& ctx, const GridShape& shape, const SolverParams& /*params*/)
+  SteepestDescent(Context& ctx, const GridLayout<2>& shape, const SolverParams& /*params*/)
       : Solver<T>(shape), r_(ctx, shape), ar_(ctx, shape) {}
 
  private:
-  SolveReport run(Context& ctx, const LinearOperator<T>& a, Preconditioner<T>* m, GridView<const T> b, GridView<T> x,
+  SolveReport run(Context& ctx, const LinearOperator<T>& a, Preconditioner<T>* m, FieldView<const T> b, FieldView<T> x,
                   const StoppingParams& stop, const Monitor& monitor) override {
     KrylovIteration<T> iteration(ctx, a, m, b, x, r_.view(), stop, monitor);
     while (!iteration.done()) {
@@ -355,7 +357,7 @@ class SteepestDescent final : public Solver<T> {
     return iteration.finish();
   }
 
-  Vector<T> r_, ar_;
+  Field<T> r_, ar_;
 };
 
 TEST(SolverTable, TakesASolverOfTheUsers) {
@@ -366,7 +368,7 @@ TEST(SolverTable, TakesASolverOfTheUsers) {
   test::Random random(502);
   const auto [oracle, a] = test::random_operator<float>(ctx, random, 6, 5, StorageFormat::symmetric);
   const auto b = test::random_vector<float>(ctx, random, a.shape());
-  Vector<float> x(ctx, a.shape());
+  Field<float> x(ctx, a.shape());
   StoppingParams stop;
   stop.rtol = 1e-4;
   const auto report =
@@ -383,7 +385,7 @@ TEST(SolverTable, VectorsAreAsDeclared) {
       Context ctx;
       const auto solver = make_solver<double>(ctx, entry.name, {16, 16}, {restart});
       EXPECT_EQ(ctx.memory()->bytes.load(),
-                (entry.vectors + restart * entry.vectors_per_restart) * vector_bytes<double>(Backend::cpu, {16, 16}))
+                (entry.vectors + restart * entry.vectors_per_restart) * field_bytes<double>(Backend::cpu, {16, 16}))
           << entry.name;
     }
 }

@@ -77,7 +77,7 @@ TEST(ErrorEstimate, IsRelativeToTheMagnitudeOfConstants) {
 
 TEST(ErrorEstimate, SizesAreRangesAndConstantsHaveOne) {
   Context ctx(Backend::cpu, 1);
-  Vector<double> x(ctx, GridShape{3, 1});
+  Field<double> x(ctx, GridLayout<2>{3, 1});
   const auto size = [&](double a, double b, double c) {
     const double numbers[] = {a, b, c};
     copy_from_host(ctx, numbers, x.view());

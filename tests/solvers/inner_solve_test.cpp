@@ -33,7 +33,7 @@ class InnerSolveTest : public test::OnEveryBackend {
     stop.patience = 50;
     return stop;
   }
-  SolveReport solve(std::string_view outer, Preconditioner<double>& m, Vector<double>& x) {
+  SolveReport solve(std::string_view outer, Preconditioner<double>& m, Field<double>& x) {
     StoppingParams stop;
     stop.rtol = 1e-11;
     return make_solver<double>(ctx(), outer, a_.shape())->solve(ctx(), a_, m, b_.cview(), x.view(), stop);
@@ -41,7 +41,7 @@ class InnerSolveTest : public test::OnEveryBackend {
 
   GridOperator<double> a_;
   GridOperator<float> af_;
-  Vector<double> b_;
+  Field<double> b_;
 };
 INSTANTIATE_ON_EVERY_BACKEND(InnerSolveTest);
 
@@ -54,7 +54,7 @@ TEST_P(InnerSolveTest, EveryMethodInsideEveryOtherOne) {
       const auto stop = inner_stop(1e-2, 200);
       const std::shared_ptr<Solver<double>> solver = make_solver<double>(ctx(), inner, a_.shape());
       InnerSolve<double> m(a_, solver, nullptr, stop);
-      Vector<double> x(ctx(), a_.shape());
+      Field<double> x(ctx(), a_.shape());
       const auto in_double = solve(outer, m, x);
       EXPECT_EQ(in_double.status, Status::converged) << in_double.reason;
       EXPECT_LE(in_double.iterations, 8);
@@ -63,7 +63,7 @@ TEST_P(InnerSolveTest, EveryMethodInsideEveryOtherOne) {
       const std::shared_ptr<Solver<float>> solver_f = make_solver<float>(ctx(), inner, a_.shape());
       InnerSolve<float> m_f(af_, solver_f, nullptr, stop);
       PrecisionCast<double, float> cast(ctx(), a_.shape(), m_f);
-      Vector<double> y(ctx(), a_.shape());
+      Field<double> y(ctx(), a_.shape());
       const auto mixed = solve(outer, cast, y);
       EXPECT_EQ(mixed.status, Status::converged) << mixed.reason;
       EXPECT_LE(std::abs(mixed.iterations - in_double.iterations), 2);
@@ -73,7 +73,7 @@ TEST_P(InnerSolveTest, EveryMethodInsideEveryOtherOne) {
 
 TEST_P(InnerSolveTest, ToleranceAndLimitAreItsOwn) {
   const std::shared_ptr<Solver<double>> cg = make_solver<double>(ctx(), "cg", a_.shape());
-  Vector<double> z(ctx(), a_.shape()), r(ctx(), a_.shape());
+  Field<double> z(ctx(), a_.shape()), r(ctx(), a_.shape());
   for (const double rtol : {1e-1, 1e-4}) {
     InnerSolve<double> m(a_, cg, nullptr, inner_stop(rtol, 1000));
     set(ctx(), std::nan(""), z.view());
@@ -91,7 +91,7 @@ TEST_P(InnerSolveTest, ToleranceAndLimitAreItsOwn) {
 TEST_P(InnerSolveTest, PlainMethodsRefuseIt) {
   const std::shared_ptr<Solver<double>> inner = make_solver<double>(ctx(), "cr", a_.shape());
   InnerSolve<double> m(a_, inner, nullptr, inner_stop(1e-2, 100));
-  Vector<double> x(ctx(), a_.shape());
+  Field<double> x(ctx(), a_.shape());
   for (const char* outer : {"cg", "cr"}) EXPECT_THROW((void)solve(outer, m, x), UsageError);
 }
 
@@ -100,7 +100,7 @@ TEST_P(InnerSolveTest, FailureInsideHandsBack) {
   const auto huge = std::make_shared<test::ScaledIdentity<double>>(1e308);
   const std::shared_ptr<Solver<double>> richardson = make_solver<double>(ctx(), "richardson", a_.shape());
   InnerSolve<double> m(a_, richardson, huge, inner_stop(1e-2, 100));
-  Vector<double> z(ctx(), a_.shape());
+  Field<double> z(ctx(), a_.shape());
   m.apply(ctx(), b_.cview(), z.view());
   EXPECT_TRUE(std::isfinite(norm2(ctx(), z.cview())));
   EXPECT_EQ(test::to_host(ctx(), z), test::to_host(ctx(), b_));
@@ -111,7 +111,7 @@ TEST_P(InnerSolveTest, NothingIsAllocatedByApply) {
     const std::shared_ptr<Solver<double>> solver = make_solver<double>(ctx(), entry.name, a_.shape(), {5});
     const auto jacobi = std::make_shared<test::Smoothing<double>>(ctx(), a_, "jacobi", 0.7);
     InnerSolve<double> m(a_, solver, jacobi, inner_stop(0.5, 20));
-    Vector<double> z(ctx(), a_.shape());
+    Field<double> z(ctx(), a_.shape());
     m.apply(ctx(), b_.cview(), z.view());
     const auto allocations = ctx().memory()->allocations.load();
     m.apply(ctx(), b_.cview(), z.view());
@@ -122,7 +122,7 @@ TEST_P(InnerSolveTest, NothingIsAllocatedByApply) {
 TEST_P(InnerSolveTest, SweepsUntilTheyChangeLittle) {
   // The error falls by 1 - 0.9 a sweep, and so does the change.
   const auto m = std::make_shared<test::ScaledInverse<double>>(ctx(), a_, 0.9);
-  Vector<double> z(ctx(), a_.shape());
+  Field<double> z(ctx(), a_.shape());
   InnerStop stop;
   stop.increment = 5e-4;
   InnerIteration<double> inner(ctx(), a_, m, stop);
@@ -145,7 +145,7 @@ TEST_P(InnerSolveTest, MonitorSeesEveryInnerSolve) {
   int solves = 0, steps = 0;
   InnerSolve<double> m(a_, solver, nullptr, inner_stop(1e-2, 200),
                        [&](int iteration, double /*residual*/) { ++(iteration == 0 ? solves : steps); });
-  Vector<double> x(ctx(), a_.shape());
+  Field<double> x(ctx(), a_.shape());
   const auto report = solve("gcr", m, x);
   EXPECT_EQ(solves, report.iterations);
   EXPECT_EQ(steps, report.inner_iterations);

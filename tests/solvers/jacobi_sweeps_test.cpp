@@ -38,7 +38,7 @@ class ToeplitzStudyTest : public test::OnEveryBackend {
     JacobiSweeps<T> sweeps(ctx(), off_diagonal, diagonal, {tolerance, 100000, SweepTest::increment});
     PrecisionCast<double, T> m(ctx(), a.shape(), sweeps);
     const auto one = test::to_device<double>(ctx(), test::flat(n), Values(n, 1.0));
-    Vector<double> b(ctx(), n), x(ctx(), n);
+    Field<double> b(ctx(), n), x(ctx(), n);
     a.apply(ctx(), one.cview(), b.view());
     StoppingParams stop;
     stop.rtol = 1e-12;
@@ -104,7 +104,7 @@ TEST_ON_EVERY_SETTING(JacobiSweepsTest, AreThoseOfTheFormula) {
       JacobiSweeps<T> m(this->ctx(), off_diagonal, diagonal, {tolerance, 1000, sweep_test});
       EXPECT_FALSE(m.is_constant());
       EXPECT_FALSE(m.is_symmetric());
-      Vector<T> dz(this->ctx(), n);
+      Field<T> dz(this->ctx(), n);
       m.apply(this->ctx(), test::to_device<T>(this->ctx(), test::flat(n), r).cview(), dz.view());
       EXPECT_EQ(m.iterations(), sweeps);
       EXPECT_LT(reference::relative_difference(test::to_host(this->ctx(), dz), z), test::tolerance<T>);
@@ -116,10 +116,10 @@ TEST_ON_EVERY_SETTING(JacobiSweepsTest, StopAtTheLimitAndOnZero) {
   const BandMatrix<T> off_diagonal(this->ctx(), without_diagonal(rows));
   JacobiPreconditioner<T> diagonal(this->ctx(), rows);
   JacobiSweeps<T> m(this->ctx(), off_diagonal, diagonal, {1e-6, 5, SweepTest::residual});
-  Vector<T> z(this->ctx(), 64);
+  Field<T> z(this->ctx(), 64);
   m.apply(this->ctx(), test::to_device<T>(this->ctx(), test::flat(64), Values(64, 1.0)).cview(), z.view());
   EXPECT_EQ(m.iterations(), 5);
-  m.apply(this->ctx(), Vector<T>(this->ctx(), 64).cview(), z.view());
+  m.apply(this->ctx(), Field<T>(this->ctx(), 64).cview(), z.view());
   EXPECT_EQ(norm_max(this->ctx(), z.cview()), 0);
   EXPECT_EQ(m.iterations(), 1);
 }
@@ -131,7 +131,7 @@ TEST_ON_EVERY_SETTING(JacobiSweepsTest, HandBackTheResidualWhereTheyOverflow) {
   JacobiPreconditioner<T> diagonal(this->ctx(), rows);
   for (const auto sweep_test : {SweepTest::increment, SweepTest::residual}) {
     JacobiSweeps<T> m(this->ctx(), off_diagonal, diagonal, {1e-6, 100000, sweep_test});
-    Vector<T> z(this->ctx(), 2);
+    Field<T> z(this->ctx(), 2);
     m.apply(this->ctx(), test::to_device<T>(this->ctx(), test::flat(2), {1, 0.5}).cview(), z.view());
     EXPECT_EQ(test::to_host(this->ctx(), z), (Values{1, 0.5}));
   }

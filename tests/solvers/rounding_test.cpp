@@ -47,7 +47,7 @@ TEST_ON_EVERY_SETTING(RoundingTest, IsReachedAtRoundingAndNotAboveIt) {
   const auto [oracle, a] = test::random_operator<T>(ctx, this->random_, 15, 15, StorageFormat::symmetric);
   const auto b = test::random_vector<T>(ctx, this->random_, a.shape());
   auto x = test::to_device<T>(ctx, a.shape(), reference::solve(oracle, test::to_host(ctx, b)));
-  Vector<T> r(ctx, a.shape());
+  Field<T> r(ctx, a.shape());
   a.residual(ctx, b.cview(), x.cview(), r.view());
   Rounding<T> rounding(ctx, a, b.cview(), x.cview(), norm2(ctx, b.cview()));
   EXPECT_TRUE(rounding.reached(norm2(ctx, r.cview()), r.cview()));
@@ -62,7 +62,7 @@ TEST_ON_EVERY_SETTING(RoundingTest, IsNoExcuseForAnIterateThatBlewUp) {
   Values huge = this->random_.values(225);
   for (double& v : huge) v *= 1e10;
   const auto x = test::to_device<T>(ctx, a.shape(), huge);
-  Vector<T> r(ctx, a.shape());
+  Field<T> r(ctx, a.shape());
   a.residual(ctx, b.cview(), x.cview(), r.view());
   Rounding<T> rounding(ctx, a, b.cview(), x.cview(), norm2(ctx, b.cview()));
   // However much is allowed.
@@ -89,14 +89,14 @@ TEST_P(PlateauTest, KrylovMethodsRestOnPlateausAndGoOn) {
   StoppingParams stop;
   stop.max_iterations = 3000;
   for (const char* method : {"cg", "fcg", "cr"}) {
-    Vector<double> x(ctx(), a.shape());
+    Field<double> x(ctx(), a.shape());
     const auto report =
         make_solver<double>(ctx(), method, a.shape())->solve(ctx(), a, &jacobi, b.cview(), x.view(), stop);
     EXPECT_EQ(report.status, Status::converged) << method << ": " << report.reason;
   }
   // Patience is heeded where it is asked for.
   stop.patience = 10;
-  Vector<double> x(ctx(), a.shape());
+  Field<double> x(ctx(), a.shape());
   const auto report = make_solver<double>(ctx(), "cg", a.shape())->solve(ctx(), a, &jacobi, b.cview(), x.view(), stop);
   EXPECT_EQ(report.status, Status::stagnated) << report.reason;
 }

@@ -25,10 +25,10 @@ using reference::Values;
 using stratum::Backend;
 using stratum::Context;
 using stratum::GridOperator;
-using stratum::GridShape;
-using stratum::GridView;
+using stratum::GridLayout;
+using stratum::Field;
+using stratum::FieldView;
 using stratum::StorageFormat;
-using stratum::Vector;
 
 /// Two threads, so that parallel paths are taken on any machine.
 inline constexpr int cpu_threads = 2;
@@ -112,20 +112,20 @@ template <class T>
 inline constexpr double tolerance = std::is_same_v<T, float> ? 2e-4 : 1e-12;
 
 template <class T>
-[[nodiscard]] Vector<T> to_device(Context& ctx, const GridShape& shape, const Values& host) {
-  Vector<T> v(ctx, shape);
+[[nodiscard]] Field<T> to_device(Context& ctx, const GridLayout<2>& shape, const Values& host) {
+  Field<T> v(ctx, shape);
   const std::vector<T> narrowed(host.begin(), host.end());
   stratum::copy_from_host(ctx, narrowed.data(), v.view());
   return v;
 }
 
 template <class T>
-[[nodiscard]] Vector<T> random_vector(Context& ctx, Random& random, const GridShape& shape) {
+[[nodiscard]] Field<T> random_vector(Context& ctx, Random& random, const GridLayout<2>& shape) {
   return to_device<T>(ctx, shape, random.values(static_cast<std::size_t>(shape.nodes())));
 }
 
 template <class T>
-[[nodiscard]] Values to_host(Context& ctx, const Vector<T>& v) {
+[[nodiscard]] Values to_host(Context& ctx, const Field<T>& v) {
   std::vector<T> host(static_cast<std::size_t>(v.shape().nodes()));
   stratum::copy_to_host(ctx, v.cview(), host.data());
   return {host.begin(), host.end()};
@@ -133,9 +133,9 @@ template <class T>
 
 /// Everything that belongs to the rows of a vector, halo and padding included: pitch numbers in each row.
 template <class T>
-[[nodiscard]] std::vector<T> to_host_with_halo(Context& ctx, const Vector<T>& v) {
-  const GridView<const T> inner = v.cview();
-  GridView<const T> all = inner;
+[[nodiscard]] std::vector<T> to_host_with_halo(Context& ctx, const Field<T>& v) {
+  const FieldView<const T> inner = v.cview();
+  FieldView<const T> all = inner;
   all.data = inner.data - inner.pitch * v.shape().halo_rows() - 1;
   all.nx = static_cast<int>(inner.pitch);
   all.ny = inner.ny + 2 * v.shape().halo_rows();
@@ -146,7 +146,7 @@ template <class T>
 
 /// Halo and padding hold zeros, bit for bit.
 template <class T>
-[[nodiscard]] testing::AssertionResult halo_is_zero(Context& ctx, const Vector<T>& v) {
+[[nodiscard]] testing::AssertionResult halo_is_zero(Context& ctx, const Field<T>& v) {
   const auto all = to_host_with_halo(ctx, v);
   const auto view = v.cview();
   const int beside = v.shape().halo_rows();
@@ -161,10 +161,10 @@ template <class T>
   return testing::AssertionSuccess();
 }
 
-[[nodiscard]] inline GridShape unknowns(int nx, int ny, bool periodic_x = false, bool periodic_y = false) {
+[[nodiscard]] inline GridLayout<2> unknowns(int nx, int ny, bool periodic_x = false, bool periodic_y = false) {
   return {nx, ny, periodic_x ? 0 : 1, periodic_y ? 0 : 1, periodic_x, periodic_y};
 }
-[[nodiscard]] inline GridShape unknowns(const reference::Stencil& a) {
+[[nodiscard]] inline GridLayout<2> unknowns(const reference::Stencil& a) {
   return unknowns(a.nx, a.ny, a.periodic_x, a.periodic_y);
 }
 
@@ -195,8 +195,8 @@ template <class T>
                                               bool periodic_y = false) {
   const int nx = static_cast<int>(kx.size()) - 1, ny = static_cast<int>(ky.size()) - 1;
   stratum::TensorOperator<T> a(ctx, unknowns(nx, ny, periodic_x, periodic_y), c != 0);
-  const auto put = [&](Vector<T>& to, const Values& from) { to = to_device<T>(ctx, to.shape(), from); };
-  const auto fold = [&](Values k, const Values& m, Vector<T>& to_k, Vector<T>& to_e) {
+  const auto put = [&](Field<T>& to, const Values& from) { to = to_device<T>(ctx, to.shape(), from); };
+  const auto fold = [&](Values k, const Values& m, Field<T>& to_k, Field<T>& to_e) {
     Values e(m.size() - 1);
     for (std::size_t i = 0; i < k.size(); ++i) k[i] -= c * m[i];
     for (std::size_t i = 0; i < e.size(); ++i) e[i] = 3 * c * (m[i] + m[i + 1]);
@@ -218,7 +218,7 @@ inline constexpr auto every_storage_format = stratum::storage_formats;
 
 /// Entry by entry, ghosts left out: applies A to ones at every third node, so that no two entries of a row meet.
 [[nodiscard]] inline reference::Stencil entries(Context& ctx, const GridOperator<double>& a) {
-  const GridShape shape = a.shape();
+  const GridLayout<2> shape = a.shape();
   reference::Stencil found(shape.nx, shape.ny);
   for (int sy = 0; sy < 3; ++sy)
     for (int sx = 0; sx < 3; ++sx) {
@@ -226,7 +226,7 @@ inline constexpr auto every_storage_format = stratum::storage_formats;
       for (int j = sy; j < shape.ny; j += 3)
         for (int i = sx; i < shape.nx; i += 3) probe[found.index(i, j)] = 1;
       const auto x = to_device<double>(ctx, shape, probe);
-      Vector<double> y(ctx, shape);
+      Field<double> y(ctx, shape);
       a.apply(ctx, x.cview(), y.view());
       const Values image = to_host(ctx, y);
       for (int j = 0; j < shape.ny; ++j)
@@ -288,10 +288,10 @@ struct RandomCells {
   [[nodiscard]] GridOperator<T> assembled(Context& ctx, bool periodic_x = false, bool periodic_y = false) const {
     const auto line = [](const Values& h, bool periodic) {
       const auto end = periodic ? stratum::BoundaryType::periodic : stratum::BoundaryType::dirichlet;
-      return stratum::Line(h).with_boundaries(end, end);
+      return stratum::Axis(h).with_boundaries(end, end);
     };
     GridOperator<double> a =
-        stratum::assemble_diffusion(ctx, stratum::TensorMesh{line(hx, periodic_x), line(hy, periodic_y)}, k);
+        stratum::assemble_diffusion(ctx, stratum::TensorMesh<2>{line(hx, periodic_x), line(hy, periodic_y)}, k);
     if constexpr (std::is_same_v<T, double>)
       return a;
     else

@@ -15,13 +15,13 @@ struct Ends {
   stratum::BoundaryType left, right, bottom, top;
 };
 
-[[nodiscard]] inline stratum::TensorMesh with_boundaries(const stratum::TensorMesh& mesh, const Ends& ends) {
+[[nodiscard]] inline stratum::TensorMesh<2> with_boundaries(const stratum::TensorMesh<2>& mesh, const Ends& ends) {
   return {mesh.x().with_boundaries(ends.left, ends.right), mesh.y().with_boundaries(ends.bottom, ends.top)};
 }
 
 /// Opposite boundaries are one another's copies, so that they may be periodic; the lower one rises. From a rectangle at 0: positions
 /// are positive.
-[[nodiscard]] inline stratum::MappedMesh wavy(stratum::Context& ctx, const stratum::TensorMesh& mesh) {
+[[nodiscard]] inline stratum::MappedMesh wavy(stratum::Context& ctx, const stratum::TensorMesh<2>& mesh) {
   using stratum::Point;
   const double a = mesh.x().length(), b = mesh.y().length();
   const auto wave = [=](const Point& p) {

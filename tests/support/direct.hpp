@@ -41,12 +41,12 @@ namespace test {
   return {x.begin(), x.end()};
 }
 
-[[nodiscard]] inline Values host(Context& ctx, GridView<const double> v) {
+[[nodiscard]] inline Values host(Context& ctx, FieldView<const double> v) {
   Values numbers(static_cast<std::size_t>(v.nodes()));
   copy_to_host(ctx, v, numbers.data());
   return numbers;
 }
-[[nodiscard]] inline Values direct_solution(Context& ctx, const GridOperator<double>& a, GridView<const double> b) {
+[[nodiscard]] inline Values direct_solution(Context& ctx, const GridOperator<double>& a, FieldView<const double> b) {
   return direct_solution(stratum::sparse_rows(ctx, a), host(ctx, b));
 }
 

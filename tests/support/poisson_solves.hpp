@@ -14,12 +14,12 @@
 namespace test {
 
 /// Expected to converge from zero, with NaN before where halos belong to others.
-[[nodiscard]] inline std::pair<Vector<double>, stratum::SolveReport>
-solved(Context& ctx, const stratum::Geometry& mesh, const stratum::PoissonProblem& problem,
-       const stratum::PoissonSolverParams& params) {
+[[nodiscard]] inline std::pair<Field<double>, stratum::SolveReport> solved(Context& ctx, const stratum::Geometry& mesh,
+                                                                           const stratum::PoissonProblem& problem,
+                                                                           const stratum::PoissonSolverParams& params) {
   stratum::PoissonSolver solver(ctx, mesh, params);
-  const GridShape shape = solver.fine_operator().shape();
-  Vector<double> b(ctx, shape), x(ctx, shape);
+  const GridLayout<2> shape = solver.fine_operator().shape();
+  Field<double> b(ctx, shape), x(ctx, shape);
   assemble_load(ctx, mesh, problem, b.view());
   if (is_singular(ctx, mesh, problem)) (void)make_compatible(ctx, mesh, b.view());
   poison(ctx, b);

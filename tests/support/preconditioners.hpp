@@ -17,9 +17,9 @@ namespace test {
 /// every entry shows up alone.
 template <class T>
 [[nodiscard]] reference::Stencil stencil_of(Context& ctx, const GridOperator<T>& a) {
-  const GridShape shape = a.shape();
+  const GridLayout<2> shape = a.shape();
   reference::Stencil stencil(shape.nx, shape.ny);
-  Vector<T> image(ctx, shape);
+  Field<T> image(ctx, shape);
   for (int sy = 0; sy < 3; ++sy)
     for (int sx = 0; sx < 3; ++sx) {
       Values ones(stencil.size(), 0.0);
@@ -39,7 +39,7 @@ template <class T>
 
 /// x = A^-1 b by the oracle.
 template <class T>
-void solve_exactly(Context& ctx, const reference::Stencil& a, GridView<const T> b, GridView<T> x) {
+void solve_exactly(Context& ctx, const reference::Stencil& a, FieldView<const T> b, FieldView<T> x) {
   std::vector<T> host(static_cast<std::size_t>(b.nodes()));
   stratum::copy_to_host(ctx, b, host.data());
   const Values solution = reference::solve(a, Values(host.begin(), host.end()));
@@ -53,7 +53,7 @@ class ScaledInverse final : public stratum::Preconditioner<T> {
  public:
   ScaledInverse(Context& ctx, const GridOperator<T>& a, double theta, bool constant = true, bool symmetric = true)
       : a_(stencil_of(ctx, a)), theta_(theta), constant_(constant), symmetric_(symmetric) {}
-  void apply(Context& ctx, GridView<const T> r, GridView<T> z) override {
+  void apply(Context& ctx, FieldView<const T> r, FieldView<T> z) override {
     solve_exactly<T>(ctx, a_, r, z);
     stratum::copy_scaled<T, T>(ctx, theta_, z, z);
   }
@@ -71,7 +71,7 @@ template <class T>
 class ScaledIdentity final : public stratum::Preconditioner<T> {
  public:
   explicit ScaledIdentity(double factor) : factor_(factor) {}
-  void apply(Context& ctx, GridView<const T> r, GridView<T> z) override {
+  void apply(Context& ctx, FieldView<const T> r, FieldView<T> z) override {
     stratum::copy_scaled<T, T>(ctx, factor_, r, z);
     largest_seen_ = std::max(largest_seen_, stratum::norm_max<T>(ctx, r));
   }
@@ -92,7 +92,7 @@ class Smoothing final : public stratum::Preconditioner<T> {
       : a_(a),
         smoother_(stratum::builtin_smoothers().make<T>(ctx, name, a.shape(), {stratum::LineOrder::zebra, damping})),
         vary_(vary) {}
-  void apply(Context& ctx, GridView<const T> r, GridView<T> z) override {
+  void apply(Context& ctx, FieldView<const T> r, FieldView<T> z) override {
     const int sweeps = smoother_->sweeps_per_application() * (vary_ && calls_++ % 2 == 1 ? 2 : 1);
     smoother_->smooth(ctx, a_, r, z, sweeps, stratum::Guess::zero, stratum::SweepOrder::forward);
   }
@@ -111,9 +111,9 @@ template <class T>
 class DenseOperator final : public stratum::LinearOperator<T> {
  public:
   explicit DenseOperator(reference::Dense a) : a_(std::move(a)) {}
-  [[nodiscard]] GridShape shape() const override { return GridShape::flat(static_cast<int>(a_.n)); }
-  void apply(Context& ctx, GridView<const T> x, GridView<T> y) const override { put(ctx, product(ctx, x), y); }
-  void residual(Context& ctx, GridView<const T> b, GridView<const T> x, GridView<T> r) const override {
+  [[nodiscard]] GridLayout<2> shape() const override { return GridLayout<2>::flat(static_cast<int>(a_.n)); }
+  void apply(Context& ctx, FieldView<const T> x, FieldView<T> y) const override { put(ctx, product(ctx, x), y); }
+  void residual(Context& ctx, FieldView<const T> b, FieldView<const T> x, FieldView<T> r) const override {
     Values values = product(ctx, x);
     const Values of_b = host(ctx, b);
     for (std::size_t k = 0; k < values.size(); ++k) values[k] = of_b[k] - values[k];
@@ -121,13 +121,13 @@ class DenseOperator final : public stratum::LinearOperator<T> {
   }
 
  private:
-  [[nodiscard]] static Values host(Context& ctx, GridView<const T> x) {
+  [[nodiscard]] static Values host(Context& ctx, FieldView<const T> x) {
     std::vector<T> values(static_cast<std::size_t>(x.nx));
     stratum::copy_to_host(ctx, x, values.data());
     return {values.begin(), values.end()};
   }
-  [[nodiscard]] Values product(Context& ctx, GridView<const T> x) const { return multiply(a_, host(ctx, x)); }
-  static void put(Context& ctx, const Values& values, GridView<T> y) {
+  [[nodiscard]] Values product(Context& ctx, FieldView<const T> x) const { return multiply(a_, host(ctx, x)); }
+  static void put(Context& ctx, const Values& values, FieldView<T> y) {
     const std::vector<T> narrowed(values.begin(), values.end());
     stratum::copy_from_host(ctx, narrowed.data(), y);
   }
@@ -140,12 +140,12 @@ template <class T>
 class Shifted final : public stratum::LinearOperator<T> {
  public:
   Shifted(const GridOperator<T>& a, double shift) : a_(a), shift_(shift) {}
-  [[nodiscard]] GridShape shape() const override { return a_.shape(); }
-  void apply(Context& ctx, GridView<const T> x, GridView<T> y) const override {
+  [[nodiscard]] GridLayout<2> shape() const override { return a_.shape(); }
+  void apply(Context& ctx, FieldView<const T> x, FieldView<T> y) const override {
     a_.apply(ctx, x, y);
     stratum::axpy<T, T>(ctx, -shift_, x, y);
   }
-  void residual(Context& ctx, GridView<const T> b, GridView<const T> x, GridView<T> r) const override {
+  void residual(Context& ctx, FieldView<const T> b, FieldView<const T> x, FieldView<T> r) const override {
     a_.residual(ctx, b, x, r);
     stratum::axpy<T, T>(ctx, shift_, x, r);
   }

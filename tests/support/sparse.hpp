@@ -64,7 +64,7 @@ using reference::Dense;
   return sparse_rows(host, stratum::five_point_operator(host, stratum::poisson_links(nx, ny)));
 }
 
-[[nodiscard]] inline GridShape flat(int n) { return GridShape::flat(n); }
+[[nodiscard]] inline GridLayout<2> flat(int n) { return GridLayout<2>::flat(n); }
 
 /// The text of the error that `f` throws; a failure when it throws none.
 template <class Error, class F>

@@ -18,12 +18,12 @@ template <class T>
 class Counting final : public LinearOperator<T> {
  public:
   explicit Counting(const LinearOperator<T>& a) : a_(a) {}
-  [[nodiscard]] GridShape shape() const override { return a_.shape(); }
-  void apply(Context& ctx, GridView<const T> x, GridView<T> y) const override {
+  [[nodiscard]] GridLayout<2> shape() const override { return a_.shape(); }
+  void apply(Context& ctx, FieldView<const T> x, FieldView<T> y) const override {
     ++products;
     a_.apply(ctx, x, y);
   }
-  void residual(Context& ctx, GridView<const T> b, GridView<const T> x, GridView<T> r) const override {
+  void residual(Context& ctx, FieldView<const T> b, FieldView<const T> x, FieldView<T> r) const override {
     ++products;
     a_.residual(ctx, b, x, r);
   }
@@ -40,12 +40,12 @@ class StretchedLaplace : public OnEveryBackend {
   GridOperator<T> laplace() {
     return assemble_laplace<T>(ctx(), make_mesh(mesh_family("U2"), 6), StorageFormat::tensor);
   }
-  Vector<double> rhs(const GridShape& shape) {
+  Field<double> rhs(const GridLayout<2>& shape) {
     Random random(151);
     return random_vector<double>(ctx(), random, shape);
   }
-  double true_residual(const LinearOperator<double>& a, const Vector<double>& b, const Vector<double>& x) {
-    Vector<double> r(ctx(), a.shape());
+  double true_residual(const LinearOperator<double>& a, const Field<double>& b, const Field<double>& x) {
+    Field<double> r(ctx(), a.shape());
     a.residual(ctx(), b.cview(), x.cview(), r.view());
     return norm2(ctx(), r.cview());
   }

@@ -48,22 +48,22 @@ template <class Work>
 }
 
 /// The rows of a subdomain, of numbers on the whole grid.
-[[nodiscard]] inline Values rows_of(const GridShape& shape, const GridShape& whole, const Values& numbers) {
+[[nodiscard]] inline Values rows_of(const GridLayout<2>& shape, const GridLayout<2>& whole, const Values& numbers) {
   const auto row = [&](int j) { return numbers.begin() + std::int64_t{j - whole.origin_y} * whole.nx; };
   return {row(shape.origin_y), row(shape.origin_y + shape.ny)};
 }
 
 /// NaN where the halo belongs to others.
 template <class T>
-void poison(Context& ctx, Vector<T>& v) {
+void poison(Context& ctx, Field<T>& v) {
   const auto put = [&](int i, int j, int nx, int ny) {
-    GridView<T> halo = v.view();
+    FieldView<T> halo = v.view();
     halo.data = &halo(i, j);
     halo.nx = nx;
     halo.ny = ny;
     stratum::set(ctx, std::numeric_limits<T>::quiet_NaN(), halo);
   };
-  const GridShape s = v.shape();
+  const GridLayout<2> s = v.shape();
   if (s.below) put(0, -1, s.nx, 1);
   if (s.above) put(0, s.ny, s.nx, 1);
   if (s.periodic_x) {
@@ -73,8 +73,8 @@ void poison(Context& ctx, Vector<T>& v) {
 }
 
 template <class T>
-[[nodiscard]] Vector<T> poisoned_rows(Context& ctx, const GridShape& shape, const GridShape& whole,
-                                      const Values& numbers) {
+[[nodiscard]] Field<T> poisoned_rows(Context& ctx, const GridLayout<2>& shape, const GridLayout<2>& whole,
+                                     const Values& numbers) {
   auto v = to_device<T>(ctx, shape, rows_of(shape, whole, numbers));
   poison(ctx, v);
   return v;

@@ -47,24 +47,24 @@ SparseRows upper_triangle(const SparseRows& a) {
 /// Everything of cuDSS's, released in the opposite order.
 struct Cudss::State {
   Stopwatch now;
-  GridShape shape;
-  Vector<int> start, column;
-  Vector<double> value, b, x;  // b and x flat: rows of a grid lie apart
+  GridLayout<2> shape;
+  Field<int> start, column;
+  Field<double> value, b, x;  // b and x flat: rows of a grid lie apart
   cudssHandle_t handle = nullptr;
   cudssConfig_t config = nullptr;
   cudssData_t data = nullptr;
   cudssMatrix_t matrix = nullptr, right = nullptr, left = nullptr;
   double analysis = 0, factorisation = 0;
 
-  State(Context& ctx, const TensorMesh& mesh, Stopwatch stopwatch) : now(stopwatch), shape(mesh.unknowns()) {
+  State(Context& ctx, const TensorMesh<2>& mesh, Stopwatch stopwatch) : now(stopwatch), shape(mesh.unknowns()) {
     Context host(Backend::cpu, ctx.threads());
     const SparseRows rows =
         upper_triangle(sparse_rows(host, assemble_laplace<double>(host, mesh, StorageFormat::symmetric)));
     start = vector_from_host(ctx, rows.start);
     column = vector_from_host(ctx, rows.column);
     value = vector_from_host(ctx, rows.value);
-    b = Vector<double>(ctx, rows.rows);
-    x = Vector<double>(ctx, rows.rows);
+    b = Field<double>(ctx, rows.rows);
+    x = Field<double>(ctx, rows.rows);
     check(cudssCreate(&handle), "handle");
     check(cudssSetStream(handle, static_cast<cudaStream_t>(ctx.stream())), "stream");
     check(cudssConfigCreate(&config), "configuration");
@@ -73,7 +73,7 @@ struct Cudss::State {
                                column.view().data, value.view().data, CUDA_R_32I, CUDA_R_64F, CUDSS_MTYPE_SPD,
                                CUDSS_MVIEW_UPPER, CUDSS_BASE_ZERO),
           "matrix");
-    const auto vector = [&rows](cudssMatrix_t& of, Vector<double>& numbers) {
+    const auto vector = [&rows](cudssMatrix_t& of, Field<double>& numbers) {
       check(cudssMatrixCreateDn(&of, rows.rows, 1, rows.rows, numbers.view().data, CUDA_R_64F, CUDSS_LAYOUT_COL_MAJOR),
             "vector");
     };
@@ -108,11 +108,12 @@ std::string Cudss::version() {
   return message("cuDSS ", number(MAJOR_VERSION), ".", number(MINOR_VERSION), ".", number(PATCH_LEVEL));
 }
 
-Cudss::Cudss(Context& ctx, const TensorMesh& mesh, Stopwatch now) : state_(std::make_shared<State>(ctx, mesh, now)) {}
+Cudss::Cudss(Context& ctx, const TensorMesh<2>& mesh, Stopwatch now)
+    : state_(std::make_shared<State>(ctx, mesh, now)) {}
 
-SolveReport Cudss::solve(Context& ctx, const GridOperator<double>& a, GridView<const double> b, GridView<double> x,
+SolveReport Cudss::solve(Context& ctx, const GridOperator<double>& a, FieldView<const double> b, FieldView<double> x,
                          double rtol) const {
-  const auto as_grid = [this](GridView<double> flat) {
+  const auto as_grid = [this](FieldView<double> flat) {
     flat.nx = state_->shape.nx;
     flat.ny = state_->shape.ny;
     flat.pitch = flat.nx;
@@ -136,12 +137,12 @@ struct Cudss::State {};
 bool Cudss::available() { return false; }
 std::string Cudss::version() { return "none"; }
 
-Cudss::Cudss(Context& /*ctx*/, const TensorMesh& /*mesh*/, Stopwatch /*now*/) {
+Cudss::Cudss(Context& /*ctx*/, const TensorMesh<2>& /*mesh*/, Stopwatch /*now*/) {
   throw ResourceError("this program was built without cuDSS (pip: nvidia-cudss-cu13)");
 }
 
-SolveReport Cudss::solve(Context& /*ctx*/, const GridOperator<double>& /*a*/, GridView<const double> /*b*/,
-                         GridView<double> /*x*/, double /*rtol*/) const {
+SolveReport Cudss::solve(Context& /*ctx*/, const GridOperator<double>& /*a*/, FieldView<const double> /*b*/,
+                         FieldView<double> /*x*/, double /*rtol*/) const {
   return {};
 }
 

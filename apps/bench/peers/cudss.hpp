@@ -18,10 +18,10 @@ class Cudss {
 
   /// On the stream of the Context. Throws ResourceError when this program was built without cuDSS or where that reports an
   /// error.
-  Cudss(Context& ctx, const TensorMesh& mesh, Stopwatch now);
+  Cudss(Context& ctx, const TensorMesh<2>& mesh, Stopwatch now);
 
   /// As SineTransforms has it; waits for the stream. The report's choice says what analysis and factorisation took.
-  SolveReport solve(Context& ctx, const GridOperator<double>& a, GridView<const double> b, GridView<double> x,
+  SolveReport solve(Context& ctx, const GridOperator<double>& a, FieldView<const double> b, FieldView<double> x,
                     double rtol) const;
 
  private:

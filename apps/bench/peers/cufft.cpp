@@ -23,7 +23,7 @@ void check(cufftResult status, const char* what) {
 
 /// Where numbers come from: u itself, or what a transform along x or y has left.
 struct Given {
-  GridView<const double> u;
+  FieldView<const double> u;
   STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const { return u(i, j); }
 };
 struct AlongX {
@@ -64,7 +64,7 @@ struct OddPlace {
 template <class Source, bool along_x>
 struct Continue {
   Source from;
-  GridView<double> to;
+  FieldView<double> to;
   STRATUM_HOST_DEVICE STRATUM_INLINE double value(int i, int j) const {
     const OddPlace place(along_x ? i : j, (along_x ? to.nx : to.ny) / 2 - 1);
     return place.sign * (along_x ? from(place.of, j) : from(i, place.of));
@@ -75,7 +75,7 @@ struct Continue {
 template <class Source>
 struct Store {
   Source from;
-  GridView<double> to;
+  FieldView<double> to;
   STRATUM_HOST_DEVICE STRATUM_INLINE double value(int i, int j) const { return from(i, j); }
   STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, double value) const { to(i, j) = value; }
 };
@@ -101,7 +101,7 @@ std::string CufftSines::version() {
   return message("cuFFT ", CUFFT_VER_MAJOR, ".", CUFFT_VER_MINOR, ".", CUFFT_VER_PATCH);
 }
 
-CufftSines::CufftSines(Context& ctx, const TensorMesh& mesh, Stopwatch now) : now_(now), shape_(mesh.unknowns()) {
+CufftSines::CufftSines(Context& ctx, const TensorMesh<2>& mesh, Stopwatch now) : now_(now), shape_(mesh.unknowns()) {
   expects(ctx.on_gpu(), "cuFFT transforms on a GPU, not on ", ctx.description());
   const SineEigenvalues of(mesh);
   const double begin = now_();
@@ -124,12 +124,12 @@ void CufftSines::transform(int plan) const {
         "transform");
 }
 
-SolveReport CufftSines::solve(Context& ctx, const GridOperator<double>& a, GridView<const double> b, GridView<double> x,
-                              double rtol) const {
+SolveReport CufftSines::solve(Context& ctx, const GridOperator<double>& a, FieldView<const double> b,
+                              FieldView<double> x, double rtol) const {
   const int nx = shape_.nx, ny = shape_.ny;
   auto* const continued = static_cast<double*>(continued_.get());
   const auto* const spectrum = static_cast<const double*>(spectrum_.get());
-  GridView<double> wide{continued, 2 * (nx + 1), ny, 2 * (nx + 1)}, tall{continued, nx, 2 * (ny + 1), nx};
+  FieldView<double> wide{continued, 2 * (nx + 1), ny, 2 * (nx + 1)}, tall{continued, nx, 2 * (ny + 1), nx};
   wide.space = tall.space = ctx.backend();
   const AlongX in_x{spectrum, nx};
   const AlongY in_y{spectrum, nx};
@@ -158,12 +158,12 @@ SolveReport CufftSines::solve(Context& ctx, const GridOperator<double>& a, GridV
 
 bool CufftSines::available() { return false; }
 std::string CufftSines::version() { return ""; }
-CufftSines::CufftSines(Context& /*ctx*/, const TensorMesh& /*mesh*/, Stopwatch now) : now_(now) {
+CufftSines::CufftSines(Context& /*ctx*/, const TensorMesh<2>& /*mesh*/, Stopwatch now) : now_(now) {
   throw ResourceError("this program was built without cuFFT");
 }
 void CufftSines::transform(int /*plan*/) const {}
-SolveReport CufftSines::solve(Context& /*ctx*/, const GridOperator<double>& /*a*/, GridView<const double> /*b*/,
-                              GridView<double> /*x*/, double /*rtol*/) const {
+SolveReport CufftSines::solve(Context& /*ctx*/, const GridOperator<double>& /*a*/, FieldView<const double> /*b*/,
+                              FieldView<double> /*x*/, double /*rtol*/) const {
   return {};
 }
 

@@ -23,10 +23,10 @@ class CufftSines {
 
   /// On the stream of the Context. Throws ResourceError when this program was built without cuFFT or where that reports an
   /// error, UsageError for a mesh that sine transforms do not solve on.
-  CufftSines(Context& ctx, const TensorMesh& mesh, Stopwatch now);
+  CufftSines(Context& ctx, const TensorMesh<2>& mesh, Stopwatch now);
 
   /// As SineTransforms has it; waits for the stream.
-  SolveReport solve(Context& ctx, const GridOperator<double>& a, GridView<const double> b, GridView<double> x,
+  SolveReport solve(Context& ctx, const GridOperator<double>& a, FieldView<const double> b, FieldView<double> x,
                     double rtol) const;
 
  private:
@@ -34,8 +34,8 @@ class CufftSines {
 
   Stopwatch now_;
   double setup_seconds_ = 0;
-  GridShape shape_;
-  Vector<double> kx_, mx_, ky_, my_;
+  GridLayout<2> shape_;
+  Field<double> kx_, mx_, ky_, my_;
   std::shared_ptr<void> continued_, spectrum_;
   std::shared_ptr<int> along_x_, along_y_;  // cuFFT's plans
 };

@@ -43,7 +43,7 @@ struct Functions<double> {
 /// Rows that lie apart, and those without padding, are aligned in no common way.
 template <class T>
 void copy_rows(const Context& ctx, const T* from, std::int64_t from_pitch, T* to, std::int64_t to_pitch,
-               const GridShape& shape) {
+               const GridLayout<2>& shape) {
   const auto bytes = [](std::int64_t count) { return static_cast<std::size_t>(count) * sizeof(T); };
   const cudaError_t error = cudaMemcpy2DAsync(to, bytes(to_pitch), from, bytes(from_pitch), bytes(shape.nx),
                                               static_cast<std::size_t>(shape.ny), cudaMemcpyDeviceToDevice,
@@ -59,7 +59,7 @@ bool cusparse_available() { return true; }
 std::string cusparse_version() { return message(CUSPARSE_VER_MAJOR, ".", CUSPARSE_VER_MINOR, ".", CUSPARSE_VER_PATCH); }
 
 template <class T>
-CusparseLines<T>::CusparseLines(Context& ctx, const GridShape& shape, Direction direction)
+CusparseLines<T>::CusparseLines(Context& ctx, const GridLayout<2>& shape, Direction direction)
     : shape_(shape), direction_(direction) {
   cusparseHandle_t handle = nullptr;
   check(cusparseCreate(&handle), "create");
@@ -84,7 +84,7 @@ CusparseLines<T>::CusparseLines(Context& ctx, const GridShape& shape, Direction 
 }
 
 template <class T>
-void CusparseLines<T>::load(Context& ctx, const TridiagonalView<T>& a, GridView<const T> b) {
+void CusparseLines<T>::load(Context& ctx, const TridiagonalView<T>& a, FieldView<const T> b) {
   copy_rows(ctx, a.lower.data, a.lower.pitch, lower_, shape_.nx, shape_);
   copy_rows(ctx, a.centre.data, a.centre.pitch, centre_, shape_.nx, shape_);
   copy_rows(ctx, a.upper.data, a.upper.pitch, upper_, shape_.nx, shape_);
@@ -92,7 +92,7 @@ void CusparseLines<T>::load(Context& ctx, const TridiagonalView<T>& a, GridView<
 }
 
 template <class T>
-void CusparseLines<T>::store(Context& ctx, GridView<T> x) const {
+void CusparseLines<T>::store(Context& ctx, FieldView<T> x) const {
   copy_rows<T>(ctx, x_, shape_.nx, x.data, x.pitch, shape_);
 }
 
@@ -146,7 +146,7 @@ CusparseMatrix<T>::CusparseMatrix(Context& ctx, const SparseRows& a)
                           CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, number_type<T>),
         "matrix");
   matrix_ = std::shared_ptr<void>(matrix, [](void* m) { cusparseDestroySpMat(static_cast<cusparseSpMatDescr_t>(m)); });
-  const Vector<T> x(ctx, n_), y(ctx, n_);
+  const Field<T> x(ctx, n_), y(ctx, n_);
   const DenseVector<T> from(n_, x.view().data), to(n_, y.view().data);
   const T one = 1, zero = 0;
   std::size_t bytes = 0;
@@ -160,7 +160,7 @@ CusparseMatrix<T>::CusparseMatrix(Context& ctx, const SparseRows& a)
 }
 
 template <class T>
-void CusparseMatrix<T>::apply(GridView<const T> x, GridView<T> y) const {
+void CusparseMatrix<T>::apply(FieldView<const T> x, FieldView<T> y) const {
   const DenseVector<T> from(n_, x.data), to(n_, y.data);
   const T one = 1, zero = 0;
   check(cusparseSpMV(handle_of(handle_), CUSPARSE_OPERATION_NON_TRANSPOSE, &one,
@@ -177,19 +177,19 @@ CusparseMatrix<T>::CusparseMatrix(Context& /*ctx*/, const SparseRows& /*a*/) : n
   throw ResourceError("this program was built without cuSPARSE");
 }
 template <class T>
-void CusparseMatrix<T>::apply(GridView<const T> /*x*/, GridView<T> /*y*/) const {}
+void CusparseMatrix<T>::apply(FieldView<const T> /*x*/, FieldView<T> /*y*/) const {}
 std::string cusparse_version() { return ""; }
 template <class T>
-CusparseLines<T>::CusparseLines(Context& /*ctx*/, const GridShape& /*shape*/, Direction direction)
+CusparseLines<T>::CusparseLines(Context& /*ctx*/, const GridLayout<2>& /*shape*/, Direction direction)
     : direction_(direction) {
   throw ResourceError("this program was built without cuSPARSE");
 }
 template <class T>
-void CusparseLines<T>::load(Context& /*ctx*/, const TridiagonalView<T>& /*a*/, GridView<const T> /*b*/) {}
+void CusparseLines<T>::load(Context& /*ctx*/, const TridiagonalView<T>& /*a*/, FieldView<const T> /*b*/) {}
 template <class T>
 void CusparseLines<T>::solve() {}
 template <class T>
-void CusparseLines<T>::store(Context& /*ctx*/, GridView<T> /*x*/) const {}
+void CusparseLines<T>::store(Context& /*ctx*/, FieldView<T> /*x*/) const {}
 
 #endif
 

@@ -25,20 +25,20 @@ template <class T>
 class CusparseLines {
  public:
   /// Throws ResourceError when this program was built without cuSPARSE.
-  CusparseLines(Context& ctx, const GridShape& shape, Direction direction);
+  CusparseLines(Context& ctx, const GridLayout<2>& shape, Direction direction);
 
   [[nodiscard]] const char* name() const {
     return direction_ == Direction::x ? "gtsv2StridedBatch" : "gtsvInterleavedBatch";
   }
   /// `lower` at the first node of a line and `upper` at the last must be zero.
-  void load(Context& ctx, const TridiagonalView<T>& a, GridView<const T> b);
+  void load(Context& ctx, const TridiagonalView<T>& a, FieldView<const T> b);
   [[nodiscard]] bool overwrites_coefficients() const { return direction_ == Direction::y; }
   /// Overwrites what was loaded. Throws ResourceError when cuSPARSE reports an error.
   void solve();
-  void store(Context& ctx, GridView<T> x) const;
+  void store(Context& ctx, FieldView<T> x) const;
 
  private:
-  GridShape shape_;
+  GridLayout<2> shape_;
   Direction direction_;
   std::shared_ptr<void> handle_, memory_, buffer_;
   T *lower_ = nullptr, *centre_ = nullptr, *upper_ = nullptr, *x_ = nullptr;
@@ -51,12 +51,12 @@ class CusparseMatrix {
   /// Throws ResourceError when this program was built without cuSPARSE.
   CusparseMatrix(Context& ctx, const SparseRows& a);
   /// y = A x
-  void apply(GridView<const T> x, GridView<T> y) const;
+  void apply(FieldView<const T> x, FieldView<T> y) const;
 
  private:
   int n_;
-  Vector<int> start_, column_;
-  Vector<T> value_;
+  Field<int> start_, column_;
+  Field<T> value_;
   std::shared_ptr<void> handle_, matrix_, buffer_;
 };
 

@@ -69,7 +69,7 @@ class Solver : public HypreSolver {
       : a_(a), rtol_(rtol), max_iterations_(max_iterations), now_(now),
         values_(static_cast<std::size_t>(a.shape().nodes())) {}
 
-  SolveReport solve(Context& ctx, GridView<const double> b, GridView<double> x) final {
+  SolveReport solve(Context& ctx, FieldView<const double> b, FieldView<double> x) final {
     copy_to_host(ctx, b, values_.data());
     set_rhs(values_.data());
     std::fill(values_.begin(), values_.end(), 0.0);
@@ -83,7 +83,7 @@ class Solver : public HypreSolver {
     get_solution(values_.data());
     copy_from_host(ctx, values_.data(), x);
 
-    Vector<double> r(ctx, a_.shape());
+    Field<double> r(ctx, a_.shape());
     a_.residual(ctx, b, x, r.view());
     report.residual = norm2(ctx, r.cview());
     report.initial_residual = report.reference_norm_value = norm2(ctx, b);
@@ -103,7 +103,7 @@ class Solver : public HypreSolver {
     setup_seconds_ = now_() - begin;
     check("set-up");
   }
-  [[nodiscard]] GridShape shape() const { return a_.shape(); }
+  [[nodiscard]] GridLayout<2> shape() const { return a_.shape(); }
   [[nodiscard]] double rtol() const { return rtol_; }
   [[nodiscard]] int max_iterations() const { return max_iterations_; }
 

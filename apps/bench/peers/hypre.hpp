@@ -41,7 +41,7 @@ class HypreSolver {
   virtual ~HypreSolver() = default;
 
   /// From a zero guess. Throws std::runtime_error when hypre reports an error other than a failure to converge.
-  virtual SolveReport solve(Context& ctx, GridView<const double> b, GridView<double> x) = 0;
+  virtual SolveReport solve(Context& ctx, FieldView<const double> b, FieldView<double> x) = 0;
 };
 
 /// MPI and hypre, running as long as this lives: once in a process, and longer than any solver.

@@ -13,8 +13,8 @@
 
 namespace stratum::apps {
 
-bool SineTransforms::solves(const TensorMesh& mesh) {
-  const auto uniform = [](const Line& line) {
+bool SineTransforms::solves(const TensorMesh<2>& mesh) {
+  const auto uniform = [](const Axis& line) {
     const auto [least, most] = std::minmax_element(line.widths().begin(), line.widths().end());
     return line.first_boundary() == BoundaryType::dirichlet && line.last_boundary() == BoundaryType::dirichlet &&
            *most - *least <= 1e-12 * *most;
@@ -22,7 +22,7 @@ bool SineTransforms::solves(const TensorMesh& mesh) {
   return uniform(mesh.x()) && uniform(mesh.y());
 }
 
-SineEigenvalues::SineEigenvalues(const TensorMesh& mesh) {
+SineEigenvalues::SineEigenvalues(const TensorMesh<2>& mesh) {
   expects(SineTransforms::solves(mesh), "sine transforms solve on uniform meshes between Dirichlet boundaries");
   const auto factors = [](int n, double h, std::vector<double>& k, std::vector<double>& m) {
     for (int i = 1; i <= n; ++i) {
@@ -31,15 +31,15 @@ SineEigenvalues::SineEigenvalues(const TensorMesh& mesh) {
       m.push_back(h * (6 - 4 * half * half) / 6);
     }
   };
-  const GridShape shape = mesh.unknowns();
+  const GridLayout<2> shape = mesh.unknowns();
   factors(shape.nx, mesh.x().widths()[0], kx, mx);
   factors(shape.ny, mesh.y().widths()[0], ky, my);
 }
 
-SolveReport direct_report(Context& ctx, const GridOperator<double>& a, GridView<const double> b,
-                          GridView<const double> x, double rtol) {
+SolveReport direct_report(Context& ctx, const GridOperator<double>& a, FieldView<const double> b,
+                          FieldView<const double> x, double rtol) {
   SolveReport report;
-  Vector<double> r(ctx, a.shape());
+  Field<double> r(ctx, a.shape());
   a.residual(ctx, b, x, r.view());
   report.initial_residual = report.reference_norm_value = norm2(ctx, b);
   report.residual = norm2(ctx, r.cview());
@@ -53,7 +53,7 @@ SolveReport direct_report(Context& ctx, const GridOperator<double>& a, GridView<
 bool SineTransforms::available() { return true; }
 std::string SineTransforms::version() { return fftw_version; }
 
-SineTransforms::SineTransforms(const TensorMesh& mesh, Stopwatch now)
+SineTransforms::SineTransforms(const TensorMesh<2>& mesh, Stopwatch now)
     : now_(now), shape_(mesh.unknowns()), eigenvalues_(mesh) {
   const double begin = now_();
   values_.reset(fftw_alloc_real(static_cast<std::size_t>(shape_.nodes())), fftw_free);
@@ -63,8 +63,8 @@ SineTransforms::SineTransforms(const TensorMesh& mesh, Stopwatch now)
   setup_seconds_ = now_() - begin;
 }
 
-SolveReport SineTransforms::solve(Context& ctx, const GridOperator<double>& a, GridView<const double> b,
-                                  GridView<double> x, double rtol) const {
+SolveReport SineTransforms::solve(Context& ctx, const GridOperator<double>& a, FieldView<const double> b,
+                                  FieldView<double> x, double rtol) const {
   const double begin = now_();
   copy_to_host(ctx, b, values_.get());
   const auto transform = [this] { fftw_execute(static_cast<fftw_plan>(plan_.get())); };
@@ -87,11 +87,11 @@ SolveReport SineTransforms::solve(Context& ctx, const GridOperator<double>& a, G
 
 bool SineTransforms::available() { return false; }
 std::string SineTransforms::version() { return ""; }
-SineTransforms::SineTransforms(const TensorMesh& mesh, Stopwatch now) : now_(now), eigenvalues_(mesh) {
+SineTransforms::SineTransforms(const TensorMesh<2>& mesh, Stopwatch now) : now_(now), eigenvalues_(mesh) {
   throw ResourceError("this program was built without FFTW (Debian: libfftw3-dev)");
 }
-SolveReport SineTransforms::solve(Context& /*ctx*/, const GridOperator<double>& /*a*/, GridView<const double> /*b*/,
-                                  GridView<double> /*x*/, double /*rtol*/) const {
+SolveReport SineTransforms::solve(Context& /*ctx*/, const GridOperator<double>& /*a*/, FieldView<const double> /*b*/,
+                                  FieldView<double> /*x*/, double /*rtol*/) const {
   return {};
 }
 

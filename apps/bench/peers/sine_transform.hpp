@@ -23,31 +23,31 @@ namespace stratum::apps {
 /// kx_k, mx_k, ky_l, my_l. Throws UsageError for a mesh that sine transforms do not solve on.
 struct SineEigenvalues {
   std::vector<double> kx, mx, ky, my;
-  explicit SineEigenvalues(const TensorMesh& mesh);
+  explicit SineEigenvalues(const TensorMesh<2>& mesh);
 };
 
 /// Of a direct solver's x: the true residual, and whether it is below rtol || b ||; no times.
-[[nodiscard]] SolveReport direct_report(Context& ctx, const GridOperator<double>& a, GridView<const double> b,
-                                        GridView<const double> x, double rtol);
+[[nodiscard]] SolveReport direct_report(Context& ctx, const GridOperator<double>& a, FieldView<const double> b,
+                                        FieldView<const double> x, double rtol);
 
 class SineTransforms {
  public:
   [[nodiscard]] static bool available();
   [[nodiscard]] static std::string version();
   /// All intervals of a direction are alike, and no side is Neumann or Robin or periodic.
-  [[nodiscard]] static bool solves(const TensorMesh& mesh);
+  [[nodiscard]] static bool solves(const TensorMesh<2>& mesh);
 
   /// Throws ResourceError when this program was built without FFTW, UsageError for a mesh that it does not solve on.
-  SineTransforms(const TensorMesh& mesh, Stopwatch now);
+  SineTransforms(const TensorMesh<2>& mesh, Stopwatch now);
 
   /// `a` tells the true residual; there are no iterations.
-  SolveReport solve(Context& ctx, const GridOperator<double>& a, GridView<const double> b, GridView<double> x,
+  SolveReport solve(Context& ctx, const GridOperator<double>& a, FieldView<const double> b, FieldView<double> x,
                     double rtol) const;
 
  private:
   Stopwatch now_;
   double setup_seconds_ = 0;
-  GridShape shape_;
+  GridLayout<2> shape_;
   std::shared_ptr<double> values_;
   std::shared_ptr<void> plan_;
   SineEigenvalues eigenvalues_;

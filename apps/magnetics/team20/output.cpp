@@ -11,7 +11,8 @@
 
 namespace stratum::apps::magnetics {
 
-void write_fields(const std::string& path, const Problem& problem, const Field& solution, const Settings& settings) {
+void write_fields(const std::string& path, const Problem& problem, const SolvedField& solution,
+                  const Settings& settings) {
   const auto& elements = problem.elements;
   const BoxGrid& grid = elements.grid();
   VtkCells cells;
@@ -47,7 +48,7 @@ void write_fields(const std::string& path, const Problem& problem, const Field& 
   write_vtu(path, cells, {{"|B|", size}, {"material", material}, {"B", b}, {"H", h}, {"J", j}});
 }
 
-void draw(const std::string& path, const Problem& problem, const Field& field) {
+void draw(const std::string& path, const Problem& problem, const SolvedField& field) {
   const BoxGrid& grid = problem.elements.grid();
   constexpr Point3 end{63.5e-3, 0, 150e-3};
   const auto planes = [&](int d) {
@@ -59,7 +60,7 @@ void draw(const std::string& path, const Problem& problem, const Field& field) {
   const auto line = [](const std::vector<double>& p) {
     std::vector<double> widths;
     for (std::size_t i = 0; i + 1 < p.size(); ++i) widths.push_back(p[i + 1] - p[i]);
-    return Line(std::move(widths));
+    return Axis(std::move(widths));
   };
   const auto x = planes(0), z = planes(2);
   std::vector<double> size;
@@ -68,7 +69,7 @@ void draw(const std::string& path, const Problem& problem, const Field& field) {
       const Point3 b = flux_density_at(problem.elements, field.a, {along, 0, height});
       size.push_back(std::hypot(b[0], b[1], b[2]));
     }
-  write_png(path, TensorMesh(line(x), line(z)), size, "|B| in tesla, y = 0");
+  write_png(path, TensorMesh<2>(line(x), line(z)), size, "|B| in tesla, y = 0");
 }
 
 }  // namespace stratum::apps::magnetics

@@ -11,9 +11,10 @@
 namespace stratum::apps::magnetics {
 
 /// B, H, the current density and materials in the middle of every element, for ParaView.
-void write_fields(const std::string& path, const Problem& problem, const Field& solution, const Settings& settings);
+void write_fields(const std::string& path, const Problem& problem, const SolvedField& solution,
+                  const Settings& settings);
 
 /// A picture of |B| where the steel is, and of what it encloses.
-void draw(const std::string& path, const Problem& problem, const Field& field);
+void draw(const std::string& path, const Problem& problem, const SolvedField& field);
 
 }  // namespace stratum::apps::magnetics

@@ -42,7 +42,7 @@ void print_heading(const Context& ctx, const Problem& problem, const Settings& s
   std::printf("solver    %s; %s\n\n", describe_solver(settings).c_str(), ctx.description().c_str());
 }
 
-void print_results(const Results& r, const Settings& settings, const Field& field) {
+void print_results(const Results& r, const Settings& settings, const SolvedField& field) {
   const auto* const measured = measurement(settings.ampere_turns);
   const auto line = [&](const char* name, double ours, double there, const char* unit) {
     std::printf("%-24s %10.4g", name, ours);
@@ -63,7 +63,7 @@ void print_results(const Results& r, const Settings& settings, const Field& fiel
 }
 
 std::string json_report(const CommandLine& options, const Context& ctx, const Problem& problem,
-                        const Settings& settings, const Field& field, const Results& r) {
+                        const Settings& settings, const SolvedField& field, const Results& r) {
   const SolveReport& report = field.report;
   const auto& elements = problem.elements;
   const BoxGrid& grid = elements.grid();

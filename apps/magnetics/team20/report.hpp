@@ -15,10 +15,10 @@ namespace stratum::apps::magnetics {
 void print_heading(const Context& ctx, const Problem& problem, const Settings& settings);
 
 /// Beside what was measured.
-void print_results(const Results& r, const Settings& settings, const Field& field);
+void print_results(const Results& r, const Settings& settings, const SolvedField& field);
 
 /// Everything that is printed and more; docs/report.md describes the members.
 [[nodiscard]] std::string json_report(const CommandLine& options, const Context& ctx, const Problem& problem,
-                                      const Settings& settings, const Field& field, const Results& r);
+                                      const Settings& settings, const SolvedField& field, const Results& r);
 
 }  // namespace stratum::apps::magnetics

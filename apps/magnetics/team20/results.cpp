@@ -6,7 +6,7 @@
 
 namespace stratum::apps::magnetics {
 
-Results evaluate(Context& ctx, const Problem& problem, const Field& field, const Settings& settings) {
+Results evaluate(Context& ctx, const Problem& problem, const SolvedField& field, const Settings& settings) {
   const auto& a = field.a;
   const auto& elements = problem.elements;
   const auto mean = [&](team20::Material material) {
@@ -33,7 +33,7 @@ const team20::Measurement* measurement(double ampere_turns) {
   return nullptr;
 }
 
-std::string remark(const Settings& settings, const Field& field) {
+std::string remark(const Settings& settings, const SolvedField& field) {
   const double end = team20::steel_curve().end();
   if (field.largest > end)
     return message("|B| in the steel goes up to ", field.largest, " T, beyond the curve's last point at ", end,

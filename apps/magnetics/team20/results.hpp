@@ -21,12 +21,13 @@ struct Results {
   double p1 = NAN, p2 = NAN, pole = NAN, yoke = NAN;  // B_z, tesla
 };
 
-[[nodiscard]] Results evaluate(Context& ctx, const Problem& problem, const Field& field, const Settings& settings);
+[[nodiscard]] Results evaluate(Context& ctx, const Problem& problem, const SolvedField& field,
+                               const Settings& settings);
 
 /// Null where nothing was measured with these ampere-turns.
 [[nodiscard]] const team20::Measurement* measurement(double ampere_turns);
 
 /// Why ours are not what was measured, or hang on an extrapolation; else empty.
-[[nodiscard]] std::string remark(const Settings& settings, const Field& field);
+[[nodiscard]] std::string remark(const Settings& settings, const SolvedField& field);
 
 }  // namespace stratum::apps::magnetics

@@ -15,8 +15,8 @@
 
 namespace stratum::apps::magnetics {
 
-Field solve_linear(Context& ctx, const Problem& problem, const Settings& settings, InnerHistories* histories) {
-  Field field;
+SolvedField solve_linear(Context& ctx, const Problem& problem, const Settings& settings, InnerHistories* histories) {
+  SolvedField field;
   for (const bool steel : problem.steel) field.nu.push_back(steel ? 1 / settings.permeability : 1);
   field.a.assign(problem.b.size(), 0);
   const KeptPlanes kept = planes_of_steel(problem.elements.grid(), problem.materials);
@@ -32,8 +32,8 @@ Field solve_linear(Context& ctx, const Problem& problem, const Settings& setting
   return field;
 }
 
-Field solve_nonlinear(Context& ctx, const Problem& problem, const Settings& settings, InnerHistories* histories) {
-  Field field;
+SolvedField solve_nonlinear(Context& ctx, const Problem& problem, const Settings& settings, InnerHistories* histories) {
+  SolvedField field;
   const double begin = wall_seconds(), norm = std::sqrt(dot(problem.b, problem.b));
   const auto curve = team20::steel_curve();
   const KeptPlanes kept = planes_of_steel(problem.elements.grid(), problem.materials);

@@ -35,7 +35,7 @@ struct InnerHistories {
 };
 
 /// A solution, and how it came.
-struct Field {
+struct SolvedField {
   std::vector<double> a, nu;  // circulations; of elements
   SolveReport report;         // where the field is nonlinear, of the outer iteration
   std::vector<double> steps;  // of Newton's method
@@ -43,10 +43,10 @@ struct Field {
 };
 
 /// By one permeability of the steel, or by its curve. `histories`: where residuals of inner solves go; null: nowhere.
-[[nodiscard]] Field solve_linear(Context& ctx, const Problem& problem, const Settings& settings,
-                                 InnerHistories* histories);
+[[nodiscard]] SolvedField solve_linear(Context& ctx, const Problem& problem, const Settings& settings,
+                                       InnerHistories* histories);
 
-[[nodiscard]] Field solve_nonlinear(Context& ctx, const Problem& problem, const Settings& settings,
-                                    InnerHistories* histories);
+[[nodiscard]] SolvedField solve_nonlinear(Context& ctx, const Problem& problem, const Settings& settings,
+                                          InnerHistories* histories);
 
 }  // namespace stratum::apps::magnetics

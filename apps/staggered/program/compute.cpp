@@ -24,7 +24,7 @@ namespace stratum::apps::propagators {
 
 namespace {
 
-double error_of(Context& ctx, const LatticePiece& piece, double mass, int colour, GridView<const double> y) {
+double error_of(Context& ctx, const LatticePiece& piece, double mass, int colour, FieldView<const double> y) {
   const auto exact = free_propagator(piece.whole, mass);
   std::vector<double> host(static_cast<std::size_t>(y.nx));
   copy_to_host(ctx, y, host.data());
@@ -69,7 +69,7 @@ class Propagators {
   [[nodiscard]] double link_error() const { return inner_ ? inner_link_error_ : links_->error(); }
 
   /// A^-1 b for all masses.
-  std::vector<Run> solve(int colour, GridView<const double> b, const std::vector<GridView<double>>& y,
+  std::vector<Run> solve(int colour, FieldView<const double> b, const std::vector<FieldView<double>>& y,
                          const std::function<Monitor(double mass)>& monitor) {
     std::vector<Run> runs;
     const auto& masses = settings_.masses;
@@ -99,7 +99,7 @@ class Propagators {
     return runs;
   }
 
-  [[nodiscard]] const GridShape& shape() const { return shape_; }
+  [[nodiscard]] const GridLayout<2>& shape() const { return shape_; }
   [[nodiscard]] const LatticePiece& piece() const { return links_->piece(); }
   [[nodiscard]] StaggeredOperator<double> a(double mass) const { return {ctx_, links_, mass}; }
 
@@ -117,7 +117,7 @@ class Propagators {
   std::shared_ptr<const PackedLinks<double>> links_;
   InnerOperators inner_;
   double inner_link_error_ = 0;
-  GridShape shape_;
+  GridLayout<2> shape_;
   std::optional<ReliableCg> reliable_;
   std::optional<MultiShiftCg<double>> together_;
   std::optional<MixedMultiShiftCg> mixed_together_;
@@ -143,9 +143,9 @@ void expect_room_for(const Context& ctx, const Settings& s, const Lattice& latti
 GaugeField make_field(const Settings& s) {
   if (!s.gauge.empty()) return read_nersc(s.gauge);
   switch (s.field) {
-    case Field::unit: return GaugeField::unit(s.lattice);
-    case Field::random: return GaugeField::random(s.lattice, s.seed);
-    case Field::near: break;
+    case StartField::unit: return GaugeField::unit(s.lattice);
+    case StartField::random: return GaugeField::random(s.lattice, s.seed);
+    case StartField::near: break;
   }
   return GaugeField::near_unit(s.lattice, s.sigma, s.seed);
 }
@@ -155,9 +155,9 @@ Outcome compute(Context& ctx, const GaugeField& field, const Settings& s) {
   const double begin = wall_seconds();
   Propagators propagators(ctx, field, s);
   outcome.link_error = propagators.link_error();
-  const bool unit = s.gauge.empty() && s.field == Field::unit;
-  std::vector<Vector<double>> y;
-  std::vector<GridView<double>> views;
+  const bool unit = s.gauge.empty() && s.field == StartField::unit;
+  std::vector<Field<double>> y;
+  std::vector<FieldView<double>> views;
   for (std::size_t k = 0; k < s.masses.size(); ++k) y.emplace_back(ctx, propagators.shape());
   for (auto& vector : y) views.push_back(vector.view());
   const LatticePiece& piece = propagators.piece();

@@ -18,10 +18,10 @@ void print_heading(const Context& ctx, const GaugeField& field, const Settings& 
   std::printf("lattice     %d x %d x %d x %d sites, antiperiodic in t; %d unknowns on the even ones\n", l.nx, l.ny,
               l.nz, l.nt, 6 * l.half());
   std::printf("field       %s, plaquette %.6f, link trace %.6f\n",
-              !s.gauge.empty()           ? s.gauge.c_str()
-              : s.field == Field::unit   ? "unit"
-              : s.field == Field::random ? "random"
-                                         : message("near the unit field, sigma ", s.sigma).c_str(),
+              !s.gauge.empty()                ? s.gauge.c_str()
+              : s.field == StartField::unit   ? "unit"
+              : s.field == StartField::random ? "random"
+                                              : message("near the unit field, sigma ", s.sigma).c_str(),
               plaquette(field), link_trace(field));
   if (ctx.pieces() > 1) {
     const auto piece = LatticePiece::of(ctx, l, s.cut);

@@ -29,9 +29,10 @@ Settings parse_settings(const CommandLine& options) {
   int* const to[] = {&s.lattice.nx, &s.lattice.ny, &s.lattice.nz, &s.lattice.nt};
   for (std::size_t mu = 0; mu < 4; ++mu) *to[mu] = parse_integer("--lattice", extents[mu], 1, 1'000'000'000);
   parsed("--lattice", [&] { s.lattice.validate(); });
-  s.field = choice<Field>("--field", options.text("field"),
-                          {{"unit", Field::unit}, {"random", Field::random}, {"near", Field::near}});
-  expects(!options.has("sigma") || s.field == Field::near, "--sigma: belongs to --field near");
+  s.field =
+      choice<StartField>("--field", options.text("field"),
+                         {{"unit", StartField::unit}, {"random", StartField::random}, {"near", StartField::near}});
+  expects(!options.has("sigma") || s.field == StartField::near, "--sigma: belongs to --field near");
   s.sigma = options.number("sigma", not_negative);
   s.seed = static_cast<std::uint64_t>(options.integer("seed", 0, 2'000'000'000));
   for (const auto& mass : parts(options.text("mass"))) s.masses.push_back(parse_number("--mass", mass, positive));

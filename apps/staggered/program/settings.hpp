@@ -17,12 +17,12 @@ namespace stratum::apps::propagators {
 
 using namespace stratum::staggered;  // what all of this is about
 
-enum class Field : std::uint8_t { unit, random, near };
+enum class StartField : std::uint8_t { unit, random, near };
 
 /// The options, read.
 struct Settings {
   Lattice lattice{8, 8, 8, 16};
-  Field field = Field::near;
+  StartField field = StartField::near;
   double sigma = 0.3;
   std::uint64_t seed = 1;
   std::string gauge;  // a file; empty: made

@@ -26,9 +26,9 @@ OutputFiles parse_outputs(const CommandLine& options, const Settings& s) {
   return outputs;
 }
 
-TensorMesh mesh_of_cells(const Settings& s) {
-  return {Line(std::vector<double>(static_cast<std::size_t>(s.nx), s.cell_width()), s.width),
-          Line(std::vector<double>(static_cast<std::size_t>(s.ny), s.cell_height()), s.height), "cells"};
+TensorMesh<2> mesh_of_cells(const Settings& s) {
+  return {Axis(std::vector<double>(static_cast<std::size_t>(s.nx), s.cell_width()), s.width),
+          Axis(std::vector<double>(static_cast<std::size_t>(s.ny), s.cell_height()), s.height), "cells"};
 }
 
 Fields fields_of(const Settings& s, const PressureSystem& system, const PressureSolver& solver,
@@ -40,9 +40,9 @@ Fields fields_of(const Settings& s, const PressureSystem& system, const Pressure
 
 void write_picture(const Settings& s, const std::vector<double>& p, const std::string& path, const std::string& title) {
   const auto centres = [](int cells, double width) {
-    return Line(std::vector<double>(static_cast<std::size_t>(cells - 1), width)).starting_at(width / 2);
+    return Axis(std::vector<double>(static_cast<std::size_t>(cells - 1), width)).starting_at(width / 2);
   };
-  write_png(path, TensorMesh(centres(s.nx, s.cell_width()), centres(s.ny, s.cell_height())), p, title);
+  write_png(path, TensorMesh<2>(centres(s.nx, s.cell_width()), centres(s.ny, s.cell_height())), p, title);
 }
 
 }  // namespace stratum::apps::bubbly

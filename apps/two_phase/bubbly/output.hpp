@@ -17,7 +17,7 @@ namespace stratum::apps::bubbly {
 [[nodiscard]] OutputFiles parse_outputs(const CommandLine& options, const Settings& s);
 
 /// Cells whose corners are nodes.
-[[nodiscard]] TensorMesh mesh_of_cells(const Settings& s);
+[[nodiscard]] TensorMesh<2> mesh_of_cells(const Settings& s);
 
 /// Fields on the cells: density, p and what else there is.
 struct Fields {

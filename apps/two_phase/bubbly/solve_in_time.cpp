@@ -54,10 +54,10 @@ void print_step(const TimeStep& step, int number) {
 
 /// Where a cell has become light the last p may be worse than none. Nearer than zero in the energy norm, (x, A x) < 2 (x, b):
 /// what takes the fewer iterations of both wherever that was tried.
-bool may_start_from(Context& ctx, Reuse reuse, const GridOperator<double>& a, GridView<const double> b,
-                    GridView<const double> x) {
+bool may_start_from(Context& ctx, Reuse reuse, const GridOperator<double>& a, FieldView<const double> b,
+                    FieldView<const double> x) {
   if (reuse != Reuse::automatic) return reuse != Reuse::none;
-  Vector<double> r(ctx, a.shape());
+  Field<double> r(ctx, a.shape());
   a.residual(ctx, b, x, r.view());
   return dot<double>(ctx, x, r.cview()) + dot<double>(ctx, x, b) > 0;
 }
@@ -70,8 +70,8 @@ int solve_in_time(Context& ctx, Settings s, const CommandLine& options, OutputFi
   constexpr int kept_iterations = 60;
   if (s.reuse == Reuse::ritz) s.params.keep = std::max(kept_iterations, 2 * s.ritz);
   const ProblemMesh mesh(mesh_of_cells(s));
-  const GridShape shape = mesh_of_centres(make_system(s, ctx.threads()).links).unknowns();
-  Vector<double> b(ctx, shape), x(ctx, shape);
+  const GridLayout<2> shape = mesh_of_centres(make_system(s, ctx.threads()).links).unknowns();
+  Field<double> b(ctx, shape), x(ctx, shape);
   std::vector<double> p(s.cells());
   std::vector<TimeStep> steps;
   DeflationVectors ritz;

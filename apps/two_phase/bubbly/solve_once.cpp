@@ -24,7 +24,7 @@ int solve_once(Context& ctx, const Settings& s, const CommandLine& options, Outp
   auto making = start_rhs(s, system, ctx.threads());
   PressureSolver solver(ctx, system, s.params);
   const RightHandSide rhs = making.get();
-  Vector<double> b(ctx, solver.a().shape()), x(ctx, solver.a().shape());
+  Field<double> b(ctx, solver.a().shape()), x(ctx, solver.a().shape());
   copy_from_host(ctx, rhs.b.data(), b.view());
   solver.warm_up(ctx, b.cview(), x.view());
   ctx.synchronise();

@@ -77,7 +77,7 @@ RightHandSide make_rhs(const Settings& s, const PressureSystem& system, int thre
     rhs.solution = uniform_noise(s.cells(), s.seed);
     Context host(Backend::cpu, threads);
     const auto a = five_point_operator(host, system.links);
-    Vector<double> x(host, a.shape()), b(host, a.shape());
+    Field<double> x(host, a.shape()), b(host, a.shape());
     copy_from_host(host, rhs.solution.data(), x.view());
     a.apply(host, x.cview(), b.view());
     rhs.b.resize(s.cells());

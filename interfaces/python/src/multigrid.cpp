@@ -153,8 +153,8 @@ class MatrixSystem {
 
   [[nodiscard]] int unknowns() const { return solver_.rows().unknowns(); }
   template <class T>
-  [[nodiscard]] GridView<T> flat(T* data) const {
-    GridView<T> view;
+  [[nodiscard]] FieldView<T> flat(T* data) const {
+    FieldView<T> view;
     view.data = data;
     view.nx = unknowns();
     view.ny = 1;

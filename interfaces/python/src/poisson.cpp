@@ -22,8 +22,8 @@ namespace {
 /// Values at the nodes of a side, linear between them. A point is found from the nearer end, which knows its place best.
 class AlongBoundary {
  public:
-  AlongBoundary(const Line& line, Direction along, std::vector<double> values)
-      : line_(std::make_shared<const Line>(line)),
+  AlongBoundary(const Axis& line, Direction along, std::vector<double> values)
+      : line_(std::make_shared<const Axis>(line)),
         values_(std::make_shared<const std::vector<double>>(std::move(values))), along_(along) {}
 
   double operator()(const Point& p) const {
@@ -41,7 +41,7 @@ class AlongBoundary {
   }
 
  private:
-  std::shared_ptr<const Line> line_;
+  std::shared_ptr<const Axis> line_;
   std::shared_ptr<const std::vector<double>> values_;
   Direction along_;
 };
@@ -50,25 +50,25 @@ ScalarFunction constant(double value) {
   return [value](const Point& /*p*/) { return value; };
 }
 
-ScalarFunction expression(const TensorMesh& mesh, const std::string& text) {
+ScalarFunction expression(const TensorMesh<2>& mesh, const std::string& text) {
   expects(expressions_available(), "'", shown(text),
           "': this build has no expressions, which take muParser; give a function of arrays, lambda x, y: ...");
   return parse_expression(text, mesh.x().length(), mesh.y().length());
 }
 
 /// A number, text, or an array at the nodes of the side.
-ScalarFunction boundary_function_of(const TensorMesh& mesh, Direction along, const char* name, nb::handle value) {
+ScalarFunction boundary_function_of(const TensorMesh<2>& mesh, Direction along, const char* name, nb::handle value) {
   if (nb::isinstance<nb::str>(value)) return expression(mesh, nb::cast<std::string>(value));
   if (double number = 0; nb::try_cast(value, number)) return number == 0 ? ScalarFunction{} : constant(number);
   const auto values = nb::cast<HostArray<double, 1>>(value);
-  const Line& line = along == Direction::x ? mesh.x() : mesh.y();
+  const Axis& line = along == Direction::x ? mesh.x() : mesh.y();
   expects(values.size() == static_cast<std::size_t>(line.size()) + 1, "the ", name, " boundary has ", line.size() + 1,
           " nodes, shape (", line.size() + 1, ",); its values have shape ", shape_of(values));
   return AlongBoundary(line, along, vector_of(values));
 }
 
 /// None, a number, text, or an array on the cells.
-Coefficient coefficient(const TensorMesh& mesh, const char* name, nb::handle value) {
+Coefficient coefficient(const TensorMesh<2>& mesh, const char* name, nb::handle value) {
   if (value.is_none()) return {};
   if (nb::isinstance<nb::str>(value)) return expression(mesh, nb::cast<std::string>(value));
   if (double number = 0; nb::try_cast(value, number)) return number;
@@ -79,7 +79,7 @@ Coefficient coefficient(const TensorMesh& mesh, const char* name, nb::handle val
   return CellValues{mesh.x().size(), mesh.y().size(), vector_of(values)};
 }
 
-BoundaryCondition boundary_condition(const TensorMesh& mesh, Direction along, const char* name,
+BoundaryCondition boundary_condition(const TensorMesh<2>& mesh, Direction along, const char* name,
                                      const nb::tuple& given) {
   BoundaryCondition side;
   side.kind = by_name("a boundary", nb::cast<std::string>(given[0]),
@@ -95,7 +95,7 @@ BoundaryCondition boundary_condition(const TensorMesh& mesh, Direction along, co
 
 class PoissonSystem {
  public:
-  PoissonSystem(const TensorMesh& mesh, const std::array<nb::tuple, 4>& boundaries,
+  PoissonSystem(const TensorMesh<2>& mesh, const std::array<nb::tuple, 4>& boundaries,
                 const std::array<nb::object, 3>& kappa, const nb::object& reaction, const nb::dict& options)
       : ctx_(make_context(option<std::string>(options, "device"), option<int>(options, "threads"))), mesh_(mesh) {
     problem_.boundaries = {boundary_condition(mesh, Direction::y, "left", boundaries[0]),
@@ -122,7 +122,7 @@ class PoissonSystem {
   }
 
   [[nodiscard]] bool is_singular_problem() const { return singular_; }
-  [[nodiscard]] const TensorMesh& mesh() const { return mesh_; }
+  [[nodiscard]] const TensorMesh<2>& mesh() const { return mesh_; }
   [[nodiscard]] int levels() const { return solver_->levels(); }
 
   /// f as text, or integrals of f phi_i at all nodes, boundary included.
@@ -143,7 +143,7 @@ class PoissonSystem {
     std::vector<double> nodal;
     {
       const nb::gil_scoped_release release;
-      Vector<double> b(ctx_, mesh_.unknowns()), u(ctx_, mesh_.unknowns());
+      Field<double> b(ctx_, mesh_.unknowns()), u(ctx_, mesh_.unknowns());
       if (load.is_valid())
         set_load(load.data(), b);
       else
@@ -192,8 +192,8 @@ class PoissonSystem {
   }
 
   /// As assemble_load, with integrals of f that are there already.
-  void set_load(const double* load, Vector<double>& b) {
-    const Line &x = mesh_.x(), &y = mesh_.y();
+  void set_load(const double* load, Field<double>& b) {
+    const Axis &x = mesh_.x(), &y = mesh_.y();
     std::vector<double> unknowns(static_cast<std::size_t>(b.view().nodes()), 0.0);
     for (int j = 0; j <= y.size(); ++j) {
       const int row = unknown_at(y, j);
@@ -209,14 +209,13 @@ class PoissonSystem {
     const auto values = dirichlet_values(mesh_, problem_);
     for (const auto& [node, i, j, value] : dirichlet_entries(mesh_, problem_, cells_.get(), problem_.reaction))
       if (values[node] != 0) boundaries(i, j) -= value * values[node];
-    std::array<Vector<double>, 2> through{Vector<double>(ctx_, {1, b.view().ny}),
-                                          Vector<double>(ctx_, {b.view().nx, 1})};
+    std::array<Field<double>, 2> through{Field<double>(ctx_, {1, b.view().ny}), Field<double>(ctx_, {b.view().nx, 1})};
     add(ctx_, boundaries, through, b.view());
   }
 
   Clock clock_;  // first, to measure what follows
   Context ctx_;
-  TensorMesh mesh_;
+  TensorMesh<2> mesh_;
   PoissonProblem problem_{};
   PoissonSolverParams params_{};
   std::shared_ptr<const CellCoefficients> cells_;
@@ -231,7 +230,7 @@ void add_poisson(nb::module_& m) {
   nb::class_<PoissonSystem>(m, "PoissonSystem", "The compiled part of stratum.Poisson.")
       .def(
           "__init__",
-          [](PoissonSystem* self, const TensorMesh& mesh, nb::tuple left, nb::tuple right, nb::tuple bottom,
+          [](PoissonSystem* self, const TensorMesh<2>& mesh, nb::tuple left, nb::tuple right, nb::tuple bottom,
              nb::tuple top, const nb::object& xx, const nb::object& xy, const nb::object& yy,
              const nb::object& reaction, const nb::dict& options) {
             new (self) PoissonSystem(mesh, {std::move(left), std::move(right), std::move(bottom), std::move(top)},

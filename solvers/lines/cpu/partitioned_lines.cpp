@@ -21,7 +21,7 @@ struct TensorBatch {
   static constexpr int bytes = width * static_cast<int>(sizeof(T));
 
   View a;
-  GridView<const T> b, x;
+  FieldView<const T> b, x;
   int start, count;  // the column before lane 0
   bool whole;
   StripRows<T> rows;
@@ -274,7 +274,7 @@ struct SubstituteRows {
 }  // namespace
 
 template <class T>
-CutLines<T>::CutLines(Context& ctx, const GridShape& shape, std::span<const int> pieces)
+CutLines<T>::CutLines(Context& ctx, const GridLayout<2>& shape, std::span<const int> pieces)
     : ring_(shape.periodic_y), columns_(shape.nx) {
   const bool cut = shape.below || shape.above;
   expects(!cut || ctx.communicator() != nullptr,
@@ -304,12 +304,12 @@ CutLines<T>::CutLines(Context& ctx, const GridShape& shape, std::span<const int>
   count_ = begins_.back();
   last_ = rank + 1 == ranks;
   third_row_ = ring_ && rows % 2 != 0;
-  sides_ = Vector<T>(ctx, PiecesOfLines<T>::sides * shape.nx * count_);
-  factors_ = Vector<T>(ctx, FactoredInterface<T>::rows * shape.nx * count_);
-  ends_ = Vector<T>(ctx, 6 * shape.nx * own_pieces());
+  sides_ = Field<T>(ctx, PiecesOfLines<T>::sides * shape.nx * count_);
+  factors_ = Field<T>(ctx, FactoredInterface<T>::rows * shape.nx * count_);
+  ends_ = Field<T>(ctx, 6 * shape.nx * own_pieces());
   if (!ctx.on_gpu()) return;
-  own_ = Vector<T>(ctx, PiecesOfLines<T>::rows * shape.nx);
-  segments_ = Vector<T>(ctx, static_cast<int>(segment_numbers(segment_rows<T>, shape)));
+  own_ = Field<T>(ctx, PiecesOfLines<T>::rows * shape.nx);
+  segments_ = Field<T>(ctx, static_cast<int>(segment_numbers(segment_rows<T>, shape)));
 }
 
 template <class T>
@@ -348,7 +348,7 @@ template <class T>
 void CutLines<T>::set_up(Context& ctx, const GridOperator<T>& a, const T* zeros) {
   if (ctx.is_dry_run()) return;
   a_ = a;
-  GridView<T> y;  // of this shape, without numbers
+  FieldView<T> y;  // of this shape, without numbers
   y.nx = columns_;
   y.ny = rows_.back();
   const SomeLines lines{0, 1, columns_};
@@ -366,9 +366,9 @@ void CutLines<T>::set_up(Context& ctx, const GridOperator<T>& a, const T* zeros)
 }
 
 template <class T>
-void CutLines<T>::sweep(Context& ctx, const GridOperator<T>& a, const T* zeros, GridView<const T> b,
-                        GridView<const T> x, GridView<T> y, T omega, LineOrder line_order, SweepOrder order,
-                        GridView<T> memory) {
+void CutLines<T>::sweep(Context& ctx, const GridOperator<T>& a, const T* zeros, FieldView<const T> b,
+                        FieldView<const T> x, FieldView<T> y, T omega, LineOrder line_order, SweepOrder order,
+                        FieldView<T> memory) {
   if (ctx.is_dry_run()) return;
   if (&a.storage() != &a_.storage()) set_up(ctx, a, zeros);
   const auto solve = [&](const SomeLines& lines) {
@@ -391,9 +391,9 @@ void CutLines<T>::sweep(Context& ctx, const GridOperator<T>& a, const T* zeros, 
 }
 
 template <class T>
-void CutLines<T>::solve_on_cpu(Context& ctx, const GridOperator<T>& a, const T* zeros, GridView<const T> b,
-                               GridView<const T> x, GridView<T> y, T omega, const SomeLines& lines,
-                               GridView<T> memory) {
+void CutLines<T>::solve_on_cpu(Context& ctx, const GridOperator<T>& a, const T* zeros, FieldView<const T> b,
+                               FieldView<const T> x, FieldView<T> y, T omega, const SomeLines& lines,
+                               FieldView<T> memory) {
   const auto scratch = [&](int part) { return LineScratch<T>(&memory(-1, part), y.ny, memory.nx); };
   // Calls work(first, count, part, is_first_of_part) for the lines in batches.
   const auto in_batches = [&](int width, const auto& work) {
@@ -448,11 +448,11 @@ void CutLines<T>::solve_on_cpu(Context& ctx, const GridOperator<T>& a, const T* 
 
 template <class T>
 void CutLines<T>::solve_on_gpu(Context& /*ctx*/, const GridOperator<T>& /*a*/, const T* /*zeros*/,
-                               GridView<const T> /*b*/, GridView<const T> /*x*/, GridView<T> /*y*/, T /*omega*/,
+                               FieldView<const T> /*b*/, FieldView<const T> /*x*/, FieldView<T> /*y*/, T /*omega*/,
                                const SomeLines& /*lines*/) {}
 template <class T>
 void CutLines<T>::set_up_on_gpu(Context& /*ctx*/, const GridOperator<T>& /*a*/, const T* /*zeros*/,
-                                GridView<T> /*shape*/) {}
+                                FieldView<T> /*shape*/) {}
 #endif
 
 template class CutLines<float>;

@@ -85,7 +85,7 @@ struct LineScratch {
   /// threads.
   static constexpr int rounded = 16;
 
-  static std::int64_t size(const GridShape& shape, int threads, StorageFormat format) {
+  static std::int64_t size(const GridLayout<2>& shape, int threads, StorageFormat format) {
     const int more = shape.has_halo() ? 1 : 0;
     const std::int64_t batches = (3 + more + (threads > 1 ? 2 : 0)) * lane_numbers(std::max(shape.nx, shape.ny));
     if (traits(format).is_separable) return batches;
@@ -239,10 +239,10 @@ struct Eliminated {
 };
 
 /// A batch of lines, which are eliminated position after position and, if cyclic, closed.
-template <class R, class Line, class T, bool ring>
+template <class R, class Axis, class T, bool ring>
 struct BatchOfLines {
   using Pack = typename R::Pack;
-  Line lines[R::packs];
+  Axis lines[R::packs];
   Ring<Pack, T> rings[ring ? R::packs : 1];
 
   BatchOfLines& batch_of_lines() { return *this; }
@@ -517,7 +517,7 @@ STRATUM_INLINE void fill_rows(const LineRhs<Direction::x, coupled, ElementView<T
 /// Solves one batch of x lines of n positions. `ring`: cyclic lines, whose halo follows, as lines beside them may read it.
 template <class R, bool ring, bool coupled, class View, class T>
 STRATUM_INLINE void solve_batch(const LineRhs<Direction::x, coupled, View, T> rhs, const Batch batch, const int n,
-                                const T omega, const T keep, const GridView<T> y, const LineScratch<T> scratch) {
+                                const T omega, const T keep, const FieldView<T> y, const LineScratch<T> scratch) {
   constexpr int w = batch_width<T>, pitch = block_length + 16;
   alignas(64) T before_rows[16 + w * pitch];
   T* const rows = before_rows + 16;  // a row's column -1 is written, too
@@ -645,13 +645,13 @@ struct WideBatch {
   /// was, up to the last line, behind which somebody else may write.
   template <class R, int stride, class Rhs>
   STRATUM_INLINE void substitute(const Rhs& rhs, int first_column, int count, T omega, T keep_old,
-                                 const GridView<T>& y) {
+                                 const FieldView<T>& y) {
     keep_old == T(0) ? substitute<R, stride, false>(rhs.x, first_column, count, omega, keep_old, y)
                      : substitute<R, stride, true>(rhs.x, first_column, count, omega, keep_old, y);
   }
   template <class R, int stride, bool keeps>
-  STRATUM_INLINE void substitute(const GridView<const T>& x, int first_column, int count, T omega, T keep_old,
-                                 const GridView<T>& y) {
+  STRATUM_INLINE void substitute(const FieldView<const T>& x, int first_column, int count, T omega, T keep_old,
+                                 const FieldView<T>& y) {
     using Pack = typename R::Pack;
     constexpr int width = R::width, bytes = width * static_cast<int>(sizeof(T));
     const int in_packs = count / width * width;
@@ -745,7 +745,7 @@ struct BandColumns {
 /// One wide batch of y lines with bands. Lines that fill no pack make one with lines of the pack before; a few go alone.
 template <class R, int stride, bool ring, bool coupled, class View, class T>
 STRATUM_INLINE void solve_wide_batch(const LineRhs<Direction::y, coupled, View, T> rhs, const int first,
-                                     const int count, const int n, const T omega, const T keep, const GridView<T> y,
+                                     const int count, const int n, const T omega, const T keep, const FieldView<T> y,
                                      const LineScratch<T> scratch, const KnownEnds<T> ends = {}) {
   using Pack = typename R::Pack;
   constexpr int few = 4;
@@ -883,7 +883,7 @@ struct CellColumns {
 template <class R, int stride, bool ring, bool coupled, class T, bool scalar>
 STRATUM_INLINE void solve_wide_batch(const LineRhs<Direction::y, coupled, ElementView<T, scalar>, T>& rhs,
                                      const int first, const int count, const int n, const T omega, const T keep,
-                                     const GridView<T> y, const LineScratch<T>& scratch,
+                                     const FieldView<T> y, const LineScratch<T>& scratch,
                                      const KnownEnds<T>& ends = {}) {
   using Pack = typename R::Pack;
   WideBatch<T, true, ring> lines(scratch, n, ends);
@@ -916,7 +916,7 @@ constexpr bool side_by_side<false, NineBandView<T>> = true;
 /// Solves one batch of y lines of n positions with bands.
 template <class R, bool ring, bool coupled, class View, class T>
 STRATUM_INLINE void solve_batch(const LineRhs<Direction::y, coupled, View, T> rhs, const Batch batch, const int n,
-                                const T omega, const T keep, const GridView<T> y, const LineScratch<T> scratch) {
+                                const T omega, const T keep, const FieldView<T> y, const LineScratch<T> scratch) {
   if constexpr (side_by_side<coupled, View>)
     if (batch.stride == 1)
       return solve_wide_batch<R, 1, ring>(rhs, batch.first, batch.count, n, omega, keep, y, scratch);
@@ -1004,7 +1004,7 @@ class StripRows {
       : start_(start), from_(std::max(lowest - start, 0)), count_(std::min(highest - start + 1, columns) - from_),
         has_behind_(start + columns <= highest) {}
 
-  [[nodiscard]] STRATUM_INLINE const T* row(const GridView<const T>& x, int j) {
+  [[nodiscard]] STRATUM_INLINE const T* row(const FieldView<const T>& x, int j) {
     for (int i = 0; i < columns; i += cache_line<T>)
       __builtin_prefetch(&x(start_ + i, std::min(j + chunk_length, x.ny)));
     if (count_ == columns) return &x(start_, j);
@@ -1012,7 +1012,7 @@ class StripRows {
     return copy_;
   }
   /// The column after the strip.
-  [[nodiscard]] STRATUM_INLINE T behind(const GridView<const T>& x, int j) const {
+  [[nodiscard]] STRATUM_INLINE T behind(const FieldView<const T>& x, int j) const {
     return has_behind_ ? x(start_ + columns, j) : T(0);
   }
 
@@ -1038,7 +1038,7 @@ struct StripsAhead {
     end = std::min(begin + strips * strip, last_column);
   }
   /// Quarters from .. to - 1 of row j.
-  STRATUM_INLINE void prefetch(const GridView<const T>& x, int j, int from, int to) const {
+  STRATUM_INLINE void prefetch(const FieldView<const T>& x, int j, int from, int to) const {
     if (j % strips != share) return;
     const int quarter = strips * batch_width<T> / 2;
     for (int i = begin + from * quarter; i < std::min(end, begin + to * quarter); i += cache_line<T>)
@@ -1051,8 +1051,8 @@ struct StripsAhead {
 template <class View, class T>
 struct StripSweep {
   View a;
-  GridView<const T> b, x;
-  GridView<T> y;
+  FieldView<const T> b, x;
+  FieldView<T> y;
   T omega;
   bool from_zero, simultaneous;
 };
@@ -1080,8 +1080,8 @@ STRATUM_INLINE void solve_strip(const StripSweep<View, T>& sweep, const Strip<T>
   const int start = strip.start, begin = strip.begin, end = strip.end;
   const LineScratch<T>& scratch = strip.scratch;
   const View a = along<Direction::y>(sweep.a);
-  const GridView<const T> b = sweep.b, x = sweep.x;
-  const GridView<T> y = sweep.y;
+  const FieldView<const T> b = sweep.b, x = sweep.x;
+  const FieldView<T> y = sweep.y;
   const T omega = sweep.omega, keep = T(1) - omega;
   const bool simultaneous = damped && sweep.simultaneous;
   constexpr bool differences = solves_for_difference<View>;
@@ -1231,7 +1231,7 @@ struct SolveBatch {
   Batch batch;
   int n;
   T omega, keep;
-  GridView<T> y;
+  FieldView<T> y;
   LineScratch<T> scratch;
   template <int bytes>
   STRATUM_INLINE void run() const {
@@ -1263,12 +1263,12 @@ struct SolveStrip {
 template <Direction direction, class View, class T, bool ring = false>
 struct Sweep {
   View a;
-  GridView<const T> b, x;
-  GridView<T> y;
+  FieldView<const T> b, x;
+  FieldView<T> y;
   T omega;
   bool from_zero;
   int threads;
-  GridView<T> memory;  // a row a thread
+  FieldView<T> memory;  // a row a thread
 
   [[nodiscard]] int lines() const { return direction == Direction::x ? y.ny : y.nx; }
   [[nodiscard]] int length() const { return direction == Direction::x ? y.nx : y.ny; }

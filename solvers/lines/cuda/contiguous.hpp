@@ -56,7 +56,7 @@ __device__ STRATUM_INLINE void put_packs(T* to, const Segment& segment, int t, c
 
 /// Stores the nodes i, i + 1, ... of a row, those of them that are among the first n.
 template <class T>
-__device__ STRATUM_INLINE void store_nodes(const GridView<T>& y, int n, int i, int j, const Pack<T>& numbers) {
+__device__ STRATUM_INLINE void store_nodes(const FieldView<T>& y, int n, int i, int j, const Pack<T>& numbers) {
   if (i >= 0 && i + pack_size<T> <= n) {
     store(&y(i, j), numbers);
   } else {
@@ -71,8 +71,8 @@ __device__ STRATUM_INLINE void store_nodes(const GridView<T>& y, int n, int i, i
 /// that n positions hold all, one after the other. `ahead`: so many lines further lies the one that a block will have next.
 template <int S, bool coupled, bool ring, Step step, class View, class T, bool with_sums = ring || by_row_sums<View>>
 __global__ void __launch_bounds__(x_line_threads)
-    solve_x_lines(const View a, const GridView<const T> b, const GridView<const T> x, const Lines<T> lines,
-                  const GridView<T> y, const Interface<T, with_sums> parts, const int ahead) {
+    solve_x_lines(const View a, const FieldView<const T> b, const FieldView<const T> x, const Lines<T> lines,
+                  const FieldView<T> y, const Interface<T, with_sums> parts, const int ahead) {
   extern __shared__ __align__(16) unsigned char memory[];
   constexpr int size = pack_size<T>, packs = S / size;
   constexpr bool sums = ring || by_row_sums<View>;

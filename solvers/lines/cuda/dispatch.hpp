@@ -46,8 +46,8 @@ namespace stratum::cuda {
 
 /// `ring`: of a grid that is periodic along them. `memory`: for the pieces of lines that no cluster holds.
 template <bool coupled, bool ring, class View, class T>
-void launch_x_lines(const Context& ctx, const View& a, GridView<const T> b, GridView<const T> x, const Lines<T>& lines,
-                    GridView<T> y, T* memory) {
+void launch_x_lines(const Context& ctx, const View& a, FieldView<const T> b, FieldView<const T> x,
+                    const Lines<T>& lines, FieldView<T> y, T* memory) {
   constexpr bool sums = ring || by_row_sums<View>;
   const auto launch = [&]<int S>() {
     const int segments = divide_up(ring ? y.nx : y.nx + 1, S);
@@ -86,7 +86,7 @@ void launch_x_lines(const Context& ctx, const View& a, GridView<const T> b, Grid
 }
 
 template <int S, int threads, bool ring, class View, class T, class Rhs>
-void launch_y_lines(const Context& ctx, const Rhs& rhs, const Lines<T>& lines, GridView<T> y, int across,
+void launch_y_lines(const Context& ctx, const Rhs& rhs, const Lines<T>& lines, FieldView<T> y, int across,
                     bool early = true) {
   constexpr bool sums = ring || by_row_sums<View>;
   const int cluster = divide_up(y.ny, threads / across * S);
@@ -96,7 +96,7 @@ void launch_y_lines(const Context& ctx, const Rhs& rhs, const Lines<T>& lines, G
 
 /// In three steps.
 template <bool ring, class View, class T, class Rhs>
-void launch_y_lines_in_steps(const Context& ctx, const Rhs& rhs, const Lines<T>& lines, GridView<T> y, T* memory) {
+void launch_y_lines_in_steps(const Context& ctx, const Rhs& rhs, const Lines<T>& lines, FieldView<T> y, T* memory) {
   constexpr bool sums = ring || by_row_sums<View>;
   constexpr int S = 16, across = static_cast<int>(64 / sizeof(T)), threads = across * warp;
   const int groups = divide_up(lines.count, across);
@@ -111,7 +111,7 @@ void launch_y_lines_in_steps(const Context& ctx, const Rhs& rhs, const Lines<T>&
 }
 
 template <bool ring, class View, class T, class Rhs>
-void launch_y_lines(const Context& ctx, const Rhs& rhs, const Lines<T>& lines, GridView<T> y, T* memory) {
+void launch_y_lines(const Context& ctx, const Rhs& rhs, const Lines<T>& lines, FieldView<T> y, T* memory) {
   if (y.ny <= 128) return launch_y_lines<4, 256, ring, View>(ctx, rhs, lines, y, 8);
   if (y.ny <= 256) return launch_y_lines<4, 256, ring, View>(ctx, rhs, lines, y, 4);
   if (y.ny <= 2048 && blocks_at_most() > 1) return launch_y_lines<8, 256, ring, View>(ctx, rhs, lines, y, 8);
@@ -126,7 +126,7 @@ void launch_y_lines(const Context& ctx, const Rhs& rhs, const Lines<T>& lines, G
 /// A few lines far apart, of up to 17408 nodes and no rings. Every number is in a cache line of its own: a line is shared among
 /// as many multiprocessors as blocks reach it.
 template <class View, class T, class Rhs>
-void launch_few_y_lines(const Context& ctx, const Rhs& rhs, const Lines<T>& lines, GridView<T> y) {
+void launch_few_y_lines(const Context& ctx, const Rhs& rhs, const Lines<T>& lines, FieldView<T> y) {
   if (y.ny <= 8192) return launch_y_lines<8, 64, false, View>(ctx, rhs, lines, y, 1, false);
   launch_y_lines<17, 64, false, View>(ctx, rhs, lines, y, 1, false);
 }
@@ -134,7 +134,7 @@ void launch_few_y_lines(const Context& ctx, const Rhs& rhs, const Lines<T>& line
 /// Lines of one colour of an operator that `walks_x_lines`, in place; false where they are too short, or too long for a
 /// cluster.
 template <bool coupled, class View, class T>
-bool launch_x_walk(const Context& ctx, const View& a, GridView<const T> b, const Lines<T>& lines, GridView<T> y) {
+bool launch_x_walk(const Context& ctx, const View& a, FieldView<const T> b, const Lines<T>& lines, FieldView<T> y) {
   constexpr bool sums = by_row_sums<View>;
   constexpr int threads = walk_x_threads<View>;
   const auto launch_cut = [&]<int S, XPart part, bool tailed>(const XWalk& cut) {
@@ -178,8 +178,8 @@ bool launch_x_walk(const Context& ctx, const View& a, GridView<const T> b, const
 /// are too short, or too long for a cluster. Lines that are left are given back, all of the second colour. `passed`: zeros, in
 /// which clusters pass columns to each other where there are enough.
 template <bool coupled, bool mirrored, class View, class T>
-bool launch_y_walk(const Context& ctx, const View& a, GridView<const T> b, GridView<T> y, Lines<T>& left,
-                   GridView<T> passed) {
+bool launch_y_walk(const Context& ctx, const View& a, FieldView<const T> b, FieldView<T> y, Lines<T>& left,
+                   FieldView<T> passed) {
   const auto launch = [&]<class W>(W walk, bool must_pass = false) {
     const int cluster = divide_up(y.ny + 1, W::rows);
     const auto kernel = walk_y_lines<coupled, mirrored, View, W>;
@@ -270,7 +270,7 @@ class Sweep : GpuSweep<View, T> {
     }
   }
   template <bool coupled, bool mirrored>
-  [[nodiscard]] bool walk(Context& ctx, GridView<const T> right, GridView<T> to, Lines<T>& left) const {
+  [[nodiscard]] bool walk(Context& ctx, FieldView<const T> right, FieldView<T> to, Lines<T>& left) const {
     if constexpr (walks_bands<View>) {
       if (this->records.data == nullptr) return false;
       left = launch_band_walk<coupled, mirrored, line::couplings_once<T>(View::is_symmetric), T>(ctx, this->records,
@@ -286,8 +286,8 @@ class Sweep : GpuSweep<View, T> {
   template <bool mirrored>
   [[nodiscard]] bool in_one_pass(Context& ctx, int end) const {
     Lines<T> left{};
-    GridView<const T> right = b;
-    GridView<T> to = y;
+    FieldView<const T> right = b;
+    FieldView<T> to = y;
     right.nx = to.nx = end;
     if (!(zero ? walk<false, mirrored>(ctx, right, to, left) : walk<true, mirrored>(ctx, right, to, left)))
       return false;

@@ -100,8 +100,8 @@ struct Equations {
 };
 
 template <bool coupled, class T>
-__device__ STRATUM_INLINE Equations<T> load_equations(const NineBandView<T>& a, const GridView<const T>& b,
-                                                      const GridView<const T>& x, int i, int j) {
+__device__ STRATUM_INLINE Equations<T> load_equations(const NineBandView<T>& a, const FieldView<const T>& b,
+                                                      const FieldView<const T>& x, int i, int j) {
   const std::int64_t at = j * a.pitch + i;
   const auto band = [&](int dx, int dy) { return load_once(a.band[band_index(dx, dy)] + at); };
   const Pack<T> lower = band(-1, 0), centre = band(0, 0), upper = band(1, 0), right = load_once(&b(i, j));
@@ -128,8 +128,8 @@ __device__ STRATUM_INLINE Equations<T> load_equations(const NineBandView<T>& a, 
 }
 
 template <bool coupled, class T>
-__device__ STRATUM_INLINE Equations<T> load_equations(const SymmetricNineBandView<T>& a, const GridView<const T>& b,
-                                                      const GridView<const T>& x, int i, int j) {
+__device__ STRATUM_INLINE Equations<T> load_equations(const SymmetricNineBandView<T>& a, const FieldView<const T>& b,
+                                                      const FieldView<const T>& x, int i, int j) {
   const std::int64_t at = j * a.pitch + i;
   const Pack<T> centre = load_once(a.band[0] + at), right = load_once(&b(i, j));
   const Span<T> east(a.band[1] + at);
@@ -158,8 +158,8 @@ __device__ STRATUM_INLINE Equations<T> load_equations(const SymmetricNineBandVie
 }
 
 template <bool coupled, class T, bool reaction>
-__device__ STRATUM_INLINE Equations<T> load_equations(const TensorView<T, reaction>& a, const GridView<const T>& b,
-                                                      const GridView<const T>& x, int i, int j) {
+__device__ STRATUM_INLINE Equations<T> load_equations(const TensorView<T, reaction>& a, const FieldView<const T>& b,
+                                                      const FieldView<const T>& x, int i, int j) {
   const T stiffness = a.with_e(a.ky[j] + a.ky[j + 1], j), mass = 2 * (a.my[j] + a.my[j + 1]);
   const Span<T> k(a.kx + i), m(a.mx + i);
   const Pack<T> right = load_once(&b(i, j));
@@ -206,8 +206,8 @@ struct CellSpan {
 };
 
 template <bool coupled, class T, bool scalar>
-__device__ STRATUM_INLINE Equations<T> load_equations(const ElementView<T, scalar>& a, const GridView<const T>& b,
-                                                      const GridView<const T>& x, int i, int j) {
+__device__ STRATUM_INLINE Equations<T> load_equations(const ElementView<T, scalar>& a, const FieldView<const T>& b,
+                                                      const FieldView<const T>& x, int i, int j) {
   const std::int64_t at = j * a.pitch + i;
   const CellSpan<T> p_south(a.p + at, i, b.nx), p_north(a.p + at + a.pitch, i, b.nx);
   const CellSpan<T> q_south(a.q + at, i, b.nx), q_north(a.q + at + a.pitch, i, b.nx);  // of scalar K loaded once
@@ -262,8 +262,8 @@ constexpr bool loads_ahead<ElementView<T, scalar>> = true;
 
 /// Asks the L2 cache for the 128 bytes of a row from i on that load_equations reads.
 template <bool coupled, class T, bool scalar>
-__device__ STRATUM_INLINE void ask_for_row(const ElementView<T, scalar>& a, const GridView<const T>& b,
-                                           const GridView<const T>& x, int i, int j) {
+__device__ STRATUM_INLINE void ask_for_row(const ElementView<T, scalar>& a, const FieldView<const T>& b,
+                                           const FieldView<const T>& x, int i, int j) {
   const auto ask = [](const T* numbers) { asm volatile("prefetch.global.L2 [%0];" ::"l"(numbers)); };
   const std::int64_t at = j * a.pitch + i;
   ask(&b(i, j));

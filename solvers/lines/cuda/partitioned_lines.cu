@@ -5,8 +5,8 @@
 namespace stratum::line {
 
 template <class T>
-void CutLines<T>::solve_on_gpu(Context& ctx, const GridOperator<T>& a, const T* zeros, GridView<const T> b,
-                               GridView<const T> x, GridView<T> y, T omega, const SomeLines& lines) {
+void CutLines<T>::solve_on_gpu(Context& ctx, const GridOperator<T>& a, const T* zeros, FieldView<const T> b,
+                               FieldView<const T> x, FieldView<T> y, T omega, const SomeLines& lines) {
   const Interface<T> interface = interface_of(lines, 0);
   const auto put_together = [&] {
     if (count_ > 1)
@@ -22,7 +22,7 @@ void CutLines<T>::solve_on_gpu(Context& ctx, const GridOperator<T>& a, const T* 
 }
 
 template <class T>
-void CutLines<T>::set_up_on_gpu(Context& ctx, const GridOperator<T>& a, const T* zeros, GridView<T> shape) {
+void CutLines<T>::set_up_on_gpu(Context& ctx, const GridOperator<T>& a, const T* zeros, FieldView<T> shape) {
   const SomeLines lines{0, 1, shape.nx};
   visit(a, zeros, [&]<class View>(const View& view) {
     if constexpr (!is_tensor<View> || by_row_sums<View>)
@@ -32,12 +32,12 @@ void CutLines<T>::set_up_on_gpu(Context& ctx, const GridOperator<T>& a, const T*
   for_each_node(ctx, {0, columns_, 1, 0, 1, 1}, gathered_factors(ctx));
 }
 
-template void CutLines<float>::solve_on_gpu(Context&, const GridOperator<float>&, const float*, GridView<const float>,
-                                            GridView<const float>, GridView<float>, float, const SomeLines&);
+template void CutLines<float>::solve_on_gpu(Context&, const GridOperator<float>&, const float*, FieldView<const float>,
+                                            FieldView<const float>, FieldView<float>, float, const SomeLines&);
 template void CutLines<double>::solve_on_gpu(Context&, const GridOperator<double>&, const double*,
-                                             GridView<const double>, GridView<const double>, GridView<double>, double,
-                                             const SomeLines&);
-template void CutLines<float>::set_up_on_gpu(Context&, const GridOperator<float>&, const float*, GridView<float>);
-template void CutLines<double>::set_up_on_gpu(Context&, const GridOperator<double>&, const double*, GridView<double>);
+                                             FieldView<const double>, FieldView<const double>, FieldView<double>,
+                                             double, const SomeLines&);
+template void CutLines<float>::set_up_on_gpu(Context&, const GridOperator<float>&, const float*, FieldView<float>);
+template void CutLines<double>::set_up_on_gpu(Context&, const GridOperator<double>&, const double*, FieldView<double>);
 
 }  // namespace stratum::line

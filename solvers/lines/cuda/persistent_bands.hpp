@@ -105,8 +105,8 @@ __device__ STRATUM_INLINE Pair<T> load_pair_once(const T* aligned) {
 /// on its last first-colour line in `passed`, BandWalk::passed_numbers zeros for each block.
 template <bool coupled, bool mirrored, bool once, class T>
 __global__ void __launch_bounds__(BandWalk<T>::threads)
-    walk_bands(const T* const records, const std::int64_t pitch, const GridView<const T> b, const BandWalk<T> walk,
-               const GridView<T> y, T* const passed) {
+    walk_bands(const T* const records, const std::int64_t pitch, const FieldView<const T> b, const BandWalk<T> walk,
+               const FieldView<T> y, T* const passed) {
 #if defined(STRATUM_CLUSTERS)
   using Tile = BandWalk<T>;
   using Record = BandRecord<T, once>;
@@ -361,8 +361,8 @@ __global__ void __launch_bounds__(BandWalk<T>::threads)
 /// `passed`: zeros, in which clusters pass lines to each other where there are enough. Returns the lines that are left, all of
 /// the second colour.
 template <bool coupled, bool mirrored, bool once, class T>
-[[nodiscard]] Lines<T> launch_band_walk(const Context& ctx, GridView<const T> records, GridView<const T> b,
-                                        GridView<T> y, GridView<T> passed) {
+[[nodiscard]] Lines<T> launch_band_walk(const Context& ctx, FieldView<const T> records, FieldView<const T> b,
+                                        FieldView<T> y, FieldView<T> passed) {
   const int cluster = divide_up(y.ny, BandWalk<T>::rows);
   const auto kernel = walk_bands<coupled, mirrored, once, T>;
   BandWalk<T> walk{{}, divide_up(y.nx + 1, BandWalk<T>::width), 1};

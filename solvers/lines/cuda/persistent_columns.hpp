@@ -278,8 +278,8 @@ struct ParkedNumbers {
 };
 
 /// Once what stands left of a segment and its last unknown are known.
-template <bool keeps, class T, int S, bool sums, class Line, class IntervalBefore>
-__device__ STRATUM_INLINE void substitute(Segment<T, S, true, sums, false, keeps>& segment, const Line& line,
+template <bool keeps, class T, int S, bool sums, class Axis, class IntervalBefore>
+__device__ STRATUM_INLINE void substitute(Segment<T, S, true, sums, false, keeps>& segment, const Axis& line,
                                           const Ends<T>& ends, const IntervalBefore& interval_before) {
   if constexpr (keeps)
     segment.substitute(ends.left, ends.own);
@@ -292,7 +292,7 @@ __device__ STRATUM_INLINE void substitute(Segment<T, S, true, sums, false, keeps
 /// Both colours of a sweep along y, in place. `passed`: zeros, Tile::passed_numbers for each block.
 template <bool coupled, bool mirrored, class View, int S>
 __global__ void __launch_bounds__(ColumnTile<S>::threads)
-    walk_columns(const View a, const GridView<const float> b, const ColumnTile<S> walk, const GridView<float> y,
+    walk_columns(const View a, const FieldView<const float> b, const ColumnTile<S> walk, const FieldView<float> y,
                  const __grid_constant__ ColumnMaps maps, float* const passed) {
 #if defined(STRATUM_CLUSTERS)
   using Tile = ColumnTile<S>;
@@ -541,8 +541,8 @@ bool longer_segments_pay(int ny) {
 /// Both colours of y lines in place, odd columns first unless mirrored; false where no cluster holds them, or clusters would
 /// not walk. `passed`: zeros, in which clusters pass lines to each other.
 template <bool coupled, bool mirrored, class View>
-bool launch_column_walk(const Context& ctx, const View& a, GridView<const float> b, GridView<float> y,
-                        GridView<float> passed) {
+bool launch_column_walk(const Context& ctx, const View& a, FieldView<const float> b, FieldView<float> y,
+                        FieldView<float> passed) {
   const auto launch = [&]<int S>() {
     using Tile = ColumnTile<S>;
     const int cluster = divide_up(y.ny + 1, Tile::rows);
@@ -552,7 +552,7 @@ bool launch_column_walk(const Context& ctx, const View& a, GridView<const float>
     if (cluster == 1 || cluster > most_blocks || !launch.fits()) return false;  // blocks alone cannot send
     (void)walk_on<mirrored, float>(launch, walk, launch.resident(ctx, kernel));
     if (walk.tiles_each == 1 || passed.nx < static_cast<int>(launch.grid.x) * Tile::passed_numbers) return false;
-    const auto map = [&](GridView<const float> v, int columns, TileShape shape) {
+    const auto map = [&](FieldView<const float> v, int columns, TileShape shape) {
       return tile_map(&v(-1, -1), columns, v.ny + 2, v.pitch, shape);
     };
     const int columns = y.periodic_x ? y.nx + 2 : y.nx + 1;  // to the last one that is not zero

@@ -183,7 +183,7 @@ std::size_t y_line_bytes(int threads, int across) {
 /// a line has 32 segments in a block.
 template <int S, int threads, bool ring, Step step, class Rhs, class View, class T,
           bool with_sums = ring || by_row_sums<View>>
-__global__ void __launch_bounds__(threads) solve_y_lines(const Rhs rhs, const Lines<T> lines, const GridView<T> y,
+__global__ void __launch_bounds__(threads) solve_y_lines(const Rhs rhs, const Lines<T> lines, const FieldView<T> y,
                                                          const int across, const Interface<T, with_sums> parts) {
   extern __shared__ __align__(16) unsigned char memory[];
   const Cluster cluster;

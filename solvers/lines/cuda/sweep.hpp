@@ -13,8 +13,8 @@ namespace stratum::cuda {
 template <class View, class T>
 struct GpuSweep {
   View a;
-  GridView<const T> b, x;
-  GridView<T> y;
+  FieldView<const T> b, x;
+  FieldView<T> y;
   LineOrder line_order = LineOrder::zebra;
   SweepOrder order = SweepOrder::forward;
   bool zero = false;  // x counts as zero
@@ -22,9 +22,9 @@ struct GpuSweep {
   // Where the grid has other pieces below or above: whether all of it has an odd number of rows and is periodic across them, and
   // whether this piece has the last one.
   bool is_cut = false, third_row = false, has_third_row = false;
-  T* memory = nullptr;   // line::interface_numbers, for the chunks of long lines
-  GridView<T> passed{};  // zeros, in which clusters of blocks pass columns to each other; or nothing
-  GridView<const T>
+  T* memory = nullptr;    // line::interface_numbers, for the chunks of long lines
+  FieldView<T> passed{};  // zeros, in which clusters of blocks pass columns to each other; or nothing
+  FieldView<const T>
       records{};  // of stored bands in the order of a walk (solvers/lines/cuda/tiled_bands.hpp); or nothing
 };
 

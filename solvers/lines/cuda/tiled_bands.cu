@@ -114,7 +114,7 @@ __global__ void __launch_bounds__(fill_threads)
 }  // namespace
 
 template <class T>
-GridShape records_shape(const Context& ctx, const GridShape& shape, StorageFormat format) {
+GridLayout<2> records_shape(const Context& ctx, const GridLayout<2>& shape, StorageFormat format) {
   using Tile = BandTile<T>;
   constexpr int longest_in_caches = 512;
   const int parts = cuda::divide_up(shape.ny, Tile::rows);
@@ -129,9 +129,9 @@ GridShape records_shape(const Context& ctx, const GridShape& shape, StorageForma
 }
 
 template <class T>
-void tile_bands(const Context& ctx, const GridOperator<T>& a, GridView<T> records) {
+void tile_bands(const Context& ctx, const GridOperator<T>& a, FieldView<T> records) {
   using Tile = BandTile<T>;
-  const GridShape shape = a.shape();
+  const GridLayout<2> shape = a.shape();
   const dim3 grid{static_cast<unsigned>(cuda::divide_up(shape.nx + 1, Tile::width)),
                   static_cast<unsigned>(cuda::divide_up(shape.ny, Tile::rows))};
   a.visit([&]<class View>(const View& view) {
@@ -141,9 +141,9 @@ void tile_bands(const Context& ctx, const GridOperator<T>& a, GridView<T> record
   });
 }
 
-template GridShape records_shape<float>(const Context&, const GridShape&, StorageFormat);
-template GridShape records_shape<double>(const Context&, const GridShape&, StorageFormat);
-template void tile_bands<float>(const Context&, const GridOperator<float>&, GridView<float>);
-template void tile_bands<double>(const Context&, const GridOperator<double>&, GridView<double>);
+template GridLayout<2> records_shape<float>(const Context&, const GridLayout<2>&, StorageFormat);
+template GridLayout<2> records_shape<double>(const Context&, const GridLayout<2>&, StorageFormat);
+template void tile_bands<float>(const Context&, const GridOperator<float>&, FieldView<float>);
+template void tile_bands<double>(const Context&, const GridOperator<double>&, FieldView<double>);
 
 }  // namespace stratum::line

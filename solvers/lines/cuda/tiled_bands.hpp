@@ -87,15 +87,15 @@ template <class T>
 /// along y are not walked over: on a CPU, on GPUs without clusters of blocks, where the grid is periodic along them or a piece
 /// of a larger one, and where they are short, so that caches hold what is read twice, or longer than a cluster holds.
 template <class T>
-[[nodiscard]] GridShape records_shape(const Context& ctx, const GridShape& shape, StorageFormat format);
+[[nodiscard]] GridLayout<2> records_shape(const Context& ctx, const GridLayout<2>& shape, StorageFormat format);
 
 /// Writes them. `records`: of a's shape, and of at least record_size(a.form()) numbers each. Does not wait for the stream.
 template <class T>
-void tile_bands(const Context& ctx, const GridOperator<T>& a, GridView<T> records);
+void tile_bands(const Context& ctx, const GridOperator<T>& a, FieldView<T> records);
 
 /// The address of record 0: rows of a grid function begin with column -1, on a multiple of 64 bytes.
 template <class T>
-[[nodiscard]] T* first_record(const GridView<T>& records) {
+[[nodiscard]] T* first_record(const FieldView<T>& records) {
   return records.data - 1;
 }
 

@@ -234,8 +234,8 @@ constexpr bool walks_x_lines<ElementView<T, true>> = true;
 /// that the block meets once a line. In place: 3 words per unknown of the colour, 5 with K by cells.
 template <int S, bool coupled, XPart part, bool tailed, class View, class T>
 __global__ void __launch_bounds__(walk_x_threads<View>)
-    walk_x_lines(const View a, const GridView<const T> b, const Lines<T> lines, const int rows, const XWalk cut,
-                 const GridView<T> y) {
+    walk_x_lines(const View a, const FieldView<const T> b, const Lines<T> lines, const int rows, const XWalk cut,
+                 const FieldView<T> y) {
   extern __shared__ __align__(16) unsigned char memory[];
   constexpr int size = pack_size<T>, packs = S / size;
   constexpr bool sums = by_row_sums<View>, any_length = part != XPart::whole;

@@ -19,9 +19,9 @@ struct alignas(2 * sizeof(T)) Pair {
 /// Pushes the equations of a first-colour line to its segment. At position k = -1 .. S `second_of` gives the second-colour lines
 /// beside it, at 0 .. S - 1 `right_of` b on both lines of the pair. Leaves b of the second line, and for a line that is solved
 /// for differences what is near it, at the segment and beside.
-template <bool mirrored, bool differs, class T, int S, class Line, class Segment, class SecondOf, class RightOf,
+template <bool mirrored, bool differs, class T, int S, class Axis, class Segment, class SecondOf, class RightOf,
           class IntervalBefore, class Near>
-__device__ STRATUM_INLINE void push_first_line(Line line, Segment& segment, const SecondOf& second_of,
+__device__ STRATUM_INLINE void push_first_line(Axis line, Segment& segment, const SecondOf& second_of,
                                                const RightOf& right_of, const IntervalBefore& interval_before,
                                                T (&b_second)[S], Near& near, T& near_before, T& near_behind) {
   T own, next;
@@ -86,7 +86,7 @@ class YTile {
  public:
   static constexpr int numbers = W::rows * W::width + 2 * W::column + 2 * (W::width + 2);
 
-  __device__ STRATUM_INLINE YTile(const View& a, const GridView<const T>& b, T* memory, int base)
+  __device__ STRATUM_INLINE YTile(const View& a, const FieldView<const T>& b, T* memory, int base)
       : a_(a), b_(b), base_(base), b_tile_(memory), intervals_(memory + W::rows * W::width),
         between_(intervals_ + 2 * W::column) {
     for (int r = static_cast<int>(threadIdx.x); r <= W::rows; r += W::threads) {
@@ -136,7 +136,7 @@ class YTile {
 
  private:
   const View& a_;
-  const GridView<const T>& b_;
+  const FieldView<const T>& b_;
   int base_;
   T *b_tile_, *intervals_, *between_;  // the last: k, then m, between the columns of the tile
   const T *right_ = nullptr, *across_ = nullptr;
@@ -154,7 +154,7 @@ class YTile<ElementView<T, true>, W> {
  public:
   static constexpr int numbers = (W::rows + 1) * W::pitch + W::column;
 
-  __device__ STRATUM_INLINE YTile(const View& a, const GridView<const T>& b, T* memory, int base)
+  __device__ STRATUM_INLINE YTile(const View& a, const FieldView<const T>& b, T* memory, int base)
       : a_(a), b_(b), base_(base), cells_(memory), along_(memory + (W::rows + 1) * W::pitch) {
     for (int r = static_cast<int>(threadIdx.x); r <= W::rows; r += W::threads)
       along_[W::in_column(r)] = base + r > 0 && base + r <= b.ny + 1 ? a.ry2[base + r - 1] : T(0);
@@ -209,7 +209,7 @@ class YTile<ElementView<T, true>, W> {
 
  private:
   const View& a_;
-  const GridView<const T>& b_;
+  const FieldView<const T>& b_;
   int base_;
   T *cells_, *along_;  // along_: 1 / h^2
   const T *mine_ = nullptr, *my_along_ = nullptr;
@@ -251,7 +251,7 @@ __device__ STRATUM_INLINE void wait_for_flag(const T* flag) {
 /// the order of the walk, segment s.
 template <bool coupled, bool mirrored, class View, class W, class T = typename W::Number>
 __global__ void __launch_bounds__(W::threads)
-    walk_y_lines(const View a, const GridView<const T> b, const W walk, const GridView<T> y, T* const passed) {
+    walk_y_lines(const View a, const FieldView<const T> b, const W walk, const FieldView<T> y, T* const passed) {
 #if defined(STRATUM_CLUSTERS)
   constexpr bool sums = by_row_sums<View>, differs = solves_for_difference<View>;
   constexpr int S = W::segment, R = W::rows, pairs = W::pairs, chunk = W::chunk, chunks = W::chunks;

@@ -136,14 +136,14 @@ class EdgeMultigridTest : public test::OnEveryBackend {
     return iterations<Low>(EdgeMultigrid<Low>(ctx(), device.elements, a, nu, device.params), a, b);
   }
   template <class Low>
-  int iterations(EdgeMultigrid<Low> multigrid, const SparseRows& a, const Vector<double>& b) {
-    const auto shape = GridShape::flat(a.rows);
+  int iterations(EdgeMultigrid<Low> multigrid, const SparseRows& a, const Field<double>& b) {
+    const auto shape = GridLayout<2>::flat(a.rows);
     std::shared_ptr<Preconditioner<double>> m;
     if constexpr (std::is_same_v<Low, float>)
       m = std::make_shared<PrecisionCast<double, float>>(ctx(), shape, multigrid);
     else
       m = std::make_shared<EdgeMultigrid<double>>(multigrid);
-    Vector<double> x(ctx(), shape);
+    Field<double> x(ctx(), shape);
     const auto report = make_solver<double>(ctx(), "cg", shape)
                             ->solve(ctx(), CsrMatrix<double>(ctx(), a), m.get(), b.cview(), x.view(), {.rtol = 1e-8});
     EXPECT_EQ(report.status, Status::converged) << report.reason;
@@ -189,7 +189,7 @@ TEST_P(EdgeMultigridTest, IsLinearSymmetricPositiveAndAllocatesNothing) {
   // Right-hand sides without gradients, which are what the systems have.
   const auto r = vector_from_host(ctx(), product(a, random.values(a.rows)));
   const auto s = vector_from_host(ctx(), product(a, random.values(a.rows)));
-  Vector<double> mr(ctx(), a.rows), ms(ctx(), a.rows), sum(ctx(), a.rows), msum(ctx(), a.rows);
+  Field<double> mr(ctx(), a.rows), ms(ctx(), a.rows), sum(ctx(), a.rows), msum(ctx(), a.rows);
   reserve_reductions(ctx(), mr.shape());
   const auto before = ctx().memory()->allocations.load();
   m.apply(ctx(), r.cview(), mr.view());

@@ -86,7 +86,7 @@ class NonlinearField : public testing::TestWithParam<std::tuple<EdgeElement, Non
   }
   LinearSolve linear_solve() {
     return [this](const SparseRows& matrix, const Values& /*nu*/, const Values& rhs, Values& x, double rtol) {
-      const auto shape = GridShape::flat(matrix.rows);
+      const auto shape = GridLayout<2>::flat(matrix.rows);
       auto unknowns = vector_from_host(ctx_, x);
       const auto report =
           make_solver<double>(ctx_, "cg", shape)

@@ -18,8 +18,8 @@ TEST_P(MultiShiftTest, EveryShiftIsSolvedAndTheSmallestLast) {
   const auto a = laplace<double>();
   const auto b = rhs(a.shape());
   const std::vector<double> shifts{0.3, 0.0, 3.0};
-  std::vector<Vector<double>> x;
-  std::vector<GridView<double>> views;
+  std::vector<Field<double>> x;
+  std::vector<FieldView<double>> views;
   for (std::size_t k = 0; k < shifts.size(); ++k) x.emplace_back(ctx(), a.shape());
   for (auto& v : x) {
     set(ctx(), std::nan(""), v.view());
@@ -34,7 +34,7 @@ TEST_P(MultiShiftTest, EveryShiftIsSolvedAndTheSmallestLast) {
     EXPECT_EQ(reports[k].status, Status::converged) << reports[k].reason;
     EXPECT_DOUBLE_EQ(reports[k].residual, true_residual(shifted, b, x[k]));
     EXPECT_LE(reports[k].residual, 1e-9 * norm2(ctx(), b.cview()));
-    Vector<double> alone(ctx(), a.shape());
+    Field<double> alone(ctx(), a.shape());
     const auto report =
         ConjugateGradients<double>(ctx(), a.shape()).solve(ctx(), shifted, nullptr, b.cview(), alone.view(), to(1e-9));
     EXPECT_NEAR(reports[k].iterations, report.iterations, 2) << "the same Krylov space";
@@ -52,8 +52,8 @@ TEST_P(MultiShiftTest, StepsInFloatEndAtTheTrueResidualOfEveryShift) {
   const auto f = laplace<float>();
   const auto b = rhs(a.shape());
   const std::vector<double> shifts{0.3, 0.0, 3.0};
-  std::vector<Vector<double>> x;
-  std::vector<GridView<double>> views;
+  std::vector<Field<double>> x;
+  std::vector<FieldView<double>> views;
   for (std::size_t k = 0; k < shifts.size(); ++k) x.emplace_back(ctx(), a.shape());
   for (auto& v : x) {
     set(ctx(), std::nan(""), v.view());
@@ -70,7 +70,7 @@ TEST_P(MultiShiftTest, StepsInFloatEndAtTheTrueResidualOfEveryShift) {
     EXPECT_EQ(reports[k].status, Status::converged) << reports[k].reason;
     EXPECT_DOUBLE_EQ(reports[k].residual, true_residual(shifted, b, x[k]));
     EXPECT_LE(reports[k].residual, 1e-10 * norm2(ctx(), b.cview()));
-    Vector<double> single(ctx(), a.shape());
+    Field<double> single(ctx(), a.shape());
     alone += ReliableCg(ctx(), a.shape())
                  .solve(ctx(), shifted, ShiftedOperator<float>(f, shifts[k]), b.cview(), single.view(), to(1e-10))
                  .iterations;
@@ -85,7 +85,7 @@ TEST_P(MultiShiftTest, StepsInFloatEndAtTheTrueResidualOfEveryShift) {
 TEST_P(MultiShiftTest, RefusesWhatItIsNotMadeFor) {
   const auto a = laplace<double>();
   const auto b = rhs(a.shape());
-  Vector<double> x(ctx(), a.shape());
+  Field<double> x(ctx(), a.shape());
   MultiShiftCg<double> solver(ctx(), a.shape(), 1);
   EXPECT_THROW(solver.solve(ctx(), a, {-1.0}, b.cview(), {x.view()}), UsageError);
   EXPECT_THROW(solver.solve(ctx(), a, {0.0, 1.0}, b.cview(), {x.view()}), UsageError);

@@ -114,11 +114,11 @@ TEST(GaugeField, PlaquettesDoNotSeeATransformation) {
 class StaggeredTest : public test::OnEveryBackend {
  protected:
   template <class T>
-  Vector<T> vector(const Values& v) {
+  Field<T> vector(const Values& v) {
     return vector_from_host(ctx(), std::vector<T>(v.begin(), v.end()));
   }
   template <class T>
-  Values host(const Vector<T>& v) {
+  Values host(const Field<T>& v) {
     return test::to_host(ctx(), v);
   }
 };
@@ -133,8 +133,8 @@ TEST_P(StaggeredTest, DAgreesWithTheFormulaFromEveryNumberOfReals) {
       const StaggeredOperator<float> f(ctx(), u, 1, reals);
       for (const Parity to : {Parity::even, Parity::odd}) {
         SCOPED_TRACE(testing::Message() << l.nx << " x " << l.ny << ", " << static_cast<int>(reals) << " reals");
-        Vector<double> y(ctx(), a.shape());
-        Vector<float> z(ctx(), a.shape());
+        Field<double> y(ctx(), a.shape());
+        Field<float> z(ctx(), a.shape());
         set(ctx(), std::nan(""), y.view());
         set(ctx(), std::nanf(""), z.view());
         a.hop(ctx(), to, vector<double>(planes(l, other(to), x)).cview(), y.view());
@@ -151,7 +151,7 @@ TEST_P(StaggeredTest, SixteenBitsAgreeToTheirRounding) {
     const auto u = GaugeField::random(l, 13);
     const StaggeredOperator<double> a(ctx(), u, 0.3);
     const auto x = planes(l, Parity::even, random_field(l, 14)), b = planes(l, Parity::even, random_field(l, 15));
-    Vector<double> y(ctx(), a.shape()), r(ctx(), a.shape()), odd(ctx(), a.shape());
+    Field<double> y(ctx(), a.shape()), r(ctx(), a.shape()), odd(ctx(), a.shape());
     const auto xd = vector<double>(x), bd = vector<double>(b);
     a.hop(ctx(), Parity::odd, xd.cview(), odd.view());
     a.apply(ctx(), xd.cview(), y.view());
@@ -159,7 +159,7 @@ TEST_P(StaggeredTest, SixteenBitsAgreeToTheirRounding) {
     for (const Reals reals : {Reals::r18, Reals::r12}) {
       const StaggeredOperator<Short> s(ctx(), u, 0.3, reals);
       const auto xf = vector<float>(x), bf = vector<float>(b);
-      Vector<float> z(ctx(), s.shape());
+      Field<float> z(ctx(), s.shape());
       set(ctx(), std::nanf(""), z.view());
       s.hop(ctx(), Parity::odd, xf.cview(), z.view());
       EXPECT_LT(reference::relative_difference(host(z), host(odd)), 1e-4);
@@ -183,8 +183,8 @@ TEST_P(StaggeredTest, SixteenBitsScaleEverySiteByItself) {
     Values x(static_cast<std::size_t>(a.shape().nx));
     x[0] = 1;
     x[7] = size;
-    Vector<float> y(ctx(), a.shape());
-    Vector<double> expected(ctx(), a.shape());
+    Field<float> y(ctx(), a.shape());
+    Field<double> expected(ctx(), a.shape());
     a.apply(ctx(), vector<float>(x).cview(), y.view());
     exact.apply(ctx(), vector<double>(x).cview(), expected.view());
     const auto here = host(y), there = host(expected);
@@ -203,7 +203,7 @@ TEST_P(StaggeredTest, DIsAntiHermitian) {
   const StaggeredOperator<double> a(ctx(), u, 1);
   const auto even = vector<double>(planes(small, Parity::even, random_field(small, 22)));
   const auto odd = vector<double>(planes(small, Parity::odd, random_field(small, 23)));
-  Vector<double> to_odd(ctx(), a.shape()), to_even(ctx(), a.shape());
+  Field<double> to_odd(ctx(), a.shape()), to_even(ctx(), a.shape());
   a.hop(ctx(), Parity::odd, even.cview(), to_odd.view());
   a.hop(ctx(), Parity::even, odd.cview(), to_even.view());
   // The real parts of <odd, D even> and of <even, D odd>.
@@ -216,7 +216,7 @@ TEST_P(StaggeredTest, AIsWhatItsPartsGive) {
   const StaggeredOperator<double> a(ctx(), u, 0.3);
   const auto x = vector<double>(planes(small, Parity::even, random_field(small, 32)));
   const auto b = vector<double>(planes(small, Parity::even, random_field(small, 33)));
-  Vector<double> odd(ctx(), a.shape()), expected(ctx(), a.shape()), y(ctx(), a.shape());
+  Field<double> odd(ctx(), a.shape()), expected(ctx(), a.shape()), y(ctx(), a.shape());
   a.hop(ctx(), Parity::odd, x.cview(), odd.view());
   a.hop(ctx(), Parity::even, odd.cview(), expected.view());
   copy_scaled<double, double>(ctx(), -1, expected.cview(), expected.view());
@@ -238,7 +238,7 @@ TEST_P(StaggeredTest, TheSpectrumIsBounded) {
   const auto x0 = vector<double>(planes(small, Parity::even, random_field(small, 42)));
   for (const auto& u : {GaugeField::unit(small), GaugeField::random(small, 41)}) {
     const StaggeredOperator<double> a(ctx(), u, 0.5);
-    Vector<double> x(ctx(), a.shape()), y(ctx(), a.shape());
+    Field<double> x(ctx(), a.shape()), y(ctx(), a.shape());
     copy(ctx(), x0.cview(), x.view());
     for (int k = 0; k < 200; ++k) {
       const double norm = norm2(ctx(), x.cview());
@@ -267,7 +267,7 @@ TEST_P(StaggeredTest, DIsCovariant) {
   const auto expected = rotated(naive_hop(u, x));
   transform(u, g);
   const StaggeredOperator<double> a(ctx(), u, 1);
-  Vector<double> y(ctx(), a.shape());
+  Field<double> y(ctx(), a.shape());
   a.hop(ctx(), Parity::odd, vector<double>(planes(small, Parity::even, rotated(x))).cview(), y.view());
   EXPECT_LT(reference::relative_difference(host(y), planes(small, Parity::odd, expected)), 1e-13);
 }
@@ -305,7 +305,7 @@ TEST_P(StaggeredTest, TheUnitFieldsPropagatorIsTheOneByFourierTransform) {
   for (const Reals reals : {Reals::r18, Reals::r12}) {
     const StaggeredOperator<float> f(ctx(), u, mass, reals);
     const auto b = vector<double>(source(l, Source::point, 1, 0));
-    Vector<double> x(ctx(), a.shape());
+    Field<double> x(ctx(), a.shape());
     StoppingParams stop;
     stop.rtol = 1e-13;
     stop.max_iterations = 1000;
@@ -329,7 +329,7 @@ TEST_P(StaggeredTest, StepsInSixteenBitsReachTheTruth) {
   stop.rtol = 1e-11;
   stop.max_iterations = 5000;
   const auto solved = [&](const LinearOperator<float>& inner) {
-    Vector<double> x(ctx(), a.shape()), r(ctx(), a.shape());
+    Field<double> x(ctx(), a.shape()), r(ctx(), a.shape());
     const auto report = ReliableCg(ctx(), a.shape()).solve(ctx(), a, inner, b.cview(), x.view(), stop);
     EXPECT_EQ(report.status, Status::converged) << report.reason;
     a.residual(ctx(), b.cview(), x.cview(), r.view());

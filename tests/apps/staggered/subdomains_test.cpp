@@ -41,7 +41,7 @@ Values joined(const Values& parts, const Cut& cut) {
 }
 
 template <class T>
-Vector<T> vector_of_piece(Context& ctx, const Cut& cut, const Values& whole) {
+Field<T> vector_of_piece(Context& ctx, const Cut& cut, const Values& whole) {
   const Values part = of_piece(LatticePiece::of(ctx, lattice, cut), whole);
   return vector_from_host(ctx, std::vector<T>(part.begin(), part.end()));
 }
@@ -76,7 +76,7 @@ TEST_P(StaggeredPieces, DIsThatOfTheWholeLattice) {
       agrees(
           [&](Context& ctx, const Cut& cut) {
             const StaggeredOperator<Format> a(ctx, u, 0.3, reals, cut);
-            Vector<T> y(ctx, a.shape()), bad(ctx, a.shape());
+            Field<T> y(ctx, a.shape()), bad(ctx, a.shape());
             // What a face brought before must not be read again.
             set(ctx, static_cast<T>(std::nan("")), bad.view());
             a.hop(ctx, to, bad.cview(), y.view());
@@ -87,7 +87,7 @@ TEST_P(StaggeredPieces, DIsThatOfTheWholeLattice) {
     agrees(
         [&](Context& ctx, const Cut& cut) {
           const StaggeredOperator<Format> a(ctx, u, 0.3, reals, cut);
-          Vector<T> y(ctx, a.shape());
+          Field<T> y(ctx, a.shape());
           a.apply(ctx, vector_of_piece<T>(ctx, cut, x).cview(), y.view());
           return test::to_host(ctx, y);
         },
@@ -116,7 +116,7 @@ TEST_P(StaggeredPieces, FacesBringWhatThePieceBesideHas) {
       const Cut halves{mu == 3 ? 2 : 1, mu == 2 ? 2 : 1, overlap};
       const Values y = on(halves, [&](Context& ctx, const Cut& cut) {
         const StaggeredOperator<double> a(ctx, u, 0.3, Reals::r18, cut);
-        Vector<double> d(ctx, a.shape());
+        Field<double> d(ctx, a.shape());
         a.hop(ctx, Parity::odd, vector_of_piece<double>(ctx, cut, x).cview(), d.view());
         return test::to_host(ctx, d);
       });
@@ -132,7 +132,7 @@ TEST_P(StaggeredPieces, SitesBesideAPieceTravelOnceADirectionOrAllTogether) {
   for (const bool overlap : {false, true})
     (void)on({2, 3, overlap}, [&](Context& ctx, const Cut& cut) {
       const StaggeredOperator<float> a(ctx, u, 0.3, Reals::r18, cut);
-      Vector<float> x(ctx, a.shape()), y(ctx, a.shape());
+      Field<float> x(ctx, a.shape()), y(ctx, a.shape());
       const auto before = ctx.communicator()->exchanges();
       a.apply(ctx, x.cview(), y.view());
       EXPECT_EQ(ctx.communicator()->exchanges() - before, overlap ? 2 : 4);
@@ -156,7 +156,7 @@ TEST_P(StaggeredPieces, SolvesTakeTheIterationsOfTheWholeLattice) {
         const StaggeredOperator<float> f(ctx, u, 0.1, Reals::r18, cut);
         const StaggeredOperator<Short> s(ctx, u, 0.1, Reals::r12, cut);
         const LinearOperator<float>& inner = shorts ? static_cast<const LinearOperator<float>&>(s) : f;
-        Vector<double> solution(ctx, a.shape());
+        Field<double> solution(ctx, a.shape());
         const auto report =
             ReliableCg(ctx, a.shape())
                 .solve(ctx, a, inner, vector_of_piece<double>(ctx, cut, b).cview(), solution.view(), stop);

@@ -165,7 +165,7 @@ TEST_P(FivePointTest, TheOperatorIsTheMatrix) {
   const auto a = five_point_operator(ctx(), links);
   std::vector<double> x(36), y(36);
   for (std::size_t k = 0; k < 36; ++k) x[k] = std::sin(1.0 + 7.0 * static_cast<double>(k));
-  Vector<double> in(ctx(), a.shape()), out(ctx(), a.shape());
+  Field<double> in(ctx(), a.shape()), out(ctx(), a.shape());
   copy_from_host(ctx(), x.data(), in.view());
   a.apply(ctx(), in.cview(), out.view());
   copy_to_host(ctx(), out.cview(), y.data());

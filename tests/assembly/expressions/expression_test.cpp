@@ -81,7 +81,7 @@ TEST_F(ExpressionTest, ConstantsHaveAllTheirDigits) {
 TEST_F(ExpressionTest, SidesAreFoundByComparison) {
   for (int n = 1; n < 146; ++n) {
     const double a = 1 + n % 3 * 0.7, b = 0.1 * n;
-    const TensorMesh mesh{uniform(a, n), geometric(b, n, 1.1, GradedSide::both)};
+    const TensorMesh<2> mesh{uniform(a, n), geometric(b, n, 1.1, GradedSide::both)};
     Context ctx(Backend::cpu, 1);
     const auto count = [&](const char* text) {
       const auto values = at_nodes(ctx, mesh, parse_expression(text, a, b));

@@ -34,15 +34,15 @@ class GpuIntegralsTest : public testing::Test {
   }
   static ScalarFunction parsed(const std::string& text) { return parse_expression(text, 1, 1); }
 
-  static std::vector<double> load(Backend backend, const TensorMesh& mesh, const PoissonProblem& problem) {
+  static std::vector<double> load(Backend backend, const TensorMesh<2>& mesh, const PoissonProblem& problem) {
     Context ctx(backend);
-    Vector<double> b(ctx, mesh.unknowns());
+    Field<double> b(ctx, mesh.unknowns());
     assemble_load(ctx, mesh, problem, b.view());
     std::vector<double> numbers(static_cast<std::size_t>(b.cview().nodes()));
     copy_to_host(ctx, b.cview(), numbers.data());
     return numbers;
   }
-  static void expect_same_load(const TensorMesh& mesh, const PoissonProblem& problem, const std::string& what) {
+  static void expect_same_load(const TensorMesh<2>& mesh, const PoissonProblem& problem, const std::string& what) {
     const auto host = load(Backend::cpu, mesh, problem), gpu = load(Backend::cuda, mesh, problem);
     const int nx = mesh.unknowns().nx;
     for (std::size_t k = 0; k < host.size(); ++k)
@@ -58,14 +58,14 @@ class GpuIntegralsTest : public testing::Test {
         largest = std::max(largest, std::abs(b[static_cast<std::size_t>(q * nx + p)]));
     return largest;
   }
-  static Vector<double> some_solution(Context& ctx, const TensorMesh& mesh) {
-    Vector<double> u(ctx, mesh.unknowns());
+  static Field<double> some_solution(Context& ctx, const TensorMesh<2>& mesh) {
+    Field<double> u(ctx, mesh.unknowns());
     std::vector<double> numbers;
     for (int k = 0; k < static_cast<int>(u.cview().nodes()); ++k) numbers.push_back(0.1 + 0.05 * std::sin(0.37 * k));
     copy_from_host(ctx, numbers.data(), u.view());
     return u;
   }
-  static void expect_same_summary(const TensorMesh& mesh, const PoissonProblem& problem) {
+  static void expect_same_summary(const TensorMesh<2>& mesh, const PoissonProblem& problem) {
     Context cpu(Backend::cpu), gpu(Backend::cuda);
     const auto on_cpu = some_solution(cpu, mesh), on_gpu = some_solution(gpu, mesh);
     const auto expected = solution_range(cpu, mesh, problem, on_cpu.cview());
@@ -91,12 +91,12 @@ class GpuIntegralsTest : public testing::Test {
                                {g.reaction, f.reaction}})
       EXPECT_NEAR(a, b, 1e-12 * scale);
   }
-  static RelativeErrors errors(Backend backend, const TensorMesh& mesh, const PoissonProblem& problem) {
+  static RelativeErrors errors(Backend backend, const TensorMesh<2>& mesh, const PoissonProblem& problem) {
     Context ctx(backend);
     const auto u = some_solution(ctx, mesh);
     return relative_errors(ctx, mesh, problem, u.cview()).value();
   }
-  static void expect_same_errors(const TensorMesh& mesh, const PoissonProblem& problem, const std::string& what) {
+  static void expect_same_errors(const TensorMesh<2>& mesh, const PoissonProblem& problem, const std::string& what) {
     const auto gpu = errors(Backend::cuda, mesh, problem), host = errors(Backend::cpu, mesh, problem);
     EXPECT_NEAR(gpu.l2 / host.l2, 1, 1e-12) << what;
     EXPECT_NEAR(gpu.largest / host.largest, 1, 1e-12) << what;
@@ -107,14 +107,14 @@ class GpuIntegralsTest : public testing::Test {
 TEST_F(GpuIntegralsTest, ThePolynomialProblem) {
   for (const char* const name : {"U1", "A3", "A5"})
     for (const int level : {1, 5, 9}) {
-      const TensorMesh mesh = make_mesh(mesh_family(name), level);
+      const TensorMesh<2> mesh = make_mesh(mesh_family(name), level);
       expect_same_load(mesh, {}, name);
       expect_same_summary(mesh, {});
       expect_same_errors(mesh, {}, name + std::to_string(level));
     }
   Context ctx(Backend::cuda);
-  const TensorMesh mesh = make_mesh(mesh_family("A3"), 4);
-  Vector<double> b(ctx, mesh.unknowns());
+  const TensorMesh<2> mesh = make_mesh(mesh_family("A3"), 4);
+  Field<double> b(ctx, mesh.unknowns());
   EXPECT_TRUE(load_on_gpu(ctx, mesh, rhs_function({}), b.view()));
 }
 
@@ -134,7 +134,7 @@ TEST_F(GpuIntegralsTest, ExpressionsWithSidesOfEveryKind) {
       {periodic, periodic, periodic, periodic},     {neumann, neumann, neumann, neumann}};
   for (const BoundaryConditions& boundaries : all) {
     problem.boundaries = boundaries;
-    const TensorMesh mesh = with_boundaries(make_mesh(mesh_family("A2"), 9), boundaries);
+    const TensorMesh<2> mesh = with_boundaries(make_mesh(mesh_family("A2"), 9), boundaries);
     expect_same_load(mesh, problem, "boundaries");
     expect_same_summary(mesh, problem);
     expect_same_errors(mesh, problem, "boundaries");
@@ -146,7 +146,7 @@ TEST_F(GpuIntegralsTest, ErrorsWithCoefficients) {
   PoissonProblem problem;
   problem.rhs = parsed("1");
   problem.exact = parsed("cos(x)*(1+y^2)");
-  const TensorMesh mesh = make_mesh(mesh_family("A2"), 9);
+  const TensorMesh<2> mesh = make_mesh(mesh_family("A2"), 9);
   Context ctx(Backend::cuda);
   const auto u = some_solution(ctx, mesh);
   const auto k = parsed("1+x+3*y"), c = parsed("5*x*y");
@@ -164,9 +164,9 @@ TEST_F(GpuIntegralsTest, ErrorsWithCoefficients) {
 
 TEST_F(GpuIntegralsTest, RandomExpressions) {
   if (!expressions_available()) GTEST_SKIP() << "this build has no muParser";
-  const TensorMesh mesh = make_mesh(mesh_family("U1"), 9);
+  const TensorMesh<2> mesh = make_mesh(mesh_family("U1"), 9);
   Context ctx(Backend::cuda);
-  Vector<double> b(ctx, mesh.unknowns());
+  Field<double> b(ctx, mesh.unknowns());
   test::RandomExpression random(11);
   for (int k = 0; k < 300; ++k) {
     const std::string text = random(1 + k % 3);
@@ -202,8 +202,8 @@ TEST_F(GpuIntegralsTest, StripsComputeTheirRows) {
     problem.rhs = c.expression ? parsed("sin(5*x)*exp(-y) + xr*yl") : ScalarFunction(PolynomialRhs{});
     problem.exact = c.expression ? parsed("cos(x)*(1+y^2)") : ScalarFunction(PolynomialSolution{});
     problem.reaction_of_cells = ScalarFunction([](const Point& p) { return 1 + p.x + 2 * p.y; });
-    const TensorMesh mesh = with_boundaries(make_mesh(mesh_family("A2"), c.expression ? 9 : 6), c.boundaries);
-    const GridShape whole = mesh.unknowns();
+    const TensorMesh<2> mesh = with_boundaries(make_mesh(mesh_family("A2"), c.expression ? 9 : 6), c.boundaries);
+    const GridLayout<2> whole = mesh.unknowns();
     test::Values numbers;
     for (int k = 0; k < static_cast<int>(whole.nodes()); ++k) numbers.push_back(0.1 + 0.05 * std::sin(0.37 * k));
     const auto rows_of = [&](Context& ctx) {
@@ -211,7 +211,7 @@ TEST_F(GpuIntegralsTest, StripsComputeTheirRows) {
       return Strip(mesh, ctx.pieces(), ctx.communicator()->rank(), 1).unknowns();
     };
     const auto load_of = [&](Context& ctx) {
-      Vector<double> b(ctx, rows_of(ctx));
+      Field<double> b(ctx, rows_of(ctx));
       EXPECT_TRUE(load_on_gpu(ctx, mesh, problem.rhs, b.view()));
       assemble_load(ctx, mesh, problem, b.view());
       return test::to_host(ctx, b);
@@ -248,8 +248,8 @@ TEST_F(GpuIntegralsTest, StripsComputeTheirRows) {
 
 TEST_F(GpuIntegralsTest, WhatAGpuCannotComputeIsTheHosts) {
   Context ctx(Backend::cuda);
-  const TensorMesh mesh = make_mesh(mesh_family("U1"), 9);
-  Vector<double> b(ctx, mesh.unknowns());
+  const TensorMesh<2> mesh = make_mesh(mesh_family("U1"), 9);
+  Field<double> b(ctx, mesh.unknowns());
   EXPECT_FALSE(load_on_gpu(
       ctx, mesh, [](const Point& p) { return p.x; }, b.view()));
   if (!expressions_available()) return;

@@ -60,9 +60,9 @@ TEST_ON_EVERY_SETTING(PiecesTest, GatherByRank) {
         counts.push_back(static_cast<std::size_t>(r + 1) * sizeof(T));
         offsets.push_back(end -= counts.back());
       }
-      const auto own = test::to_device<T>(ctx, GridShape::flat(rank + 1),
+      const auto own = test::to_device<T>(ctx, GridLayout<2>::flat(rank + 1),
                                           std::vector<double>(static_cast<std::size_t>(rank + 1), rank));
-      Vector<T> all(ctx, total), evenly(ctx, count);
+      Field<T> all(ctx, total), evenly(ctx, count);
       comm.gather(ctx, own.cview().data, all.view().data, counts, offsets);
       std::vector<double> expected;
       for (int r = count - 1; r >= 0; --r) expected.insert(expected.end(), static_cast<std::size_t>(r + 1), r);
@@ -90,7 +90,7 @@ TEST_ON_EVERY_SETTING(PiecesTest, RowsGoAroundTheEnds) {
   for (const int count : {1, 2, 3}) {
     this->expect_of_all(count, [&](Communicator& comm, Context& ctx) {
       const int rank = comm.rank();
-      const auto rows = test::to_device<T>(ctx, GridShape::flat(4), {rank + 0.25, rank + 0.5, -1, -1});
+      const auto rows = test::to_device<T>(ctx, GridLayout<2>::flat(4), {rank + 0.25, rank + 0.5, -1, -1});
       T* const at = rows.cview().data == nullptr ? nullptr : const_cast<T*>(rows.cview().data);
       comm.exchange(ctx, {at, at + 1, at + 2, at + 3, sizeof(T)});
       const auto found = test::to_host(ctx, rows);
@@ -106,7 +106,7 @@ TEST_ON_EVERY_SETTING(PiecesTest, RowsGoToThoseThatAreNamed) {
   this->expect_of_all(6, [&](Communicator& comm, Context& ctx) {
     const int rank = comm.rank(), i = rank / 3, j = rank % 3;
     const auto at = [](int row, int column) { return (row + 2) % 2 * 3 + (column + 3) % 3; };
-    const auto numbers = test::to_device<T>(ctx, GridShape::flat(8),
+    const auto numbers = test::to_device<T>(ctx, GridLayout<2>::flat(8),
                                             {rank + 0.25, rank + 0.5, -1, -1, rank + 10.25, rank + 10.5, -1, -1});
     T* const k = const_cast<T*>(numbers.cview().data);
     const std::array<Communicator::Rows, 2> rows{{{k, k + 1, k + 2, k + 3, sizeof(T), at(i - 1, j), at(i + 1, j)},
@@ -139,7 +139,7 @@ TEST_ON_EVERY_SETTING(PiecesTest, LongRowsAgainAndAgain) {
     this->expect_of_all(count, [&](Communicator& comm, Context& ctx) {
       const int rank = comm.rank();
       const bool first = rank == 0, last = rank + 1 == count;
-      Vector<T> up(ctx, longest), down(ctx, longest), own(ctx, longest), all(ctx, count * longest);
+      Field<T> up(ctx, longest), down(ctx, longest), own(ctx, longest), all(ctx, count * longest);
       comm.barrier();
       for (const int n : {1, 511, 512, 513, 4096, 70'001, longest, 3})
         for (const T step : {T(0), T(1), T(2)}) {
@@ -150,7 +150,7 @@ TEST_ON_EVERY_SETTING(PiecesTest, LongRowsAgainAndAgain) {
           comm.exchange(ctx, {own.cview().data, own.cview().data, down.view().data, all.view().data,
                               static_cast<std::size_t>(n) * sizeof(T)});
           const auto lower = number((rank + count - 1) % count), upper = number((rank + 1) % count);
-          const auto expect_row = [&](const Vector<T>& row, int begin, T expected) {
+          const auto expect_row = [&](const Field<T>& row, int begin, T expected) {
             auto part = row.cview();
             part.data += begin;
             part.nx = n;

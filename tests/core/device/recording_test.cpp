@@ -13,21 +13,21 @@ template <class T>
 class RecordingTest : public test::OnEverySetting<T> {
  protected:
   using Number = T;
-  static constexpr GridShape shape{9, 5};
+  static constexpr GridLayout<2> shape{9, 5};
 
-  Vector<Number> filled(double value) {
-    Vector<Number> v(this->ctx(), shape);
+  Field<Number> filled(double value) {
+    Field<Number> v(this->ctx(), shape);
     set(this->ctx(), static_cast<Number>(value), v.view());
     return v;
   }
-  double value_of(const Vector<Number>& v) { return norm_max(this->ctx(), v.cview()); }
+  double value_of(const Field<Number>& v) { return norm_max(this->ctx(), v.cview()); }
 };
 
 // y = 2 x, again and again, over more pairs of buffers than are remembered; x changes between the runs.
 TEST_ON_EVERY_SETTING(RecordingTest, EveryPairOfBuffersGetsItsOwnResult) {
   auto& ctx = this->ctx();
   Recording recording;
-  std::vector<Vector<T>> inputs, outputs;
+  std::vector<Field<T>> inputs, outputs;
   for (int k = 0; k < 7; ++k) {
     inputs.push_back(this->filled(0));
     outputs.push_back(this->filled(0));
@@ -49,7 +49,7 @@ TEST_ON_EVERY_SETTING(RecordingTest, EveryPairOfBuffersGetsItsOwnResult) {
 TEST_ON_EVERY_SETTING(RecordingTest, WorkThatThrowsIsNotRemembered) {
   auto& ctx = this->ctx();
   Recording recording;
-  Vector<T> x = this->filled(3), y = this->filled(0);
+  Field<T> x = this->filled(3), y = this->filled(0);
   bool fails = false;
   const auto run = [&] {
     recording.run(ctx, x.view().data, y.view().data, [&] {
@@ -71,7 +71,7 @@ TEST_ON_EVERY_SETTING(RecordingTest, WorkThatThrowsIsNotRemembered) {
 TEST_ON_EVERY_SETTING(RecordingTest, ForgetsWhenTold) {
   auto& ctx = this->ctx();
   Recording recording;
-  Vector<T> x = this->filled(3), y = this->filled(0);
+  Field<T> x = this->filled(3), y = this->filled(0);
   double factor = 2;
   const auto run = [&] {
     recording.run(ctx, x.view().data, y.view().data, [&] { copy_scaled<T, T>(ctx, factor, x.cview(), y.view()); });

@@ -16,8 +16,8 @@ class BlasTest : public test::OnEverySetting<T> {
   using Number = T;
   static constexpr double rounding = 4 * static_cast<double>(std::numeric_limits<Number>::epsilon());
   struct Pair {
-    GridShape shape;
-    Vector<Number> x, y;
+    GridLayout<2> shape;
+    Field<Number> x, y;
     Values host_x, host_y;  // as they are on the device
   };
   Pair random_pair(int nx, int ny) {
@@ -32,7 +32,7 @@ class BlasTest : public test::OnEverySetting<T> {
     p.host_y = test::to_host(this->ctx(), p.y);
     return p;
   }
-  void expect_values(const Vector<Number>& v, const Values& expected) {
+  void expect_values(const Field<Number>& v, const Values& expected) {
     EXPECT_LE(reference::relative_difference(test::to_host(this->ctx(), v), expected), rounding);
     EXPECT_TRUE(test::halo_is_zero(this->ctx(), v));
   }
@@ -49,7 +49,7 @@ TEST_ON_EVERY_SETTING(BlasTest, UpdatesAgreeWithTheirFormulae) {
     const std::size_t n = p.host_x.size();
     Values expected(n);
 
-    Vector<T> z(ctx, p.shape);
+    Field<T> z(ctx, p.shape);
     set(ctx, T(2.5), z.view());
     this->expect_values(z, Values(n, 2.5));
     copy(ctx, p.x.cview(), z.view());
@@ -78,8 +78,8 @@ TEST_ON_EVERY_SETTING(BlasTest, SeveralTermsAtOnce) {
       SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << count);
       const auto shape = test::unknowns(nx, ny);
       const auto n = static_cast<std::size_t>(shape.nodes());
-      std::vector<Vector<T>> vectors;
-      std::vector<GridView<const T>> views;
+      std::vector<Field<T>> vectors;
+      std::vector<FieldView<const T>> views;
       std::vector<DotPair<T>> pairs;
       auto y = test::to_device<T>(ctx, shape, random.values(n));
       const Values before = test::to_host(ctx, y);
@@ -108,7 +108,7 @@ TEST_ON_EVERY_SETTING(BlasTest, SeveralTermsAtOnce) {
       EXPECT_LE(reference::relative_difference(test::to_host(ctx, y), sum), 3 * this->rounding);
       EXPECT_TRUE(test::halo_is_zero(ctx, y));
     }
-  Vector<T> small(ctx, test::unknowns(2, 2)), large(ctx, test::unknowns(3, 2));
+  Field<T> small(ctx, test::unknowns(2, 2)), large(ctx, test::unknowns(3, 2));
   EXPECT_THROW((void)dots<T>(ctx, {{small.cview(), large.cview()}}), UsageError);
   EXPECT_THROW((void)dots<T>(ctx, {{small.cview(), small.cview()}, {large.cview(), large.cview()}}), UsageError);
   EXPECT_THROW(axpys<T>(ctx, {1, 2}, {small.cview()}, small.view()), UsageError);
@@ -119,7 +119,7 @@ TEST_ON_EVERY_SETTING(BlasTest, UpdatesConvertBetweenPrecisions) {
   using Other = std::conditional_t<std::is_same_v<T, float>, double, float>;
   auto& ctx = this->ctx();
   auto p = this->random_pair(37, 5);
-  Vector<Other> other(ctx, p.shape);
+  Field<Other> other(ctx, p.shape);
   copy(ctx, p.x.cview(), other.view());
   EXPECT_LE(reference::relative_difference(test::to_host(ctx, other), p.host_x), 1e-7);
   axpy(ctx, 2.0, p.y.cview(), other.view());
@@ -127,8 +127,8 @@ TEST_ON_EVERY_SETTING(BlasTest, UpdatesConvertBetweenPrecisions) {
   for (std::size_t k = 0; k < expected.size(); ++k) expected[k] += 2 * p.host_y[k];
   EXPECT_LE(reference::relative_difference(test::to_host(ctx, other), expected), 2e-7);
   // The scale is applied before narrowing: 1e-60 leaves the range of float, 1e-60 * 1e60 does not.
-  Vector<double> tiny(ctx, p.shape);
-  Vector<float> narrowed(ctx, p.shape);
+  Field<double> tiny(ctx, p.shape);
+  Field<float> narrowed(ctx, p.shape);
   copy_scaled(ctx, 1e-60, p.x.cview(), tiny.view());
   copy_scaled(ctx, 1e60, tiny.cview(), narrowed.view());
   EXPECT_LE(reference::relative_difference(test::to_host(ctx, narrowed), p.host_x), 1e-7);
@@ -166,8 +166,8 @@ TEST_ON_EVERY_SETTING(BlasTest, ReductionsAgreeWithTheirFormulae) {
 
 TEST_ON_EVERY_SETTING(BlasTest, FloatSumsDoNotLoseDigits) {
   // A sum in float of 4e6 equal terms would be off by percents.
-  const Vector<T> x = [&] {
-    Vector<T> v(this->ctx(), test::unknowns(2000, 2000));
+  const Field<T> x = [&] {
+    Field<T> v(this->ctx(), test::unknowns(2000, 2000));
     set(this->ctx(), T(0.1), v.view());
     return v;
   }();
@@ -208,7 +208,7 @@ TEST_ON_EVERY_SETTING(BlasTest, ReductionsAllocateOnce) {
 
 TEST_ON_EVERY_SETTING(BlasTest, ShapesMustAgree) {
   auto& ctx = this->ctx();
-  Vector<T> x(ctx, test::unknowns(3, 4)), y(ctx, test::unknowns(4, 3));
+  Field<T> x(ctx, test::unknowns(3, 4)), y(ctx, test::unknowns(4, 3));
   EXPECT_THROW(copy(ctx, x.cview(), y.view()), UsageError);
   EXPECT_THROW(copy_scaled(ctx, 2, x.cview(), y.view()), UsageError);
   EXPECT_THROW(axpy(ctx, 1, x.cview(), y.view()), UsageError);

@@ -48,7 +48,7 @@ TEST_ON_EVERY_SETTING(BandMatrixTest, AgreesWithTheSumOverItsBands) {
     copy_from_host(this->ctx(), narrowed.data(), a.bands());
     const auto dx = test::to_device<T>(this->ctx(), test::flat(n), x);
     auto db = test::to_device<T>(this->ctx(), test::flat(n), b);
-    Vector<T> y(this->ctx(), n);
+    Field<T> y(this->ctx(), n);
     a.apply(this->ctx(), dx.cview(), y.view());
     const auto product = test::to_host(this->ctx(), y);
     for (std::size_t i = 0; i < count; ++i) ASSERT_NEAR(product[i], expected[i], test::tolerance<T>) << i;
@@ -70,7 +70,7 @@ TEST_ON_EVERY_SETTING(BandMatrixTest, GoesToRowsAndBack) {
   // The same numbers as the rows give.
   const BandMatrix<T> band(this->ctx(), rows);
   const auto x = random.values(40);
-  Vector<T> y(this->ctx(), 40);
+  Field<T> y(this->ctx(), 40);
   band.apply(this->ctx(), test::to_device<T>(this->ctx(), test::flat(40), x).cview(), y.view());
   EXPECT_LT(reference::relative_difference(test::to_host(this->ctx(), y), multiply(test::dense(rows), x)),
             test::tolerance<T>);
@@ -101,7 +101,7 @@ TEST(BandMatrixErrors, BadOffsetsAndShapesAreRefused) {
   EXPECT_THAT(test::error_text<UsageError>([&] { (void)BandMatrix<double>(ctx, 4, {0, 0}); }), HasSubstr("increase"));
   EXPECT_THROW((void)BandMatrix<double>(ctx, 4, {0, 1}, {1.0}), UsageError);
   const BandMatrix<double> a(ctx, 4, {0});
-  Vector<double> x(ctx, 4), longer(ctx, 5);
+  Field<double> x(ctx, 4), longer(ctx, 5);
   EXPECT_THROW(a.apply(ctx, longer.cview(), x.view()), UsageError);
   // An arrow has too many diagonals.
   std::vector<SparseEntry> arrow;

@@ -42,7 +42,7 @@ TEST_ON_EVERY_SETTING(CsrMatrixTest, AgreesWithADenseProduct) {
         EXPECT_EQ(a.entries(), rows.entries());
         EXPECT_EQ(a.view().start == nullptr, a.slices() != nullptr);
         auto db = test::to_device<T>(this->ctx(), test::flat(n), b);
-        Vector<T> y(this->ctx(), n);
+        Field<T> y(this->ctx(), n);
         a.apply(this->ctx(), dx.cview(), y.view());
         const auto product = test::to_host(this->ctx(), y);
         for (std::size_t i = 0; i < count; ++i) EXPECT_NEAR(product[i], expected[i], test::tolerance<T>);
@@ -65,7 +65,7 @@ TEST_ON_EVERY_SETTING(CsrMatrixTest, ManyRowsAreSharedAmongThreads) {
   test::Random random(3);
   const auto x = random.values(n);
   const auto dx = test::to_device<T>(this->ctx(), test::flat(n), x);
-  Vector<T> y(this->ctx(), n);
+  Field<T> y(this->ctx(), n);
   a.apply(this->ctx(), dx.cview(), y.view());
   const auto product = test::to_host(this->ctx(), y);
   for (std::size_t i = 0; i < n; ++i)
@@ -85,7 +85,7 @@ TEST_ON_EVERY_SETTING(CsrMatrixTest, MagnitudeIsTheSizeOfItsTerms) {
 
 TEST_ON_EVERY_SETTING(CsrMatrixTest, VectorsOfAnotherShapeAreRefused) {
   const CsrMatrix<T> a(this->ctx(), sparse_rows(4, 4, {{0, 0, 1}}));
-  Vector<T> x(this->ctx(), 4), longer(this->ctx(), 5), grid(this->ctx(), GridShape{2, 2});
+  Field<T> x(this->ctx(), 4), longer(this->ctx(), 5), grid(this->ctx(), GridLayout<2>{2, 2});
   EXPECT_THROW(a.apply(this->ctx(), longer.cview(), x.view()), UsageError);
   EXPECT_THROW(a.apply(this->ctx(), x.cview(), grid.view()), UsageError);
   EXPECT_THROW(a.residual(this->ctx(), longer.cview(), x.cview(), x.view()), UsageError);
@@ -146,7 +146,7 @@ TEST(SparseRowsTest, OfAGridOperatorAreTheSameOperator) {
       const CsrMatrix<double> csr(ctx, rows);
       const int n = nx * ny;
       const auto x = random.values(static_cast<std::size_t>(n));
-      Vector<double> y(ctx, n);
+      Field<double> y(ctx, n);
       csr.apply(ctx, test::to_device<double>(ctx, test::flat(n), x).cview(), y.view());
       EXPECT_LT(reference::relative_difference(test::to_host(ctx, y), reference::apply(oracle, x)), 1e-13);
     }

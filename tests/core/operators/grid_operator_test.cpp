@@ -27,7 +27,7 @@ TEST_ON_EVERY_SETTING(GridOperatorTest, ApplyAndResidualAgreeWithTheOracle) {
       const auto x = test::to_device<T>(ctx, a.shape(), random.values(oracle.size()));
       const auto b = test::to_device<T>(ctx, a.shape(), random.values(oracle.size()));
       const Values host_x = test::to_host(ctx, x), host_b = test::to_host(ctx, b);
-      Vector<T> y(ctx, a.shape());
+      Field<T> y(ctx, a.shape());
 
       a.apply(ctx, x.cview(), y.view());
       EXPECT_LT(reference::relative_difference(test::to_host(ctx, y), reference::apply(oracle, host_x)),
@@ -54,7 +54,7 @@ TEST_ON_EVERY_SETTING(GridOperatorTest, AssembledFormsAreOneOperator) {
   test::Random random(22);
   for (const auto& [nx, ny] : test::small_shapes) {
     const Values hx = random.widths(nx + 1, 4), hy = random.widths(ny + 1, 4);
-    const TensorMesh mesh{Intervals(hx), Intervals(hy)};
+    const TensorMesh<2> mesh{Axis(hx), Axis(hy)};
     const auto oracle = reference::laplace(hx, hy);
     const auto x = test::to_device<T>(ctx, mesh.unknowns(), random.values(oracle.size()));
     const Values expected = reference::apply(oracle, test::to_host(ctx, x));
@@ -62,7 +62,7 @@ TEST_ON_EVERY_SETTING(GridOperatorTest, AssembledFormsAreOneOperator) {
       SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(format));
       const auto a = assemble_laplace<T>(ctx, mesh, format);
       EXPECT_EQ(a.format(), format);
-      Vector<T> y(ctx, mesh.unknowns());
+      Field<T> y(ctx, mesh.unknowns());
       a.apply(ctx, x.cview(), y.view());
       EXPECT_LT(reference::relative_difference(test::to_host(ctx, y), expected), test::tolerance<T>);
     }
@@ -82,7 +82,7 @@ TEST_ON_EVERY_SETTING(GridOperatorTest, TheNextDirectionIsThreePassesInOne) {
         const auto z = test::to_device<T>(ctx, a.shape(), random.values(oracle.size()));
         const Values given = random.values(oracle.size());
         auto p = test::to_device<T>(ctx, a.shape(), given), expected_p = test::to_device<T>(ctx, a.shape(), given);
-        Vector<T> q(ctx, a.shape()), expected_q(ctx, a.shape());
+        Field<T> q(ctx, a.shape()), expected_q(ctx, a.shape());
         xpay<T>(ctx, z.cview(), 0.75, expected_p.view());
         a.apply(ctx, expected_p.cview(), expected_q.view());
         EXPECT_EQ(a.next_direction(ctx, z.cview(), 0.75, p.view(), q.view()),
@@ -108,7 +108,7 @@ TEST_ON_EVERY_SETTING(GridOperatorTest, TheNextDirectionInOneMarch) {
       const Values given = random.values(oracle.size());
       const auto p = test::to_device<T>(ctx, a.shape(), given), p_before = test::to_device<T>(ctx, a.shape(), given);
       auto expected_p = test::to_device<T>(ctx, a.shape(), given);
-      Vector<T> next(ctx, a.shape()), q(ctx, a.shape()), expected_q(ctx, a.shape());
+      Field<T> next(ctx, a.shape()), q(ctx, a.shape()), expected_q(ctx, a.shape());
       xpay<T>(ctx, z.cview(), 0.75, expected_p.view());
       a.apply(ctx, expected_p.cview(), expected_q.view());
       const double expected = dot<T>(ctx, expected_p.cview(), expected_q.cview());
@@ -146,8 +146,8 @@ TEST_ON_EVERY_SETTING(GridOperatorTest, UpdateAndResidualInOneMarch) {
         const Values given = random.values(oracle.size());
         const auto x = test::to_device<double>(ctx, a.shape(), given);
         const auto c = test::to_device<float>(ctx, a.shape(), random.values(oracle.size()));
-        Vector<double> next(ctx, a.shape());
-        Vector<float> r(ctx, a.shape()), expected_r(ctx, a.shape());
+        Field<double> next(ctx, a.shape());
+        Field<float> r(ctx, a.shape()), expected_r(ctx, a.shape());
         ASSERT_EQ(a.fuses_update(ctx, b.cview(), x.cview()), ctx.on_gpu() && a.traits().marches);
         if (!a.fuses_update(ctx, b.cview(), x.cview())) {
           EXPECT_THROW((void)a.template updated_residual_norm<float>(ctx, 3, b.cview(), x.cview(), 0.75, c.cview(),
@@ -180,7 +180,7 @@ TEST_ON_EVERY_SETTING(GridOperatorTest, NothingIsAllocatedByApply) {
   test::Random random(23);
   for (const auto format : test::every_storage_format) {
     const auto [oracle, a] = test::random_operator<T>(ctx, random, 90, 80, format);
-    Vector<T> x(ctx, a.shape()), y(ctx, a.shape());
+    Field<T> x(ctx, a.shape()), y(ctx, a.shape());
     const auto before = ctx.memory()->allocations.load();
     a.apply(ctx, x.cview(), y.view());
     a.residual(ctx, y.cview(), x.cview(), y.view());
@@ -198,7 +198,7 @@ TEST_P(ConvertTest, NineBandsThatAreSymmetricBecomeFive) {
   ASSERT_EQ(narrowed.format(), StorageFormat::symmetric);
   const auto expect = [&](const reference::Stencil& expected) {
     const auto x = test::to_device<float>(ctx(), narrowed.shape(), random.values(54));
-    Vector<float> y(ctx(), narrowed.shape());
+    Field<float> y(ctx(), narrowed.shape());
     narrowed.apply(ctx(), x.cview(), y.view());
     EXPECT_LT(
         reference::relative_difference(test::to_host(ctx(), y), reference::apply(expected, test::to_host(ctx(), x))),
@@ -228,7 +228,7 @@ TEST_P(ConvertTest, AScaledResidualComesWithItsNorm) {
       }
       const auto expect = [&, &a = a](auto number) {
         using R = decltype(number);
-        Vector<R> r(ctx(), a.shape());
+        Field<R> r(ctx(), a.shape());
         const double norm = a.scaled_residual_norm(ctx(), 0.25, b.cview(), x.cview(), r.view());
         EXPECT_NEAR(norm / std::sqrt(squares), 1, 10 * test::tolerance<R>);
         EXPECT_LT(reference::relative_difference(test::to_host(ctx(), r), expected), 10 * test::tolerance<R>);
@@ -243,7 +243,7 @@ TEST_P(ConvertTest, TheNormOfAScaledResidualSurvivesItsSquares) {
   test::Random random(24);
   const auto [oracle, a] = test::random_operator<double>(ctx(), random, 40, 30, StorageFormat::tensor);
   const auto b = test::to_device<double>(ctx(), a.shape(), random.values(oracle.size()));
-  Vector<double> x(ctx(), a.shape()), r(ctx(), a.shape());
+  Field<double> x(ctx(), a.shape()), r(ctx(), a.shape());
   const double norm = norm2(ctx(), b.cview());
   const auto scaled_norm = [&, &a = a](double scale) {
     return a.scaled_residual_norm(ctx(), scale, b.cview(), x.cview(), r.view());
@@ -261,7 +261,7 @@ TEST_P(ConvertTest, KeepsFormAndValues) {
     EXPECT_EQ(narrowed.shape(), a.shape());
     const auto widened = convert<double>(ctx(), narrowed);
     const auto x = test::to_device<double>(ctx(), a.shape(), random.values(oracle.size()));
-    Vector<double> y(ctx(), a.shape());
+    Field<double> y(ctx(), a.shape());
     widened.apply(ctx(), x.cview(), y.view());
     EXPECT_LT(
         reference::relative_difference(test::to_host(ctx(), y), reference::apply(oracle, test::to_host(ctx(), x))),
@@ -271,7 +271,7 @@ TEST_P(ConvertTest, KeepsFormAndValues) {
 
 TEST_P(ConvertTest, CoefficientsThatLeaveTheRangeOfFloatAreRefused) {
   // A width of 1e-40 has no reciprocal in float, and one of 1e-39 no normal sixth.
-  const TensorMesh mesh{Intervals({0.5, 0.5, 1e-40}), Intervals({0.5, 0.25, 0.25})};
+  const TensorMesh<2> mesh{Axis({0.5, 0.5, 1e-40}), Axis({0.5, 0.25, 0.25})};
   for (const auto format : test::every_storage_format) {
     SCOPED_TRACE(to_string(format));
     const auto a = assemble_laplace<double>(ctx(), mesh, format);
@@ -303,7 +303,7 @@ TEST(GridOperatorThreads, TheNumberOfThreadsDoesNotChangeABit) {
     Context ctx(Backend::cpu, threads);
     const auto [oracle, a] = test::random_operator<double>(ctx, random, 131, 97, StorageFormat::tensor);
     const auto x = test::to_device<double>(ctx, a.shape(), random.values(oracle.size()));
-    Vector<double> y(ctx, a.shape());
+    Field<double> y(ctx, a.shape());
     a.apply(ctx, x.cview(), y.view());
     if (expected.empty()) expected = test::to_host(ctx, y);
     EXPECT_EQ(test::to_host(ctx, y), expected) << threads << " threads";
@@ -313,11 +313,11 @@ TEST(GridOperatorThreads, TheNumberOfThreadsDoesNotChangeABit) {
 TEST(GridOperatorErrors, BandsOfDifferentLayoutAreRefused) {
   Context ctx(Backend::cpu, 1);
   NineBandMatrix<double> a(ctx, test::unknowns(5, 4));
-  a.band[3] = Vector<double>(ctx, test::unknowns(5, 5));
+  a.band[3] = Field<double>(ctx, test::unknowns(5, 5));
   EXPECT_THROW(GridOperator<double>(std::move(a)), UsageError);
   SymmetricNineBand<double> s(ctx, test::unknowns(5, 4));
-  Vector<double> wide(ctx, test::unknowns(40, 4));
-  s.band[1] = Vector<double>::borrow(ctx, wide.view().data, test::unknowns(5, 4), wide.view().pitch);
+  Field<double> wide(ctx, test::unknowns(40, 4));
+  s.band[1] = Field<double>::borrow(ctx, wide.view().data, test::unknowns(5, 4), wide.view().pitch);
   EXPECT_THROW(GridOperator<double>(std::move(s)), UsageError);
 }
 

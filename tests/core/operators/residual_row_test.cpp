@@ -17,7 +17,7 @@ using namespace stratum;
 template <class View, class T>
 struct TakeRow {
   View a;
-  GridView<const T> b, x;
+  FieldView<const T> b, x;
   int j;
   T *residual, *centre, *west, *east;
 
@@ -50,8 +50,8 @@ TYPED_TEST(ResidualRowTest, IsWhatTheFormulaGives) {
     for (const int nx : {1, 2, 3, 7, 8, 14, 15, 16, 17, 30, 31, 32, 33, 47, 70}) {
       const auto a = test::random_operator<T>(ctx, random, nx, ny, format).a;
       const auto nodes = static_cast<std::size_t>(nx) * ny;
-      const Vector<T> b = test::to_device<T>(ctx, {nx, ny}, random.values(nodes));
-      const Vector<T> x = test::to_device<T>(ctx, {nx, ny}, random.values(nodes));
+      const Field<T> b = test::to_device<T>(ctx, {nx, ny}, random.values(nodes));
+      const Field<T> x = test::to_device<T>(ctx, {nx, ny}, random.values(nodes));
       a.visit([&](const auto& view) {
         using View = std::decay_t<decltype(view)>;
         const auto with = [&](auto run) {

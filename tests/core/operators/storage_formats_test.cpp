@@ -52,9 +52,9 @@ class FormContract : public testing::Test {
  protected:
   /// Of every kind that the storage format has.
   std::vector<GridOperator<double>> kinds() {
-    const GridShape shape = test::unknowns(9, 7);
+    const GridLayout<2> shape = test::unknowns(9, 7);
     std::vector<GridOperator<double>> all{filled(random_, Format(ctx_, shape))};
-    if constexpr (std::constructible_from<Format, Context&, GridShape, bool>)
+    if constexpr (std::constructible_from<Format, Context&, GridLayout<2>, bool>)
       all.push_back(filled(random_, Format(ctx_, shape, true)));
     return all;
   }
@@ -86,7 +86,7 @@ TYPED_TEST(FormContract, SumsAreThoseOfItsCoefficients) {
     const reference::Stencil dense = entries(a);
     const auto x = test::to_device<double>(this->ctx_, a.shape(), this->random_.values(dense.size()));
     const Values host_x = test::to_host(this->ctx_, x);
-    Vector<double> y(this->ctx_, a.shape());
+    Field<double> y(this->ctx_, a.shape());
     a.apply(this->ctx_, x.cview(), y.view());
     EXPECT_LT(reference::relative_difference(test::to_host(this->ctx_, y), reference::apply(dense, host_x)),
               test::tolerance<double>);
@@ -144,7 +144,7 @@ TYPED_TEST(FormContract, AnotherPrecisionHoldsTheSameEntries) {
 
 TEST(Forms, NoneTakesTheCoefficientsOfAnother) {
   Context ctx(Backend::cpu, 1);
-  const GridShape shape = test::unknowns(5, 4);
+  const GridLayout<2> shape = test::unknowns(5, 4);
   for (const auto from : storage_formats)
     for (const auto to : storage_formats) {
       const auto make = [&](StorageFormat format) {
@@ -166,7 +166,7 @@ TEST(Forms, NoneTakesTheCoefficientsOfAnother) {
 TEST(Forms, FactorsOfAnotherLengthAreRefused) {
   Context ctx(Backend::cpu, 1);
   TensorOperator<double> a(ctx, test::unknowns(5, 4));
-  a.my = Vector<double>(ctx, 4);
+  a.my = Field<double>(ctx, 4);
   EXPECT_THROW(GridOperator<double>(std::move(a)), UsageError);
 }
 

@@ -37,13 +37,13 @@ class VtkTest : public testing::Test {
   }
 
   const fs::path folder_ = fs::temp_directory_path() / ("stratum_vtk_test_" + std::to_string(::getpid()));
-  const TensorMesh mesh_ = make_mesh(mesh_family("A2"), 3);
+  const TensorMesh<2> mesh_ = make_mesh(mesh_family("A2"), 3);
   const std::vector<double> nodes_ = std::vector<double>(81, 1.5);
   const std::vector<double> cells_ = cell_aspect_ratios(mesh_);
 };
 
 TEST(CellAspectRatios, AreOfEveryCell) {
-  const TensorMesh mesh{Intervals({1, 4}), Intervals({2, 0.5})};
+  const TensorMesh<2> mesh{Axis({1, 4}), Axis({2, 0.5})};
   EXPECT_THAT(cell_aspect_ratios(mesh), ElementsAre(2, 2, 2, 8));
 }
 
@@ -78,7 +78,7 @@ TEST_F(VtkTest, PiecesOfDeformedMeshesShareARowOfNodes) {
       x.push_back(i + j / 3.0);
       y.push_back(j * (1 + 0.1 * i));
     }
-  const MappedMesh mesh(TensorMesh(uniform(1, 2), uniform(1, 4)), x, y);
+  const MappedMesh mesh(TensorMesh<2>(uniform(1, 2), uniform(1, 4)), x, y);
   const auto ratios = cell_aspect_ratios(mesh);
   for (const auto& [name, rows] : {std::pair{"a_0.vts", NodeRows{0, 3}}, {"a_1.vts", NodeRows{3, 4}}}) {
     const auto own = cell_aspect_ratios(mesh, rows);
@@ -147,7 +147,7 @@ TEST_F(VtkTest, DeformedMeshesComeBackBitForBit) {
       x.push_back(1e-9 + i + j / 3.0);
       y.push_back(j * (1 + 0.1 * i) / 7);
     }
-  const MappedMesh mesh(TensorMesh(uniform(1, 3), uniform(1, 2)), x, y);
+  const MappedMesh mesh(TensorMesh<2>(uniform(1, 3), uniform(1, 2)), x, y);
   const auto path = (folder_ / "e.vts").string();
   const std::vector<double> nodes(12, 1.5), cells(6, 2.5);
   write_vts(path, mesh, {{"solution", nodes}}, {{"aspect_ratio", cells}});

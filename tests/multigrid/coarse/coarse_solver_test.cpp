@@ -48,7 +48,7 @@ class CoarseSolverContract : public test::WithContext<testing::TestWithParam<Cas
       for (const auto format : storage_formats) {
         SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(format));
         // Nearly square cells: beyond them two sweeps of Jacobi are not positive definite.
-        const TensorMesh mesh(Line(random_.widths(nx + 1, 0.3)), Line(random_.widths(ny + 1, 0.3)));
+        const TensorMesh<2> mesh(Axis(random_.widths(nx + 1, 0.3)), Axis(random_.widths(ny + 1, 0.3)));
         OperatorTerms terms;
         terms.reaction = 2;
         if (GetParam().in_float)
@@ -66,7 +66,7 @@ class CoarseSolverContract : public test::WithContext<testing::TestWithParam<Cas
   void expect_solved(CoarseSolver<T>& bottom, const Hierarchy<T>& hierarchy) {
     const GridOperator<T>& a = hierarchy.finest();
     const auto b = test::random_vector<T>(ctx(), random_, a.shape());
-    Vector<T> x(ctx(), a.shape()), r(ctx(), a.shape());
+    Field<T> x(ctx(), a.shape()), r(ctx(), a.shape());
     set(ctx(), std::numeric_limits<T>::quiet_NaN(), x.view());  // whatever it holds
     bottom.apply(ctx(), b.cview(), x.view());
     a.residual(ctx(), b.cview(), x.cview(), r.view());
@@ -97,9 +97,9 @@ TEST_P(CoarseSolverContract, IsLinearAndSymmetric) {
     const auto bottom = make(hierarchy);
     EXPECT_TRUE(bottom->is_constant());
     EXPECT_TRUE(bottom->is_symmetric());
-    const GridShape shape = hierarchy.finest().shape();
+    const GridLayout<2> shape = hierarchy.finest().shape();
     const auto r = test::random_vector<T>(ctx(), random_, shape), s = test::random_vector<T>(ctx(), random_, shape);
-    Vector<T> t(ctx(), shape), mr(ctx(), shape), ms(ctx(), shape), mt(ctx(), shape);
+    Field<T> t(ctx(), shape), mr(ctx(), shape), ms(ctx(), shape), mt(ctx(), shape);
     copy<T, T>(ctx(), s.cview(), t.view());
     axpy<T, T>(ctx(), 3, r.cview(), t.view());
     bottom->apply(ctx(), r.cview(), mr.view());  // the Context's scratch of reductions grows in the first
@@ -119,7 +119,7 @@ TEST_P(CoarseSolverContract, IsLinearAndSymmetric) {
 // Others would divide by rounding.
 TEST_P(CoarseSolverContract, SolvesSingularOperatorsWhereItSaysSo) {
   const auto free = [&](int n) {
-    return Line(random_.widths(n, 1)).with_boundaries(BoundaryType::neumann, BoundaryType::neumann);
+    return Axis(random_.widths(n, 1)).with_boundaries(BoundaryType::neumann, BoundaryType::neumann);
   };
   const auto check = [&]<class T>(const Hierarchy<T>& hierarchy) {
     ASSERT_TRUE(hierarchy.is_singular());
@@ -127,20 +127,20 @@ TEST_P(CoarseSolverContract, SolvesSingularOperatorsWhereItSaysSo) {
       EXPECT_THAT([&] { (void)make(hierarchy); }, ThrowsMessage<UsageError>(HasSubstr("singular")));
       return;
     }
-    const GridShape shape = hierarchy.finest().shape();
+    const GridLayout<2> shape = hierarchy.finest().shape();
     auto b = test::random_vector<T>(ctx(), random_, shape);
     const auto one = test::to_device<T>(ctx(), shape, test::Values(static_cast<std::size_t>(shape.nodes()), 1.0));
-    const auto mean = [&](const Vector<T>& v) {
+    const auto mean = [&](const Field<T>& v) {
       return dot(ctx(), v.cview(), one.cview()) / static_cast<double>(shape.nodes());
     };
     axpy<T, T>(ctx(), -mean(b), one.cview(), b.view());
-    Vector<T> x(ctx(), shape), r(ctx(), shape);
+    Field<T> x(ctx(), shape), r(ctx(), shape);
     make(hierarchy)->apply(ctx(), b.cview(), x.view());
     EXPECT_LE(std::abs(mean(x)), test::tolerance<T> * norm2(ctx(), x.cview()));
     hierarchy.finest().residual(ctx(), b.cview(), x.cview(), r.view());
     EXPECT_LE(norm2(ctx(), r.cview()), test::tolerance<T> * hierarchy.finest().magnitude(ctx(), b.cview(), x.cview()));
   };
-  const TensorMesh mesh(free(6), free(5));
+  const TensorMesh<2> mesh(free(6), free(5));
   if (GetParam().in_float)
     check(Hierarchy<float>::assembled(ctx(), {mesh}, StorageFormat::symmetric));
   else
@@ -151,28 +151,28 @@ TEST_P(CoarseSolverContract, SolvesSingularOperatorsWhereItSaysSo) {
 template <class T>
 class Nothing final : public CoarseSolver<T> {
  public:
-  Nothing(Context& /*ctx*/, const GridShape& /*shape*/, const CoarseSolverParams& /*params*/) {}
+  Nothing(Context& /*ctx*/, const GridLayout<2>& /*shape*/, const CoarseSolverParams& /*params*/) {}
   void set_up(Context& /*ctx*/, const Hierarchy<T>& /*hierarchy*/) override {}
-  void apply(Context& ctx, GridView<const T> /*r*/, GridView<T> z) override { set(ctx, T(0), z); }
+  void apply(Context& ctx, FieldView<const T> /*r*/, FieldView<T> z) override { set(ctx, T(0), z); }
   [[nodiscard]] bool waits() const override { return false; }
 };
 
 TEST(CoarseSolverRegistryTest, TakesACoarseSolverOfTheUsers) {
   Context ctx(Backend::cpu, 1);
   test::Random random(524);
-  const TensorMesh mesh(Line(random.widths(16)), Line(random.widths(16)));
+  const TensorMesh<2> mesh(Axis(random.widths(16)), Axis(random.widths(16)));
   auto coarse_solvers = std::make_shared<CoarseSolverRegistry>(builtin_coarse_solvers());
   coarse_solvers->add<Nothing>("nothing", "z = 0");
   MultigridParams params;
   params.coarse_solvers = coarse_solvers;
   params.coarse = "nothing";
   const auto meshes = mesh_hierarchy(mesh);
-  const std::vector<TensorMesh> two(meshes.end() - 2, meshes.end());
+  const std::vector<TensorMesh<2>> two(meshes.end() - 2, meshes.end());
   params.sweeps = 0;  // what is left of a cycle is the coarsest level's correction
   Multigrid<double> multigrid(ctx, two, StorageFormat::tensor, params);
   EXPECT_EQ(multigrid.coarse_solver(), "nothing");
   const auto r = test::random_vector<double>(ctx, random, mesh.unknowns());
-  Vector<double> z(ctx, mesh.unknowns());
+  Field<double> z(ctx, mesh.unknowns());
   multigrid.apply(ctx, r.cview(), z.view());
   EXPECT_EQ(norm_max(ctx, z.cview()), 0);
   // A registry is a value: another is not changed.

@@ -76,7 +76,7 @@ struct FivePoint {
 /// Nine-point: bilinear elements on a named mesh.
 Matrix elements(const char* mesh, int level) {
   Context ctx(Backend::cpu, 1);
-  const TensorMesh m = make_mesh(mesh_family(mesh), level);
+  const TensorMesh<2> m = make_mesh(mesh_family(mesh), level);
   const SparseRows a = sparse_rows(ctx, assemble_operator<double>(ctx, m, StorageFormat::nine_band, {}));
   return {m.unknowns().nx, m.unknowns().ny, a.start, a.column, a.value};
 }
@@ -674,7 +674,7 @@ TEST_P(MatrixSolverTest, IsAPreconditioner) {
   MatrixSolver m = from_csr(a);
   const SparseRows rows{a.rows(), a.rows(), a.start, a.column, a.value, 0};
   const CsrMatrix<double> csr(ctx(), rows);
-  Vector<double> b = vector_from_host(ctx(), random_numbers(a.rows())), x(ctx(), a.rows());
+  Field<double> b = vector_from_host(ctx(), random_numbers(a.rows())), x(ctx(), a.rows());
   const auto report = ConjugateGradients<double>(ctx(), csr.shape()).solve(ctx(), csr, m, b.cview(), x.view());
   EXPECT_EQ(report.status, Status::converged) << report.reason;
   EXPECT_LE(report.iterations, 12);
@@ -683,8 +683,8 @@ TEST_P(MatrixSolverTest, IsAPreconditioner) {
   const std::vector<double> r = random_numbers(a.rows(), 3);
   std::vector<double> z(r.size()), on_grid(r.size());
   m.apply(ctx(), r, z);
-  const GridShape grid = m.rows().a.shape();
-  Vector<double> rg(ctx(), grid), zg(ctx(), grid);
+  const GridLayout<2> grid = m.rows().a.shape();
+  Field<double> rg(ctx(), grid), zg(ctx(), grid);
   copy_from_host(ctx(), r.data(), rg.view());
   m.apply(ctx(), rg.cview(), zg.view());
   copy_to_host(ctx(), zg.cview(), on_grid.data());
@@ -714,7 +714,7 @@ TEST_P(MatrixSolverTest, UpdatesAndRefusesWhatWouldTakeAnother) {
   const char* const why = "the latest update was refused";
   expect_usage_error([&] { (void)solver(ctx(), b, x); }, why);
   expect_usage_error([&] { solver.apply(ctx(), b, x); }, why);
-  Vector<double> on_grid(ctx(), solver.rows().a.shape()), there(ctx(), on_grid.shape());
+  Field<double> on_grid(ctx(), solver.rows().a.shape()), there(ctx(), on_grid.shape());
   expect_usage_error([&] { (void)solver.solve(ctx(), on_grid.cview(), there.view()); }, why);
   expect_usage_error([&] { solver.apply(ctx(), on_grid.cview(), there.view()); }, why);
   EXPECT_EQ(x, std::vector<double>(x.size(), 0.0));
@@ -775,7 +775,7 @@ TEST_P(MatrixSolverTest, AnySolverTakesACycleInSinglePrecision) {
   MultigridParams params;
   params.symmetric = true;
   Multigrid<float> cycle(ctx(), op, params);
-  Vector<double> b(ctx(), op.shape()), x(ctx(), op.shape());
+  Field<double> b(ctx(), op.shape()), x(ctx(), op.shape());
   set(ctx(), 1, b.view());
   ConjugateGradients<double> cg(ctx(), op.shape());
   for (int round = 0; round < 2; ++round) {

@@ -29,7 +29,7 @@ constexpr std::pair<BoundaryType, BoundaryType> every_ends[] = {
 /// Cells in x and y; the last of an odd number stays alone, two are not coarsened, nor are five of a periodic line.
 constexpr std::pair<int, int> every_size[] = {{4, 4}, {3, 8}, {5, 9}, {12, 20}, {7, 3}, {13, 26}, {33, 15}};
 
-CellCoefficients random_coefficients(test::Random& random, const TensorMesh& mesh, bool full, bool reaction) {
+CellCoefficients random_coefficients(test::Random& random, const TensorMesh<2>& mesh, bool full, bool reaction) {
   CellCoefficients k;
   k.nx = mesh.x().size();
   k.ny = mesh.y().size();
@@ -54,18 +54,18 @@ class Network : public test::OnEverySetting<T> {
         for (const auto& [bottom, top] : every_ends) {
           SCOPED_TRACE(testing::Message() << cells_x << " x " << cells_y << " cells, " << to_string(left) << ", "
                                           << to_string(right) << ", " << to_string(bottom) << ", " << to_string(top));
-          const TensorMesh mesh{Line(random_.widths(cells_x)).with_boundaries(left, right),
-                                Line(random_.widths(cells_y)).with_boundaries(bottom, top)};
+          const TensorMesh<2> mesh{Axis(random_.widths(cells_x)).with_boundaries(left, right),
+                                   Axis(random_.widths(cells_y)).with_boundaries(bottom, top)};
           if (mesh.can_coarsen()) check(mesh);
         }
   }
   /// With the interpolation of these coefficients.
-  Hierarchy<Number> hierarchy(const GridOperator<double>& a, const TensorMesh& mesh, const CellCoefficients& k) {
+  Hierarchy<Number> hierarchy(const GridOperator<double>& a, const TensorMesh<2>& mesh, const CellCoefficients& k) {
     const Conductances conductances(this->ctx(), mesh, k);
     return {this->ctx(),
             Hierarchy<double>::galerkin(this->ctx(), a, mesh, {}, Interpolation::by_conductances(conductances))};
   }
-  Vector<Number> random_vector(const GridShape& shape) {
+  Field<Number> random_vector(const GridLayout<2>& shape) {
     return test::random_vector<Number>(this->ctx(), random_, shape);
   }
   test::Random random_{331};
@@ -73,13 +73,13 @@ class Network : public test::OnEverySetting<T> {
 
 TEST_ON_EVERY_SETTING(Network, OfEqualCoefficientsIsTheInterpolationOfWidths) {
   auto& ctx = this->ctx();
-  this->for_every_mesh([&](const TensorMesh& mesh) {
+  this->for_every_mesh([&](const TensorMesh<2>& mesh) {
     const auto a = assemble_laplace<double>(ctx, mesh, StorageFormat::symmetric);
     const auto network = this->hierarchy(a, mesh, unit_cells(mesh));
     const Hierarchy<T> widths(ctx, Hierarchy<double>::galerkin(ctx, a, mesh));
     for (int l = network.levels(); l-- > 1;) {
       const auto coarse = this->random_vector(network.level_operator(l - 1).shape());
-      Vector<T> x(ctx, network.level_operator(l).shape()), y(ctx, x.shape()), d(ctx, coarse.shape()), e(ctx, d.shape());
+      Field<T> x(ctx, network.level_operator(l).shape()), y(ctx, x.shape()), d(ctx, coarse.shape()), e(ctx, d.shape());
       network.transfer(l).prolongate(ctx, coarse.cview(), x.view());
       widths.transfer(l).prolongate(ctx, coarse.cview(), y.view());
       EXPECT_TRUE(y.shape().has_halo() || test::halo_is_zero(ctx, y));
@@ -93,17 +93,17 @@ TEST_ON_EVERY_SETTING(Network, OfEqualCoefficientsIsTheInterpolationOfWidths) {
 
 TEST_ON_EVERY_SETTING(Network, ConstantsStayConstant) {
   auto& ctx = this->ctx();
-  this->for_every_mesh([&](const TensorMesh& mesh) {
+  this->for_every_mesh([&](const TensorMesh<2>& mesh) {
     const auto k = random_coefficients(this->random_, mesh, true, true);
     const auto levels = this->hierarchy(assemble_diffusion(ctx, mesh, k), mesh, k);
     for (int l = levels.levels(); l-- > 1;) {
       const auto& fine = levels.meshes()[static_cast<std::size_t>(l)];
-      Vector<T> coarse(ctx, levels.level_operator(l - 1).shape()), x(ctx, fine.unknowns());
+      Field<T> coarse(ctx, levels.level_operator(l - 1).shape()), x(ctx, fine.unknowns());
       set(ctx, T(1), coarse.view());
       levels.transfer(l).prolongate(ctx, coarse.cview(), x.view());
       const Values values = test::to_host(ctx, x);
-      const GridShape shape = x.shape();
-      const auto beside = [](const Line& line, int i, int n) {
+      const GridLayout<2> shape = x.shape();
+      const auto beside = [](const Axis& line, int i, int n) {
         return (line.first_boundary() == dirichlet && i == 0) || (line.last_boundary() == dirichlet && i + 1 == n);
       };
       for (int j = 0; j < shape.ny; ++j)
@@ -118,7 +118,7 @@ TEST_ON_EVERY_SETTING(Network, ConstantsStayConstant) {
 
 TEST_ON_EVERY_SETTING(Network, RestrictionIsTheTransposeOfProlongation) {
   auto& ctx = this->ctx();
-  this->for_every_mesh([&](const TensorMesh& mesh) {
+  this->for_every_mesh([&](const TensorMesh<2>& mesh) {
     const auto k = random_coefficients(this->random_, mesh, true, false);
     const auto levels = this->hierarchy(assemble_diffusion(ctx, mesh, k), mesh, k);
     for (int l = levels.levels(); l-- > 1;) {
@@ -126,7 +126,7 @@ TEST_ON_EVERY_SETTING(Network, RestrictionIsTheTransposeOfProlongation) {
       const auto& p = levels.transfer(l);
       const auto xc = this->random_vector(levels.level_operator(l - 1).shape());
       const auto xf = this->random_vector(a.shape()), b = this->random_vector(a.shape());
-      Vector<T> up(ctx, a.shape()), sum(ctx, a.shape()), r(ctx, a.shape()), down(ctx, xc.shape()), d(ctx, xc.shape());
+      Field<T> up(ctx, a.shape()), sum(ctx, a.shape()), r(ctx, a.shape()), down(ctx, xc.shape()), d(ctx, xc.shape());
       set(ctx, T(7), up.view());
       p.prolongate(ctx, xc.cview(), up.view());
       EXPECT_TRUE(a.shape().has_halo() || test::halo_is_zero(ctx, up));
@@ -158,7 +158,7 @@ TEST_ON_EVERY_SETTING(Network, ProductsAreThoseOfTheTransfers) {
       for (int l = levels.levels(); l-- > 1;) {
         const auto& a = levels.level_operator(l);
         const auto x = this->random_vector(levels.level_operator(l - 1).shape());
-        Vector<double> up(ctx, a.shape()), image(ctx, a.shape()), down(ctx, x.shape()), found(ctx, x.shape());
+        Field<double> up(ctx, a.shape()), image(ctx, a.shape()), down(ctx, x.shape()), found(ctx, x.shape());
         levels.transfer(l).prolongate(ctx, x.cview(), up.view());
         a.apply(ctx, up.cview(), image.view());
         levels.transfer(l).restrict_to(ctx, image.cview(), down.view());
@@ -166,7 +166,7 @@ TEST_ON_EVERY_SETTING(Network, ProductsAreThoseOfTheTransfers) {
         EXPECT_LT(reference::relative_difference(test::to_host(ctx, found), test::to_host(ctx, down)), 1e-11) << l;
       }
     };
-    this->for_every_mesh([&](const TensorMesh& mesh) {
+    this->for_every_mesh([&](const TensorMesh<2>& mesh) {
       for (const bool full : {false, true}) {
         const auto k = random_coefficients(this->random_, mesh, full, full);
         const auto levels = this->hierarchy(assemble_diffusion(ctx, mesh, k), mesh, k);
@@ -174,7 +174,7 @@ TEST_ON_EVERY_SETTING(Network, ProductsAreThoseOfTheTransfers) {
         expect_products(levels);
       }
     });
-    const TensorMesh mesh{Line(this->random_.widths(29)), Line(this->random_.widths(18))};
+    const TensorMesh<2> mesh{Axis(this->random_.widths(29)), Axis(this->random_.widths(18))};
     const auto k = random_coefficients(this->random_, mesh, false, false);
     const auto a = test::nine_band_operator<double>(ctx, this->random_.stencil(28, 17, false));
     const auto levels = this->hierarchy(a, mesh, k);
@@ -185,8 +185,8 @@ TEST_ON_EVERY_SETTING(Network, ProductsAreThoseOfTheTransfers) {
 
 TEST_ON_EVERY_SETTING(Network, UpdateIsTheHierarchyOfTheNewCoefficientsAndAllocatesNothing) {
   auto& ctx = this->ctx();
-  const TensorMesh mesh{Line(this->random_.widths(21)).with_boundaries(neumann, dirichlet),
-                        Line(this->random_.widths(16))};
+  const TensorMesh<2> mesh{Axis(this->random_.widths(21)).with_boundaries(neumann, dirichlet),
+                           Axis(this->random_.widths(16))};
   const auto k = random_coefficients(this->random_, mesh, true, true);
   const auto other = random_coefficients(this->random_, mesh, true, true);
   Multigrid<T> cycle(ctx, this->hierarchy(assemble_diffusion(ctx, mesh, k), mesh, k), {});
@@ -194,7 +194,7 @@ TEST_ON_EVERY_SETTING(Network, UpdateIsTheHierarchyOfTheNewCoefficientsAndAlloca
   const Conductances conductances(ctx, mesh, other);
   Multigrid<T> expected(ctx, this->hierarchy(a, mesh, other), {});
   const auto b = this->random_vector(mesh.unknowns());
-  Vector<T> x(ctx, b.shape()), wanted(ctx, b.shape());
+  Field<T> x(ctx, b.shape()), wanted(ctx, b.shape());
   for (int n = 0; n < 3; ++n) {  // often enough that a GPU replays what it recorded
     cycle.apply(ctx, b.cview(), x.view());
     expected.apply(ctx, b.cview(), wanted.view());
@@ -209,8 +209,8 @@ TEST_ON_EVERY_SETTING(Network, UpdateIsTheHierarchyOfTheNewCoefficientsAndAlloca
 
 TEST_ON_EVERY_SETTING(Network, BadInputIsRefused) {
   auto& ctx = this->ctx();
-  const TensorMesh mesh{Line(this->random_.widths(8)), Line(this->random_.widths(8))},
-      small{Line(this->random_.widths(4)), Line(this->random_.widths(8))};
+  const TensorMesh<2> mesh{Axis(this->random_.widths(8)), Axis(this->random_.widths(8))},
+      small{Axis(this->random_.widths(4)), Axis(this->random_.widths(8))};
   const auto a = assemble_laplace<double>(ctx, mesh, StorageFormat::symmetric);
   EXPECT_THAT([&] { (void)Conductances(ctx, mesh, unit_cells(small)); },
               testing::ThrowsMessage<UsageError>(
@@ -228,7 +228,7 @@ class NetworkCycles : public test::OnEveryBackend {
  protected:
   /// Iterations of CG with one mirrored cycle of `sweeps` + `sweeps`, or of cycles alone; -1 where it does not end.
   template <class T>
-  int iterations(const TensorMesh& mesh, const CellCoefficients& k, int sweeps, bool cg,
+  int iterations(const TensorMesh<2>& mesh, const CellCoefficients& k, int sweeps, bool cg,
                  const OperatorTerms& terms = {}, InterpolationKind kind = InterpolationKind::conductance,
                  Cycle shape = Cycle::v) {
     const auto a = assemble_diffusion(ctx(), mesh, k, terms);
@@ -248,7 +248,7 @@ class NetworkCycles : public test::OnEveryBackend {
     };
     problem.boundaries = {boundary_of(mesh.x().first_boundary()), boundary_of(mesh.x().last_boundary()),
                           boundary_of(mesh.y().first_boundary()), boundary_of(mesh.y().last_boundary())};
-    Vector<double> b(ctx(), mesh.unknowns()), x(ctx(), mesh.unknowns());
+    Field<double> b(ctx(), mesh.unknowns()), x(ctx(), mesh.unknowns());
     assemble_load(ctx(), mesh, problem, b.view());
     const bool singular = is_singular(mesh, terms) && k.c.empty();
     if (singular) (void)make_compatible(ctx(), mesh, b.view());
@@ -266,7 +266,7 @@ class NetworkCycles : public test::OnEveryBackend {
     return report.status == Status::converged || report.status == Status::round_off_limit ? report.iterations : -1;
   }
   /// CG in double and with a float cycle, which may take `more`.
-  void expect_cg(const char* name, const TensorMesh& mesh, const CellCoefficients& k, int sweeps, int most,
+  void expect_cg(const char* name, const TensorMesh<2>& mesh, const CellCoefficients& k, int sweeps, int most,
                  const OperatorTerms& terms = {}, int more = 1) {
     const int in_double = iterations<double>(mesh, k, sweeps, true, terms);
     const int in_float = iterations<float>(mesh, k, sweeps, true, terms);
@@ -328,7 +328,7 @@ TEST_P(NetworkCycles, RotatedTensorsTakeMatrixRowsAtCentres) {
 }
 
 TEST_P(NetworkCycles, SplitSumsTakeFewerIterations) {
-  const auto expect_counts = [&](const char* name, const TensorMesh& mesh, const CellCoefficients& k, int sweeps,
+  const auto expect_counts = [&](const char* name, const TensorMesh<2>& mesh, const CellCoefficients& k, int sweeps,
                                  bool cg, int most, int more = 1) {
     const int in_double = iterations<double>(mesh, k, sweeps, cg, {}, InterpolationKind::split);
     const int in_float = iterations<float>(mesh, k, sweeps, cg, {}, InterpolationKind::split);
@@ -356,10 +356,10 @@ TEST_P(NetworkCycles, SplitSumsTakeFewerIterations) {
 // Boundaries of every kind: the nodes of natural and periodic ones are unknowns, those of Dirichlet ones are not.
 TEST_P(NetworkCycles, SplitSumsBesideSidesOfEveryKind) {
   for (const int cells : {128, 97}) {
-    const TensorMesh plain{uniform(1, cells), uniform(1, cells)};
+    const TensorMesh<2> plain{uniform(1, cells), uniform(1, cells)};
     for (const auto& [left, right] : every_ends)
       for (const auto& [bottom, top] : {std::pair{dirichlet, neumann}, {neumann, neumann}, {periodic, periodic}}) {
-        const TensorMesh mesh{plain.x().with_boundaries(left, right), plain.y().with_boundaries(bottom, top)};
+        const TensorMesh<2> mesh{plain.x().with_boundaries(left, right), plain.y().with_boundaries(bottom, top)};
         const int found = iterations<double>(mesh, checkerboard(mesh, 7, 1e4), 2, true, {}, InterpolationKind::split);
         EXPECT_TRUE(found >= 0 && found <= 13) << to_string(left) << ", " << to_string(bottom) << ": " << found;
       }
@@ -400,11 +400,11 @@ TEST_P(NetworkCycles, JumpsOnStretchedMeshes) {
 
 TEST_P(NetworkCycles, JumpsBesideSidesOfEveryKind) {
   const auto plain = make_mesh(mesh_family("U1"), 7);
-  const auto with = [](const TensorMesh& mesh, BoundaryType left, BoundaryType right, BoundaryType bottom,
+  const auto with = [](const TensorMesh<2>& mesh, BoundaryType left, BoundaryType right, BoundaryType bottom,
                        BoundaryType top) {
-    return TensorMesh{mesh.x().with_boundaries(left, right), mesh.y().with_boundaries(bottom, top)};
+    return TensorMesh<2>{mesh.x().with_boundaries(left, right), mesh.y().with_boundaries(bottom, top)};
   };
-  const auto run = [&](const char* name, const TensorMesh& mesh, const OperatorTerms& terms = {}, int more = 1) {
+  const auto run = [&](const char* name, const TensorMesh<2>& mesh, const OperatorTerms& terms = {}, int more = 1) {
     expect_cg(name, mesh, checkerboard(mesh, 7, 1e4), 2, 13, terms, more);
   };
   run("one Neumann", with(plain, neumann, dirichlet, dirichlet, dirichlet));
@@ -412,7 +412,7 @@ TEST_P(NetworkCycles, JumpsBesideSidesOfEveryKind) {
   run("all Neumann", with(plain, neumann, neumann, neumann, neumann));
   run("periodic in x", with(plain, periodic, periodic, dirichlet, dirichlet));
   run("periodic in both", with(plain, periodic, periodic, periodic, periodic));
-  const TensorMesh odd{uniform(1, 127), uniform(1, 127)};
+  const TensorMesh<2> odd{uniform(1, 127), uniform(1, 127)};
   run("periodic in both, odd", with(odd, periodic, periodic, periodic, periodic));
   for (const double alpha : {1e-3, 1.0, 1e6}) {
     const RobinCoefficient robin{alpha, {}};

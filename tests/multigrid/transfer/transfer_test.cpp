@@ -24,12 +24,12 @@ class TransferTest : public test::OnEverySetting<T> {
   void for_every_mesh(const Check& check) {
     for (const auto& [cells_x, cells_y] : every_size) {
       SCOPED_TRACE(testing::Message() << cells_x << " x " << cells_y << " cells");
-      const TensorMesh fine{Intervals(random_.widths(cells_x, 3)), Intervals(random_.widths(cells_y, 3))};
-      const TensorMesh coarse = fine.coarser();
+      const TensorMesh<2> fine{Axis(random_.widths(cells_x, 3)), Axis(random_.widths(cells_y, 3))};
+      const TensorMesh<2> coarse = fine.coarser();
       check(fine, coarse, Transfer<Number>(this->ctx(), fine, coarse));
     }
   }
-  Vector<Number> random_vector(const GridShape& shape) {
+  Field<Number> random_vector(const GridLayout<2>& shape) {
     return test::random_vector<Number>(this->ctx(), random_, shape);
   }
   /// The defect of P e without P e, where it `fuses`, and P e with an update in either precision.
@@ -37,11 +37,11 @@ class TransferTest : public test::OnEverySetting<T> {
     auto& ctx = this->ctx();
     const auto b = test::random_vector<double>(ctx, random_, a.shape());
     const auto e = test::random_vector<double>(ctx, random_, transfer.coarse_shape());
-    Vector<double> interpolant(ctx, a.shape());
+    Field<double> interpolant(ctx, a.shape());
     transfer.prolongate(ctx, e.cview(), interpolant.view());
     ASSERT_EQ(transfer.fuses_interpolation(ctx, a, b.cview()), fuses);
     if (fuses) {
-      Vector<double> r(ctx, a.shape()), fused(ctx, a.shape());
+      Field<double> r(ctx, a.shape()), fused(ctx, a.shape());
       set(ctx, 7.0, fused.view());
       a.scaled_residual(ctx, 3, b.cview(), interpolant.cview(), r.view());
       transfer.interpolated_residual(ctx, a, 3, b.cview(), e.cview(), fused.view());
@@ -49,8 +49,8 @@ class TransferTest : public test::OnEverySetting<T> {
                 10 * test::tolerance<double>);
       EXPECT_TRUE(test::halo_is_zero(ctx, fused));
     }
-    const auto expect_update = [&]<class Z>(Vector<Z> z) {
-      Vector<double> x(ctx, a.shape()), sum(ctx, a.shape());
+    const auto expect_update = [&]<class Z>(Field<Z> z) {
+      Field<double> x(ctx, a.shape()), sum(ctx, a.shape());
       copy<double, Z>(ctx, b.cview(), z.view());
       copy(ctx, interpolant.cview(), x.view());
       axpy<Z, double>(ctx, -2, z.cview(), x.view());
@@ -60,21 +60,21 @@ class TransferTest : public test::OnEverySetting<T> {
                 test::tolerance<double>);
       EXPECT_TRUE(test::halo_is_zero(ctx, sum));
     };
-    expect_update(Vector<float>(ctx, a.shape()));
-    expect_update(Vector<double>(ctx, a.shape()));
+    expect_update(Field<float>(ctx, a.shape()));
+    expect_update(Field<double>(ctx, a.shape()));
   }
   test::Random random_{91};
 };
 
 TEST_ON_EVERY_SETTING(TransferTest, AgreesWithTheOracle) {
   auto& ctx = this->ctx();
-  this->for_every_mesh([&](const TensorMesh& fine, const TensorMesh& coarse, const Transfer<T>& transfer) {
+  this->for_every_mesh([&](const TensorMesh<2>& fine, const TensorMesh<2>& coarse, const Transfer<T>& transfer) {
     const auto &hx = fine.x().widths(), &hy = fine.y().widths();
     const auto xc = this->random_vector(coarse.unknowns());
     const auto xf = this->random_vector(fine.unknowns());
     const Values interpolated = reference::prolongate(hx, hy, test::to_host(ctx, xc));
 
-    Vector<T> f(ctx, fine.unknowns()), c(ctx, coarse.unknowns());
+    Field<T> f(ctx, fine.unknowns()), c(ctx, coarse.unknowns());
     set(ctx, T(7), f.view());
     transfer.prolongate(ctx, xc.cview(), f.view());
     EXPECT_LT(reference::relative_difference(test::to_host(ctx, f), interpolated), test::tolerance<T>);
@@ -117,13 +117,13 @@ TEST_ON_EVERY_SETTING(TransferTest, AgreesWithTheOracle) {
 
 TEST_ON_EVERY_SETTING(TransferTest, RestrictResidualAgreesWithTheOracleInEveryForm) {
   auto& ctx = this->ctx();
-  this->for_every_mesh([&](const TensorMesh& fine, const TensorMesh& coarse, const Transfer<T>& transfer) {
+  this->for_every_mesh([&](const TensorMesh<2>& fine, const TensorMesh<2>& coarse, const Transfer<T>& transfer) {
     for (const auto format : test::every_storage_format) {
       SCOPED_TRACE(to_string(format));
       const auto [oracle, a] =
           test::random_operator<T>(ctx, this->random_, fine.unknowns().nx, fine.unknowns().ny, format);
       const auto b = this->random_vector(fine.unknowns()), x = this->random_vector(fine.unknowns());
-      Vector<T> d(ctx, coarse.unknowns());
+      Field<T> d(ctx, coarse.unknowns());
       set(ctx, T(7), d.view());
       const auto before = ctx.memory()->allocations.load();
       transfer.restrict_residual(ctx, a, b.cview(), x.cview(), d.view());
@@ -139,10 +139,10 @@ TEST_ON_EVERY_SETTING(TransferTest, RestrictResidualAgreesWithTheOracleInEveryFo
 
 TEST_ON_EVERY_SETTING(TransferTest, RestrictionIsTheTransposeOfProlongation) {
   auto& ctx = this->ctx();
-  this->for_every_mesh([&](const TensorMesh& fine, const TensorMesh& coarse, const Transfer<T>& transfer) {
+  this->for_every_mesh([&](const TensorMesh<2>& fine, const TensorMesh<2>& coarse, const Transfer<T>& transfer) {
     const auto xc = this->random_vector(coarse.unknowns());
     const auto xf = this->random_vector(fine.unknowns());
-    Vector<T> up(ctx, fine.unknowns()), down(ctx, coarse.unknowns());
+    Field<T> up(ctx, fine.unknowns()), down(ctx, coarse.unknowns());
     transfer.prolongate(ctx, xc.cview(), up.view());
     transfer.restrict_to(ctx, xf.cview(), down.view());
     EXPECT_NEAR(dot(ctx, up.cview(), xf.cview()), dot(ctx, xc.cview(), down.cview()),
@@ -167,14 +167,14 @@ TEST_ON_EVERY_SETTING(TransferTest, NaturalSides) {
                                       << to_string(ends_x.second) << " x " << to_string(ends_y.first) << " .. "
                                       << to_string(ends_y.second));
       const auto line = [&](int cells, const Ends& ends) {
-        return Line(this->random_.widths(cells, 3)).with_boundaries(ends.first, ends.second);
+        return Axis(this->random_.widths(cells, 3)).with_boundaries(ends.first, ends.second);
       };
-      const TensorMesh fine{line(cells_x, ends_x), line(cells_y, ends_y)}, coarse = fine.coarser();
+      const TensorMesh<2> fine{line(cells_x, ends_x), line(cells_y, ends_y)}, coarse = fine.coarser();
       const Transfer<T> transfer(ctx, fine, coarse), on_cpu(cpu, fine, coarse);
       const auto a = assemble_laplace<T>(ctx, fine, StorageFormat::tensor);
       const auto e = this->random_vector(coarse.unknowns());
       const auto b = this->random_vector(fine.unknowns()), x = this->random_vector(fine.unknowns());
-      Vector<T> r(ctx, fine.unknowns()), up(ctx, fine.unknowns()), d(ctx, coarse.unknowns()),
+      Field<T> r(ctx, fine.unknowns()), up(ctx, fine.unknowns()), d(ctx, coarse.unknowns()),
           down(ctx, coarse.unknowns());
       transfer.prolongate(ctx, e.cview(), up.view());
       a.residual(ctx, b.cview(), x.cview(), r.view());
@@ -189,7 +189,7 @@ TEST_ON_EVERY_SETTING(TransferTest, NaturalSides) {
 
       const auto host_e = test::to_device<T>(cpu, coarse.unknowns(), test::to_host(ctx, e));
       const auto host_r = test::to_device<T>(cpu, fine.unknowns(), test::to_host(ctx, r));
-      Vector<T> host_up(cpu, fine.unknowns()), host_down(cpu, coarse.unknowns());
+      Field<T> host_up(cpu, fine.unknowns()), host_down(cpu, coarse.unknowns());
       on_cpu.prolongate(cpu, host_e.cview(), host_up.view());
       on_cpu.restrict_to(cpu, host_r.cview(), host_down.view());
       const Values expected = test::to_host(cpu, host_up);
@@ -215,10 +215,10 @@ TEST_ON_EVERY_SETTING(TransferTest, NaturalSides) {
 // Nested bilinear elements: P^T A P is the coarse operator.
 TEST_ON_EVERY_SETTING(TransferTest, TheCoarseOperatorIsTheGalerkinProduct) {
   auto& ctx = this->ctx();
-  this->for_every_mesh([&](const TensorMesh& fine, const TensorMesh& coarse, const Transfer<T>& transfer) {
+  this->for_every_mesh([&](const TensorMesh<2>& fine, const TensorMesh<2>& coarse, const Transfer<T>& transfer) {
     const auto a = assemble_laplace<T>(ctx, fine, StorageFormat::tensor);
     const auto x = this->random_vector(coarse.unknowns());
-    Vector<T> up(ctx, fine.unknowns()), image(ctx, fine.unknowns()), down(ctx, coarse.unknowns());
+    Field<T> up(ctx, fine.unknowns()), image(ctx, fine.unknowns()), down(ctx, coarse.unknowns());
     transfer.prolongate(ctx, x.cview(), up.view());
     a.apply(ctx, up.cview(), image.view());
     transfer.restrict_to(ctx, image.cview(), down.view());
@@ -233,7 +233,7 @@ TEST_ON_EVERY_SETTING(TransferTest, TheCoarseOperatorIsTheGalerkinProduct) {
 TEST_ON_EVERY_SETTING(TransferTest, InterpolationFusedWithDefectAndUpdate) {
   if constexpr (std::is_same_v<T, double>) {
     auto& ctx = this->ctx();
-    this->for_every_mesh([&](const TensorMesh& fine, const TensorMesh& coarse, const Transfer<double>& transfer) {
+    this->for_every_mesh([&](const TensorMesh<2>& fine, const TensorMesh<2>& coarse, const Transfer<double>& transfer) {
       const bool halved = fine.x().size() > coarse.x().size() && fine.y().size() > coarse.y().size();
       this->expect_fused_interpolation(transfer, assemble_laplace<double>(ctx, fine, StorageFormat::tensor),
                                        ctx.on_gpu() && halved);
@@ -258,8 +258,8 @@ TEST_ON_EVERY_SETTING(TransferTest, TheDefectOfAnInterpolantBesideNaturalSides) 
           SCOPED_TRACE(testing::Message()
                        << cells_x << " x " << cells_y << " cells, c = " << reaction << ", " << to_string(first_x)
                        << " x " << to_string(first_y) << " .. " << to_string(last));
-          const TensorMesh fine{Line(this->random_.widths(cells_x, 3)).with_boundaries(first_x, last),
-                                Line(this->random_.widths(cells_y, 3)).with_boundaries(first_y, last)};
+          const TensorMesh<2> fine{Axis(this->random_.widths(cells_x, 3)).with_boundaries(first_x, last),
+                                   Axis(this->random_.widths(cells_y, 3)).with_boundaries(first_y, last)};
           OperatorTerms terms;
           terms.reaction = reaction;
           if (first_x == neumann) terms.left.constant = 2;
@@ -274,8 +274,8 @@ TEST_ON_EVERY_SETTING(TransferTest, TheDefectOfAnInterpolantBesideNaturalSides) 
 
 TEST(TransferThreads, TheNumberOfThreadsDoesNotChangeABit) {
   test::Random random(92);
-  const TensorMesh fine{Intervals(random.widths(206)), Intervals(random.widths(150))};
-  const TensorMesh coarse = fine.coarser();
+  const TensorMesh<2> fine{Axis(random.widths(206)), Axis(random.widths(150))};
+  const TensorMesh<2> coarse = fine.coarser();
   const Values host_b = random.values(205 * 149), host_x = random.values(205 * 149);
   Values expected;
   for (const int threads : {1, 2, 3, 5}) {
@@ -284,7 +284,7 @@ TEST(TransferThreads, TheNumberOfThreadsDoesNotChangeABit) {
     const Transfer<double> transfer(ctx, fine, coarse);
     const auto b = test::to_device<double>(ctx, fine.unknowns(), host_b);
     const auto x = test::to_device<double>(ctx, fine.unknowns(), host_x);
-    Vector<double> d(ctx, coarse.unknowns());
+    Field<double> d(ctx, coarse.unknowns());
     transfer.restrict_residual(ctx, a, b.cview(), x.cview(), d.view());
     if (threads == 1) expected = test::to_host(ctx, d);
     EXPECT_EQ(test::to_host(ctx, d), expected) << threads << " threads";

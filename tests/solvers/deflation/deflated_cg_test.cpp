@@ -22,8 +22,8 @@ using test::Values;
 struct System {
   GridOperator<double> a;
   SparseRows rows;
-  GridShape shape;
-  Vector<double> b, x;
+  GridLayout<2> shape;
+  Field<double> b, x;
   System(Context& ctx, const FivePointLinks& links)
       : a(five_point_operator(ctx, links)), shape(a.shape()), b(ctx, shape), x(ctx, shape) {
     Context host(Backend::cpu, 1);
@@ -55,7 +55,7 @@ class DeflatedCgTest : public test::OnEveryBackend {
     stop.max_iterations = 500;
     const auto report = solver.solve(ctx(), s.a, m, s.b.cview(), s.x.view(), stop);
     EXPECT_EQ(report.status, Status::converged) << report.reason;
-    Vector<double> r(ctx(), s.shape);
+    Field<double> r(ctx(), s.shape);
     s.a.residual(ctx(), s.b.cview(), s.x.cview(), r.view());
     EXPECT_LE(norm2(ctx(), r.cview()), 1.001 * rtol * norm2(ctx(), s.b.cview()));
     return report.iterations;
@@ -98,7 +98,7 @@ TEST_P(DeflatedCgTest, WithoutVectorsItIsConjugateGradients) {
   JacobiPreconditioner<double> m(ctx(), s.shape, s.rows.diagonal());
   DeflatedCg none(ctx(), s.shape, {});
   ConjugateGradients<double> plain(ctx(), s.shape);
-  Vector<double> x(ctx(), s.shape);
+  Field<double> x(ctx(), s.shape);
   set(ctx(), 0.0, s.x.view());
   StoppingParams stop;
   stop.rtol = 1e-9;

@@ -42,7 +42,7 @@ class DeflationTest : public test::OnEveryBackend {
 };
 
 TEST_P(DeflationTest, ProductsAreThoseOfDenseMatrices) {
-  const GridShape shape = test::unknowns(31, 43);
+  const GridLayout<2> shape = test::unknowns(31, 43);
   const int n = int(shape.nodes());
   const auto a = test::random_m_matrix(random_, n, 4);
   const auto dense = test::dense(a);
@@ -57,8 +57,8 @@ TEST_P(DeflationTest, ProductsAreThoseOfDenseMatrices) {
     for (const auto& column : z) az.push_back(reference::multiply(dense, column));
     const Values x = random_.values(std::size_t(n)), c = random_.values(std::size_t(m));
     const auto on_device = test::to_device<double>(ctx(), shape, x),
-               coarse = test::to_device<double>(ctx(), GridShape::flat(m), c);
-    Vector<double> d(ctx(), m), e(ctx(), m), y = test::to_device<double>(ctx(), shape, x);
+               coarse = test::to_device<double>(ctx(), GridLayout<2>::flat(m), c);
+    Field<double> d(ctx(), m), e(ctx(), m), y = test::to_device<double>(ctx(), shape, x);
     const auto before = ctx().memory()->allocations.load();
     deflation.restrict_to(ctx(), on_device.cview(), d.view());
     const Values ztx = test::to_host(ctx(), d);
@@ -91,14 +91,14 @@ TEST_P(DeflationTest, ProductsAreThoseOfDenseMatrices) {
     }
     // In place.
     deflation.solve(ctx(), coarse.cview(), d.view());
-    Vector<double> same = test::to_device<double>(ctx(), GridShape::flat(m), c);
+    Field<double> same = test::to_device<double>(ctx(), GridLayout<2>::flat(m), c);
     deflation.solve(ctx(), same.cview(), same.view());
     EXPECT_EQ(test::to_host(ctx(), same), test::to_host(ctx(), d));
   }
 }
 
 TEST_P(DeflationTest, MeansMoveWithoutChangingTheSum) {
-  const GridShape shape = test::unknowns(23, 9);
+  const GridLayout<2> shape = test::unknowns(23, 9);
   const auto a = test::random_m_matrix(random_, int(shape.nodes()), 3);
   auto domain = square_blocks(shape, 3);
   for (std::size_t k = 0; k < domain.size(); ++k)
@@ -108,7 +108,7 @@ TEST_P(DeflationTest, MeansMoveWithoutChangingTheSum) {
   ASSERT_TRUE(deflation.has_cores());
   auto x = test::random_vector<double>(ctx(), random_, shape),
        whole = test::to_device<double>(ctx(), shape, test::to_host(ctx(), x));
-  auto c = test::random_vector<double>(ctx(), random_, GridShape::flat(vectors.count()));
+  auto c = test::random_vector<double>(ctx(), random_, GridLayout<2>::flat(vectors.count()));
   deflation.add(ctx(), c.cview(), whole.view());
   deflation.move_means(ctx(), x.view(), c.view());
   const Values left = test::to_host(ctx(), x);
@@ -119,7 +119,7 @@ TEST_P(DeflationTest, MeansMoveWithoutChangingTheSum) {
 
 // Rows that sum to zero but for rounding, a vector that is one everywhere: its image is zero, not rounding.
 TEST_P(DeflationTest, TheImageOfAConstantHasNoRounding) {
-  const GridShape shape = test::unknowns(12, 12);
+  const GridLayout<2> shape = test::unknowns(12, 12);
   std::vector<SparseEntry> entries;
   Values diagonal(144, 0.0);
   for (int k = 0; k + 1 < 144; ++k) {
@@ -134,14 +134,14 @@ TEST_P(DeflationTest, TheImageOfAConstantHasNoRounding) {
   EXPECT_TRUE(deflation.covers());
   EXPECT_TRUE(deflation.factor().is_accurate());
   EXPECT_EQ(deflation.factor().dropped(), 1);
-  Vector<double> c(ctx(), deflation.count()), r(ctx(), shape);
+  Field<double> c(ctx(), deflation.count()), r(ctx(), shape);
   set(ctx(), 1e15, c.view());
   deflation.add_image(ctx(), 1, c.cview(), r.view());
   EXPECT_EQ(norm_max(ctx(), r.cview()), 0);
 }
 
 TEST_P(DeflationTest, RefusesWhatDoesNotFit) {
-  const GridShape shape = test::unknowns(4, 3);
+  const GridLayout<2> shape = test::unknowns(4, 3);
   const auto a = test::random_m_matrix(random_, 12, 2);
   EXPECT_THROW(Deflation(ctx(), a, test::unknowns(4, 4), vectors_of_domains(stripes(shape, 2))), UsageError);
   EXPECT_THROW(Deflation(ctx(), a, shape, vectors_of_domains(stripes({4, 4}, 2))), UsageError);

@@ -43,7 +43,7 @@ TEST(DeflationVectorsTest, StripesAndBlocksShareNodesEqually) {
 }
 
 TEST(DeflationVectorsTest, StripsHaveTheirPartOfTheWhole) {
-  const GridShape whole{5, 3}, lower{5, 1}, upper{5, 2, 1, 2};
+  const GridLayout<2> whole{5, 3}, lower{5, 1}, upper{5, 2, 1, 2};
   EXPECT_THAT(square_blocks(whole, 2, lower), ElementsAre(0, 0, 0, 1, 1));
   EXPECT_THAT(square_blocks(whole, 2, upper), ElementsAre(0, 0, 0, 1, 1, 2, 2, 2, 3, 3));
   EXPECT_THAT(stripes(whole, 4, lower), ElementsAre(0, 0, 0, 0, 1));

@@ -16,12 +16,12 @@ template <class T>
 class DenseInverseTest : public test::OnEverySetting<T> {
  protected:
   /// How far A^-1 A x, A x rounded, is from x.
-  [[nodiscard]] double error_of(const GridOperator<double>& a, const Vector<double>& x) {
+  [[nodiscard]] double error_of(const GridOperator<double>& a, const Field<double>& x) {
     auto& ctx = this->ctx();
     DenseInverse<T> inverse(ctx, a);
-    Vector<double> b(ctx, a.shape());
+    Field<double> b(ctx, a.shape());
     a.apply(ctx, x.cview(), b.view());
-    Vector<T> narrow(ctx, a.shape()), found(ctx, a.shape());
+    Field<T> narrow(ctx, a.shape()), found(ctx, a.shape());
     copy<double, T>(ctx, b.cview(), narrow.view());
     inverse.apply(ctx, narrow.cview(), found.view());
     return reference::relative_difference(test::to_host(ctx, found), test::to_host(ctx, x));
@@ -38,7 +38,7 @@ TEST_ON_EVERY_SETTING(DenseInverseTest, AgreesWithEliminationInEveryForm) {
       const auto [oracle, a] = test::random_operator<double>(ctx, random, nx, ny, format);
       DenseInverse<T> inverse(ctx, a);
       const auto b = test::random_vector<T>(ctx, random, a.shape());
-      Vector<T> x(ctx, a.shape());
+      Field<T> x(ctx, a.shape());
       const auto before = ctx.memory()->allocations.load();
       inverse.apply(ctx, b.cview(), x.view());
       inverse.factor(ctx, a);
@@ -67,7 +67,7 @@ TEST_ON_EVERY_SETTING(DenseInverseTest, HoldsOnStretchedMeshes) {
   for (const char* name : {"A3", "A5"}) {
     SCOPED_TRACE(name);
     const auto a = assemble_laplace<double>(ctx, make_mesh(mesh_family(name), 5), StorageFormat::tensor);
-    Vector<double> ones(ctx, a.shape());
+    Field<double> ones(ctx, a.shape());
     set(ctx, 1.0, ones.view());
     EXPECT_LT(this->error_of(a, ones), test::tolerance<T>);
   }
@@ -86,19 +86,19 @@ TEST_ON_EVERY_SETTING(DenseInverseTest, ExchangesRowsWhereTheDiagonalIsSmall) {
 // Periodic both ways: constants are in the null space. The result has no mean, and neither does what it was made from.
 TEST_ON_EVERY_SETTING(DenseInverseTest, ASingularOperatorIsSolvedWithoutAMean) {
   auto& ctx = this->ctx();
-  const Line line = Line({0.1, 0.3, 0.25, 0.35}).with_boundaries(BoundaryType::periodic, BoundaryType::periodic);
+  const Axis line = Axis({0.1, 0.3, 0.25, 0.35}).with_boundaries(BoundaryType::periodic, BoundaryType::periodic);
   const auto a = assemble_laplace<double>(ctx, {line, line}, StorageFormat::tensor);
   DenseInverse<T> inverse(ctx, a, true);
   test::Random random(132);
   const auto b = test::random_vector<T>(ctx, random, a.shape());
-  Vector<T> x(ctx, a.shape());
+  Field<T> x(ctx, a.shape());
   inverse.apply(ctx, b.cview(), x.view());
   const Values given = test::to_host(ctx, b), found = test::to_host(ctx, x);
   double mean = 0, sum = 0;
   for (const double value : given) mean += value / static_cast<double>(given.size());
   for (const double value : found) sum += value;
   EXPECT_NEAR(sum, 0, 100 * test::tolerance<T>);
-  Vector<double> wide(ctx, a.shape()), ax(ctx, a.shape());
+  Field<double> wide(ctx, a.shape()), ax(ctx, a.shape());
   copy<T, double>(ctx, x.cview(), wide.view());
   a.apply(ctx, wide.cview(), ax.view());
   const Values image = test::to_host(ctx, ax);
@@ -107,7 +107,7 @@ TEST_ON_EVERY_SETTING(DenseInverseTest, ASingularOperatorIsSolvedWithoutAMean) {
 
 TEST(DenseInverseErrors, SingularAndLargeOperatorsAreRefused) {
   Context ctx(Backend::cpu, 1);
-  const Line line = Line({0.1, 0.3, 0.25, 0.35}).with_boundaries(BoundaryType::periodic, BoundaryType::periodic);
+  const Axis line = Axis({0.1, 0.3, 0.25, 0.35}).with_boundaries(BoundaryType::periodic, BoundaryType::periodic);
   const auto singular = assemble_laplace<double>(ctx, {line, line}, StorageFormat::tensor);
   EXPECT_THROW(DenseInverse<double>(ctx, singular), BreakdownError);
   EXPECT_THROW(DenseInverse<double>(ctx, GridOperator<double>(TensorOperator<double>(ctx, test::unknowns(109, 10)))),
@@ -118,7 +118,7 @@ TEST(DenseInverseErrors, SingularAndLargeOperatorsAreRefused) {
 // Not "singular": the entries, or sums of them, are beyond the largest double.
 TEST(DenseInverseErrors, OverflowIsToldWithTheRow) {
   Context ctx(Backend::cpu, 1);
-  auto a = assemble_laplace<double>(ctx, {Line({0.1, 0.3, 0.25}), Line({1.0, 2.0, 1.0})}, StorageFormat::nine_band);
+  auto a = assemble_laplace<double>(ctx, {Axis({0.1, 0.3, 0.25}), Axis({1.0, 2.0, 1.0})}, StorageFormat::nine_band);
   std::get<NineBandMatrix<double>>(a.storage()).band[4].view()(1, 1) = std::numeric_limits<double>::infinity();
   EXPECT_THAT(test::error_text<BreakdownError>([&] { (void)DenseInverse<double>(ctx, a); }),
               testing::AllOf(testing::HasSubstr("row 3 of 4"), testing::HasSubstr("overflows")));

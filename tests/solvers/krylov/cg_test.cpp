@@ -14,11 +14,11 @@ using test::Values;
 
 class CgTest : public test::OnEveryBackend {
  protected:
-  SolveReport solve(const LinearOperator<double>& a, Preconditioner<double>* m, const Vector<double>& b,
-                    Vector<double>& x, const StoppingParams& stop = {}) {
+  SolveReport solve(const LinearOperator<double>& a, Preconditioner<double>* m, const Field<double>& b,
+                    Field<double>& x, const StoppingParams& stop = {}) {
     return ConjugateGradients<double>(ctx(), a.shape()).solve(ctx(), a, m, b.cview(), x.view(), stop);
   }
-  Vector<double> random_vector(const GridShape& shape) { return test::random_vector<double>(ctx(), random_, shape); }
+  Field<double> random_vector(const GridLayout<2>& shape) { return test::random_vector<double>(ctx(), random_, shape); }
   test::Random random_{131};
 };
 INSTANTIATE_ON_EVERY_BACKEND(CgTest);
@@ -44,7 +44,7 @@ TEST_P(CgTest, AgreesWithElimination) {
 TEST_P(CgTest, TheReportedResidualIsTheTrueOne) {
   const auto a = assemble_laplace<double>(ctx(), make_mesh(mesh_family("A1"), 5), StorageFormat::tensor);
   const auto b = random_vector(a.shape());
-  Vector<double> x(ctx(), a.shape()), r(ctx(), a.shape());
+  Field<double> x(ctx(), a.shape()), r(ctx(), a.shape());
   StoppingParams stop;
   stop.max_iterations = 1000;
   const auto report = solve(a, nullptr, b, x, stop);
@@ -58,7 +58,7 @@ TEST_P(CgTest, AnExactPreconditionerNeedsOneIteration) {
   const auto [oracle, a] = test::random_operator<double>(ctx(), random_, 17, 13, StorageFormat::tensor);
   test::ScaledInverse<double> m(ctx(), a, 3);
   const auto b = random_vector(a.shape());
-  Vector<double> x(ctx(), a.shape());
+  Field<double> x(ctx(), a.shape());
   const auto report = solve(a, &m, b, x);
   EXPECT_EQ(report.status, Status::converged);
   EXPECT_EQ(report.iterations, 1);
@@ -70,7 +70,7 @@ TEST_P(CgTest, RefusesWhatIsNotConstantAndSymmetric) {
   const auto b = random_vector(a.shape());
   for (const auto& [constant, symmetric] : {std::pair{true, false}, {false, true}, {false, false}}) {
     test::ScaledInverse<double> m(ctx(), a, 1, constant, symmetric);
-    Vector<double> x(ctx(), a.shape());
+    Field<double> x(ctx(), a.shape());
     EXPECT_THROW(solve(a, &m, b, x), UsageError);
     EXPECT_EQ(norm_max(ctx(), x.cview()), 0);
   }
@@ -81,7 +81,7 @@ TEST_P(CgTest, BreaksDownOnAnIndefiniteOperator) {
   const auto b = random_vector(a.shape());
   for (const double shift : {5.0, 1e3}) {
     const test::Shifted<double> indefinite(a, shift);
-    Vector<double> x(ctx(), a.shape());
+    Field<double> x(ctx(), a.shape());
     const auto report = solve(indefinite, nullptr, b, x);
     EXPECT_EQ(report.status, Status::breakdown) << shift;
     EXPECT_FALSE(report.reason.empty());
@@ -93,14 +93,14 @@ TEST_P(CgTest, BreaksDownOnANegativePreconditioner) {
   const auto [oracle, a] = test::random_operator<double>(ctx(), random_, 9, 9, StorageFormat::symmetric);
   const auto b = random_vector(a.shape());
   test::ScaledIdentity<double> m(-1);
-  Vector<double> x(ctx(), a.shape());
+  Field<double> x(ctx(), a.shape());
   EXPECT_EQ(solve(a, &m, b, x).status, Status::breakdown);
 }
 
 TEST_P(CgTest, StatusesOfSpecialInput) {
   const auto [oracle, a] = test::random_operator<double>(ctx(), random_, 17, 13, StorageFormat::tensor);
   auto b = random_vector(a.shape());
-  Vector<double> x(ctx(), a.shape()), zero(ctx(), a.shape());
+  Field<double> x(ctx(), a.shape()), zero(ctx(), a.shape());
 
   auto report = solve(a, nullptr, zero, x);
   EXPECT_EQ(report.status, Status::converged) << "zero right-hand side";
@@ -136,7 +136,7 @@ TEST_P(CgTest, StatusesOfSpecialInput) {
 TEST_P(CgTest, WorksInFloat) {
   const auto [oracle, a] = test::random_operator<float>(ctx(), random_, 17, 13, StorageFormat::symmetric);
   const auto b = test::random_vector<float>(ctx(), random_, a.shape());
-  Vector<float> x(ctx(), a.shape());
+  Field<float> x(ctx(), a.shape());
   StoppingParams stop;
   stop.rtol = 1e-5;
   const auto report = ConjugateGradients<float>(ctx(), a.shape()).solve(ctx(), a, nullptr, b.cview(), x.view(), stop);

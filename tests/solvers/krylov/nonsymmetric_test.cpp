@@ -19,7 +19,7 @@ class NonsymmetricTest : public test::OnEveryBackend {
   SolveReport solve(std::string_view name, const Dense& a, const Values& b, int restart = 30) {
     const test::DenseOperator<double> op(a);
     const auto rhs = test::to_device<double>(ctx(), op.shape(), b);
-    Vector<double> x(ctx(), op.shape());
+    Field<double> x(ctx(), op.shape());
     StoppingParams stop;
     stop.rtol = 1e-10;
     stop.max_iterations = 200;
@@ -117,13 +117,13 @@ TEST_P(NonsymmetricTest, ResidualsOfGcrAndGmresAgreeAndFall) {
 /// parallel to each other.
 TEST_P(NonsymmetricTest, TheBasisStaysOrthogonal) {
   constexpr int n = 20, count = 8;
-  Basis<double> basis(ctx(), GridShape::flat(n), count);
+  Basis<double> basis(ctx(), GridLayout<2>::flat(n), count);
   std::vector<double> h;
   for (int k = 0; k < count; ++k) {
     Values column(n, 0.0);
     column[0] = 1;
     column[static_cast<std::size_t>(k) + 1] = 1e-9;
-    const auto w = test::to_device<double>(ctx(), GridShape::flat(n), column);
+    const auto w = test::to_device<double>(ctx(), GridLayout<2>::flat(n), column);
     copy<double, double>(ctx(), w.cview(), basis[k]);
     const double norm = basis.orthogonalise(ctx(), k, basis[k], h);
     ASSERT_GT(norm, 0);
@@ -134,7 +134,7 @@ TEST_P(NonsymmetricTest, TheBasisStaysOrthogonal) {
     for (int l = 0; l < count; ++l)
       EXPECT_NEAR((dot<double>(ctx(), basis[k], basis[l])), k == l ? 1 : 0, 1e-12) << k << l;
   // What lies in the span leaves nothing.
-  Vector<double> w(ctx(), GridShape::flat(n));
+  Field<double> w(ctx(), GridLayout<2>::flat(n));
   axpys<double>(ctx(), {1, -2, 3}, basis.first(3), w.view());
   EXPECT_EQ(basis.orthogonalise(ctx(), count, w.view(), h), 0);
   EXPECT_NEAR(h[1], -2, 1e-12);

@@ -22,7 +22,7 @@ class RefinementTest : public test::OnEveryBackend {
     a_ = assemble_laplace<double>(ctx(), make_mesh(mesh_family("A1"), 4), StorageFormat::tensor);
     test::Random random(121);
     b_ = test::random_vector<double>(ctx(), random, a_.shape());
-    x_ = Vector<double>(ctx(), a_.shape());
+    x_ = Field<double>(ctx(), a_.shape());
   }
   /// Refinement whose error falls by 1 - theta in every iteration.
   SolveReport solve(double theta, const StoppingParams& stop) {
@@ -30,13 +30,13 @@ class RefinementTest : public test::OnEveryBackend {
     return Refinement<double>(ctx(), a_.shape()).solve(ctx(), a_, m, b_.cview(), x_.view(), stop);
   }
   double true_residual() {
-    Vector<double> r(ctx(), a_.shape());
+    Field<double> r(ctx(), a_.shape());
     a_.residual(ctx(), b_.cview(), x_.cview(), r.view());
     return norm2(ctx(), r.cview());
   }
 
   GridOperator<double> a_;
-  Vector<double> b_, x_;
+  Field<double> b_, x_;
 };
 INSTANTIATE_ON_EVERY_BACKEND(RefinementTest);
 
@@ -183,7 +183,7 @@ TEST_P(RefinementTest, TheUpdatedResidualAgreesInExactArithmetic) {
 
 TEST_P(RefinementTest, InnerIterationsByCyclesAndByDigits) {
   const auto m = std::make_shared<test::ScaledInverse<double>>(ctx(), a_, 0.9);  // a digit an iteration
-  Vector<double> z(ctx(), a_.shape()), r(ctx(), a_.shape());
+  Field<double> z(ctx(), a_.shape()), r(ctx(), a_.shape());
   const auto reduction = [&](const InnerStop& stop, int expected) {
     InnerIteration<double> inner(ctx(), a_, m, stop);
     set(ctx(), std::nan(""), z.view());
@@ -220,7 +220,7 @@ TEST_P(RefinementTest, InnerIterationsThatGainNothingHandBack) {
   InnerStop stop;
   stop.rtol = 1e-3;
   InnerIteration<double> inner(ctx(), a_, m, stop);
-  Vector<double> z(ctx(), a_.shape());
+  Field<double> z(ctx(), a_.shape());
   inner.apply(ctx(), b_.cview(), z.view());
   EXPECT_LT(inner.iterations(), 5);
 }
@@ -233,7 +233,7 @@ TEST_P(RefinementTest, MixedPrecisionIsAsAccurateAsDouble) {
   // Sizes that float cannot hold.
   for (const double size : {1.0, 1e-120, 1e120}) {
     SCOPED_TRACE(size);
-    Vector<double> b(ctx(), a_.shape());
+    Field<double> b(ctx(), a_.shape());
     copy_scaled<double, double>(ctx(), size, b_.cview(), b.view());
     set(ctx(), 0.0, x_.view());
     StoppingParams stop;
@@ -243,7 +243,7 @@ TEST_P(RefinementTest, MixedPrecisionIsAsAccurateAsDouble) {
     EXPECT_EQ(ctx().memory()->allocations, before);
     EXPECT_EQ(report.status, Status::converged) << report.reason;
     EXPECT_LE(report.iterations, 12);
-    Vector<double> r(ctx(), a_.shape());
+    Field<double> r(ctx(), a_.shape());
     a_.residual(ctx(), b.cview(), x_.cview(), r.view());
     EXPECT_NEAR(report.residual / size, norm2(ctx(), r.cview()) / size, 1e-6 * norm2(ctx(), r.cview()) / size);
   }
@@ -263,7 +263,7 @@ TEST_P(RefinementTest, MixedPrecisionEndsInTheGivenVector) {
     stop.max_iterations = steps;
     const auto report = refinement.solve(ctx(), a_, m, b_.cview(), x_.view(), stop);
     EXPECT_EQ(report.iterations, steps);
-    Vector<double> r(ctx(), a_.shape());
+    Field<double> r(ctx(), a_.shape());
     a_.residual(ctx(), b_.cview(), x_.cview(), r.view());
     const double residual = norm2(ctx(), r.cview());
     EXPECT_NEAR(report.residual, residual, 1e-6 * residual);

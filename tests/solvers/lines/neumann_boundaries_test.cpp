@@ -15,19 +15,19 @@ using namespace stratum;
 using test::Values;
 
 /// n intervals that shrink to 1e-10 at the last end or at both.
-Line thin_line(int n, bool both) {
+Axis thin_line(int n, bool both) {
   std::vector<double> widths;
   for (int i = 0; i < n; ++i) {
     const double from_thick = both ? std::abs(2.0 * i / (n - 1) - 1) : static_cast<double>(i) / (n - 1);
     widths.push_back(std::pow(10.0, -10 * from_thick * from_thick));
   }
-  return Line(widths).with_boundaries(BoundaryType::neumann, BoundaryType::neumann);
+  return Axis(widths).with_boundaries(BoundaryType::neumann, BoundaryType::neumann);
 }
 
 class NaturalEnds : public test::OnEveryBackend {
  protected:
   template <class T>
-  Values smoothed(const TensorMesh& mesh, StorageFormat format, const char* smoother, const OperatorTerms& terms,
+  Values smoothed(const TensorMesh<2>& mesh, StorageFormat format, const char* smoother, const OperatorTerms& terms,
                   const Values& b) {
     const auto a = assemble_operator<T>(ctx(), mesh, format, terms);
     SmootherParams params;
@@ -47,7 +47,7 @@ INSTANTIATE_ON_EVERY_BACKEND(NaturalEnds);
 TEST_P(NaturalEnds, FloatSweepsKeepTheRowSums) {
   for (const auto& [nx, ny] : {std::pair{40, 23}, {23, 40}, {300, 70}})
     for (const double alpha : {0.0, 1e-3, 1e3}) {
-      const TensorMesh mesh{thin_line(nx, false), thin_line(ny, true)};
+      const TensorMesh<2> mesh{thin_line(nx, false), thin_line(ny, true)};
       OperatorTerms terms;
       terms.right.constant = terms.bottom.constant = alpha;
       const auto nodes = static_cast<std::size_t>(mesh.unknowns().nodes());
@@ -55,7 +55,7 @@ TEST_P(NaturalEnds, FloatSweepsKeepTheRowSums) {
       // Loads like those of a positive function, as thin cells have them.
       Values b = random.values(nodes);
       const auto shape = mesh.unknowns();
-      const auto weight = [](const Line& line, int i) {
+      const auto weight = [](const Axis& line, int i) {
         return (i > 0 ? line.widths()[static_cast<std::size_t>(i) - 1] : 0) +
                (i < line.size() ? line.widths()[static_cast<std::size_t>(i)] : 0);
       };

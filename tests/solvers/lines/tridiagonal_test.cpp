@@ -62,7 +62,7 @@ struct Lines {
 /// Lines in the memory of a backend.
 template <class T>
 struct OnDevice {
-  Vector<T> lower, centre, upper, b;
+  Field<T> lower, centre, upper, b;
 
   OnDevice(Context& ctx, const Lines& lines)
       : lower(test::to_device<T>(ctx, test::unknowns(lines.nx, lines.ny), lines.lower)),
@@ -81,7 +81,7 @@ class TridiagonalTest : public test::OnEverySetting<T> {
     test::Random random(static_cast<std::uint32_t>(151 + length));
     const Lines lines(random, direction, length, count);
     const OnDevice<T> a(this->ctx(), lines);
-    Vector<T> x(this->ctx(), a.b.shape());
+    Field<T> x(this->ctx(), a.b.shape());
     set(this->ctx(), T(std::nan("")), x.view());
     TridiagonalSolver<T> solver(this->ctx(), x.shape(), direction, method);
     solver.solve(this->ctx(), a.view(), a.b.cview(), x.view());
@@ -116,7 +116,7 @@ TEST_ON_EVERY_SETTING(TridiagonalTest, SolvesInPlaceAndRepeatsBits) {
       test::Random random(152);
       const Lines lines(random, direction, 301, 70);
       OnDevice<T> a(this->ctx(), lines);
-      Vector<T> x(this->ctx(), a.b.shape());
+      Field<T> x(this->ctx(), a.b.shape());
       TridiagonalSolver<T> solver(this->ctx(), x.shape(), direction, method);
       solver.solve(this->ctx(), a.view(), a.b.cview(), x.view());
       const auto allocations = this->ctx().memory()->allocations.load();
@@ -132,7 +132,7 @@ TEST_ON_EVERY_SETTING(TridiagonalTest, RefusesBadInput) {
   Context& ctx = this->ctx();
   test::Random random(153);
   OnDevice<T> a(ctx, Lines(random, Direction::x, 20, 4));
-  Vector<T> x(ctx, a.b.shape()), turned(ctx, test::unknowns(4, 20));
+  Field<T> x(ctx, a.b.shape()), turned(ctx, test::unknowns(4, 20));
   TridiagonalSolver<T> solver(ctx, x.shape(), Direction::x);
   const auto refuses = [&](const auto& solve, const char* why) {
     EXPECT_THAT(solve, ThrowsMessage<UsageError>(HasSubstr(why)));
@@ -147,7 +147,7 @@ TEST_ON_EVERY_SETTING(TridiagonalTest, RefusesBadInput) {
   auto wide = a.view();
   wide.upper.pitch += 16;
   refuses([&] { solver.solve(ctx, wide, a.b.cview(), x.view()); }, "one pitch, not ");
-  refuses([&] { TridiagonalSolver<T>(ctx, GridShape{-1, 3}, Direction::x); }, "-1 x 3");
+  refuses([&] { TridiagonalSolver<T>(ctx, GridLayout<2>{-1, 3}, Direction::x); }, "-1 x 3");
   if (ctx.on_gpu()) {
     for (const auto method : {TridiagonalMethod::cyclic_reduction, TridiagonalMethod::cyclic_reduction_in_place})
       refuses([&] { TridiagonalSolver<T>(ctx, test::unknowns(20000, 3), Direction::x, method); }, "not 20000");
@@ -159,8 +159,8 @@ TEST_ON_EVERY_SETTING(TridiagonalTest, RefusesBadInput) {
 
 TEST_ON_EVERY_SETTING(TridiagonalTest, LeavesNoLinesAlone) {
   for (const auto method : every_method) {
-    const GridShape shape = test::unknowns(5, 0);
-    Vector<T> v(this->ctx(), shape);
+    const GridLayout<2> shape = test::unknowns(5, 0);
+    Field<T> v(this->ctx(), shape);
     TridiagonalSolver<T> solver(this->ctx(), shape, Direction::x, method);
     EXPECT_NO_THROW(solver.solve(this->ctx(), {v.cview(), v.cview(), v.cview()}, v.cview(), v.view()));
   }

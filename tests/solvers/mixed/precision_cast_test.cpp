@@ -22,7 +22,7 @@ TEST_P(PrecisionCastTest, DefectsOfAnySizeSurviveNarrowing) {
     Values scaled = values;
     for (double& v : scaled) v *= scale;
     const auto r = test::to_device<double>(ctx(), shape, scaled);
-    Vector<double> z(ctx(), shape);
+    Field<double> z(ctx(), shape);
     set(ctx(), std::nan(""), z.view());
     const auto identity = std::make_shared<test::ScaledIdentity<float>>(0.5);
     PrecisionCast<double, float> cast(ctx(), shape, identity);
@@ -42,7 +42,7 @@ TEST_P(PrecisionCastTest, PowersOfTwoAddNoRounding) {
   Values values = random.values(93);
   for (double& v : values) v = static_cast<double>(static_cast<float>(v));  // representable in float
   const auto r = test::to_device<double>(ctx(), shape, values);
-  Vector<double> z(ctx(), shape);
+  Field<double> z(ctx(), shape);
   const auto identity = std::make_shared<test::ScaledIdentity<float>>(1);
   PrecisionCast<double, float> cast(ctx(), shape, identity);
   cast.apply(ctx(), r.cview(), z.view());
@@ -51,9 +51,9 @@ TEST_P(PrecisionCastTest, PowersOfTwoAddNoRounding) {
 
 TEST_P(PrecisionCastTest, TheProductComesWithIt) {
   test::Random random(143);
-  for (const auto& shape : {test::unknowns(31, 7), test::unknowns(300, 100), GridShape::flat(20000)}) {
+  for (const auto& shape : {test::unknowns(31, 7), test::unknowns(300, 100), GridLayout<2>::flat(20000)}) {
     const auto r = test::to_device<double>(ctx(), shape, random.values(static_cast<std::size_t>(shape.nodes())));
-    Vector<double> z(ctx(), shape), expected(ctx(), shape);
+    Field<double> z(ctx(), shape), expected(ctx(), shape);
     PrecisionCast<double, float> cast(ctx(), shape, std::make_shared<test::ScaledIdentity<float>>(0.5));
     cast.apply(ctx(), r.cview(), expected.view());
     EXPECT_EQ(cast.apply_dot(ctx(), r.cview(), z.view()), dot(ctx(), r.cview(), expected.cview()));
@@ -65,8 +65,8 @@ TEST_P(PrecisionCastTest, ZeroStaysZeroAndNaNIsNotHidden) {
   const auto shape = test::unknowns(4, 4);
   const auto identity = std::make_shared<test::ScaledIdentity<float>>(1);
   PrecisionCast<double, float> cast(ctx(), shape, identity);
-  const Vector<double> zero(ctx(), shape);
-  Vector<double> z(ctx(), shape);
+  const Field<double> zero(ctx(), shape);
+  Field<double> z(ctx(), shape);
   set(ctx(), 5.0, z.view());
   cast.apply(ctx(), zero.cview(), z.view());
   EXPECT_EQ(test::to_host(ctx(), z), Values(16, 0.0));
@@ -94,7 +94,7 @@ TEST_P(PrecisionCastTest, NothingIsAllocatedByApply) {
   const auto shape = test::unknowns(90, 70);
   const auto identity = std::make_shared<test::ScaledIdentity<float>>(1);
   PrecisionCast<double, float> cast(ctx(), shape, identity);
-  Vector<double> r(ctx(), shape), z(ctx(), shape);
+  Field<double> r(ctx(), shape), z(ctx(), shape);
   set(ctx(), 1.0, r.view());
   (void)norm2(ctx(), r.cview());  // the scratch of reductions belongs to the Context
   const auto before = ctx().memory()->allocations.load();

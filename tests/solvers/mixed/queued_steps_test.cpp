@@ -21,7 +21,7 @@ TEST_P(QueuedStepsTest, UpdatesComeAnIterationLaterAndTheResidualIsTheTrueOne) {
   const auto f = laplace<float>();
   const auto b = rhs(a.shape());
   const Counting<float> inner(f);
-  Vector<double> x(ctx(), a.shape()), y(ctx(), a.shape());
+  Field<double> x(ctx(), a.shape()), y(ctx(), a.shape());
   ReliableCg plain(ctx(), a.shape(), {.ahead = false}), ahead(ctx(), a.shape(), {.ahead = true});
   const auto wanted = plain.solve(ctx(), a, f, b.cview(), x.view(), to(1e-11));
   for (int twice = 0; twice < 2; ++twice) {
@@ -45,7 +45,7 @@ TEST_P(QueuedStepsTest, StopsAtTheLimit) {
   const auto b = rhs(a.shape());
   for (const int most : {1, 2, 3, 8}) {
     const Counting<float> inner(f);
-    Vector<double> x(ctx(), a.shape());
+    Field<double> x(ctx(), a.shape());
     StoppingParams stop = to(1e-11);
     stop.max_iterations = most;
     const auto report = ReliableCg(ctx(), a.shape(), {.ahead = true}).solve(ctx(), a, inner, b.cview(), x.view(), stop);
@@ -61,13 +61,13 @@ template <class T>
 class Negative final : public LinearOperator<T> {
  public:
   explicit Negative(const LinearOperator<T>& a) : a_(a) {}
-  [[nodiscard]] GridShape shape() const override { return a_.shape(); }
-  void apply(Context& ctx, GridView<const T> x, GridView<T> y) const override {
+  [[nodiscard]] GridLayout<2> shape() const override { return a_.shape(); }
+  void apply(Context& ctx, FieldView<const T> x, FieldView<T> y) const override {
     set(ctx, T(0), y);
     a_.residual(ctx, y, x, y);
   }
-  void residual(Context& ctx, GridView<const T> b, GridView<const T> x, GridView<T> r) const override {
-    Vector<T> product(ctx, shape());
+  void residual(Context& ctx, FieldView<const T> b, FieldView<const T> x, FieldView<T> r) const override {
+    Field<T> product(ctx, shape());
     apply(ctx, x, product.view());
     if (b.data != r.data) copy<T, T>(ctx, b, r);
     axpy<T, T>(ctx, -1, product.cview(), r);
@@ -81,7 +81,7 @@ TEST_P(QueuedStepsTest, AnOperatorThatIsNotPositiveLeavesXAlone) {
   const auto a = laplace<double>();
   const auto f = laplace<float>();
   const auto b = rhs(a.shape());
-  Vector<double> x(ctx(), a.shape());
+  Field<double> x(ctx(), a.shape());
   ReliableCg solver(ctx(), a.shape(), {.ahead = true});
   const auto report = solver.solve(ctx(), Negative<double>(a), Negative<float>(f), b.cview(), x.view(), to(1e-8));
   EXPECT_EQ(report.status, Status::breakdown);
@@ -94,7 +94,7 @@ TEST_P(QueuedStepsTest, AMonitorThatThrowsLeavesTheSolverFitForAnother) {
   const auto a = laplace<double>();
   const auto f = laplace<float>();
   const auto b = rhs(a.shape());
-  Vector<double> x(ctx(), a.shape()), y(ctx(), a.shape());
+  Field<double> x(ctx(), a.shape()), y(ctx(), a.shape());
   ReliableCg solver(ctx(), a.shape(), {.ahead = true});
   const auto wanted = solver.solve(ctx(), a, f, b.cview(), y.view(), to(1e-8));
   EXPECT_THROW((void)solver.solve(ctx(), a, f, b.cview(), x.view(), to(1e-8),
@@ -107,16 +107,16 @@ TEST_P(QueuedStepsTest, AMonitorThatThrowsLeavesTheSolverFitForAnother) {
 }
 
 TEST(QueuedSteps, OnSeveralPiecesTheirNumbersAreAddedUp) {
-  const TensorMesh mesh = make_mesh(mesh_family("U2"), 6);
+  const TensorMesh<2> mesh = make_mesh(mesh_family("U2"), 6);
   std::vector<int> iterations;
   for (const int count : {1, 2, 3}) {
     std::vector<int> of_pieces(static_cast<std::size_t>(count));
     const auto result = test::on_pieces(Backend::cpu, count, [&](Context& ctx) -> test::Values {
       const int rank = count > 1 ? ctx.communicator()->rank() : 0;
-      const GridShape shape = Strip(mesh, count, rank, 1).unknowns();
+      const GridLayout<2> shape = Strip(mesh, count, rank, 1).unknowns();
       const auto a = assemble_operator<double>(ctx, mesh, StorageFormat::tensor, {}, shape);
       const auto f = assemble_operator<float>(ctx, mesh, StorageFormat::tensor, {}, shape);
-      Vector<double> b(ctx, shape), x(ctx, shape);
+      Field<double> b(ctx, shape), x(ctx, shape);
       set(ctx, 1.0, b.view());
       StoppingParams stop;
       stop.rtol = 1e-9;

@@ -41,7 +41,7 @@ TEST_P(ReliableCgTest, TakesHardlyMoreIterationsThanDoubleAndHasTheTrueResidual)
   const auto a = laplace<double>();
   const auto f = laplace<float>();
   const auto b = rhs(a.shape());
-  Vector<double> in_double(ctx(), a.shape());
+  Field<double> in_double(ctx(), a.shape());
   const int alone = ConjugateGradients<double>(ctx(), a.shape())
                         .solve(ctx(), a, nullptr, b.cview(), in_double.view(), to(1e-11))
                         .iterations;
@@ -49,7 +49,7 @@ TEST_P(ReliableCgTest, TakesHardlyMoreIterationsThanDoubleAndHasTheTrueResidual)
     const Counting<double> outer(a);
     const Counting<float> inner(f);
     ReliableCg solver(ctx(), a.shape(), {.solution_in_double = solution_in_double});
-    Vector<double> x(ctx(), a.shape());
+    Field<double> x(ctx(), a.shape());
     const auto report = solver.solve(ctx(), outer, inner, b.cview(), x.view(), to(1e-11));
     EXPECT_EQ(report.status, Status::converged) << report.reason;
     EXPECT_DOUBLE_EQ(report.residual, true_residual(a, b, x));
@@ -68,12 +68,12 @@ TEST_P(ReliableCgTest, StartsFromTheGivenXAndForgetsTheSolveBefore) {
   const auto f = laplace<float>();
   const auto b = rhs(a.shape());
   ReliableCg solver(ctx(), a.shape());
-  Vector<double> x(ctx(), a.shape());
+  Field<double> x(ctx(), a.shape());
   const auto first = solver.solve(ctx(), a, f, b.cview(), x.view(), to(1e-10));
   const auto again = solver.solve(ctx(), a, f, b.cview(), x.view(), to(1e-10));
   EXPECT_EQ(again.status, Status::converged);
   EXPECT_EQ(again.iterations, 0);
-  Vector<double> fresh(ctx(), a.shape());
+  Field<double> fresh(ctx(), a.shape());
   const auto second = solver.solve(ctx(), a, f, b.cview(), fresh.view(), to(1e-10));
   EXPECT_EQ(second.history, first.history);
 }
@@ -84,7 +84,7 @@ TEST_P(ReliableCgTest, RightHandSidesOfAnySizeTakeTheSameSteps) {
   const auto b = rhs(a.shape());
   int iterations = 0;
   for (const double scale : {1.0, 0x1p-300, 0x1p300}) {
-    Vector<double> scaled(ctx(), a.shape()), x(ctx(), a.shape());
+    Field<double> scaled(ctx(), a.shape()), x(ctx(), a.shape());
     copy_scaled<double, double>(ctx(), scale, b.cview(), scaled.view());
     const auto report = ReliableCg(ctx(), a.shape()).solve(ctx(), a, f, scaled.cview(), x.view(), to(1e-10));
     EXPECT_EQ(report.status, Status::converged);
@@ -97,7 +97,7 @@ TEST_P(ReliableCgTest, WithoutTheDirectionItTakesLonger) {
   const auto a = laplace<double>();
   const auto f = laplace<float>();
   const auto b = rhs(a.shape());
-  Vector<double> x(ctx(), a.shape()), y(ctx(), a.shape());
+  Field<double> x(ctx(), a.shape()), y(ctx(), a.shape());
   const auto carried = ReliableCg(ctx(), a.shape()).solve(ctx(), a, f, b.cview(), x.view(), to(1e-10));
   const auto restarted =
       ReliableCg(ctx(), a.shape(), {.carry_direction = false}).solve(ctx(), a, f, b.cview(), y.view(), to(1e-10));
@@ -110,7 +110,7 @@ TEST_P(ReliableCgTest, PartsThatAreLeftOutFailAndSaySo) {
   const auto f = laplace<float>();
   const auto b = rhs(a.shape());
   const double norm = norm2(ctx(), b.cview());
-  Vector<double> x(ctx(), a.shape()), y(ctx(), a.shape());
+  Field<double> x(ctx(), a.shape()), y(ctx(), a.shape());
   const auto not_replaced =
       ReliableCg(ctx(), a.shape(), {.replace_residual = false}).solve(ctx(), a, f, b.cview(), x.view(), to(1e-11));
   EXPECT_EQ(not_replaced.status, Status::breakdown) << not_replaced.reason;
@@ -130,18 +130,18 @@ TEST_P(ReliableCgTest, BreaksDownWhereTheInnerOperatorIsIndefinite) {
   class Negative final : public LinearOperator<float> {
    public:
     explicit Negative(const LinearOperator<float>& a) : a_(a) {}
-    [[nodiscard]] GridShape shape() const override { return a_.shape(); }
-    void apply(Context& ctx, GridView<const float> x, GridView<float> y) const override {
+    [[nodiscard]] GridLayout<2> shape() const override { return a_.shape(); }
+    void apply(Context& ctx, FieldView<const float> x, FieldView<float> y) const override {
       a_.apply(ctx, x, y);
       axpy<float, float>(ctx, -1e3, x, y);
     }
-    void residual(Context& /*ctx*/, GridView<const float> /*b*/, GridView<const float> /*x*/,
-                  GridView<float> /*r*/) const override {}
+    void residual(Context& /*ctx*/, FieldView<const float> /*b*/, FieldView<const float> /*x*/,
+                  FieldView<float> /*r*/) const override {}
 
    private:
     const LinearOperator<float>& a_;
   } const negative(f);
-  Vector<double> x(ctx(), a.shape());
+  Field<double> x(ctx(), a.shape());
   const auto report = ReliableCg(ctx(), a.shape()).solve(ctx(), a, negative, b.cview(), x.view());
   EXPECT_EQ(report.status, Status::breakdown);
 }
@@ -149,8 +149,8 @@ TEST_P(ReliableCgTest, BreaksDownWhereTheInnerOperatorIsIndefinite) {
 TEST_P(ReliableCgTest, RefusesShapesThatDiffer) {
   const auto a = laplace<double>();
   const auto f = laplace<float>();
-  Vector<double> x(ctx(), a.shape());
-  ReliableCg solver(ctx(), GridShape::flat(5));
+  Field<double> x(ctx(), a.shape());
+  ReliableCg solver(ctx(), GridLayout<2>::flat(5));
   EXPECT_THROW(solver.solve(ctx(), a, f, x.cview(), x.view()), UsageError);
   EXPECT_THROW(ReliableCg(ctx(), a.shape(), {.delta = 1}), UsageError);
 }

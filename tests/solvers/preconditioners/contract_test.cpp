@@ -76,16 +76,16 @@ struct Body {
   test::Random& random;
 
   [[nodiscard]] std::unique_ptr<Preconditioner<T>> make(Context& on, const SparseRows& a,
-                                                        const GridShape& shape) const {
+                                                        const GridLayout<2>& shape) const {
     if constexpr (std::is_same_v<T, float>)
       return entry.make_float(on, shape, {a});
     else
       return entry.make_double(on, shape, {a});
   }
   /// M^-1 r, by the third of three calls: a GPU may record the second and replay it.
-  [[nodiscard]] Values apply(Context& on, Preconditioner<T>& m, const GridShape& shape, const Values& r) const {
+  [[nodiscard]] Values apply(Context& on, Preconditioner<T>& m, const GridLayout<2>& shape, const Values& r) const {
     const auto on_device = test::to_device<T>(on, shape, r);
-    Vector<T> z(on, shape);
+    Field<T> z(on, shape);
     for (int k = 0; k < 3; ++k) m.apply(on, on_device.cview(), z.view());
     EXPECT_TRUE(test::halo_is_zero(on, z));
     return test::to_host(on, z);
@@ -156,8 +156,8 @@ struct Body {
     const auto a = on_grid(random, 9, 7);
     const auto shape = test::unknowns(9, 7);
     const auto m = make(ctx, a, shape);
-    const Vector<T> r(ctx, shape);
-    Vector<T> z(ctx, shape);
+    const Field<T> r(ctx, shape);
+    Field<T> z(ctx, shape);
     const auto allocations = ctx.memory()->allocations.load();
     for (int k = 0; k < 3; ++k) m->apply(ctx, r.cview(), z.view());
     EXPECT_EQ(ctx.memory()->allocations.load(), allocations);
@@ -167,7 +167,7 @@ struct Body {
     const auto a = on_grid(random, 4, 3);
     EXPECT_THROW((void)make(ctx, a, test::unknowns(5, 3)), UsageError);
     const auto m = make(ctx, a, test::unknowns(4, 3));
-    Vector<T> right(ctx, test::unknowns(4, 3)), wrong(ctx, test::unknowns(3, 4));
+    Field<T> right(ctx, test::unknowns(4, 3)), wrong(ctx, test::unknowns(3, 4));
     EXPECT_THROW(m->apply(ctx, wrong.cview(), right.view()), UsageError);
     EXPECT_THROW(m->apply(ctx, right.cview(), wrong.view()), UsageError);
     // Rows count from where the matrix says.

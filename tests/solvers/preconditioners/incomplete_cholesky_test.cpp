@@ -84,7 +84,7 @@ TEST_ON_EVERY_SETTING(IncompleteCholeskyTest, IsExactWithoutFill) {
   EXPECT_EQ(m.levels(), 50);
   test::Random random(32);
   const auto r = random.values(50);
-  Vector<T> z(this->ctx(), 50);
+  Field<T> z(this->ctx(), 50);
   m.apply(this->ctx(), test::to_device<T>(this->ctx(), test::flat(50), r).cview(), z.view());
   EXPECT_LT(reference::relative_difference(test::to_host(this->ctx(), z), solve(test::dense(rows), r)),
             test::tolerance<T>);
@@ -92,15 +92,15 @@ TEST_ON_EVERY_SETTING(IncompleteCholeskyTest, IsExactWithoutFill) {
 
 /// M^-1 r on the backend of the test against that in double on the CPU, which the tests above compare with elimination.
 template <class T>
-void expect_same_as_on_the_host(Context& ctx, const SparseRows& rows, const GridShape& shape,
+void expect_same_as_on_the_host(Context& ctx, const SparseRows& rows, const GridLayout<2>& shape,
                                 const IncompleteCholeskyParams& params, const Values& r) {
   Context host;
-  Vector<double> expected(host, shape);
+  Field<double> expected(host, shape);
   IncompleteCholesky<double>(host, shape, rows, params)
       .apply(host, test::to_device<double>(host, shape, r).cview(), expected.view());
   IncompleteCholesky<T> m(ctx, shape, rows, params);
   const auto on_device = test::to_device<T>(ctx, shape, r);
-  Vector<T> z(ctx, shape);
+  Field<T> z(ctx, shape);
   for (int k = 0; k < 3; ++k) m.apply(ctx, on_device.cview(), z.view());
   EXPECT_LT(reference::relative_difference(test::to_host(ctx, z), test::to_host(host, expected)), test::tolerance<T>);
   EXPECT_TRUE(test::halo_is_zero(ctx, z));
@@ -161,7 +161,7 @@ TEST_ON_EVERY_SETTING(IncompleteCholeskyTest, LongProductsOfLargeFactorsDoNoHarm
   IncompleteCholesky<T> m(this->ctx(), sparse_rows(n, n, entries));
   Values r(n);
   for (std::size_t i = n / 2; i < n; ++i) r[i] = static_cast<double>(i);
-  Vector<T> z(this->ctx(), n);
+  Field<T> z(this->ctx(), n);
   m.apply(this->ctx(), test::to_device<T>(this->ctx(), test::flat(n), r).cview(), z.view());
   EXPECT_EQ(test::to_host(this->ctx(), z), r);
 }
@@ -171,7 +171,7 @@ TEST_ON_EVERY_SETTING(IncompleteCholeskyTest, TheNumberOfBlocksInsteadOfTheirSiz
   test::Random random(38);
   const auto r = test::random_vector<T>(this->ctx(), random, test::flat(144));
   IncompleteCholesky<T> by_size(this->ctx(), rows, {.block_size = 24}), by_number(this->ctx(), rows, {.blocks = 6});
-  Vector<T> z(this->ctx(), 144), same(this->ctx(), 144);
+  Field<T> z(this->ctx(), 144), same(this->ctx(), 144);
   by_size.apply(this->ctx(), r.cview(), z.view());
   by_number.apply(this->ctx(), r.cview(), same.view());
   EXPECT_EQ(test::to_host(this->ctx(), z), test::to_host(this->ctx(), same));
@@ -186,7 +186,7 @@ TEST_ON_EVERY_SETTING(IncompleteCholeskyTest, TakesVectorsOfAGrid) {
   IncompleteCholesky<T> flat(this->ctx(), rows, {18, 0}), m(this->ctx(), grid, rows, {18, 0});
   test::Random random(33);
   const auto r = random.values(54);
-  Vector<T> z_flat(this->ctx(), 54), z(this->ctx(), grid);
+  Field<T> z_flat(this->ctx(), 54), z(this->ctx(), grid);
   flat.apply(this->ctx(), test::to_device<T>(this->ctx(), test::flat(54), r).cview(), z_flat.view());
   m.apply(this->ctx(), test::to_device<T>(this->ctx(), grid, r).cview(), z.view());
   EXPECT_EQ(test::to_host(this->ctx(), z), test::to_host(this->ctx(), z_flat));
@@ -203,7 +203,7 @@ TEST_ON_EVERY_SETTING(IncompleteCholeskyTest, FewerBlocksNeedFewerIterations) {
   stop.rtol = std::is_same_v<T, float> ? 1e-4 : 1e-8;
   stop.max_iterations = 1000;
   const auto iterations = [&](Preconditioner<T>& m) {
-    Vector<T> x(this->ctx(), n * n);
+    Field<T> x(this->ctx(), n * n);
     const auto report =
         ConjugateGradients<T>(this->ctx(), a.shape()).solve(this->ctx(), a, &m, b.cview(), x.view(), stop);
     EXPECT_EQ(report.status, Status::converged) << report.reason;
@@ -222,8 +222,8 @@ TEST_ON_EVERY_SETTING(IncompleteCholeskyTest, FewerBlocksNeedFewerIterations) {
 
 TEST_ON_EVERY_SETTING(IncompleteCholeskyTest, AllocatesNothingInApply) {
   IncompleteCholesky<T> m(this->ctx(), five_points(9, 9));
-  const Vector<T> r(this->ctx(), 81);
-  Vector<T> z(this->ctx(), 81);
+  const Field<T> r(this->ctx(), 81);
+  Field<T> z(this->ctx(), 81);
   const auto allocations = this->ctx().memory()->allocations.load();
   m.apply(this->ctx(), r.cview(), z.view());
   EXPECT_EQ(this->ctx().memory()->allocations.load(), allocations);
@@ -268,7 +268,7 @@ TEST(IncompleteCholeskyErrors, WhatDoesNotFitIsRefused) {
               HasSubstr("row 1"));
   EXPECT_THROW((void)IncompleteCholesky<double>(ctx, kershaw(), {-1, 0}), UsageError);
   EXPECT_THROW((void)IncompleteCholesky<double>(ctx, kershaw(), {0, -1}), UsageError);
-  EXPECT_THROW((void)IncompleteCholesky<double>(ctx, GridShape{3, 2}, kershaw()), UsageError);
+  EXPECT_THROW((void)IncompleteCholesky<double>(ctx, GridLayout<2>{3, 2}, kershaw()), UsageError);
   EXPECT_THAT(test::error_text<UsageError>([&] { (void)IncompleteCholesky<double>(ctx, kershaw(), {.blocks = 5}); }),
               testing::AllOf(HasSubstr("4 rows"), HasSubstr("5")));
   EXPECT_THROW((void)IncompleteCholesky<double>(ctx, kershaw(), {.blocks = -1}), UsageError);
@@ -283,7 +283,7 @@ TEST_ON_EVERY_SETTING(JacobiPreconditionerTest, DividesByTheDiagonal) {
   for (const auto& shape : {test::unknowns(7, 5), test::flat(35)}) {
     const auto d = random.values(35, 1, 2), r = random.values(35);
     JacobiPreconditioner<T> m(this->ctx(), shape, d);
-    Vector<T> z(this->ctx(), shape);
+    Field<T> z(this->ctx(), shape);
     m.apply(this->ctx(), test::to_device<T>(this->ctx(), shape, r).cview(), z.view());
     const auto host = test::to_host(this->ctx(), z);
     for (std::size_t i = 0; i < 35; ++i) EXPECT_NEAR(host[i], r[i] / d[i], test::tolerance<T>);

@@ -45,10 +45,10 @@ Values product(const Dense& m, const Values& r) {
 template <class T>
 class IncompletePoissonTest : public test::OnEverySetting<T> {
  protected:
-  [[nodiscard]] Values applied(const SparseRows& a, const GridShape& shape, IncompletePoissonForm form,
+  [[nodiscard]] Values applied(const SparseRows& a, const GridLayout<2>& shape, IncompletePoissonForm form,
                                const Values& r) {
     IncompletePoisson<T> m(this->ctx(), shape, a, form);
-    Vector<T> z(this->ctx(), shape);
+    Field<T> z(this->ctx(), shape);
     m.apply(this->ctx(), test::to_device<T>(this->ctx(), shape, r).cview(), z.view());
     EXPECT_TRUE(test::halo_is_zero(this->ctx(), z));
     return test::to_host(this->ctx(), z);
@@ -143,11 +143,11 @@ TEST(IncompletePoissonErrors, WhatDoesNotFitIsRefused) {
   a.value[2] = 2;
   EXPECT_NO_THROW((void)IncompletePoisson<double>(ctx, a));
   EXPECT_THAT(test::error_text<UsageError>([&] {
-                (void)IncompletePoisson<double>(ctx, GridShape{3, 1}, a);
+                (void)IncompletePoisson<double>(ctx, GridLayout<2>{3, 1}, a);
               }),
               HasSubstr("(1, 3)"));
   EXPECT_THAT(test::error_text<UsageError>([&] {
-                (void)IncompletePoisson<double>(ctx, GridShape{2, 1}, a);
+                (void)IncompletePoisson<double>(ctx, GridLayout<2>{2, 1}, a);
               }),
               HasSubstr("3 rows"));
 }
@@ -163,7 +163,7 @@ TEST(PoissonCounts, OfConjugateGradientsWithEveryPreconditioner) {
   Values solution(n * n);
   for (double& x : solution) x = uniform(engine);
   const auto exact = test::to_device<double>(ctx, a.shape(), solution);
-  Vector<double> b(ctx, a.shape());
+  Field<double> b(ctx, a.shape());
   a.apply(ctx, exact.cview(), b.view());
   const auto registry = builtin_preconditioners();
   StoppingParams stop;
@@ -173,7 +173,7 @@ TEST(PoissonCounts, OfConjugateGradientsWithEveryPreconditioner) {
   for (const auto& [name, count] : {std::pair{"jacobi", 232}, {"incomplete-poisson", 124}, {"block-ic", 117}})
     for (const auto form : {scaled, printed}) {
       const auto m = registry.make<double>(ctx, name, a.shape(), {rows, {.blocks = n / 2}, form});
-      Vector<double> x(ctx, a.shape());
+      Field<double> x(ctx, a.shape());
       const auto report = cg->solve(ctx, a, *m, b.cview(), x.view(), stop);
       EXPECT_EQ(report.status, Status::converged) << report.reason;
       EXPECT_NEAR(report.iterations, count, 3) << name;

@@ -27,9 +27,9 @@ class RegistersTest : public testing::Test {
     const Values start = random_.values(std::size_t{nx} * ny);
     std::vector<Values> results;
     const auto with = [&](auto run) {
-      Vector<T> x = test::to_device<T>(ctx_, {nx, ny}, start);
+      Field<T> x = test::to_device<T>(ctx_, {nx, ny}, start);
       const auto size = LineScratch<T>::size({nx, ny}, 1, StorageFormat::tensor);
-      Vector<T> memory(ctx_, {static_cast<int>(size), 1});
+      Field<T> memory(ctx_, {static_cast<int>(size), 1});
       solve(x.view(), LineScratch<T>(&memory.view()(-1, 0), std::max(nx, ny), size), run);
       results.push_back(test::to_host(ctx_, x));
     };
@@ -45,7 +45,7 @@ class RegistersTest : public testing::Test {
   Context ctx_{Backend::cpu, 1};
   test::Random random_{7};
   GridOperator<T> a_ = test::random_operator<T>(ctx_, random_, nx, ny, StorageFormat::tensor).a;
-  Vector<T> b_ = test::random_vector<T>(ctx_, random_, {nx, ny});
+  Field<T> b_ = test::random_vector<T>(ctx_, random_, {nx, ny});
   TensorView<T> view_ = std::get<TensorOperator<T>>(a_.storage()).view();
 };
 
@@ -56,7 +56,7 @@ TYPED_TEST(RegistersTest, LinesAlongX) {
   using T = TypeParam;
   using Rhs = line::LineRhs<Direction::x, true, TensorView<T>, T>;
   for (const int count : {this->w, this->w - 3})
-    this->expect_the_same_from_all([&](GridView<T> x, const LineScratch<T>& scratch, auto run) {
+    this->expect_the_same_from_all([&](FieldView<T> x, const LineScratch<T>& scratch, auto run) {
       const Rhs rhs{this->view_, this->b_.cview(), x};
       run(line::SolveBatch<Rhs, T>{rhs, {1, 2, count}, this->nx, T(1), T(0), x, scratch});
     });
@@ -69,7 +69,7 @@ TYPED_TEST(RegistersTest, StripsOfLinesAlongY) {
     for (const T omega : {T(1), T(0.7)})
       for (const int start : {2, -1}) {  // inside the grid, and over its left side
         const int begin = std::max(start, 0), end = start + columns - (start < 0 ? 4 : 0);
-        this->expect_the_same_from_all([&](GridView<T> x, const LineScratch<T>& scratch, auto run) {
+        this->expect_the_same_from_all([&](FieldView<T> x, const LineScratch<T>& scratch, auto run) {
           const line::StripSweep<TensorView<T>, T> sweep{this->view_, this->b_.cview(), x, x, omega, from_zero, false};
           run(line::SolveStrip<TensorView<T>, T>{sweep, {start, begin, end, end, scratch}, line::Colours::both});
         });

@@ -17,14 +17,14 @@ void expect_fixed_point(int nx, int ny, StorageFormat format, bool ring) {
   const auto operators = test::random_operator<T>(ctx, random, nx, ny, format, false, ring);
   const GridOperator<T>& a = operators.a;
   const auto x = test::random_vector<T>(ctx, random, a.shape());
-  Vector<T> b(ctx, a.shape()), y(ctx, a.shape()), zeros(ctx, std::max(nx, ny));
-  Vector<T> own(ctx, line::PiecesOfLines<T>::rows * nx), ends(ctx, 6 * nx);
-  Vector<T> factors(ctx, line::FactoredInterface<T>::rows * nx);
+  Field<T> b(ctx, a.shape()), y(ctx, a.shape()), zeros(ctx, std::max(nx, ny));
+  Field<T> own(ctx, line::PiecesOfLines<T>::rows * nx), ends(ctx, 6 * nx);
+  Field<T> factors(ctx, line::FactoredInterface<T>::rows * nx);
   constexpr int rows = 4;
-  Vector<T> memory(ctx, static_cast<int>(line::segment_numbers(rows, a.shape())));
+  Field<T> memory(ctx, static_cast<int>(line::segment_numbers(rows, a.shape())));
   a.apply(ctx, x.cview(), b.view());
   exchange(ctx, x.cview());
-  GridView<T> to = y.view();
+  FieldView<T> to = y.view();
   to.below = to.above = ring;
   line::visit(a, zeros.view().data, [&]<class View>(const View& view) {
     if constexpr (!is_tensor<View> || line::by_row_sums<View>) {
@@ -40,7 +40,7 @@ void expect_fixed_point(int nx, int ny, StorageFormat format, bool ring) {
   });
   EXPECT_LT(reference::relative_difference(test::to_host(ctx, y), test::to_host(ctx, x)), 20 * test::tolerance<T>);
   if (!ring) return;
-  const auto halo_row = [&](GridView<const T> from, int j) {
+  const auto halo_row = [&](FieldView<const T> from, int j) {
     from.data += j * from.pitch;
     from.ny = 1;
     std::vector<T> row(static_cast<std::size_t>(nx));

@@ -1,4 +1,4 @@
-#include <stratum/core/field/vector.hpp>
+#include <stratum/core/field/field.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -14,24 +14,24 @@ namespace {
 
 using namespace stratum;
 
-static_assert(!std::is_copy_constructible_v<Vector<double>>, "copies of vectors are explicit");
-static_assert(std::is_nothrow_move_constructible_v<Vector<double>>);
-static_assert(std::is_trivially_copyable_v<GridView<double>>);
-static_assert(std::is_convertible_v<GridView<double>, GridView<const double>>);
-static_assert(!std::is_convertible_v<GridView<const double>, GridView<double>>);
+static_assert(!std::is_copy_constructible_v<Field<double>>, "copies of vectors are explicit");
+static_assert(std::is_nothrow_move_constructible_v<Field<double>>);
+static_assert(std::is_trivially_copyable_v<FieldView<double>>);
+static_assert(std::is_convertible_v<FieldView<double>, FieldView<const double>>);
+static_assert(!std::is_convertible_v<FieldView<const double>, FieldView<double>>);
 
 template <class T>
-class VectorTest : public test::OnEverySetting<T> {};
+class FieldTest : public test::OnEverySetting<T> {};
 
-TEST_ON_EVERY_SETTING(VectorTest, IsZeroWhenMadeWithHaloAndPadding) {
+TEST_ON_EVERY_SETTING(FieldTest, IsZeroWhenMadeWithHaloAndPadding) {
   for (const auto& [nx, ny] : test::small_shapes) {
-    const Vector<T> v(this->ctx(), test::unknowns(nx, ny));
+    const Field<T> v(this->ctx(), test::unknowns(nx, ny));
     EXPECT_TRUE(test::halo_is_zero(this->ctx(), v));
     for (const double x : test::to_host(this->ctx(), v)) EXPECT_EQ(x, 0);
   }
 }
 
-TEST_ON_EVERY_SETTING(VectorTest, CopiesFromAndToHostWithoutTouchingTheHalo) {
+TEST_ON_EVERY_SETTING(FieldTest, CopiesFromAndToHostWithoutTouchingTheHalo) {
   test::Random random(1);
   for (const auto& [nx, ny] : test::small_shapes) {
     const auto shape = test::unknowns(nx, ny);
@@ -43,48 +43,48 @@ TEST_ON_EVERY_SETTING(VectorTest, CopiesFromAndToHostWithoutTouchingTheHalo) {
   }
 }
 
-TEST_ON_EVERY_SETTING(VectorTest, RowsAreAlignedAndHoldTheHalo) {
+TEST_ON_EVERY_SETTING(FieldTest, RowsAreAlignedAndHoldTheHalo) {
   for (const int nx : {1, 14, 15, 16, 31, 511, 512, 1023}) {
-    const Vector<T> v(this->ctx(), test::unknowns(nx, 3));
+    const Field<T> v(this->ctx(), test::unknowns(nx, 3));
     EXPECT_GT(v.cview().pitch, nx);
     // Column -1 of each row starts on a cache line.
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(v.cview().data - 1) % 64, 0U) << nx;
     EXPECT_EQ(v.cview().pitch * static_cast<std::int64_t>(sizeof(T)) % 64, 0) << nx;
-    EXPECT_LE(v.cview().pitch * 5 * static_cast<std::int64_t>(sizeof(T)), vector_bytes<T>(this->backend(), v.shape()));
+    EXPECT_LE(v.cview().pitch * 5 * static_cast<std::int64_t>(sizeof(T)), field_bytes<T>(this->backend(), v.shape()));
   }
 }
 
-TEST_ON_EVERY_SETTING(VectorTest, CountsItsMemory) {
+TEST_ON_EVERY_SETTING(FieldTest, CountsItsMemory) {
   auto& memory = *this->ctx().memory();
   const auto allocations = memory.allocations.load();
   const auto bytes = memory.bytes.load();
   {
-    const Vector<T> v(this->ctx(), test::unknowns(100, 50));
+    const Field<T> v(this->ctx(), test::unknowns(100, 50));
     EXPECT_EQ(memory.allocations, allocations + 1);
-    EXPECT_EQ(memory.bytes, bytes + vector_bytes<T>(this->backend(), v.shape()));
+    EXPECT_EQ(memory.bytes, bytes + field_bytes<T>(this->backend(), v.shape()));
   }
   EXPECT_EQ(memory.bytes, bytes);
-  EXPECT_GE(memory.peak_bytes, vector_bytes<T>(this->backend(), test::unknowns(100, 50)));
+  EXPECT_GE(memory.peak_bytes, field_bytes<T>(this->backend(), test::unknowns(100, 50)));
 }
 
-TEST_ON_EVERY_SETTING(VectorTest, MovesWithoutCopying) {
-  Vector<T> v(this->ctx(), 5);
+TEST_ON_EVERY_SETTING(FieldTest, MovesWithoutCopying) {
+  Field<T> v(this->ctx(), 5);
   const T* data = v.cview().data;
-  const Vector<T> w = std::move(v);
+  const Field<T> w = std::move(v);
   EXPECT_EQ(w.cview().data, data);
   EXPECT_EQ(w.shape().nx, 5);
   EXPECT_EQ(w.shape().ny, 1);
 }
 
-TEST_ON_EVERY_SETTING(VectorTest, EmptyAndFlatVectorsExist) {
-  EXPECT_TRUE(Vector<T>().empty());
-  EXPECT_FALSE(Vector<T>(this->ctx(), 1).empty());
+TEST_ON_EVERY_SETTING(FieldTest, EmptyAndFlatVectorsExist) {
+  EXPECT_TRUE(Field<T>().empty());
+  EXPECT_FALSE(Field<T>(this->ctx(), 1).empty());
 }
 
-TEST_ON_EVERY_SETTING(VectorTest, AFlatVectorTakesLittleMoreThanItsNumbers) {
+TEST_ON_EVERY_SETTING(FieldTest, AFlatVectorTakesLittleMoreThanItsNumbers) {
   auto& ctx = this->ctx();
   const auto before = ctx.memory()->bytes.load();
-  Vector<T> v(ctx, 100000);
+  Field<T> v(ctx, 100000);
   EXPECT_LT(static_cast<double>(ctx.memory()->bytes - before), 1.01 * 100000 * sizeof(T));
   EXPECT_EQ(v.shape().halo_rows(), 0);
   EXPECT_EQ(test::unknowns(100, 1).halo_rows(), 1);
@@ -93,15 +93,15 @@ TEST_ON_EVERY_SETTING(VectorTest, AFlatVectorTakesLittleMoreThanItsNumbers) {
   EXPECT_TRUE(stratum::halo_is_zero(ctx, v.cview()));
 }
 
-// Memory of the caller's: here another Vector's.
-TEST_ON_EVERY_SETTING(VectorTest, BorrowsMemoryWithoutAllocatingOrCopying) {
+// Memory of the caller's: here another Field's.
+TEST_ON_EVERY_SETTING(FieldTest, BorrowsMemoryWithoutAllocatingOrCopying) {
   auto& ctx = this->ctx();
-  const GridShape shape = test::unknowns(17, 5);
-  const GridLayout layout(this->backend(), shape);
-  Vector<T> memory(ctx, static_cast<int>(layout.size) + 32);
+  const GridLayout<2> shape = test::unknowns(17, 5);
+  const FieldStorage layout(this->backend(), shape);
+  Field<T> memory(ctx, static_cast<int>(layout.size) + 32);
   T* start = memory.view().data - 1;  // on a multiple of 64 bytes
   const auto before = ctx.memory()->allocations.load();
-  auto v = Vector<T>::borrow(ctx, start + layout.first, shape, layout.pitch);
+  auto v = Field<T>::borrow(ctx, start + layout.first, shape, layout.pitch);
   EXPECT_EQ(ctx.memory()->allocations, before);
   EXPECT_EQ(v.view().data, start + layout.first);
   EXPECT_EQ(v.shape(), shape);
@@ -114,7 +114,7 @@ TEST_ON_EVERY_SETTING(VectorTest, BorrowsMemoryWithoutAllocatingOrCopying) {
   EXPECT_EQ(std::count(numbers.begin(), numbers.end(), T(3)), 17 * 5);
   EXPECT_EQ(numbers[static_cast<std::size_t>(layout.first - 1)], T(3));
   for (const auto& [i, j] : {std::pair{-1, -1}, {17, 5}, {3, -1}, {3, 5}, {-1, 2}, {17, 2}}) {
-    GridView<T> one = v.view();
+    FieldView<T> one = v.view();
     one.data = &one(i, j);
     one.nx = one.ny = 1;
     set(ctx, std::numeric_limits<T>::quiet_NaN(), one);
@@ -123,20 +123,20 @@ TEST_ON_EVERY_SETTING(VectorTest, BorrowsMemoryWithoutAllocatingOrCopying) {
   }
 }
 
-TEST_ON_EVERY_SETTING(VectorTest, RefusesToBorrowWhatKernelsCannotUse) {
+TEST_ON_EVERY_SETTING(FieldTest, RefusesToBorrowWhatKernelsCannotUse) {
   auto& ctx = this->ctx();
-  Vector<T> v(ctx, test::unknowns(20, 5));
+  Field<T> v(ctx, test::unknowns(20, 5));
   T* node = v.view().data;
   const std::int64_t pitch = v.view().pitch;
-  EXPECT_NO_THROW((void)Vector<T>::borrow(ctx, node, test::unknowns(20, 5), pitch));
-  EXPECT_THROW((void)Vector<T>::borrow(ctx, nullptr, test::unknowns(20, 5), pitch), UsageError);
-  EXPECT_THROW((void)Vector<T>::borrow(ctx, node + 1, test::unknowns(20, 5), pitch), UsageError) << "alignment";
-  EXPECT_THROW((void)Vector<T>::borrow(ctx, node, test::unknowns(20, 5), pitch + 1), UsageError) << "pitch";
-  EXPECT_THROW((void)Vector<T>::borrow(ctx, node, test::unknowns(32, 5), 32), UsageError) << "no room for the halo";
-  EXPECT_THROW((void)Vector<T>::borrow(ctx, node, test::unknowns(0, 5), pitch), UsageError);
+  EXPECT_NO_THROW((void)Field<T>::borrow(ctx, node, test::unknowns(20, 5), pitch));
+  EXPECT_THROW((void)Field<T>::borrow(ctx, nullptr, test::unknowns(20, 5), pitch), UsageError);
+  EXPECT_THROW((void)Field<T>::borrow(ctx, node + 1, test::unknowns(20, 5), pitch), UsageError) << "alignment";
+  EXPECT_THROW((void)Field<T>::borrow(ctx, node, test::unknowns(20, 5), pitch + 1), UsageError) << "pitch";
+  EXPECT_THROW((void)Field<T>::borrow(ctx, node, test::unknowns(32, 5), 32), UsageError) << "no room for the halo";
+  EXPECT_THROW((void)Field<T>::borrow(ctx, node, test::unknowns(0, 5), pitch), UsageError);
   if (this->backend() == Backend::cuda) {
     alignas(64) static T host[1024];
-    EXPECT_THROW((void)Vector<T>::borrow(ctx, host + 161, test::unknowns(3, 3), 16), UsageError) << "host memory";
+    EXPECT_THROW((void)Field<T>::borrow(ctx, host + 161, test::unknowns(3, 3), 16), UsageError) << "host memory";
   }
 }
 
@@ -160,14 +160,14 @@ TEST(ContextOnAStream, RunsOnTheStreamThatItWasGiven) {
 
 TEST(VectorErrors, NegativeShapesAreRefused) {
   Context ctx;
-  EXPECT_THROW(Vector<double>(ctx, GridShape{-1, 2}), UsageError);
-  EXPECT_THROW(Vector<double>(ctx, GridShape{2, -1}), UsageError);
+  EXPECT_THROW(Field<double>(ctx, GridLayout<2>{-1, 2}), UsageError);
+  EXPECT_THROW(Field<double>(ctx, GridLayout<2>{2, -1}), UsageError);
 }
 
 TEST(VectorErrors, WhatDoesNotFitSaysSo) {
   Context ctx;
   try {
-    const Vector<double> v(ctx, GridShape{1 << 26, 1 << 24});
+    const Field<double> v(ctx, GridLayout<2>{1 << 26, 1 << 24});
     FAIL() << "8 PiB were allocated";
   } catch (const ResourceError& error) {
     EXPECT_NE(std::string(error.what()).find("GiB"), std::string::npos) << error.what();

@@ -1,6 +1,6 @@
 #pragma once
 
-// Vector and GridView: values on the nodes of a logically tensor-product grid.
+// Field and FieldView: values on the nodes of a logically tensor-product grid.
 //
 //     j
 //     ny   0 0 0 0 0 0      o  unknown (i, j), 0 <= i < nx, 0 <= j < ny
@@ -33,7 +33,12 @@ enum class Direction : std::uint8_t { x, y };
 /// Rows of a grid, by global index.
 enum class SomeRows : std::uint8_t { all, even, odd };
 
-struct GridShape {
+/// The unknowns of a grid of D dimensions, where they stand in it, and what borders on them.
+template <int D>
+struct GridLayout;
+
+template <>
+struct GridLayout<2> {
   int nx = 0;
   int ny = 1;
   int origin_x = 1;
@@ -44,19 +49,22 @@ struct GridShape {
   bool below = false;  // other subdomains of the grid border on its first row, and on its last (mesh/partition.hpp)
   bool above = false;
 
-  [[nodiscard]] static GridShape flat(int n) { return {n, 1, 0, 0, false, false, true}; }
+  [[nodiscard]] static GridLayout<2> flat(int n) { return {n, 1, 0, 0, false, false, true}; }
 
   [[nodiscard]] std::int64_t nodes() const { return std::int64_t{nx} * ny; }
   /// Some of the halo holds numbers of the grid.
   [[nodiscard]] bool has_halo() const { return periodic_x || periodic_y || below || above; }
   /// Above and below each: none of a flat vector.
   [[nodiscard]] int halo_rows() const { return is_flat ? 0 : 1; }
-  friend bool operator==(const GridShape&, const GridShape&) = default;
+  friend bool operator==(const GridLayout<2>&, const GridLayout<2>&) = default;
 };
 
-/// What kernels see: no ownership, trivially copyable. GridView<T> converts to GridView<const T>.
+/// What kernels see: no ownership, trivially copyable. FieldView<T> converts to FieldView<const T>.
+template <class T, int D = 2>
+struct FieldView;
+
 template <class T>
-struct GridView {
+struct FieldView<T, 2> {
   T* data = nullptr;
   int nx = 0;
   int ny = 0;
@@ -74,28 +82,28 @@ struct GridView {
   STRATUM_HOST_DEVICE STRATUM_INLINE T& operator()(int i, int j) const { return data[j * pitch + i]; }
   STRATUM_HOST_DEVICE STRATUM_INLINE T& operator[](int i) const { return data[i]; }
 
-  [[nodiscard]] GridShape shape() const {
+  [[nodiscard]] GridLayout<2> shape() const {
     return {nx, ny, origin_x, origin_y, periodic_x, periodic_y, is_flat, below, above};
   }
   [[nodiscard]] bool has_halo() const { return periodic_x || periodic_y || below || above; }
   [[nodiscard]] std::int64_t nodes() const { return std::int64_t{nx} * ny; }
 
   // NOLINTNEXTLINE(google-explicit-constructor): the usual pointer-to-const conversion
-  STRATUM_HOST_DEVICE operator GridView<const T>() const requires(!std::is_const_v<T>) {
+  STRATUM_HOST_DEVICE operator FieldView<const T>() const requires(!std::is_const_v<T>) {
     return {data, nx, ny, pitch, origin_x, origin_y, space, periodic_x, periodic_y, is_flat, below, above, fresh};
   }
 };
 
 /// The same numbers, whose halo is up to date or not.
 template <class T>
-[[nodiscard]] GridView<T> with_halo(GridView<T> view, bool fresh) {
+[[nodiscard]] FieldView<T> with_halo(FieldView<T> view, bool fresh) {
   view.fresh = fresh;
   return view;
 }
 
 /// Throws UsageError unless `view`, called `name` in the message, has this many nodes in memory that the Context computes on.
 template <class T>
-void expects_fit(const Context& ctx, const char* name, const GridView<T>& view, int nx, int ny) {
+void expects_fit(const Context& ctx, const char* name, const FieldView<T>& view, int nx, int ny) {
   expects(view.nx == nx && view.ny == ny, name, " must be ", nx, " x ", ny, ", not ", view.nx, " x ", view.ny);
   if (view.nodes() == 0) return;
   expects(view.data != nullptr && view.pitch >= view.nx, name, " has no memory, or rows of ", view.nx, " nodes only ",
@@ -104,50 +112,53 @@ void expects_fit(const Context& ctx, const char* name, const GridView<T>& view, 
           ", and the context computes on the ", ctx.on_gpu() ? "GPU" : "CPU");
 }
 template <class T>
-void expects_fit(const Context& ctx, const char* name, const GridView<T>& view, const GridShape& shape) {
+void expects_fit(const Context& ctx, const char* name, const FieldView<T>& view, const GridLayout<2>& shape) {
   expects_fit(ctx, name, view, shape.nx, shape.ny);
 }
 
 /// Distance between rows. A multiple of 16 numbers; multiples of 512 get 80 more on the CPU, because rows a power of two apart
 /// compete for the same cache sets in sweeps along y. Where x is periodic the halos of two rows are apart.
-[[nodiscard]] inline std::int64_t row_pitch(Backend backend, const GridShape& shape) {
+[[nodiscard]] inline std::int64_t row_pitch(Backend backend, const GridLayout<2>& shape) {
   const std::int64_t pitch = (std::int64_t{shape.nx} + (shape.periodic_x ? 2 : 1) + 15) / 16 * 16;
   return backend == Backend::cpu && pitch % 512 == 0 ? pitch + 80 : pitch;
 }
 
-/// How a Vector of this shape lies in memory: `size` numbers, halo and padding included, node (0, 0) at number `first`.
-struct GridLayout {
+/// How a Field of this shape lies in memory: `size` numbers, halo and padding included, node (0, 0) at number `first`.
+struct FieldStorage {
   std::int64_t pitch, first, size;
 
-  GridLayout(Backend backend, const GridShape& shape)
+  FieldStorage(Backend backend, const GridLayout<2>& shape)
       : pitch(row_pitch(backend, shape)),
         // Column -1 of the first row, halo included, begins a cache line of the GPU, 128 bytes.
         first(32 + pitch * shape.halo_rows() + 1), size(pitch * (std::int64_t{shape.ny} + 2 * shape.halo_rows()) + 64) {
   }
 };
 
-/// Bytes that a Vector of this shape takes, halo and padding included.
+/// Bytes that a Field of this shape takes, halo and padding included.
 template <class T>
-[[nodiscard]] std::int64_t vector_bytes(Backend backend, const GridShape& shape) {
-  return GridLayout(backend, shape).size * static_cast<std::int64_t>(sizeof(T));
+[[nodiscard]] std::int64_t field_bytes(Backend backend, const GridLayout<2>& shape) {
+  return FieldStorage(backend, shape).size * static_cast<std::int64_t>(sizeof(T));
 }
 
 /// Of a flat vector.
 template <class T>
-[[nodiscard]] std::int64_t vector_bytes(Backend backend, int n) {
-  return vector_bytes<T>(backend, GridShape::flat(n));
+[[nodiscard]] std::int64_t field_bytes(Backend backend, int n) {
+  return field_bytes<T>(backend, GridLayout<2>::flat(n));
 }
 
 /// Owns the numbers of one grid function in one memory space, zero when made, or stands for numbers that someone else owns
 /// (`borrow`). Move-only; copies are explicit (`copy`, `convert` in core/field/blas.hpp).
+template <class T, int D = 2>
+class Field;
+
 template <class T>
-class Vector {
+class Field<T, 2> {
  public:
-  Vector() = default;
-  Vector(Context& ctx, const GridShape& shape) {
+  Field() = default;
+  Field(Context& ctx, const GridLayout<2>& shape) {
     expects(shape.nx >= 0 && shape.ny >= 0, "a grid cannot have ", shape.nx, " x ", shape.ny, " nodes");
-    const GridLayout layout(ctx.backend(), shape);
-    memory_ = allocate(ctx, static_cast<std::size_t>(vector_bytes<T>(ctx.backend(), shape)));
+    const FieldStorage layout(ctx.backend(), shape);
+    memory_ = allocate(ctx, static_cast<std::size_t>(field_bytes<T>(ctx.backend(), shape)));
     view_ = {static_cast<T*>(memory_.get()) + layout.first,
              shape.nx,
              shape.ny,
@@ -161,15 +172,15 @@ class Vector {
              shape.below,
              shape.above};
   }
-  Vector(Context& ctx, int n) : Vector(ctx, GridShape::flat(n)) {}
+  Field(Context& ctx, int n) : Field(ctx, GridLayout<2>::flat(n)) {}
 
-  /// Numbers of the caller's, used where they lie: nothing is copied or allocated, and they must outlive the Vector.
+  /// Numbers of the caller's, used where they lie: nothing is copied or allocated, and they must outlive the Field.
   /// `node` is the address of node (0, 0), rows are `pitch` numbers apart. Demanded: memory that the Context's backend
   /// reaches; column -1 of every row on a multiple of 64 bytes, hence a pitch that is a multiple of 16 and above nx; all of rows
-  /// -1 to ny there, `pitch` numbers each, with zeros in the halo (`halo_is_zero` of core/field/blas.hpp looks). GridLayout is a
+  /// -1 to ny there, `pitch` numbers each, with zeros in the halo (`halo_is_zero` of core/field/blas.hpp looks). FieldStorage is a
   /// layout that fits, and so is (nx + 2) x (ny + 2) numbers of cudaMallocPitch with node (0, 0) in the second row and column.
   /// Throws UsageError with what is wrong. Does not wait for the stream.
-  [[nodiscard]] static Vector borrow(const Context& ctx, T* node, const GridShape& shape, std::int64_t pitch) {
+  [[nodiscard]] static Field borrow(const Context& ctx, T* node, const GridLayout<2>& shape, std::int64_t pitch) {
     expects(shape.nx >= 1 && shape.ny >= 1, "a borrowed grid cannot have ", shape.nx, " x ", shape.ny, " nodes");
     expects(node != nullptr, "a borrowed grid needs an address, not null");
     expects(pitch > shape.nx + (shape.periodic_x ? 1 : 0) && pitch % 16 == 0, "rows of ", shape.nx,
@@ -179,53 +190,53 @@ class Vector {
             static_cast<const void*>(node - 1));
     expects(reaches(ctx, node), "the address ", static_cast<const void*>(node),
             " is not memory of the device that the context computes on");
-    Vector v;
+    Field v;
     v.view_ = {node,          shape.nx,         shape.ny,         pitch,         shape.origin_x, shape.origin_y,
                ctx.backend(), shape.periodic_x, shape.periodic_y, shape.is_flat, shape.below,    shape.above};
     return v;
   }
 
-  Vector(const Vector&) = delete;
-  Vector& operator=(const Vector&) = delete;
-  Vector(Vector&&) noexcept = default;
-  Vector& operator=(Vector&&) noexcept = default;
-  ~Vector() = default;
+  Field(const Field&) = delete;
+  Field& operator=(const Field&) = delete;
+  Field(Field&&) noexcept = default;
+  Field& operator=(Field&&) noexcept = default;
+  ~Field() = default;
 
-  [[nodiscard]] GridView<T> view() { return view_; }
-  [[nodiscard]] GridView<const T> view() const { return view_; }
-  [[nodiscard]] GridView<const T> cview() const { return view_; }
-  [[nodiscard]] GridShape shape() const { return view_.shape(); }
+  [[nodiscard]] FieldView<T> view() { return view_; }
+  [[nodiscard]] FieldView<const T> view() const { return view_; }
+  [[nodiscard]] FieldView<const T> cview() const { return view_; }
+  [[nodiscard]] GridLayout<2> shape() const { return view_.shape(); }
   [[nodiscard]] bool empty() const { return view_.data == nullptr; }
 
  private:
   std::shared_ptr<void> memory_;
-  GridView<T> view_;
+  FieldView<T> view_;
 };
 
-/// A Vector whose copies are the same numbers: scratch of objects whose copies are the same object.
+/// A Field whose copies are the same numbers: scratch of objects whose copies are the same object.
 template <class T>
-class SharedVector {
+class SharedField {
  public:
-  SharedVector() = default;
-  SharedVector(Context& ctx, const GridShape& shape) : vector_(std::make_shared<Vector<T>>(ctx, shape)) {}
-  SharedVector(Context& ctx, int n) : vector_(std::make_shared<Vector<T>>(ctx, n)) {}
-  SharedVector(Vector<T>&& vector)  // NOLINT(google-explicit-constructor): a Vector that is shared from now on
-      : vector_(std::make_shared<Vector<T>>(std::move(vector))) {}
+  SharedField() = default;
+  SharedField(Context& ctx, const GridLayout<2>& shape) : vector_(std::make_shared<Field<T>>(ctx, shape)) {}
+  SharedField(Context& ctx, int n) : vector_(std::make_shared<Field<T>>(ctx, n)) {}
+  SharedField(Field<T>&& vector)  // NOLINT(google-explicit-constructor): a Field that is shared from now on
+      : vector_(std::make_shared<Field<T>>(std::move(vector))) {}
 
-  [[nodiscard]] GridView<T> view() const { return vector_ == nullptr ? GridView<T>() : vector_->view(); }
-  [[nodiscard]] GridView<const T> cview() const { return view(); }
-  [[nodiscard]] GridShape shape() const { return view().shape(); }
+  [[nodiscard]] FieldView<T> view() const { return vector_ == nullptr ? FieldView<T>() : vector_->view(); }
+  [[nodiscard]] FieldView<const T> cview() const { return view(); }
+  [[nodiscard]] GridLayout<2> shape() const { return view().shape(); }
   [[nodiscard]] bool empty() const { return vector_ == nullptr || vector_->empty(); }
 
  private:
-  std::shared_ptr<Vector<T>> vector_;
+  std::shared_ptr<Field<T>> vector_;
 };
 
 namespace detail {
 template <class T>
-void fill_halo(Context& ctx, const GridView<T>& view);
+void fill_halo(Context& ctx, const FieldView<T>& view);
 template <class T>
-void add_from_below(Context& ctx, const GridView<T>& view);
+void add_from_below(Context& ctx, const FieldView<T>& view);
 }  // namespace detail
 
 /// Brings the halo of `view` up to date before a kernel reads neighbours: a cache, hence filled in views of const numbers
@@ -233,12 +244,12 @@ void add_from_below(Context& ctx, const GridView<T>& view);
 /// subdomain borders on it that subdomain's row. All subdomains call it together, and wait for each other; none does where the view says
 /// that nothing has changed, for which whoever says so answers.
 template <class T>
-void exchange(Context& ctx, const GridView<T>& view) {
+void exchange(Context& ctx, const FieldView<T>& view) {
   if (!view.has_halo() || view.fresh || ctx.is_dry_run()) return;
   using Number = std::remove_const_t<T>;
-  detail::fill_halo(ctx, GridView<Number>{const_cast<Number*>(view.data), view.nx, view.ny, view.pitch, view.origin_x,
-                                          view.origin_y, view.space, view.periodic_x, view.periodic_y, view.is_flat,
-                                          view.below, view.above});
+  detail::fill_halo(ctx, FieldView<Number>{const_cast<Number*>(view.data), view.nx, view.ny, view.pitch, view.origin_x,
+                                           view.origin_y, view.space, view.periodic_x, view.periodic_y, view.is_flat,
+                                           view.below, view.above});
 }
 
 }  // namespace stratum

@@ -3,7 +3,7 @@
 // The per-node formulas of vector updates and products (core/field/blas.hpp), shared with passes that take several of them row
 // by row, while a row is in the cache.
 
-#include <stratum/core/field/vector.hpp>
+#include <stratum/core/field/field.hpp>
 
 namespace stratum {
 
@@ -12,8 +12,8 @@ template <class From, class To>
 struct Axpy {
   static constexpr bool hot = true;
   double alpha;
-  GridView<const From> x;
-  GridView<To> y;
+  FieldView<const From> x;
+  FieldView<To> y;
   STRATUM_HOST_DEVICE STRATUM_INLINE To value(int i, int j) const {
     return static_cast<To>(static_cast<double>(y(i, j)) + alpha * static_cast<double>(x(i, j)));
   }
@@ -24,9 +24,9 @@ struct Axpy {
 template <class T>
 struct Xpay {
   static constexpr bool hot = true;
-  GridView<const T> x;
+  FieldView<const T> x;
   double beta;
-  GridView<T> y;
+  FieldView<T> y;
   STRATUM_HOST_DEVICE STRATUM_INLINE T value(int i, int j) const {
     return static_cast<T>(static_cast<double>(x(i, j)) + beta * static_cast<double>(y(i, j)));
   }
@@ -36,8 +36,8 @@ struct Xpay {
 /// Terms of (x, y).
 template <class X, class Y = X>
 struct Product {
-  GridView<const X> x;
-  GridView<const Y> y;
+  FieldView<const X> x;
+  FieldView<const Y> y;
   static constexpr bool takes_maximum = false, hot = true;
   STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const {
     return static_cast<double>(x(i, j)) * static_cast<double>(y(i, j));

@@ -27,7 +27,7 @@
 namespace {
 
 using namespace dealii;
-using Values = Field<double>;
+using Values = Vector<double>;
 
 /// deal.II's geometric multigrid: matrices assembled on every level, two SSOR steps before and after.
 struct GeometricMultigrid {

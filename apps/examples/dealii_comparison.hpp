@@ -50,7 +50,7 @@ struct System {
   AffineConstraints<double> constraints;
   SparsityPattern sparsity_pattern;
   SparseMatrix<double> matrix;
-  Field<double> rhs;
+  Vector<double> rhs;
 
   System(const Point<2>& lower, const Point<2>& upper, unsigned int refinements, double ratio,
          const std::vector<types::boundary_id>& dirichlet) {
@@ -89,7 +89,7 @@ struct System {
     FEValues<2> values(fe, QGauss<2>(2),
                        update_values | update_gradients | update_quadrature_points | update_JxW_values);
     FullMatrix<double> cell_matrix(4, 4);
-    Field<double> cell_rhs(4);
+    Vector<double> cell_rhs(4);
     for (const auto& cell : cells) {
       values.reinit(cell);
       cell_matrix = 0;
@@ -126,7 +126,7 @@ struct System {
 struct Method {
   std::string name;
   std::function<void()> prepare;  // for the matrix as it is now
-  std::function<void(SolverCG<Field<double>>&, Field<double>&, const Field<double>&)> solve;
+  std::function<void(SolverCG<Vector<double>>&, Vector<double>&, const Vector<double>&)> solve;
 };
 
 inline Method ssor(const System& system) {
@@ -180,15 +180,15 @@ inline void print_row(const std::string& name, unsigned int iterations, double s
 /// Solves by each method, residual down by 1e-8, and prints a row of the table for each. True where all converged to the same.
 inline bool compare(const System& system, const std::vector<Method>& methods) {
   print_heading();
-  Field<double> first;
+  Vector<double> first;
   bool good = true;
   for (const auto& method : methods) {
     Timer setup;
     method.prepare();
     setup.stop();
     SolverControl control(10000, 1e-8 * system.rhs.l2_norm());
-    SolverCG<Field<double>> cg(control);
-    Field<double> x(system.rhs.size());
+    SolverCG<Vector<double>> cg(control);
+    Vector<double> x(system.rhs.size());
     Timer solving;
     try {
       method.solve(cg, x, system.rhs);

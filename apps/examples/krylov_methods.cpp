@@ -11,7 +11,7 @@ using namespace stratum;
 
 int main() {
   Context ctx;
-  const TensorMesh<2> mesh = make_mesh(mesh_family("A5"), 9);
+  const TensorMesh mesh = make_mesh(mesh_family("A5"), 9);
   const auto a = assemble_laplace<double>(ctx, mesh, StorageFormat::tensor);
   Field<double> b(ctx, a.shape()), x(ctx, a.shape());
   assemble_load(ctx, mesh, {}, b.view());

@@ -11,7 +11,7 @@ int main() {
                              [](const Point&) { return 10.0; }};  // g, alpha
   problem.boundaries.right = {BoundaryConditionType::neumann, [](const Point& p) { return p.y; }, {}};
   problem.reaction = 2;
-  const TensorMesh<2> mesh = with_boundaries(make_mesh(mesh_family("A3"), 8), problem.boundaries);
+  const TensorMesh mesh = with_boundaries(make_mesh(mesh_family("A3"), 8), problem.boundaries);
   Field<double> b(ctx, mesh.unknowns()), u(ctx, mesh.unknowns());
   assemble_load(ctx, mesh, problem, b.view());
   PoissonSolverParams params;

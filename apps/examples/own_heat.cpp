@@ -8,7 +8,7 @@ using namespace stratum;
 
 int main() {
   Context ctx;
-  const TensorMesh<2> square(bisected(1.0, 6), bisected(1.0, 6));
+  const TensorMesh square(bisected(1.0, 6), bisected(1.0, 6));
   const auto radius = [](const Point& p) { return 1 + p.x; };
   const auto angle = [](const Point& p) { return std::numbers::pi / 2 * p.y; };
   const MappedMesh bend = mapped(

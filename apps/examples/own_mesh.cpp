@@ -6,7 +6,7 @@ using namespace stratum;
 
 int main() {
   Context ctx;
-  const TensorMesh<2> mesh(bisected(2.0, 9, ThinSide::first, 0.1), bisected(1.0, 9));
+  const TensorMesh mesh(bisected(2.0, 9, ThinSide::first, 0.1), bisected(1.0, 9));
   const auto exact = [](const Point& p) { return std::sin(p.x) * std::sin(p.y); };
   const PoissonProblem problem{[=](const Point& p) { return 2 * exact(p); }, exact, {}};
   Field<double> b(ctx, mesh.unknowns()), u(ctx, mesh.unknowns());

@@ -12,7 +12,7 @@ using namespace stratum;
 static int solve(MPI_Comm comm, int level) {
   Context ctx(Backend::cpu, 1);
   ctx.set_communicator(mpi_communicator(comm));
-  const TensorMesh<2> mesh = make_mesh(mesh_family("A3"), level);  // the same on all ranks
+  const TensorMesh mesh = make_mesh(mesh_family("A3"), level);  // the same on all ranks
   PoissonSolver solver(ctx, mesh);
   const GridLayout<2> rows = solver.fine_operator().shape();  // this rank's
   Field<double> b(ctx, rows), u(ctx, rows);

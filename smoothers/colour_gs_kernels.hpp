@@ -383,13 +383,13 @@ class ColourGaussSeidel final : public Smoother<T> {
       if (wraps) found.push_back({n - alone, n, 1});
       return found;
     };
-    std::vector<NodeRange> colours;
+    std::vector<NodeRange<2>> colours;
     for (const Class& in_y : classes(x.ny, x.origin_y, x.periodic_y, uppermost))
       for (const Class& in_x : classes(x.nx, x.origin_x, x.periodic_x))
         colours.push_back({in_x.begin, in_x.end, in_x.step, in_y.begin, in_y.end, in_y.step});
     if (!forward) std::reverse(colours.begin(), colours.end());
     for (int s = 0; s < sweeps; ++s)
-      for (const NodeRange& colour : colours) {
+      for (const NodeRange<2>& colour : colours) {
         exchange(ctx, x);
         x.fresh = false;
         for_each_node(ctx, colour, step);

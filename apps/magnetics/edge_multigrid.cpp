@@ -92,7 +92,7 @@ struct Rows {
     if (ctx.on_gpu()) return slices.run(ctx, x.data, MultiplyRow<T>{y.data, add});
 #endif
     const CsrView<T> view{start.cview().data, column.cview().data, value.cview().data};
-    for_each_node(ctx, NodeRange{0, count, 1, 0, 1, 1}, MultiplyRows<T>{view, x.data, y.data, add});
+    for_each_node(ctx, NodeRange<2>{0, count, 1, 0, 1, 1}, MultiplyRows<T>{view, x.data, y.data, add});
   }
 };
 
@@ -311,7 +311,7 @@ struct EdgeMultigrid<T>::Level {
         continue;
       }
 #endif
-      for_each_node(ctx, NodeRange{colours[c], colours[c + 1], 1, 0, 1, 1},
+      for_each_node(ctx, NodeRange<2>{colours[c], colours[c + 1], 1, 0, 1, 1},
                     RelaxRows<T>{a.view(), inverse_diagonal.cview().data, rows.cview().data, rhs.data, to.data});
     }
   }

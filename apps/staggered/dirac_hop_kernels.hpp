@@ -246,7 +246,7 @@ void HopBy<T, reals>::run(Context& ctx, const Source& x, const Target& y, const 
   hop.planes_t = planes_t;
   hop.parity = to == Parity::even ? 0 : 1;
   hop.per_row = 1.0F / static_cast<float>(hop.nxh);
-  const NodeRange range{0, l.row(), 1, 0, planes_z.count * planes_t.count, 1};
+  const NodeRange<2> range{0, l.row(), 1, 0, planes_z.count * planes_t.count, 1};
   if constexpr (cut)
     for_each_node(ctx, range, hop);
   else

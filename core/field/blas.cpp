@@ -20,36 +20,6 @@ namespace {
 
 using namespace detail;
 
-template <class T>
-struct Set {
-  static constexpr bool hot = true;
-  T number;
-  FieldView<T> x;
-  STRATUM_HOST_DEVICE STRATUM_INLINE T value(int /*i*/, int /*j*/) const { return number; }
-  STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, T value) const { x(i, j) = value; }
-};
-
-template <class From, class To>
-struct Copy {
-  static constexpr bool hot = true;
-  FieldView<const From> x;
-  FieldView<To> y;
-  STRATUM_HOST_DEVICE STRATUM_INLINE To value(int i, int j) const { return static_cast<To>(x(i, j)); }
-  STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, To value) const { y(i, j) = value; }
-};
-
-template <class From, class To>
-struct CopyScaled {
-  static constexpr bool hot = true;
-  double alpha;
-  FieldView<const From> x;
-  FieldView<To> y;
-  STRATUM_HOST_DEVICE STRATUM_INLINE To value(int i, int j) const {
-    return static_cast<To>(alpha * static_cast<double>(x(i, j)));
-  }
-  STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, To value) const { y(i, j) = value; }
-};
-
 /// Terms or pairs that one pass takes.
 constexpr std::size_t most_per_pass = 8;
 
@@ -79,14 +49,6 @@ void axpys_pass(Context& ctx, int terms, const double* alpha, const FieldView<co
     axpys_pass<T, count - 1>(ctx, terms, alpha, x, y);
   }
 }
-
-/// What a reduction adds up or takes the maximum of, beside products.
-template <class T>
-struct Value {
-  FieldView<const T> x;
-  static constexpr bool takes_maximum = false, hot = true;
-  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const { return static_cast<double>(x(i, j)); }
-};
 
 #if defined(__CUDACC__)
 
@@ -289,19 +251,6 @@ double norm_max(Context& ctx, FieldView<const T> x) {
   return largest_of(ctx, x.nx, x.ny, Value<T>{x});
 }
 
-namespace {
-
-/// Of x, and of its negative: reductions take maxima.
-template <class T>
-struct Signed {
-  FieldView<const T> x;
-  double sign;
-  static constexpr bool takes_maximum = true, of_any_sign = true;
-  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const { return sign * x(i, j); }
-};
-
-}  // namespace
-
 template <class T>
 Extremes extremes(Context& ctx, FieldView<const T> x) {
   expects_on(ctx, x);
@@ -411,18 +360,6 @@ const double* norm_max_in_place(Context& ctx, FieldView<const T> x) {
 }
 
 namespace {
-
-template <class T>
-struct SubtractMean {
-  static constexpr bool hot = true;
-  const double* sum;
-  double nodes;
-  FieldView<T> x;
-  STRATUM_HOST_DEVICE STRATUM_INLINE T value(int i, int j) const {
-    return static_cast<T>(static_cast<double>(x(i, j)) - *sum / nodes);
-  }
-  STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, T value) const { x(i, j) = value; }
-};
 
 /// x <- x - (sum of all terms) / divisor
 template <class Term, class T>

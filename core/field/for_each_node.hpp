@@ -30,8 +30,12 @@
 
 namespace stratum {
 
-/// Nodes i = begin_x, begin_x + step_x, ... < end_x, and the same in y.
-struct NodeRange {
+template <int D>
+struct NodeRange;
+
+/// Nodes i = begin_x, begin_x + step_x, ... < end_x, and the same in y. Three dimensions: core/field/for_each_node_3d.hpp.
+template <>
+struct NodeRange<2> {
   int begin_x = 0, end_x = 0, step_x = 1;
   int begin_y = 0, end_y = 0, step_y = 1;
 
@@ -43,7 +47,7 @@ struct NodeRange {
 };
 
 template <class T>
-[[nodiscard]] NodeRange all_nodes(const FieldView<T>& view) {
+[[nodiscard]] NodeRange<2> all_nodes(const FieldView<T>& view) {
   return {0, view.nx, 1, 0, view.ny, 1};
 }
 
@@ -124,9 +128,9 @@ namespace detail {
 template <class Functor>
 constexpr int nodes_per_thread = NodeMap<Functor> ? 4 : 1;
 
+/// Those that are this thread's of a launch of `blocks_of_nodes`.
 template <class Functor>
-__global__ void for_each_node_kernel(const Functor f, const NodeRange range) {
-  cuda::after_previous();
+__device__ STRATUM_INLINE void run_nodes(const Functor& f, const NodeRange<2>& range) {
   const int i = range.begin_x + range.step_x * static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   if (i >= range.end_x) return;
   constexpr int nodes = nodes_per_thread<Functor>;
@@ -150,9 +154,27 @@ __global__ void for_each_node_kernel(const Functor f, const NodeRange range) {
   }
 }
 
+template <class Functor>
+__global__ void for_each_node_kernel(const Functor f, const NodeRange<2> range) {
+  cuda::after_previous();
+  run_nodes(f, range);
+}
+
+struct Blocks {
+  dim3 grid, block;
+};
+template <class Functor>
+Blocks blocks_of_nodes(const NodeRange<2>& range) {
+  const dim3 block(64, 4);
+  constexpr unsigned rows = 4 * nodes_per_thread<Functor>;
+  const auto blocks_y = (static_cast<unsigned>(range.count_y()) + rows - 1) / rows;
+  return {{(static_cast<unsigned>(range.count_x()) + block.x - 1) / block.x, blocks_y < 65535 ? blocks_y : 65535},
+          block};
+}
+
 /// One row: every thread of a block has a node.
 template <class Functor>
-__global__ void for_each_node_of_row_kernel(const Functor f, const NodeRange range) {
+__global__ void for_each_node_of_row_kernel(const Functor f, const NodeRange<2> range) {
   cuda::after_previous();
   const std::int64_t k = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (k < range.count_x()) run_node(f, range.begin_x + range.step_x * static_cast<int>(k), range.begin_y);
@@ -170,7 +192,7 @@ inline namespace on_cpu {
 
 /// For a Context that is on a GPU.
 template <class Functor>
-void for_each_node_on_gpu([[maybe_unused]] Context& ctx, [[maybe_unused]] const NodeRange& range,
+void for_each_node_on_gpu([[maybe_unused]] Context& ctx, [[maybe_unused]] const NodeRange<2>& range,
                           [[maybe_unused]] const Functor& f) {
 #if defined(__CUDACC__)
   if (range.count() == 0 || ctx.is_dry_run()) return;
@@ -179,11 +201,7 @@ void for_each_node_on_gpu([[maybe_unused]] Context& ctx, [[maybe_unused]] const 
     cuda::Launch{blocks, 256}(ctx, detail::for_each_node_of_row_kernel<Functor>, f, range);
     return;
   }
-  const dim3 block(64, 4);
-  constexpr unsigned rows = 4 * detail::nodes_per_thread<Functor>;
-  const auto blocks_y = (static_cast<unsigned>(range.count_y()) + rows - 1) / rows;
-  const dim3 grid((static_cast<unsigned>(range.count_x()) + block.x - 1) / block.x,
-                  blocks_y < 65535 ? blocks_y : 65535);
+  const auto [grid, block] = detail::blocks_of_nodes<Functor>(range);
   cuda::Launch{grid, block}(ctx, detail::for_each_node_kernel<Functor>, f, range);
 #else
   expects(false, "this was compiled for the CPU alone, and its context is on a GPU");
@@ -191,7 +209,7 @@ void for_each_node_on_gpu([[maybe_unused]] Context& ctx, [[maybe_unused]] const 
 }
 
 template <class Functor>
-void for_each_node(Context& ctx, const NodeRange& range, const Functor& f) {
+void for_each_node(Context& ctx, const NodeRange<2>& range, const Functor& f) {
   if (range.count() == 0 || ctx.is_dry_run()) return;
   if constexpr (!Strided<Functor>)
     expects(range.step_x == 1, "a functor that is not marked as strided was given steps");

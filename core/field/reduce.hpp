@@ -34,10 +34,15 @@ STRATUM_HOST_DEVICE STRATUM_INLINE double combine(double a, double b) {
     return a + b;
 }
 
+template <class Term>
+concept OfAnySign = requires {
+  requires Term::of_any_sign;
+};
+
 /// What combined with a number leaves it as it is.
 template <class Term>
 STRATUM_HOST_DEVICE STRATUM_INLINE constexpr double neutral() {
-  if constexpr (requires { Term::of_any_sign; })
+  if constexpr (OfAnySign<Term>)
     return -HUGE_VAL;
   else
     return 0;

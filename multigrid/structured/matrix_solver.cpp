@@ -138,7 +138,7 @@ std::optional<RowScales> row_scales(Context& ctx, const GridRows& rows, const Po
   return scaled_rows(ctx, rows.a, rows.parts.connected > 1);
 }
 
-NodeRange first_numbers(int count) { return {0, count, 1, 0, 1, 1}; }
+NodeRange<2> first_numbers(int count) { return {0, count, 1, 0, 1, 1}; }
 
 /// Coefficients in nine arrays on the host's terms, those that reach across sides zero.
 template <class View>

@@ -247,7 +247,7 @@ void set_weights_by(Context& ctx, const GridOperator<double>& a, const Conductan
   const Cells cells{x, y, numbers(k.x), numbers(k.y), numbers(k.reaction), fine.nx, fine.ny, fine.below, fine.above, w};
   // Of a subdomain edges beside its own as well, and centres that the next one has.
   const int first = w.coarse_origin_y, last = first + p.coarse_shape().ny;
-  const NodeRange with_boundaries{
+  const NodeRange<2> with_boundaries{
       -1, x.coarse + 1, 1, fine.below ? first - 1 : -1, fine.above ? last + 1 : y.coarse + 1, 1};
   for_each_node(ctx, with_boundaries, ConductanceEdges{cells});
   edges(cells, with_boundaries);
@@ -262,7 +262,7 @@ void set_weights_by(Context& ctx, const GridOperator<double>& a, const Conductan
   });
 }
 
-void take_edges_beside(Context& ctx, Cells cells, const NodeRange& range, Transfer<double>& p) {
+void take_edges_beside(Context& ctx, Cells cells, const NodeRange<2>& range, Transfer<double>& p) {
   if (!cells.below && !cells.above) return;
   p.exchange_edges(ctx);
   // A periodic line's last interval, seen from its other end.
@@ -282,7 +282,7 @@ void expects_all_nodes(const TensorMesh<2>& mesh, const GridOperator<double>& a)
 
 void set_network_weights(Context& ctx, const GridOperator<double>& a, const Conductances& k, EdgeWeights edges,
                          Transfer<double>& p) {
-  operator_dependent::set_weights_by(ctx, a, k, p, [&](const Cells& cells, const NodeRange& range) {
+  operator_dependent::set_weights_by(ctx, a, k, p, [&](const Cells& cells, const NodeRange<2>& range) {
     if (edges != EdgeWeights::matrix) return;
     a.visit([&](const auto& view) {
       for_each_node(ctx, range, MatrixEdges<std::decay_t<decltype(view)>>{cells, view});

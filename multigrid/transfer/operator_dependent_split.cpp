@@ -124,15 +124,16 @@ SplitParts::SplitParts(Context& ctx, const TensorMesh<2>& mesh, const GridOperat
 void SplitParts::set_weights(Context& ctx, const GridOperator<double>& a, const Conductances& k,
                              Transfer<double>& p) const {
   const GridLayout<2> nodes = x_.shape();
-  operator_dependent::set_weights_by(ctx, a, k, p, [&](const operator_dependent::Cells& cells, const NodeRange& range) {
-    x_.visit([&](const auto& ax) {
-      y_.visit([&](const auto& ay) {
-        using Edges = SplitEdges<std::decay_t<decltype(ax)>, std::decay_t<decltype(ay)>>;
-        for_each_node(ctx, range, Edges{cells, ax, ay, nodes.nx, nodes.ny, nodes.origin_y});
+  operator_dependent::set_weights_by(
+      ctx, a, k, p, [&](const operator_dependent::Cells& cells, const NodeRange<2>& range) {
+        x_.visit([&](const auto& ax) {
+          y_.visit([&](const auto& ay) {
+            using Edges = SplitEdges<std::decay_t<decltype(ax)>, std::decay_t<decltype(ay)>>;
+            for_each_node(ctx, range, Edges{cells, ax, ay, nodes.nx, nodes.ny, nodes.origin_y});
+          });
+        });
+        operator_dependent::take_edges_beside(ctx, cells, range, p);
       });
-    });
-    operator_dependent::take_edges_beside(ctx, cells, range, p);
-  });
 }
 
 void SplitParts::coarsen(Context& ctx, const Transfer<double>& p, const TensorMesh<2>& coarse) {

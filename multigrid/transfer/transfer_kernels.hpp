@@ -237,7 +237,7 @@ STRATUM_SIMD_CLONES void prolongate_cells(const ProlongateCell<add, T> p, const 
   constexpr int block = 256;
   T edge[block], middle[block];
   const auto& w = p.w;
-  const NodeRange range = p.range();
+  const NodeRange<2> range = p.range();
   const int pairs = std::min(range.end_x, (p.fine.nx + w.origin_x - 1) / 2), j = 2 * row + 1 - w.origin_y;
   if (range.begin_x < 0) p(-1, row);
   for (int begin = 0; begin < pairs; begin += block) {
@@ -400,7 +400,7 @@ void prolongate_weighted(Context& ctx, const WeightsView<const T>& w, [[maybe_un
                          FieldView<const T> coarse, FieldView<T> fine) {
   exchange(ctx, coarse);
   const ProlongateCell<add, T> cell{w, coarse, fine};
-  NodeRange range = cell.range();
+  NodeRange<2> range = cell.range();
 #if defined(__CUDACC__)
   if (ctx.on_gpu() && can_march && cuda::can_march(coarse, fine)) {
     range.begin_x = 0;

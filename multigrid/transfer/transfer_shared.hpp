@@ -237,7 +237,7 @@ void restrict_nodes(Context& ctx, const TransferView<T>& x, const TransferView<T
   };
   const Range in_x = inner(x, fine_nx, coarse.nx), in_y = inner(y, fine_ny, rows);
   const auto some = [&](const Range& columns, const Range& lines, const auto& functor) {
-    const NodeRange range{columns.begin, columns.end, 1, lines.begin, lines.end, 1};
+    const NodeRange<2> range{columns.begin, columns.end, 1, lines.begin, lines.end, 1};
     if (range.count() > 0) for_each_node(ctx, range, functor);
   };
   const Restrict<false, Defect, T> beside{x, y, defect, fine_nx, fine_ny, coarse};

@@ -43,7 +43,7 @@ struct ProlongateCell {
       store(i + 1, j + 1, c[up + 1]);
     }
   }
-  [[nodiscard]] NodeRange range() const {
+  [[nodiscard]] NodeRange<2> range() const {
     const auto first = [](const T* weights, int origin) { return weights != nullptr ? origin - 1 : origin; };
     return {first(w.west, w.origin_x),         coarse.nx + w.origin_x,        1,
             first(w.south, w.coarse_origin_y), coarse.ny + w.coarse_origin_y, 1};

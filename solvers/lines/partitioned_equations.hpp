@@ -142,7 +142,7 @@ PutEnds(FieldView<T>, SomeLines, EndsOfLines<T>) -> PutEnds<T>;
 template <class T>
 struct WrapRow {
   FieldView<T> y;
-  [[nodiscard]] static NodeRange range(const FieldView<T>& y) { return {-1, y.ny + 1, 1, 0, 1, 1}; }
+  [[nodiscard]] static NodeRange<2> range(const FieldView<T>& y) { return {-1, y.ny + 1, 1, 0, 1, 1}; }
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int j, int /*row*/) const {
     y(-1, j) = y(y.nx - 1, j);
     y(y.nx, j) = y(0, j);
@@ -318,7 +318,7 @@ struct SegmentLevels {
   }
 
  private:
-  [[nodiscard]] NodeRange range(std::size_t level) const { return {0, lines, 1, 0, levels[level].count, 1}; }
+  [[nodiscard]] NodeRange<2> range(std::size_t level) const { return {0, lines, 1, 0, levels[level].count, 1}; }
 };
 
 /// The matrix of all lines, to where it is factored. `memory`: segment_numbers.

@@ -165,7 +165,7 @@ def views(sources):
         if not found:
             continue
         for line in found.group(1).splitlines():
-            declared = re.match(r"  (?!\[\[|template|friend|static|using|//|constexpr|operator)[\w:<>*&, ]+? \*?(\w.*?);", line)
+            declared = re.match(r"  (?! |\[\[|template|friend|static|using|//|constexpr|operator)[\w:<>*&, ]+? \*?(\w.*?);", line)
             if declared and "(" not in declared.group(1):
                 for member in re.findall(r"(\w+)(?: = [^,]+)?(?:,|$)", declared.group(1)):
                     if member not in ("data", "nx", "ny", "pitch", "extents", "strides"):

@@ -10,23 +10,35 @@ NodeRows node_rows(const TensorMesh<2>& mesh, const GridLayout<2>& unknowns) {
   return {unknowns.below ? unknowns.origin_y : 0, unknowns.above ? unknowns.origin_y + unknowns.ny : mesh.y().size()};
 }
 
-Strip::Strip(const TensorMesh<2>& mesh, int count, int rank, int levels)
-    : shape_(mesh.unknowns()), levels_(levels), last_(rank + 1 == count) {
+namespace {
+
+/// Numbers begin .. end - 1 of subdomain `rank`, of `n` rows or planes from number `first` on. Cuts are the multiples of 2^levels that are
+/// next to even shares.
+struct Share {
+  int begin, end;
+};
+Share share_of(const char* what, int first, int n, int count, int rank, int levels) {
   expects(count >= 1 && rank >= 0 && rank < count, "subdomain ", rank, " of ", count, " does not exist");
   expects(levels >= 0 && levels < 30, "subdomains stay aligned on 0 .. 29 coarser levels, not ", levels);
-  const int first = shape_.origin_y, end = first + shape_.ny, unit = 1 << levels, blocks = shape_.ny / unit;
-  // The multiple of a unit that is next to an even share of the rows.
+  const int unit = 1 << levels;
   const auto cut = [&](int r) {
-    if (r == 0 || r == count) return r == 0 ? first : end;
-    const std::int64_t rows = std::int64_t{first} * count + std::int64_t{shape_.ny} * r,
-                       units = std::int64_t{unit} * count;
-    return static_cast<int>((2 * rows + units) / (2 * units)) * unit;
+    if (r == 0 || r == count) return r == 0 ? first : first + n;
+    const std::int64_t numbers = std::int64_t{first} * count + std::int64_t{n} * r, units = std::int64_t{unit} * count;
+    return static_cast<int>((2 * numbers + units) / (2 * units)) * unit;
   };
-  const int begin = cut(rank), last = cut(rank + 1);
-  expects(blocks >= count && begin < last, shape_.ny, " rows cannot be cut into ", count,
+  const Share share{cut(rank), cut(rank + 1)};
+  expects(n / unit >= count && share.begin < share.end, n, " ", what, " cannot be cut into ", count,
           " subdomains at multiples of ", unit);
+  return share;
+}
+
+}  // namespace
+
+Strip::Strip(const TensorMesh<2>& mesh, int count, int rank, int levels)
+    : shape_(mesh.unknowns()), levels_(levels), last_(rank + 1 == count) {
+  const auto [begin, end] = share_of("rows", shape_.origin_y, shape_.ny, count, rank, levels);
   shape_.origin_y = begin;
-  shape_.ny = last - begin;
+  shape_.ny = end - begin;
   if (count == 1) return;
   shape_.below = rank > 0 || shape_.periodic_y;
   shape_.above = rank + 1 < count || shape_.periodic_y;
@@ -45,6 +57,33 @@ Strip Strip::coarser(const TensorMesh<2>& coarse_mesh) const {
   const int end = last_ ? whole.origin_y + whole.ny : (shape_.origin_y + shape_.ny) / 2;
   coarse.shape_.origin_y = begin;
   coarse.shape_.ny = end - begin;
+  return coarse;
+}
+
+GridLayout<3> slab(const TensorMesh<3>& mesh, int count, int rank, int levels) {
+  GridLayout<3> layout = mesh.unknowns();
+  const auto [begin, end] = share_of("planes", layout.first[2], layout.extents.nz, count, rank, levels);
+  layout.first[2] = begin;
+  layout.extents.nz = end - begin;
+  if (count == 1) return layout;
+  const bool periodic = mesh.z().is_periodic();
+  const auto beyond = [&](bool is_end, int neighbour) {
+    return is_end && !periodic ? Face{} : Face{Face::Kind::subdomain, neighbour};
+  };
+  layout.lower[2] = beyond(rank == 0, (rank + count - 1) % count);
+  layout.upper[2] = beyond(rank + 1 == count, (rank + 1) % count);
+  return layout;
+}
+
+GridLayout<3> coarser_slab(const TensorMesh<3>& coarse_mesh, const GridLayout<3>& fine) {
+  const GridLayout<3> all = coarse_mesh.unknowns();
+  const int first = fine.first[2], behind = first + fine.extents.nz, begin = (first + 1) / 2;
+  const bool is_last = behind == all.first[2] + fine.global.nz;
+  GridLayout<3> coarse = all;
+  coarse.first[2] = begin;
+  coarse.extents.nz = (is_last ? all.first[2] + all.extents.nz : behind / 2) - begin;
+  coarse.lower[2] = fine.lower[2];
+  coarse.upper[2] = fine.upper[2];
   return coarse;
 }
 

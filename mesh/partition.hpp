@@ -47,6 +47,12 @@ class Strip {
   bool last_ = false;  // its rows end where the mesh's do
 };
 
+/// Slab `rank` of `count` of the unknowns of a box: whole planes, shared out evenly and cut as rows are in two dimensions, at multiples
+/// of 2^levels, so that slabs coarsen to slabs. Throws UsageError where there are not planes enough.
+[[nodiscard]] GridLayout<3> slab(const TensorMesh<3>& mesh, int count, int rank, int levels = 0);
+/// The same slab on the next coarser mesh, up to `levels` times.
+[[nodiscard]] GridLayout<3> coarser_slab(const TensorMesh<3>& coarse_mesh, const GridLayout<3>& fine);
+
 /// What may be asked of PartitionLevels.
 struct StripParams {
   // NOLINTBEGIN(google-explicit-constructor): most often nothing but this is asked for

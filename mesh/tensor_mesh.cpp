@@ -23,6 +23,14 @@ GridLayout<2> TensorMesh<2>::unknowns() const {
           y().first_unknown(), x().is_periodic(), y().is_periodic()};
 }
 
+template <>
+GridLayout<3> TensorMesh<3>::unknowns() const {
+  GridLayout<3> layout = GridLayout<3>::box({x().unknowns(), y().unknowns(), z().unknowns()},
+                                            {x().is_periodic(), y().is_periodic(), z().is_periodic()});
+  layout.first = {x().first_unknown(), y().first_unknown(), z().first_unknown()};
+  return layout;
+}
+
 template <int D>
 std::int64_t TensorMesh<D>::cells() const {
   std::int64_t cells = 1;
@@ -69,5 +77,6 @@ TensorMesh<D> TensorMesh<D>::coarser() const {
 }
 
 template class TensorMesh<2>;
+template class TensorMesh<3>;
 
 }  // namespace stratum

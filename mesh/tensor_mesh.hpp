@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <string>
 
-#include <stratum/core/field/field.hpp>
+#include <stratum/core/field/field_3d.hpp>
 #include <stratum/mesh/axis.hpp>
 
 namespace stratum {
@@ -56,7 +56,11 @@ TensorMesh(Axis, Axis, Axis, std::string)->TensorMesh<3>;
 
 template <>
 GridLayout<2> TensorMesh<2>::unknowns() const;
+/// With ghosts of width 1.
+template <>
+GridLayout<3> TensorMesh<3>::unknowns() const;
 
 extern template class TensorMesh<2>;
+extern template class TensorMesh<3>;
 
 }  // namespace stratum

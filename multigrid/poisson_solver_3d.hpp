@@ -1,0 +1,103 @@
+#pragma once
+
+// PoissonSolver3D: a box mesh and a separable problem (assembly/poisson_problem_3d.hpp) in, the Q1 solution out, by fast
+// diagonalization and no iteration but for refinement:
+//
+//     A = Kx My Mz + Mx Ky Mz + Mx My Kz + c Mx My Mz    (Kronecker products, x fastest; K, M of one direction, h_i its widths)
+//
+//     S_e = diag(M_e)^-1/2,   Q_e^T (S_e M_e S_e) Q_e = 1,   Q_e^T (S_e K_e S_e) Q_e = Lambda_e     for two directions e
+//     v = (Qx Qy)^T (Sx Sy) b;    (Kz + (lambda_i + lambda_j + c) Mz) u_ij = v_ij  for all i, j;    x = (Sx Sy) (Qx Qy) u
+//
+// Four products with dense matrices, 4 N (n_x + n_y) operations of N unknowns, and one tridiagonal system for every pair of modes.
+// The lines are those of the longest direction. Exact for any widths; what rounding leaves is taken away by refinement on the
+// true residual b - A x, formed by differences in double, until the tolerance is met or the residual no longer falls. Statuses are
+// converged, rounding (the residual has stopped falling above the tolerance), non-finite, diverged and stagnated; `converged` is
+// claimed on the true residual alone.
+//
+// Everything is double. Memory: about 3 vectors of N; traffic: about 12 words an unknown and solve beside the products. Solves
+// run on the Context's backend and wait for the stream at the residual norms. Errors: UsageError for bad problems and arrays,
+// ResourceError where it would not fit in memory: it says what is needed and what there is before it allocates.
+// Sources: R. E. Lynch, J. R. Rice, D. H. Thomas, Direct solution of partial difference equations by tensor product methods,
+// Numer. Math. 6, 1964; Buzbee, Golub, Nielson, On Direct Methods for Solving Poisson's Equations, 1970.
+//
+// Arrays of nodal values hold all nodes of the box, its faces included, (nx + 1) (ny + 1) (nz + 1) of nx x ny x nz cells, x fastest:
+// node (i, j, k) is number (k (ny + 1) + j) (nx + 1) + i. In a periodic direction the last nodes are the first ones.
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <stratum/assembly/error_norms.hpp>
+#include <stratum/assembly/poisson_problem_3d.hpp>
+#include <stratum/core/device/context.hpp>
+#include <stratum/core/io/solve_report.hpp>
+#include <stratum/solvers/stopping.hpp>
+
+namespace stratum {
+
+struct PoissonSolver3DParams {
+  StoppingParams stop{.rtol = 1e-10, .max_iterations = 10};
+  /// Of a singular problem whose data do not balance: a constant is subtracted from f. Else it is refused.
+  bool project = false;
+  /// Gauss points a direction and cell, 1 to 4, by which f and g are integrated.
+  int quadrature_points = 4;
+};
+
+/// How the problem is solved, and why.
+struct DirectSolverPlan {
+  int lines = 2;                  // the direction that is left to lines: 0 x, 1 y, 2 z
+  std::array<int, 3> unknowns{};  // of each direction
+  double operations = 0;          // of one solve's products
+  std::string method;             // "fast diagonalization in x and y, lines along z"
+  std::string reason;             // one sentence
+};
+
+class PoissonSolver3D {
+ public:
+  /// `mesh` need not have the ends of the problem's faces: it is given them. Makes modes, loads and vectors.
+  PoissonSolver3D(Context& ctx, const TensorMesh<3>& mesh, const PoissonProblem3D& problem,
+                  const PoissonSolver3DParams& params = {});
+  ~PoissonSolver3D();
+  PoissonSolver3D(PoissonSolver3D&&) noexcept;
+  PoissonSolver3D& operator=(PoissonSolver3D&&) noexcept;
+  PoissonSolver3D(const PoissonSolver3D&) = delete;
+  PoissonSolver3D& operator=(const PoissonSolver3D&) = delete;
+
+  /// Solves from zero. report.choice says how and why.
+  SolveReport solve(const Monitor& monitor = {});
+
+  // Other right-hand sides for the same operator and the same boundary values; each takes the place of the problem's f.
+  /// f, integrated by Gauss points.
+  void set_rhs(const ScalarFunction3D& f);
+  /// f by its values at all nodes, interpolated in every cell: b = M f.
+  void set_nodal_rhs(std::span<const double> f);
+  /// The integrals of f phi_i of all nodes, those of Dirichlet nodes included (fluxes need them); of Neumann and Robin data nothing.
+  void set_load(std::span<const double> b);
+
+  /// u_h at all nodes, faces included.
+  [[nodiscard]] std::vector<double> nodal_solution() const;
+  /// Empty where u is unknown.
+  [[nodiscard]] std::optional<RelativeErrors> relative_errors() const;
+  [[nodiscard]] BoundaryFluxes3D fluxes() const;
+  [[nodiscard]] SolutionRange3D range() const;
+
+  /// Of a singular problem: what the last right-hand side lacked to balance, and what was subtracted from f; else nothing.
+  [[nodiscard]] const std::optional<Compatibility>& compatibility() const;
+  [[nodiscard]] const DirectSolverPlan& plan() const;
+  /// With the ends of the problem's faces.
+  [[nodiscard]] const TensorMesh<3>& mesh() const;
+  [[nodiscard]] const PoissonProblem3D& problem() const;
+  void set_stop(const StoppingParams& stop);
+
+ private:
+  struct Implementation;
+  std::unique_ptr<Implementation> implementation_;
+};
+
+/// Bytes that a PoissonSolver3D takes on the Context's backend, by a memory dry run.
+[[nodiscard]] std::int64_t required_memory(const Context& ctx, const TensorMesh<3>& mesh,
+                                           const PoissonProblem3D& problem, const PoissonSolver3DParams& params = {});
+
+}  // namespace stratum

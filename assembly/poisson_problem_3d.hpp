@@ -55,11 +55,11 @@ struct Point3D {
 using ScalarFunction3D = std::function<double(const Point3D&)>;
 
 /// In the order of directions: face / 2 is the direction across, face % 2 is 1 for the last one.
-enum class Face : std::uint8_t { left, right, bottom, top, front, back };
-inline constexpr std::array<Face, 6> all_faces{Face::left, Face::right, Face::bottom,
-                                               Face::top,  Face::front, Face::back};
+enum class BoxFace : std::uint8_t { left, right, bottom, top, front, back };
+inline constexpr std::array<BoxFace, 6> all_box_faces{BoxFace::left, BoxFace::right, BoxFace::bottom,
+                                                      BoxFace::top,  BoxFace::front, BoxFace::back};
 
-[[nodiscard]] std::string_view to_string(Face face);
+[[nodiscard]] std::string_view to_string(BoxFace face);
 
 struct BoundaryCondition3D {
   BoundaryConditionType kind = BoundaryConditionType::dirichlet;
@@ -67,11 +67,13 @@ struct BoundaryCondition3D {
   ScalarFunction3D alpha{};  // of a Robin face: not negative, the same everywhere on the face
 };
 
-/// conditions[Face::left], ...
+/// conditions[BoxFace::left], ...
 struct BoundaryConditions3D {
   std::array<BoundaryCondition3D, 6> faces{};
-  [[nodiscard]] BoundaryCondition3D& operator[](Face face) { return faces[static_cast<std::size_t>(face)]; }
-  [[nodiscard]] const BoundaryCondition3D& operator[](Face face) const { return faces[static_cast<std::size_t>(face)]; }
+  [[nodiscard]] BoundaryCondition3D& operator[](BoxFace face) { return faces[static_cast<std::size_t>(face)]; }
+  [[nodiscard]] const BoundaryCondition3D& operator[](BoxFace face) const {
+    return faces[static_cast<std::size_t>(face)];
+  }
 };
 
 /// K. Of a scalar one only xx is given.
@@ -103,7 +105,7 @@ struct PoissonProblem3D {
 /// Largest difference of the values that two Dirichlet faces give to a node of their edge, and where.
 struct EdgeGap {
   double gap = 0, x = 0, y = 0, z = 0;
-  Face kept = Face::left, other = Face::left;  // whose value the node has, and whose it has not
+  BoxFace kept = BoxFace::left, other = BoxFace::left;  // whose value the node has, and whose it has not
 };
 [[nodiscard]] EdgeGap largest_edge_gap(const TensorMesh<3>& mesh, const PoissonProblem3D& problem);
 
@@ -115,12 +117,12 @@ struct EdgeGap {
 /// Outward, - integral of n.K grad u over a face, from the discrete residual: the sum of the six and of the reaction is the integral
 /// of f, to rounding and the residual of the solve. As for two dimensions (assembly/boundary_fluxes.hpp).
 struct BoundaryFluxes3D {
-  std::array<double, 6> faces{};  // in the order of Face
+  std::array<double, 6> faces{};  // in the order of BoxFace
   double reaction = 0;            // integral of c u_h
   double load = 0;                // integral of f
   double rounding = 0;            // what the rounding of nodal values may have done to all of them
 
-  [[nodiscard]] double operator[](Face face) const { return faces[static_cast<std::size_t>(face)]; }
+  [[nodiscard]] double operator[](BoxFace face) const { return faces[static_cast<std::size_t>(face)]; }
   /// The integral of f, but for residuals and rounding.
   [[nodiscard]] double sum() const {
     double all = reaction;

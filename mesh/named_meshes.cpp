@@ -4,15 +4,15 @@
 
 namespace stratum {
 
-const std::vector<MeshFamily>& named_meshes() {
-  static const std::vector<MeshFamily> families = [] {
+const std::vector<MeshFamily<2>>& named_meshes() {
+  static const std::vector<MeshFamily<2>> families = [] {
     const auto uniform = [](const char* name, double a, const char* description) {
-      return MeshFamily{name, a, 1, 1, ThinSide::none, ThinSide::none, description};
+      return MeshFamily<2>{name, {a, 1}, 1, {ThinSide::none, ThinSide::none}, description};
     };
     const auto refined = [](const char* name, double nu, const char* description) {
-      return MeshFamily{name, 1, 1, nu, ThinSide::last, ThinSide::first, description};
+      return MeshFamily<2>{name, {1, 1}, nu, {published_thin_side(0), published_thin_side(1)}, description};
     };
-    return std::vector<MeshFamily>{
+    return std::vector<MeshFamily<2>>{
         uniform("U1", 1, "square cells"),
         uniform("U2", 0.25, "cells four times as high as wide"),
         uniform("U3", 0.0625, "cells sixteen times as high as wide"),
@@ -26,7 +26,7 @@ const std::vector<MeshFamily>& named_meshes() {
   return families;
 }
 
-const MeshFamily& mesh_family(std::string_view name) {
+const MeshFamily<2>& mesh_family(std::string_view name) {
   std::string known;
   for (const auto& family : named_meshes()) {
     if (family.name == name) return family;
@@ -35,9 +35,31 @@ const MeshFamily& mesh_family(std::string_view name) {
   throw UsageError(message("unknown mesh '", name, "'; known: ", known));
 }
 
-TensorMesh<2> make_mesh(const MeshFamily& family, int level) {
-  return {bisected(family.a, level, family.thin_x, family.nu), bisected(family.b, level, family.thin_y, family.nu),
-          family.name};
+MeshFamily<3> box_family(std::string_view name, std::string_view graded) {
+  constexpr std::string_view directions = "xyz";
+  const MeshFamily<2>& rectangle = mesh_family(name);
+  MeshFamily<3> box{rectangle.name, {1, 1, 1}, rectangle.nu, {ThinSide::none, ThinSide::none, ThinSide::none}, {}};
+  expects(!graded.empty() && graded.find_first_not_of(directions) == std::string_view::npos, "'", shown(graded),
+          "' does not name directions; give one, two or three of x, y and z, as in z, yz or xyz");
+  for (std::size_t d = 0; d < directions.size(); ++d) {
+    const auto first = graded.find(directions[d]);
+    if (first == std::string_view::npos) continue;
+    expects(graded.find(directions[d], first + 1) == std::string_view::npos, "'", shown(graded), "' names ",
+            directions[d], " twice");
+    box.lengths[d] = rectangle.lengths[0];
+    if (rectangle.nu != 1) box.thin[d] = published_thin_side(static_cast<int>(d));
+  }
+  return box;
 }
+
+template <int D>
+TensorMesh<D> make_mesh(const MeshFamily<D>& family, int level) {
+  return TensorMesh<D>(
+      make_axes<D>([&](std::size_t d) { return bisected(family.lengths[d], level, family.thin[d], family.nu); }),
+      family.name);
+}
+
+template TensorMesh<2> make_mesh(const MeshFamily<2>& family, int level);
+template TensorMesh<3> make_mesh(const MeshFamily<3>& family, int level);
 
 }  // namespace stratum

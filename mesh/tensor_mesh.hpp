@@ -49,6 +49,15 @@ class TensorMesh {
   std::string name_;
 };
 
+/// axis(d) of each direction d = 0 .. D - 1, in this order.
+template <int D, class Make>
+[[nodiscard]] std::array<Axis, D> make_axes(const Make& axis) {
+  if constexpr (D == 2)
+    return {axis(std::size_t{0}), axis(std::size_t{1})};
+  else
+    return {axis(std::size_t{0}), axis(std::size_t{1}), axis(std::size_t{2})};
+}
+
 TensorMesh(Axis, Axis)->TensorMesh<2>;
 TensorMesh(Axis, Axis, std::string)->TensorMesh<2>;
 TensorMesh(Axis, Axis, Axis)->TensorMesh<3>;

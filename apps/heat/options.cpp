@@ -39,7 +39,7 @@ constexpr const char* about_end =
 
 CommandLine make_command_line() {
   const std::vector<OptionGroup> settings{
-      {"Mesh", joined(mesh_options(), mapped_mesh_options())},
+      {"Mesh", joined(mesh_options<2>(), mapped_mesh_options())},
       {"Problem: capacity u_t - div(K grad u) + c u = f; expressions in x, y, the time t, a, b, xl, xr, yl, yr",
        joined({{"initial", "EXPR", "", "u at the start (the exact solution there where it is given, else 0)"},
                {"rhs", "EXPR", "0", "f"},

@@ -27,7 +27,7 @@ bool is_default_problem(const CommandLine& options) {
 }
 
 /// K, c, the capacity or alpha have the time in them.
-bool coefficients_have_time(const CommandLine& options, const MeshFamily& family) {
+bool coefficients_have_time(const CommandLine& options, const MeshFamily<2>& family) {
   std::vector<std::string> texts;
   for (const auto& option : coefficient_options)
     for (const auto& part : expressions_of(options.text(option)))
@@ -37,17 +37,20 @@ bool coefficients_have_time(const CommandLine& options, const MeshFamily& family
     constexpr std::string_view robin = "robin:";
     if (text.starts_with(robin)) texts.push_back(expressions_of(text.substr(robin.size()))[0]);
   }
-  return std::any_of(texts.begin(), texts.end(),
-                     [&](const std::string& text) { return depends_on_time(text, family.a, family.b); });
+  return std::any_of(texts.begin(), texts.end(), [&](const std::string& text) {
+    return depends_on_time(text, family.lengths[0], family.lengths[1]);
+  });
 }
 
-HeatProblem parse_problem(const CommandLine& options, const MeshFamily& family, Variables variables, double start) {
+HeatProblem parse_problem(const CommandLine& options, const MeshFamily<2>& family, Variables variables, double start) {
   const auto function = [&](const std::string& name) -> ScalarFunction {
-    return parsed("--" + name, [&] { return parse_expression(options.text(name), family.a, family.b, variables); });
+    return parsed("--" + name, [&] {
+      return parse_expression(options.text(name), family.lengths[0], family.lengths[1], variables);
+    });
   };
   HeatProblem problem;
   if (is_default_problem(options)) {
-    const double kx = std::numbers::pi / family.a, ky = std::numbers::pi / family.b;
+    const double kx = std::numbers::pi / family.lengths[0], ky = std::numbers::pi / family.lengths[1];
     problem.space.exact = [=](const Point& p) {
       return std::sin(kx * p.to_left) * std::sin(ky * p.to_bottom) * std::exp(-(kx * kx + ky * ky) * (p.t - start));
     };
@@ -67,7 +70,7 @@ HeatProblem parse_problem(const CommandLine& options, const MeshFamily& family, 
   if (options.has("boundary")) problem.space.boundary = function("boundary");
   if (options.has("rhs")) {
     problem.space.rhs = function("rhs");
-    problem.steady_rhs = !depends_on_time(options.text("rhs"), family.a, family.b);
+    problem.steady_rhs = !depends_on_time(options.text("rhs"), family.lengths[0], family.lengths[1]);
   }
   problem.steady_coefficients = !coefficients_have_time(options, family);
   return problem;
@@ -94,7 +97,7 @@ PoissonSolverParams parse_solver(const CommandLine& options) {
 
 Settings parse_settings(const CommandLine& options) {
   Settings settings;
-  settings.mesh = parse_mesh(options);
+  settings.mesh = parse_mesh<2>(options);
   settings.deformation = parse_deformation(options, settings.mesh);
   settings.level = parse_level(options, settings.mesh);
   HeatParams& params = settings.params;

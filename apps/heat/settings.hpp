@@ -17,7 +17,7 @@ inline constexpr const char* program_name = "heat2d";
 
 /// The options, read.
 struct Settings {
-  MeshChoice mesh;
+  MeshChoice<2> mesh;
   Deformation deformation;
   int level = 0;
   HeatProblem problem;

@@ -66,7 +66,7 @@ System make_system(const Context& ctx, const CommandLine& options, const Setting
     expects(system.a.rows == system.a.columns, "--matrix: a system needs a square matrix, and '", settings.matrix,
             "' has ", system.a.rows, " rows and ", system.a.columns, " columns");
     if (options.has("grid")) {
-      const auto [x, y] = parse_sizes(options.text("grid"));
+      const auto [x, y] = parse_sizes<2>("--grid", options.text("grid"));
       system.grid =
           GridLayout<2>{parse_integer("--grid", x, 1, system.a.rows), parse_integer("--grid", y, 1, system.a.rows)};
       expects(system.grid->nodes() == system.a.rows, "--grid: ", x, " x ", y, " unknowns, and the matrix has ",
@@ -79,7 +79,7 @@ System make_system(const Context& ctx, const CommandLine& options, const Setting
     expect_room_for(ctx, settings, system.name, n, gamma == 0 ? 2 : 3);
     system.a = toeplitz_rows(n, gamma);
   } else if (settings.problem == "laplacian") {
-    const auto [x, y] = parse_sizes(options.text("unknowns"));
+    const auto [x, y] = parse_sizes<2>("--unknowns", options.text("unknowns"));
     const int nx = parse_integer("--unknowns", x, 1, 46340), ny = parse_integer("--unknowns", y, 1, 46340);
     expects(5 * std::int64_t{nx} * ny < std::numeric_limits<int>::max(), "--unknowns: ", nx, " x ", ny,
             " make more than 2^31 entries");

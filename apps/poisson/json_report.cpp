@@ -93,10 +93,9 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
   const auto& hierarchy = outcome.hierarchy;
   const auto cells = [](const TensorMesh<2>& mesh) { return Json{mesh.x().size(), mesh.y().size()}; };
   json.add("mesh", family.name).add("level", outcome.level).add("levels", hierarchy.size());
-  json.add("domain", std::vector{family.a, family.b});
-  json.add("origin", std::vector{settings.mesh.x0, settings.mesh.y0});
+  json.add("domain", family.lengths).add("origin", settings.mesh.origin);
   json.add("nu", settings.mesh.base ? unknown : family.nu);
-  if (settings.mesh.base) json.add("grade_x", settings.mesh.grade_x).add("grade_y", settings.mesh.grade_y);
+  add_gradings(json, settings.mesh);
   for (const char* name : {"map", "mesh-file"})
     if (options.has(name)) json.add(name[3] == 'h' ? "mesh_file" : name, options.text(name));
   json.add("largest_aspect_ratio", outcome.largest_aspect_ratio);

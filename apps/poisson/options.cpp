@@ -47,7 +47,7 @@ constexpr const char* examples =
 CommandLine make_command_line() {
   const PoissonSolverParams params;
   const std::vector<OptionGroup> settings{
-      {"Mesh", joined(mesh_options(), mapped_mesh_options())},
+      {"Mesh", joined(mesh_options<2>(), mapped_mesh_options())},
       {"Problem: -Laplace u + c u = f; on every boundary u, its outward derivative or both are given, or it is "
        "periodic",
        joined(

@@ -101,7 +101,7 @@ OutputFiles parse_outputs(const CommandLine& options, Settings& settings) {
   expects(!is_array || !options.has("vtk-compress"), "--vtk-compress: .npy is not compressed");
   check_picture(outputs);
   if (!options.has("vtk") && !settings.table)
-    outputs.add("vtk", message("poisson2d_", mesh_label(options), "_L", settings.last_level,
+    outputs.add("vtk", message("poisson2d_", mesh_label<2>(options), "_L", settings.last_level,
                                vtk_available() ? ending : std::string(array_ending)));
   if (const std::string path = outputs.path("vtk"); ranks && path.ends_with(ending))
     outputs.add_family("vtk", path, [path, count = settings.machine.ranks->size()](const std::string& file) {

@@ -59,14 +59,9 @@ void progress(const Settings& settings, const char* what) {
 }
 
 void print_heading(const Settings& settings, const CommandLine& options, const Context& ctx, const Outcome& outcome) {
-  const auto& family = settings.mesh.family;
   const auto& mesh = outcome.mesh();
   const auto shape = mesh.unknowns();
-  const std::string how = settings.mesh.base ? message("x ", settings.mesh.grade_x, ", y ", settings.mesh.grade_y)
-                                             : message("nu ", family.nu);
-  const double x0 = settings.mesh.x0, y0 = settings.mesh.y0;
-  std::string where =
-      message(family.name, " on [", x0, ", ", x0 + family.a, "] x [", y0, ", ", y0 + family.b, "], ", how);
+  std::string where = settings.mesh.text();
   if (options.has("map")) where += ", mapped by " + settings.deformation.text;
   if (options.has("mesh-file")) where = "from " + settings.deformation.text;
   std::printf("mesh      %s: %d x %d cells, %d x %d unknowns, thinnest %.3g wide, aspect ratio up to %.3g\n",

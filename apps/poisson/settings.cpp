@@ -11,7 +11,8 @@ namespace stratum::apps::poisson {
 
 namespace {
 
-std::vector<PoissonProblem> parse_problems(const CommandLine& options, const MeshFamily& family, Variables variables) {
+std::vector<PoissonProblem> parse_problems(const CommandLine& options, const MeshFamily<2>& family,
+                                           Variables variables) {
   const auto rhs = options.texts("rhs"), exact = options.texts("exact");
   const BoundaryConditions boundaries = parse_boundaries(options, family, variables);
   PoissonProblem plain;
@@ -23,7 +24,7 @@ std::vector<PoissonProblem> parse_problems(const CommandLine& options, const Mes
   expects(exact.empty() || exact.size() == count, "--exact: ", exact.size(), " given for ", count,
           " right-hand sides; give one for each --rhs, in the same order, or none");
   const auto function = [&](const std::string& name, const std::string& text) {
-    return parsed("--" + name, [&] { return parse_expression(text, family.a, family.b, variables); });
+    return parsed("--" + name, [&] { return parse_expression(text, family.lengths[0], family.lengths[1], variables); });
   };
   std::vector<PoissonProblem> problems(count, plain);
   for (std::size_t k = 0; k < count; ++k) {
@@ -80,7 +81,7 @@ PoissonSolverParams parse_solver(const CommandLine& options) {
 
 Settings parse_settings(const CommandLine& options) {
   Settings settings;
-  settings.mesh = parse_mesh(options);
+  settings.mesh = parse_mesh<2>(options);
   settings.deformation = parse_deformation(options, settings.mesh);
   settings.first_level = settings.last_level = parse_level(options, settings.mesh);
   settings.solver = parse_solver(options);
@@ -115,8 +116,8 @@ Settings parse_settings(const CommandLine& options) {
     expects(settings.problems.size() == 1, "--convergence-table: one right-hand side, not ", settings.problems.size());
     const auto [first, last] =
         parse_pair("--convergence-table", options.text("convergence-table"), "..", "a range of levels L1..L2");
-    settings.first_level = parse_integer("--convergence-table", first, 0, max_level);
-    settings.last_level = parse_integer("--convergence-table", last, settings.first_level, max_level);
+    settings.first_level = parse_integer("--convergence-table", first, 0, max_level<2>);
+    settings.last_level = parse_integer("--convergence-table", last, settings.first_level, max_level<2>);
     settings.table = true;
   }
   constexpr int always_enough = 2;  // level: 4 x 4 cells

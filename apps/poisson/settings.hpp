@@ -21,7 +21,7 @@ inline constexpr const char* program_name = "poisson2d";
 
 /// The options, read.
 struct Settings {
-  MeshChoice mesh;
+  MeshChoice<2> mesh;
   Deformation deformation;
   int first_level = 0;  // below last_level: a convergence table
   int last_level = 0;

@@ -178,7 +178,7 @@ class CoefficientStudy {
     TensorMesh<2> mesh = make_mesh(family, level);
     if (one.fewer_cells > 0) {
       const int cells = mesh.x().size() - one.fewer_cells;
-      mesh = TensorMesh<2>(uniform(family.a, cells), uniform(family.b, cells), family.name);
+      mesh = TensorMesh<2>(uniform(family.lengths[0], cells), uniform(family.lengths[1], cells), family.name);
     }
     PoissonProblem problem;
     problem.boundaries = one.boundaries;

@@ -4,6 +4,7 @@
 // an option and what its value is Boost.Program_options's to say; the programs say what is allowed, and what was meant.
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
@@ -123,10 +124,31 @@ inline constexpr Range fraction{0, 1, true, true};
   return {text.substr(0, at), text.substr(at + separator.size())};
 }
 
-/// The numbers of "NX,NY" or "NXxNY"; "N" is N both ways.
-[[nodiscard]] inline std::pair<std::string, std::string> parse_sizes(const std::string& text) {
-  const auto at = text.find_first_of(",x");
-  return at == std::string::npos ? std::pair{text, text} : std::pair{text.substr(0, at), text.substr(at + 1)};
+/// The D parts of "A,B" or "A,B,C", any of which may be empty.
+template <std::size_t D>
+[[nodiscard]] std::array<std::string, D> parse_parts(const std::string& option, const std::string& text,
+                                                     std::string_view what, const char* separators = ",") {
+  std::array<std::string, D> parts;
+  std::size_t k = 0, begin = 0;
+  for (bool more = true; more; ++k) {
+    const auto end = text.find_first_of(separators, begin);
+    more = end != std::string::npos;
+    expects(k < D && (more || k + 1 == D), option, ": '", shown(text), "' is not ", what);
+    parts[k] = text.substr(begin, more ? end - begin : end);
+    begin = end + 1;
+  }
+  return parts;
+}
+
+/// The numbers of "NX,NY" or "NXxNY", of three in three dimensions; "N" is N in every direction.
+template <std::size_t D>
+[[nodiscard]] std::array<std::string, D> parse_sizes(const std::string& option, const std::string& text) {
+  constexpr const char* separators = ",x";
+  if (text.find_first_of(separators) != std::string::npos)
+    return parse_parts<D>(option, text, D == 2 ? "N, NX,NY or NXxNY" : "N, NX,NY,NZ or NXxNYxNZ", separators);
+  std::array<std::string, D> same;
+  same.fill(text);
+  return same;
 }
 
 /// Names of values before this version.

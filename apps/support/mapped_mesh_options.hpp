@@ -44,7 +44,7 @@ struct Deformation {
     return time ? Variables::space_and_time : Variables::space;
   }
   /// Every rank has all positions. Throws where there is no room for them.
-  [[nodiscard]] ProblemMesh at(Context& ctx, const Machine& machine, const MeshChoice& mesh, int level) const {
+  [[nodiscard]] ProblemMesh at(Context& ctx, const Machine& machine, const MeshChoice<2>& mesh, int level) const {
     if (!is_given()) return ProblemMesh(mesh.at(level));
     expect_room_on_ranks(ctx, machine, message("mesh ", mesh.family.name),
                          2 * mesh.nodes(level) * std::int64_t{sizeof(double)}, 0);
@@ -54,14 +54,14 @@ struct Deformation {
 };
 
 /// Gives `mesh` the cells of a file.
-[[nodiscard]] inline Deformation parse_deformation(const CommandLine& options, MeshChoice& mesh) {
+[[nodiscard]] inline Deformation parse_deformation(const CommandLine& options, MeshChoice<2>& mesh) {
   Deformation deformation;
   if (options.has("map")) {
     const std::string text = options.text("map");
     const auto parts = expressions_of(text);
     expects(parts.size() == 2, "--map: '", text, "' is not two expressions X,Y");
     const auto function = [&](const std::string& part) {
-      return parsed("--map", [&] { return parse_expression(part, mesh.family.a, mesh.family.b); });
+      return parsed("--map", [&] { return parse_expression(part, mesh.family.lengths[0], mesh.family.lengths[1]); });
     };
     deformation = {text, function(parts[0]), function(parts[1]), {}};
   }
@@ -78,7 +78,7 @@ struct Deformation {
 }
 
 /// --probe, where it is given. Throws UsageError for points beyond a rectangle; those of a deformed mesh are found with its nodes.
-[[nodiscard]] inline std::optional<Probe> parse_probe(const CommandLine& options, const MeshChoice& mesh,
+[[nodiscard]] inline std::optional<Probe> parse_probe(const CommandLine& options, const MeshChoice<2>& mesh,
                                                       const Deformation& deformation) {
   if (!options.has("probe")) return std::nullopt;
   Probe probe = parse_probe(options.text("probe"));

@@ -88,9 +88,9 @@ inline constexpr const char* about_coefficient_files =
 inline constexpr const char* boundary_names[] = {"left", "right", "bottom", "top"};
 
 /// A coefficient by an expression or from a file, which may have three: KXX, KXY and KYY.
-[[nodiscard]] inline std::vector<Coefficient> parse_coefficient(const std::string& text, const MeshFamily& family,
+[[nodiscard]] inline std::vector<Coefficient> parse_coefficient(const std::string& text, const MeshFamily<2>& family,
                                                                 Variables variables = Variables::space) {
-  if (!text.starts_with(file_prefix)) return {parse_expression(text, family.a, family.b, variables)};
+  if (!text.starts_with(file_prefix)) return {parse_expression(text, family.lengths[0], family.lengths[1], variables)};
   const CellFile file = parse_cell_file(std::string_view(text).substr(file_prefix.size()));
   std::vector<Coefficient> read;
   for (auto& cells : read_cell_values(file.path, file.array)) read.emplace_back(std::move(cells));
@@ -98,7 +98,7 @@ inline constexpr const char* boundary_names[] = {"left", "right", "bottom", "top
 }
 
 /// K and c, where they are not 1 and a number.
-inline void parse_coefficients(const CommandLine& options, const MeshFamily& family, PoissonProblem& problem,
+inline void parse_coefficients(const CommandLine& options, const MeshFamily<2>& family, PoissonProblem& problem,
                                Variables variables = Variables::space) {
   const auto coefficient = [&](const char* option, const std::string& text) -> Coefficient {
     return parsed(option, [&] {
@@ -133,7 +133,7 @@ inline void parse_coefficients(const CommandLine& options, const MeshFamily& fam
 
 /// A boundary that --NAME describes; dirichlet without.
 [[nodiscard]] inline BoundaryCondition parse_boundary(const CommandLine& options, const std::string& name,
-                                                      const MeshFamily& family, Variables variables) {
+                                                      const MeshFamily<2>& family, Variables variables) {
   BoundaryCondition boundary;
   if (!options.has(name)) return boundary;
   const std::string option = "--" + name, text = options.text(name);
@@ -145,7 +145,8 @@ inline void parse_coefficients(const CommandLine& options, const MeshFamily& fam
                                                  {"robin", BoundaryConditionType::robin},
                                                  {"periodic", BoundaryConditionType::periodic}});
   const auto function = [&](const std::string& expression) {
-    return parsed(option, [&] { return parse_expression(expression, family.a, family.b, variables); });
+    return parsed(option,
+                  [&] { return parse_expression(expression, family.lengths[0], family.lengths[1], variables); });
   };
   expects(boundary.kind != BoundaryConditionType::periodic || colon == std::string::npos, option,
           ": a periodic boundary has no value, not '", data, "'");
@@ -160,7 +161,7 @@ inline void parse_coefficients(const CommandLine& options, const MeshFamily& fam
   return boundary;
 }
 
-[[nodiscard]] inline BoundaryConditions parse_boundaries(const CommandLine& options, const MeshFamily& family,
+[[nodiscard]] inline BoundaryConditions parse_boundaries(const CommandLine& options, const MeshFamily<2>& family,
                                                          Variables variables = Variables::space) {
   return {parse_boundary(options, "left", family, variables), parse_boundary(options, "right", family, variables),
           parse_boundary(options, "bottom", family, variables), parse_boundary(options, "top", family, variables)};

@@ -38,8 +38,8 @@ TEST(NamedMeshes, AreThePublishedOnes) {
     SCOPED_TRACE(row.name);
     const auto& family = mesh_family(row.name);
     EXPECT_EQ(family.name, row.name);
-    EXPECT_EQ(family.a, row.a);
-    EXPECT_EQ(family.b, row.b);
+    EXPECT_EQ(family.lengths[0], row.a);
+    EXPECT_EQ(family.lengths[1], row.b);
     EXPECT_EQ(family.nu, row.nu);
     const auto mesh = make_mesh(family, 10);
     EXPECT_EQ(mesh.name(), row.name);
@@ -143,7 +143,7 @@ TEST(IntervalsTest, EndsLieAtZeroAndTheLengthAndNoNodeBeyond) {
       const Axis own(random.widths(n, 9));
       check(own, own.length());
     }
-  for (const auto& family : named_meshes()) check(make_mesh(family, 9).x(), family.a);
+  for (const auto& family : named_meshes()) check(make_mesh(family, 9).x(), family.lengths[0]);
 }
 
 TEST(IntervalsTest, AMillionWidthsDoNotDrift) {

@@ -94,7 +94,7 @@ void check_owners(const CommandLine& options, const Settings& s) {
 
 /// The cells, and what --phase says of them.
 void parse_cells(const CommandLine& options, Settings& s) {
-  const auto [x, y] = parse_sizes(options.text("cells"));
+  const auto [x, y] = parse_sizes<2>("--cells", options.text("cells"));
   s.nx = parse_integer("--cells", x, 2, most_cells_across);
   s.ny = parse_integer("--cells", y, 2, most_cells_across);
   if (s.problem != Problem::phase) return;

@@ -46,35 +46,72 @@ bool has_time(Variables variables) {
   return variables == Variables::space_and_time || variables == Variables::position_and_time;
 }
 
+/// What expressions know of a point: its variables, and constants that do not depend on it.
+template <class P>
+struct KnownNames {
+  using Variables = std::vector<std::pair<const char*, double P::*>>;
+  Variables variables;
+  std::vector<std::pair<const char*, double>> constants;
+  Variables distances;  // to the boundaries
+  P somewhere;          // a point of the domain
+  const char* remark;   // behind the list of names
+
+  [[nodiscard]] std::string list() const {
+    std::string names;
+    for (const auto& [name, unused] : variables) names += std::string(name) + ", ";
+    for (const auto& [name, unused] : constants) names += std::string(name) + ", ";
+    for (const auto& [name, unused] : distances) names += std::string(name) + ", ";
+    return names;
+  }
+};
+
+KnownNames<Point> known_names(double a, double b, Variables variables) {
+  KnownNames<Point> known{{{"x", &Point::x}, {"y", &Point::y}},
+                          {},
+                          {},
+                          {a / 2, b / 2, a / 2, b / 2, a / 2, b / 2},
+                          has_distances(variables) ? "" : "; a mesh that is no rectangle has no a, b, xl, xr, yl, yr"};
+  if (has_time(variables)) known.variables.emplace_back("t", &Point::t);
+  if (!has_distances(variables)) return known;
+  known.distances = {
+      {"xl", &Point::to_left}, {"xr", &Point::to_right}, {"yl", &Point::to_bottom}, {"yr", &Point::to_top}};
+  known.constants = {{"a", a}, {"b", b}};
+  return known;
+}
+
+KnownNames<Point3D> known_names(const std::array<double, 3>& lengths) {
+  const auto [a, b, d] = lengths;
+  return {{{"x", &Point3D::x}, {"y", &Point3D::y}, {"z", &Point3D::z}},
+          {{"a", a}, {"b", b}, {"d", d}},
+          {{"xl", &Point3D::to_left},
+           {"xr", &Point3D::to_right},
+           {"yl", &Point3D::to_bottom},
+           {"yr", &Point3D::to_top},
+           {"zl", &Point3D::to_front},
+           {"zr", &Point3D::to_back}},
+          {a / 2, b / 2, d / 2, a / 2, b / 2, d / 2, a / 2, b / 2, d / 2},
+          ""};
+}
+
 // A parser is bound to the addresses of its variables and keeps a stack of its own, so every copy gets both anew: each
 // thread evaluates a copy.
+template <class P>
 class Expression {
  public:
-  Expression(std::string text, double a, double b, Variables variables)
-      : text_(std::move(text)), a_(a), b_(b), variables_(variables) {
-    parser_.DefineVar("x", &point_.x);
-    parser_.DefineVar("y", &point_.y);
-    if (has_distances(variables_)) {
-      parser_.DefineVar("xr", &point_.to_right);
-      parser_.DefineVar("yr", &point_.to_top);
-      parser_.DefineVar("xl", &point_.to_left);
-      parser_.DefineVar("yl", &point_.to_bottom);
-    }
-    if (has_time(variables_)) parser_.DefineVar("t", &point_.t);
+  Expression(std::string text, KnownNames<P> known) : text_(std::move(text)), known_(std::move(known)) {
+    for (const auto* variables : {&known_.variables, &known_.distances})
+      for (const auto& [name, member] : *variables) parser_.DefineVar(name, &(point_.*member));
     parser_.ClearConst();  // muParser's own _pi and _e have twelve digits
-    if (has_distances(variables_)) {
-      parser_.DefineConst("a", a_);
-      parser_.DefineConst("b", b_);
-    }
+    for (const auto& [name, value] : known_.constants) parser_.DefineConst(name, value);
     parser_.DefineConst("pi", std::numbers::pi);
     parser_.DefineConst("e", std::numbers::e);
     parser_.SetExpr(text_);
   }
-  Expression(const Expression& other) : Expression(other.text_, other.a_, other.b_, other.variables_) {}
+  Expression(const Expression& other) : Expression(other.text_, other.known_) {}
   Expression& operator=(const Expression&) = delete;
   ~Expression() = default;
 
-  double operator()(const Point& point) const {
+  double operator()(const P& point) const {
     point_ = point;
     return parser_.Eval();
   }
@@ -82,7 +119,7 @@ class Expression {
   /// muParser parses at the first evaluation; this is one.
   void parse() const {
     try {
-      (*this)({a_ / 2, b_ / 2, a_ / 2, b_ / 2, a_ / 2, b_ / 2});
+      (*this)(known_.somewhere);
     } catch (const mu::Parser::exception_type& error) {
       // muParser counts characters from zero, and only in some of its messages.
       std::string reason = error.GetMsg();
@@ -90,11 +127,9 @@ class Expression {
         reason = reason.substr(0, reason.find(position));
       const int at = error.GetPos();
       const bool inside = at >= 0 && static_cast<std::size_t>(at) < text_.size();
-      throw UsageError(message(
-          "expression '", text_, "': ", reason, inside ? message(" at character ", at + 1) : " at the end",
-          "; known names: x, y, ", has_time(variables_) ? "t, " : "",
-          has_distances(variables_) ? "a, b, xl, xr, yl, yr, " : "", "pi, e and functions such as sin, exp, sqrt",
-          has_distances(variables_) ? "" : "; a mesh that is no rectangle has no a, b, xl, xr, yl, yr"));
+      throw UsageError(
+          message("expression '", text_, "': ", reason, inside ? message(" at character ", at + 1) : " at the end",
+                  "; known names: ", known_.list(), "pi, e and functions such as sin, exp, sqrt", known_.remark));
     }
     expects(parser_.GetNumResults() == 1, "expression '", text_, "': it gives ", parser_.GetNumResults(),
             " values, not one");
@@ -103,40 +138,61 @@ class Expression {
 
  private:
   std::string text_;
-  double a_;
-  double b_;
-  Variables variables_;
-  mutable Point point_;
+  KnownNames<P> known_;
+  mutable P point_;
   mu::Parser parser_;
 };
+
+/// One that parses.
+template <class P>
+Expression<P> parsed(const std::string& text, KnownNames<P> known) {
+  expects(text.find_first_not_of(" \t") != std::string::npos, "an expression must not be empty");
+  refuse_misleading_operators(text);
+  try {
+    Expression<P> expression(text, std::move(known));
+    expression.parse();
+    return expression;
+  } catch (const mu::Parser::exception_type& error) {
+    throw UsageError(message("expression '", text, "': ", error.GetMsg()));
+  }
+}
 
 }  // namespace
 
 bool expressions_available() { return true; }
 
 ScalarFunction parse_expression(const std::string& text, double a, double b, Variables variables) {
-  expects(text.find_first_not_of(" \t") != std::string::npos, "an expression must not be empty");
-  refuse_misleading_operators(text);
-  try {
-    Expression expression(text, a, b, variables);
-    expression.parse();
-    if (expression.uses("t")) return expression;
-    return FunctionOfText{{text, a, b}, std::move(expression)};
-  } catch (const mu::Parser::exception_type& error) {
-    throw UsageError(message("expression '", text, "': ", error.GetMsg()));
-  }
+  Expression<Point> expression = parsed(text, known_names(a, b, variables));
+  if (expression.uses("t")) return expression;
+  return FunctionOfText{{text, a, b}, std::move(expression)};
+}
+
+ScalarFunction3D parse_expression(const std::string& text, const std::array<double, 3>& lengths) {
+  return parsed(text, known_names(lengths));
 }
 
 bool depends_on_time(const std::string& text, double a, double b) {
-  return Expression(text, a, b, Variables::space_and_time).uses("t");
+  return Expression<Point>(text, known_names(a, b, Variables::space_and_time)).uses("t");
 }
 
 #else
 
 bool expressions_available() { return false; }
 
-ScalarFunction parse_expression(const std::string& text, double /*a*/, double /*b*/, Variables /*variables*/) {
+namespace {
+
+[[noreturn]] void fail_without_muparser(const std::string& text) {
   throw UsageError(message("expression '", text, "': this build has no muParser (Debian: libmuparser-dev)"));
+}
+
+}  // namespace
+
+ScalarFunction parse_expression(const std::string& text, double /*a*/, double /*b*/, Variables /*variables*/) {
+  fail_without_muparser(text);
+}
+
+ScalarFunction3D parse_expression(const std::string& text, const std::array<double, 3>& /*lengths*/) {
+  fail_without_muparser(text);
 }
 
 bool depends_on_time(const std::string& /*text*/, double /*a*/, double /*b*/) { return false; }

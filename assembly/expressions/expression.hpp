@@ -1,15 +1,18 @@
 #pragma once
 
-// Functions from text, by muParser: "sin(pi*x)*exp(-y)". Known names: x, y, the lengths a and b of the boundaries, the distances xl
+// Functions from text, in two or three dimensions, by muParser: "sin(pi*x)*exp(-y)". Known names: x, y, the lengths a and b of the boundaries, the distances xl
 // and xr to the left and the right side, yl and yr to the bottom and the top (accurate in the thinnest cells: on [0, a] x [0,
 // b] xr = a - x and yr = b - y), pi and e, the time t where there is one, and muParser's functions. On a mesh that is no
-// rectangle x and y alone have a meaning. Comparisons are worth 0 or 1, and C ? U : V
+// rectangle x and y alone have a meaning. In a box there are z, its length d, and the distances zl and zr to the front and the back as
+// well. Comparisons are worth 0 or 1, and C ? U : V
 // chooses. Refused although muParser takes them: assignment (x = 0) and comparisons of comparisons (0 < x < 1).
 
+#include <array>
 #include <cstdint>
 #include <string>
 
 #include <stratum/assembly/poisson_problem.hpp>
+#include <stratum/assembly/poisson_problem_3d.hpp>
 
 namespace stratum {
 
@@ -21,6 +24,9 @@ enum class Variables : std::uint8_t { space, space_and_time, position, position_
 /// Throws UsageError when the text does not parse, with the position and the reason, or when this build has no muParser.
 [[nodiscard]] ScalarFunction parse_expression(const std::string& text, double a, double b,
                                               Variables variables = Variables::space);
+
+/// In a box with edges of these lengths, which are a, b and d. Throws alike.
+[[nodiscard]] ScalarFunction3D parse_expression(const std::string& text, const std::array<double, 3>& lengths);
 
 /// Of one that parses: it has the variable t.
 [[nodiscard]] bool depends_on_time(const std::string& text, double a, double b);

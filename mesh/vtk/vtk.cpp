@@ -28,6 +28,15 @@ std::vector<double> cell_aspect_ratios(const TensorMesh<2>& mesh, NodeRows rows)
   return ratios;
 }
 
+std::vector<double> cell_aspect_ratios(const TensorMesh<3>& mesh) {
+  std::vector<double> ratios;
+  ratios.reserve(static_cast<std::size_t>(mesh.cells()));
+  for (const double hz : mesh.z().widths())
+    for (const double hy : mesh.y().widths())
+      for (const double hx : mesh.x().widths()) ratios.push_back(std::max({hx, hy, hz}) / std::min({hx, hy, hz}));
+  return ratios;
+}
+
 namespace {
 
 /// Of a file's name, as it stands between quotes.
@@ -104,14 +113,38 @@ void write_vtr_piece(const std::string& path, const TensorMesh<2>& mesh, NodeRow
   detail::write_grid<vtkXMLRectilinearGridWriter>(path, grid.Get(), node_fields, cell_fields, compression);
 }
 
+void write_vtr(const std::string& path, const TensorMesh<3>& mesh, const std::vector<VtkField>& node_fields,
+               const std::vector<VtkField>& cell_fields, VtkCompression compression) {
+  const auto x = mesh.x().coordinates(), y = mesh.y().coordinates(), z = mesh.z().coordinates();
+  vtkNew<vtkRectilinearGrid> grid;
+  grid->SetExtent(0, mesh.x().size(), 0, mesh.y().size(), 0, mesh.z().size());
+  grid->SetXCoordinates(detail::wrap("x", x));
+  grid->SetYCoordinates(detail::wrap("y", y));
+  grid->SetZCoordinates(detail::wrap("z", z));
+  detail::write_grid<vtkXMLRectilinearGridWriter>(path, grid.Get(), node_fields, cell_fields, compression);
+}
+
 #else
+
+namespace {
+
+[[noreturn]] void fail_without_vtk(const std::string& path) {
+  throw UsageError(message("cannot write '", path, "': this build has no VTK (Debian: libvtk9-dev)"));
+}
+
+}  // namespace
 
 bool vtk_available() { return false; }
 
 void write_vtr_piece(const std::string& path, const TensorMesh<2>& /*mesh*/, NodeRows /*rows*/,
                      const std::vector<VtkField>& /*node_fields*/, const std::vector<VtkField>& /*cell_fields*/,
                      VtkCompression /*compression*/) {
-  throw UsageError(message("cannot write '", path, "': this build has no VTK (Debian: libvtk9-dev)"));
+  fail_without_vtk(path);
+}
+
+void write_vtr(const std::string& path, const TensorMesh<3>& /*mesh*/, const std::vector<VtkField>& /*node_fields*/,
+               const std::vector<VtkField>& /*cell_fields*/, VtkCompression /*compression*/) {
+  fail_without_vtk(path);
 }
 
 #endif

@@ -13,8 +13,8 @@
 
 namespace stratum {
 
-/// A field on the nodes, (cells_x + 1) * (cells_y + 1) numbers, or on the cells, cells_x * cells_y; x runs fastest. Three times
-/// as many are vectors.
+/// A field on the nodes, (cells_x + 1) * (cells_y + 1) numbers, or on the cells, cells_x * cells_y; of a box times those of z; x runs
+/// fastest, then y. Three times as many are vectors.
 struct VtkField {
   std::string name;
   std::span<const double> values;
@@ -28,6 +28,9 @@ enum class VtkCompression : std::uint8_t { none, fast, best };
 
 /// Throws UsageError when this build has no VTK or a field has the wrong size, FileError when the file cannot be written.
 void write_vtr(const std::string& path, const TensorMesh<2>& mesh, const std::vector<VtkField>& node_fields,
+               const std::vector<VtkField>& cell_fields = {}, VtkCompression compression = VtkCompression::fast);
+
+void write_vtr(const std::string& path, const TensorMesh<3>& mesh, const std::vector<VtkField>& node_fields,
                const std::vector<VtkField>& cell_fields = {}, VtkCompression compression = VtkCompression::fast);
 
 /// A piece, of these rows of nodes and the cells between; fields are those of the piece.
@@ -47,8 +50,9 @@ void write_pvtr(const std::string& path, const TensorMesh<2>& mesh, const std::v
 void write_pvts(const std::string& path, const TensorMesh<2>& logical, const std::vector<VtkPiece>& pieces,
                 const std::vector<VtkField>& node_fields, const std::vector<VtkField>& cell_fields = {});
 
-/// Ratio of the longer side to the shorter of every cell, x fastest.
+/// Ratio of the longest side to the shortest of every cell, x fastest.
 [[nodiscard]] std::vector<double> cell_aspect_ratios(const TensorMesh<2>& mesh);
+[[nodiscard]] std::vector<double> cell_aspect_ratios(const TensorMesh<3>& mesh);
 /// Of the cells between rows of nodes.
 [[nodiscard]] std::vector<double> cell_aspect_ratios(const TensorMesh<2>& mesh, NodeRows rows);
 

@@ -115,7 +115,7 @@ TEST_F(GpuIntegralsTest, ThePolynomialProblem) {
   Context ctx(Backend::cuda);
   const TensorMesh<2> mesh = make_mesh(mesh_family("A3"), 4);
   Field<double> b(ctx, mesh.unknowns());
-  EXPECT_TRUE(load_on_gpu(ctx, mesh, rhs_function({}), b.view()));
+  EXPECT_TRUE(load_on_gpu(ctx, mesh, rhs_function(PoissonProblem{}), b.view()));
 }
 
 TEST_F(GpuIntegralsTest, ExpressionsWithSidesOfEveryKind) {

@@ -12,6 +12,7 @@
 #include <stratum/core/errors.hpp>
 #include <stratum/mesh/graded.hpp>
 #include <stratum/mesh/named_meshes.hpp>
+#include <stratum/mesh/vtk/vtk_xml.hpp>
 #include <stratum/mesh/vtk/vts.hpp>
 #include <stratum/mesh/vtk/vtu.hpp>
 
@@ -45,6 +46,34 @@ class VtkTest : public testing::Test {
 TEST(CellAspectRatios, AreOfEveryCell) {
   const TensorMesh<2> mesh{Axis({1, 4}), Axis({2, 0.5})};
   EXPECT_THAT(cell_aspect_ratios(mesh), ElementsAre(2, 2, 2, 8));
+}
+
+TEST(CellAspectRatios, OfABoxAreThoseOfTheLongestEdge) {
+  const TensorMesh<3> mesh{Axis({1, 4}), Axis({2}), Axis({2, 0.5})};
+  EXPECT_THAT(cell_aspect_ratios(mesh), ElementsAre(2, 2, 4, 8));
+}
+
+TEST_F(VtkTest, BoxesHaveThreeAxes) {
+  const TensorMesh<3> mesh{Axis({1, 4}), Axis({2}), Axis({2, 0.5, 1}).starting_at(7)};
+  const std::string path = (folder_ / "box.vtr").string();
+  const std::vector<double> nodes(24, 1.5), cells = cell_aspect_ratios(mesh);
+  write_vtr(path, mesh, {{"solution", nodes}}, {{"aspect_ratio", cells}}, VtkCompression::none);
+  const detail::VtkXmlFile read(path, "RectilinearGrid");
+  EXPECT_EQ(read.whole().points(2), 4);
+  EXPECT_EQ(read.cell_array(0).values, cells);
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream text;
+  text << file.rdbuf();
+  for (const Axis& axis : {mesh.x(), mesh.y(), mesh.z()}) {
+    const auto coordinates = axis.coordinates();
+    EXPECT_NE(text.str().find(
+                  std::string(reinterpret_cast<const char*>(coordinates.data()), sizeof(double) * coordinates.size())),
+              std::string::npos)
+        << "the file lacks the coordinates from " << coordinates.front() << " on";
+  }
+  EXPECT_THROW(write_vtr(path, mesh, {{"solution", cells}}), UsageError);
+  EXPECT_THROW(write_vtr((folder_ / "missing" / "box.vtr").string(), mesh, {{"solution", nodes}}), FileError);
+  EXPECT_EQ(files(), 1U);
 }
 
 TEST_F(VtkTest, PiecesShareARowOfNodes) {

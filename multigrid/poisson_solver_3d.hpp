@@ -23,6 +23,8 @@
 // Arrays of nodal values hold all nodes of the box, its faces included, (nx + 1) (ny + 1) (nz + 1) of nx x ny x nz cells, x fastest:
 // node (i, j, k) is number (k (ny + 1) + j) (nx + 1) + i. In a periodic direction the last nodes are the first ones.
 
+#include <array>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>

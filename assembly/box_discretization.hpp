@@ -1,0 +1,96 @@
+#pragma once
+
+// The Q1 equations of a problem in a box (assembly/poisson_problem_3d.hpp), on the host: factors of the operator
+// (core/operators/box_operator.hpp), loads, values of Dirichlet nodes, and what is asked of a solution.
+//
+//     kxx = k_x(x) w_y(y) w_z(z) and so on on the cells:   interval i of x has k_i = k_x / h_i and m_i = w_x h_i / 6
+//
+// Arrays of nodes hold all nodes, faces included, x fastest; those of a face its nodes, the first direction along it fastest. Loads
+// are integrals over the box's own cells: in a periodic direction first and last nodes have a part each, and `right_hand_side`
+// adds them up. Functions are integrated by tensor Gauss rules of `points` points a direction and cell.
+//
+// Fluxes, r the residual of the natural equations at a node of a face, the integral of phi_i n.K grad u over the faces there: a
+// Neumann or Robin face has what its data say, a Dirichlet face the rest. Where several Dirichlet faces meet each has the
+// integral of phi_i n.K grad u_h over its own cells, and an equal part of what is left. Beside a Dirichlet face a periodic one has the
+// mean of such integrals on both sides.
+//
+// Work is shared by the Context's threads. Errors: UsageError, as in assembly/poisson_problem_3d.hpp.
+
+#include <array>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <stratum/assembly/error_norms.hpp>
+#include <stratum/assembly/poisson_problem_3d.hpp>
+#include <stratum/core/device/context.hpp>
+#include <stratum/core/operators/box_operator.hpp>
+
+namespace stratum {
+
+class BoxDiscretization {
+ public:
+  /// `mesh` has the ends of the problem's faces.
+  BoxDiscretization(Context& ctx, TensorMesh<3> mesh, PoissonProblem3D problem, int points);
+
+  [[nodiscard]] const TensorMesh<3>& mesh() const { return mesh_; }
+  [[nodiscard]] const PoissonProblem3D& problem() const { return problem_; }
+  [[nodiscard]] bool is_singular() const { return singular_; }
+  /// Of the unknowns of each direction, with what its ends add.
+  [[nodiscard]] const std::array<AxisFactors, 3>& factors() const { return factors_; }
+  [[nodiscard]] std::size_t nodes() const { return nodes_[0] * nodes_[1] * nodes_[2]; }
+  [[nodiscard]] const std::array<std::size_t, 3>& nodes_of_axes() const { return nodes_; }
+  [[nodiscard]] std::array<int, 3> unknowns() const;
+
+  /// Integrals of f phi_i of the problem, or of this f, or of one that is given at the nodes.
+  [[nodiscard]] std::vector<double> load(Context& ctx) const;
+  [[nodiscard]] std::vector<double> load(Context& ctx, const ScalarFunction3D& f) const;
+  [[nodiscard]] std::vector<double> load_of_nodal(Context& ctx, std::span<const double> f) const;
+
+  /// b of the unknowns, x fastest: the load and the data of Neumann and Robin faces. Of a singular problem a constant is subtracted
+  /// from f, in `load` too, where rounding alone keeps it from balance or `project` says so; else UsageError.
+  struct RightHandSide {
+    std::vector<double> b;
+    std::optional<Compatibility> compatibility;
+  };
+  [[nodiscard]] RightHandSide right_hand_side(std::vector<double>& load, bool project) const;
+
+  /// value(i, j, k) of every Dirichlet node, numbered as all nodes are: sets those of `nodal`.
+  void set_dirichlet_values(std::span<double> nodal) const;
+
+  /// What fluxes need of a load: its numbers on the faces, and their sum.
+  struct FaceLoads {
+    std::array<std::vector<double>, 6> faces;
+    double sum = 0;
+  };
+  [[nodiscard]] FaceLoads face_loads(std::span<const double> load) const;
+
+  /// Of a solution at all nodes.
+  [[nodiscard]] std::optional<RelativeErrors> relative_errors(Context& ctx, std::span<const double> nodal) const;
+  [[nodiscard]] BoundaryFluxes3D fluxes(std::span<const double> nodal, const FaceLoads& loads) const;
+  [[nodiscard]] SolutionRange3D range(std::span<const double> nodal) const;
+  /// The integral over the box, and its volume.
+  [[nodiscard]] double integral(std::span<const double> nodal) const;
+  [[nodiscard]] double volume() const;
+  /// Integrals of phi_i of the unknowns of a direction.
+  [[nodiscard]] std::vector<double> hat_integrals(int axis) const;
+
+ private:
+  [[nodiscard]] std::size_t number(std::size_t i, std::size_t j, std::size_t k) const {
+    return (k * nodes_[1] + j) * nodes_[0] + i;
+  }
+  void separate(Context& ctx);
+  void integrate_face_data();
+
+  TensorMesh<3> mesh_;
+  PoissonProblem3D problem_;
+  int points_;
+  std::array<std::size_t, 3> nodes_{};
+  std::array<std::vector<double>, 3> k_, w_;  // of K, an interval
+  std::array<double, 6> alpha_{};
+  std::array<AxisFactors, 3> factors_;
+  std::array<std::vector<double>, 6> data_;  // integrals of g phi_i over Neumann and Robin faces
+  bool singular_ = false;
+};
+
+}  // namespace stratum

@@ -1,0 +1,63 @@
+#pragma once
+
+// Points of a box mesh and its faces: what the sources for three dimensions share.
+
+#include <array>
+#include <cmath>
+
+#include <stratum/assembly/gauss_rules.hpp>
+#include <stratum/assembly/geometry.hpp>
+#include <stratum/assembly/poisson_problem_3d.hpp>
+
+namespace stratum {
+
+[[nodiscard]] inline Point3D make_point(const LinePoint& x, const LinePoint& y, const LinePoint& z) {
+  return {x.at, y.at, z.at, x.from_end, y.from_end, z.from_end, x.from_begin, y.from_begin, z.from_begin};
+}
+
+[[nodiscard]] inline Point3D node_point(const TensorMesh<3>& mesh, int i, int j, int k) {
+  return make_point(node_of(mesh.x(), i), node_of(mesh.y(), j), node_of(mesh.z(), k));
+}
+
+/// Throws UsageError where `what` is not finite.
+[[nodiscard]] inline double evaluate(const ScalarFunction3D& function, const Point3D& p, const char* what) {
+  const double value = function(p);
+  expects(std::isfinite(value), "the ", what, " is ", value, " at (", p.x, ", ", p.y, ", ", p.z,
+          "); it must be finite");
+  return value;
+}
+
+/// The directions of a face: across, and the two along it in their order; and the node of the first that it is.
+struct FacePlace {
+  int across, first, second;
+  bool last;
+  explicit FacePlace(BoxFace face)
+      : across(static_cast<int>(face) / 2), first(across == 0 ? 1 : 0), second(across == 2 ? 1 : 2),
+        last(static_cast<int>(face) % 2 == 1) {}
+  [[nodiscard]] int node(const TensorMesh<3>& mesh) const { return last ? mesh.axis(across).size() : 0; }
+  /// Of points across and along.
+  [[nodiscard]] Point3D point(const LinePoint& a, const LinePoint& b, const LinePoint& c) const {
+    std::array<LinePoint, 3> p{a, b, c};
+    if (across == 1) p = {b, a, c};
+    if (across == 2) p = {b, c, a};
+    return make_point(p[0], p[1], p[2]);
+  }
+};
+
+/// use(p) at the 4 x 4 Gauss points of the face's cells, in order.
+template <class F>
+void for_each_face_point(const TensorMesh<3>& mesh, BoxFace face, const F& use) {
+  const FacePlace place(face);
+  const Axis &first = mesh.axis(place.first), &second = mesh.axis(place.second);
+  const LinePoint across = node_of(mesh.axis(place.across), place.node(mesh));
+  for (int j = 0; j < second.size(); ++j)
+    for (int i = 0; i < first.size(); ++i)
+      for (const auto& [s, weight_s] : gauss4)
+        for (const auto& [t, weight_t] : gauss4)
+          use(place.point(across, LineInterval(first, i).at(t), LineInterval(second, j).at(s)));
+}
+
+/// alpha of a face, 0 where it is no Robin face. Throws UsageError where it is negative, not finite or not constant.
+[[nodiscard]] double face_alpha(const TensorMesh<3>& mesh, const PoissonProblem3D& problem, BoxFace face);
+
+}  // namespace stratum

@@ -1,0 +1,411 @@
+#include <stratum/multigrid/poisson_solver_3d.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <sstream>
+#include <utility>
+
+#include <stratum/assembly/box_discretization.hpp>
+#include <stratum/core/errors.hpp>
+#include <stratum/core/operators/box_operator.hpp>
+#include <stratum/core/reentrancy_guard.hpp>
+#include <stratum/solvers/direct/box_diagonalization.hpp>
+#include <stratum/solvers/direct/jacobi_modes.hpp>
+
+namespace stratum {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Values = std::vector<double>;
+
+double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+constexpr std::array<char, 3> axis_names{'x', 'y', 'z'};
+/// Of a direction whose modes are kept: two matrices of 512 MiB.
+constexpr int most_modes = 8192;
+
+/// Directions in the order of storage: the lines are those of the last one.
+using Order = std::array<std::size_t, 3>;
+
+Order order_of(int lines) {
+  Order order{0, 1, 2};
+  std::swap(order[static_cast<std::size_t>(lines)], order[2]);
+  return order;
+}
+
+std::string gibibytes(std::int64_t bytes) {
+  std::ostringstream out;
+  out.precision(2);
+  out << std::fixed << static_cast<double>(bytes) / (1024.0 * 1024.0 * 1024.0) << " GiB";
+  return out.str();
+}
+
+DirectSolverPlan plan_of(const TensorMesh<3>& mesh) {
+  DirectSolverPlan plan;
+  double all = 1, best = std::numeric_limits<double>::infinity();
+  for (std::size_t d = 0; d < 3; ++d) {
+    plan.unknowns[d] = mesh.axis(static_cast<int>(d)).unknowns();
+    all *= plan.unknowns[d];
+  }
+  const auto others = [&](std::size_t d) { return plan.unknowns[(d + 1) % 3] + plan.unknowns[(d + 2) % 3]; };
+  // Lines in operations of a product; those of periodic directions are solved twice.
+  constexpr double line = 30, first_last = 1.02;
+  for (std::size_t d = 3; d-- > 0;) {
+    const double cost = 4.0 * others(d) + line * (mesh.axis(static_cast<int>(d)).is_periodic() ? 2 : 1);
+    if (cost * first_last >= best) continue;
+    best = cost;
+    plan.lines = static_cast<int>(d);
+    plan.operations = 4.0 * all * others(d);
+  }
+  const auto lines = static_cast<std::size_t>(plan.lines);
+  const std::size_t a = lines == 0 ? 1 : 0, b = lines == 2 ? 1 : 2;
+  plan.method =
+      message("fast diagonalization in ", axis_names[a], " and ", axis_names[b], ", lines along ", axis_names[lines]);
+  const bool alike = plan.unknowns[a] == plan.unknowns[lines] && plan.unknowns[b] == plan.unknowns[lines];
+  plan.reason = alike ? message("all directions have ", plan.unknowns[lines],
+                                " unknowns, and lines cost the least along ", axis_names[lines])
+                      : message(axis_names[lines], " has ", plan.unknowns[lines],
+                                " unknowns, which lines are cheaper for than "
+                                "dense matrices");
+  for (const std::size_t d : {a, b})
+    expects(plan.unknowns[d] <= most_modes, "direction ", axis_names[d], " has ", plan.unknowns[d],
+            " unknowns, and the direct solver keeps dense matrices of at most ", most_modes,
+            " a direction for two of the three; make it shorter, or two directions shorter than the third");
+  return plan;
+}
+
+/// Numbers of a box in the Context's memory; `first` is that of unknown (0, 0, 0).
+struct BoxMemory {
+  std::shared_ptr<void> memory;
+  FieldView<double, 3> view;
+  std::int64_t first = 0, size = 0;
+
+  BoxMemory() = default;
+  /// `ghosts`: one node more at both ends of all axes. Rows and planes have room for what products write.
+  BoxMemory(Context& ctx, const std::array<int, 3>& n, bool ghosts) {
+    constexpr int line = 8;  // numbers of a cache line
+    const int lead = ghosts ? line : 0, more = ghosts ? 1 : 0;
+    std::int64_t row = padded_size(lead + std::max(n[0] + more, padded_size(n[0])));
+    std::int64_t rows = more + std::max(n[1] + more, padded_size(n[1]));
+    // On a CPU rows and planes that are a power of two apart compete for the same places of a cache.
+    if (!ctx.on_gpu() && row % 64 == 0) row += line;
+    if (!ctx.on_gpu() && row * rows % 512 == 0) ++rows;
+    const std::int64_t plane = row * rows;
+    first = more * (plane + row) + lead;
+    size = plane * (n[2] + 2 * more) + line;
+    memory = allocate(ctx, static_cast<std::size_t>(size) * sizeof(double));
+    view = {static_cast<double*>(memory.get()) + first, {n[0], n[1], n[2]}, {row, plane}};
+  }
+  [[nodiscard]] double* begin() const { return static_cast<double*>(memory.get()); }
+};
+
+}  // namespace
+
+struct PoissonSolver3D::Implementation {
+  Context ctx;
+  TensorMesh<3> mesh;
+  PoissonProblem3D problem;
+  PoissonSolver3DParams params;
+  DirectSolverPlan plan;
+  Order order;
+  ReentrancyGuard guard;
+  std::optional<BoxDiscretization> discretization;  // none in a memory dry run
+  BoxOperator a;
+  BoxDiagonalization direct;
+  BoxMemory b, x, v;
+  std::shared_ptr<void> hats;  // integrals of phi_i of a singular problem
+  BoxDiscretization::FaceLoads face_loads;
+  std::optional<Compatibility> compatibility;
+  double setup_seconds = 0;
+
+  Implementation(Context& context, const TensorMesh<3>& given, const PoissonProblem3D& p,
+                 const PoissonSolver3DParams& s)
+      : ctx(context), mesh(with_boundaries(given, p.boundaries)), problem(p), params(s), plan(plan_of(mesh)),
+        order(order_of(plan.lines)) {
+    const auto begin = Clock::now();
+    params.stop.validate();
+    expects(ctx.pieces() == 1,
+            "the direct solver in three dimensions runs on one rank; it was given a communicator of ", ctx.pieces());
+    if (!ctx.is_dry_run()) expect_room();
+    std::array<AxisFactors, 3> factors;
+    const int threads = std::max(1, ctx.threads());
+    if (ctx.is_dry_run()) {
+      for (std::size_t d = 0; d < 3; ++d) {
+        const int n = plan.unknowns[order[d]];
+        factors[d].k.resize(static_cast<std::size_t>(n) + 1);
+        factors[d].m = factors[d].k;
+        factors[d].periodic = mesh.axis(static_cast<int>(order[d])).is_periodic();
+      }
+    } else {
+      discretization.emplace(ctx, mesh, problem, params.quadrature_points);
+      for (std::size_t d = 0; d < 3; ++d) factors[d] = discretization->factors()[order[d]];
+    }
+    const std::array<int, 3> n{plan.unknowns[order[0]], plan.unknowns[order[1]], plan.unknowns[order[2]]};
+    a = BoxOperator(ctx, factors, problem.reaction);
+    LineModes modes_x, modes_y;
+    if (!ctx.is_dry_run()) {
+      modes_x = axis_modes(factors[0], threads);
+      if (!(factors[1] == factors[0])) modes_y = axis_modes(factors[1], threads);
+    }
+    const bool same_modes = factors[1] == factors[0];
+    direct = BoxDiagonalization(ctx, factors, problem.reaction, modes_x, same_modes ? modes_x : modes_y);
+    b = BoxMemory(ctx, n, false);
+    x = BoxMemory(ctx, n, true);
+    v = BoxMemory(ctx, n, false);
+    if (ctx.is_dry_run()) {
+      // Loads of all nodes and of the unknowns are formed on the host.
+      if (!ctx.on_gpu()) {
+        const auto bytes = static_cast<std::size_t>(b.size) * sizeof(double);
+        const auto load = allocate(ctx, bytes), rhs = allocate(ctx, bytes);
+      }
+      return;
+    }
+    if (discretization->is_singular()) {
+      Values numbers;
+      for (const std::size_t d : order)
+        for (const double hat : discretization->hat_integrals(static_cast<int>(d))) numbers.push_back(hat);
+      hats = allocate(ctx, numbers.size() * sizeof(double));
+      copy_bytes(ctx, numbers.data(), hats.get(), numbers.size() * sizeof(double));
+      ctx.synchronise();
+    }
+    set_boundary_values();
+    take_load(discretization->load(ctx));
+    setup_seconds = seconds_since(begin);
+  }
+
+  void expect_room() const {
+    const std::int64_t needed = required_memory(ctx, mesh, problem, params), there = available_memory(ctx);
+    if (needed > there)
+      throw ResourceError(message("mesh ", mesh.name(), " with ", plan.unknowns[0], " x ", plan.unknowns[1], " x ",
+                                  plan.unknowns[2], " unknowns needs ", gibibytes(needed), " of memory, ",
+                                  gibibytes(there), " are available"));
+  }
+
+  /// A box of the user's numbers, x fastest, beside the same one in the order of storage: use(j, k, number of (0, j, k) of the
+  /// user's, distance to (1, j, k) of the user's) for its rows.
+  template <class F>
+  void for_each_stored_row(const std::array<std::size_t, 3>& users, const F& use) const {
+    const std::array<std::size_t, 3> stride{1, users[0], users[0] * users[1]};
+    const auto rows = static_cast<int>(users[order[1]]), planes = static_cast<int>(users[order[2]]);
+#pragma omp parallel for schedule(static) num_threads(ctx.threads())
+    for (int k = 0; k < planes; ++k)
+      for (int j = 0; j < rows; ++j)
+        use(j, k, static_cast<std::size_t>(j) * stride[order[1]] + static_cast<std::size_t>(k) * stride[order[2]],
+            stride[order[0]]);
+  }
+  /// The same of all nodes: use(number in x, number of the user's, distance of the user's).
+  template <class F>
+  void for_each_row_of_nodes(const F& use) const {
+    const auto first = [&](std::size_t d) { return mesh.axis(static_cast<int>(order[d])).first_unknown(); };
+    for_each_stored_row(discretization->nodes_of_axes(), [&](int j, int k, std::size_t from, std::size_t stride) {
+      use(x.first + (k - first(2)) * x.view.strides.plane + (j - first(1)) * x.view.strides.row - first(0), from,
+          stride);
+    });
+  }
+  [[nodiscard]] std::size_t stored_row() const { return discretization->nodes_of_axes()[order[0]]; }
+
+  void set_boundary_values() {
+    const auto& faces = problem.boundaries.faces;
+    const bool any = std::any_of(faces.begin(), faces.end(), [](const BoundaryCondition3D& face) {
+      return face.kind == BoundaryConditionType::dirichlet;
+    });
+    if (!any) return;
+    Values nodal(discretization->nodes(), 0.0);
+    discretization->set_dirichlet_values(nodal);
+    Values staged(ctx.on_gpu() ? static_cast<std::size_t>(x.size) : 0);
+    double* const all = ctx.on_gpu() ? staged.data() : x.begin();
+    for_each_row_of_nodes([&](std::int64_t to, std::size_t from, std::size_t stride) {
+      for (std::size_t i = 0; i < stored_row(); ++i) all[to + static_cast<std::int64_t>(i)] = nodal[from + i * stride];
+    });
+    bring(staged, x);
+  }
+
+  /// What was staged for a GPU.
+  void bring(const Values& staged, const BoxMemory& to) const {
+    if (staged.empty()) return;
+    copy_bytes(ctx, staged.data(), to.begin(), staged.size() * sizeof(double));
+    ctx.synchronise();
+  }
+
+  /// Makes this load the right-hand side.
+  void take_load(Values load) {
+    const auto rhs = discretization->right_hand_side(load, params.project);
+    compatibility = rhs.compatibility;
+    face_loads = discretization->face_loads(load);
+    load = {};
+    Values staged(ctx.on_gpu() ? static_cast<std::size_t>(b.size) : 0);
+    double* const to = ctx.on_gpu() ? staged.data() : b.begin();
+    std::array<std::size_t, 3> users{};
+    for (std::size_t d = 0; d < 3; ++d) users[d] = static_cast<std::size_t>(plan.unknowns[d]);
+    for_each_stored_row(users, [&](int j, int k, std::size_t from, std::size_t stride) {
+      double* const row = to + k * b.view.strides.plane + j * b.view.strides.row;
+      for (std::size_t i = 0; i < users[order[0]]; ++i) row[i] = rhs.b[from + i * stride];
+    });
+    bring(staged, b);
+  }
+
+  [[nodiscard]] Values nodal_solution() const {
+    Values copied(ctx.on_gpu() ? static_cast<std::size_t>(x.size) : 0);
+    if (ctx.on_gpu()) {
+      copy_bytes(ctx, x.begin(), copied.data(), copied.size() * sizeof(double));
+      ctx.synchronise();
+    }
+    const double* const all = ctx.on_gpu() ? copied.data() : x.begin();
+    Values nodal(discretization->nodes());
+    for_each_row_of_nodes([&](std::int64_t from, std::size_t to, std::size_t stride) {
+      for (std::size_t i = 0; i < stored_row(); ++i) nodal[to + i * stride] = all[from + static_cast<std::int64_t>(i)];
+    });
+    return nodal;
+  }
+
+  [[nodiscard]] std::array<bool, 3> periodic() const {
+    const auto is_periodic = [&](std::size_t d) { return mesh.axis(static_cast<int>(order[d])).is_periodic(); };
+    return {is_periodic(0), is_periodic(1), is_periodic(2)};
+  }
+
+  double residual() {
+    fill_periodic_ghosts(ctx, periodic(), x.view);
+    a.residual(ctx, b.view, x.view, v.view);
+    return box_norm(ctx, v.view);
+  }
+
+  SolveReport solve(const Monitor& monitor) {
+    SolveReport report;
+    box_set(ctx, 0, x.view);
+    double r = residual();
+    const double first = r, target = std::max(params.stop.rtol * first, params.stop.atol);
+    const auto record = [&](int iteration) {
+      report.history.push_back(r);
+      report.residual = r;
+      report.iterations = iteration;
+      if (monitor) monitor(iteration, r);
+    };
+    report.reference_norm = params.stop.reference_norm;
+    report.reference_norm_value = report.initial_residual = first;
+    record(0);
+    if (!std::isfinite(first)) {
+      report.status = Status::non_finite;
+      report.reason = "the right-hand side or a boundary value is not finite";
+      return report;
+    }
+    constexpr double stopped = 0.5, slack = 16, grown = 1e5;
+    report.status = r <= target ? Status::converged : Status::max_iterations;
+    for (int k = 1; r > target && k <= params.stop.max_iterations; ++k) {
+      const double before = r;
+      direct.apply(ctx, v.view, x.view);
+      r = residual();
+      record(k);
+      if (r <= target) {
+        report.status = Status::converged;
+      } else if (!std::isfinite(r) || r > grown * first) {
+        report.status = Status::diverged;
+        report.reason = message("the residual rose from ", before, " to ", r);
+        break;
+      } else if (r > stopped * before) {
+        const double level = 2 * std::numeric_limits<double>::epsilon() * a.magnitude(ctx, b.view, x.view, v.view);
+        const bool at_rounding = r <= slack * level;
+        report.status = at_rounding ? Status::round_off_limit : Status::stagnated;
+        report.reason =
+            message("the residual no longer falls, ", r, " after ", before, "; ",
+                    at_rounding ? "rounding of double leaves about " : "rounding of double alone would leave ", level);
+        break;
+      }
+    }
+    if (report.status == Status::converged)
+      report.reason = first == 0 ? "the right-hand side and the boundary values are zero"
+                                 : message("the residual ", r, " is at most ", target);
+    if (report.status == Status::max_iterations)
+      report.reason = max_iterations_reason(r, params.stop.max_iterations, target);
+    if (discretization->is_singular()) {
+      const auto* const w = static_cast<const double*>(hats.get());
+      const auto [nx, ny, nz] = x.view.extents;
+      const double integral = box_sum(ctx, {w, w + nx, w + nx + ny}, x.view);
+      box_add(ctx, -integral / discretization->volume(), x.view);
+    }
+    fill_periodic_ghosts(ctx, periodic(), x.view);
+    ctx.synchronise();
+    return report;
+  }
+};
+
+PoissonSolver3D::PoissonSolver3D(Context& ctx, const TensorMesh<3>& mesh, const PoissonProblem3D& problem,
+                                 const PoissonSolver3DParams& params)
+    : implementation_(std::make_unique<Implementation>(ctx, mesh, problem, params)) {}
+PoissonSolver3D::~PoissonSolver3D() = default;
+PoissonSolver3D::PoissonSolver3D(PoissonSolver3D&&) noexcept = default;
+PoissonSolver3D& PoissonSolver3D::operator=(PoissonSolver3D&&) noexcept = default;
+
+SolveReport PoissonSolver3D::solve(const Monitor& monitor) {
+  Implementation& self = *implementation_;
+  const auto entered = self.guard.enter("solver");
+  const auto begin = Clock::now();
+  SolveReport report = self.solve(monitor);
+  report.solve_seconds = seconds_since(begin);
+  report.setup_seconds = self.setup_seconds;
+  report.choice = self.plan.method + ": " + self.plan.reason;
+  return report;
+}
+
+void PoissonSolver3D::set_rhs(const ScalarFunction3D& f) {
+  Implementation& self = *implementation_;
+  const auto entered = self.guard.enter("solver");
+  self.take_load(self.discretization->load(self.ctx, f));
+}
+
+void PoissonSolver3D::set_nodal_rhs(std::span<const double> f) {
+  Implementation& self = *implementation_;
+  const auto entered = self.guard.enter("solver");
+  const BoxDiscretization& d = *self.discretization;
+  expects(f.size() == d.nodes(), "the right-hand side has ", f.size(), " nodal values, the mesh has ", d.nodes(),
+          " nodes");
+  self.take_load(d.load_of_nodal(self.ctx, f));
+}
+
+void PoissonSolver3D::set_load(std::span<const double> b) {
+  Implementation& self = *implementation_;
+  const auto entered = self.guard.enter("solver");
+  const BoxDiscretization& d = *self.discretization;
+  expects(b.size() == d.nodes(), "the load has ", b.size(), " numbers, the mesh has ", d.nodes(), " nodes");
+  self.take_load({b.begin(), b.end()});
+}
+
+std::vector<double> PoissonSolver3D::nodal_solution() const { return implementation_->nodal_solution(); }
+
+std::optional<RelativeErrors> PoissonSolver3D::relative_errors() const {
+  const Implementation& self = *implementation_;
+  if (!self.problem.has_exact()) return std::nullopt;
+  Context ctx = self.ctx;
+  return self.discretization->relative_errors(ctx, self.nodal_solution());
+}
+
+BoundaryFluxes3D PoissonSolver3D::fluxes() const {
+  const Implementation& self = *implementation_;
+  return self.discretization->fluxes(self.nodal_solution(), self.face_loads);
+}
+
+SolutionRange3D PoissonSolver3D::range() const {
+  const Implementation& self = *implementation_;
+  return self.discretization->range(self.nodal_solution());
+}
+
+const std::optional<Compatibility>& PoissonSolver3D::compatibility() const { return implementation_->compatibility; }
+const DirectSolverPlan& PoissonSolver3D::plan() const { return implementation_->plan; }
+const TensorMesh<3>& PoissonSolver3D::mesh() const { return implementation_->mesh; }
+const PoissonProblem3D& PoissonSolver3D::problem() const { return implementation_->problem; }
+
+void PoissonSolver3D::set_stop(const StoppingParams& stop) {
+  stop.validate();
+  implementation_->params.stop = stop;
+}
+
+std::int64_t required_memory(const Context& ctx, const TensorMesh<3>& mesh, const PoissonProblem3D& problem,
+                             const PoissonSolver3DParams& params) {
+  Context dry_run = ctx.memory_dry_run();
+  const PoissonSolver3D solver(dry_run, mesh, problem, params);
+  return dry_run.memory()->peak_bytes;
+}
+
+}  // namespace stratum

@@ -120,6 +120,13 @@ void set_constant_mode(const AxisFactors& axis, LineModes& modes) {
   for (std::size_t i = 0; i < n; ++i) mass += 3 * (axis.m[i] + axis.m[i + 1]);
   modes.values[0] = 0;
   std::fill_n(modes.vectors.begin(), n, 1 / std::sqrt(mass));
+  // What rounding has left of it in the others.
+  for (std::size_t a = 1; a < n; ++a) {
+    double* const v = &modes.vectors[a * n];
+    double part = 0;
+    for (std::size_t i = 0; i < n; ++i) part += 3 * (axis.m[i] + axis.m[i + 1]) * v[i];
+    for (std::size_t i = 0; i < n; ++i) v[i] -= part / mass;
+  }
 }
 
 /// Sines and cosines.
@@ -177,7 +184,7 @@ LineModes jacobi_modes(const AxisFactors& axis, int threads) {
   double resistance = 0, mass = 0;
   for (std::size_t i = 0; i <= n; ++i) resistance += axis.k[i] > 0 ? 1 / axis.k[i] : 0;
   for (std::size_t i = 0; i < n; ++i) mass += 3 * (axis.m[i] + axis.m[i + 1]);
-  const double nothing = has_constants(axis) ? 1e-12 / (resistance * mass) : 0;
+  const double nothing = has_constants(axis) ? 1e-24 / (resistance * mass) : 0;
   bool rotated = true;
   for (int sweep = 0; rotated && sweep < max_sweeps; ++sweep) rotated = columns.sweep(nothing, threads);
 

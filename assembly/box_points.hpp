@@ -1,9 +1,11 @@
 #pragma once
 
-// Points of a box mesh and its faces: what the sources for three dimensions share.
+// Points of a box mesh and its faces, and factors of its directions: what the sources for three dimensions share.
 
 #include <array>
 #include <cmath>
+#include <cstddef>
+#include <vector>
 
 #include <stratum/assembly/gauss_rules.hpp>
 #include <stratum/assembly/geometry.hpp>
@@ -59,5 +61,45 @@ void for_each_face_point(const TensorMesh<3>& mesh, BoxFace face, const F& use) 
 
 /// alpha of a face, 0 where it is no Robin face. Throws UsageError where it is negative, not finite or not constant.
 [[nodiscard]] double face_alpha(const TensorMesh<3>& mesh, const PoissonProblem3D& problem, BoxFace face);
+
+/// Of one direction on all nodes: K v and M v of natural ends.
+struct AxisProducts {
+  const Axis& axis;
+  const std::vector<double>&k, &w;
+
+  [[nodiscard]] double stiffness(std::size_t i) const { return k[i] / axis.widths()[i]; }
+  [[nodiscard]] double mass(std::size_t i) const { return w[i] * axis.widths()[i] / 6; }
+  [[nodiscard]] std::size_t nodes() const { return static_cast<std::size_t>(axis.size()) + 1; }
+  /// Entries of row i: to the node before, itself, the one behind.
+  [[nodiscard]] std::array<double, 3> mass_row(std::size_t i) const {
+    const double before = i > 0 ? mass(i - 1) : 0, behind = i + 1 < nodes() ? mass(i) : 0;
+    return {before, 2 * (before + behind), behind};
+  }
+  /// v_i from v_(i-1), v_i, v_(i+1).
+  template <class V>
+  [[nodiscard]] double times_mass(std::size_t i, const V& v) const {
+    const auto [before, here, behind] = mass_row(i);
+    return (i > 0 ? before * v(i - 1) : 0) + here * v(i) + (i + 1 < nodes() ? behind * v(i + 1) : 0);
+  }
+  template <class V>
+  [[nodiscard]] double times_stiffness(std::size_t i, const V& v) const {
+    return (i > 0 ? stiffness(i - 1) * (v(i) - v(i - 1)) : 0) +
+           (i + 1 < nodes() ? stiffness(i) * (v(i) - v(i + 1)) : 0);
+  }
+};
+
+/// Integrals of s (length - s) phi_i of all nodes, exact; of phi_i where `constant`.
+inline std::vector<double> line_loads(const Axis& axis, bool constant) {
+  std::vector<double> loads(static_cast<std::size_t>(axis.size()) + 1, 0.0);
+  for (int i = 0; i < axis.size(); ++i)
+    for (const auto& [t, weight] : gauss4) {
+      const LinePoint p = LineInterval(axis, i).at(t);
+      const auto n = static_cast<std::size_t>(i);
+      const double value = weight * axis.widths()[n] * (constant ? 1 : p.from_begin * p.from_end);
+      loads[n] += value * (1 - t);
+      loads[n + 1] += value * t;
+    }
+  return loads;
+}
 
 }  // namespace stratum

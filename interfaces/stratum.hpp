@@ -14,6 +14,7 @@
 #include <stratum/assembly/error_norms.hpp>
 #include <stratum/assembly/operators.hpp>
 #include <stratum/assembly/poisson_problem.hpp>
+#include <stratum/assembly/poisson_problem_3d.hpp>
 #include <stratum/core/field/blas.hpp>
 #include <stratum/core/operators/grid_operator.hpp>
 #include <stratum/mesh/graded.hpp>
@@ -22,6 +23,7 @@
 #include <stratum/mesh/tensor_mesh.hpp>
 #include <stratum/multigrid/multigrid.hpp>
 #include <stratum/multigrid/poisson_solver.hpp>
+#include <stratum/multigrid/poisson_solver_3d.hpp>
 #include <stratum/multigrid/structured/matrix_solver.hpp>
 #include <stratum/solvers/inner_solve.hpp>
 #include <stratum/solvers/krylov/cg.hpp>

@@ -12,7 +12,8 @@
 // u is a view with one number more at both ends of every axis, i = -1 .. nx and so on: there stand the values of Dirichlet
 // faces, what a periodic direction has at its other end, and zeros else. b and r have no ghosts.
 //
-//     r = b - A u by differences of u, in double: u constant and c = 0 give r = b exactly. 3 words a node.
+//     r = b - A u by differences of u, in double: u constant and c = 0 give r = b exactly. Memory traffic: 3 words per
+//     unknown.
 //     magnitude: || |A| |u| + |b| ||_2, of which 2 eps is the rounding of r.
 //
 // Nothing waits for the stream but norms. Shapes are the caller's duty.

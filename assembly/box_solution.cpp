@@ -1,0 +1,315 @@
+// What is asked of a solution in a box: errors, fluxes, extremes.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include <stratum/assembly/box_discretization.hpp>
+#include <stratum/assembly/box_points.hpp>
+#include <stratum/assembly/gauss_rules.hpp>
+#include <stratum/assembly/points.hpp>
+
+namespace stratum {
+
+namespace {
+
+using Values = std::vector<double>;
+
+/// Slopes on [0, 1] at the points of the 3-point rule of the quadratic function through them.
+std::array<std::array<double, 3>, 3> slopes_of_gauss3() {
+  std::array<std::array<double, 3>, 3> d{};
+  const auto t = [](std::size_t p) { return gauss3[p].t; };
+  for (std::size_t p = 0; p < 3; ++p)
+    for (std::size_t q = 0; q < 3; ++q) {
+      const std::size_t a = (q + 1) % 3, b = (q + 2) % 3;
+      d[p][q] = ((t(p) - t(a)) + (t(p) - t(b))) / ((t(q) - t(a)) * (t(q) - t(b)));
+    }
+  return d;
+}
+
+struct FieldSums3D {
+  double integral = 0, square = 0, energy = 0;
+  double smallest = std::numeric_limits<double>::infinity(), largest = -smallest;
+
+  void add(const FieldSums3D& other) {
+    integral += other.integral;
+    square += other.square;
+    energy += other.energy;
+    smallest = std::min(smallest, other.smallest);
+    largest = std::max(largest, other.largest);
+  }
+};
+
+using CellValues3D = std::array<std::array<std::array<double, 3>, 3>, 3>;  // by z, y, x
+
+/// `widths` and K of a cell, c.
+void add_cell(const CellValues3D& v, const std::array<double, 3>& widths, const std::array<double, 3>& k, double c,
+              FieldSums3D& sums) {
+  static const auto slope = slopes_of_gauss3();
+  const double volume = widths[0] * widths[1] * widths[2];
+  for (std::size_t r = 0; r < 3; ++r)
+    for (std::size_t q = 0; q < 3; ++q)
+      for (std::size_t p = 0; p < 3; ++p) {
+        const double weight = gauss3[p].weight * gauss3[q].weight * gauss3[r].weight * volume, value = v[r][q][p];
+        double gx = 0, gy = 0, gz = 0;
+        for (std::size_t s = 0; s < 3; ++s) {
+          gx += slope[p][s] * v[r][q][s];
+          gy += slope[q][s] * v[r][s][p];
+          gz += slope[r][s] * v[s][q][p];
+        }
+        gx /= widths[0];
+        gy /= widths[1];
+        gz /= widths[2];
+        sums.integral += weight * value;
+        sums.square += weight * value * value;
+        sums.energy += weight * (k[0] * gx * gx + k[1] * gy * gy + k[2] * gz * gz + c * value * value);
+        sums.smallest = std::min(sums.smallest, value);
+        sums.largest = std::max(sums.largest, value);
+      }
+}
+
+}  // namespace
+
+std::optional<RelativeErrors> BoxDiscretization::relative_errors(Context& ctx, std::span<const double> nodal) const {
+  if (!problem_.has_exact()) return std::nullopt;
+  struct Sums {
+    FieldSums3D error, exact;
+  };
+  std::vector<Sums> layers(nodes_[2] - 1);
+  for_each_row(
+      ctx, mesh_.z().size(),
+      [&](int layer, const ScalarFunction3D& own) {
+        const auto k = static_cast<std::size_t>(layer);
+        Sums sums;
+        const LineInterval z(mesh_.z(), layer);
+        for (std::size_t j = 0; j + 1 < nodes_[1]; ++j) {
+          const LineInterval y(mesh_.y(), static_cast<int>(j));
+          for (std::size_t i = 0; i + 1 < nodes_[0]; ++i) {
+            const LineInterval x(mesh_.x(), static_cast<int>(i));
+            double corners[2][2][2];
+            for (std::size_t c = 0; c < 2; ++c)
+              for (std::size_t b = 0; b < 2; ++b)
+                for (std::size_t a = 0; a < 2; ++a) corners[c][b][a] = nodal[number(i + a, j + b, k + c)];
+            CellValues3D u{}, e{};
+            for (std::size_t r = 0; r < 3; ++r)
+              for (std::size_t q = 0; q < 3; ++q)
+                for (std::size_t p = 0; p < 3; ++p) {
+                  const double t = gauss3[p].t, s = gauss3[q].t, v = gauss3[r].t;
+                  u[r][q][p] = evaluate(own, make_point(x.at(t), y.at(s), z.at(v)), "exact solution");
+                  const auto along_x = [&](std::size_t c, std::size_t b) {
+                    return (1 - t) * corners[c][b][0] + t * corners[c][b][1];
+                  };
+                  const auto along_y = [&](std::size_t c) { return (1 - s) * along_x(c, 0) + s * along_x(c, 1); };
+                  e[r][q][p] = (1 - v) * along_y(0) + v * along_y(1) - u[r][q][p];
+                }
+            const std::array<double, 3> widths{x.width, y.width, z.width};
+            const std::array<double, 3> material{k_[0][i] * w_[1][j] * w_[2][k], w_[0][i] * k_[1][j] * w_[2][k],
+                                                 w_[0][i] * w_[1][j] * k_[2][k]};
+            add_cell(e, widths, material, problem_.reaction, sums.error);
+            add_cell(u, widths, material, problem_.reaction, sums.exact);
+          }
+        }
+        layers[k] = sums;
+      },
+      exact_function(problem_));
+  Sums all;
+  for (const Sums& layer : layers) {
+    all.error.add(layer.error);
+    all.exact.add(layer.exact);
+  }
+  const auto mean = [&](const FieldSums3D& field) { return singular_ ? field.integral / volume() : 0; };
+  const auto root = [](double square) { return square < 0 ? 0 : std::sqrt(square); };
+  const auto norm = [&](const FieldSums3D& field) { return root(field.square - mean(field) * field.integral); };
+  const auto farthest = [&](const FieldSums3D& field) {
+    return std::isnan(field.square) ? field.square
+                                    : std::max(field.largest - mean(field), mean(field) - field.smallest);
+  };
+  const auto ratio = [](double of_error, double of_exact) { return of_exact > 0 ? of_error / of_exact : of_error; };
+  return RelativeErrors{ratio(norm(all.error), norm(all.exact)), ratio(farthest(all.error), farthest(all.exact)),
+                        ratio(root(all.error.energy), root(all.exact.energy))};
+}
+
+BoundaryFluxes3D BoxDiscretization::fluxes(std::span<const double> nodal, const FaceLoads& loads) const {
+  const std::array<AxisProducts, 3> axes{
+      {{mesh_.x(), k_[0], w_[0]}, {mesh_.y(), k_[1], w_[1]}, {mesh_.z(), k_[2], w_[2]}}};
+  // Natural faces have no weights.
+  std::array<Values, 3> ones;
+  for (std::size_t d = 0; d < 3; ++d) ones[d].assign(nodes_[d] - 1, 1.0);
+  const std::array<AxisProducts, 3> plain{
+      {{mesh_.x(), ones[0], ones[0]}, {mesh_.y(), ones[1], ones[1]}, {mesh_.z(), ones[2], ones[2]}}};
+  const std::array<std::size_t, 3> stride{1, nodes_[0], nodes_[0] * nodes_[1]};
+  BoundaryFluxes3D fluxes;
+  fluxes.load = loads.sum;
+
+  /// What a node of a face has, by the two directions along it.
+  struct FaceFields {
+    Values residual, own, data;  // of the natural equations; of K grad u_h; of the data
+  };
+  std::array<FaceFields, 6> faces;
+  const auto product = [&](const std::array<AxisProducts, 3>& of, const FacePlace& place, const Values& v, bool k_first,
+                           bool k_second) {
+    const auto &a = of[static_cast<std::size_t>(place.first)], &b = of[static_cast<std::size_t>(place.second)];
+    const std::size_t row = a.nodes(), rows = b.nodes();
+    Values through(v.size()), result(v.size());
+    for (std::size_t q = 0; q < rows; ++q)
+      for (std::size_t p = 0; p < row; ++p) {
+        const auto at = [&](std::size_t n) { return v[q * row + n]; };
+        through[q * row + p] = k_first ? a.times_stiffness(p, at) : a.times_mass(p, at);
+      }
+    for (std::size_t q = 0; q < rows; ++q)
+      for (std::size_t p = 0; p < row; ++p) {
+        const auto at = [&](std::size_t n) { return through[n * row + p]; };
+        result[q * row + p] = k_second ? b.times_stiffness(q, at) : b.times_mass(q, at);
+      }
+    return result;
+  };
+  for (const BoxFace face : all_box_faces) {
+    const FacePlace place(face);
+    FaceFields& fields = faces[static_cast<std::size_t>(face)];
+    const auto across = static_cast<std::size_t>(place.across), first = static_cast<std::size_t>(place.first),
+               second = static_cast<std::size_t>(place.second);
+    const std::size_t cell = place.last ? nodes_[across] - 2 : 0, outer = place.last ? nodes_[across] - 1 : 0,
+                      inner = place.last ? outer - 1 : 1;
+    const double k = axes[across].stiffness(cell), m = axes[across].mass(cell);
+    Values jump, mass, u, magnitude;
+    for (std::size_t q = 0; q < nodes_[second]; ++q)
+      for (std::size_t p = 0; p < nodes_[first]; ++p) {
+        const double* const at = &nodal[p * stride[first] + q * stride[second]];
+        const double here = at[outer * stride[across]], beside = at[inner * stride[across]];
+        jump.push_back(k * (here - beside));
+        magnitude.push_back(k * std::max(std::abs(here), std::abs(beside)));
+        mass.push_back(m * (2 * here + beside));
+        u.push_back(here);
+      }
+    fields.own = product(axes, place, jump, false, false);
+    const Values stiff_first = product(axes, place, mass, true, false),
+                 stiff_second = product(axes, place, mass, false, true);
+    const Values plain_mass = product(axes, place, mass, false, false);
+    fields.residual = fields.own;
+    for (std::size_t n = 0; n < u.size(); ++n)
+      fields.residual[n] += stiff_first[n] + stiff_second[n] + problem_.reaction * plain_mass[n] -
+                            loads.faces[static_cast<std::size_t>(face)][n];
+    const BoundaryConditionType kind = problem_.boundaries[face].kind;
+    if (kind == BoundaryConditionType::neumann || kind == BoundaryConditionType::robin) {
+      fields.data = data_[static_cast<std::size_t>(face)];
+      const Values of_u = product(plain, place, u, false, false);
+      for (std::size_t n = 0; n < u.size(); ++n) {
+        fields.data[n] -= alpha_[static_cast<std::size_t>(face)] * of_u[n];
+        fluxes.faces[static_cast<std::size_t>(face)] -= fields.data[n];
+      }
+    }
+    constexpr double eps = std::numeric_limits<double>::epsilon();
+    if (kind == BoundaryConditionType::dirichlet || kind == BoundaryConditionType::periodic)
+      for (const double value : product(axes, place, magnitude, false, false)) fluxes.rounding += eps * value;
+  }
+
+  // The parts of Dirichlet and periodic faces, node by node.
+  for (const BoxFace face : all_box_faces) {
+    const BoundaryConditionType kind = problem_.boundaries[face].kind;
+    if (kind != BoundaryConditionType::dirichlet && kind != BoundaryConditionType::periodic) continue;
+    const FacePlace place(face);
+    const FaceFields& fields = faces[static_cast<std::size_t>(face)];
+    std::array<std::size_t, 3> n{};
+    n[static_cast<std::size_t>(place.across)] = static_cast<std::size_t>(place.node(mesh_));
+    double sum = 0;
+    std::size_t next = 0;
+    for (std::size_t q = 0; q < nodes_[static_cast<std::size_t>(place.second)]; ++q)
+      for (std::size_t p = 0; p < nodes_[static_cast<std::size_t>(place.first)]; ++p, ++next) {
+        n[static_cast<std::size_t>(place.first)] = p;
+        n[static_cast<std::size_t>(place.second)] = q;
+        double rest = fields.residual[next], of_dirichlet = 0;
+        int dirichlet = 0;
+        for (const BoxFace other : all_box_faces) {
+          const FacePlace there(other);
+          const auto across = static_cast<std::size_t>(there.across);
+          if (n[across] != static_cast<std::size_t>(there.node(mesh_))) continue;
+          const std::size_t at =
+              n[static_cast<std::size_t>(there.second)] * nodes_[static_cast<std::size_t>(there.first)] +
+              n[static_cast<std::size_t>(there.first)];
+          const FaceFields& others = faces[static_cast<std::size_t>(other)];
+          const BoundaryConditionType other_kind = problem_.boundaries[other].kind;
+          if (!others.data.empty()) rest -= others.data[at];
+          if (other_kind == BoundaryConditionType::dirichlet) {
+            ++dirichlet;
+            of_dirichlet += others.own[at];
+          }
+        }
+        if (kind == BoundaryConditionType::periodic && dirichlet > 0) {
+          const auto opposite = static_cast<std::size_t>(face) ^ 1U;
+          sum += (fields.own[next] - faces[opposite].own[next]) / 2;
+        } else if (dirichlet > 1) {
+          sum += fields.own[next] + (rest - of_dirichlet) / dirichlet;
+        } else {
+          sum += rest;
+        }
+      }
+    fluxes.faces[static_cast<std::size_t>(face)] = -sum;
+  }
+  if (problem_.reaction > 0) fluxes.reaction = problem_.reaction * integral(nodal);
+  return fluxes;
+}
+
+double BoxDiscretization::integral(std::span<const double> nodal) const {
+  const Values x = line_loads(mesh_.x(), true), y = line_loads(mesh_.y(), true), z = line_loads(mesh_.z(), true);
+  double sum = 0;
+  for (std::size_t k = 0; k < nodes_[2]; ++k) {
+    double plane = 0;
+    for (std::size_t j = 0; j < nodes_[1]; ++j) {
+      double row = 0;
+      for (std::size_t i = 0; i < nodes_[0]; ++i) row += x[i] * nodal[number(i, j, k)];
+      plane += y[j] * row;
+    }
+    sum += z[k] * plane;
+  }
+  return sum;
+}
+
+double BoxDiscretization::volume() const { return mesh_.x().length() * mesh_.y().length() * mesh_.z().length(); }
+
+SolutionRange3D BoxDiscretization::range(std::span<const double> nodal) const {
+  SolutionRange3D range;
+  const auto value_at = [&](std::size_t i, std::size_t j, std::size_t k) {
+    const Point3D p = node_point(mesh_, static_cast<int>(i), static_cast<int>(j), static_cast<int>(k));
+    return NodalValue3D{nodal[number(i, j, k)], p.x, p.y, p.z};
+  };
+  double smallest = std::numeric_limits<double>::infinity(), largest = -smallest, step = -1;
+  double low = smallest, high = largest;
+  std::array<std::size_t, 3> at_smallest{}, at_largest{}, from{}, to{};
+  for (std::size_t k = 0; k < nodes_[2]; ++k)
+    for (std::size_t j = 0; j < nodes_[1]; ++j)
+      for (std::size_t i = 0; i < nodes_[0]; ++i) {
+        const double value = nodal[number(i, j, k)];
+        const std::array<std::size_t, 3> here{i, j, k};
+        if (value < smallest) smallest = value, at_smallest = here;
+        if (value > largest) largest = value, at_largest = here;
+        int boundaries = 0;
+        for (std::size_t d = 0; d < 3; ++d) boundaries += here[d] == 0 || here[d] + 1 == nodes_[d] ? 1 : 0;
+        if (boundaries > 0) {
+          low = std::min(low, value);
+          high = std::max(high, value);
+        }
+        for (std::size_t d = 0; d < 3; ++d) {
+          if (here[d] + 1 == nodes_[d]) continue;
+          // An edge of a face: its other directions have one at its boundary.
+          bool within_face = false;
+          for (std::size_t e = 0; e < 3; ++e)
+            within_face = within_face || (e != d && (here[e] == 0 || here[e] + 1 == nodes_[e]));
+          if (within_face) continue;
+          std::array<std::size_t, 3> next = here;
+          ++next[d];
+          const double change = std::abs(nodal[number(next[0], next[1], next[2])] - value);
+          if (change > step) step = change, from = here, to = next;
+        }
+      }
+  range.smallest = value_at(at_smallest[0], at_smallest[1], at_smallest[2]);
+  range.largest = value_at(at_largest[0], at_largest[1], at_largest[2]);
+  range.smallest_on_boundary = low;
+  range.largest_on_boundary = high;
+  if (step >= 0) {
+    range.step_from = value_at(from[0], from[1], from[2]);
+    range.step_to = value_at(to[0], to[1], to[2]);
+  }
+  return range;
+}
+
+}  // namespace stratum

@@ -14,6 +14,7 @@
 #include "poisson/settings.hpp"
 #include "poisson/solve.hpp"
 #include "support/program.hpp"
+#include "support/solution_files.hpp"
 #include "support/solve_output.hpp"
 #include "support/solver_options.hpp"
 
@@ -46,6 +47,7 @@ int run(Settings settings, const CommandLine& options, OutputFiles outputs) {
   }
 
   std::vector<Outcome> outcomes;
+  std::vector<LevelResult> table;
   std::optional<Solved> last;
   const bool differences = settings.table && !settings.problems[0].has_exact();
   int code = 0;
@@ -61,8 +63,8 @@ int run(Settings settings, const CommandLine& options, OutputFiles outputs) {
     const auto& report = outcomes.back().report;
     code = std::max(code, settings.exit_code(report));
     if (settings.quiet && settings.exit_code(report) != 0) print_failure(program_name, report);
-    if (settings.table && !settings.quiet)
-      print_table_row(outcomes.back(), outcomes.size() > 1 ? &outcomes[outcomes.size() - 2] : nullptr);
+    table.push_back(outcomes.back().result());
+    if (settings.table && !settings.quiet) print_table_row(table);
   }
   const auto write_report = [&] {
     outputs.write_text("report", json_report(settings, options, ctx, outcomes, outputs));

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include <stratum/assembly/point_values.hpp>
+#include <stratum/assembly/points.hpp>
 #include <stratum/core/errors.hpp>
 
 namespace stratum {
@@ -88,6 +89,29 @@ PlaneValues plane_values(const TensorMesh<3>& mesh, std::span<const double> noda
     for (std::size_t i = 0; i < width; ++i)
       plane.nodal.push_back((1 - t) * value(i, j, cell) + t * value(i, j, cell + 1));
   return plane;
+}
+
+std::vector<double> at_nodes(const Context& ctx, const TensorMesh<3>& mesh, const ScalarFunction3D& function) {
+  const Nodes nodes(mesh);
+  std::vector<double> nodal(nodes.x * nodes.y * nodes.z);
+  for_each_row(
+      ctx, static_cast<int>(nodes.z),
+      [&](int k, const ScalarFunction3D& f) {
+        const LinePoint z = node_of(mesh.z(), k);
+        for (std::size_t j = 0; j < nodes.y; ++j) {
+          const LinePoint y = node_of(mesh.y(), static_cast<int>(j));
+          for (std::size_t i = 0; i < nodes.x; ++i) {
+            const LinePoint x = node_of(mesh.x(), static_cast<int>(i));
+            const double value =
+                f({x.at, y.at, z.at, x.from_end, y.from_end, z.from_end, x.from_begin, y.from_begin, z.from_begin});
+            expects(std::isfinite(value), "a function is ", value, " at (", x.at, ", ", y.at, ", ", z.at,
+                    "); it must be finite");
+            nodal[nodes(i, j, static_cast<std::size_t>(k))] = value;
+          }
+        }
+      },
+      function);
+  return nodal;
 }
 
 LevelDifference level_difference(const TensorMesh<3>& coarse_mesh, std::span<const double> coarse,

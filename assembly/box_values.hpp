@@ -15,6 +15,8 @@
 #include <vector>
 
 #include <stratum/assembly/error_norms.hpp>
+#include <stratum/assembly/poisson_problem_3d.hpp>
+#include <stratum/core/device/context.hpp>
 #include <stratum/mesh/tensor_mesh.hpp>
 
 namespace stratum {
@@ -40,6 +42,10 @@ struct PlaneValues {
   std::vector<double> nodal;
 };
 [[nodiscard]] PlaneValues plane_values(const TensorMesh<3>& mesh, std::span<const double> nodal, int d, double at);
+
+/// A function at all nodes. Throws UsageError where it is not finite.
+[[nodiscard]] std::vector<double> at_nodes(const Context& ctx, const TensorMesh<3>& mesh,
+                                           const ScalarFunction3D& function);
 
 /// As in two dimensions; `fine`: values on the mesh with every cell of `coarse_mesh` cut into eight, which weigh an eighth of the cells
 /// around.

@@ -5,6 +5,7 @@
 #include <stratum/version.h>
 
 #include "support/json.hpp"
+#include "support/level_table.hpp"
 #include "support/problem_options.hpp"
 #include "support/solve_output.hpp"
 
@@ -41,27 +42,6 @@ void add_summary(JsonObject& json, const std::optional<Summary>& summary) {
   json.add("reaction_integral", summary ? fluxes.reaction : unknown).add("load_integral", summary ? load : unknown);
 }
 
-void add_errors(JsonObject& json, const std::optional<RelativeErrors>& errors) {
-  const double unknown = std::nan("");
-  json.add("relative_l2_error", errors ? errors->l2 : unknown);
-  json.add("relative_largest_error", errors ? errors->largest : unknown);
-  json.add("relative_energy_error", errors ? errors->energy : unknown);
-}
-
-/// A row of the table.
-Json level_row_json(const Outcome& outcome) {
-  const double unknown = std::nan("");
-  JsonObject json;
-  json.add("level", outcome.level).add("unknowns", outcome.unknowns());
-  json.add("status", to_string(outcome.report.status)).add("iterations", outcome.report.iterations);
-  add_errors(json, outcome.errors());
-  json.add("relative_l2_difference", outcome.difference ? outcome.difference->l2 : unknown);
-  json.add("relative_largest_difference", outcome.difference ? outcome.difference->largest : unknown);
-  json.add("order", outcome.order.value_or(unknown));
-  json.add("estimated_l2_error", outcome.estimated_error().value_or(unknown));
-  return json.value();
-}
-
 /// One of several right-hand sides.
 Json system_json(const Settings& settings, const System& system) {
   const auto& report = system.report;
@@ -89,13 +69,10 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
   json.add("rtol", settings.solver.stop.rtol).add("atol", settings.solver.stop.atol);
   add_errors(json, outcome.errors());
   add_summary(json, outcome.systems[outcome.worst].summary);
-  const auto& family = settings.mesh.family;
   const auto& hierarchy = outcome.hierarchy;
   const auto cells = [](const TensorMesh<2>& mesh) { return Json{mesh.x().size(), mesh.y().size()}; };
-  json.add("mesh", family.name).add("level", outcome.level).add("levels", hierarchy.size());
-  json.add("domain", family.lengths).add("origin", settings.mesh.origin);
-  json.add("nu", settings.mesh.base ? unknown : family.nu);
-  add_gradings(json, settings.mesh);
+  json.add("mesh", settings.mesh.family.name).add("level", outcome.level).add("levels", hierarchy.size());
+  add_mesh(json, settings.mesh);
   for (const char* name : {"map", "mesh-file"})
     if (options.has(name)) json.add(name[3] == 'h' ? "mesh_file" : name, options.text(name));
   json.add("largest_aspect_ratio", outcome.largest_aspect_ratio);
@@ -134,7 +111,9 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
   if (outcome.systems.size() > 1)
     json.add("right_hand_sides",
              json_array(outcome.systems, [&](const System& system) { return system_json(settings, system); }));
-  if (settings.table) json.add("convergence_table", json_array(outcomes, level_row_json));
+  if (settings.table)
+    json.add("convergence_table",
+             json_array(outcomes, [](const Outcome& level) { return level_row_json(level.result()); }));
   return json.text();
 }
 

@@ -7,6 +7,7 @@
 #include "support/probe.hpp"
 #include "support/problem_options.hpp"
 #include "support/program.hpp"
+#include "support/solution_files.hpp"
 #include "support/solver_options.hpp"
 
 namespace stratum::apps::poisson {
@@ -128,7 +129,7 @@ CommandLine make_command_line() {
                     "alone, an array "
                     "for NumPy of shape (ny + 1, nx + 1), which is written where VTK is missing; FILE.pvtr or .pvts, "
                     "with a subdomain of each, on several ranks"),
-        {"vtk-compress", "HOW", "fast", "none, fast (LZ4), or best (zlib: up to a third less, ten times as slow)"},
+        compression_option(),
         output_file("png", "FILE.png",
                     "a picture: the solution (the first one of several) in colours, and enlarged where cells are thin"),
         output_file("report", "FILE.json", "everything that is printed and more, as JSON"),

@@ -14,6 +14,7 @@
 #include <stratum/assembly/solution_range.hpp>
 #include <stratum/multigrid/poisson_solver.hpp>
 
+#include "support/level_table.hpp"
 #include "support/rank_output.hpp"
 
 namespace stratum::apps::poisson {
@@ -72,14 +73,8 @@ struct Outcome {
   /// A direct solution for mixed precision is in double.
   [[nodiscard]] std::string precision_name() const { return std::string(to_string(params.precision)); }
   [[nodiscard]] const std::optional<RelativeErrors>& errors() const { return systems[worst].errors; }
-  /// Richardson's estimate of the error, with the order of bilinear elements where none is known; none where differences do not
-  /// fall.
-  [[nodiscard]] std::optional<double> estimated_error() const {
-    constexpr double expected_order = 2, least = 0.1;
-    const double p = order.value_or(expected_order);
-    if (!difference || p < least) return std::nullopt;
-    return difference->l2 / (std::exp2(p) - 1);
-  }
+  /// Its line of the table.
+  [[nodiscard]] LevelResult result() const { return {level, unknowns(), report, errors(), difference, order}; }
   [[nodiscard]] double unknowns_per_second() const { return static_cast<double>(unknowns()) / report.solve_seconds; }
   [[nodiscard]] double reduction() const { return report.residual / report.initial_residual; }
   [[nodiscard]] double seconds_per_unknown_per_digit() const {

@@ -14,21 +14,11 @@
 #include "support/picture_output.hpp"
 #include "support/program.hpp"
 #include "support/rank_output.hpp"
+#include "support/solution_files.hpp"
 
 namespace stratum::apps::poisson {
 
 namespace {
-
-// Of NumPy's arrays.
-constexpr std::string_view array_ending = ".npy";
-// Without being asked for, files of several hundred megabytes are not written.
-constexpr std::int64_t default_vtk_nodes = 5'000'000;
-
-/// A file for ParaView that nobody has asked for is given up with a word.
-void give_up_vtk(const Settings& settings, OutputFiles& outputs, const std::string& why) {
-  if (!settings.quiet) warn(program_name, message("no file for ParaView: ", why));
-  outputs.remove("vtk");
-}
 
 /// Fields of the only right-hand side by their names, of several ones numbered from 1 on. Solutions on these rows of nodes.
 void write_vtk(Context& ctx, const Settings& settings, const ProblemMesh& mesh, const NodeRows& rows,
@@ -110,29 +100,8 @@ OutputFiles parse_outputs(const CommandLine& options, Settings& settings) {
   return outputs;
 }
 
-bool is_array(const OutputFiles& outputs) { return outputs.path("vtk").ends_with(array_ending); }
-
 void check_outputs(const Settings& settings, OutputFiles& outputs) {
-  outputs.check("report");
-  outputs.check("history");
-  outputs.check("probe");
-  outputs.check("png");
-  if (!outputs.has("vtk")) return;
-  const std::int64_t nodes = settings.mesh.nodes(settings.last_level);
-  if (!settings.vtk_asked_for && nodes > default_vtk_nodes) {
-    if (!settings.quiet)
-      std::printf("no file for ParaView: %lld nodes make a large one; --vtk FILE%s writes it\n",
-                  static_cast<long long>(nodes), settings.vtk_ending().c_str());
-    return outputs.remove("vtk");
-  }
-  try {
-    expects(vtk_available() || is_array(outputs),
-            "this build has no VTK (Debian: libvtk9-dev); --vtk FILE.npy writes an array, --vtk none no file");
-    outputs.check("vtk");
-  } catch (const std::exception& error) {
-    if (settings.vtk_asked_for) throw;
-    give_up_vtk(settings, outputs, error.what());
-  }
+  check_solution_files(settings.files(), outputs, settings.mesh.nodes(settings.last_level));
 }
 
 void share_outputs(const Settings& settings, OutputFiles& outputs) {
@@ -144,14 +113,9 @@ void share_outputs(const Settings& settings, OutputFiles& outputs) {
 void write_solution(Context& ctx, const Settings& settings, const Solved& solved, OutputFiles& outputs) {
   const Outcome& outcome = solved.outcome;
   if (settings.exit_code(outcome.report) == 3) {
-    for (const char* file : {"probe", "png", "vtk"}) {
-      if (outputs.has(file) && !settings.quiet && !settings.table)
-        std::printf("not written %s: %s no solution to show\n", outputs.path(file).c_str(),
-                    settings.problems.size() == 1 ? "there is"
-                                                  : message("right-hand side ", outcome.worst + 1, " has").c_str());
-      outputs.remove(file);
-    }
-    return;
+    const std::string who =
+        settings.problems.size() == 1 ? "there is" : message("right-hand side ", outcome.worst + 1, " has");
+    return leave_out_solution(outputs, who, !settings.quiet && !settings.table);
   }
   if (settings.probe) outputs.write_text("probe", csv_profile(*settings.probe, solved.mesh, solved.nodal));
   if (outputs.has("png")) {
@@ -162,21 +126,12 @@ void write_solution(Context& ctx, const Settings& settings, const Solved& solved
     outputs.write("png", [&](const std::string& path) { write_png(path, solved.mesh, solved.nodal.front(), title); });
     progress(settings, "");
   }
-  if (!outputs.has("vtk")) return;
-  progress(settings, "writing the file for ParaView ...");
-  try {
-    outputs.write("vtk", [&](const std::string& path) {
-      if (is_array(outputs))
-        write_array(solved.mesh, solved.nodal, path);
-      else
-        write_vtk(ctx, settings, solved.mesh, solved.rows, solved.whole ? rows_of(solved) : solved.nodal, path);
-    });
-  } catch (const FileError& error) {
-    progress(settings, "");
-    if (settings.vtk_asked_for) throw;
-    return give_up_vtk(settings, outputs, error.what());
-  }
-  progress(settings, "");
+  write_solution_file(settings.files(), outputs, [&](const std::string& path) {
+    if (is_array(outputs))
+      write_array(solved.mesh, solved.nodal, path);
+    else
+      write_vtk(ctx, settings, solved.mesh, solved.rows, solved.whole ? rows_of(solved) : solved.nodal, path);
+  });
 }
 
 }  // namespace stratum::apps::poisson

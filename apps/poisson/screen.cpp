@@ -7,6 +7,7 @@
 
 #include "support/problem_options.hpp"
 #include "support/program.hpp"
+#include "support/solution_summary.hpp"
 #include "support/solve_output.hpp"
 
 namespace stratum::apps::poisson {
@@ -35,21 +36,19 @@ void print_choices(const Outcome& outcome) {
   if (!outcome.choice.empty() && !outcome.is_direct()) std::printf("%-9s %s\n", "cycle", outcome.choice.c_str());
 }
 
+Balance balance_of(const Summary& summary) {
+  const auto& f = summary.fluxes;
+  return {{f.left, f.right, f.bottom, f.top}, f.reaction, f.sum(), summary.load, f.rounding};
+}
+
 void print_summary(const Summary& summary) {
-  const auto& [range, fluxes, load, unused] = summary;
+  const auto& [range, fluxes, unused, unused_too] = summary;
   std::printf("solution    %.6g at (%.6g, %.6g) to %.6g at (%.6g, %.6g); %.6g to %.6g on the boundary\n",
               range.smallest.value, range.smallest.x, range.smallest.y, range.largest.value, range.largest.x,
               range.largest.y, range.smallest_on_boundary, range.largest_on_boundary);
   std::printf("flux        outward: left %.6g, right %.6g, bottom %.6g, top %.6g", fluxes.left, fluxes.right,
               fluxes.bottom, fluxes.top);
-  constexpr double digits_shown = 1e-6, no_digits = 1e-2;
-  const double largest = std::max({std::abs(fluxes.left), std::abs(fluxes.right), std::abs(fluxes.bottom),
-                                   std::abs(fluxes.top), std::abs(fluxes.reaction)});
-  if (fluxes.rounding > digits_shown * largest) std::printf("; known to %.0e: rounding in thin cells", fluxes.rounding);
-  if (fluxes.rounding > no_digits * largest) return (void)std::printf("\n");
-  std::printf("\nbalance     %.6g", fluxes.sum());
-  if (fluxes.reaction != 0) std::printf(" with %.6g of the reaction", fluxes.reaction);
-  std::printf(", integral of f %.6g; they differ by %.1e\n", load, std::abs(fluxes.sum() - load));
+  print_balance(balance_of(summary));
 }
 
 }  // namespace
@@ -98,11 +97,7 @@ void print_heading(const Settings& settings, const CommandLine& options, const C
 void print_outcome(const Settings& settings, const Outcome& outcome) {
   const auto& report = outcome.report;
   print_end(report, settings.solver.precision == Precision::mixed);
-  if (const auto& errors = outcome.errors())
-    std::printf("error       %.7e (L2, relative to the exact solution), largest %.2e, energy %.2e\n", errors->l2,
-                errors->largest, errors->energy);
-  else
-    std::printf("error       not known (--exact gives the exact solution)\n");
+  print_errors(outcome.errors());
   if (const auto& summary = outcome.systems.front().summary) print_summary(*summary);
   std::printf("time        %.3g s set-up, %.3g s solve", report.setup_seconds, report.solve_seconds);
   if (report.iterations > 0) std::printf(": %.3g million unknowns per second", outcome.unknowns_per_second() / 1e6);
@@ -120,67 +115,21 @@ void print_systems(const Outcome& outcome) {
   }
 }
 
-void print_table_row(const Outcome& outcome, const Outcome* coarser) {
-  const auto& report = outcome.report;
-  if (coarser == nullptr)
-    std::printf(outcome.errors()
-                    ? "level   unknowns   iterations   residual    relative error   reduction    largest     "
-                      "energy    seconds\n"
-                    : "level   unknowns   iterations   residual    difference   order   estimated error    "
-                      "largest difference    seconds\n");
-  std::printf("%5d %10lld   %10d   %8.1e   ", outcome.level, static_cast<long long>(outcome.unknowns()),
-              report.iterations, report.relative_residual());
-  const auto number = [](const char* format, int width, const std::optional<double>& value) {
-    if (value)
-      std::printf(format, *value);
-    else
-      std::printf("%*s", width, "");
-  };
-  if (const auto& errors = outcome.errors()) {
-    std::printf("  %12.7e   ", errors->l2);
-    number("%9.3f", 9, coarser != nullptr ? std::optional(coarser->errors()->l2 / errors->l2) : std::nullopt);
-    std::printf("   %8.2e   %8.2e", errors->largest, errors->energy);
-  } else {
-    const auto& difference = outcome.difference;
-    number(" %10.4e", 11, difference ? std::optional(difference->l2) : std::nullopt);
-    number("   %5.2f", 8, outcome.order);
-    number("   %15.4e", 18, outcome.estimated_error());
-    number("   %19.4e", 22, difference ? std::optional(difference->largest) : std::nullopt);
-  }
-  std::printf("   %8.3g%s%s\n", report.solve_seconds, report.status == Status::converged ? "" : "  ",
-              report.status == Status::converged ? "" : std::string(to_string(report.status)).c_str());
-  (void)std::fflush(stdout);
-}
-
 void warn_of_balance(const Outcome& outcome) {
-  constexpr double most = 1e-3;
-  for (std::size_t k = 0; k < outcome.systems.size(); ++k) {
-    const auto& summary = outcome.systems[k].summary;
-    if (!summary) continue;
-    const auto& fluxes = summary->fluxes;
-    const double load = summary->load;
-    const double gap = std::abs(fluxes.sum() - load),
-                 largest = std::max({std::abs(fluxes.left), std::abs(fluxes.right), std::abs(fluxes.bottom),
-                                     std::abs(fluxes.top), std::abs(fluxes.reaction), std::abs(load)});
-    if (!(gap > std::max(most, outcome.params.stop.error_limit()) * largest) || !(gap > fluxes.rounding)) continue;
-    warn(program_name,
-         message(outcome.systems.size() == 1 ? "" : message("solution ", k + 1, ": "),
-                 "the fluxes and the reaction add up to ", fluxes.sum(), ", and the integral of f is ", load,
-                 ": some of the equations are not solved well; a smaller --rtol solves them better"));
-  }
+  for (std::size_t k = 0; k < outcome.systems.size(); ++k)
+    if (const auto& summary = outcome.systems[k].summary)
+      apps::warn_of_balance(program_name, outcome.systems.size() == 1 ? "" : message("solution ", k + 1, ": "),
+                            balance_of(*summary), outcome.params.stop.error_limit());
 }
 
 void warn_of_layers(const Outcome& outcome) {
-  constexpr double most = 0.2, linear = 0.1;
-  for (std::size_t k = 0; k < outcome.systems.size(); ++k) {
-    const auto& summary = outcome.systems[k].summary;
-    if (!summary || summary->range.largest_step() <= most || summary->change_of_flux <= linear) continue;
-    const auto& [from, to] = std::pair{summary->range.step_from, summary->range.step_to};
-    warn(program_name,
-         message(outcome.systems.size() == 1 ? "the solution" : message("solution ", k + 1), " changes by ",
-                 std::lround(100 * summary->range.largest_step()), " % of its range between the neighbouring nodes (",
-                 from.x, ", ", from.y, ") and (", to.x, ", ", to.y, "): the mesh does not resolve it there"));
-  }
+  for (std::size_t k = 0; k < outcome.systems.size(); ++k)
+    if (const auto& summary = outcome.systems[k].summary) {
+      const auto& [from, to] = std::pair{summary->range.step_from, summary->range.step_to};
+      apps::warn_of_layers(program_name, outcome.systems.size() == 1 ? "the solution" : message("solution ", k + 1),
+                           summary->range.largest_step(), summary->change_of_flux, message(from.x, ", ", from.y),
+                           message(to.x, ", ", to.y));
+    }
 }
 
 }  // namespace stratum::apps::poisson

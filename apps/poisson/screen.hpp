@@ -19,9 +19,6 @@ void print_outcome(const Settings& settings, const Outcome& outcome);
 /// The same of several right-hand sides: a line each.
 void print_systems(const Outcome& outcome);
 
-/// A line of --convergence-table, and the heading above the first one, which has no coarser level.
-void print_table_row(const Outcome& outcome, const Outcome* coarser);
-
 /// Warns where the fluxes and the load do not balance: some equations are not solved then, whatever the norm of the residual is.
 void warn_of_balance(const Outcome& outcome);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 #include <utility>
 
 #include "support/problem_options.hpp"
@@ -112,12 +113,8 @@ Settings parse_settings(const CommandLine& options) {
   if (settings.reference_norm_follows_values) settings.solver.stop.reference_norm = ReferenceNorm::initial;
   settings.solver.full_multigrid_from_x = has_boundary_values(settings.problems[0]);
   if (options.has("convergence-table")) {
-    expects(!options.has("level"), "--convergence-table: its levels take the place of --level");
     expects(settings.problems.size() == 1, "--convergence-table: one right-hand side, not ", settings.problems.size());
-    const auto [first, last] =
-        parse_pair("--convergence-table", options.text("convergence-table"), "..", "a range of levels L1..L2");
-    settings.first_level = parse_integer("--convergence-table", first, 0, max_level<2>);
-    settings.last_level = parse_integer("--convergence-table", last, settings.first_level, max_level<2>);
+    std::tie(settings.first_level, settings.last_level) = parse_table_levels<2>(options);
     settings.table = true;
   }
   constexpr int always_enough = 2;  // level: 4 x 4 cells
@@ -125,9 +122,7 @@ Settings parse_settings(const CommandLine& options) {
     (void)settings.logical_at(settings.first_level);  // too few cells for the boundaries are found here
   if (settings.mesh.base) (void)settings.logical_at(settings.last_level);  // and too many
   settings.probe = parse_probe(options, settings.mesh, settings.deformation);
-  settings.compression = choice<VtkCompression>(
-      "--vtk-compress", options.text("vtk-compress"),
-      {{"none", VtkCompression::none}, {"fast", VtkCompression::fast}, {"best", VtkCompression::best}});
+  settings.compression = parse_compression(options);
   settings.machine = parse_machine(options);
   settings.quiet = options.is_set("quiet");
   return settings;

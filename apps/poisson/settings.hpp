@@ -14,6 +14,7 @@
 #include "support/mesh_options.hpp"
 #include "support/probe.hpp"
 #include "support/program.hpp"
+#include "support/solution_files.hpp"
 
 namespace stratum::apps::poisson {
 
@@ -50,6 +51,7 @@ struct Settings {
   [[nodiscard]] std::string vtk_ending() const {
     return message(machine.has_ranks() ? ".pvt" : ".vt", deformation.is_given() ? 's' : 'r');
   }
+  [[nodiscard]] SolutionFiles files() const { return {program_name, vtk_ending(), vtk_asked_for, quiet}; }
   [[nodiscard]] int exit_code(const SolveReport& report) const {
     return stratum::exit_code(report.status, tolerance_asked_for);
   }

@@ -170,9 +170,7 @@ void compare(Outcome& outcome, std::span<const double> nodal, const Solved& coar
   const auto finite = [](const Outcome& o) { return exit_code(o.report.status) != 3; };
   if (!finite(outcome) || !finite(coarser.outcome)) return;
   outcome.difference = level_difference(coarser.mesh, coarser.nodal[0], nodal);
-  const auto& before = coarser.outcome.difference;
-  if (before && before->l2 > 0 && outcome.difference->l2 > 0)
-    outcome.order = std::log2(before->l2 / outcome.difference->l2);
+  outcome.order = observed_order(coarser.outcome.difference, *outcome.difference);
 }
 
 std::string why_alone(Context& ctx, const Settings& settings, const Uses& uses, std::optional<Prepared>& prepared) {

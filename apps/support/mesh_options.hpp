@@ -293,9 +293,22 @@ template <int D>
   return mesh.base ? 0 : default_level<D>;
 }
 
-/// The gradings of a mesh that is given by its cells.
+/// --convergence-table: its first and its last level. It takes the place of --level.
 template <int D>
-void add_gradings(JsonObject& json, const MeshChoice<D>& mesh) {
+[[nodiscard]] std::pair<int, int> parse_table_levels(const CommandLine& options) {
+  expects(!options.has("level"), "--convergence-table: its levels take the place of --level");
+  const auto [first, last] =
+      parse_pair("--convergence-table", options.text("convergence-table"), "..", "a range of levels L1..L2");
+  const int from = parse_integer("--convergence-table", first, 0, max_level<D>);
+  return {from, parse_integer("--convergence-table", last, from, max_level<D>)};
+}
+
+/// Where the mesh lies and how it is refined, for reports.
+template <int D>
+void add_mesh(JsonObject& json, const MeshChoice<D>& mesh) {
+  json.add("domain", mesh.family.lengths).add("origin", mesh.origin);
+  json.add("nu", mesh.base ? std::nan("") : mesh.family.nu);
+  if (!mesh.graded.empty()) json.add("graded", mesh.graded);
   for (std::size_t d = 0; mesh.base && d < D; ++d) json.add(of_direction("grade_", d), mesh.gradings[d]);
 }
 

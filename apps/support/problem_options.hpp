@@ -2,6 +2,8 @@
 
 // What is given on boundaries, K and c: options, and what they say. Expressions may know the time.
 
+#include <array>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -50,21 +52,38 @@ inline constexpr std::string_view file_prefix = "file:";
                     coefficient_files);
 }
 
-[[nodiscard]] inline std::vector<Option> boundary_and_coefficient_options() {
-  return {
+/// By the ends of the axes: the first and the last of x, of y and, in a box, of z.
+inline constexpr std::array<const char*, 6> box_face_names{"left", "right", "bottom", "top", "front", "back"};
+inline constexpr std::span<const char* const, 4> boundary_names = std::span(box_face_names).first<4>();
+
+/// What is given on the boundaries of D dimensions.
+template <int D>
+[[nodiscard]] std::vector<Option> boundary_options() {
+  std::vector<Option> options{
       {"left", "TYPE", "",
        "dirichlet:G (u = G), neumann:G (n.grad u = G, n outward), robin:ALPHA,G (n.grad u + ALPHA u = G, ALPHA 0 or "
        "more), or periodic, like the boundary across; ALPHA and G are expressions, G without a word is 0 (dirichlet)"},
       {"right", "TYPE", "", "the same of the right boundary (dirichlet)"},
       {"bottom", "TYPE", "", "the bottom (dirichlet)"},
-      {"top", "TYPE", "", "and the top (dirichlet)"},
-      coefficient_option(
-          "kappa", "K", "1",
-          "K in -div(K grad u) + c u = f, an expression, or three for KXX,KXY,KYY, positive definite; its value at the "
-          "centre of a cell is the cell's. Each may be file:PATH instead, numbers on cells, see below"),
-      coefficient_option("reaction", "C", "0",
-                         "c, 0 or more: a number, an expression or file:PATH, taken cell by cell as well; a cell where "
-                         "an expression jumps has its mean, and the mean of f")};
+      {"top", "TYPE", "", D == 2 ? "and the top (dirichlet)" : "the top (dirichlet)"}};
+  if (D == 3) {
+    options.push_back({"front", "TYPE", "", "the front, where z begins (dirichlet)"});
+    options.push_back({"back", "TYPE", "", "and the back, where z ends (dirichlet)"});
+  }
+  return options;
+}
+
+[[nodiscard]] inline std::vector<Option> boundary_and_coefficient_options() {
+  return joined(
+      boundary_options<2>(),
+      {coefficient_option("kappa", "K", "1",
+                          "K in -div(K grad u) + c u = f, an expression, or three for KXX,KXY,KYY, positive definite; "
+                          "its value at the "
+                          "centre of a cell is the cell's. Each may be file:PATH instead, numbers on cells, see below"),
+       coefficient_option(
+           "reaction", "C", "0",
+           "c, 0 or more: a number, an expression or file:PATH, taken cell by cell as well; a cell where "
+           "an expression jumps has its mean, and the mean of f")});
 }
 
 /// For the end of --help.
@@ -84,8 +103,6 @@ inline constexpr const char* about_coefficient_files =
     "                         three for KXX, KXY and KYY. ARRAY may be left out where there is one only\n"
     "  file:PATH.npy          NumPy's array of shape (ny, nx), floating-point or whole numbers\n"
     "  file:PATH.csv          a line for every row of cells, commas or blanks between numbers, # comments\n\n";
-
-inline constexpr const char* boundary_names[] = {"left", "right", "bottom", "top"};
 
 /// A coefficient by an expression or from a file, which may have three: KXX, KXY and KYY.
 [[nodiscard]] inline std::vector<Coefficient> parse_coefficient(const std::string& text, const MeshFamily<2>& family,
@@ -131,10 +148,10 @@ inline void parse_coefficients(const CommandLine& options, const MeshFamily<2>& 
     problem.reaction_of_cells = coefficient("--reaction", reaction);
 }
 
-/// A boundary that --NAME describes; dirichlet without.
-[[nodiscard]] inline BoundaryCondition parse_boundary(const CommandLine& options, const std::string& name,
-                                                      const MeshFamily<2>& family, Variables variables) {
-  BoundaryCondition boundary;
+/// A boundary that --NAME describes, of expressions that `function` reads; dirichlet without.
+template <class Condition, class Function>
+[[nodiscard]] Condition parse_boundary(const CommandLine& options, const std::string& name, const Function& function) {
+  Condition boundary;
   if (!options.has(name)) return boundary;
   const std::string option = "--" + name, text = options.text(name);
   const auto colon = text.find(':');
@@ -144,27 +161,30 @@ inline void parse_coefficients(const CommandLine& options, const MeshFamily<2>& 
                                                  {"neumann", BoundaryConditionType::neumann},
                                                  {"robin", BoundaryConditionType::robin},
                                                  {"periodic", BoundaryConditionType::periodic}});
-  const auto function = [&](const std::string& expression) {
-    return parsed(option,
-                  [&] { return parse_expression(expression, family.lengths[0], family.lengths[1], variables); });
+  const auto of_option = [&](const std::string& expression) {
+    return parsed(option, [&] { return function(expression); });
   };
   expects(boundary.kind != BoundaryConditionType::periodic || colon == std::string::npos, option,
           ": a periodic boundary has no value, not '", data, "'");
   if (boundary.kind == BoundaryConditionType::robin) {
     const auto parts = expressions_of(data);
     expects(parts.size() == 2, option, ": '", text, "' is not robin:ALPHA,G");
-    boundary.alpha = function(parts[0]);
-    boundary.value = function(parts[1]);
+    boundary.alpha = of_option(parts[0]);
+    boundary.value = of_option(parts[1]);
   } else if (colon != std::string::npos) {
-    boundary.value = function(data);
+    boundary.value = of_option(data);
   }
   return boundary;
 }
 
 [[nodiscard]] inline BoundaryConditions parse_boundaries(const CommandLine& options, const MeshFamily<2>& family,
                                                          Variables variables = Variables::space) {
-  return {parse_boundary(options, "left", family, variables), parse_boundary(options, "right", family, variables),
-          parse_boundary(options, "bottom", family, variables), parse_boundary(options, "top", family, variables)};
+  const auto boundary = [&](const char* name) {
+    return parse_boundary<BoundaryCondition>(options, name, [&](const std::string& expression) {
+      return parse_expression(expression, family.lengths[0], family.lengths[1], variables);
+    });
+  };
+  return {boundary("left"), boundary("right"), boundary("bottom"), boundary("top")};
 }
 
 }  // namespace stratum::apps

@@ -1,0 +1,62 @@
+#pragma once
+
+// How a solution balances its data and whether the mesh resolves it, as Poisson programs say it on the screen.
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "program.hpp"
+
+namespace stratum::apps {
+
+/// Outward fluxes and the reaction add up to the integral of f, but for residuals and rounding.
+struct Balance {
+  std::vector<double> fluxes;
+  double reaction = 0, sum = 0, load = 0;
+  double rounding = 0;  // of all of them
+
+  [[nodiscard]] double largest() const {
+    double most = std::abs(reaction);
+    for (const double flux : fluxes) most = std::max(most, std::abs(flux));
+    return most;
+  }
+};
+
+/// Behind a line of fluxes: their rounding where it is seen, and the balance in a line of its own where they have digits.
+inline void print_balance(const Balance& balance) {
+  constexpr double digits_shown = 1e-6, no_digits = 1e-2;
+  const double largest = balance.largest();
+  if (balance.rounding > digits_shown * largest)
+    std::printf("; known to %.0e: rounding in thin cells", balance.rounding);
+  if (balance.rounding > no_digits * largest) return (void)std::printf("\n");
+  std::printf("\nbalance     %.6g", balance.sum);
+  if (balance.reaction != 0) std::printf(" with %.6g of the reaction", balance.reaction);
+  std::printf(", integral of f %.6g; they differ by %.1e\n", balance.load, std::abs(balance.sum - balance.load));
+}
+
+/// Warns where the fluxes and the load do not balance: some equations are not solved then, whatever the norm of the residual is.
+inline void warn_of_balance(const char* program, const std::string& of_solution, const Balance& balance,
+                            double error_limit) {
+  constexpr double most = 1e-3;
+  const double gap = std::abs(balance.sum - balance.load),
+               largest = std::max(balance.largest(), std::abs(balance.load));
+  if (!(gap > std::max(most, error_limit) * largest) || !(gap > balance.rounding)) return;
+  warn(program,
+       message(of_solution, "the fluxes and the reaction add up to ", balance.sum, ", and the integral of f is ",
+               balance.load, ": some of the equations are not solved well; a smaller --rtol solves them better"));
+}
+
+/// Warns where neighbouring nodes, at `from` and `to`, differ by a large part of the range, and the solution is not linear there.
+inline void warn_of_layers(const char* program, const std::string& solution, double largest_step, double change_of_flux,
+                           const std::string& from, const std::string& to) {
+  constexpr double most = 0.2, linear = 0.1;
+  if (largest_step <= most || change_of_flux <= linear) return;
+  warn(program, message(solution, " changes by ", std::lround(100 * largest_step),
+                        " % of its range between the neighbouring nodes (", from, ") and (", to,
+                        "): the mesh does not resolve it there"));
+}
+
+}  // namespace stratum::apps

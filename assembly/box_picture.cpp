@@ -36,7 +36,7 @@ class View {
     left_ = label_room;
     bottom_ = 2 * axis_room - row({1, 0, 0});
   }
-  [[nodiscard]] int width() const { return static_cast<int>(std::lround(column({1, 0, 1}))) + panel_room; }
+  [[nodiscard]] int width() const { return static_cast<int>(std::lround(column({1, 0, 1}))) + axis_room + panel_room; }
   [[nodiscard]] int height() const { return static_cast<int>(std::lround(row({0, 1, 1}))) + title_room; }
   [[nodiscard]] double column(const std::array<double, 3>& f) const {
     return left_ + f[0] * edges_[0] * turned_right + f[2] * edges_[2] * turned_away;

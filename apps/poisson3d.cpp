@@ -1,0 +1,83 @@
+// poisson3d: solves -div(K grad u) + c u = f in a box by fast diagonalization and writes what ParaView opens. --help explains. The parts
+// stand in poisson3d/: options, settings, solve, report and output, in the order of a run.
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "poisson3d/options.hpp"
+#include "poisson3d/output.hpp"
+#include "poisson3d/report.hpp"
+#include "poisson3d/settings.hpp"
+#include "poisson3d/solve.hpp"
+#include "support/program.hpp"
+#include "support/solution_files.hpp"
+#include "support/solve_output.hpp"
+
+namespace {
+
+using namespace stratum;
+using namespace stratum::apps;
+using namespace stratum::apps::poisson3d;
+
+int run(const Settings& settings, const CommandLine& options, OutputFiles outputs) {
+  Context ctx = settings.machine.context();
+  check_solution_files(settings.files(), outputs, settings.mesh.nodes(settings.last_level));
+  const bool shown = !settings.quiet || outputs.has("report"), array = is_array(outputs);
+  const Uses of_last{.summary = shown,
+                     .vtk = outputs.has("vtk") && !array,
+                     .kept = array || outputs.has("probe") || outputs.has("png")};
+  // Nothing shall be solved in vain: of a table the largest mesh comes first.
+  if (settings.first_level < settings.last_level)
+    (void)expected_memory(ctx, settings, settings.mesh_at(settings.last_level), of_last);
+
+  std::vector<Outcome> outcomes;
+  std::vector<LevelResult> table;
+  std::optional<Solved> last;
+  const bool differences = settings.table && !settings.problem.has_exact();
+  int code = 0;
+  for (int level = settings.first_level; level <= settings.last_level; ++level) {
+    Uses uses = level == settings.last_level ? of_last : Uses{.summary = shown};
+    uses.kept = uses.kept || differences;
+    const std::optional<Solved> coarser = differences ? std::exchange(last, std::nullopt) : std::nullopt;
+    last.reset();
+    last.emplace(solve(ctx, settings, options, level, uses));
+    if (coarser) compare(*last, *coarser);
+    outcomes.push_back(last->outcome);
+    const auto& report = outcomes.back().report;
+    code = std::max(code, settings.exit_code(report));
+    if (settings.quiet && settings.exit_code(report) != 0) print_failure(program_name, report);
+    table.push_back(outcomes.back().result());
+    if (settings.table && !settings.quiet) print_table_row(table);
+  }
+  const auto write_report = [&] {
+    outputs.write_text("report", json_report(settings, options, ctx, outcomes, outputs));
+  };
+  // First what is small: a full disk shall not lose it.
+  if (outputs.path("report") != "-") write_report();
+  outputs.write_text("history", csv_history({&outcomes.back().report, 1}));
+  write_solution(ctx, settings, *last, outputs);
+  // Once more, with the memory that writing took.
+  if (outputs.path("report") == "-" || outputs.has("vtk")) write_report();
+  if (!settings.quiet) outputs.print_written();
+  return code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Program program{program_name,
+                  text_before_options(),
+                  text_after_options(),
+                  make_command_line(),
+                  {{"list-meshes", list_meshes}},
+                  [](const CommandLine& options) -> std::function<int()> {
+                    Settings settings = parse_settings(options);
+                    OutputFiles outputs = parse_outputs(options, settings);
+                    return [settings = std::move(settings), outputs = std::move(outputs), &options] {
+                      return run(settings, options, outputs);
+                    };
+                  }};
+  return run_program(program, argc, argv);
+}

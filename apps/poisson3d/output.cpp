@@ -1,0 +1,92 @@
+#include "output.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <vector>
+
+#include <stratum/assembly/box_picture.hpp>
+#include <stratum/assembly/box_values.hpp>
+#include <stratum/core/io/npy_file.hpp>
+
+#include "support/picture_output.hpp"
+
+namespace stratum::apps::poisson3d {
+
+namespace {
+
+void write_fields(const Context& ctx, const Settings& settings, const Solved& solved, const std::string& path) {
+  const TensorMesh<3>& mesh = solved.outcome.mesh;
+  const auto rhs = at_nodes(ctx, mesh, rhs_function(settings.problem));
+  std::vector<double> exact, error;
+  std::vector<VtkField> fields{{"solution", solved.nodal}, {"rhs", rhs}};
+  if (settings.problem.has_exact()) {
+    exact = at_nodes(ctx, mesh, exact_function(settings.problem));
+    error.resize(exact.size());
+    std::transform(solved.nodal.begin(), solved.nodal.end(), exact.begin(), error.begin(), std::minus<>());
+    fields.push_back({"exact", exact});
+    fields.push_back({"error", error});
+  }
+  const auto aspect_ratios = cell_aspect_ratios(mesh);
+  write_vtr(path, mesh, fields, {{"aspect_ratio", aspect_ratios}}, settings.compression);
+}
+
+void write_array(const Solved& solved, const std::string& path) {
+  const auto nodes = [&](int d) { return static_cast<std::size_t>(solved.outcome.mesh.axis(d).size()) + 1; };
+  write_npy(path, {nodes(2), nodes(1), nodes(0)}, {solved.nodal});
+}
+
+void draw(const Settings& settings, const Solved& solved, const std::string& path) {
+  const TensorMesh<3>& mesh = solved.outcome.mesh;
+  const std::string title = message("solution", mesh.name() == "custom" ? "" : " on " + mesh.name(), ", ",
+                                    mesh.x().size(), " x ", mesh.y().size(), " x ", mesh.z().size(), " cells");
+  if (!settings.slice) {
+    const auto& range = solved.outcome.range;
+    if (range && range->smallest_on_boundary == range->largest_on_boundary && !settings.quiet)
+      warn(program_name, message("the picture has one colour, since all faces have the value ",
+                                 range->largest_on_boundary, "; --slice z=AT shows the inside"));
+    return write_png(path, mesh, solved.nodal, title);
+  }
+  const auto& [d, at] = *settings.slice;
+  const auto [plane, nodal] = plane_values(mesh, solved.nodal, d, at);
+  write_png(path, Geometry(plane), nodal,
+            message(title, "; ", settings.slice->text(), ", ", d == 0 ? "y" : "x", " to the right, ",
+                    d == 2 ? "y" : "z", " up"));
+}
+
+}  // namespace
+
+OutputFiles parse_outputs(const CommandLine& options, Settings& settings) {
+  OutputFiles outputs(options);
+  settings.vtk_asked_for = outputs.has("vtk");
+  const std::string name = outputs.path("vtk");
+  expects(name.empty() || name == "-" || name.ends_with(".vtr") || is_array(outputs), "--vtk: '", name,
+          "' must end in .vtr, by which ParaView knows it, or in .npy");
+  expects(!is_array(outputs) || !options.has("vtk-compress"), "--vtk-compress: .npy is not compressed");
+  check_picture(outputs);
+  if (!options.has("vtk") && !settings.table)
+    outputs.add("vtk", message("poisson3d_", mesh_label<3>(options), "_L", settings.last_level,
+                               vtk_available() ? ".vtr" : array_ending));
+  return outputs;
+}
+
+void write_solution(const Context& ctx, const Settings& settings, const Solved& solved, OutputFiles& outputs) {
+  const auto say = [&](const char* what) {
+    if (!settings.quiet) progress(what);
+  };
+  if (settings.exit_code(solved.outcome.report) == 3)
+    return leave_out_solution(outputs, "there is", !settings.quiet && !settings.table);
+  if (settings.probe) outputs.write_text("probe", csv_of_probe(*settings.probe, solved.outcome.mesh, solved.nodal));
+  if (outputs.has("png")) {
+    say("drawing ...");
+    outputs.write("png", [&](const std::string& path) { draw(settings, solved, path); });
+    say("");
+  }
+  write_solution_file(settings.files(), outputs, [&](const std::string& path) {
+    if (is_array(outputs))
+      write_array(solved, path);
+    else
+      write_fields(ctx, settings, solved, path);
+  });
+}
+
+}  // namespace stratum::apps::poisson3d

@@ -1,0 +1,17 @@
+#pragma once
+
+// The files of a run that show its solution: for ParaView, for NumPy, pictures and values at points.
+
+#include "settings.hpp"
+#include "solve.hpp"
+#include "support/output_files.hpp"
+
+namespace stratum::apps::poisson3d {
+
+/// The names of the files, checked. Without --vtk it adds a name of its own and notes in `settings` that nobody asked for it.
+[[nodiscard]] OutputFiles parse_outputs(const CommandLine& options, Settings& settings);
+
+/// Writes the files of the last level's solution, where it is finite.
+void write_solution(const Context& ctx, const Settings& settings, const Solved& solved, OutputFiles& outputs);
+
+}  // namespace stratum::apps::poisson3d

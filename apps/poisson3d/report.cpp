@@ -1,0 +1,118 @@
+#include "report.hpp"
+
+#include <cmath>
+#include <cstdio>
+
+#include <stratum/version.h>
+
+#include "support/json.hpp"
+#include "support/problem_options.hpp"
+#include "support/rank_output.hpp"
+#include "support/solution_summary.hpp"
+#include "support/solve_output.hpp"
+
+namespace stratum::apps::poisson3d {
+
+namespace {
+
+constexpr const char* coefficients[] = {"kappa", "kx", "ky", "kz", "reaction"};
+
+std::string text_of(const NodalValue3D& node) {
+  return message(node.value, " at (", node.x, ", ", node.y, ", ", node.z, ")");
+}
+
+Balance balance_of(const BoundaryFluxes3D& fluxes) {
+  return {{fluxes.faces.begin(), fluxes.faces.end()}, fluxes.reaction, fluxes.sum(), fluxes.load, fluxes.rounding};
+}
+
+std::vector<double> place(const NodalValue3D& node) { return {node.x, node.y, node.z}; }
+
+}  // namespace
+
+void print_heading(const Settings& settings, const CommandLine& options, const Context& ctx, const Outcome& outcome) {
+  const TensorMesh<3>& mesh = outcome.mesh;
+  std::printf("mesh      %s: %d x %d x %d cells, %d x %d x %d unknowns, thinnest %.3g wide, aspect ratio up to %.3g\n",
+              settings.mesh.text().c_str(), mesh.x().size(), mesh.y().size(), mesh.z().size(), mesh.x().unknowns(),
+              mesh.y().unknowns(), mesh.z().unknowns(), mesh.smallest_width(), mesh.largest_aspect_ratio());
+  std::string given;
+  const auto add = [&](const char* name) {
+    if (options.has(name)) given += message(given.empty() ? "" : ", ", name, " ", options.text(name));
+  };
+  for (const char* face : box_face_names) add(face);
+  for (const char* name : coefficients) add(name);
+  if (!given.empty()) std::printf("problem   %s\n", given.c_str());
+  std::printf("solver    %s; %s\n", outcome.plan.method.c_str(), ctx.description().c_str());
+  std::printf("          %s\n", outcome.plan.reason.c_str());
+  if (outcome.mean_subtracted != 0) std::printf("load      %.6g is subtracted from f\n", outcome.mean_subtracted);
+  std::printf("memory    %lld MiB expected\n\n", static_cast<long long>(outcome.expected_memory >> 20));
+}
+
+void print_outcome(const Settings& settings, const Outcome& outcome) {
+  const auto& report = outcome.report;
+  print_end(report, false);
+  print_errors(outcome.errors);
+  if (outcome.range)
+    std::printf("solution    %s to %s; %.6g to %.6g on the boundary\n", text_of(outcome.range->smallest).c_str(),
+                text_of(outcome.range->largest).c_str(), outcome.range->smallest_on_boundary,
+                outcome.range->largest_on_boundary);
+  if (outcome.fluxes) {
+    std::string text;
+    for (std::size_t face = 0; face < box_face_names.size(); ++face)
+      text += message(face == 0 ? "" : ", ", box_face_names[face], " ", outcome.fluxes->faces[face]);
+    std::printf("flux        outward: %s", text.c_str());
+    print_balance(balance_of(*outcome.fluxes));
+  }
+  std::printf("time        %.3g s set-up, %.3g s solve: %.3g million unknowns per second\n", report.setup_seconds,
+              report.solve_seconds, static_cast<double>(outcome.unknowns()) / report.solve_seconds / 1e6);
+  if (outcome.fluxes)
+    warn_of_balance(program_name, "", balance_of(*outcome.fluxes), settings.solver.stop.error_limit());
+}
+
+std::string json_report(const Settings& settings, const CommandLine& options, const Context& ctx,
+                        const std::vector<Outcome>& outcomes, const OutputFiles& outputs) {
+  const Outcome& outcome = outcomes.back();
+  const auto& report = outcome.report;
+  const double unknown = std::nan("");
+  JsonObject json;
+  json.add("program", program_name).add("version", STRATUM_VERSION);
+  add_end(json, report, settings.exit_code(report));
+  json.add("rtol", settings.solver.stop.rtol).add("atol", settings.solver.stop.atol);
+  add_errors(json, outcome.errors);
+  const auto& range = outcome.range;
+  const auto or_null = [](bool known, Json value) { return known ? std::move(value) : Json(nullptr); };
+  json.add("minimum", range ? range->smallest.value : unknown).add("maximum", range ? range->largest.value : unknown);
+  const SolutionRange3D extremes = range.value_or(SolutionRange3D{});
+  json.add("minimum_at", or_null(range.has_value(), place(extremes.smallest)));
+  json.add("maximum_at", or_null(range.has_value(), place(extremes.largest)));
+  json.add("boundary_range", or_null(range.has_value(), {extremes.smallest_on_boundary, extremes.largest_on_boundary}));
+  json.add("largest_step", range ? range->largest_step() : unknown);
+  const BoundaryFluxes3D fluxes = outcome.fluxes.value_or(BoundaryFluxes3D{});
+  const bool balanced = outcome.fluxes.has_value();
+  json.add("fluxes", or_null(balanced, fluxes.faces));
+  json.add("flux_rounding", balanced ? fluxes.rounding : unknown);
+  json.add("reaction_integral", balanced ? fluxes.reaction : unknown)
+      .add("load_integral", balanced ? fluxes.load : unknown);
+  const TensorMesh<3>& mesh = outcome.mesh;
+  json.add("mesh", settings.mesh.family.name).add("level", outcome.level);
+  add_mesh(json, settings.mesh);
+  json.add("largest_aspect_ratio", mesh.largest_aspect_ratio()).add("smallest_width", mesh.smallest_width());
+  for (const char* face : box_face_names) json.add(face, options.has(face) ? options.text(face) : "dirichlet");
+  for (const char* name : coefficients)
+    if (options.has(name)) json.add(name, options.text(name));
+  json.add("cells", {mesh.x().size(), mesh.y().size(), mesh.z().size()}).add("unknowns", outcome.unknowns());
+  json.add("method", outcome.plan.method).add("choice", outcome.plan.reason);
+  json.add("lines", of_direction("", static_cast<std::size_t>(outcome.plan.lines)));
+  json.add("operations", outcome.plan.operations).add("subtracted_from_f", outcome.mean_subtracted);
+  add_machine(json, ctx);
+  json.add("setup_seconds", report.setup_seconds).add("solve_seconds", report.solve_seconds);
+  json.add("write_seconds", outputs.seconds("vtk"));
+  json.add("unknowns_per_second", static_cast<double>(outcome.unknowns()) / report.solve_seconds);
+  json.add("expected_memory_bytes", outcome.expected_memory).add("peak_memory_bytes", peak_memory());
+  json.add("history", report.history);
+  if (settings.table)
+    json.add("convergence_table",
+             json_array(outcomes, [](const Outcome& level) { return level_row_json(level.result()); }));
+  return json.text();
+}
+
+}  // namespace stratum::apps::poisson3d

@@ -1,0 +1,70 @@
+#include "settings.hpp"
+
+#include <tuple>
+
+#include <stratum/assembly/expressions/expression.hpp>
+
+#include "support/problem_options.hpp"
+
+namespace stratum::apps::poisson3d {
+
+namespace {
+
+PoissonProblem3D parse_problem(const CommandLine& options, const MeshFamily<3>& family) {
+  const auto function = [&](const std::string& name) -> ScalarFunction3D {
+    if (!options.has(name)) return {};
+    return parsed("--" + name, [&] { return parse_expression(options.text(name), family.lengths); });
+  };
+  PoissonProblem3D problem;
+  for (const BoxFace face : all_box_faces)
+    problem.boundaries[face] =
+        parse_boundary<BoundaryCondition3D>(options, std::string(to_string(face)), [&](const std::string& expression) {
+          return parse_expression(expression, family.lengths);
+        });
+  problem.reaction = options.number("reaction", not_negative);
+  const bool by_directions = options.has("kx") || options.has("ky") || options.has("kz");
+  expects(!by_directions || !options.has("kappa"),
+          "--kappa: K is a scalar, or given in each direction by --kx, --ky and --kz, not both");
+  if (by_directions) {
+    const ScalarFunction3D one = [](const Point3D& /*p*/) { return 1.0; };
+    const auto or_one = [&](const char* name) { return options.has(name) ? function(name) : one; };
+    problem.diffusion = {or_one("kx"), or_one("ky"), or_one("kz")};
+  } else {
+    problem.diffusion.xx = function("kappa");
+  }
+  expects(!options.has("exact") || options.has("rhs") || options.has("boundary") || !problem.has_exact(),
+          "--exact: give --rhs as well; the default right-hand side has the solution xl xr yl yr zl zr");
+  problem.rhs = function("rhs");
+  problem.exact = function("exact");
+  problem.boundary = function("boundary");
+  return problem;
+}
+
+}  // namespace
+
+Settings parse_settings(const CommandLine& options) {
+  Settings settings;
+  settings.mesh = parse_mesh<3>(options);
+  settings.first_level = settings.last_level = parse_level(options, settings.mesh);
+  settings.problem = parse_problem(options, settings.mesh.family);
+  settings.tolerance_asked_for = options.has("rtol") || options.has("atol");
+  StoppingParams& stop = settings.solver.stop;
+  stop.rtol = options.number("rtol", fraction);
+  stop.atol = options.number("atol", not_negative);
+  stop.max_iterations = options.integer("max-iterations", 1, 1000);
+  stop.rounding_will_do = !settings.tolerance_asked_for;
+  settings.solver.project = options.is_set("project");
+  settings.table = options.has("convergence-table");
+  if (settings.table) std::tie(settings.first_level, settings.last_level) = parse_table_levels<3>(options);
+  (void)settings.mesh_at(settings.first_level);  // too few cells for the boundaries are found here
+  const TensorMesh<3> mesh = settings.mesh_at(settings.last_level);
+  if (options.has("probe")) settings.probe = parse_box_probe(options.text("probe"), mesh);
+  if (options.has("slice")) settings.slice = parse_plane("--slice", options.text("slice"), mesh);
+  expects(!settings.slice || options.has("png"), "--slice: to what file? --png FILE says");
+  settings.compression = parse_compression(options);
+  settings.machine = parse_machine(options);
+  settings.quiet = options.is_set("quiet");
+  return settings;
+}
+
+}  // namespace stratum::apps::poisson3d

@@ -1,0 +1,58 @@
+#pragma once
+
+// One level: memory, set-up, the solve and what is said of its solution.
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include <stratum/multigrid/poisson_solver_3d.hpp>
+
+#include "settings.hpp"
+#include "support/level_table.hpp"
+
+namespace stratum::apps::poisson3d {
+
+/// What is computed of a solution, which takes memory.
+struct Uses {
+  bool summary = false;  // its range, fluxes and errors
+  bool vtk = false;
+  bool kept = false;  // for other files, or to be compared with the next level
+  [[nodiscard]] bool nodal() const { return vtk || kept; }
+};
+
+struct Outcome {
+  int level = 0;
+  TensorMesh<3> mesh;
+  DirectSolverPlan plan;
+  SolveReport report{};
+  std::int64_t expected_memory = 0;
+  std::optional<RelativeErrors> errors{};
+  std::optional<BoundaryFluxes3D> fluxes{};  // of a solution that is finite
+  std::optional<SolutionRange3D> range{};
+  double mean_subtracted = 0;                   // from f
+  std::optional<LevelDifference> difference{};  // to the level before, in a table without an exact solution
+  std::optional<double> order{};                // that two differences show
+
+  [[nodiscard]] std::int64_t unknowns() const;
+  [[nodiscard]] LevelResult result() const { return {level, unknowns(), report, errors, difference, order}; }
+};
+
+/// One level with its solution at all nodes, where a file is made of it.
+struct Solved {
+  Outcome outcome;
+  std::vector<double> nodal{};
+};
+
+/// The peak of the host's memory, in bytes: while the solver is there, or after it is gone, while files are written. Throws ResourceError
+/// where the host or the GPU has less, before anything is allocated.
+[[nodiscard]] std::int64_t expected_memory(const Context& ctx, const Settings& settings, const TensorMesh<3>& mesh,
+                                           const Uses& uses);
+
+[[nodiscard]] Solved solve(Context& ctx, const Settings& settings, const CommandLine& options, int level,
+                           const Uses& uses);
+
+/// Notes the difference to the next coarser level.
+void compare(Solved& solved, const Solved& coarser);
+
+}  // namespace stratum::apps::poisson3d

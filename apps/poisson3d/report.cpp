@@ -21,8 +21,14 @@ std::string text_of(const NodalValue3D& node) {
   return message(node.value, " at (", node.x, ", ", node.y, ", ", node.z, ")");
 }
 
-Balance balance_of(const BoundaryFluxes3D& fluxes) {
-  return {{fluxes.faces.begin(), fluxes.faces.end()}, fluxes.reaction, fluxes.sum(), fluxes.load, fluxes.rounding};
+Balance balance_of(const Outcome& outcome) {
+  const BoundaryFluxes3D& fluxes = *outcome.fluxes;
+  return {{fluxes.faces.begin(), fluxes.faces.end()},
+          fluxes.reaction,
+          fluxes.sum(),
+          fluxes.load,
+          fluxes.rounding,
+          outcome.compatibility ? outcome.compatibility->sum_of_magnitudes : 0};
 }
 
 std::vector<double> place(const NodalValue3D& node) { return {node.x, node.y, node.z}; }
@@ -43,7 +49,8 @@ void print_heading(const Settings& settings, const CommandLine& options, const C
   if (!given.empty()) std::printf("problem   %s\n", given.c_str());
   std::printf("solver    %s; %s\n", outcome.plan.method.c_str(), ctx.description().c_str());
   std::printf("          %s\n", outcome.plan.reason.c_str());
-  if (outcome.mean_subtracted != 0) std::printf("load      %.6g is subtracted from f\n", outcome.mean_subtracted);
+  if (const auto& c = outcome.compatibility; c && !c->holds())
+    std::printf("load      %.6g is subtracted from f, since the data do not balance\n", c->mean);
   std::printf("memory    %lld MiB expected\n\n", static_cast<long long>(outcome.expected_memory >> 20));
 }
 
@@ -60,12 +67,11 @@ void print_outcome(const Settings& settings, const Outcome& outcome) {
     for (std::size_t face = 0; face < box_face_names.size(); ++face)
       text += message(face == 0 ? "" : ", ", box_face_names[face], " ", outcome.fluxes->faces[face]);
     std::printf("flux        outward: %s", text.c_str());
-    print_balance(balance_of(*outcome.fluxes));
+    print_balance(balance_of(outcome));
   }
   std::printf("time        %.3g s set-up, %.3g s solve: %.3g million unknowns per second\n", report.setup_seconds,
               report.solve_seconds, static_cast<double>(outcome.unknowns()) / report.solve_seconds / 1e6);
-  if (outcome.fluxes)
-    warn_of_balance(program_name, "", balance_of(*outcome.fluxes), settings.solver.stop.error_limit());
+  if (outcome.fluxes) warn_of_balance(program_name, "", balance_of(outcome), settings.solver.stop.error_limit());
 }
 
 std::string json_report(const Settings& settings, const CommandLine& options, const Context& ctx,
@@ -102,7 +108,8 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
   json.add("cells", {mesh.x().size(), mesh.y().size(), mesh.z().size()}).add("unknowns", outcome.unknowns());
   json.add("method", outcome.plan.method).add("choice", outcome.plan.reason);
   json.add("lines", of_direction("", static_cast<std::size_t>(outcome.plan.lines)));
-  json.add("operations", outcome.plan.operations).add("subtracted_from_f", outcome.mean_subtracted);
+  json.add("operations", outcome.plan.operations).add("singular", outcome.compatibility.has_value());
+  json.add("subtracted_from_f", outcome.compatibility ? outcome.compatibility->mean : 0);
   add_machine(json, ctx);
   json.add("setup_seconds", report.setup_seconds).add("solve_seconds", report.solve_seconds);
   json.add("write_seconds", outputs.seconds("vtk"));

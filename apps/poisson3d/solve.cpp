@@ -61,7 +61,7 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
   Solved solved{{level, mesh, solver->plan()}};
   Outcome& outcome = solved.outcome;
   outcome.expected_memory = expected;
-  if (const auto& compatibility = solver->compatibility()) outcome.mean_subtracted = compatibility->mean;
+  outcome.compatibility = solver->compatibility();
   if (talk) print_heading(settings, options, ctx, outcome);
   say(settings, "solving ...");
   Progress solving(!settings.quiet);

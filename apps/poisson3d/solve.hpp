@@ -30,9 +30,9 @@ struct Outcome {
   std::optional<RelativeErrors> errors{};
   std::optional<BoundaryFluxes3D> fluxes{};  // of a solution that is finite
   std::optional<SolutionRange3D> range{};
-  double mean_subtracted = 0;                   // from f
-  std::optional<LevelDifference> difference{};  // to the level before, in a table without an exact solution
-  std::optional<double> order{};                // that two differences show
+  std::optional<Compatibility> compatibility{};  // of a singular problem
+  std::optional<LevelDifference> difference{};   // to the level before, in a table without an exact solution
+  std::optional<double> order{};                 // that two differences show
 
   [[nodiscard]] std::int64_t unknowns() const;
   [[nodiscard]] LevelResult result() const { return {level, unknowns(), report, errors, difference, order}; }

@@ -12,7 +12,8 @@ namespace po = boost::program_options;
 
 constexpr std::string_view help_letter = "-h";
 constexpr std::size_t longest_name = 40;  // longer ones are not compared to the end
-constexpr std::pair<const char*, const char*> names_elsewhere[] = {{"tol", "rtol"},
+constexpr std::pair<const char*, const char*> names_elsewhere[] = {{"f", "rhs"},
+                                                                   {"tol", "rtol"},
                                                                    {"tolerance", "rtol"},
                                                                    {"eps", "rtol"},
                                                                    {"maxiter", "max-iterations"},

@@ -16,7 +16,8 @@ namespace stratum::apps {
 struct Balance {
   std::vector<double> fluxes;
   double reaction = 0, sum = 0, load = 0;
-  double rounding = 0;  // of all of them
+  double rounding = 0;    // of all of them
+  double magnitudes = 0;  // of what the load of a singular problem is the sum of, which may be zero but for rounding
 
   [[nodiscard]] double largest() const {
     double most = std::abs(reaction);
@@ -42,7 +43,7 @@ inline void warn_of_balance(const char* program, const std::string& of_solution,
                             double error_limit) {
   constexpr double most = 1e-3;
   const double gap = std::abs(balance.sum - balance.load),
-               largest = std::max(balance.largest(), std::abs(balance.load));
+               largest = std::max({balance.largest(), std::abs(balance.load), balance.magnitudes});
   if (!(gap > std::max(most, error_limit) * largest) || !(gap > balance.rounding)) return;
   warn(program,
        message(of_solution, "the fluxes and the reaction add up to ", balance.sum, ", and the integral of f is ",

@@ -282,7 +282,8 @@ std::vector<double> BoxDiscretization::hat_integrals(int axis) const {
   return hats;
 }
 
-BoxDiscretization::RightHandSide BoxDiscretization::right_hand_side(std::vector<double>& load, bool project) const {
+BoxDiscretization::RightHandSide BoxDiscretization::right_hand_side(Context& ctx, std::vector<double>& load,
+                                                                    bool project) const {
   const auto [nx, ny, nz] = unknowns();
   const auto at = [nx = nx, ny = ny](int i, int j, int k) {
     return (static_cast<std::size_t>(k) * static_cast<std::size_t>(ny) + static_cast<std::size_t>(j)) *
@@ -291,13 +292,25 @@ BoxDiscretization::RightHandSide BoxDiscretization::right_hand_side(std::vector<
   };
   const auto rhs_of = [&] {
     Values b(static_cast<std::size_t>(nx) * static_cast<std::size_t>(ny) * static_cast<std::size_t>(nz), 0.0);
-    for (std::size_t k = 0; k < nodes_[2]; ++k)
-      for (std::size_t j = 0; j < nodes_[1]; ++j) {
-        const int row = unknown_at(mesh_.y(), static_cast<int>(j)), plane = unknown_at(mesh_.z(), static_cast<int>(k));
-        if (row < 0 || plane < 0) continue;
-        for (std::size_t i = 0; i < nodes_[0]; ++i)
-          if (const int column = unknown_at(mesh_.x(), static_cast<int>(i)); column >= 0)
-            b[at(column, row, plane)] += load[number(i, j, k)];
+    // Nodes of an unknown: one, or both ends of a periodic direction.
+    const auto nodes_of = [this](int d, int unknown) {
+      const Axis& axis = mesh_.axis(d);
+      const auto node = static_cast<std::size_t>(unknown + axis.first_unknown());
+      const bool both = axis.is_periodic() && unknown == 0;
+      return std::array<std::size_t, 2>{node, both ? cells_of(axis) : node};
+    };
+    const auto add_row = [&](double* to, std::size_t j, std::size_t k) {
+      const double* const from = &load[number(0, j, k)];
+      const int first = mesh_.x().first_unknown();
+      for (int i = 0; i < nx; ++i) to[i] += from[i + first];
+      if (mesh_.x().is_periodic()) to[0] += from[nodes_[0] - 1];
+    };
+#pragma omp parallel for schedule(static) num_threads(ctx.threads())
+    for (int k = 0; k < nz; ++k)
+      for (int j = 0; j < ny; ++j) {
+        const auto of_z = nodes_of(2, k), of_y = nodes_of(1, j);
+        for (std::size_t c = 0; c < (of_z[0] == of_z[1] ? 1U : 2U); ++c)
+          for (std::size_t d = 0; d < (of_y[0] == of_y[1] ? 1U : 2U); ++d) add_row(&b[at(0, j, k)], of_y[d], of_z[c]);
       }
     for (const BoxFace face : all_box_faces) {
       const Values& data = data_[static_cast<std::size_t>(face)];
@@ -337,6 +350,7 @@ BoxDiscretization::RightHandSide BoxDiscretization::right_hand_side(std::vector<
   rhs.compatibility = found;
   if (found.sum == 0) return rhs;
   const Values x = line_loads(mesh_.x(), true), y = line_loads(mesh_.y(), true), z = line_loads(mesh_.z(), true);
+#pragma omp parallel for schedule(static) num_threads(ctx.threads())
   for (std::size_t k = 0; k < nodes_[2]; ++k)
     for (std::size_t j = 0; j < nodes_[1]; ++j)
       for (std::size_t i = 0; i < nodes_[0]; ++i) load[number(i, j, k)] -= found.mean * x[i] * y[j] * z[k];

@@ -53,7 +53,7 @@ class BoxDiscretization {
     std::vector<double> b;
     std::optional<Compatibility> compatibility;
   };
-  [[nodiscard]] RightHandSide right_hand_side(std::vector<double>& load, bool project) const;
+  [[nodiscard]] RightHandSide right_hand_side(Context& ctx, std::vector<double>& load, bool project) const;
 
   /// value(i, j, k) of every Dirichlet node, numbered as all nodes are: sets those of `nodal`.
   void set_dirichlet_values(std::span<double> nodal) const;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 
+#include <stratum/core/field/blas.hpp>
 #include <stratum/core/field/for_each_node.hpp>
 #include <stratum/core/field/reduce.hpp>
 
@@ -117,14 +118,16 @@ STRATUM_SIMD_CLONES void residual_row(const Equations& a, int j, int k, double* 
 constexpr int tile_x = 64, tile_y = 4, tile_z = 16;
 
 /// A block has tile_x - 2 columns of tile_y rows, and goes through tile_z planes: what three planes share stays in its cache.
+/// `squares`: of the sum of squares of r, a number for every block, instead of r.
 template <bool magnitudes>
-__global__ void __launch_bounds__(tile_x* tile_y) residual_kernel(const Equations a) {
+__global__ void __launch_bounds__(tile_x* tile_y) residual_kernel(const Equations a, double* squares) {
   __shared__ double along[tile_y][tile_x], across[tile_y][tile_x];
   cuda::after_previous();
   const auto [nx, ny, nz] = a.r.extents;
   const int tx = static_cast<int>(threadIdx.x), ty = static_cast<int>(threadIdx.y);
   const int i = static_cast<int>(blockIdx.x) * (tile_x - 2) + tx - 1, j = static_cast<int>(blockIdx.y) * tile_y + ty;
   const int first = static_cast<int>(blockIdx.z) * tile_z, end = min(first + tile_z, nz);
+  double sum = 0;
   for (int k = first; k < end; ++k) {
     if (i <= nx && j < ny) {
       const OperatorRow<magnitudes> row(a.axes[1], a.axes[2], a.c, a.u, j, k);
@@ -132,11 +135,31 @@ __global__ void __launch_bounds__(tile_x* tile_y) residual_kernel(const Equation
       along[ty][tx] = i >= 0 ? row.along(i) : 0;
     }
     __syncthreads();
-    if (tx > 0 && tx < tile_x - 1 && i < nx && j < ny)
-      a.r(i, j, k) = combined<magnitudes>(a.axes[0], i, a.b(i, j, k), along[ty][tx], along[ty][tx + 1],
-                                          across[ty][tx - 1], across[ty][tx], across[ty][tx + 1]);
+    if (tx > 0 && tx < tile_x - 1 && i < nx && j < ny) {
+      const double r = combined<magnitudes>(a.axes[0], i, a.b(i, j, k), along[ty][tx], along[ty][tx + 1],
+                                            across[ty][tx - 1], across[ty][tx], across[ty][tx + 1]);
+      if (squares == nullptr)
+        a.r(i, j, k) = r;
+      else
+        sum += r * r;
+    }
     __syncthreads();
   }
+  if (squares == nullptr) return;
+  double* const part = &along[0][0];
+  const int t = ty * tile_x + tx;
+  part[t] = sum;
+  __syncthreads();
+  for (int width = tile_x * tile_y / 2; width > 0; width /= 2) {
+    if (t < width) part[t] += part[t + width];
+    __syncthreads();
+  }
+  if (t == 0) squares[(blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x] = part[0];
+}
+
+dim3 residual_grid(const Extents<3>& n) {
+  const auto blocks = [](int count, int tile) { return static_cast<unsigned>(cuda::divide_up(count, tile)); };
+  return {blocks(n.nx, tile_x - 2), blocks(n.ny, tile_y), blocks(n.nz, tile_z)};
 }
 
 #endif
@@ -147,9 +170,8 @@ void run(Context& ctx, const Equations& a) {
   if (ctx.is_dry_run() || a.r.nodes() == 0) return;
 #if defined(__CUDACC__)
   if (ctx.on_gpu()) {
-    const auto blocks = [](int n, int tile) { return static_cast<unsigned>(cuda::divide_up(n, tile)); };
-    const dim3 grid(blocks(nx, tile_x - 2), blocks(ny, tile_y), blocks(nz, tile_z));
-    return cuda::Launch{grid, dim3(tile_x, tile_y)}(ctx, residual_kernel<magnitudes>, a);
+    const cuda::Launch launch{residual_grid(a.r.extents), dim3(tile_x, tile_y)};
+    return launch(ctx, residual_kernel<magnitudes>, a, static_cast<double*>(nullptr));
   }
 #endif
   const int rows = ny * nz;
@@ -236,6 +258,23 @@ BoxOperator::BoxOperator(Context& ctx, const std::array<AxisFactors, 3>& axes, d
 void BoxOperator::residual(Context& ctx, FieldView<const double, 3> b, FieldView<const double, 3> u,
                            FieldView<double, 3> r) const {
   run<false>(ctx, {axes_, reaction_, b, u, r});
+}
+
+double BoxOperator::residual_norm(Context& ctx, FieldView<const double, 3> b, FieldView<const double, 3> u,
+                                  FieldView<double, 3> r) const {
+#if defined(__CUDACC__)
+  if (ctx.on_gpu() && !ctx.is_dry_run() && r.nodes() > 0) {
+    const dim3 grid = residual_grid(r.extents);
+    const auto count = static_cast<int>(grid.x * grid.y * grid.z);
+    double* const squares = ctx.reduction_scratch(static_cast<std::size_t>(count));
+    const Equations a{axes_, reaction_, b, u, r};
+    cuda::Launch{grid, dim3(tile_x, tile_y)}(ctx, residual_kernel<false>, a, squares);
+    const double square = sum_of_scratch(ctx, count);
+    if (std::isnormal(square)) return std::sqrt(square);  // else squares may have left the range of double
+  }
+#endif
+  residual(ctx, b, u, r);
+  return box_norm(ctx, r);
 }
 
 double BoxOperator::magnitude(Context& ctx, FieldView<const double, 3> b, FieldView<const double, 3> u,

@@ -48,6 +48,9 @@ class BoxOperator {
   BoxOperator(Context& ctx, const std::array<AxisFactors, 3>& axes, double reaction);
 
   void residual(Context& ctx, FieldView<const double, 3> b, FieldView<const double, 3> u, FieldView<double, 3> r) const;
+  /// || b - A u ||_2, 2 words on a GPU; r is scratch.
+  [[nodiscard]] double residual_norm(Context& ctx, FieldView<const double, 3> b, FieldView<const double, 3> u,
+                                     FieldView<double, 3> r) const;
   [[nodiscard]] double magnitude(Context& ctx, FieldView<const double, 3> b, FieldView<const double, 3> u,
                                  FieldView<double, 3> scratch) const;
 

@@ -30,33 +30,66 @@ struct LineStep {
   }
 };
 
+/// Rows of a line that a GPU's thread loads together.
+constexpr int line_chunk = 8;
+
 /// Lines along z, of the columns (i, j) of v, in place.
 struct Lines {
   AxisFactorsView line;
   const double *values_x, *values_y;
   double c;
   FieldView<double, 3> v;
-  double* multipliers;     // of (i, k) of a column block, `width` a plane
-  double* sums = nullptr;  // of periodic lines: the solutions for row sums
-  std::int64_t width = 0;  // from plane to plane of both
+  double* multipliers;     // of some columns, `width` a row, or a chunk of rows
+  double* sums = nullptr;  // of periodic lines: the solutions for row sums, alike
+  std::int64_t width = 0;
 
-  /// Column (i, j), whose multipliers begin with number `at`.
-  STRATUM_HOST_DEVICE STRATUM_INLINE void solve(int i, int j, std::int64_t at) const {
-    const int n = v.extents.nz;
+#if defined(__CUDACC__)
+  /// Column (i, j): E / D at the beginning of every chunk of rows goes to multipliers[at + chunk * width].
+  __device__ STRATUM_INLINE void solve(int i, int j, std::int64_t at) const {
+    constexpr int chunk = line_chunk;
+    const int n = v.extents.nz, chunks = (n + chunk - 1) / chunk;
+    const std::int64_t stride = v.strides.plane;
     const double beta = values_x[i] + values_y[j] + c;
+    double* const column = &v(i, j, 0);
     double left = 1, y = 0;
-    for (int k = 0; k < n; ++k) {
-      const LineStep step(line, k, beta, left);
-      y = (v(i, j, k) + step.before * y) * step.inverse;
-      v(i, j, k) = y;
-      multipliers[at + k * width] = step.behind * step.inverse;
-      left = step.left;
+    for (int first = 0; first < n; first += chunk) {
+      multipliers[at + first / chunk * width] = left;
+      double numbers[chunk];
+#pragma unroll
+      for (int t = 0; t < chunk; ++t) numbers[t] = first + t < n ? column[(first + t) * stride] : 0;
+#pragma unroll
+      for (int t = 0; t < chunk; ++t) {
+        if (first + t >= n) break;
+        const LineStep step(line, first + t, beta, left);
+        y = (numbers[t] + step.before * y) * step.inverse;
+        column[(first + t) * stride] = y;
+        left = step.left;
+      }
     }
-    for (int k = n - 2; k >= 0; --k) {
-      y = v(i, j, k) + multipliers[at + k * width] * y;
-      v(i, j, k) = y;
+    y = 0;
+    for (int p = chunks - 1; p >= 0; --p) {
+      const int first = p * chunk;
+      left = multipliers[at + p * width];
+      double numbers[chunk], factors[chunk];
+#pragma unroll
+      for (int t = 0; t < chunk; ++t) numbers[t] = first + t < n ? column[(first + t) * stride] : 0;
+#pragma unroll
+      for (int t = 0; t < chunk; ++t) {
+        factors[t] = 0;
+        if (first + t >= n) continue;
+        const LineStep step(line, first + t, beta, left);
+        factors[t] = step.behind * step.inverse;
+        left = step.left;
+      }
+#pragma unroll
+      for (int t = chunk - 1; t >= 0; --t) {
+        if (first + t >= n) continue;
+        y = numbers[t] + factors[t] * y;
+        column[(first + t) * stride] = y;
+      }
     }
   }
+#endif
   STRATUM_HOST_DEVICE STRATUM_INLINE void solve_periodic(int i, int j, std::int64_t at) const {
     const int n = v.extents.nz - 1;  // the last one is taken out
     const double beta = values_x[i] + values_y[j] + c;
@@ -161,7 +194,7 @@ __global__ void lines_kernel(const Lines lines, int first, int rows) {
 
 #endif
 
-constexpr std::int64_t gpu_room = std::int64_t{1} << 23;  // numbers: 64 MiB, about what a GPU's cache holds
+constexpr std::int64_t gpu_room = std::int64_t{1} << 23;  // numbers, 64 MiB: enough to fill a GPU
 
 template <class T>
 FieldView<T, 3> planes_of(FieldView<T, 3> box, int first, int count) {
@@ -214,17 +247,22 @@ BoxDiagonalization::BoxDiagonalization(Context& ctx, const std::array<AxisFactor
   values_y_ = values(y, sy);
   lines_ = {put(axes[2].k), put(axes[2].m)};
 
-  const std::int64_t plane = std::int64_t{sx} * sy, row = std::int64_t{sx} * n_[2] * (periodic_lines_ ? 2 : 1);
+  const std::int64_t plane = std::int64_t{sx} * sy, all = plane * n_[2];
   if (ctx.on_gpu())
-    room_ = std::max({plane, row, std::min(gpu_room, plane * n_[2])});
+    room_ = std::max({plane, numbers_of_lines(1), std::min(std::max(gpu_room, all / 8), all)});
   else
     room_ = ctx.threads() * (std::max(plane, std::int64_t{together} * n_[2] * 2) +
                              static_cast<std::int64_t>(product_scratch(std::max(sx, sy))));
   planes_ = allocate(ctx, static_cast<std::size_t>(room_) * sizeof(double));
 }
 
-void BoxDiagonalization::apply_on_host(const Context& ctx, const FieldView<double, 3>& v,
-                                       const FieldView<double, 3>& x) {
+std::int64_t BoxDiagonalization::numbers_of_lines(int rows) const {
+  const std::int64_t columns = std::int64_t{rows} * n_[0];
+  return columns * (periodic_lines_ ? 2 * n_[2] : (n_[2] + line_chunk - 1) / line_chunk);
+}
+
+void BoxDiagonalization::apply_on_host(const Context& ctx, const FieldView<const double, 3>& b,
+                                       const FieldView<double, 3>& v, const FieldView<double, 3>& x, bool add) {
   const auto [nx, ny, nz] = n_;
   const std::int64_t own = room_ / ctx.threads(),
                      panel = static_cast<std::int64_t>(product_scratch(std::max(x_back_.size, y_back_.size)));
@@ -240,9 +278,10 @@ void BoxDiagonalization::apply_on_host(const Context& ctx, const FieldView<doubl
       const int first = static_cast<int>(std::int64_t{nz} * thread / ctx.threads());
       const int end = static_cast<int>(std::int64_t{nz} * (thread + 1) / ctx.threads());
       for (int k = first; k < end; ++k) {
-        double* const of_v = v.row(0, k);
-        multiply(ny, nx, nx, of_v, v.strides.row, x_forward_.data, x_forward_.size, plane, pitch, false, scratch);
-        multiply(ny, nx, ny, y_forward_.data, y_forward_.size, plane, pitch, of_v, v.strides.row, false, scratch);
+        multiply(ny, nx, nx, b.row(0, k), b.strides.row, x_forward_.data, x_forward_.size, plane, pitch, false,
+                 scratch);
+        multiply(ny, nx, ny, y_forward_.data, y_forward_.size, plane, pitch, v.row(0, k), v.strides.row, false,
+                 scratch);
       }
     }
 #pragma omp for schedule(static)
@@ -268,35 +307,34 @@ void BoxDiagonalization::apply_on_host(const Context& ctx, const FieldView<doubl
       const int end = static_cast<int>(std::int64_t{nz} * (thread + 1) / ctx.threads());
       for (int k = first; k < end; ++k) {
         multiply(ny, nx, ny, y_back_.data, y_back_.size, v.row(0, k), v.strides.row, plane, pitch, false, scratch);
-        multiply(ny, nx, nx, plane, pitch, x_back_.data, x_back_.size, x.row(0, k), x.strides.row, true, scratch);
+        multiply(ny, nx, nx, plane, pitch, x_back_.data, x_back_.size, x.row(0, k), x.strides.row, add, scratch);
       }
     }
   }
 }
 
-void BoxDiagonalization::apply(Context& ctx, FieldView<double, 3> v, FieldView<double, 3> x) {
+void BoxDiagonalization::apply(Context& ctx, FieldView<const double, 3> b, FieldView<double, 3> v,
+                               FieldView<double, 3> x, bool add) {
   if (ctx.is_dry_run()) return;
-  if (!ctx.on_gpu()) return apply_on_host(ctx, v, x);
+  if (!ctx.on_gpu()) return apply_on_host(ctx, b, v, x, add);
 #if defined(__CUDACC__)
   const int sx = x_back_.size, sy = y_back_.size, nz = n_[2];
   const std::int64_t plane = std::int64_t{sx} * sy;
   const int planes = static_cast<int>(std::clamp<std::int64_t>(room_ / plane, 1, nz));
   auto* const scratch = static_cast<double*>(planes_.get());
-  const auto padded = [&](FieldView<double, 3> box) {
+  const auto padded = [&](auto box, int first, int count) {
     box.extents = {sx, sy, nz};
-    return box;
+    return planes_of(box, first, count);
   };
-  const FieldView<double, 3> all_v = padded(v), all_x = padded(x);
   const auto scratch_of = [&](int count) { return FieldView<double, 3>{scratch, {sx, sy, count}, {sx, plane}}; };
   for (int k = 0; k < nz; k += planes) {
     const int count = std::min(planes, nz - k);
-    products_->along_rows(ctx, planes_of(all_v, k, count), x_forward_, scratch_of(count), false);
-    products_->across_rows(ctx, y_forward_, scratch_of(count), planes_of(all_v, k, count));
+    products_->along_rows(ctx, padded(b, k, count), x_forward_, scratch_of(count), false);
+    products_->across_rows(ctx, y_forward_, scratch_of(count), padded(v, k, count));
   }
   FieldView<double, 3> columns = v;
   columns.extents = {n_[0], n_[1], nz};
-  const std::int64_t numbers_of_row = std::int64_t{n_[0]} * nz * (periodic_lines_ ? 2 : 1);
-  const int rows = static_cast<int>(std::clamp<std::int64_t>(room_ / numbers_of_row, 1, n_[1]));
+  const int rows = static_cast<int>(std::clamp<std::int64_t>(room_ / numbers_of_lines(1), 1, n_[1]));
   for (int j = 0; j < n_[1]; j += rows) {
     const int count = std::min(rows, n_[1] - j);
     const std::int64_t width = std::int64_t{count} * n_[0];
@@ -309,8 +347,8 @@ void BoxDiagonalization::apply(Context& ctx, FieldView<double, 3> v, FieldView<d
   }
   for (int k = 0; k < nz; k += planes) {
     const int count = std::min(planes, nz - k);
-    products_->across_rows(ctx, y_back_, planes_of(all_v, k, count), scratch_of(count));
-    products_->along_rows(ctx, scratch_of(count), x_back_, planes_of(all_x, k, count), true);
+    products_->across_rows(ctx, y_back_, padded(v, k, count), scratch_of(count));
+    products_->along_rows(ctx, scratch_of(count), x_back_, padded(x, k, count), add);
   }
 #endif
 }

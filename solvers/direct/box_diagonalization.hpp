@@ -14,8 +14,9 @@
 // nothing is subtracted from its neighbours. A pivot of zero belongs to constants of a singular problem; its part of x is
 // zero.
 //
-// Memory: four matrices, and room for some planes. On a CPU planes are taken one a thread, so that the four products of one stay in
-// its cache. Traffic: 7 words a number beside the products, which take 4 (nx + ny) operations a number.
+// Memory: four matrices, and room for some planes: a thread's on a CPU, so that the products of a plane stay in its cache, and an eighth
+// of v on a GPU. Traffic beside the products, which take 4 (nx + ny) operations a number: 4 words a number. On a GPU a thread has
+// a line: it keeps E / D of every eighth row, and forms the others anew on its way back.
 // Nothing waits for the stream. Source: as in multigrid/poisson_solver_3d.hpp.
 
 #include <array>
@@ -34,15 +35,19 @@ class BoxDiagonalization {
   BoxDiagonalization(Context& ctx, const std::array<AxisFactors, 3>& axes, double reaction, const LineModes& x,
                      const LineModes& y);
 
-  /// x = x + A^-1 v. v is used up: it has padded_size(nx) numbers a row and padded_size(ny) rows a plane, those beyond nx and ny
-  /// zero. x may be written as far: it must have as much room, and it keeps what stands there.
-  void apply(Context& ctx, FieldView<double, 3> v, FieldView<double, 3> x);
+  /// x = A^-1 b, or x + A^-1 b where `add`. v is scratch, and may be b. b and v have padded_size(nx) numbers a row and
+  /// padded_size(ny) rows a plane, those beyond nx and ny zero. x has as much room; what stands there stays with `add`, and else may
+  /// be zero afterwards.
+  void apply(Context& ctx, FieldView<const double, 3> b, FieldView<double, 3> v, FieldView<double, 3> x, bool add);
 
   /// What multiplies.
   [[nodiscard]] const std::string& products() const { return products_->description(); }
 
  private:
-  void apply_on_host(const Context& ctx, const FieldView<double, 3>& v, const FieldView<double, 3>& x);
+  /// What lines of so many rows of the grid keep on a GPU.
+  [[nodiscard]] std::int64_t numbers_of_lines(int rows) const;
+  void apply_on_host(const Context& ctx, const FieldView<const double, 3>& b, const FieldView<double, 3>& v,
+                     const FieldView<double, 3>& x, bool add);
 
   std::array<int, 3> n_{};
   double reaction_ = 0;

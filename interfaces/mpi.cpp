@@ -143,25 +143,23 @@ class MpiCommunicator final : public Communicator {
   }
 
   void do_start(Context& ctx, std::span<const Rows> rows) override {
-    for (const auto& one : rows)
-      expects(one.bytes <= most_bytes, "a row has up to ", most_bytes, " bytes, not ", one.bytes);
     if (!ctx.on_gpu()) return post(rows);
     std::vector<Rows> staged(rows.begin(), rows.end());
-    std::byte* leaving = leaving_.at_least(ctx, stage_bytes(rows));
-    std::byte* arriving = arriving_.at_least(ctx, stage_bytes(rows));
+    std::byte* leaving = leaving_.at_least(ctx, leaving_bytes(rows));
+    std::byte* arriving = arriving_.at_least(ctx, arriving_bytes(rows));
+    const auto leave = [&](const void*& from, std::size_t bytes) {
+      if (from != nullptr) copy_bytes(ctx, from, leaving, bytes), from = leaving;
+      leaving += bytes;
+    };
+    const auto arrive = [&](void*& to, std::size_t bytes) {
+      if (to != nullptr) to = arriving;
+      arriving += bytes;
+    };
     for (auto& one : staged) {
-      const auto leave = [&](const void*& from) {
-        if (from != nullptr) copy_bytes(ctx, from, leaving, one.bytes), from = leaving;
-        leaving += one.bytes;
-      };
-      const auto arrive = [&](void*& to) {
-        if (to != nullptr) to = arriving;
-        arriving += one.bytes;
-      };
-      leave(one.to_below);
-      leave(one.to_above);
-      arrive(one.from_below);
-      arrive(one.from_above);
+      leave(one.to_below, one.bytes.to_below);
+      leave(one.to_above, one.bytes.to_above);
+      arrive(one.from_below, one.bytes.from_below);
+      arrive(one.from_above, one.bytes.from_above);
     }
     ctx.synchronise();  // what arrived before has left the stage, too
     post(staged);
@@ -171,38 +169,48 @@ class MpiCommunicator final : public Communicator {
     STRATUM_MPI_CHECK(MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE));
     requests_.clear();
     if (!ctx.on_gpu()) return;
-    const std::byte* arrived = arriving_.at_least(ctx, stage_bytes(rows));
-    for (const auto& one : rows)
-      for (void* const to : {one.from_below, one.from_above}) {
-        if (to != nullptr) copy_bytes(ctx, arrived, to, one.bytes);
-        arrived += one.bytes;
-      }
+    const std::byte* arrived = arriving_.at_least(ctx, arriving_bytes(rows));
+    const auto take = [&](void* to, std::size_t bytes) {
+      if (to != nullptr) copy_bytes(ctx, arrived, to, bytes);
+      arrived += bytes;
+    };
+    for (const auto& one : rows) {
+      take(one.from_below, one.bytes.from_below);
+      take(one.from_above, one.bytes.from_above);
+    }
   }
 
-  /// For what leaves, or arrives.
-  static std::size_t stage_bytes(std::span<const Rows> rows) {
+  static std::size_t leaving_bytes(std::span<const Rows> rows) {
     std::size_t bytes = 0;
-    for (const auto& one : rows) bytes += 2 * one.bytes;
+    for (const auto& one : rows) bytes += one.bytes.to_below + one.bytes.to_above;
+    return bytes;
+  }
+  static std::size_t arriving_bytes(std::span<const Rows> rows) {
+    std::size_t bytes = 0;
+    for (const auto& one : rows) bytes += one.bytes.from_below + one.bytes.from_above;
     return bytes;
   }
 
   /// On the host.
   void post(std::span<const Rows> rows) {
     int upward = 0, downward = 1;
+    const auto count = [](std::size_t bytes) {
+      expects(bytes <= most_bytes, "a row has up to ", most_bytes, " bytes, not ", bytes);
+      return static_cast<int>(bytes);
+    };
+    const auto receive = [&](void* to, std::size_t bytes, int from, int tag) {
+      if (to != nullptr)
+        STRATUM_MPI_CHECK(MPI_Irecv(to, count(bytes), MPI_BYTE, from, tag, comm_, &requests_.emplace_back()));
+    };
+    const auto send = [&](const void* from, std::size_t bytes, int to, int tag) {
+      if (from != nullptr)
+        STRATUM_MPI_CHECK(MPI_Isend(from, count(bytes), MPI_BYTE, to, tag, comm_, &requests_.emplace_back()));
+    };
     for (const auto& one : rows) {
-      const int bytes = static_cast<int>(one.bytes);
-      const auto receive = [&](void* to, int from, int tag) {
-        if (to != nullptr)
-          STRATUM_MPI_CHECK(MPI_Irecv(to, bytes, MPI_BYTE, from, tag, comm_, &requests_.emplace_back()));
-      };
-      const auto send = [&](const void* from, int to, int tag) {
-        if (from != nullptr)
-          STRATUM_MPI_CHECK(MPI_Isend(from, bytes, MPI_BYTE, to, tag, comm_, &requests_.emplace_back()));
-      };
-      receive(one.from_below, one.below, upward);
-      receive(one.from_above, one.above, downward);
-      send(one.to_below, one.below, downward);
-      send(one.to_above, one.above, upward);
+      receive(one.from_below, one.bytes.from_below, one.below, upward);
+      receive(one.from_above, one.bytes.from_above, one.above, downward);
+      send(one.to_below, one.bytes.to_below, one.below, downward);
+      send(one.to_above, one.bytes.to_above, one.above, upward);
       upward += 2;
       downward += 2;
     }

@@ -8,7 +8,6 @@
 #include <stratum/core/field/blas.hpp>
 #include <stratum/multigrid/fast_diagonalization.hpp>
 #include <stratum/multigrid/krylov_correction.hpp>
-#include <stratum/multigrid/overlap.hpp>
 #include <stratum/solvers/direct/dense_inverse.hpp>
 
 namespace stratum {
@@ -144,9 +143,9 @@ class Multigrid<T>::State {
 
  private:
   /// A level's smoother and vectors.
-  void make_level(Context& ctx, int index, std::optional<int> overlap);
-  /// Rows, for a level that is to be smoothed by overlap.
-  [[nodiscard]] std::optional<int> overlap_of(Context& ctx, int index) const;
+  void make_level(Context& ctx, int index, const std::optional<std::vector<OverlapRows>>& overlap);
+  /// Rows by rank, for a level that is to be smoothed by overlap.
+  [[nodiscard]] std::optional<std::vector<OverlapRows>> overlap_of(Context& ctx, int index) const;
   /// After the hierarchy's.
   void update_overlaps(Context& ctx);
   void cycle(Context& ctx, int index, FieldView<const T> b, FieldView<T> x, Guess guess, Cycle shape);
@@ -207,7 +206,7 @@ Multigrid<T>::State::State(Context& ctx, const Hierarchy<T>& given, const Multig
 }
 
 template <class T>
-void Multigrid<T>::State::make_level(Context& ctx, int index, std::optional<int> overlap) {
+void Multigrid<T>::State::make_level(Context& ctx, int index, const std::optional<std::vector<OverlapRows>>& overlap) {
   Level& level = levels[static_cast<std::size_t>(index)];
   const GridOperator<T>& a = hierarchy.level_operator(index);
   const auto& [smoother, smoother_params, sweeps, reason] = level.choice;
@@ -232,7 +231,7 @@ void Multigrid<T>::State::make_level(Context& ctx, int index, std::optional<int>
 }
 
 template <class T>
-std::optional<int> Multigrid<T>::State::overlap_of(Context& ctx, int index) const {
+std::optional<std::vector<OverlapRows>> Multigrid<T>::State::overlap_of(Context& ctx, int index) const {
   const auto& [smoother, smoother_params, sweeps, reason] = levels[static_cast<std::size_t>(index)].choice;
   const TensorMesh<2>& mesh = hierarchy.meshes()[static_cast<std::size_t>(index)];
   const GridOperator<T>& a = hierarchy.level_operator(index);
@@ -267,7 +266,12 @@ void Multigrid<T>::State::update_overlaps(Context& ctx) {
     Level& level = levels[static_cast<std::size_t>(l)];
     if (!level.overlap) continue;
     const auto wanted = overlap_of(ctx, l);
-    if (wanted && *wanted <= level.overlap->rows()) {
+    const auto suffices = [](const OverlapRows& there, const OverlapRows& asked) {
+      return there.below >= asked.below && there.above >= asked.above;
+    };
+    const auto& there = level.overlap->rows();
+    // Of all subdomains, so that all do the same.
+    if (wanted && std::equal(there.begin(), there.end(), wanted->begin(), suffices)) {
       level.overlap->set_up(ctx, hierarchy.level_operator(l));
       continue;
     }
@@ -542,10 +546,10 @@ const std::string& Multigrid<T>::coarse_solver() const {
 }
 
 template <class T>
-int Multigrid<T>::overlap(int level) const {
+std::vector<OverlapRows> Multigrid<T>::overlap(int level) const {
   expects(level >= 0 && level < levels(), "level must be between 0 and ", levels() - 1, ", not ", level);
   const auto& overlap = state_->levels[static_cast<std::size_t>(level)].overlap;
-  return overlap ? overlap->rows() : 0;
+  return overlap ? overlap->rows() : std::vector<OverlapRows>{};
 }
 
 template <class T>

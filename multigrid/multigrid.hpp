@@ -33,6 +33,7 @@
 #include <stratum/core/names.hpp>
 #include <stratum/multigrid/coarse/coarse_solver.hpp>
 #include <stratum/multigrid/hierarchy.hpp>
+#include <stratum/multigrid/overlap.hpp>
 #include <stratum/multigrid/smoother_choice.hpp>
 #include <stratum/solvers/krylov/cg.hpp>  // what a cycle is most often the preconditioner of
 #include <stratum/solvers/room.hpp>
@@ -138,8 +139,8 @@ class Multigrid final : public Preconditioner<T>, public Handle {
   [[nodiscard]] const GridOperator<T>& level_operator(int level) const { return hierarchy().level_operator(level); }
   [[nodiscard]] const Transfer<T>& transfer(int level) const { return hierarchy().transfer(level); }
   [[nodiscard]] std::vector<LevelReport> level_reports() const;
-  /// Rows of each neighbour that a level is smoothed with; 0 where it is not cut, or smoothed exactly.
-  [[nodiscard]] int overlap(int level) const;
+  /// Rows beside every subdomain that a level is smoothed with, by rank; none where it is not cut, or smoothed exactly.
+  [[nodiscard]] std::vector<OverlapRows> overlap(int level) const;
   /// Where b and x of a cycle on this level lie best: it copies them from and to nowhere. Of levels smoothed by overlap; stays until
   /// coefficients change.
   [[nodiscard]] std::optional<Room<T>> room(int level) const;

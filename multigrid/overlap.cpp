@@ -64,35 +64,40 @@ FieldView<T> as_rows(FieldView<T> factor) {
 }  // namespace
 
 template <class T>
-std::optional<int> overlap_rows(Context& ctx, Communicator& communicator, const GridOperator<T>& a,
-                                const typename Smoother<T>::Reach& reach, const OverlapWish& wish) {
+std::optional<std::vector<OverlapRows>> overlap_rows(Context& ctx, Communicator& communicator, const GridOperator<T>& a,
+                                                     const typename Smoother<T>::Reach& reach,
+                                                     const OverlapWish& wish) {
   const GridLayout<2> strip = a.shape();
   const int most = static_cast<int>(wish.share * strip.ny);
-  int rows = reach.rows + 2;
-  const auto reach_along_lines = [&](bool there, bool at_top) {
-    if (there && rows <= most)
-      rows =
-          std::max(rows, reach.rows + 2 + static_cast<int>(std::ceil(1.3 * depth(ctx, a, at_top, most, wish.bound))));
+  // What the subdomain beyond a cut is to have of this one's rows.
+  const auto wanted = [&](bool there, bool at_top) {
+    const int least = reach.rows + 2;
+    if (!there) return 0;
+    if (!reach.along_y_lines || least > most) return least;
+    return least + static_cast<int>(std::ceil(1.3 * depth(ctx, a, at_top, most, wish.bound)));
   };
-  if (reach.along_y_lines) {
-    reach_along_lines(strip.below, false);
-    reach_along_lines(strip.above, true);
+  struct Subdomain {
+    int to_below, to_above, most;
+  };
+  const auto all = communicator.gather_on_host(Subdomain{wanted(strip.below, false), wanted(strip.above, true), most});
+  std::vector<OverlapRows> rows(all.size());
+  for (std::size_t r = 0; r < all.size(); ++r) {
+    const Subdomain &below = all[(r + all.size() - 1) % all.size()], &above = all[(r + 1) % all.size()];
+    rows[r] = {below.to_above, above.to_below};
+    if (rows[r].below > std::min(all[r].most, below.most) || rows[r].above > std::min(all[r].most, above.most))
+      return std::nullopt;
   }
-  struct Piece {
-    int rows, most;
-  };
-  const auto all = communicator.gather_on_host(Piece{rows, most});
-  for (const Piece& piece : all) rows = std::max(rows, piece.rows);
-  for (const Piece& piece : all)
-    if (rows > piece.most) return std::nullopt;
   return rows;
 }
 
 template <class T>
-Overlap<T>::Overlap(Context& ctx, const GridOperator<T>& own, int rows)
+Overlap<T>::Overlap(Context& ctx, const GridOperator<T>& own, const std::vector<OverlapRows>& rows)
     : rows_(rows), strip_(own.shape()), shape_(strip_) {
-  shape_.ny += (strip_.below ? rows : 0) + (strip_.above ? rows : 0);
-  shape_.origin_y -= below();
+  const auto size = rows.size(), rank = static_cast<std::size_t>(ctx.communicator()->rank());
+  taken_ = rows.at(rank);
+  given_ = {rows[(rank + size - 1) % size].above, rows[(rank + 1) % size].below};
+  shape_.ny += taken_.below + taken_.above;
+  shape_.origin_y -= taken_.below;
   shape_.below = shape_.above = shape_.periodic_y = false;
   a_ = std::visit(
       [&](const auto& format) -> GridOperator<T> {
@@ -119,7 +124,7 @@ void Overlap<T>::set_up(Context& ctx, const GridOperator<T>& own) {
 template <class T>
 FieldView<T> Overlap<T>::own(FieldView<T> all) const {
   FieldView<T> rows = all;
-  rows.data += below() * all.pitch;
+  rows.data += taken_.below * all.pitch;
   rows.ny = strip_.ny;
   rows.origin_y = strip_.origin_y;
   rows.periodic_y = strip_.periodic_y;
@@ -131,21 +136,27 @@ FieldView<T> Overlap<T>::own(FieldView<T> all) const {
 template <class T>
 void Overlap<T>::fetch(Context& ctx, FieldView<T> all) const {
   // Rows with the columns beside them.
-  exchange_rows(ctx, &all(-1, below()), all.pitch, 0);
+  exchange_rows(ctx, &all(-1, taken_.below), all.pitch, 0);
 }
 
 template <class T>
 void Overlap<T>::exchange_rows(Context& ctx, T* first, std::int64_t pitch, int more) const {
   const auto row = [&](int j) { return first + j * pitch; };
+  const auto bytes = [&](int count) {
+    return static_cast<std::size_t>(count) * static_cast<std::size_t>(pitch) * sizeof(T);
+  };
   Communicator::Rows rows;
-  rows.bytes = static_cast<std::size_t>(rows_) * static_cast<std::size_t>(pitch) * sizeof(T);
   if (strip_.below) {
     rows.to_below = row(more);
-    rows.from_below = row(-rows_);
+    rows.from_below = row(-taken_.below);
+    rows.bytes.to_below = bytes(given_.below);
+    rows.bytes.from_below = bytes(taken_.below);
   }
   if (strip_.above) {
-    rows.to_above = row(strip_.ny - rows_);
+    rows.to_above = row(strip_.ny - given_.above);
     rows.from_above = row(strip_.ny + more);
+    rows.bytes.to_above = bytes(given_.above);
+    rows.bytes.from_above = bytes(taken_.above);
   }
   ctx.communicator()->exchange(ctx, rows);
 }
@@ -153,7 +164,7 @@ void Overlap<T>::exchange_rows(Context& ctx, T* first, std::int64_t pitch, int m
 template <class T>
 void Overlap<T>::put(Context& ctx, FieldView<const T> from, FieldView<T> to, int more, int column) const {
   if (from.data == nullptr) return;
-  to.data += below() * to.pitch;
+  to.data += taken_.below * to.pitch;
   to.ny = from.ny;
   copy(ctx, from, to);
   exchange_rows(ctx, &to(column, 0), to.pitch, more);
@@ -207,9 +218,9 @@ void Overlap<T>::extend(Context& ctx, const Bands& own, Bands& all) const {
 
 template class Overlap<float>;
 template class Overlap<double>;
-#define STRATUM_INSTANTIATE(T)                                                                                         \
-  template std::optional<int> overlap_rows(Context&, Communicator&, const GridOperator<T>&, const Smoother<T>::Reach&, \
-                                           const OverlapWish&);
+#define STRATUM_INSTANTIATE(T)                                                                                   \
+  template std::optional<std::vector<OverlapRows>> overlap_rows(Context&, Communicator&, const GridOperator<T>&, \
+                                                                const Smoother<T>::Reach&, const OverlapWish&);
 STRATUM_INSTANTIATE(float)
 STRATUM_INSTANTIATE(double)
 #undef STRATUM_INSTANTIATE

@@ -3,11 +3,13 @@
 // Overlap: how a level that is cut into subdomains is smoothed by smoothers that know of no cut. A subdomain has rows of its neighbours
 // beside its own, smooths them as well with zeros beyond, and only its own rows count:
 //
-//     0 0 0 0 0 0                             zeros beyond
-//     a a a a a a   `rows` of them            rows of the subdomain above: wrong at the outer end, and less so row by row
+//     0 0 0 0 0 0                                 zeros beyond
+//     a a a a a a   `above` of them               rows of the subdomain above: wrong at the outer end, and less so row by row
 //     x x x x x x   own rows
-//     b b b b b b   `rows` of them            of the subdomain below
+//     b b b b b b   `below` of them               of the subdomain below
 //     0 0 0 0 0 0
+//
+// Every cut has two numbers of its own: of the rows that the subdomain above it takes from below, and the other way.
 //
 // Two exchanges a level and cycle: of b before smoothing, of x after prolongation. Rows enough leave nothing of the outer end's
 // error in the own rows and those next to them, which the defect of the own coarse rows and the finer level read: two rows more
@@ -16,7 +18,7 @@
 //     prod |g_k| < bound ,      g_k = -l_k / (d_k + u_k g_(k+1)) ,
 //
 // l, d, u being the line's entries towards the outer end, on the node and towards the cut, times 1.3, since x lines carry the
-// error along as well. It is taken from the matrix, the largest of all columns. With a bound of 6e-8 (float) or 1e-16 (double) a
+// error along as well. It is taken from the matrix of the subdomain that gives the rows, the largest of all columns. With a bound of 6e-8 (float) or 1e-16 (double) a
 // cycle is that of the whole grid up to rounding. Where an iteration around it corrects what is left 1e-3 does, with half the rows
 // and as many iterations; the cycle is the same linear map at every call by either.
 //
@@ -24,6 +26,7 @@
 
 #include <optional>
 #include <type_traits>
+#include <vector>
 
 #include <stratum/core/operators/grid_operator.hpp>
 #include <stratum/smoothers/smoother.hpp>
@@ -36,28 +39,39 @@ inline constexpr double overlap_rounding = std::is_same_v<T, float> ? 6e-8 : 1e-
 
 struct OverlapWish {
   static constexpr double corrected = 1e-3;  // the bound of a cycle that an iteration corrects
-  double share;                              // of every subdomain's rows, at most so many on either side
+  double share;                              // of a subdomain's rows, at most so many are taken or given on either side
   double bound;
 };
 
-/// Rows of its neighbours that every subdomain is to have on either side, for smoothing of this reach: the most that a cut wants,
-/// the same on all. Nothing: more than the share of some subdomain's rows. `a` is the subdomain's operator. All subdomains call it together;
-/// waits for the stream.
+/// Rows that a subdomain takes of its neighbours; 0 where there is none.
+struct OverlapRows {
+  int below = 0, above = 0;
+  [[nodiscard]] int most() const { return below > above ? below : above; }
+  friend bool operator==(const OverlapRows&, const OverlapRows&) = default;
+};
+
+/// Rows beside every subdomain, by rank, for smoothing of this reach; the same on all subdomains. Nothing: somewhere these would be more
+/// than the share. `a` is the subdomain's operator. All subdomains call it together; waits for the stream.
 template <class T>
-[[nodiscard]] std::optional<int> overlap_rows(Context& ctx, Communicator& communicator, const GridOperator<T>& a,
-                                              const typename Smoother<T>::Reach& reach, const OverlapWish& wish);
+[[nodiscard]] std::optional<std::vector<OverlapRows>>
+overlap_rows(Context& ctx, Communicator& communicator, const GridOperator<T>& a,
+             const typename Smoother<T>::Reach& reach, const OverlapWish& wish);
 
 /// A subdomain with the rows beside it, and the operator there.
 template <class T>
 class Overlap {
  public:
-  /// Of the subdomain's operator, from which the neighbours take their rows. All subdomains together.
-  Overlap(Context& ctx, const GridOperator<T>& own, int rows);
+  /// Of the subdomain's operator, from which the neighbours take their rows. `rows` by rank, the same on all subdomains. All subdomains
+  /// together.
+  Overlap(Context& ctx, const GridOperator<T>& own, const std::vector<OverlapRows>& rows);
 
   /// Other numbers in the operator. Allocates nothing; waits for the stream.
   void set_up(Context& ctx, const GridOperator<T>& own);
 
-  [[nodiscard]] int rows() const { return rows_; }
+  /// By rank.
+  [[nodiscard]] const std::vector<OverlapRows>& rows() const { return rows_; }
+  /// Of this subdomain.
+  [[nodiscard]] const OverlapRows& beside() const { return taken_; }
   /// Without a cut.
   [[nodiscard]] const GridLayout<2>& shape() const { return shape_; }
   [[nodiscard]] const GridOperator<T>& level_operator() const { return a_; }
@@ -67,7 +81,6 @@ class Overlap {
   void fetch(Context& ctx, FieldView<T> all) const;
 
  private:
-  [[nodiscard]] int below() const { return strip_.below ? rows_ : 0; }
   /// Of rows in memory, `pitch` numbers each, the first own one at `first`, with `more` rows above them that the next subdomain has
   /// as well.
   void exchange_rows(Context& ctx, T* first, std::int64_t pitch, int more) const;
@@ -78,7 +91,8 @@ class Overlap {
   template <class Bands>
   void extend(Context& ctx, const Bands& own, Bands& all) const;
 
-  int rows_ = 0;
+  std::vector<OverlapRows> rows_;
+  OverlapRows taken_, given_;  // given: to the subdomains below and above
   GridLayout<2> strip_, shape_;
   GridOperator<T> a_;
 };

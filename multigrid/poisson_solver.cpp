@@ -832,9 +832,9 @@ std::vector<LevelReport> PoissonSolver::level_reports() const {
   return self.float_cycle ? self.float_cycle->multigrid.level_reports() : self.double_cycle->multigrid.level_reports();
 }
 
-std::vector<int> PoissonSolver::overlaps() const {
+std::vector<std::vector<OverlapRows>> PoissonSolver::overlaps() const {
   const auto of = [](const auto& multigrid) {
-    std::vector<int> rows;
+    std::vector<std::vector<OverlapRows>> rows;
     for (int l = 0; l < multigrid.levels(); ++l) rows.push_back(multigrid.overlap(l));
     return rows;
   };

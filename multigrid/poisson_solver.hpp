@@ -171,7 +171,7 @@ class PoissonSolver {
   /// Of the cycle, coarsest first: shapes, smoothers and, where measured, seconds.
   [[nodiscard]] std::vector<LevelReport> level_reports() const;
   /// Multigrid::overlap of the cycle's levels, coarsest first.
-  [[nodiscard]] std::vector<int> overlaps() const;
+  [[nodiscard]] std::vector<std::vector<OverlapRows>> overlaps() const;
   [[nodiscard]] int levels() const;
   /// Of the hierarchy, coarsest first.
   [[nodiscard]] const std::vector<TensorMesh<2>>& meshes() const;

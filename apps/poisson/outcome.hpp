@@ -50,7 +50,7 @@ struct Outcome {
   std::size_t worst = 0;
   SolveReport report{};                         // of the system that went worst, the first of those
   std::vector<RankNumbers> ranks{};             // where there are several
-  std::vector<int> overlaps{};                  // of several, by levels that are cut, the finest first: rows, 0 exactly
+  RankOverlaps overlaps{};                      // of several
   std::optional<LevelDifference> difference{};  // to the level before, in a table without an exact solution
   std::optional<double> order{};                // that two differences show
 

@@ -85,13 +85,30 @@ struct RankNumbers {
       communicator.exchanges(), communicator.gathers(), setup_seconds, solve_seconds, expected_memory, peak_memory()});
 }
 
-/// "", ", 2 by overlap of 18 rows", ", 2 by overlap of 18 to 20 rows": of levels that are cut, 0 those without.
-[[nodiscard]] inline std::string overlap_text(std::vector<int> overlaps) {
-  std::erase(overlaps, 0);
-  if (overlaps.empty()) return "";
-  const auto [fewest, most] = std::minmax_element(overlaps.begin(), overlaps.end());
-  return message(", ", overlaps.size(), " by overlap of ", *fewest == *most ? "" : message(*fewest, " to "), *most,
-                 " rows");
+/// Rows beside every rank's own, of levels that are cut, the finest first: none of those that are smoothed exactly.
+using RankOverlaps = std::vector<std::vector<OverlapRows>>;
+
+/// "", ", 2 by overlap of 18 rows", ", 2 by overlap of 18 to 20 rows".
+[[nodiscard]] inline std::string overlap_text(const RankOverlaps& overlaps) {
+  std::vector<int> rows;
+  for (const auto& level : overlaps)
+    for (const OverlapRows& beside : level)
+      for (const int count : {beside.below, beside.above})
+        if (count > 0) rows.push_back(count);
+  if (rows.empty()) return "";
+  const auto levels = std::count_if(overlaps.begin(), overlaps.end(), [](const auto& level) { return !level.empty(); });
+  const auto [fewest, most] = std::minmax_element(rows.begin(), rows.end());
+  return message(", ", levels, " by overlap of ", *fewest == *most ? "" : message(*fewest, " to "), *most, " rows");
+}
+
+/// The most rows beside a rank's own, by levels; 0 where there are none.
+[[nodiscard]] inline std::vector<int> most_rows(const RankOverlaps& overlaps) {
+  std::vector<int> most;
+  for (const auto& level : overlaps) {
+    most.push_back(0);
+    for (const OverlapRows& beside : level) most.back() = std::max(most.back(), beside.most());
+  }
+  return most;
 }
 
 /// By what GPUs exchange rows.
@@ -100,8 +117,7 @@ struct RankNumbers {
   return name == "nccl" ? "; by NCCL" : name == "peer" ? "; by the GPUs' stores" : "; by MPI through the host";
 }
 
-inline void print_ranks(const Context& ctx, const std::vector<RankNumbers>& ranks,
-                        const std::vector<int>& overlaps = {}) {
+inline void print_ranks(const Context& ctx, const std::vector<RankNumbers>& ranks, const RankOverlaps& overlaps = {}) {
   if (ranks.empty()) return;
   const auto [fewest, most] =
       std::minmax_element(ranks.begin(), ranks.end(), [](const auto& l, const auto& r) { return l.rows < r.rows; });
@@ -121,8 +137,8 @@ inline void print_ranks(const Context& ctx, const std::vector<RankNumbers>& rank
 [[nodiscard]] inline std::string why_one_gpu(const Context& ctx, const PoissonSolver& solver, const Geometry& mesh) {
   constexpr std::int64_t few = 8'000'000;
   const auto overlaps = solver.overlaps();
-  const bool any = std::find(overlaps.begin(), overlaps.end(), 0) != overlaps.end();
-  if (overlaps.back() > 0 && (!any || mesh.logical().unknowns().nodes() >= few)) return "";
+  const bool any = std::any_of(overlaps.begin(), overlaps.end(), [](const auto& level) { return level.empty(); });
+  if (!overlaps.back().empty() && (!any || mesh.logical().unknowns().nodes() >= few)) return "";
   const Context alone = ctx.alone();
   const bool fits = required_memory(alone, mesh, solver.params()) < available_memory(alone);
   const auto all = ctx.communicator()->gather_on_host(fits ? 1 : 0);
@@ -140,14 +156,22 @@ inline void add_alone(JsonObject& json, const Machine& machine) {
 
 /// Nothing where there is one rank.
 inline void add_ranks(JsonObject& json, const Context& ctx, const std::vector<RankNumbers>& ranks,
-                      const std::vector<int>& overlaps = {}) {
+                      const RankOverlaps& overlaps = {}) {
   if (ranks.empty()) return;
   json.add("levels_cut", ranks.front().levels_cut);
-  if (!overlaps.empty()) json.add("overlaps", overlaps);
+  if (!overlaps.empty()) json.add("overlaps", most_rows(overlaps));
   json.add("ranks_exchange_by", std::string(ctx.communicator()->name()));
-  json.add("ranks", json_array(ranks, [](const RankNumbers& rank) {
+  std::size_t r = 0;
+  json.add("ranks", json_array(ranks, [&](const RankNumbers& rank) {
              JsonObject numbers;
              numbers.add("first_row", rank.first_row).add("rows", rank.rows).add("threads", rank.threads);
+             // Of the rank below and of the one above, by levels.
+             if (!overlaps.empty())
+               numbers.add("rows_beside", json_array(overlaps, [&](const auto& level) {
+                             const OverlapRows beside = level.empty() ? OverlapRows{} : level[r];
+                             return Json{beside.below, beside.above};
+                           }));
+             ++r;
              if (rank.gpu >= 0) numbers.add("gpu", rank.gpu);
              numbers.add("exchanges", rank.exchanges).add("gathers", rank.gathers);
              numbers.add("setup_seconds", rank.setup_seconds).add("solve_seconds", rank.solve_seconds);

@@ -48,11 +48,19 @@ class Communicator {
   /// Rows for the subdomains below and above, and from them; null: none that way, which the subdomain there sees alike. These subdomains are
   /// rank - 1 and rank + 1, around the ends, unless others are named, which name this one in turn.
   struct Rows {
+    /// What goes each way, all of one length or not. What one subdomain sends has as many bytes as the other one waits for.
+    struct Bytes {
+      Bytes() = default;
+      // NOLINTNEXTLINE(google-explicit-constructor): most often all are of one length
+      Bytes(std::size_t each) : to_below(each), to_above(each), from_below(each), from_above(each) {}
+      std::size_t to_below = 0, to_above = 0, from_below = 0, from_above = 0;
+    };
+
     const void* to_below = nullptr;
     const void* to_above = nullptr;
     void* from_below = nullptr;
     void* from_above = nullptr;
-    std::size_t bytes = 0;
+    Bytes bytes{};
     int below = -1, above = -1;
   };
   void exchange(Context& ctx, const Rows& rows);

@@ -173,10 +173,10 @@ class NcclCommunicator final : public GpuCommunicator {
     // Of two subdomains around the ends both neighbours are one: what it sends first is for the side above.
     in_group([&] {
       for (const auto& one : rows) {
-        if (one.to_below != nullptr) send(stream, one.to_below, one.bytes, one.below);
-        if (one.to_above != nullptr) send(stream, one.to_above, one.bytes, one.above);
-        if (one.from_above != nullptr) receive(stream, one.from_above, one.bytes, one.above);
-        if (one.from_below != nullptr) receive(stream, one.from_below, one.bytes, one.below);
+        if (one.to_below != nullptr) send(stream, one.to_below, one.bytes.to_below, one.below);
+        if (one.to_above != nullptr) send(stream, one.to_above, one.bytes.to_above, one.above);
+        if (one.from_above != nullptr) receive(stream, one.from_above, one.bytes.from_above, one.above);
+        if (one.from_below != nullptr) receive(stream, one.from_below, one.bytes.from_below, one.below);
       }
     });
   }

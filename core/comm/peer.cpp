@@ -62,11 +62,14 @@ struct Desk {
   std::uint32_t chunks[boxes][most_blocks], long_chunks[boxes][most_long_blocks];  // this subdomain's count
 };
 
-/// What goes to another subdomain and what comes from it; null: nothing, in 0 bytes.
+/// What goes to another subdomain and what comes from it; null: nothing, in 0 bytes. Both subdomains cut the longer of both into the same
+/// chunks, by a number of blocks that is the same, too; other links of theirs may have others.
 struct Link {
   const std::uint32_t* out = nullptr;
   std::uint32_t* in = nullptr;
-  std::size_t out_bytes = 0, in_bytes = 0;
+  std::size_t out_bytes = 0, in_bytes = 0, chunk = 0;
+  unsigned blocks = 0;
+  bool is_long = false;
   Slots* theirs = nullptr;
   const Slots* mine = nullptr;
   std::uint32_t* chunks = nullptr;
@@ -92,14 +95,14 @@ __device__ inline Pair load(const Pair* from) {
   return pair;
 }
 
-/// Block (b, l): chunks b, b + blocks, ... of link l. What is shorter than the other direction sends a pair without data in its
+/// A block's chunks of a link: b, b + blocks, ... What is shorter than the other direction sends a pair without data in its
 /// place. `gone`, in memory of the host: the others never come.
-__global__ void __launch_bounds__(threads) exchange_chunks(Links links, std::size_t chunk, const volatile int* gone) {
-  const Link& link = links.of[blockIdx.y];
-  const std::size_t block = blockIdx.x, all = link.out_bytes > link.in_bytes ? link.out_bytes : link.in_bytes;
+__device__ inline void exchange_chunks(const Link& link, const volatile int* gone) {
+  const std::size_t block = blockIdx.x, chunk = link.chunk,
+                    all = link.out_bytes > link.in_bytes ? link.out_bytes : link.in_bytes;
   std::uint32_t number = link.chunks[block];
   __syncthreads();
-  for (std::size_t begin = block * chunk; begin < all; begin += gridDim.x * chunk) {
+  for (std::size_t begin = block * chunk; begin < all; begin += link.blocks * chunk) {
     if (++number == 0) number = 2;  // not the zeros of the beginning, and the slots in turn
     const auto words = [&](std::size_t bytes) {
       return static_cast<int>((bytes < begin ? 0 : bytes - begin < chunk ? bytes - begin : chunk) / word);
@@ -169,15 +172,14 @@ __device__ inline void copy_slot(std::conditional_t<out, const std::uint32_t, st
 }
 
 /// The same of what is long: 16 bytes a store, and one number after a chunk.
-__global__ void __launch_bounds__(threads)
-    exchange_long_chunks(Links links, std::size_t chunk, const volatile int* gone) {
+__device__ inline void exchange_long_chunks(const Link& link, const volatile int* gone) {
   __shared__ bool left;
-  const Link& link = links.of[blockIdx.y];
-  const std::size_t block = blockIdx.x, all = link.out_bytes > link.in_bytes ? link.out_bytes : link.in_bytes;
+  const std::size_t block = blockIdx.x, chunk = link.chunk,
+                    all = link.out_bytes > link.in_bytes ? link.out_bytes : link.in_bytes;
   std::uint32_t number = link.long_chunks[block];
   if (threadIdx.x == 0) left = false;
   __syncthreads();
-  for (std::size_t begin = block * chunk; begin < all; begin += gridDim.x * chunk) {
+  for (std::size_t begin = block * chunk; begin < all; begin += link.blocks * chunk) {
     if (++number == 0) number = 2;
     const auto bytes = [&](std::size_t most) { return most < begin ? 0 : most - begin < chunk ? most - begin : chunk; };
     const int slot = static_cast<int>(number & 1);
@@ -199,6 +201,16 @@ __global__ void __launch_bounds__(threads)
     __syncthreads();  // before the number of the next chunk lets the other subdomain write to this slot again
   }
   if (threadIdx.x == 0) link.long_chunks[block] = number;
+}
+
+/// Block (b, l): block b of link l.
+__global__ void __launch_bounds__(threads) exchange_links(Links links, const volatile int* gone) {
+  const Link& link = links.of[blockIdx.y];
+  if (blockIdx.x >= link.blocks) return;
+  if (link.is_long)
+    exchange_long_chunks(link, gone);
+  else
+    exchange_chunks(link, gone);
 }
 
 /// How other processes get at an arena.
@@ -325,39 +337,53 @@ class PeerCommunicator final : public GpuCommunicator {
     return bytes;
   }
 
-  /// `bytes`: of the longest link; `most_links`: of the subdomain with the most. Both are the same on all subdomains, since two that are
-  /// linked have to cut what travels into the same chunks.
-  void run(cudaStream_t stream, const Links& links, std::size_t count, std::size_t most_links, std::size_t bytes) {
-    if (bytes == 0 || count == 0) return;
-    const auto with = [&](auto kernel, std::size_t of_one, std::size_t of_all, std::size_t least, std::size_t longest) {
+  /// `most_links`: of the subdomain with the most of them. By this and the link's own bytes alone, which both its subdomains know.
+  static void cut(Link& link, std::size_t most_links) {
+    const std::size_t all = std::max(link.out_bytes, link.in_bytes);
+    const auto into = [&](std::size_t of_one, std::size_t of_all, std::size_t least, std::size_t longest) {
       const std::size_t most = std::max<std::size_t>(1, std::min(of_one, of_all / most_links));
-      const std::size_t share = (bytes + most - 1) / most;
-      const std::size_t chunk = std::min((share + least - 1) / least * least, longest);
-      const auto blocks = static_cast<unsigned>(std::min((bytes + chunk - 1) / chunk, most));
-      kernel<<<dim3(blocks, static_cast<unsigned>(count)), threads, 0, stream>>>(links, chunk, gone_.get());
-      STRATUM_CUDA_CHECK(cudaGetLastError());
+      const std::size_t share = (all + most - 1) / most;
+      link.chunk = std::min((share + least - 1) / least * least, longest);
+      link.blocks = all == 0 ? 0 : static_cast<unsigned>(std::min((all + link.chunk - 1) / link.chunk, most));
     };
+    link.is_long = all >= long_from;
     // So few that even a small GPU holds the blocks of all links: they wait for each other.
-    if (bytes < long_from)
-      with(exchange_chunks, most_blocks, 2 * most_blocks, least_chunk, most_chunk);
+    if (link.is_long)
+      into(most_long_blocks, most_long_blocks, least_long_chunk, most_long_chunk);
     else
-      with(exchange_long_chunks, most_long_blocks, most_long_blocks, least_long_chunk, most_long_chunk);
+      into(most_blocks, 2 * most_blocks, least_chunk, most_chunk);
+  }
+
+  void run(cudaStream_t stream, Links& links, std::size_t count, std::size_t most_links) {
+    unsigned blocks = 0;
+    for (Link& link : std::span(links.of).first(count)) {
+      cut(link, most_links);
+      blocks = std::max(blocks, link.blocks);
+    }
+    if (blocks == 0) return;
+    exchange_links<<<dim3(blocks, static_cast<unsigned>(count)), threads, 0, stream>>>(links, gone_.get());
+    STRATUM_CUDA_CHECK(cudaGetLastError());
   }
 
   void exchange_on(cudaStream_t stream, std::span<const Rows> rows) override {
     for (const Rows& one : rows) {
       Links links;
       std::size_t count = 0;
-      const auto add = [&](int other, Box mine, Box theirs, const void* out, void* in) {
-        if (out == nullptr && in == nullptr) return;
-        Link& added = links.of[count++] = link(other, mine, theirs);
-        send(added, out, one.bytes);
-        receive(added, in, one.bytes);
+      const auto add = [&](int other, Box mine, Box theirs) -> Link& {
+        return links.of[count++] = link(other, mine, theirs);
       };
-      add(one.below, from_below, from_above, one.to_below, one.from_below);
-      add(one.above, from_above, from_below, one.to_above, one.from_above);
+      if (one.to_below != nullptr || one.from_below != nullptr) {
+        Link& below = add(one.below, from_below, from_above);
+        send(below, one.to_below, one.bytes.to_below);
+        receive(below, one.from_below, one.bytes.from_below);
+      }
+      if (one.to_above != nullptr || one.from_above != nullptr) {
+        Link& above = add(one.above, from_above, from_below);
+        send(above, one.to_above, one.bytes.to_above);
+        receive(above, one.from_above, one.bytes.from_above);
+      }
       // The first of three subdomains has one neighbour, the second has two.
-      run(stream, links, count, size() == 2 ? count : 2, one.bytes);
+      run(stream, links, count, size() == 2 ? count : 2);
     }
   }
 
@@ -375,7 +401,7 @@ class PeerCommunicator final : public GpuCommunicator {
       receive(added, to + offsets[other], counts[other]);
     }
     const std::size_t others = counts.size() - 1;
-    run(stream_of(ctx), links, others, others, *std::max_element(counts.begin(), counts.end()));
+    run(stream_of(ctx), links, others, others);
   }
 
   std::shared_ptr<int> gone_;  // kernels read it

@@ -117,14 +117,14 @@ class Piece final : public Communicator {
       expects(below.above == rank_ && above.below == rank_, "subdomain ", rank_, " names subdomains ", rows.below,
               " and ", rows.above, " below and above it, which name ", below.above, " and ", above.below,
               " above and below");
-      const auto take = [&](const void* from, std::size_t bytes, void* to) {
+      const auto take = [&](const void* from, std::size_t given_bytes, void* to, std::size_t bytes) {
         if (to == nullptr) return;
-        expects(from != nullptr && bytes == rows.bytes, "a subdomain waits for a row of ", rows.bytes,
-                " bytes, and the one beside it gives ", from == nullptr ? 0 : bytes);
+        expects(from != nullptr && given_bytes == bytes, "a subdomain waits for a row of ", bytes,
+                " bytes, and the one beside it gives ", from == nullptr ? 0 : given_bytes);
         copy_bytes(ctx, from, to, bytes);
       };
-      take(below.to_above, below.bytes, rows.from_below);
-      take(above.to_below, above.bytes, rows.from_above);
+      take(below.to_above, below.bytes.to_above, rows.from_below, rows.bytes.from_below);
+      take(above.to_below, above.bytes.to_below, rows.from_above, rows.bytes.from_above);
       ctx.synchronise();
     });
   }

@@ -149,6 +149,7 @@ case_exchanges_of_a_cycle() {
   check "r['levels_cut'] >= 2 and r['overlaps'] == [0] * r['levels_cut']"
   exchanges 2 0 --level 8 --distributed-smoothing overlap
   check "r['levels_cut'] >= 2 and r['overlaps'] == [12] * r['levels_cut']"
+  check "[k['rows_beside'] for k in r['ranks']] == [[[0, 12]] * r['levels_cut'], [[12, 0]] * r['levels_cut']]"
 }
 
 case_overlap() { # heavy: on threads in tests/multigrid/overlap_test.cpp
@@ -158,6 +159,9 @@ case_overlap() { # heavy: on threads in tests/multigrid/overlap_test.cpp
   mv report.json corrected.json
   as_on_one 2 --mesh U2 --level 7 --distributed-smoothing overlap --solver cg
   check "r['overlaps'][0] > json.load(open('corrected.json'))['overlaps'][0]"
+  # Cells are thin at the bottom: the lowest cut asks for more rows than the others.
+  tolerance=1e-6 as_on_one 4 --mesh A3 --level 9 --distributed-smoothing overlap
+  check "r['ranks'][1]['rows_beside'][0][0] > r['ranks'][2]['rows_beside'][0][0] > r['ranks'][3]['rows_beside'][0][0] > 0"
   as_on_one 4 --mesh A3 --level 7 --smoother colour_gs --solver cg --distributed-smoothing overlap
   check "r['overlaps'][0] > 0"
   as_on_one 3 --cells 40,150 --rhs 1 --kappa '1+x+3*y' --top neumann:x --distributed-smoothing overlap

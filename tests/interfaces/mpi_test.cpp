@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <stratum/core/comm/peer.hpp>
@@ -142,6 +143,38 @@ void long_rows(Context& ctx, Communicator& comm) {
     }
 }
 
+/// What goes up and what comes down between two, and what goes to either side, have lengths of their own.
+void rows_of_several_lengths(Context& ctx, Communicator& comm) {
+  const int rank = comm.rank(), size = comm.size(), below = (rank + size - 1) % size, above = (rank + 1) % size;
+  constexpr std::size_t longest = 200'000;
+  constexpr std::array<std::size_t, 6> lengths{1, longest, 700, 50'000, 4096, 2};
+  const Numbers own(ctx, longest, 0), up(ctx, longest, -1), down(ctx, longest, -1);
+  for (std::size_t step = 0; step < 2 * lengths.size(); ++step) {
+    const auto length = [&](int r, std::size_t way) {
+      return lengths[(step + 2 * static_cast<std::size_t>(r) + 3 * way) % lengths.size()];
+    };
+    const auto number = [&](int r) { return 1000.0 * r + static_cast<double>(step); };
+    for (const auto& [row, value] : {std::pair{&own, number(rank)}, {&up, -1.0}, {&down, -1.0}})
+      std::fill_n(row->data(), longest, value);
+    // In turn around the ends and between them.
+    const bool around = step % 2 == 0, first = rank == 0 && !around, last = rank + 1 == size && !around;
+    Communicator::Rows rows{first ? nullptr : own.data(), last ? nullptr : own.data(), first ? nullptr : up.data(),
+                            last ? nullptr : down.data()};
+    rows.bytes.to_above = length(rank, 0) * sizeof(double);
+    rows.bytes.to_below = length(rank, 1) * sizeof(double);
+    rows.bytes.from_below = length(below, 0) * sizeof(double);
+    rows.bytes.from_above = length(above, 1) * sizeof(double);
+    comm.exchange(ctx, rows);
+    ctx.synchronise();
+    const auto came = [&](const Numbers& row, double value, std::size_t n) {
+      return std::count(row.data(), row.data() + n, value) == static_cast<std::ptrdiff_t>(n) &&
+             std::count(row.data() + n, row.data() + longest, -1.0) == static_cast<std::ptrdiff_t>(longest - n);
+    };
+    check(came(up, number(below), first ? 0 : length(below, 0)), "rows of several lengths from below");
+    check(came(down, number(above), last ? 0 : length(above, 1)), "rows of several lengths from above");
+  }
+}
+
 /// Rank r gives q r + 1 numbers to rank q.
 void all_to_all(Communicator& comm) {
   const test::AllToAll numbers(comm.rank(), comm.size());
@@ -164,6 +197,7 @@ void try_all(Context& ctx, Communicator& comm) {
   gathers(ctx, comm);
   exchanges(ctx, comm);
   long_rows(ctx, comm);
+  rows_of_several_lengths(ctx, comm);
   all_to_all(comm);
   agreement(comm);
 }

@@ -167,6 +167,43 @@ TEST_ON_EVERY_SETTING(PiecesTest, LongRowsAgainAndAgain) {
     });
 }
 
+// What goes up and what comes down between two, and what goes to either side, have lengths of their own: of one chunk, of some, of many.
+TEST_ON_EVERY_SETTING(PiecesTest, RowsOfSeveralLengths) {
+  constexpr int longest = 300'000;
+  constexpr std::array lengths{1, longest, 700, 90'000, 4096, 2};
+  for (const int count : {2, 3, 4})
+    this->expect_of_all(count, [&](Communicator& comm, Context& ctx) {
+      const int rank = comm.rank(), below = (rank + count - 1) % count, above = (rank + 1) % count;
+      Field<T> up(ctx, longest), down(ctx, longest), own(ctx, longest);
+      for (std::size_t step = 0; step < 2 * lengths.size(); ++step) {
+        const auto length = [&](int r, std::size_t way) {
+          return lengths[(step + 2 * static_cast<std::size_t>(r) + 3 * way) % lengths.size()];
+        };
+        const auto bytes = [&](int r, std::size_t way) { return static_cast<std::size_t>(length(r, way)) * sizeof(T); };
+        const auto number = [&](int r) { return T(10 * r) + T(step); };
+        set(ctx, number(rank), own.view());
+        set(ctx, T(-1), up.view());
+        set(ctx, T(-1), down.view());
+        // In turn around the ends and between them.
+        const bool around = step % 2 == 0, first = rank == 0 && !around, last = rank + 1 == count && !around;
+        Communicator::Rows rows{first ? nullptr : own.cview().data, last ? nullptr : own.cview().data,
+                                first ? nullptr : up.view().data, last ? nullptr : down.view().data};
+        rows.bytes.to_above = bytes(rank, 0);
+        rows.bytes.to_below = bytes(rank, 1);
+        rows.bytes.from_below = bytes(below, 0);
+        rows.bytes.from_above = bytes(above, 1);
+        comm.exchange(ctx, rows);
+        const auto expect_row = [&](const Field<T>& row, T expected, int n) {
+          const auto found = test::to_host(ctx, row);
+          ASSERT_EQ(std::count(found.begin(), found.begin() + n, double{expected}), n) << step;
+          ASSERT_EQ(std::count(found.begin() + n, found.end(), -1.0), longest - n) << step;
+        };
+        expect_row(up, number(below), first ? 0 : length(below, 0));
+        expect_row(down, number(above), last ? 0 : length(above, 1));
+      }
+    });
+}
+
 TEST(Pieces, NameEachOther) {
   const auto errors = on_pieces(3, Backend::cpu, [&](Communicator& comm, Context& ctx) {
     Communicator::Rows rows;

@@ -137,7 +137,9 @@ inline void print_ranks(const Context& ctx, const std::vector<RankNumbers>& rank
 [[nodiscard]] inline std::string why_one_gpu(const Context& ctx, const PoissonSolver& solver, const Geometry& mesh) {
   constexpr std::int64_t few = 8'000'000;
   const auto overlaps = solver.overlaps();
-  const bool any = std::any_of(overlaps.begin(), overlaps.end(), [](const auto& level) { return level.empty(); });
+  const int distributed = PartitionLevels(ctx, solver.meshes(), solver.params().multigrid.strips()).cut();
+  const bool any =
+      std::any_of(overlaps.end() - distributed, overlaps.end(), [](const auto& level) { return level.empty(); });
   if (!overlaps.back().empty() && (!any || mesh.logical().unknowns().nodes() >= few)) return "";
   const Context alone = ctx.alone();
   const bool fits = required_memory(alone, mesh, solver.params()) < available_memory(alone);

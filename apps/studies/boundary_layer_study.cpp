@@ -104,7 +104,8 @@ class BoundaryLayerStudy {
 
 }  // namespace
 
-void print_boundary_layer_study(Context& ctx, const StudySelection& selection) {
+void print_boundary_layer_study(const Machine& machine, const StudySelection& selection) {
+  Context ctx = machine.context();
   BoundaryLayerStudy(ctx, selection.csv).print(selection.level);
 }
 

@@ -30,9 +30,9 @@ namespace {
 
 class BubblyStudy {
  public:
-  /// `backend` cuda: on the GPU, the figures on the CPU beside it.
-  BubblyStudy(Backend backend, int threads, bool csv) : cpu_(Backend::cpu, threads), csv_(csv) {
-    if (backend == Backend::cuda) gpu_.emplace(Backend::cuda);
+  /// On a GPU, the figures on the CPU beside it.
+  BubblyStudy(const Machine& machine, bool csv) : cpu_(Backend::cpu, machine.threads), csv_(csv) {
+    if (machine.backend == Backend::cuda) gpu_.emplace(Backend::cuda);
   }
 
   static constexpr int first_level = 7;
@@ -325,8 +325,8 @@ class BubblyStudy {
 
 }  // namespace
 
-void print_bubbly_study(Backend backend, int threads, const StudySelection& selection) {
-  BubblyStudy tables(backend, threads, selection.csv);
+void print_bubbly_study(const Machine& machine, const StudySelection& selection) {
+  BubblyStudy tables(machine, selection.csv);
   for (int number = first_bubbly_figure; number <= last_bubbly_figure; ++number)
     if (selection.figure == number || (selection.all() && tables.level_of(number) <= selection.level))
       tables.print_figure(number);

@@ -227,7 +227,8 @@ class CoefficientStudy {
 
 }  // namespace
 
-void print_coefficient_study(Context& ctx, const StudySelection& selection) {
+void print_coefficient_study(const Machine& machine, const StudySelection& selection) {
+  Context ctx = machine.context();
   CoefficientStudy(ctx, selection.csv).print(std::min(8, selection.level), selection.level);
 }
 

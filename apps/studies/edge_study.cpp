@@ -235,7 +235,8 @@ class EdgeStudy {
 
 }  // namespace
 
-void print_edge_study(Context& ctx, const StudySelection& selection) {
+void print_edge_study(const Machine& machine, const StudySelection& selection) {
+  Context ctx = machine.context();
   EdgeStudy tables(ctx, selection.csv);
   if (selection.has_table(2)) tables.print_table2(selection.level);
   if (selection.has_table(3)) tables.print_table3(selection.level);

@@ -308,7 +308,8 @@ class StaggeredStudy {
 
 }  // namespace
 
-void print_staggered_study(Context& ctx, const StudySelection& selection) {
+void print_staggered_study(const Machine& machine, const StudySelection& selection) {
+  Context ctx = machine.context();
   StaggeredStudy tables(ctx, selection.csv);
   if (selection.has_table(1)) tables.print_table1();
   if (selection.has_table(2)) tables.print_iterations();

@@ -30,10 +30,11 @@ namespace {
 
 class ToeplitzStudy {
  public:
-  /// On the CPU, the paper's reference, and with `backend` cuda on the GPU as well.
-  ToeplitzStudy(Backend backend, int threads, SweepTest test, bool csv) : test_(test), csv_(csv) {
-    machines_.emplace_back(Backend::cpu, threads);
-    if (backend == Backend::cuda) machines_.emplace_back(Backend::cuda);
+  /// On the CPU, the paper's reference, and with a GPU on that as well.
+  ToeplitzStudy(const Machine& machine, const StudySelection& selection)
+      : test_(selection.sweep_test), csv_(selection.csv) {
+    machines_.emplace_back(Backend::cpu, machine.threads);
+    if (machine.backend == Backend::cuda) machines_.emplace_back(Backend::cuda);
   }
 
   void print_table2() {
@@ -209,8 +210,8 @@ class ToeplitzStudy {
 
 }  // namespace
 
-void print_toeplitz_study(Backend backend, int threads, SweepTest test, const StudySelection& selection) {
-  ToeplitzStudy tables(backend, threads, test, selection.csv);
+void print_toeplitz_study(const Machine& machine, const StudySelection& selection) {
+  ToeplitzStudy tables(machine, selection);
   if (selection.has_table(2)) tables.print_table2();
   for (int number = 2; number <= 5; ++number)
     if (selection.has_figure(number)) tables.print_figure(number);

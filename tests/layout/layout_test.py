@@ -39,7 +39,6 @@ LONG_FILES = {
     "tests/multigrid/structured/matrix_solver_test.cpp": "cases of one class, which is divided with its reader",
 }
 LONG_MAINS = {
-    "apps/studies/paper_tables.cpp": "is to be divided by its tables",
     "apps/bench/stratum_bench.cpp": "is to be divided by what it measures",
 }
 COPIES = {}

@@ -30,7 +30,6 @@ FOLDERS = LIBRARY + ("apps", "tests", "docs", "cmake")
 LONG_FOLDERS = ("solvers/lines/", "multigrid/")
 LONG_FILES = {
     "assembly/poisson_problem.cpp": "holds loads, boundary values and compatibility; to be divided",
-    "apps/bench/stratum_bench.cpp": "is to be divided by what it measures",
     "tests/apps/poisson2d_test.sh": "cases of one program; to be divided by topic",
     "tests/apps/random_systems.cpp": "is to be divided by the kind of system",
     "tests/apps/ranks_test.sh": "cases of one topic",
@@ -38,9 +37,7 @@ LONG_FILES = {
     "tests/multigrid/structured/distributed_rows_test.cpp": "cases of one source, which is divided with its reader",
     "tests/multigrid/structured/matrix_solver_test.cpp": "cases of one class, which is divided with its reader",
 }
-LONG_MAINS = {
-    "apps/bench/stratum_bench.cpp": "is to be divided by what it measures",
-}
+LONG_MAINS = {}
 COPIES = {}
 VIEW_MEMBERS = {member: "goes to GridLayout and GhostExchange" for member in (
     "origin_x", "origin_y", "space", "periodic_x", "periodic_y", "is_flat", "below", "above", "fresh")}

@@ -22,7 +22,7 @@
 #include "studies.hpp"
 #include "support/program.hpp"
 #include "support/table.hpp"
-#include "two_phase/two_phase.hpp"
+#include "two_phase/pressure_solver.hpp"
 
 namespace stratum::apps {
 

@@ -4,7 +4,7 @@
 
 #include "support/problem_options.hpp"
 #include "support/program.hpp"
-#include "two_phase/two_phase.hpp"
+#include "two_phase/pressure_solver.hpp"
 
 namespace stratum::apps::bubbly {
 

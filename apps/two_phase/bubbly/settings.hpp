@@ -10,7 +10,7 @@
 #include <stratum/solvers/stopping.hpp>
 
 #include "support/program.hpp"
-#include "two_phase/two_phase.hpp"
+#include "two_phase/pressure_solver.hpp"
 
 namespace stratum::apps::bubbly {
 

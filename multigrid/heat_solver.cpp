@@ -78,12 +78,6 @@ constexpr double safety = 0.9, least_factor = 0.2, most_factor = 5, least_step =
 
 }  // namespace
 
-TimeMethod time_method(std::string_view name) {
-  for (const auto method : values_of<TimeMethod>)
-    if (name == to_string(method)) return method;
-  throw UsageError(message("unknown name '", name, "'; known are ", list_of_names(values_of<TimeMethod>)));
-}
-
 struct HeatSolver::Implementation {
   /// du/dt at a time, measured from the present one.
   struct Slope {

@@ -60,8 +60,6 @@ enum class TimeMethod : std::uint8_t { euler, crank_nicolson, tr_bdf2 };
 template <>
 inline constexpr auto names_of<TimeMethod> = std::to_array<Named<TimeMethod>>(
     {{TimeMethod::euler, "euler"}, {TimeMethod::crank_nicolson, "crank-nicolson"}, {TimeMethod::tr_bdf2, "tr-bdf2"}});
-/// Throws UsageError for an unknown name, listing the known ones.
-[[nodiscard]] TimeMethod time_method(std::string_view name);
 
 struct HeatParams {
   TimeMethod method = TimeMethod::tr_bdf2;

@@ -33,10 +33,6 @@ namespace stratum {
 
 enum class Guess : std::uint8_t { zero, given };
 
-[[nodiscard]] std::string_view to_string(LineOrder order);
-/// Throws UsageError for an unknown name, listing the known ones.
-[[nodiscard]] LineOrder line_order(std::string_view name);
-
 struct SmootherParams {
   LineOrder line_order = LineOrder::zebra;
   std::optional<double> damping;  // omega in (0, 2); the smoother's own default when absent

@@ -36,14 +36,6 @@ struct Remainder {
 
 }  // namespace
 
-std::string_view to_string(SweepTest test) { return test == SweepTest::increment ? "increment" : "residual"; }
-
-SweepTest sweep_test(std::string_view name) {
-  for (const auto test : {SweepTest::increment, SweepTest::residual})
-    if (name == to_string(test)) return test;
-  throw UsageError(message("unknown test of the sweeps '", name, "'; known: increment, residual"));
-}
-
 void JacobiSweepsParams::validate() const {
   expects(std::isfinite(tolerance) && tolerance > 0, "the tolerance of the sweeps must be finite and positive, not ",
           tolerance);

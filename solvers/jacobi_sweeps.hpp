@@ -11,8 +11,9 @@
 // Source: Ikuno, Deki, Fujita, Numerical Investigations of Variable Preconditioned GCR with Mixed Precision on GPU, 2010,
 // whose equation (3) is the test of the residual and whose Table 2 counts with the test of the increment.
 
-#include <string_view>
+#include <cstdint>
 
+#include <stratum/core/names.hpp>
 #include <stratum/core/operators/csr_matrix.hpp>
 #include <stratum/core/operators/linear_operator.hpp>
 #include <stratum/solvers/preconditioners/jacobi.hpp>
@@ -21,9 +22,9 @@ namespace stratum {
 
 enum class SweepTest : std::uint8_t { increment, residual };
 
-[[nodiscard]] std::string_view to_string(SweepTest test);
-/// Throws UsageError for an unknown name, listing the known ones.
-[[nodiscard]] SweepTest sweep_test(std::string_view name);
+template <>
+inline constexpr auto names_of<SweepTest> = std::to_array<Named<SweepTest>>({{SweepTest::increment, "increment"},
+                                                                             {SweepTest::residual, "residual"}});
 
 struct JacobiSweepsParams {
   double tolerance = 1e-1;

@@ -105,7 +105,7 @@ Settings parse_settings(const CommandLine& options) {
   settings.end = options.number("end", any_number);
   expects(settings.end > params.start, "--end: '", options.text("end"), "' does not come after the start, ",
           params.start);
-  params.method = parsed("--method", [&] { return time_method(options.text("method")); });
+  params.method = choice<TimeMethod>("--method", options.text("method"));
   if (options.has("dt")) params.dt = options.number("dt", positive);
   const bool adapts = params.method == TimeMethod::tr_bdf2;
   expects(adapts || !options.has("tol"), "--tol: only tr-bdf2 estimates errors, ", options.text("method"),

@@ -76,7 +76,7 @@ Settings parse_settings(const CommandLine& options) {
             ": there is no inner solve; --inner METHOD asks for one");
   s.inner_stop.rtol = options.number("inner-tolerance", {0, 1, true, true});
   s.inner_stop.max_iterations = options.integer("inner-max", 1, 1'000'000'000);
-  s.sweep_test = parsed("--inner-test", [&] { return sweep_test(options.text("inner-test")); });
+  s.sweep_test = choice<SweepTest>("--inner-test", options.text("inner-test"));
   expects(!options.has("inner-test") || s.inner == "jacobi", "--inner-test: only --inner jacobi has a choice");
 
   s.machine = parse_machine(options);

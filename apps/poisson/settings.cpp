@@ -44,12 +44,11 @@ PoissonSolverParams parse_solver(const CommandLine& options) {
   auto cycles = named_values(values_of<Cycle>);
   cycles.emplace_back("fmg", Cycle::v);  // and the cycles that follow
   if (options.has("cycle")) multigrid.cycle = choice("--cycle", options.text("cycle"), cycles);
-  multigrid.distributed_smoothing = choice("--distributed-smoothing", options.text("distributed-smoothing"),
-                                           named_values(values_of<DistributedSmoothing>));
+  multigrid.distributed_smoothing =
+      choice<DistributedSmoothing>("--distributed-smoothing", options.text("distributed-smoothing"));
   if (options.has("interpolation"))
-    params.interpolation =
-        choice("--interpolation", options.text("interpolation"), named_values(values_of<InterpolationKind>));
-  params.precision = choice("--precision", options.text("precision"), named_values(values_of<Precision>));
+    params.interpolation = choice<InterpolationKind>("--interpolation", options.text("interpolation"));
+  params.precision = choice<Precision>("--precision", options.text("precision"));
   // A Krylov method is not asked for to be left out.
   const bool krylov = options.has("solver") && options.text("solver") != "multigrid";
   params.continue_after_full_multigrid =
@@ -57,8 +56,7 @@ PoissonSolverParams parse_solver(const CommandLine& options) {
   params.inner = parse_inner(options);
   expects(!options.has("inner") || params.precision == Precision::mixed,
           "--inner: only mixed precision has inner cycles, not ", options.text("precision"));
-  if (options.has("solver"))
-    params.method = choice("--solver", options.text("solver"), named_values(values_of<Method>));
+  if (options.has("solver")) params.method = choice<Method>("--solver", options.text("solver"));
   params.deflate = parse_deflation(options.text("deflate"));
   if (params.deflate.by != DeflateBy::none && !params.method) params.method = Method::cg;
   params.krylov.restart = options.integer("restart", 1, 1000);
@@ -72,8 +70,7 @@ PoissonSolverParams parse_solver(const CommandLine& options) {
   params.stop.rtol = options.number("rtol", fraction);
   params.stop.atol = options.number("atol", not_negative);
   if (options.has("reference-norm"))
-    params.stop.reference_norm = choice("--reference-norm", options.text("reference-norm"),
-                                        named_values(std::array{ReferenceNorm::rhs, ReferenceNorm::initial}));
+    params.stop.reference_norm = choice<ReferenceNorm>("--reference-norm", options.text("reference-norm"));
   params.stop.max_iterations = options.integer("max-iterations", 1, 1'000'000);
   return params;
 }

@@ -66,7 +66,7 @@ std::function<int()> prepare(const CommandLine& options) {
   selection.figure = number_of(options, "figure", study, study.figures);
   expects(study.print != print_multigrid_study || (selection.figure != 3 && selection.figure != 4),
           "--figure: ", selection.figure, " is not known; known are 2, 5, 6");
-  selection.sweep_test = parsed("--inner-test", [&] { return sweep_test(options.text("inner-test")); });
+  selection.sweep_test = choice<SweepTest>("--inner-test", options.text("inner-test"));
   return [&study, selection, machine = parse_machine(options)] { return study.print(machine, selection), 0; };
 }
 

@@ -19,6 +19,7 @@
 
 #include <stratum/core/errors.hpp>
 #include <stratum/core/io/text_file.hpp>
+#include <stratum/core/names.hpp>
 
 namespace stratum::apps {
 
@@ -177,6 +178,12 @@ template <class Values>
   std::vector<std::pair<std::string, std::decay_t<decltype(*std::begin(values))>>> names;
   for (const auto value : values) names.emplace_back(to_string(value), value);
   return names;
+}
+
+/// A value of an enumeration by its name in the table (core/names.hpp).
+template <HasNames E>
+[[nodiscard]] E choice(const std::string& option, const std::string& name) {
+  return choice(option, name, named_values(values_of<E>));
 }
 
 /// What `parse` makes of an option's text; what it throws is said to be of that option.

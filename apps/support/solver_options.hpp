@@ -37,7 +37,7 @@ inline void list_smoothers() {
 inline void parse_smoothing(const CommandLine& options, MultigridParams& multigrid) {
   multigrid.smoother = options.text("smoother");
   check_smoother("--smoother", multigrid.smoother, {"auto"});
-  multigrid.smoother_params.line_order = parsed("--line-order", [&] { return line_order(options.text("line-order")); });
+  multigrid.smoother_params.line_order = choice<LineOrder>("--line-order", options.text("line-order"));
   if (options.has("damping")) multigrid.smoother_params.damping = options.number("damping", {0, 2, true, true});
   if (options.has("sweeps")) multigrid.sweeps = options.integer("sweeps", 0, 1000);
 }

@@ -4,19 +4,6 @@
 
 namespace stratum {
 
-std::string_view to_string(Status status) {
-  switch (status) {
-    case Status::converged: return "converged";
-    case Status::round_off_limit: return "round-off limit";
-    case Status::max_iterations: return "max iterations";
-    case Status::stagnated: return "stagnated";
-    case Status::diverged: return "diverged";
-    case Status::breakdown: return "breakdown";
-    case Status::non_finite: return "non-finite input";
-  }
-  return "unknown";
-}
-
 int exit_code(Status status, bool tolerance_asked_for) {
   switch (status) {
     case Status::converged: return 0;
@@ -25,10 +12,6 @@ int exit_code(Status status, bool tolerance_asked_for) {
     case Status::stagnated: return 2;
     default: return 3;
   }
-}
-
-std::string_view to_string(ReferenceNorm reference_norm) {
-  return reference_norm == ReferenceNorm::rhs ? "rhs" : "initial";
 }
 
 double SolveReport::relative_residual() const {

@@ -6,8 +6,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
+
+#include <stratum/core/names.hpp>
 
 namespace stratum {
 
@@ -22,7 +23,14 @@ enum class Status : std::uint8_t {
   non_finite
 };
 
-[[nodiscard]] std::string_view to_string(Status status);
+template <>
+inline constexpr auto names_of<Status> = std::to_array<Named<Status>>({{Status::converged, "converged"},
+                                                                       {Status::round_off_limit, "round-off limit"},
+                                                                       {Status::max_iterations, "max iterations"},
+                                                                       {Status::stagnated, "stagnated"},
+                                                                       {Status::diverged, "diverged"},
+                                                                       {Status::breakdown, "breakdown"},
+                                                                       {Status::non_finite, "non-finite input"}});
 
 /// Exit code of a program that ends with this status: 0 converged, 2 not converged, 3 diverged, breakdown, non-finite. At
 /// rounding 2, and 0 where nobody has asked for the tolerance.
@@ -31,7 +39,9 @@ enum class Status : std::uint8_t {
 /// Norm that relative residuals refer to.
 enum class ReferenceNorm : std::uint8_t { rhs, initial };
 
-[[nodiscard]] std::string_view to_string(ReferenceNorm reference_norm);
+template <>
+inline constexpr auto names_of<ReferenceNorm> =
+    std::to_array<Named<ReferenceNorm>>({{ReferenceNorm::rhs, "rhs"}, {ReferenceNorm::initial, "initial"}});
 
 struct LevelReport {
   int nx = 0;

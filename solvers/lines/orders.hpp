@@ -5,9 +5,15 @@
 
 #include <cstdint>
 
+#include <stratum/core/names.hpp>
+
 namespace stratum {
 
 enum class SweepOrder : std::uint8_t { forward, backward };
 enum class LineOrder : std::uint8_t { zebra, simultaneous };
+
+template <>
+inline constexpr auto names_of<LineOrder> =
+    std::to_array<Named<LineOrder>>({{LineOrder::zebra, "zebra"}, {LineOrder::simultaneous, "simultaneous"}});
 
 }  // namespace stratum

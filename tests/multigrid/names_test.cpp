@@ -6,6 +6,7 @@
 #include <stratum/core/names.hpp>
 #include <stratum/multigrid/heat_solver.hpp>
 #include <stratum/multigrid/poisson_solver.hpp>
+#include <stratum/solvers/jacobi_sweeps.hpp>
 
 namespace stratum {
 namespace {
@@ -33,6 +34,10 @@ TEST(Names, EveryValueHasOne) {
   expect_a_name_for_each(DistributedSmoothing::overlap);
   expect_a_name_for_each(DeflateBy::automatic);
   expect_a_name_for_each(TimeMethod::tr_bdf2);
+  expect_a_name_for_each(Status::non_finite);
+  expect_a_name_for_each(ReferenceNorm::initial);
+  expect_a_name_for_each(LineOrder::simultaneous);
+  expect_a_name_for_each(SweepTest::residual);
 }
 
 TEST(Names, AreThoseThatUsersType) {
@@ -43,6 +48,11 @@ TEST(Names, AreThoseThatUsersType) {
   EXPECT_EQ(list_of_names(values_of<DistributedSmoothing>), "auto, exact, overlap");
   EXPECT_EQ(list_of_names(values_of<DeflateBy>), "none, inclusions, blocks, ritz, auto");
   EXPECT_EQ(list_of_names(values_of<TimeMethod>), "euler, crank-nicolson, tr-bdf2");
+  EXPECT_EQ(list_of_names(values_of<Status>),
+            "converged, round-off limit, max iterations, stagnated, diverged, breakdown, non-finite input");
+  EXPECT_EQ(list_of_names(values_of<ReferenceNorm>), "rhs, initial");
+  EXPECT_EQ(list_of_names(values_of<LineOrder>), "zebra, simultaneous");
+  EXPECT_EQ(list_of_names(values_of<SweepTest>), "increment, residual");
 }
 
 }  // namespace

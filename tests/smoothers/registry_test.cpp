@@ -99,9 +99,4 @@ TEST(SmootherRegistryTest, AnOddNumberOfStepsIsRefusedByAdi) {
   }
 }
 
-TEST(SmootherRegistryTest, LineOrderNamesGoBothWays) {
-  for (const auto order : {LineOrder::zebra, LineOrder::simultaneous}) EXPECT_EQ(line_order(to_string(order)), order);
-  EXPECT_THAT([] { (void)line_order("random"); }, ThrowsMessage<UsageError>(HasSubstr("simultaneous")));
-}
-
 }  // namespace

@@ -120,8 +120,7 @@ PressureParams parse_solver(const CommandLine& options, const Settings& s) {
   params.smoother = options.text("smoother");
   check_smoother("--smoother", params.smoother);
   params.sweeps = options.integer("sweeps", 1, 1000);
-  params.interpolation =
-      choice("--interpolation", options.text("interpolation"), named_values(values_of<InterpolationKind>));
+  params.interpolation = choice<InterpolationKind>("--interpolation", options.text("interpolation"));
   std::tie(params.deflate, params.count) = parse_pressure_deflation(options.text("deflate"));
   const bool blocks = params.deflate == DeflatePressure::blocks || params.deflate == DeflatePressure::split_blocks;
   const int most = std::min(s.nx, s.ny);

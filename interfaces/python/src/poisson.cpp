@@ -247,8 +247,7 @@ void add_poisson(nb::module_& m) {
             stop.atol = atol;
             stop.max_iterations = maxiter;
             if (reference_norm)
-              stop.reference_norm =
-                  by_name("reference_norm", *reference_norm, std::array{ReferenceNorm::rhs, ReferenceNorm::initial});
+              stop.reference_norm = by_name("reference_norm", *reference_norm, values_of<ReferenceNorm>);
             return self.solve(f, stop, !reference_norm, project, callback);
           },
           nb::arg("f"), nb::arg("rtol"), nb::arg("atol"), nb::arg("maxiter"), nb::arg("reference_norm").none(),

@@ -2,9 +2,6 @@
 // geometric multigrid, and writes what ParaView opens as a film. --help explains. The parts stand in heat/: options, settings,
 // run, report and output.
 
-#include <functional>
-#include <utility>
-
 #include "heat/options.hpp"
 #include "heat/output.hpp"
 #include "heat/run.hpp"
@@ -23,13 +20,6 @@ int main(int argc, char** argv) {
                   text_after_options(),
                   make_command_line(),
                   {{"list-meshes", list_meshes}, {"list-smoothers", list_smoothers}},
-                  [&ranks](const CommandLine& options) -> std::function<int()> {
-                    Settings settings = parse_settings(options);
-                    settings.machine.ranks = &ranks;
-                    OutputFiles outputs = parse_outputs(options, settings);
-                    return [settings = std::move(settings), outputs = std::move(outputs), &options] {
-                      return run(settings, options, outputs);
-                    };
-                  }};
+                  prepare_by(parse_settings, parse_outputs, run, &ranks)};
   return run_program(program, argc, argv, &ranks);
 }

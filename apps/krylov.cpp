@@ -2,7 +2,6 @@
 // library. --help explains. The parts stand in krylov/: options, settings, system, solve and report, in the order of a run.
 
 #include <cstdio>
-#include <functional>
 #include <string>
 
 #include <stratum/core/io/matrix_market.hpp>
@@ -55,10 +54,6 @@ int main(int argc, char** argv) {
                   text_after_options(),
                   make_command_line(),
                   {{"list-methods", list_methods}, {"list-preconditioners", list_preconditioners}},
-                  [](const CommandLine& options) -> std::function<int()> {
-                    return [settings = parse_settings(options), outputs = OutputFiles(options), &options] {
-                      return run(settings, options, outputs);
-                    };
-                  }};
+                  prepare_by(parse_settings, outputs_of_options, run)};
   return run_program(program, argc, argv);
 }

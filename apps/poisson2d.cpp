@@ -88,14 +88,12 @@ int main(int argc, char** argv) {
                   text_after_options(),
                   make_command_line(),
                   {{"list-meshes", list_meshes}, {"list-smoothers", list_smoothers}},
-                  [&ranks](const CommandLine& options) -> std::function<int()> {
-                    Settings settings = parse_settings(options);
-                    settings.machine.ranks = &ranks;
-                    check_reproducible(settings);
-                    OutputFiles outputs = parse_outputs(options, settings);
-                    return [settings = std::move(settings), outputs = std::move(outputs), &options] {
-                      return run(settings, options, outputs);
-                    };
-                  }};
+                  prepare_by(
+                      parse_settings,
+                      [](const CommandLine& options, const Settings& settings) {
+                        check_reproducible(settings);
+                        return parse_outputs(options, settings);
+                      },
+                      run, &ranks)};
   return run_program(program, argc, argv, &ranks);
 }

@@ -3,7 +3,6 @@
 // solve, results, report and output, in the order of a run.
 
 #include <cstdio>
-#include <functional>
 #include <string>
 
 #include <stratum/assembly/picture.hpp>
@@ -70,10 +69,6 @@ int main(int argc, char** argv) {
                   text_after_options(),
                   make_command_line(),
                   {{"list-methods", list_methods}, {"list-preconditioners", list_preconditioners}},
-                  [](const CommandLine& options) -> std::function<int()> {
-                    return [settings = parse_settings(options), outputs = OutputFiles(options), &options] {
-                      return run(settings, options, outputs);
-                    };
-                  }};
+                  prepare_by(parse_settings, outputs_of_options, run)};
   return run_program(program, argc, argv);
 }

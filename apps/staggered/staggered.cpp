@@ -2,7 +2,6 @@
 // pion's correlator. --help explains. The parts stand in program/: options, settings, compute and report, in the order of a run.
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -71,12 +70,6 @@ int main(int argc, char** argv) {
                   text_after_options(),
                   make_command_line(),
                   {},
-                  [&ranks](const CommandLine& options) -> std::function<int()> {
-                    Settings settings = parse_settings(options);
-                    settings.machine.ranks = &ranks;
-                    return [settings, outputs = OutputFiles(options), &options] {
-                      return run(settings, options, outputs);
-                    };
-                  }};
+                  prepare_by(parse_settings, outputs_of_options, run, &ranks)};
   return run_program(program, argc, argv, &ranks);
 }

@@ -154,6 +154,22 @@ inline void progress(const std::string& what) {
   if (isatty(STDERR_FILENO) != 0) (void)std::fprintf(stderr, "\r\033[K%s", what.c_str());
 }
 
+/// The outputs of a program whose settings do not matter to them.
+inline constexpr auto outputs_of_options = [](const CommandLine& options, const auto& /*settings*/) {
+  return OutputFiles(options);
+};
+
+/// Program::prepare of settings that have a machine: parse(options), then open(options, settings), which returns the outputs; what is
+/// then to be done is run(settings, options, outputs). `ranks`: of a program that runs on several.
+template <class Parse, class Open, class Run>
+[[nodiscard]] auto prepare_by(Parse parse, Open open, Run run, const Ranks* ranks = nullptr) {
+  return [=](const CommandLine& options) -> std::function<int()> {
+    auto settings = parse(options);
+    settings.machine.ranks = ranks;
+    return [=, &options, outputs = open(options, settings)] { return run(settings, options, outputs); };
+  };
+}
+
 /// `ranks`: of a program that runs on several.
 [[nodiscard]] inline int run_program(Program& program, int argc, char** argv, Ranks* ranks = nullptr) {
   const auto fail = [&](int code, const char* reason) {

@@ -2,9 +2,6 @@
 // with a preconditioner and deflation; one system, or a series of them while bubbles move. --help explains. The parts stand in
 // bubbly/: options, settings, system, solve, report and output.
 
-#include <functional>
-#include <utility>
-
 #include <stratum/mesh/vtk/vtk.hpp>
 
 #include "support/program.hpp"
@@ -37,12 +34,6 @@ int main(int argc, char** argv) {
                   text_after_options(),
                   make_command_line(),
                   {},
-                  [](const CommandLine& options) -> std::function<int()> {
-                    Settings settings = parse_settings(options);
-                    OutputFiles outputs = parse_outputs(options, settings);
-                    return [settings = std::move(settings), outputs = std::move(outputs), &options] {
-                      return run(settings, options, outputs);
-                    };
-                  }};
+                  prepare_by(parse_settings, parse_outputs, run)};
   return run_program(program, argc, argv);
 }

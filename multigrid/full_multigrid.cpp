@@ -119,7 +119,7 @@ FullMultigridPass FullMultigrid<T>::solve(Context& ctx, FieldView<const double> 
     }
     multigrid_.cycle(on, l, FieldView<const T>(r), z, Guess::zero);
     if (fused)
-      transfer->prolongate_plus(on, with_halo(coarser(), true), 1 / scale, FieldView<const T>(z), current);
+      transfer->prolongate_plus(on, coarser(), 1 / scale, FieldView<const T>(z), current, Ghosts::current);
     else
       axpy<T, double>(on, 1 / scale, FieldView<const T>(z), current);
   };

@@ -397,17 +397,19 @@ void Multigrid<T>::State::cycle(Context& ctx, int index, FieldView<const T> b, F
   // From the lowest level that is cut: own rows to the whole, and back.
   const bool cut = hierarchy.strips().is_cut(index), to_whole = cut && !hierarchy.strips().is_cut(index - 1);
   const FieldView<T> defect = to_whole ? coarser.own_b.view() : coarser.own(coarser.b);
-  const auto fills_halo = [&](const Level& of, SweepOrder order) {
-    return cut && of.choice.sweeps > 0 && (of.overlap || of.smoother->fills_halo(order));
+  const auto ghosts_after = [&](const Level& of, SweepOrder order) {
+    const bool filled = cut && of.choice.sweeps > 0 && (of.overlap || of.smoother->fills_halo(order));
+    return filled ? Ghosts::current : Ghosts::stale;
   };
   const SweepOrder last = params.symmetric || params.mirrored ? SweepOrder::backward : SweepOrder::forward;
+  const Ghosts ghosts_of_x = overlap ? Ghosts::stale : ghosts_after(level, SweepOrder::forward);
   {
     const Stopwatch watch(ctx, seconds);
     level.smoother->smooth(on, a, b, x, level.choice.sweeps, guess, SweepOrder::forward);
-    x.fresh = !overlap && fills_halo(level, SweepOrder::forward);
-    transfer.restrict_residual(on, a, b, x, defect);
+    transfer.restrict_residual(on, a, b, x, defect, ghosts_of_x);
   }
   FieldView<const T> correction = coarser.own(coarser.x);
+  Ghosts ghosts_of_correction = Ghosts::current;
   if (to_whole) {
     hierarchy.strips().gather(ctx, defect, coarser.b.view());
     Context alone = ctx.alone();
@@ -420,17 +422,18 @@ void Multigrid<T>::State::cycle(Context& ctx, int index, FieldView<const T> b, F
       coarser.recording.run(alone, coarser.b.cview().data, coarser.x.cview().data, below);
     else
       below();
-    correction = with_halo(hierarchy.strips().own_rows(correction), true);
+    correction = hierarchy.strips().own_rows(correction);
   } else {
     correct(ctx, index, shape);
-    correction.fresh = shape != Cycle::k && fills_halo(coarser, last);
+    ghosts_of_correction = shape == Cycle::k ? Ghosts::stale : ghosts_after(coarser, last);
   }
   const Stopwatch watch(ctx, seconds);
   const bool reads_some = level.choice.sweeps > 0 && !overlap && !cut;
   transfer.prolongate_add(ctx, correction, overlap ? overlap->own(x) : x,
-                          reads_some ? level.smoother->rows_read(last) : SomeRows::all);
+                          reads_some ? level.smoother->rows_read(last) : SomeRows::all, ghosts_of_correction,
+                          ghosts_of_x);
   if (overlap) overlap->fetch(ctx, x);
-  level.smoother->smooth(on, a, b, x, level.choice.sweeps, Guess::given, last);
+  level.smoother->smooth(on, a, b, x, level.choice.sweeps, Guess::given, last, ghosts_of_x);
   if (!overlap) return;
   exchange(on, x);  // columns beside the rows, which a finer level reads
   if (overlap->own(x).data != result.data) copy(ctx, overlap->own(x), result);

@@ -25,20 +25,19 @@ class Adi final : public Smoother<T> {
     sweep_.set_up(ctx, a);
   }
   void smooth(Context& ctx, const GridOperator<T>& a, FieldView<const T> b, FieldView<T> x, int sweeps, Guess guess,
-              SweepOrder order) override {
+              SweepOrder order, Ghosts ghosts_of_x) override {
     const auto hold = this->begin(ctx, a, b, x);
     expects(sweeps % 2 == 0, "adi counts an application as two sweeps; sweeps must be even, not ", sweeps);
     if (sweeps == 0 && guess == Guess::zero) set(ctx, T(0), x);
-    guess = sweep_.start(ctx, x, guess);
+    auto from = sweep_.start(ctx, x, {guess, ghosts_of_x});
     const auto [first, second] =
         order == SweepOrder::forward ? std::pair(Direction::x, Direction::y) : std::pair(Direction::y, Direction::x);
     // Simultaneous sweeps go to the scratch vector and come back.
-    const FieldView<T> between =
-        with_halo(sweep_.line_order() == LineOrder::zebra ? x : scratch_.view(), sweep_.fills_halo(first));
+    const FieldView<T> between = sweep_.line_order() == LineOrder::zebra ? x : scratch_.view();
     for (int s = 0; s < sweeps; s += 2) {
-      sweep_(ctx, first, a, b, x, between, s == 0 ? guess : Guess::given, order);
-      sweep_(ctx, second, a, b, between, x, Guess::given, order);
-      x.fresh = sweep_.fills_halo(second);
+      sweep_(ctx, first, a, b, x, from.ghosts, between, from.guess, order);
+      sweep_(ctx, second, a, b, between, sweep_.ghosts_after(first), x, Guess::given, order);
+      from = {Guess::given, sweep_.ghosts_after(second)};
     }
   }
 

@@ -264,12 +264,13 @@ class ColourGaussSeidel final : public Smoother<T> {
   }
 
   void smooth(Context& ctx, const GridOperator<T>& a, FieldView<const T> b, FieldView<T> x, int sweeps, Guess guess,
-              SweepOrder order) override {
+              SweepOrder order, Ghosts ghosts_of_x) override {
     const auto hold = this->begin(ctx, a, b, x);
     if (guess == Guess::zero && sweeps == 0) return set(ctx, T(0), x);
     // Local index of the first odd line.
     const int odd_x = 1 - (x.origin_x & 1), odd_y = 1 - (x.origin_y & 1);
     const bool forward = order == SweepOrder::forward;
+    Ghosts ghosts = guess == Guess::zero ? Ghosts::stale : ghosts_of_x;
     a.visit([&](const auto& view) {
       using View = std::decay_t<decltype(view)>;
 #if defined(__CUDACC__)
@@ -284,11 +285,10 @@ class ColourGaussSeidel final : public Smoother<T> {
             if (from_zero) {
               march<View>(ctx, view, b, cuda::Zero<T>{}, other, column, row);
             } else {
-              exchange(ctx, current);
+              exchange(ctx, current, std::exchange(ghosts, Ghosts::stale));
               cuda::with_rows_of<2>(FieldView<const T>(current),
                                     [&](const auto& rows) { march<View>(ctx, view, b, rows, other, column, row); });
             }
-            current.fresh = other.fresh = false;
             if (x.below || x.above)
               relax_on_cuts(ctx, ColourStep<View, T>{view, b, other, omega_}, from_zero ? FieldView<T>() : current,
                             1 - column, row);
@@ -299,7 +299,7 @@ class ColourGaussSeidel final : public Smoother<T> {
         }
 #endif
       const ColourStep<View, T> step{view, b, x, omega_};
-      if (x.has_halo() || in_pieces_) return with_halo(ctx, step, sweeps, guess, forward);
+      if (x.has_halo() || in_pieces_) return by_colours(ctx, step, sweeps, guess, ghosts, forward);
       bool skip_first = false;
       if (guess == Guess::zero && ctx.on_gpu()) {
         const int begin_x = forward ? odd_x : 1 - odd_x, begin_y = forward ? odd_y : 1 - odd_y;
@@ -308,7 +308,6 @@ class ColourGaussSeidel final : public Smoother<T> {
       }
       const int first_column = forward ? odd_x : 1 - odd_x, first_row = forward ? odd_y : 1 - odd_y;
       for (int s = 0; s < sweeps; ++s) {
-        exchange(ctx, x);
         if (!ctx.on_gpu()) {
           step_on_cpu(ctx, step, first_row, first_column, guess == Guess::zero && s == 0);
           continue;
@@ -365,11 +364,11 @@ class ColourGaussSeidel final : public Smoother<T> {
   /// An exchange before every colour. Where the grid is periodic with an odd number of nodes, the last one lies beside the
   /// first, both even: a third colour.
   template <class Step>
-  static void with_halo(Context& ctx, const Step& step, int sweeps, Guess guess, bool forward) {
-    FieldView<T> x = step.x;
+  static void by_colours(Context& ctx, const Step& step, int sweeps, Guess guess, Ghosts ghosts, bool forward) {
+    const FieldView<T> x = step.x;
     if (guess == Guess::zero) {
       set_zero_with_halo(ctx, x);
-      x.fresh = true;
+      ghosts = Ghosts::current;
     }
     struct Class {
       int begin, end, step;
@@ -390,8 +389,7 @@ class ColourGaussSeidel final : public Smoother<T> {
     if (!forward) std::reverse(colours.begin(), colours.end());
     for (int s = 0; s < sweeps; ++s)
       for (const NodeRange<2>& colour : colours) {
-        exchange(ctx, x);
-        x.fresh = false;
+        exchange(ctx, x, std::exchange(ghosts, Ghosts::stale));
         for_each_node(ctx, colour, step);
       }
   }

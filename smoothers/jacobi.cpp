@@ -6,6 +6,7 @@
 // periodic: a step, an exchange.
 
 #include <algorithm>
+#include <utility>
 
 #include <stratum/core/field/blas.hpp>
 #include <stratum/core/field/for_each_node.hpp>
@@ -96,12 +97,13 @@ class Jacobi final : public Smoother<T> {
       : Smoother<T>(shape), scratch_(ctx, shape), omega_(static_cast<T>(damping_or(params, default_damping))) {}
 
   void smooth(Context& ctx, const GridOperator<T>& a, FieldView<const T> b, FieldView<T> x, int sweeps, Guess guess,
-              SweepOrder /*order*/) override {
+              SweepOrder /*order*/, Ghosts ghosts_of_x) override {
     const auto hold = this->begin(ctx, a, b, x);
     if (guess == Guess::zero && sweeps == 0) return set(ctx, T(0), x);
     a.visit([&](const auto& view) {
       using View = std::decay_t<decltype(view)>;
       FieldView<T> current = x, other = scratch_.view();
+      Ghosts ghosts = guess == Guess::zero ? Ghosts::stale : ghosts_of_x;  // of `current`
 #if defined(__CUDACC__)
       if constexpr (View::marches_alone)
         if (ctx.on_gpu() && cuda::can_march(b, x)) {
@@ -111,7 +113,6 @@ class Jacobi final : public Smoother<T> {
           if (guess == Guess::zero) {
             const int first = std::min(sweeps, at_once);
             if (passes_of(sweeps - first) % 2 == 1) std::swap(current, other);
-            current.fresh = other.fresh = false;
             if (first == 1)
               for_each_node(ctx, all_nodes(x), JacobiStepFromZero<View, T>{view, b, current, {omega_}});
             else
@@ -123,8 +124,7 @@ class Jacobi final : public Smoother<T> {
           if (guess == Guess::given && passes % 2 == 1 && left > passes) ++passes;
           for (; left > 0; --passes) {
             const int now = left > passes ? 2 : 1;
-            exchange(ctx, current);
-            current.fresh = false;
+            exchange(ctx, current, std::exchange(ghosts, Ghosts::stale));
             march<View, T>(ctx, view, b, current, other, omega_, now);
             std::swap(current, other);
             left -= now;
@@ -140,8 +140,7 @@ class Jacobi final : public Smoother<T> {
         for_each_node(ctx, all_nodes(x), JacobiStepFromZero<View, T>{view, b, current, {omega_}});
       }
       for (; left > 0; --left) {
-        exchange(ctx, current);
-        current.fresh = false;
+        exchange(ctx, current, std::exchange(ghosts, Ghosts::stale));
         const JacobiStep<View, T> step{view, b, current, other, {omega_}};
         if (ctx.on_gpu()) {
           for_each_node_on_gpu(ctx, all_nodes(x), step);

@@ -52,13 +52,12 @@ void LineSweep<T>::set_up(Context& ctx, const GridOperator<T>& a) {
 }
 
 template <class T>
-Guess LineSweep<T>::start(Context& ctx, FieldView<T>& x, Guess guess) const {
+typename LineSweep<T>::Start LineSweep<T>::start(Context& ctx, FieldView<T> x, Start given) const {
   // On the CPU damped sweeps have no form of their own that starts from zero.
   const bool damped = !ctx.on_gpu() && (line_order_ == LineOrder::simultaneous || omega_ != T(1));
-  if (guess == Guess::given || !(x.has_halo() || !cut_.empty() || damped)) return guess;
+  if (given.guess == Guess::given || !(x.has_halo() || !cut_.empty() || damped)) return given;
   set_zero_with_halo(ctx, x);
-  x.fresh = true;
-  return Guess::given;
+  return {Guess::given, Ghosts::current};
 }
 
 template <class T>
@@ -68,12 +67,10 @@ const T* LineSweep<T>::zeros(FieldView<T> y) const {
 
 template <class T>
 void LineSweep<T>::operator()(Context& ctx, Direction direction, const GridOperator<T>& a, FieldView<const T> b,
-                              FieldView<const T> x, FieldView<T> y, Guess guess, SweepOrder order) {
-  y.fresh = false;
-  if (!cut_.empty() && direction == Direction::y) {
-    exchange(ctx, x);
+                              FieldView<const T> x, Ghosts ghosts_of_x, FieldView<T> y, Guess guess, SweepOrder order) {
+  exchange(ctx, x, ghosts_of_x);
+  if (!cut_.empty() && direction == Direction::y)
     return cut_.sweep(ctx, a, zeros_.view().data, b, x, y, omega_, line_order_, order, elimination_.view());
-  }
 #if defined(STRATUM_HAVE_CUDA)
   if (ctx.on_gpu()) return sweep_on_gpu(ctx, direction, a, b, x, y, guess, order);
 #endif
@@ -104,16 +101,16 @@ class Line : public Smoother<T> {
     sweep_.set_up(ctx, a);
   }
   void smooth(Context& ctx, const GridOperator<T>& a, FieldView<const T> b, FieldView<T> x, int sweeps, Guess guess,
-              SweepOrder order) override {
+              SweepOrder order, Ghosts ghosts_of_x) override {
     const auto hold = this->begin(ctx, a, b, x);
     if (sweeps == 0 && guess == Guess::zero) set(ctx, T(0), x);
-    guess = sweep_.start(ctx, x, guess);
+    auto from = sweep_.start(ctx, x, {guess, ghosts_of_x});
     const bool in_place = sweep_.line_order() == LineOrder::zebra;
     FieldView<T> current = x, other = in_place ? x : scratch_.view();
     for (int s = 0; s < sweeps; ++s) {
-      sweep_(ctx, direction, a, b, current, other, s == 0 ? guess : Guess::given, order);
+      sweep_(ctx, direction, a, b, current, from.ghosts, other, from.guess, order);
       std::swap(current, other);
-      current.fresh = sweep_.fills_halo(direction);
+      from = {Guess::given, sweep_.ghosts_after(direction)};
     }
     if (current.data != x.data) copy<T, T>(ctx, current, x);
   }

@@ -29,14 +29,18 @@ class LineSweep {
   LineSweep(Context& ctx, const GridLayout<2>& shape, const SmootherParams& params, bool along_y);
 
   [[nodiscard]] LineOrder line_order() const { return line_order_; }
-  /// The guess that the first sweep is to be given: on periodic grids x itself, made zero where it is to be.
-  [[nodiscard]] Guess start(Context& ctx, FieldView<T>& x, Guess guess) const;
+  struct Start {
+    Guess guess;
+    Ghosts ghosts;
+  };
+  /// What the first sweep is to be given: on periodic grids x itself, made zero with its ghosts where it is to be.
+  [[nodiscard]] Start start(Context& ctx, FieldView<T> x, Start given) const;
   /// As of a Smoother.
   void set_up(Context& ctx, const GridOperator<T>& a);
-  /// One sweep from `x` to `y`. Zebra works in place: x and y are the same view. Simultaneous: they differ. Leaves
-  /// the halo of y up to date or not.
+  /// One sweep from `x`, whose ghosts are exchanged before where they are stale, to `y`. Zebra works in place: x and y are the
+  /// same view. Simultaneous: they differ. `ghosts_after` says how the ghosts of y are left.
   void operator()(Context& ctx, Direction direction, const GridOperator<T>& a, FieldView<const T> b,
-                  FieldView<const T> x, FieldView<T> y, Guess guess, SweepOrder order);
+                  FieldView<const T> x, Ghosts ghosts_of_x, FieldView<T> y, Guess guess, SweepOrder order);
 
   /// By `sweeps` sweeps, a row by each set of lines that is solved for at once.
   [[nodiscard]] int rows_reached(int sweeps) const { return line_order_ == LineOrder::zebra ? 2 * sweeps : sweeps; }
@@ -49,6 +53,9 @@ class LineSweep {
   /// On strips: what a sweep in this direction leaves.
   [[nodiscard]] bool fills_halo(Direction direction) const {
     return !cut_.empty() && direction == Direction::y && line_order_ == LineOrder::zebra;
+  }
+  [[nodiscard]] Ghosts ghosts_after(Direction direction) const {
+    return fills_halo(direction) ? Ghosts::current : Ghosts::stale;
   }
 
  private:

@@ -64,7 +64,6 @@ template <Direction direction, bool element>
 void LineSweep<T>::sweep_on_cpu(Context& ctx, const GridOperator<T>& a, FieldView<const T> b, FieldView<const T> x,
                                 FieldView<T> y, Guess guess, SweepOrder order) {
   expects(ctx.threads() <= threads_, "this smoother was made for ", threads_, " threads, not ", ctx.threads());
-  exchange(ctx, x);
   line::visit(a, zeros(y), [&]<class View>([[maybe_unused]] const View& view) {
     if constexpr ((!View::has_bands && !View::is_separable) == element) {
       const auto sweep = [&]<bool ring>() {

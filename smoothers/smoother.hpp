@@ -5,8 +5,8 @@
 //     x <- x + S (b - A x) ,
 //
 // with S depending on the smoother. A smoother is made for one grid shape and owns its scratch; `smooth` allocates nothing
-// and does not synchronise. Halos of b and x are read, never written. x may come with a halo that is up to date (with_halo),
-// which is not exchanged then before the first step.
+// and does not synchronise. Halos of b and x are read, never written. Where the caller says that the ghosts of x are current,
+// they are not exchanged before the first step.
 //
 // Guess::zero means that x is taken as zero whatever it holds: the result equals that of a given zero.
 // SweepOrder::backward runs the sub-sweeps in the opposite order: forward and backward are each other's adjoint in
@@ -62,7 +62,7 @@ class Smoother {
 
   /// Runs `sweeps` sweeps, which must be a multiple of sweeps_per_application(). b and x must not overlap.
   virtual void smooth(Context& ctx, const GridOperator<T>& a, FieldView<const T> b, FieldView<T> x, int sweeps,
-                      Guess guess, SweepOrder order) = 0;
+                      Guess guess, SweepOrder order, Ghosts ghosts_of_x = Ghosts::stale) = 0;
 
   /// How far `sweeps` sweeps carry what is wrong in one row: over so many rows, and along y lines where these are solved for,
   /// fading as the lines' solutions do. Nothing: not known, and levels are not smoothed by overlap (multigrid/overlap.hpp).

@@ -30,6 +30,9 @@ namespace stratum {
 /// Of lines: rows of a grid run along x, columns along y.
 enum class Direction : std::uint8_t { x, y };
 
+/// Whether the ghosts of a field have the numbers that their neighbours have now. Who owns the field knows.
+enum class Ghosts : std::uint8_t { stale, current };
+
 /// Rows of a grid, by global index.
 enum class SomeRows : std::uint8_t { all, even, odd };
 
@@ -77,7 +80,6 @@ struct FieldView<T, 2> {
   bool is_flat = false;
   bool below = false;
   bool above = false;
-  bool fresh = false;  // its halo is up to date, so that `exchange` has nothing to do
 
   STRATUM_HOST_DEVICE STRATUM_INLINE T& operator()(int i, int j) const { return data[j * pitch + i]; }
   STRATUM_HOST_DEVICE STRATUM_INLINE T& operator[](int i) const { return data[i]; }
@@ -90,16 +92,9 @@ struct FieldView<T, 2> {
 
   // NOLINTNEXTLINE(google-explicit-constructor): the usual pointer-to-const conversion
   STRATUM_HOST_DEVICE operator FieldView<const T>() const requires(!std::is_const_v<T>) {
-    return {data, nx, ny, pitch, origin_x, origin_y, space, periodic_x, periodic_y, is_flat, below, above, fresh};
+    return {data, nx, ny, pitch, origin_x, origin_y, space, periodic_x, periodic_y, is_flat, below, above};
   }
 };
-
-/// The same numbers, whose halo is up to date or not.
-template <class T>
-[[nodiscard]] FieldView<T> with_halo(FieldView<T> view, bool fresh) {
-  view.fresh = fresh;
-  return view;
-}
 
 /// Throws UsageError unless `view`, called `name` in the message, has this many nodes in memory that the Context computes on.
 template <class T>
@@ -241,11 +236,11 @@ void add_from_below(Context& ctx, const FieldView<T>& view);
 
 /// Brings the halo of `view` up to date before a kernel reads neighbours: a cache, hence filled in views of const numbers
 /// too. A physical side keeps the zeros it was made with; where the grid is periodic the other end is copied, where another
-/// subdomain borders on it that subdomain's row. All subdomains call it together, and wait for each other; none does where the view says
-/// that nothing has changed, for which whoever says so answers.
+/// subdomain borders on it that subdomain's row. All subdomains call it together, and wait for each other; none does where ghosts are
+/// current, for which whoever says so answers.
 template <class T>
-void exchange(Context& ctx, const FieldView<T>& view) {
-  if (!view.has_halo() || view.fresh || ctx.is_dry_run()) return;
+void exchange(Context& ctx, const FieldView<T>& view, Ghosts ghosts = Ghosts::stale) {
+  if (!view.has_halo() || ghosts == Ghosts::current || ctx.is_dry_run()) return;
   using Number = std::remove_const_t<T>;
   detail::fill_halo(ctx, FieldView<Number>{const_cast<Number*>(view.data), view.nx, view.ny, view.pitch, view.origin_x,
                                            view.origin_y, view.space, view.periodic_x, view.periodic_y, view.is_flat,

@@ -73,11 +73,14 @@ class Transfer {
   [[nodiscard]] static Transfer weighted(Context& ctx, const TensorMesh<2>& fine, const TensorMesh<2>& coarse,
                                          const GridLayout<2>& fine_strip, const GridLayout<2>& coarse_strip);
 
-  /// x_fine += P x_coarse; a halo of x_fine that is up to date stays so. Of some rows, the others may be left as they are: half
+  // Ghosts of a vector that are current are not exchanged.
+
+  /// x_fine += P x_coarse; ghosts of x_fine that are current stay so. Of some rows, the others may be left as they are: half
   /// the words.
-  void prolongate_add(Context& ctx, FieldView<const T> coarse, FieldView<T> fine, SomeRows rows = SomeRows::all) const;
+  void prolongate_add(Context& ctx, FieldView<const T> coarse, FieldView<T> fine, SomeRows rows = SomeRows::all,
+                      Ghosts of_coarse = Ghosts::stale, Ghosts of_fine = Ghosts::stale) const;
   /// x_fine = P x_coarse
-  void prolongate(Context& ctx, FieldView<const T> coarse, FieldView<T> fine) const;
+  void prolongate(Context& ctx, FieldView<const T> coarse, FieldView<T> fine, Ghosts of_coarse = Ghosts::stale) const;
   /// d_coarse = P^T d_fine
   void restrict_to(Context& ctx, FieldView<const T> fine, FieldView<T> coarse) const;
   /// The same, and ||d_fine||, which the host waits for; on a GPU in the same pass where both directions are coarsened. There
@@ -87,7 +90,7 @@ class Transfer {
   /// d_coarse = P^T (b - A x), one pass over the fine grid. Of a subdomain A, b and x may have rows of its neighbours beside its
   /// own: d is formed from these then, and subdomains have nothing to say to each other.
   void restrict_residual(Context& ctx, const GridOperator<T>& a, FieldView<const T> b, FieldView<const T> x,
-                         FieldView<T> coarse) const;
+                         FieldView<T> coarse, Ghosts of_x = Ghosts::stale) const;
 
   // A level of full multigrid without storing the interpolant, for a GPU, a tensor operator, both directions coarsened, and
   // vectors whose rows are aligned as those of a Field, b among them.
@@ -98,7 +101,8 @@ class Transfer {
                              FieldView<const T> coarse, FieldView<R> r) const;
   /// x = P coarse + alpha z: 1.25 words, and z
   template <class Z>
-  void prolongate_plus(Context& ctx, FieldView<const T> coarse, T alpha, FieldView<const Z> z, FieldView<T> x) const;
+  void prolongate_plus(Context& ctx, FieldView<const T> coarse, T alpha, FieldView<const Z> z, FieldView<T> x,
+                       Ghosts of_coarse = Ghosts::stale) const;
 
   [[nodiscard]] const GridLayout<2>& fine_shape() const { return fine_; }
   /// The weights, as kernels see them.

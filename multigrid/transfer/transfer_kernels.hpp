@@ -367,7 +367,6 @@ namespace {
 template <bool add, class T>
 void prolongate_impl(Context& ctx, const TransferView<T>& x, const TransferView<T>& y, [[maybe_unused]] bool can_march,
                      FieldView<const T> coarse, FieldView<T> fine, SomeRows rows) {
-  exchange(ctx, coarse);
 #if defined(__CUDACC__)
   if (ctx.on_gpu() && can_march && cuda::can_march(coarse, fine)) {
     const auto run = [&]<SomeRows wanted>(const auto& added) {
@@ -398,7 +397,6 @@ void prolongate_impl(Context& ctx, const TransferView<T>& x, const TransferView<
 template <bool add, class T>
 void prolongate_weighted(Context& ctx, const WeightsView<const T>& w, [[maybe_unused]] bool can_march,
                          FieldView<const T> coarse, FieldView<T> fine) {
-  exchange(ctx, coarse);
   const ProlongateCell<add, T> cell{w, coarse, fine};
   NodeRange<2> range = cell.range();
 #if defined(__CUDACC__)
@@ -415,10 +413,12 @@ void prolongate_weighted(Context& ctx, const WeightsView<const T>& w, [[maybe_un
 }
 
 template <class T>
-void Transfer<T>::prolongate_add(Context& ctx, FieldView<const T> coarse, FieldView<T> fine, SomeRows some) const {
+void Transfer<T>::prolongate_add(Context& ctx, FieldView<const T> coarse, FieldView<T> fine, SomeRows some,
+                                 Ghosts of_coarse, Ghosts of_fine) const {
   check(ctx, fine, coarse);
+  exchange(ctx, coarse, of_coarse);
   // The rows beside a subdomain take part, but those by weights of cells, and around the ends, where coarse rows may lie otherwise.
-  const bool beside = fine.fresh && !is_weighted() && !fine.periodic_y;
+  const bool beside = of_fine == Ghosts::current && !is_weighted() && !fine.periodic_y;
   FieldView<T> rows = fine;
   TransferView<T> y = y_.view();
   if (beside && fine.below) {
@@ -431,15 +431,16 @@ void Transfer<T>::prolongate_add(Context& ctx, FieldView<const T> coarse, FieldV
     prolongate_weighted<true>(ctx, weights(), can_march_by_cells(), coarse, fine);
   else
     prolongate_impl<true>(ctx, x_.view(), y, can_march(), coarse, rows, some);
-  if (!fine.fresh) return;
+  if (of_fine == Ghosts::stale) return;
   // Where x is periodic the columns beside these rows are left.
   if (beside) rows.below = rows.above = false;
-  exchange(ctx, with_halo(rows, false));
+  exchange(ctx, rows);
 }
 
 template <class T>
-void Transfer<T>::prolongate(Context& ctx, FieldView<const T> coarse, FieldView<T> fine) const {
+void Transfer<T>::prolongate(Context& ctx, FieldView<const T> coarse, FieldView<T> fine, Ghosts of_coarse) const {
   check(ctx, fine, coarse);
+  exchange(ctx, coarse, of_coarse);
   if (is_weighted()) return prolongate_weighted<false>(ctx, weights(), can_march_by_cells(), coarse, fine);
   prolongate_impl<false>(ctx, x_.view(), y_.view(), can_march(), coarse, fine, SomeRows::all);
 }
@@ -519,7 +520,7 @@ void Transfer<T>::restrict_to(Context& ctx, FieldView<const T> fine, FieldView<T
 
 template <class T>
 void Transfer<T>::restrict_residual(Context& ctx, const GridOperator<T>& a, FieldView<const T> b, FieldView<const T> x,
-                                    FieldView<T> coarse) const {
+                                    FieldView<T> coarse, Ghosts of_x) const {
   const bool beside = x.ny > fine_.ny;  // rows of neighbours
   expects(!beside || fine_.has_halo(), "the fine vector must have ", fine_.ny, " rows, not ", x.ny);
   if (beside) {
@@ -530,7 +531,7 @@ void Transfer<T>::restrict_residual(Context& ctx, const GridOperator<T>& a, Fiel
   }
   expects_fit(ctx, "b", b, a.shape());
   expects_fit(ctx, "x", x, a.shape());
-  exchange(ctx, x);
+  exchange(ctx, x, of_x);
   // The coarse rows of all fine ones, the neighbours' among them, begin with others.
   const int origin = beside ? x.origin_y : fine_.origin_y;
   const int first = beside ? coarse_.origin_y - (x.origin_y + 1) / 2 : 0;
@@ -555,16 +556,16 @@ bool Transfer<T>::fuses_interpolation([[maybe_unused]] const Context& ctx, [[may
 template <class T>
 template <class Z>
 void Transfer<T>::prolongate_plus(Context& ctx, FieldView<const T> coarse, T alpha, FieldView<const Z> z,
-                                  FieldView<T> x) const {
+                                  FieldView<T> x, Ghosts of_coarse) const {
   check(ctx, x, coarse);
   expects_fit(ctx, "z", z, fine_);
 #if defined(__CUDACC__)
   if (ctx.on_gpu() && can_march() && cuda::can_march(coarse, z, x)) {
-    exchange(ctx, coarse);
+    exchange(ctx, coarse, of_coarse);
     return march::prolongate(ctx, x_.view(), y_.view(), coarse, march::Scaled<T, Z>{alpha, z}, x);
   }
 #endif
-  prolongate(ctx, coarse, x);
+  prolongate(ctx, coarse, x, of_coarse);
   axpy<Z, T>(ctx, static_cast<double>(alpha), z, x);
 }
 

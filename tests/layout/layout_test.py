@@ -40,7 +40,7 @@ LONG_FILES = {
 LONG_MAINS = {}
 COPIES = {}
 VIEW_MEMBERS = {member: "goes to GridLayout and GhostExchange" for member in (
-    "origin_x", "origin_y", "space", "periodic_x", "periodic_y", "is_flat", "below", "above", "fresh")}
+    "origin_x", "origin_y", "space", "periodic_x", "periodic_y", "is_flat", "below", "above")}
 # Pattern: how often it may stand there, what to write instead, why it still stands there. What reads as plain English, or is a word of
 # VTK, is no pattern.
 REFUSED = "a name of before, which is refused with the new one"

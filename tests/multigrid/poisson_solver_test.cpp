@@ -333,7 +333,7 @@ class Hoarder final : public Smoother<T> {
  public:
   Hoarder(Context& ctx, const GridLayout<2>& shape, const SmootherParams& /*params*/) : kept_(ctx, tripled(shape)) {}
   void smooth(Context& ctx, const GridOperator<T>& /*a*/, FieldView<const T> /*b*/, FieldView<T> x, int /*sweeps*/,
-              Guess guess, SweepOrder /*order*/) override {
+              Guess guess, SweepOrder /*order*/, Ghosts /*ghosts_of_x*/) override {
     if (guess == Guess::zero) set(ctx, T(0), x);
   }
   [[nodiscard]] double words_per_step(int /*coefficient_words*/) const override { return 0; }

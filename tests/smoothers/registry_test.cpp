@@ -20,7 +20,7 @@ class Richardson final : public Smoother<T> {
       : defect_(ctx, shape), omega_(damping_or(params, 0.125)) {}
 
   void smooth(Context& ctx, const GridOperator<T>& a, FieldView<const T> b, FieldView<T> x, int sweeps, Guess guess,
-              SweepOrder /*order*/) override {
+              SweepOrder /*order*/, Ghosts /*ghosts_of_x*/) override {
     if (guess == Guess::zero) set(ctx, T(0), x);
     for (int k = 0; k < sweeps; ++k) {
       a.residual(ctx, b, x, defect_.view());

@@ -218,7 +218,6 @@ class Sweep : GpuSweep<View, T> {
   void run(Context& ctx) const {
     constexpr bool along_x = direction == Direction::x;
     const int lines = along_x ? y.ny : y.nx, odd = 1 - ((along_x ? y.origin_y : y.origin_x) & 1);
-    exchange(ctx, x);
     if (this->line_order == LineOrder::simultaneous) return solve(ctx, 0, lines, 1, !zero);
     const bool backward = this->order == SweepOrder::backward;
     const bool wraps = (along_x ? y.periodic_y : y.periodic_x) && lines % 2 != 0;

@@ -28,7 +28,7 @@ struct GpuSweep {
       records{};  // of stored bands in the order of a walk (solvers/lines/cuda/tiled_bands.hpp); or nothing
 };
 
-/// In the stream. Halos are brought up to date before every colour: across a periodic direction the first line lies beside the
+/// In the stream. The halo of x must be up to date; that of y is brought up to date between colours: across a periodic direction the first line lies beside the
 /// last.
 template <Direction direction, class View, class T>
 void sweep_lines(Context& ctx, const GpuSweep<View, T>& sweep);

@@ -422,9 +422,9 @@ void PartialDiagonalisation<T>::apply(Context& ctx, FieldView<const T> b, FieldV
   const T *const by_nodes = matrices_.cview().data + unaligned, *const by_modes = by_nodes + size * size;
   const FieldView<T> u = u_.view();
   const auto solve_lines = [&] {
-    // Sweeps of all lines at once start from zeros that are written, on CPUs.
+    // Sweeps of all lines at once start from zeros that are written, on CPUs; ghosts of zeros are zero.
     const bool has_zeros = !zeros_.empty();
-    sweep_(ctx, crosswise(direction_), lines_, u, has_zeros ? zeros_.cview() : u, u,
+    sweep_(ctx, crosswise(direction_), lines_, u, has_zeros ? zeros_.cview() : u, Ghosts::current, u,
            has_zeros ? Guess::given : Guess::zero, SweepOrder::forward);
   };
   if (direction_ == Direction::y) {

@@ -16,6 +16,7 @@
 // never write them.
 
 #include <array>
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <type_traits>
@@ -120,8 +121,8 @@ struct FieldStorage3D {
 };
 
 /// Bytes that a Field of this layout takes, ghosts and padding included.
-template <class T>
-[[nodiscard]] std::int64_t field_bytes(Backend backend, const GridLayout<3>& layout) {
+template <class T, std::same_as<GridLayout<3>> Layout>
+[[nodiscard]] std::int64_t field_bytes(Backend backend, const Layout& layout) {
   return FieldStorage3D(backend, layout).size * static_cast<std::int64_t>(sizeof(T));
 }
 

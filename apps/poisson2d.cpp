@@ -90,7 +90,7 @@ int main(int argc, char** argv) {
                   {{"list-meshes", list_meshes}, {"list-smoothers", list_smoothers}},
                   prepare_by(
                       parse_settings,
-                      [](const CommandLine& options, const Settings& settings) {
+                      [](const CommandLine& options, Settings& settings) {
                         check_reproducible(settings);
                         return parse_outputs(options, settings);
                       },

@@ -284,8 +284,8 @@ std::vector<double> BoxDiscretization::hat_integrals(int axis) const {
 
 BoxDiscretization::RightHandSide BoxDiscretization::right_hand_side(Context& ctx, std::vector<double>& load,
                                                                     bool project) const {
-  const auto [nx, ny, nz] = unknowns();
-  const auto at = [nx = nx, ny = ny](int i, int j, int k) {
+  const int nx = unknowns()[0], ny = unknowns()[1], nz = unknowns()[2];
+  const auto at = [nx, ny](int i, int j, int k) {
     return (static_cast<std::size_t>(k) * static_cast<std::size_t>(ny) + static_cast<std::size_t>(j)) *
                static_cast<std::size_t>(nx) +
            static_cast<std::size_t>(i);

@@ -166,7 +166,7 @@ dim3 residual_grid(const Extents<3>& n) {
 
 template <bool magnitudes>
 void run(Context& ctx, const Equations& a) {
-  const auto [nx, ny, nz] = a.r.extents;
+  const int nx = a.r.extents.nx, ny = a.r.extents.ny, rows = ny * a.r.extents.nz;
   if (ctx.is_dry_run() || a.r.nodes() == 0) return;
 #if defined(__CUDACC__)
   if (ctx.on_gpu()) {
@@ -174,7 +174,6 @@ void run(Context& ctx, const Equations& a) {
     return launch(ctx, residual_kernel<magnitudes>, a, static_cast<double*>(nullptr));
   }
 #endif
-  const int rows = ny * nz;
 #pragma omp parallel num_threads(ctx.threads()) if (a.r.nodes() > serial_limit)
   {
     std::vector<double> along(static_cast<std::size_t>(nx) + 2), across(along);

@@ -263,7 +263,7 @@ std::int64_t BoxDiagonalization::numbers_of_lines(int rows) const {
 
 void BoxDiagonalization::apply_on_host(const Context& ctx, const FieldView<const double, 3>& b,
                                        const FieldView<double, 3>& v, const FieldView<double, 3>& x, bool add) {
-  const auto [nx, ny, nz] = n_;
+  const int nx = n_[0], ny = n_[1], nz = n_[2];
   const std::int64_t own = room_ / ctx.threads(),
                      panel = static_cast<std::int64_t>(product_scratch(std::max(x_back_.size, y_back_.size)));
   // Rows of the scratch plane, a multiple of 8 numbers.

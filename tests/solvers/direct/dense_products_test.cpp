@@ -37,8 +37,9 @@ TEST(DenseProducts, OfTheGpuAreThoseOfTheHost) {
   if (!test::available(Backend::cuda)) GTEST_SKIP() << test::not_available();
   Context ctx(Backend::cuda);
   test::Random random(3);
-  for (const auto& [nx, ny, nz] : {std::array{8, 8, 3}, {24, 16, 5}, {40, 72, 2}})
+  for (const auto& n : {std::array{8, 8, 3}, {24, 16, 5}, {40, 72, 2}})
     for (const bool apart : {false, true}) {
+      const int nx = n[0], ny = n[1], nz = n[2];
       const std::int64_t plane = std::int64_t{nx} * (ny + (apart ? 1 : 0));
       const auto count = static_cast<std::size_t>(plane * nz);
       const std::vector<double> in = random.values(count), x = random.values(nx * nx), y = random.values(ny * ny);
@@ -57,8 +58,8 @@ TEST(DenseProducts, OfTheGpuAreThoseOfTheHost) {
       const auto expect_result = [&] {
         copy_bytes(ctx, out.get(), result.data(), count * sizeof(double));
         ctx.synchronise();
-        for (std::size_t n = 0; n < count; ++n)
-          ASSERT_NEAR(result[n], expected[n], 1e-11) << n << ", " << products.description();
+        for (std::size_t p = 0; p < count; ++p)
+          ASSERT_NEAR(result[p], expected[p], 1e-11) << p << ", " << products.description();
       };
       expected = in;
       for (int k = 0; k < nz; ++k)

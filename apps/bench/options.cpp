@@ -9,9 +9,9 @@ CommandLine make_command_line() {
       {{"Options",
         {{"what", "NAME", "all",
           "kernels, lines (tridiagonal systems), solves, coefficients (solves with K that jumps), matrices (CSR "
-          "without a mesh) "
-          "or all"},
+          "without a mesh), boxes (in three dimensions, by fast diagonalization) or all"},
          {"meshes", "LIST", "U1,U2,U3,A1,A2,A3,A4,A5", "meshes of the solves; kernels are measured on A3"},
+         {"boxes", "LIST", "", "cells of boxes, as in 128x128x128,256x256x64 (128^3 on a CPU, to 512^3 on a GPU)"},
          {"levels", "LIST", "", "levels 2 .. 15, as in 8..10,12 (8,10 on a CPU, 10,12,13 on a GPU)"},
          {"operators", "LIST", "", "tensor, cell, symmetric, nine-band (kernels: all; solves: tensor)"},
          {"periodic", "NAME", "", "x, y or xy: kernels on grids that are periodic in these directions"},
@@ -53,6 +53,7 @@ std::string text_after_options() {
       "  stratum_bench --backend cuda --what lines                 tridiagonal systems, beside cuSPARSE\n"
       "  stratum_bench --threads 1 --levels 10 --what solves --smoothers adi       beside hypre, where it was found\n"
       "  stratum_bench --threads 1 --what matrices                 CSR of any origin, beside hypre\n"
+      "  stratum_bench --backend cuda --what boxes --boxes 512x512x512\n"
       "  stratum_bench --what solves --meshes A3 --levels 8..12 --smoothers adi --json a3.json\n"
       "  stratum_bench --auto --threads 1 --clock cpu --levels 8,10 --json auto.json\n"
       "  stratum_bench --backend cuda --what solves --meshes A3 --operators nine-band --levels 13\n",

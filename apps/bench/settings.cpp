@@ -40,6 +40,20 @@ std::vector<int> parse_levels(const std::string& text) {
   return levels;
 }
 
+std::vector<BoxCells> parse_boxes(const std::string& text) {
+  return parse_list("--boxes", text, [](const std::string& item) {
+    BoxCells cells{};
+    std::size_t begin = 0;
+    for (std::size_t d = 0; d < cells.size(); ++d) {
+      const auto end = d + 1 < cells.size() ? item.find('x', begin) : item.size();
+      expects(end != std::string::npos, "--boxes: '", shown(item), "' is not three numbers of cells, as in 128x128x64");
+      cells[d] = parse_integer("--boxes", item.substr(begin, end - begin), 2, 8192);
+      begin = end + 1;
+    }
+    return cells;
+  });
+}
+
 SmootherVariant parse_smoother(const std::string& text) {
   for (const auto& choice : all_smoothers())
     if (choice.label() == text) return choice;
@@ -121,15 +135,20 @@ double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC
 
 Settings parse_settings(const CommandLine& options, const Context& ctx) {
   Settings settings;
-  const int what =
-      choice<int>("--what", options.text("what"),
-                  {{"kernels", 1}, {"lines", 2}, {"solves", 4}, {"coefficients", 8}, {"matrices", 16}, {"all", 31}});
+  const int what = choice<int>(
+      "--what", options.text("what"),
+      {{"kernels", 1}, {"lines", 2}, {"solves", 4}, {"coefficients", 8}, {"matrices", 16}, {"boxes", 32}, {"all", 63}});
   settings.kernels = (what & 1) != 0;
   settings.lines = (what & 2) != 0;
   settings.solves = (what & 4) != 0;
   settings.coefficients = (what & 8) != 0;
   settings.matrices = (what & 16) != 0;
+  settings.in_boxes = (what & 32) != 0;
   settings.quick = options.is_set("quick");
+  settings.boxes = parse_boxes(options.has("boxes") ? options.text("boxes")
+                               : settings.quick     ? "24x32x40"
+                               : ctx.on_gpu()       ? "256x256x256,512x512x512,1000x1000x100"
+                                                    : "64x64x64,128x128x128");
   settings.levels = options.has("levels") ? parse_levels(options.text("levels"))
                     : settings.quick      ? std::vector{7}
                     : ctx.on_gpu()        ? std::vector{10, 12, 13}

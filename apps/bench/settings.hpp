@@ -2,6 +2,7 @@
 
 // What the options of stratum_bench ask for.
 
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,8 +41,12 @@ struct SmootherVariant {
 
 inline constexpr std::string_view sine_transforms_name = "sine-transforms", cudss_name = "cuDSS";
 
+/// Of a box, in x, y and z.
+using BoxCells = std::array<int, 3>;
+
 struct Settings {
-  bool kernels = true, solves = true, lines = true, coefficients = true, matrices = true;
+  bool kernels = true, solves = true, lines = true, coefficients = true, matrices = true, in_boxes = true;
+  std::vector<BoxCells> boxes;
   std::vector<int> levels;
   std::vector<std::string> meshes;
   std::vector<StorageFormat> kernel_formats{StorageFormat::tensor, StorageFormat::cell, StorageFormat::symmetric,

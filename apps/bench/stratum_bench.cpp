@@ -1,5 +1,5 @@
 // stratum_bench: how fast the kernels, the cycles and the solvers run, beside a copy of long vectors measured in the same run.
-// --help explains. What is measured stands in kernels, lines, solves with contestants, matrix_study and auto_table; libraries to
+// --help explains. What is measured stands in kernels, lines, solves with contestants, matrix_study, boxes and auto_table; libraries to
 // compare with stand in peers/. Times are the shortest of several samples.
 
 #include <cmath>
@@ -14,6 +14,7 @@
 
 #include "auto_table.hpp"
 #include "bench/peers/hypre.hpp"
+#include "boxes.hpp"
 #include "contestants.hpp"
 #include "kernels.hpp"
 #include "lines.hpp"
@@ -53,7 +54,7 @@ int measure(Context& ctx, const Settings& settings, OutputFiles& outputs) {
   const Hypre* hypre = library ? &*library : nullptr;
   const double load_before = load_average();
   Recorder recorder(ctx, settings);
-  Json kernels = Json::array(), lines = kernels, solves = kernels, matrices = kernels;
+  Json kernels = Json::array(), lines = kernels, solves = kernels, matrices = kernels, boxes = kernels;
   if (settings.kernels) kernels = measure_kernels(recorder);
   if (settings.lines) lines = measure_lines(recorder);
   if (settings.solves) solves = measure_solves(recorder, hypre);
@@ -63,6 +64,7 @@ int measure(Context& ctx, const Settings& settings, OutputFiles& outputs) {
     recorder.attempt("matrices", [&] {
       matrices = run_matrix_study(ctx, hypre, settings.peers, settings.csr_peers, settings.now, settings.quick ? 8 : 1);
     });
+  if (settings.in_boxes) boxes = measure_boxes(recorder);
 
   JsonObject json;
   json.add("program", "stratum_bench").add("version", STRATUM_VERSION);
@@ -75,7 +77,7 @@ int measure(Context& ctx, const Settings& settings, OutputFiles& outputs) {
   json.add("rtol", rtol).add("max_iterations", max_iterations).add("peers", peers(ctx, settings));
   json.add("line_peer", line_peer(settings));
   json.add("kernels", kernels).add("lines", lines).add("solves", solves);
-  json.add("matrices", matrices).add("left_out", recorder.left_out());
+  json.add("matrices", matrices).add("boxes", boxes).add("left_out", recorder.left_out());
   outputs.write_text("json", json.text());
   return recorder.left_out().empty() ? 0 : 4;
 }

@@ -1,0 +1,143 @@
+#include "boxes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <string>
+
+#include <stratum/core/operators/box_operator.hpp>
+#include <stratum/mesh/graded.hpp>
+#include <stratum/multigrid/poisson_solver_3d.hpp>
+#include <stratum/solvers/direct/box_diagonalization.hpp>
+
+namespace stratum::apps::bench {
+
+namespace {
+
+enum class Kind : std::uint8_t { uniform, graded, neumann };
+
+const char* name_of(Kind kind) {
+  return kind == Kind::uniform ? "uniform" : kind == Kind::graded ? "graded in x, y, z" : "the same, Neumann";
+}
+
+double seconds_of(const Recorder& recorder, const std::function<void()>& run) {
+  const Stopwatch now = recorder.settings().now;
+  constexpr int samples = 5;
+  double shortest = std::numeric_limits<double>::infinity();
+  for (int k = 0; k <= samples; ++k) {
+    recorder.ctx().synchronise();
+    const double begin = now();
+    run();
+    recorder.ctx().synchronise();
+    if (k > 0) shortest = std::min(shortest, now() - begin);
+  }
+  return shortest;
+}
+
+Json measure_box(const Recorder& recorder, const BoxCells& cells, Kind kind) {
+  Context& ctx = recorder.ctx();
+  const auto axis = [&](int n) {
+    const double smallest = std::min(1e-6, 0.5 / n);
+    return kind == Kind::uniform ? uniform(1, n) : geometric_with_smallest(1, n, smallest, GradedSide::first);
+  };
+  const TensorMesh<3> mesh(axis(cells[0]), axis(cells[1]), axis(cells[2]));
+  PoissonProblem3D problem;
+  if (kind == Kind::neumann)
+    for (const BoxFace face : {BoxFace::left, BoxFace::bottom, BoxFace::front})
+      problem.boundaries[face].kind = BoundaryConditionType::neumann;
+  PoissonSolver3D solver(ctx, mesh, problem);
+  SolveReport report;
+  const double seconds = seconds_of(recorder, [&] { report = solver.solve(); });
+  const auto& n = solver.plan().unknowns;
+  const double unknowns = static_cast<double>(n[0]) * n[1] * n[2];
+  const std::string name = message(cells[0], "x", cells[1], "x", cells[2], " ", name_of(kind));
+  std::printf("%-34s %9.3f ms %9.1f GFLOP/s %3d solves, residual %.1e, %s; set-up %.2f s\n", name.c_str(),
+              1e3 * seconds, 1e-9 * solver.plan().operations * report.iterations / seconds, report.iterations,
+              report.relative_residual(), std::string(to_string(report.status)).c_str(), report.setup_seconds);
+  JsonObject json;
+  json.add("cells", Json::array({cells[0], cells[1], cells[2]})).add("kind", name_of(kind));
+  json.add("unknowns", unknowns).add("seconds", seconds).add("status", std::string(to_string(report.status)));
+  json.add("solves", report.iterations).add("relative_residual", report.relative_residual());
+  json.add("operations", solver.plan().operations).add("setup_seconds", report.setup_seconds);
+  json.add("choice", report.choice);
+  return json.value();
+}
+
+/// The parts of a solve, of an operator of its own whose longest direction has the lines; for times the numbers do not matter.
+Json measure_parts(const Recorder& recorder, BoxCells cells) {
+  Context& ctx = recorder.ctx();
+  std::sort(cells.begin(), cells.end());
+  std::array<AxisFactors, 3> factors;
+  std::array<int, 3> n{};
+  for (std::size_t d = 0; d < 3; ++d) {
+    n[d] = cells[d] - 1;
+    factors[d].k.assign(static_cast<std::size_t>(cells[d]), cells[d]);
+    factors[d].m.assign(static_cast<std::size_t>(cells[d]), 1.0 / (6 * cells[d]));
+  }
+  const auto modes = [](int count) {
+    LineModes made;
+    made.values.assign(static_cast<std::size_t>(count), 1.0);
+    made.vectors.assign(static_cast<std::size_t>(count) * static_cast<std::size_t>(count), 1e-3);
+    return made;
+  };
+  const BoxOperator a(ctx, factors, 0);
+  BoxDiagonalization direct(ctx, factors, 0, modes(n[0]), modes(n[1]));
+  const int lead = 8, row = padded_size(lead + padded_size(n[0]) + 1), rows = padded_size(n[1]) + 2;
+  const std::int64_t plane = std::int64_t{row} * rows, numbers = plane * (n[2] + 2) + lead;
+  const auto bytes = static_cast<std::size_t>(numbers) * sizeof(double);
+  const auto u = allocate(ctx, bytes), b = allocate(ctx, bytes), r = allocate(ctx, bytes);
+  const auto ghosted = [&](const std::shared_ptr<void>& memory) {
+    return FieldView<double, 3>{
+        static_cast<double*>(memory.get()) + plane + row + lead, {n[0], n[1], n[2]}, {row, plane}};
+  };
+  const std::int64_t pitch = padded_size(n[0]);
+  const auto dense = [&](const std::shared_ptr<void>& memory) {
+    return FieldView<double, 3>{
+        static_cast<double*>(memory.get()), {n[0], n[1], n[2]}, {pitch, pitch * padded_size(n[1])}};
+  };
+  const double unknowns = static_cast<double>(n[0]) * n[1] * n[2], operations = 4 * unknowns * (n[0] + n[1]);
+  const std::string name = message(cells[0], "x", cells[1], "x", cells[2]);
+  const auto rate = [&](const char* what, double words, const std::function<void()>& run) {
+    JsonObject json;
+    json.add("cells", Json::array({cells[0], cells[1], cells[2]})).add("kernel", what);
+    return recorder.rate(std::move(json), message(name, " ", what), words, unknowns, sizeof(double),
+                         seconds_of(recorder, run));
+  };
+  Json rows_of_table = Json::array();
+  rows_of_table.push_back(rate("residual", 3, [&] { a.residual(ctx, dense(b), ghosted(u), dense(r)); }));
+  rows_of_table.push_back(rate("norm of it", 2, [&] { (void)a.residual_norm(ctx, dense(b), ghosted(u), dense(r)); }));
+  const double seconds = seconds_of(recorder, [&] { direct.apply(ctx, dense(b), dense(r), ghosted(u), false); });
+  std::printf("%-34s %9.3f ms %9.1f GFLOP/s by %s\n", message(name, " direct solution").c_str(), 1e3 * seconds,
+              1e-9 * operations / seconds, direct.products().c_str());
+  rows_of_table.push_back(JsonObject()
+                              .add("cells", Json::array({cells[0], cells[1], cells[2]}))
+                              .add("kernel", "direct solution")
+                              .add("seconds", seconds)
+                              .add("operations", operations)
+                              .add("products", direct.products())
+                              .value());
+  return rows_of_table;
+}
+
+}  // namespace
+
+Json measure_boxes(Recorder& recorder) {
+  Json all = Json::array();
+  std::printf("\nBoxes, double: solves by fast diagonalization to 1e-10\n");
+  for (const BoxCells& cells : recorder.settings().boxes)
+    for (const Kind kind : {Kind::uniform, Kind::graded, Kind::neumann})
+      recorder.attempt(message("box ", cells[0], "x", cells[1], "x", cells[2]),
+                       [&] { all.push_back(measure_box(recorder, cells, kind)); });
+  print_rate_heading("their parts");
+  for (const BoxCells& cells : recorder.settings().boxes)
+    recorder.attempt(message("parts of box ", cells[0], "x", cells[1], "x", cells[2]), [&] {
+      for (auto& row : measure_parts(recorder, cells)) all.push_back(row);
+    });
+  return all;
+}
+
+}  // namespace stratum::apps::bench

@@ -313,12 +313,13 @@ struct PoissonSolver3D::Implementation {
         report.status = Status::diverged;
         report.reason = message("the residual rose from ", before, " to ", r);
         break;
-      } else if (r > stopped * before) {
+      } else if (r > stopped * before || params.stop.rounding_will_do) {
         const double level = 2 * std::numeric_limits<double>::epsilon() * a.magnitude(ctx, b.view, x.view, v.view);
-        const bool at_rounding = r <= slack * level;
+        const bool falls = r <= stopped * before, at_rounding = r <= (falls ? 1 : slack) * level;
+        if (falls && !at_rounding) continue;
         report.status = at_rounding ? Status::round_off_limit : Status::stagnated;
         report.reason =
-            message("the residual no longer falls, ", r, " after ", before, "; ",
+            message("the residual ", falls ? "is " : "no longer falls: ", r, " after ", before, "; ",
                     at_rounding ? "rounding of double leaves about " : "rounding of double alone would leave ", level);
         break;
       }

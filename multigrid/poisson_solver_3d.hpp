@@ -40,7 +40,8 @@
 namespace stratum {
 
 struct PoissonSolver3DParams {
-  StoppingParams stop{.rtol = 1e-10, .max_iterations = 10};
+  /// A tolerance that nobody asked for: a residual that is at rounding will do, without another solve for the digit below it.
+  StoppingParams stop{.rtol = 1e-10, .max_iterations = 10, .rounding_will_do = true};
   /// Of a singular problem whose data do not balance: a constant is subtracted from f. Else it is refused.
   bool project = false;
   /// Gauss points a direction and cell, 1 to 4, by which f and g are integrated.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <tuple>
 
+#include <stratum/assembly/box_points.hpp>
 #include <stratum/assembly/point_values.hpp>
 #include <stratum/assembly/points.hpp>
 #include <stratum/core/errors.hpp>
@@ -97,18 +98,10 @@ std::vector<double> at_nodes(const Context& ctx, const TensorMesh<3>& mesh, cons
   for_each_row(
       ctx, static_cast<int>(nodes.z),
       [&](int k, const ScalarFunction3D& f) {
-        const LinePoint z = node_of(mesh.z(), k);
-        for (std::size_t j = 0; j < nodes.y; ++j) {
-          const LinePoint y = node_of(mesh.y(), static_cast<int>(j));
-          for (std::size_t i = 0; i < nodes.x; ++i) {
-            const LinePoint x = node_of(mesh.x(), static_cast<int>(i));
-            const double value =
-                f({x.at, y.at, z.at, x.from_end, y.from_end, z.from_end, x.from_begin, y.from_begin, z.from_begin});
-            expects(std::isfinite(value), "a function is ", value, " at (", x.at, ", ", y.at, ", ", z.at,
-                    "); it must be finite");
-            nodal[nodes(i, j, static_cast<std::size_t>(k))] = value;
-          }
-        }
+        for (std::size_t j = 0; j < nodes.y; ++j)
+          for (std::size_t i = 0; i < nodes.x; ++i)
+            nodal[nodes(i, j, static_cast<std::size_t>(k))] =
+                evaluate(f, node_point(mesh, static_cast<int>(i), static_cast<int>(j), k), "function");
       },
       function);
   return nodal;

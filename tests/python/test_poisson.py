@@ -83,13 +83,13 @@ def test_functions_in_blocks_of_rows():
     blocks = []
     stratum.poisson(mesh, lambda x, y: blocks.append(x.shape) or f(x, y))
     assert len(blocks) > 2 and sum(rows for rows, _ in blocks) == 4 * 512
-    from stratum import _poisson
-    whole = _poisson._loads(mesh, f)
-    _poisson._BLOCK, kept = 1 << 30, _poisson._BLOCK
+    from stratum import _sampling
+    whole = _sampling.loads(mesh, f)
+    _sampling._BLOCK, kept = 1 << 30, _sampling._BLOCK
     try:
-        np.testing.assert_allclose(_poisson._loads(mesh, f), whole, rtol=1e-12, atol=1e-18)
+        np.testing.assert_allclose(_sampling.loads(mesh, f), whole, rtol=1e-12, atol=1e-18)
     finally:
-        _poisson._BLOCK = kept
+        _sampling._BLOCK = kept
 
 
 def test_sides_of_all_kinds(mesh, rng):
@@ -288,10 +288,10 @@ def test_signals_arrive_between_iterations():
 
 def test_others_run_meanwhile():
     """The GIL is not held: a thread gets on while another one solves."""
-    from stratum import _poisson
+    from stratum import _sampling
 
     problem, done, ticks = stratum.Poisson(("A3", 10), threads=1), threading.Event(), []
-    load = _poisson._loads(problem.mesh, 1)
+    load = _sampling.loads(problem.mesh, 1)
 
     def tick():
         while not done.wait(0.0005):

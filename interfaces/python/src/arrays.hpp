@@ -10,6 +10,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -78,6 +79,10 @@ class Clock {
 /// `callback` must outlive it.
 [[nodiscard]] Monitor monitor_of(const nb::object& callback);
 
+/// `reference_norm` by its name; nothing: that of the right-hand side.
+[[nodiscard]] StoppingParams stopping_of(double rtol, double atol, int maxiter,
+                                         const std::optional<std::string>& reference_norm);
+
 /// The entry of `all` with this name. Throws UsageError that lists what there is.
 template <class Entries>
 [[nodiscard]] auto by_name(const char* what, std::string_view name, const Entries& all) {
@@ -88,6 +93,7 @@ template <class Entries>
 
 void add_mesh(nb::module_& m);
 void add_poisson(nb::module_& m);
+void add_poisson_3d(nb::module_& m);
 void add_multigrid(nb::module_& m);
 
 }  // namespace stratum::python

@@ -53,6 +53,15 @@ nb::dict dictionary_of(const SolveReport& report, double setup_seconds) {
   return d;
 }
 
+StoppingParams stopping_of(double rtol, double atol, int maxiter, const std::optional<std::string>& reference_norm) {
+  StoppingParams stop;
+  stop.rtol = rtol;
+  stop.atol = atol;
+  stop.max_iterations = maxiter;
+  if (reference_norm) stop.reference_norm = by_name("reference_norm", *reference_norm, values_of<ReferenceNorm>);
+  return stop;
+}
+
 Monitor monitor_of(const nb::object& callback) {
   return [&callback](int iteration, double residual) {
     const nb::gil_scoped_acquire gil;
@@ -91,6 +100,7 @@ NB_MODULE(_stratum, m) {
   m.def("cuda_available", &cuda_available, "True where this build has the CUDA backend and a device answers.");
   add_mesh(m);
   add_poisson(m);
+  add_poisson_3d(m);
   add_multigrid(m);
 }
 

@@ -242,13 +242,7 @@ void add_poisson(nb::module_& m) {
           "solve",
           [](PoissonSystem& self, const nb::object& f, double rtol, double atol, int maxiter,
              const std::optional<std::string>& reference_norm, bool project, const nb::object& callback) {
-            StoppingParams stop;
-            stop.rtol = rtol;
-            stop.atol = atol;
-            stop.max_iterations = maxiter;
-            if (reference_norm)
-              stop.reference_norm = by_name("reference_norm", *reference_norm, values_of<ReferenceNorm>);
-            return self.solve(f, stop, !reference_norm, project, callback);
+            return self.solve(f, stopping_of(rtol, atol, maxiter, reference_norm), !reference_norm, project, callback);
           },
           nb::arg("f"), nb::arg("rtol"), nb::arg("atol"), nb::arg("maxiter"), nb::arg("reference_norm").none(),
           nb::arg("project"), nb::arg("callback").none())

@@ -3,20 +3,23 @@
     stratum.Multigrid(A, shape=(ny, nx))           of a scipy.sparse matrix: .solve(b), .aspreconditioner(), .update(A)
     stratum.poisson(mesh, f, boundaries, kappa, ...)    solves -div(K grad u) + c u = f, returns u on all nodes
     stratum.Poisson(mesh, boundaries, kappa, ...)       the same for many f
+    stratum.Poisson3D(mesh, boundaries, kappa, ...)     in a box, which stratum.poisson solves too, directly
     stratum.mesh(...)                              by name, by coordinates, by widths, graded
 """
 
 from ._mesh import mesh
 from ._multigrid import Multigrid
 from ._poisson import Poisson, Solution, poisson
+from ._poisson_3d import Poisson3D, Solution3D
 from ._report import ConvergenceError, ConvergenceWarning, ResourceError
-from ._stratum import Mesh, cuda_available, expressions_available
+from ._stratum import BoxMesh, Mesh, cuda_available, expressions_available
 from ._stratum import version as __version__
 
 for _exception in (ConvergenceError, ConvergenceWarning, ResourceError):
     _exception.__module__ = __name__  # what messages call them
 
 __all__ = [
-    "ConvergenceError", "ConvergenceWarning", "Mesh", "Multigrid", "Poisson", "ResourceError", "Solution", "__version__",
+    "BoxMesh", "ConvergenceError", "ConvergenceWarning", "Mesh", "Multigrid", "Poisson", "Poisson3D", "ResourceError", "Solution",
+    "Solution3D", "__version__",
     "cuda_available", "expressions_available", "mesh", "poisson",
 ]

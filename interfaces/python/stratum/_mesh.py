@@ -1,4 +1,4 @@
-"""Meshes: rectangles cut into cells by two lists of interval widths."""
+"""Meshes: rectangles and boxes cut into cells by two or three lists of interval widths."""
 
 from __future__ import annotations
 
@@ -6,26 +6,27 @@ from typing import Any
 
 import numpy as np
 
-from ._stratum import Mesh
+from ._stratum import BoxMesh, Mesh
 
 
 def mesh(
     *given: Any,
-    widths: tuple[Any, Any] | None = None,
-    origin: tuple[float, float] = (0.0, 0.0),
-    cells: tuple[int, int] | None = None,
-    size: tuple[float, float] = (1.0, 1.0),
-    grading: str | tuple[str, str] = "uniform",
-) -> Mesh:
-    """A mesh by name and level, by coordinates, by widths, or graded.
+    widths: tuple[Any, ...] | None = None,
+    origin: tuple[float, ...] | None = None,
+    cells: tuple[int, ...] | None = None,
+    size: tuple[float, ...] | None = None,
+    grading: str | tuple[str, ...] = "uniform",
+) -> Mesh | BoxMesh:
+    """A mesh by name and level, by coordinates, by widths, or graded; of a box where it has three axes.
 
     mesh("A3", 10)                  a published one, 2**10 x 2**10 cells
-    mesh(x, y)                      nodes at increasing coordinates, shapes (nx + 1,) and (ny + 1,)
+    mesh("A3", 6, "yz")             in a box, refined in these directions: one, two or three of x, y and z
+    mesh(x, y), mesh(x, y, z)       nodes at increasing coordinates, shapes (nx + 1,), (ny + 1,) and (nz + 1,)
     mesh(widths=(hx, hy))           intervals this wide, shapes (nx,) and (ny,), from `origin` on: beside x = 1 coordinates
-                                    are 1e-16 apart, so that extreme grading needs widths
+                                    are 1e-16 apart, so that extreme grading needs widths; (hx, hy, hz) of a box
     mesh(cells=(nx, ny), size=(a, b), grading=("geometric:1.1,last", "tanh:3,both"))
                                     uniform, geometric:RATIO,SIDE, tanh:STRETCH,SIDE, cosine[,SIDE] or
-                                    shishkin:TRANSITION,SIDE, with SIDE first, last or both
+                                    shishkin:TRANSITION,SIDE, with SIDE first, last or both; three of each of a box
 
     >>> import stratum
     >>> stratum.mesh("A3", 4)
@@ -34,30 +35,52 @@ def mesh(
     (3, 3)
     >>> stratum.mesh(cells=(4, 2), size=(1, 3), grading=("cosine", "uniform")).widths_y
     array([1.5, 1.5])
+    >>> stratum.mesh(cells=(4, 2, 3)).shape
+    (4, 3, 5)
     """
     forms = (bool(given)) + (widths is not None) + (cells is not None)
     if forms != 1:
         raise ValueError("a mesh is made of a name and a level, of coordinates x and y, of widths=, or of cells=; "
                          f"given are {forms} of these")
     if widths is not None:
-        hx, hy = (_line(w, "widths") for w in widths)
-        return Mesh.from_widths(hx, hy, float(origin[0]), float(origin[1]))
+        of, axes = _kind("widths", widths), len(widths)
+        return of.from_widths([_line(w, "widths") for w in widths], _numbers("origin", origin, 0.0, axes))
     if cells is not None:
-        along_x, along_y = (grading, grading) if isinstance(grading, str) else grading
-        return Mesh.graded(along_x, along_y, (int(cells[0]), int(cells[1])), (float(size[0]), float(size[1])))
-    if len(given) == 1 and isinstance(given[0], Mesh):
+        of, axes = _kind("cells", cells), len(cells)
+        gradings = [grading] * axes if isinstance(grading, str) else _numbers("grading", grading, "", axes)
+        return of.graded(gradings, [int(n) for n in cells], _numbers("size", size, 1.0, axes))
+    if len(given) == 1 and isinstance(given[0], (Mesh, BoxMesh)):
         return given[0]
-    if len(given) != 2:
-        raise ValueError("a mesh is made of a name and a level, or of coordinates x and y; "
+    if len(given) not in (2, 3):
+        raise ValueError("a mesh is made of a name and a level, or of coordinates x and y, or x, y and z; "
                          f"given are {len(given)} arguments")
     if isinstance(given[0], str):
-        return Mesh.named(given[0], int(given[1]))
-    return Mesh.from_coordinates(_line(given[0], "coordinates"), _line(given[1], "coordinates"))
+        name, level = given[0], int(given[1])
+        return Mesh.named(name, level) if len(given) == 2 else BoxMesh.named(name, level, str(given[2]))
+    of = _kind("coordinates", given)
+    return of.from_coordinates([_line(x, "coordinates") for x in given])
 
 
-def as_mesh(given: Any) -> Mesh:
-    """A Mesh as it is; a tuple as the arguments of `mesh`."""
-    return given if isinstance(given, Mesh) else mesh(*given) if isinstance(given, tuple) else mesh(given)
+def as_mesh(given: Any) -> Mesh | BoxMesh:
+    """A mesh as it is; a tuple as the arguments of `mesh`."""
+    return given if isinstance(given, (Mesh, BoxMesh)) else mesh(*given) if isinstance(given, tuple) else mesh(given)
+
+
+def _kind(what: str, axes: tuple[Any, ...]) -> Any:
+    """The class of meshes with so many axes."""
+    if len(axes) not in (2, 3):
+        raise ValueError(f"{what} are those of two or three axes; given are {len(axes)}")
+    return Mesh if len(axes) == 2 else BoxMesh
+
+
+def _numbers(what: str, given: Any, default: Any, axes: int) -> list[Any]:
+    """One for each axis."""
+    if given is None:
+        return [default] * axes
+    numbers = [type(default)(one) for one in given]
+    if len(numbers) != axes:
+        raise ValueError(f"{what} is given for {len(numbers)} axes, and the mesh has {axes}")
+    return numbers
 
 
 def _line(numbers: Any, what: str) -> np.ndarray:

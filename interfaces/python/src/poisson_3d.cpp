@@ -1,0 +1,225 @@
+// Poisson problems in a box for Python: a mesh, conditions on six faces and separable coefficients in, u on all nodes out
+// (assembly/poisson_problem_3d.hpp, multigrid/poisson_solver_3d.hpp). As in poisson.cpp functions of Python have become arrays.
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <stratum/assembly/expressions/expression.hpp>
+#include <stratum/multigrid/poisson_solver_3d.hpp>
+
+#include "arrays.hpp"
+
+namespace stratum::python {
+
+namespace {
+
+/// The interval of an axis that a point lies in, and its fraction there. A point is found from the nearer end, which knows its place
+/// best.
+std::pair<std::size_t, double> interval_at(const Axis& axis, double from_begin, double from_end) {
+  const bool first = from_begin <= from_end;
+  const auto& distances = first ? axis.from_begin() : axis.from_end();
+  const auto after = std::partition_point(distances.begin(), distances.end(),
+                                          [&](double d) { return first ? d <= from_begin : d > from_end; });
+  const auto k = static_cast<std::size_t>(
+      std::clamp<std::ptrdiff_t>(after - distances.begin() - 1, 0, std::ptrdiff_t{axis.size()} - 1));
+  const double width = axis.widths()[k];
+  return {k, first ? (from_begin - distances[k]) / width : 1 - (from_end - distances[k + 1]) / width};
+}
+
+std::pair<std::size_t, double> interval_of_point(const TensorMesh<3>& mesh, int d, const Point3D& p) {
+  const std::array<double, 3> begin{p.to_left, p.to_bottom, p.to_front}, end{p.to_right, p.to_top, p.to_back};
+  return interval_at(mesh.axis(d), begin[static_cast<std::size_t>(d)], end[static_cast<std::size_t>(d)]);
+}
+
+using Values = std::shared_ptr<const std::vector<double>>;
+using Mesh = std::shared_ptr<const TensorMesh<3>>;
+
+/// Values at the nodes of a face, bilinear between them; the first direction along it runs fastest.
+struct OnFace {
+  Mesh mesh;
+  int first, second;
+  Values values;
+
+  double operator()(const Point3D& p) const {
+    const auto [i, t] = interval_of_point(*mesh, first, p);
+    const auto [j, s] = interval_of_point(*mesh, second, p);
+    const auto nodes = static_cast<std::size_t>(mesh->axis(first).size()) + 1;
+    const double *low = &(*values)[j * nodes + i], *high = low + nodes;
+    return (1 - s) * ((1 - t) * low[0] + t * low[1]) + s * ((1 - t) * high[0] + t * high[1]);
+  }
+};
+
+/// Values on the cells; along a direction in which there is one, all cells have it.
+struct OnCells {
+  Mesh mesh;
+  std::array<std::size_t, 3> count;  // of x, y, z
+  Values values;
+
+  double operator()(const Point3D& p) const {
+    std::size_t place = 0;
+    for (std::size_t d = 3; d-- > 0;)
+      place = place * count[d] + (count[d] > 1 ? interval_of_point(*mesh, static_cast<int>(d), p).first : 0);
+    return (*values)[place];
+  }
+};
+
+ScalarFunction3D constant(double value) {
+  return [value](const Point3D& /*p*/) { return value; };
+}
+
+ScalarFunction3D expression(const TensorMesh<3>& mesh, const std::string& text) {
+  expects(expressions_available(), "'", shown(text),
+          "': this build has no expressions, which take muParser; give a function of arrays, lambda x, y, z: ...");
+  return parse_expression(text, {mesh.x().length(), mesh.y().length(), mesh.z().length()});
+}
+
+/// A number, text, or an array at the nodes of the face, the first direction along it fastest.
+ScalarFunction3D face_function(const Mesh& mesh, BoxFace face, nb::handle value) {
+  if (nb::isinstance<nb::str>(value)) return expression(*mesh, nb::cast<std::string>(value));
+  if (double number = 0; nb::try_cast(value, number)) return number == 0 ? ScalarFunction3D{} : constant(number);
+  const auto values = nb::cast<HostArray<double, 2>>(value);
+  const int across = static_cast<int>(face) / 2, first = across == 0 ? 1 : 0, second = across == 2 ? 1 : 2;
+  const auto nodes = [&](int d) { return static_cast<std::size_t>(mesh->axis(d).size()) + 1; };
+  expects(values.shape(0) == nodes(second) && values.shape(1) == nodes(first), "the ", to_string(face), " face has (",
+          nodes(second), ", ", nodes(first), ") nodes; its values have shape ", shape_of(values));
+  return OnFace{mesh, first, second, std::make_shared<const std::vector<double>>(vector_of(values))};
+}
+
+/// None, a number, text, or an array on the cells, (nz, ny, nx), any of which may be 1.
+ScalarFunction3D coefficient(const Mesh& mesh, const char* name, nb::handle value) {
+  if (value.is_none()) return {};
+  if (nb::isinstance<nb::str>(value)) return expression(*mesh, nb::cast<std::string>(value));
+  if (double number = 0; nb::try_cast(value, number)) return constant(number);
+  const auto values = nb::cast<HostArray<double, 3>>(value);
+  std::array<std::size_t, 3> count{};
+  for (std::size_t d = 0; d < 3; ++d) {
+    count[d] = values.shape(2 - d);
+    expects(count[d] == 1 || count[d] == static_cast<std::size_t>(mesh->axis(static_cast<int>(d)).size()), name,
+            " has a number for each of (", mesh->z().size(), ", ", mesh->y().size(), ", ", mesh->x().size(),
+            ") cells; given is shape ", shape_of(values));
+  }
+  return OnCells{mesh, count, std::make_shared<const std::vector<double>>(vector_of(values))};
+}
+
+BoundaryCondition3D face_condition(const Mesh& mesh, BoxFace face, const nb::tuple& given) {
+  BoundaryCondition3D condition;
+  condition.kind = by_name("a face", nb::cast<std::string>(given[0]),
+                           std::array{BoundaryConditionType::dirichlet, BoundaryConditionType::neumann,
+                                      BoundaryConditionType::robin, BoundaryConditionType::periodic});
+  condition.value = face_function(mesh, face, given[1]);
+  if (condition.kind == BoundaryConditionType::robin) {
+    condition.alpha = face_function(mesh, face, given[2]);
+    if (!condition.alpha) condition.kind = BoundaryConditionType::neumann;  // alpha = 0
+  }
+  return condition;
+}
+
+class PoissonSystem3D {
+ public:
+  PoissonSystem3D(const TensorMesh<3>& mesh, const std::array<nb::tuple, 6>& faces,
+                  const std::array<nb::object, 3>& kappa, double reaction, const std::string& device, int threads)
+      : ctx_(make_context(device, threads)), mesh_(std::make_shared<const TensorMesh<3>>(mesh)) {
+    for (const BoxFace face : all_box_faces)
+      problem_.boundaries[face] = face_condition(mesh_, face, faces[static_cast<std::size_t>(face)]);
+    problem_.rhs = constant(0);
+    problem_.diffusion = {coefficient(mesh_, "kappa", kappa[0]), coefficient(mesh_, "kappa_yy", kappa[1]),
+                          coefficient(mesh_, "kappa_zz", kappa[2])};
+    problem_.reaction = reaction;
+    const nb::gil_scoped_release release;
+    set_up();
+    singular_ = is_singular(solver_->mesh(), problem_);
+    setup_seconds_ = clock_.seconds();
+  }
+
+  [[nodiscard]] bool is_singular_problem() const { return singular_; }
+
+  /// f as text, or integrals of f phi_i at all nodes, boundary included.
+  nb::tuple solve(const nb::object& f, const StoppingParams& stop, bool project, const nb::object& callback) {
+    ScalarFunction3D rhs;
+    HostArray<double, 3> load;
+    if (nb::isinstance<nb::str>(f))
+      rhs = expression(*mesh_, nb::cast<std::string>(f));
+    else
+      load = nb::cast<HostArray<double, 3>>(f);
+    const auto nodes = [&](int d) { return static_cast<std::size_t>(mesh_->axis(d).size()) + 1; };
+    expects(rhs || (load.shape(0) == nodes(2) && load.shape(1) == nodes(1) && load.shape(2) == nodes(0)),
+            "loads are for (", nodes(2), ", ", nodes(1), ", ", nodes(0), ") nodes; given is shape ",
+            load.is_valid() ? shape_of(load) : "");
+    const Monitor monitor = monitor_of(callback);
+    SolveReport report;
+    std::vector<double> nodal;
+    {
+      const nb::gil_scoped_release release;
+      if (!solver_) set_up();
+      if (rhs)
+        solver_->set_rhs(rhs);
+      else
+        solver_->set_load({load.data(), load.size()});
+      const auto& found = solver_->compatibility();
+      expects(!found || found->holds() || project,
+              "no face and no reaction holds u, so that f and the fluxes must balance; their sum is ",
+              found ? found->sum : 0, "; project=True subtracts a constant from f");
+      solver_->set_stop(stop);
+      report = solver_->solve(monitor);
+      nodal = solver_->nodal_solution();
+    }
+    return nb::make_tuple(numpy_array(std::move(nodal), {nodes(2), nodes(1), nodes(0)}),
+                          dictionary_of(report, setup_seconds_));
+  }
+
+  /// In a child process, which does not have the threads of its parent: on a CPU what follows runs on one.
+  void after_fork() {
+    if (ctx_.on_gpu()) return;
+    ctx_ = Context(Backend::cpu, 1);
+    solver_.reset();  // it has the threads of before; the next solve makes another one
+  }
+
+ private:
+  void set_up() {
+    PoissonSolver3DParams params;
+    params.project = true;  // of f = 0, whose boundary data alone need not balance; every solve looks for itself
+    solver_ = std::make_unique<PoissonSolver3D>(ctx_, *mesh_, problem_, params);
+  }
+
+  Clock clock_;  // first, to measure what follows
+  Context ctx_;
+  Mesh mesh_;
+  PoissonProblem3D problem_{};
+  bool singular_ = false;
+  double setup_seconds_ = 0;
+  std::unique_ptr<PoissonSolver3D> solver_;
+};
+
+}  // namespace
+
+void add_poisson_3d(nb::module_& m) {
+  nb::class_<PoissonSystem3D>(m, "PoissonSystem3D", "The compiled part of stratum.Poisson in a box.")
+      .def(
+          "__init__",
+          [](PoissonSystem3D* self, const TensorMesh<3>& mesh, nb::tuple left, nb::tuple right, nb::tuple bottom,
+             nb::tuple top, nb::tuple front, nb::tuple back, const nb::object& xx, const nb::object& yy,
+             const nb::object& zz, double reaction, const std::string& device, int threads) {
+            new (self) PoissonSystem3D(mesh,
+                                       {std::move(left), std::move(right), std::move(bottom), std::move(top),
+                                        std::move(front), std::move(back)},
+                                       {xx, yy, zz}, reaction, device, threads);
+          },
+          nb::arg("mesh"), nb::arg("left"), nb::arg("right"), nb::arg("bottom"), nb::arg("top"), nb::arg("front"),
+          nb::arg("back"), nb::arg("kxx").none(), nb::arg("kyy").none(), nb::arg("kzz").none(), nb::arg("reaction"),
+          nb::arg("device"), nb::arg("threads"))
+      .def(
+          "solve",
+          [](PoissonSystem3D& self, const nb::object& f, double rtol, double atol, int maxiter,
+             const std::optional<std::string>& reference_norm, bool project, const nb::object& callback) {
+            return self.solve(f, stopping_of(rtol, atol, maxiter, reference_norm), project, callback);
+          },
+          nb::arg("f"), nb::arg("rtol"), nb::arg("atol"), nb::arg("maxiter"), nb::arg("reference_norm").none(),
+          nb::arg("project"), nb::arg("callback").none())
+      .def("after_fork", &PoissonSystem3D::after_fork)
+      .def_prop_ro("singular", &PoissonSystem3D::is_singular_problem);
+}
+
+}  // namespace stratum::python

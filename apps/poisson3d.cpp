@@ -67,17 +67,7 @@ int run(const Settings& settings, const CommandLine& options, OutputFiles output
 }  // namespace
 
 int main(int argc, char** argv) {
-  Program program{program_name,
-                  text_before_options(),
-                  text_after_options(),
-                  make_command_line(),
-                  {{"list-meshes", list_meshes}},
-                  [](const CommandLine& options) -> std::function<int()> {
-                    Settings settings = parse_settings(options);
-                    OutputFiles outputs = parse_outputs(options, settings);
-                    return [settings = std::move(settings), outputs = std::move(outputs), &options] {
-                      return run(settings, options, outputs);
-                    };
-                  }};
+  Program program{program_name,        text_before_options(),          text_after_options(),
+                  make_command_line(), {{"list-meshes", list_meshes}}, prepare_by(parse_settings, parse_outputs, run)};
   return run_program(program, argc, argv);
 }

@@ -29,9 +29,7 @@ FOLDERS = LIBRARY + ("apps", "tests", "docs", "cmake")
 # Their files are divided when the decisions, readers, lines and cycles of multigrid become one each.
 LONG_FOLDERS = ("solvers/lines/", "multigrid/")
 LONG_FILES = {
-    "assembly/poisson_problem.cpp": "holds loads, boundary values and compatibility; to be divided",
     "tests/apps/poisson2d_test.sh": "cases of one program; to be divided by topic",
-    "tests/apps/random_systems.cpp": "is to be divided by the kind of system",
     "tests/apps/ranks_test.sh": "cases of one topic",
     "tests/dealii/preconditioner_test.cpp": "cases of one header",
     "tests/multigrid/structured/distributed_rows_test.cpp": "cases of one source, which is divided with its reader",

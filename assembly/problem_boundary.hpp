@@ -1,8 +1,10 @@
 #pragma once
 
-// The four boundaries of a problem with their places on the mesh: what the sources of this folder share.
+// The four boundaries of a problem with their places on the mesh, and the nodes on them that have Dirichlet values: what the sources of
+// this folder share.
 
 #include <array>
+#include <functional>
 
 #include <stratum/assembly/poisson_problem.hpp>
 
@@ -24,5 +26,17 @@ struct BoundaryOf {
 [[nodiscard]] inline bool is_neumann_or_robin(const BoundaryCondition& condition) {
   return condition.kind == BoundaryConditionType::neumann || condition.kind == BoundaryConditionType::robin;
 }
+
+/// At fraction t of interval k of the boundary; zero of one that is no Robin boundary. Throws UsageError where it is not finite or
+/// negative.
+[[nodiscard]] double alpha_at(const Geometry& mesh, const BoundaryOf& boundary, int k, double t);
+
+/// f(i, j, boundary) for every node with a Dirichlet value and the boundary that it gets it from; of periodic boundaries' nodes
+/// those of the first.
+void for_each_dirichlet_node(const TensorMesh<2>& mesh, const BoundaryConditions& boundaries,
+                             const std::function<void(int i, int j, const BoundaryCondition& boundary)>& f);
+/// f(i, j, value) likewise.
+void for_each_dirichlet_value(const Geometry& mesh, const PoissonProblem& problem,
+                              const std::function<void(int i, int j, double value)>& f);
 
 }  // namespace stratum::detail

@@ -10,8 +10,10 @@ Measures:
     long mains     no file with a program's `main` has more than 150 lines
     copies         no two places share 12 or more lines, not counting blank lines, comments, includes and lines without a word
     views          GridView has no members but a pointer, extents and strides
-    words          what the code called its things before it used the terms of the field is gone from installed headers, messages
-                   and options
+    path           the files that `poisson2d --mesh A3 --smoother adi` runs through on a CPU, from main to the printed
+                   error, have at most 9000 lines
+    words          what the code called its things before it used the terms of the field is gone from installed headers,
+                   messages and options
 
 What exceeds a measure today is listed here with the reason, so that the test fails for what is new, and where an entry is not
 needed any more. The words are counted over all files, so that code may move.
@@ -39,8 +41,41 @@ LONG_MAINS = {}
 COPIES = {}
 VIEW_MEMBERS = {member: "goes to GridLayout and GhostExchange" for member in (
     "origin_x", "origin_y", "space", "periodic_x", "periodic_y", "is_flat", "below", "above")}
-# Pattern: how often it may stand there, what to write instead, why it still stands there. What reads as plain English, or is a word of
-# VTK, is no pattern.
+# Lines that `poisson2d --mesh A3 --smoother adi` runs through on a CPU: a reader who follows it opens these files. Sources are
+# those whose functions callgrind saw, headers those whose code runs in them. A name without an ending is a header and its
+# source. They have more lines than they shall have; KNOWN_PATH is to fall, and not to rise.
+PATH_LINES, KNOWN_PATH = 9000, 18000
+PATH = {
+    "program": ("apps/poisson2d.cpp", "apps/poisson/options", "apps/poisson/settings", "apps/poisson/memory",
+                "apps/poisson/solve", "apps/poisson/outcome", "apps/poisson/screen", "apps/poisson/output",
+                "apps/support/command_line", "apps/support/program.hpp", "apps/support/output_files.hpp",
+                "apps/support/mesh_options.hpp", "apps/support/problem_options.hpp", "apps/support/solver_options.hpp",
+                "apps/support/solve_output.hpp", "apps/support/solution_files.hpp", "apps/support/solution_summary.hpp",
+                "apps/support/progress.hpp"),
+    "mesh": ("mesh/axis", "mesh/tensor_mesh", "mesh/named_meshes", "mesh/partition"),
+    "assembly": ("assembly/poisson_problem", "assembly/problem_boundary.hpp", "assembly/loads.cpp",
+                 "assembly/host_loads.hpp", "assembly/polynomial_problem.hpp", "assembly/boundary_values.cpp",
+                 "assembly/nodal_values.cpp", "assembly/geometry", "assembly/operators", "assembly/rectangle_fields",
+                 "assembly/error_norms", "assembly/boundary_fluxes", "assembly/near_boundary", "assembly/solution_range"),
+    "core": ("core/device/context", "core/device/memory_limits", "core/device/simd.hpp", "core/field/field.hpp",
+             "core/field/blas", "core/field/reduce.hpp", "core/field/for_each_node.hpp",
+             "core/field/field_functors.hpp", "core/io/solve_report", "core/operators/linear_operator.hpp",
+             "core/operators/grid_operator", "core/operators/grid_operator_products.hpp",
+             "core/operators/grid_operator_residuals.hpp", "core/operators/residual_row.hpp",
+             "core/operators/storage_formats.hpp", "core/operators/tensor.hpp", "core/operators/tensor_formulas.hpp",
+             "core/registry.hpp", "core/names.hpp"),
+    "solver": ("multigrid/poisson_solver", "solvers/mixed/mixed_refinement", "solvers/stopping", "solvers/rounding.hpp",
+               "solvers/error_estimate"),
+    "cycle": ("multigrid/hierarchy", "multigrid/multigrid", "multigrid/transfer/transfer.hpp",
+              "multigrid/transfer/transfer_functors.hpp", "multigrid/transfer/transfer_kernels.hpp",
+              "multigrid/transfer/transfer_shared.hpp", "multigrid/transfer/transfer_residual.hpp",
+              "multigrid/coarse/coarse_solver", "multigrid/coarse/direct.cpp", "solvers/direct/dense_inverse"),
+    "smoother": ("smoothers/smoother", "smoothers/adi.cpp", "smoothers/line", "smoothers/line_cpu.hpp",
+                 "solvers/lines/orders.hpp", "solvers/lines/equations.hpp", "solvers/lines/cpu/thomas.hpp"),
+}
+
+# Pattern: how often it may stand there, what to write instead, why it still stands there. What reads as plain English, or is a
+# word of VTK, is no pattern.
 REFUSED = "a name of before, which is refused with the new one"
 IDENTIFIER = "an identifier, to be renamed with the traits of storage formats"
 WORDS = {
@@ -167,6 +202,28 @@ def views(sources):
     return measure.report()
 
 
+def path_of_poisson2d(sources):
+    parts, good, found = {}, True, []
+    for part, names in PATH.items():
+        parts[part] = 0
+        for name in names:
+            there = [other for other in ([name] if "." in name else [name + ".hpp", name + ".cpp"]) if other in sources]
+            if not there:
+                good = False
+                print(f"  NOT THERE: {name}, which PATH of layout_test.py lists")
+            found += there
+            parts[part] += sum(len(sources[other]) for other in there)
+    lines = sum(parts.values())
+    print(f"lines on the path of poisson2d: {lines} in {len(found)} files, which shall be at most {PATH_LINES}: "
+          + ", ".join(f"{part} {count}" for part, count in parts.items()))
+    largest = sorted(found, key=lambda name: -len(sources[name]))[:8]
+    print("  the largest: " + ", ".join(f"{name} {len(sources[name])}" for name in largest))
+    if lines > max(PATH_LINES, KNOWN_PATH):
+        good = False
+        print(f"  NEW: {KNOWN_PATH} are known")
+    return good
+
+
 def private_headers(sources):
     """Headers that CMakeLists.txt of their folder lists as PRIVATE_HEADERS: they are not installed."""
     found = set()
@@ -212,7 +269,7 @@ def words(sources):
 
 def measures(root):
     sources = {name: (root / name).read_text(errors="replace").splitlines() for name in files(root)}
-    good = [measure(sources) for measure in (long_files, long_mains, copies, views, words)]
+    good = [measure(sources) for measure in (long_files, long_mains, copies, views, path_of_poisson2d, words)]
     return all(good)
 
 

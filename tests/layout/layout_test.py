@@ -9,7 +9,7 @@ Measures:
     long files     no source has more than 600 lines, but those whose first lines say why ("More than 600 lines: REASON")
     long mains     no file with a program's `main` has more than 150 lines
     copies         no two places share 12 or more lines, not counting blank lines, comments, includes and lines without a word
-    views          GridView has no members but a pointer, extents and strides
+    views          FieldView has no members but a pointer, extents and strides
     path           the files that `poisson2d --mesh A3 --smoother adi` runs through on a CPU, from main to the printed
                    error, have at most 9000 lines
     words          what the code called its things before it used the terms of the field is gone from installed headers,

@@ -142,7 +142,10 @@ struct PoissonSolver3D::Implementation {
         factors[d].periodic = mesh.axis(static_cast<int>(order[d])).is_periodic();
       }
     } else {
-      discretization.emplace(ctx, mesh, problem, params.quadrature_points);
+      constexpr std::int64_t small_box = std::int64_t{1} << 18;
+      constexpr int most_points = 4, points_of_large = 2;
+      const int points = mesh.cells() <= small_box ? most_points : points_of_large;
+      discretization.emplace(ctx, mesh, problem, params.quadrature_points == 0 ? points : params.quadrature_points);
       for (std::size_t d = 0; d < 3; ++d) factors[d] = discretization->factors()[order[d]];
     }
     const std::array<int, 3> n{plan.unknowns[order[0]], plan.unknowns[order[1]], plan.unknowns[order[2]]};

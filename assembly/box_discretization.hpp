@@ -67,10 +67,10 @@ class BoxDiscretization {
 
   /// Of a solution at all nodes.
   [[nodiscard]] std::optional<RelativeErrors> relative_errors(Context& ctx, std::span<const double> nodal) const;
-  [[nodiscard]] BoundaryFluxes3D fluxes(std::span<const double> nodal, const FaceLoads& loads) const;
-  [[nodiscard]] SolutionRange3D range(std::span<const double> nodal) const;
+  [[nodiscard]] BoundaryFluxes3D fluxes(Context& ctx, std::span<const double> nodal, const FaceLoads& loads) const;
+  [[nodiscard]] SolutionRange3D range(Context& ctx, std::span<const double> nodal) const;
   /// The integral over the box, and its volume.
-  [[nodiscard]] double integral(std::span<const double> nodal) const;
+  [[nodiscard]] double integral(Context& ctx, std::span<const double> nodal) const;
   [[nodiscard]] double volume() const;
   /// Integrals of phi_i of the unknowns of a direction.
   [[nodiscard]] std::vector<double> hat_integrals(int axis) const;

@@ -129,7 +129,7 @@ std::optional<RelativeErrors> BoxDiscretization::relative_errors(Context& ctx, s
                         ratio(root(all.error.energy), root(all.exact.energy))};
 }
 
-BoundaryFluxes3D BoxDiscretization::fluxes(std::span<const double> nodal, const FaceLoads& loads) const {
+BoundaryFluxes3D BoxDiscretization::fluxes(Context& ctx, std::span<const double> nodal, const FaceLoads& loads) const {
   const std::array<AxisProducts, 3> axes{
       {{mesh_.x(), k_[0], w_[0]}, {mesh_.y(), k_[1], w_[1]}, {mesh_.z(), k_[2], w_[2]}}};
   // Natural faces have no weights.
@@ -245,69 +245,85 @@ BoundaryFluxes3D BoxDiscretization::fluxes(std::span<const double> nodal, const 
       }
     fluxes.faces[static_cast<std::size_t>(face)] = -sum;
   }
-  if (problem_.reaction > 0) fluxes.reaction = problem_.reaction * integral(nodal);
+  if (problem_.reaction > 0) fluxes.reaction = problem_.reaction * integral(ctx, nodal);
   return fluxes;
 }
 
-double BoxDiscretization::integral(std::span<const double> nodal) const {
+double BoxDiscretization::integral(Context& ctx, std::span<const double> nodal) const {
   const Values x = line_loads(mesh_.x(), true), y = line_loads(mesh_.y(), true), z = line_loads(mesh_.z(), true);
-  double sum = 0;
-  for (std::size_t k = 0; k < nodes_[2]; ++k) {
-    double plane = 0;
+  Values planes(nodes_[2], 0.0);
+#pragma omp parallel for schedule(static) num_threads(ctx.threads())
+  for (std::size_t k = 0; k < nodes_[2]; ++k)
     for (std::size_t j = 0; j < nodes_[1]; ++j) {
       double row = 0;
       for (std::size_t i = 0; i < nodes_[0]; ++i) row += x[i] * nodal[number(i, j, k)];
-      plane += y[j] * row;
+      planes[k] += y[j] * row;
     }
-    sum += z[k] * plane;
-  }
+  double sum = 0;
+  for (std::size_t k = 0; k < nodes_[2]; ++k) sum += z[k] * planes[k];
   return sum;
 }
 
 double BoxDiscretization::volume() const { return mesh_.x().length() * mesh_.y().length() * mesh_.z().length(); }
 
-SolutionRange3D BoxDiscretization::range(std::span<const double> nodal) const {
-  SolutionRange3D range;
-  const auto value_at = [&](std::size_t i, std::size_t j, std::size_t k) {
-    const Point3D p = node_point(mesh_, static_cast<int>(i), static_cast<int>(j), static_cast<int>(k));
-    return NodalValue3D{nodal[number(i, j, k)], p.x, p.y, p.z};
+SolutionRange3D BoxDiscretization::range(Context& ctx, std::span<const double> nodal) const {
+  using Node = std::array<std::size_t, 3>;
+  /// Of a plane of nodes, and of the edges from it on.
+  struct Found {
+    double smallest = std::numeric_limits<double>::infinity(), largest = -smallest;
+    double low = smallest, high = largest, step = -1;
+    Node at_smallest{}, at_largest{}, from{}, to{};
+
+    void take(double value, const Node& here) {
+      if (value < smallest) smallest = value, at_smallest = here;
+      if (value > largest) largest = value, at_largest = here;
+    }
+    void take_step(double change, const Node& begin, const Node& end) {
+      if (change > step) step = change, from = begin, to = end;
+    }
   };
-  double smallest = std::numeric_limits<double>::infinity(), largest = -smallest, step = -1;
-  double low = smallest, high = largest;
-  std::array<std::size_t, 3> at_smallest{}, at_largest{}, from{}, to{};
-  for (std::size_t k = 0; k < nodes_[2]; ++k)
+  const auto value_of = [&](const Node& n) { return nodal[number(n[0], n[1], n[2])]; };
+  const auto is_last = [&](const Node& n, std::size_t d) { return n[d] + 1 == nodes_[d]; };
+  const auto is_outer = [&](const Node& n, std::size_t d) { return n[d] == 0 || is_last(n, d); };
+  std::vector<Found> planes(nodes_[2]);
+#pragma omp parallel for schedule(static) num_threads(ctx.threads())
+  for (std::size_t k = 0; k < nodes_[2]; ++k) {
+    Found found;
     for (std::size_t j = 0; j < nodes_[1]; ++j)
       for (std::size_t i = 0; i < nodes_[0]; ++i) {
-        const double value = nodal[number(i, j, k)];
-        const std::array<std::size_t, 3> here{i, j, k};
-        if (value < smallest) smallest = value, at_smallest = here;
-        if (value > largest) largest = value, at_largest = here;
-        int boundaries = 0;
-        for (std::size_t d = 0; d < 3; ++d) boundaries += here[d] == 0 || here[d] + 1 == nodes_[d] ? 1 : 0;
-        if (boundaries > 0) {
-          low = std::min(low, value);
-          high = std::max(high, value);
+        const Node here{i, j, k};
+        const double value = value_of(here);
+        found.take(value, here);
+        if (is_outer(here, 0) || is_outer(here, 1) || is_outer(here, 2)) {
+          found.low = std::min(found.low, value);
+          found.high = std::max(found.high, value);
         }
         for (std::size_t d = 0; d < 3; ++d) {
-          if (here[d] + 1 == nodes_[d]) continue;
-          // An edge of a face: its other directions have one at its boundary.
-          bool within_face = false;
-          for (std::size_t e = 0; e < 3; ++e)
-            within_face = within_face || (e != d && (here[e] == 0 || here[e] + 1 == nodes_[e]));
-          if (within_face) continue;
-          std::array<std::size_t, 3> next = here;
+          // Edges within a face are left out.
+          if (is_last(here, d) || is_outer(here, (d + 1) % 3) || is_outer(here, (d + 2) % 3)) continue;
+          Node next = here;
           ++next[d];
-          const double change = std::abs(nodal[number(next[0], next[1], next[2])] - value);
-          if (change > step) step = change, from = here, to = next;
+          found.take_step(std::abs(value_of(next) - value), here, next);
         }
       }
-  range.smallest = value_at(at_smallest[0], at_smallest[1], at_smallest[2]);
-  range.largest = value_at(at_largest[0], at_largest[1], at_largest[2]);
-  range.smallest_on_boundary = low;
-  range.largest_on_boundary = high;
-  if (step >= 0) {
-    range.step_from = value_at(from[0], from[1], from[2]);
-    range.step_to = value_at(to[0], to[1], to[2]);
+    planes[k] = found;
+  }
+  Found all;
+  for (const Found& plane : planes) {
+    all.take(plane.smallest, plane.at_smallest);
+    all.take(plane.largest, plane.at_largest);
+    all.take_step(plane.step, plane.from, plane.to);
+    all.low = std::min(all.low, plane.low);
+    all.high = std::max(all.high, plane.high);
+  }
+  const auto at = [&](const Node& n) {
+    const Point3D p = node_point(mesh_, static_cast<int>(n[0]), static_cast<int>(n[1]), static_cast<int>(n[2]));
+    return NodalValue3D{value_of(n), p.x, p.y, p.z};
+  };
+  SolutionRange3D range{at(all.at_smallest), at(all.at_largest), all.low, all.high, {}, {}};
+  if (all.step >= 0) {
+    range.step_from = at(all.from);
+    range.step_to = at(all.to);
   }
   return range;
 }

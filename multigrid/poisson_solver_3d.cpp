@@ -399,12 +399,14 @@ std::optional<RelativeErrors> PoissonSolver3D::relative_errors() const {
 
 BoundaryFluxes3D PoissonSolver3D::fluxes() const {
   const Implementation& self = *implementation_;
-  return self.discretization->fluxes(self.nodal_solution(), self.face_loads);
+  Context ctx = self.ctx;
+  return self.discretization->fluxes(ctx, self.nodal_solution(), self.face_loads);
 }
 
 SolutionRange3D PoissonSolver3D::range() const {
   const Implementation& self = *implementation_;
-  return self.discretization->range(self.nodal_solution());
+  Context ctx = self.ctx;
+  return self.discretization->range(ctx, self.nodal_solution());
 }
 
 const std::optional<Compatibility>& PoissonSolver3D::compatibility() const { return implementation_->compatibility; }

@@ -14,6 +14,8 @@
 #include <stratum/multigrid/poisson_solver_3d.hpp>
 #include <stratum/solvers/direct/box_diagonalization.hpp>
 
+#include "bench/peers/hypre_box.hpp"
+
 namespace stratum::apps::bench {
 
 namespace {
@@ -38,13 +40,38 @@ double seconds_of(const Recorder& recorder, const std::function<void()>& run) {
   return shortest;
 }
 
-Json measure_box(const Recorder& recorder, const BoxCells& cells, Kind kind) {
-  Context& ctx = recorder.ctx();
+TensorMesh<3> mesh_of(const BoxCells& cells, Kind kind) {
   const auto axis = [&](int n) {
     const double smallest = std::min(1e-6, 0.5 / n);
     return kind == Kind::uniform ? uniform(1, n) : geometric_with_smallest(1, n, smallest, GradedSide::first);
   };
-  const TensorMesh<3> mesh(axis(cells[0]), axis(cells[1]), axis(cells[2]));
+  return {axis(cells[0]), axis(cells[1]), axis(cells[2])};
+}
+
+constexpr double box_rtol = 1e-10;
+constexpr int most_cycles = 100;
+
+/// One of hypre's solvers on the same matrix.
+Json measure_peer(const Recorder& recorder, const Hypre& hypre, const std::string& name, const BoxCells& cells,
+                  Kind kind) {
+  const SolveReport report =
+      solve_box_by_hypre(hypre, name, mesh_of(cells, kind), box_rtol, most_cycles, recorder.settings().now);
+  std::printf("  hypre %-26s %9.3f ms %23d cycles, residual %.1e, %s; set-up %.2f s\n", name.c_str(),
+              1e3 * report.solve_seconds, report.iterations, report.relative_residual(),
+              std::string(to_string(report.status)).c_str(), report.setup_seconds);
+  JsonObject json;
+  json.add("cells", Json::array({cells[0], cells[1], cells[2]}))
+      .add("kind", name_of(kind))
+      .add("peer", "hypre " + name);
+  json.add("seconds", report.solve_seconds).add("status", std::string(to_string(report.status)));
+  json.add("iterations", report.iterations).add("relative_residual", report.relative_residual());
+  json.add("setup_seconds", report.setup_seconds);
+  return json.value();
+}
+
+Json measure_box(const Recorder& recorder, const BoxCells& cells, Kind kind) {
+  Context& ctx = recorder.ctx();
+  const TensorMesh<3> mesh = mesh_of(cells, kind);
   PoissonProblem3D problem;
   if (kind == Kind::neumann)
     for (const BoxFace face : {BoxFace::left, BoxFace::bottom, BoxFace::front})
@@ -125,13 +152,18 @@ Json measure_parts(const Recorder& recorder, BoxCells cells) {
 
 }  // namespace
 
-Json measure_boxes(Recorder& recorder) {
+Json measure_boxes(Recorder& recorder, const Hypre* hypre) {
   Json all = Json::array();
   std::printf("\nBoxes, double: solves by fast diagonalization to 1e-10\n");
   for (const BoxCells& cells : recorder.settings().boxes)
     for (const Kind kind : {Kind::uniform, Kind::graded, Kind::neumann})
-      recorder.attempt(message("box ", cells[0], "x", cells[1], "x", cells[2]),
-                       [&] { all.push_back(measure_box(recorder, cells, kind)); });
+      recorder.attempt(message("box ", cells[0], "x", cells[1], "x", cells[2]), [&] {
+        all.push_back(measure_box(recorder, cells, kind));
+        const Settings& settings = recorder.settings();
+        const bool small = *std::max_element(cells.begin(), cells.end()) <= 1 << settings.finest_peer_level;
+        if (hypre == nullptr || kind == Kind::neumann || !small) return;
+        for (const std::string& name : settings.peers) all.push_back(measure_peer(recorder, *hypre, name, cells, kind));
+      });
   print_rate_heading("their parts");
   for (const BoxCells& cells : recorder.settings().boxes)
     recorder.attempt(message("parts of box ", cells[0], "x", cells[1], "x", cells[2]), [&] {

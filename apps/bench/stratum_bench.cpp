@@ -64,7 +64,7 @@ int measure(Context& ctx, const Settings& settings, OutputFiles& outputs) {
     recorder.attempt("matrices", [&] {
       matrices = run_matrix_study(ctx, hypre, settings.peers, settings.csr_peers, settings.now, settings.quick ? 8 : 1);
     });
-  if (settings.in_boxes) boxes = measure_boxes(recorder);
+  if (settings.in_boxes) boxes = measure_boxes(recorder, hypre);
 
   JsonObject json;
   json.add("program", "stratum_bench").add("version", STRATUM_VERSION);

@@ -1,0 +1,276 @@
+#include "hypre_box.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <memory>
+#include <type_traits>
+#include <vector>
+
+#ifdef STRATUM_HAVE_HYPRE
+#include <HYPRE.h>
+#include <HYPRE_IJ_mv.h>
+#include <HYPRE_krylov.h>
+#include <HYPRE_parcsr_ls.h>
+#include <HYPRE_struct_ls.h>
+#include <HYPRE_utilities.h>
+#include <mpi.h>
+#endif
+
+namespace stratum::apps {
+
+#ifdef STRATUM_HAVE_HYPRE
+
+namespace {
+
+constexpr int bands = 27;
+
+/// The matrix, a row after another, and the load of f = 1.
+struct BoxSystem {
+  std::array<int, 3> n;
+  std::vector<double> rows, b;
+
+  explicit BoxSystem(const TensorMesh<3>& mesh)
+      : n{mesh.x().size() - 1, mesh.y().size() - 1, mesh.z().size() - 1}, rows(count() * bands), b(count()) {
+    const auto width = [&](int d, int i) { return mesh.axis(d).widths()[static_cast<std::size_t>(i)]; };
+    const auto k = [&](int d, int i, int to) {
+      const double before = 1 / width(d, i), behind = 1 / width(d, i + 1);
+      return to == 0 ? before + behind : to < 0 ? -before : -behind;
+    };
+    const auto m = [&](int d, int i, int to) {
+      const double before = width(d, i), behind = width(d, i + 1);
+      return to == 0 ? (before + behind) / 3 : (to < 0 ? before : behind) / 6;
+    };
+    const auto hat = [&](int d, int i) { return (width(d, i) + width(d, i + 1)) / 2; };
+    std::size_t row = 0;
+    each([&](int i, int j, int l) {
+      b[row] = hat(0, i) * hat(1, j) * hat(2, l);
+      double* const to = &rows[row++ * bands];
+      each_band([&](int band, int dx, int dy, int dz) {
+        const bool inside = has(0, i + dx) && has(1, j + dy) && has(2, l + dz);
+        to[band] = inside ? k(0, i, dx) * m(1, j, dy) * m(2, l, dz) + m(0, i, dx) * k(1, j, dy) * m(2, l, dz) +
+                                m(0, i, dx) * m(1, j, dy) * k(2, l, dz)
+                          : 0;
+      });
+    });
+  }
+  [[nodiscard]] std::size_t count() const {
+    return static_cast<std::size_t>(n[0]) * static_cast<std::size_t>(n[1]) * static_cast<std::size_t>(n[2]);
+  }
+  [[nodiscard]] bool has(int d, int i) const { return i >= 0 && i < n[static_cast<std::size_t>(d)]; }
+  [[nodiscard]] int step(int dx, int dy, int dz) const { return (dz * n[1] + dy) * n[0] + dx; }
+  template <class F>
+  void each(const F& f) const {
+    for (int l = 0; l < n[2]; ++l)
+      for (int j = 0; j < n[1]; ++j)
+        for (int i = 0; i < n[0]; ++i) f(i, j, l);
+  }
+  template <class F>
+  static void each_band(const F& f) {
+    int band = 0;
+    for (int dz = -1; dz <= 1; ++dz)
+      for (int dy = -1; dy <= 1; ++dy)
+        for (int dx = -1; dx <= 1; ++dx) f(band++, dx, dy, dz);
+  }
+  [[nodiscard]] double residual(const std::vector<double>& x) const {
+    double square = 0;
+    for (std::size_t row = 0; row < b.size(); ++row) {
+      double r = b[row];
+      each_band([&](int band, int dx, int dy, int dz) {
+        const double entry = rows[row * bands + static_cast<std::size_t>(band)];
+        if (entry != 0) r -= entry * x[static_cast<std::size_t>(static_cast<std::int64_t>(row) + step(dx, dy, dz))];
+      });
+      square += r * r;
+    }
+    return std::sqrt(square);
+  }
+};
+
+/// A handle of hypre's, destroyed by the function that belongs to it.
+template <class H>
+using Owned = std::unique_ptr<std::remove_pointer_t<H>, HYPRE_Int (*)(H)>;
+
+struct Outcome {
+  int iterations = 0;
+  double setup_seconds = 0, solve_seconds = 0;
+};
+
+Outcome solve_struct(const std::string& name, const BoxSystem& system, double rtol, int limit, Stopwatch now,
+                     std::vector<double>& x) {
+  std::array<HYPRE_Int, 3> first{}, last{system.n[0] - 1, system.n[1] - 1, system.n[2] - 1};
+  HYPRE_StructGrid grid = nullptr;
+  HYPRE_StructGridCreate(MPI_COMM_WORLD, 3, &grid);
+  const Owned<HYPRE_StructGrid> grid_owner(grid, HYPRE_StructGridDestroy);
+  HYPRE_StructGridSetExtents(grid, first.data(), last.data());
+  HYPRE_StructGridAssemble(grid);
+  HYPRE_StructStencil stencil = nullptr;
+  HYPRE_StructStencilCreate(3, bands, &stencil);
+  const Owned<HYPRE_StructStencil> stencil_owner(stencil, HYPRE_StructStencilDestroy);
+  std::array<HYPRE_Int, bands> numbers{};
+  BoxSystem::each_band([&](int band, int dx, int dy, int dz) {
+    std::array<HYPRE_Int, 3> offset{dx, dy, dz};
+    HYPRE_StructStencilSetElement(stencil, band, offset.data());
+    numbers[static_cast<std::size_t>(band)] = band;
+  });
+  HYPRE_StructMatrix matrix = nullptr;
+  HYPRE_StructMatrixCreate(MPI_COMM_WORLD, grid, stencil, &matrix);
+  const Owned<HYPRE_StructMatrix> matrix_owner(matrix, HYPRE_StructMatrixDestroy);
+  HYPRE_StructMatrixInitialize(matrix);
+  HYPRE_StructMatrixSetBoxValues(matrix, first.data(), last.data(), bands, numbers.data(),
+                                 const_cast<double*>(system.rows.data()));
+  HYPRE_StructMatrixAssemble(matrix);
+  const auto vector = [&](const std::vector<double>& values) {
+    HYPRE_StructVector made = nullptr;
+    HYPRE_StructVectorCreate(MPI_COMM_WORLD, grid, &made);
+    HYPRE_StructVectorInitialize(made);
+    HYPRE_StructVectorSetBoxValues(made, first.data(), last.data(), const_cast<double*>(values.data()));
+    HYPRE_StructVectorAssemble(made);
+    return Owned<HYPRE_StructVector>(made, HYPRE_StructVectorDestroy);
+  };
+  const auto b = vector(system.b), u = vector(x);
+  const bool pfmg = name == "PFMG-CG", alone = name == "SMG";
+  HYPRE_StructSolver cycle = nullptr;
+  if (pfmg) {
+    HYPRE_StructPFMGCreate(MPI_COMM_WORLD, &cycle);
+    HYPRE_StructPFMGSetRelaxType(cycle, 1);
+    HYPRE_StructPFMGSetJacobiWeight(cycle, 0.5);
+    HYPRE_StructPFMGSetNumPreRelax(cycle, 2);
+    HYPRE_StructPFMGSetNumPostRelax(cycle, 2);
+    HYPRE_StructPFMGSetSkipRelax(cycle, 0);
+    HYPRE_StructPFMGSetTol(cycle, 0);
+    HYPRE_StructPFMGSetMaxIter(cycle, 1);
+    HYPRE_StructPFMGSetZeroGuess(cycle);
+  } else {
+    HYPRE_StructSMGCreate(MPI_COMM_WORLD, &cycle);
+    HYPRE_StructSMGSetNumPreRelax(cycle, 1);
+    HYPRE_StructSMGSetNumPostRelax(cycle, 1);
+    HYPRE_StructSMGSetTol(cycle, alone ? rtol : 0);
+    HYPRE_StructSMGSetMaxIter(cycle, alone ? limit : 1);
+    if (!alone) HYPRE_StructSMGSetZeroGuess(cycle);
+  }
+  const Owned<HYPRE_StructSolver> cycle_owner(cycle, pfmg ? HYPRE_StructPFMGDestroy : HYPRE_StructSMGDestroy);
+  HYPRE_StructSolver cg = nullptr;
+  HYPRE_StructPCGCreate(MPI_COMM_WORLD, &cg);
+  const Owned<HYPRE_StructSolver> cg_owner(cg, HYPRE_StructPCGDestroy);
+  HYPRE_StructPCGSetTol(cg, rtol);
+  HYPRE_StructPCGSetTwoNorm(cg, 1);
+  HYPRE_StructPCGSetMaxIter(cg, limit);
+  HYPRE_StructPCGSetPrecond(cg, pfmg ? HYPRE_StructPFMGSolve : HYPRE_StructSMGSolve,
+                            pfmg ? HYPRE_StructPFMGSetup : HYPRE_StructSMGSetup, cycle);
+  Outcome outcome;
+  HYPRE_Int iterations = 0;
+  const double begin = now();
+  if (alone)
+    HYPRE_StructSMGSetup(cycle, matrix, b.get(), u.get());
+  else
+    HYPRE_StructPCGSetup(cg, matrix, b.get(), u.get());
+  const double middle = now();
+  if (alone) {
+    HYPRE_StructSMGSolve(cycle, matrix, b.get(), u.get());
+    HYPRE_StructSMGGetNumIterations(cycle, &iterations);
+  } else {
+    HYPRE_StructPCGSolve(cg, matrix, b.get(), u.get());
+    HYPRE_StructPCGGetNumIterations(cg, &iterations);
+  }
+  outcome = {static_cast<int>(iterations), middle - begin, now() - middle};
+  HYPRE_StructVectorGetBoxValues(u.get(), first.data(), last.data(), x.data());
+  return outcome;
+}
+
+Outcome solve_boomer(const BoxSystem& system, double rtol, int limit, Stopwatch now, std::vector<double>& x) {
+  const auto count = static_cast<HYPRE_Int>(system.count());
+  HYPRE_IJMatrix ij = nullptr;
+  HYPRE_IJMatrixCreate(MPI_COMM_WORLD, 0, count - 1, 0, count - 1, &ij);
+  const Owned<HYPRE_IJMatrix> matrix_owner(ij, HYPRE_IJMatrixDestroy);
+  HYPRE_IJMatrixSetObjectType(ij, HYPRE_PARCSR);
+  std::vector<HYPRE_Int> sizes(system.count(), bands), ids(system.count());
+  HYPRE_IJMatrixSetRowSizes(ij, sizes.data());
+  HYPRE_IJMatrixInitialize(ij);
+  for (HYPRE_Int row = 0; row < count; ++row) {
+    std::array<HYPRE_Int, bands> columns{};
+    std::array<double, bands> entries{};
+    HYPRE_Int used = 0;
+    BoxSystem::each_band([&](int band, int dx, int dy, int dz) {
+      const double entry = system.rows[static_cast<std::size_t>(row) * bands + static_cast<std::size_t>(band)];
+      if (entry == 0) return;
+      columns[static_cast<std::size_t>(used)] = row + system.step(dx, dy, dz);
+      entries[static_cast<std::size_t>(used++)] = entry;
+    });
+    HYPRE_IJMatrixSetValues(ij, 1, &used, &row, columns.data(), entries.data());
+    ids[static_cast<std::size_t>(row)] = row;
+  }
+  HYPRE_IJMatrixAssemble(ij);
+  HYPRE_ParCSRMatrix matrix = nullptr;
+  HYPRE_IJMatrixGetObject(ij, reinterpret_cast<void**>(&matrix));
+  const auto vector = [&](const std::vector<double>& values) {
+    HYPRE_IJVector made = nullptr;
+    HYPRE_IJVectorCreate(MPI_COMM_WORLD, 0, count - 1, &made);
+    HYPRE_IJVectorSetObjectType(made, HYPRE_PARCSR);
+    HYPRE_IJVectorInitialize(made);
+    HYPRE_IJVectorSetValues(made, count, ids.data(), values.data());
+    HYPRE_IJVectorAssemble(made);
+    return Owned<HYPRE_IJVector>(made, HYPRE_IJVectorDestroy);
+  };
+  const auto of_b = vector(system.b), of_x = vector(x);
+  HYPRE_ParVector b = nullptr, u = nullptr;
+  HYPRE_IJVectorGetObject(of_b.get(), reinterpret_cast<void**>(&b));
+  HYPRE_IJVectorGetObject(of_x.get(), reinterpret_cast<void**>(&u));
+  HYPRE_Solver cg = nullptr, amg = nullptr;
+  HYPRE_ParCSRPCGCreate(MPI_COMM_WORLD, &cg);
+  const Owned<HYPRE_Solver> cg_owner(cg, HYPRE_ParCSRPCGDestroy);
+  HYPRE_BoomerAMGCreate(&amg);
+  const Owned<HYPRE_Solver> amg_owner(amg, HYPRE_BoomerAMGDestroy);
+  HYPRE_BoomerAMGSetStrongThreshold(amg, 0.5);
+  HYPRE_BoomerAMGSetTol(amg, 0);
+  HYPRE_BoomerAMGSetMaxIter(amg, 1);
+  HYPRE_PCGSetTol(cg, rtol);
+  HYPRE_PCGSetTwoNorm(cg, 1);
+  HYPRE_PCGSetMaxIter(cg, limit);
+  HYPRE_PCGSetPrecond(cg, reinterpret_cast<HYPRE_PtrToSolverFcn>(HYPRE_BoomerAMGSolve),
+                      reinterpret_cast<HYPRE_PtrToSolverFcn>(HYPRE_BoomerAMGSetup), amg);
+  const double begin = now();
+  HYPRE_ParCSRPCGSetup(cg, matrix, b, u);
+  const double middle = now();
+  HYPRE_ParCSRPCGSolve(cg, matrix, b, u);
+  const double end = now();
+  HYPRE_Int iterations = 0;
+  HYPRE_PCGGetNumIterations(cg, &iterations);
+  HYPRE_IJVectorGetValues(of_x.get(), count, ids.data(), x.data());
+  return {static_cast<int>(iterations), middle - begin, end - middle};
+}
+
+}  // namespace
+
+SolveReport solve_box_by_hypre(const Hypre& /*running*/, const std::string& name, const TensorMesh<3>& mesh,
+                               double rtol, int max_iterations, Stopwatch now) {
+  const auto& known = Hypre::solvers();
+  expects(std::find(known.begin(), known.end(), name) != known.end(), "hypre has no solver '", name, "' here");
+  const BoxSystem system(mesh);
+  std::vector<double> x(system.count(), 0.0);
+  const Outcome outcome = name == "BoomerAMG-CG" ? solve_boomer(system, rtol, max_iterations, now, x)
+                                                 : solve_struct(name, system, rtol, max_iterations, now, x);
+  HYPRE_ClearAllErrors();
+  SolveReport report;
+  report.iterations = outcome.iterations;
+  report.setup_seconds = outcome.setup_seconds;
+  report.solve_seconds = outcome.solve_seconds;
+  report.residual = system.residual(x);
+  report.initial_residual = report.reference_norm_value = system.residual(std::vector<double>(system.count(), 0.0));
+  const bool grew = !(report.residual <= report.initial_residual);
+  report.status = report.residual <= 1.01 * rtol * report.reference_norm_value ? Status::converged
+                  : grew                                                       ? Status::diverged
+                  : report.iterations >= max_iterations                        ? Status::max_iterations
+                                                                               : Status::stagnated;
+  return report;
+}
+
+#else
+
+SolveReport solve_box_by_hypre(const Hypre& /*running*/, const std::string& /*name*/, const TensorMesh<3>& /*mesh*/,
+                               double /*rtol*/, int /*max_iterations*/, Stopwatch /*now*/) {
+  throw ResourceError("this program was built without hypre (Debian: libhypre-dev)");
+}
+
+#endif
+
+}  // namespace stratum::apps

@@ -51,7 +51,7 @@ void write_vtk(Context& ctx, const Settings& settings, const ProblemMesh& mesh, 
   } else if (mesh.mapped()) {
     write_vts(path, *mesh.mapped(), fields, of_cells, settings.compression);
   } else {
-    write_vtr(path, mesh.logical(), fields, of_cells, settings.compression);
+    write_vtr(path, mesh.logical(), fields, of_cells, settings.compression, ctx.threads());
   }
 }
 

@@ -27,7 +27,7 @@ void write_fields(const Context& ctx, const Settings& settings, const Solved& so
     fields.push_back({"error", error});
   }
   const auto aspect_ratios = cell_aspect_ratios(mesh);
-  write_vtr(path, mesh, fields, {{"aspect_ratio", aspect_ratios}}, settings.compression);
+  write_vtr(path, mesh, fields, {{"aspect_ratio", aspect_ratios}}, settings.compression, ctx.threads());
 }
 
 void write_array(const Solved& solved, const std::string& path) {

@@ -6,10 +6,7 @@
 #include <stratum/core/io/output_file.hpp>
 
 #if defined(STRATUM_HAVE_VTK)
-#include <vtkRectilinearGrid.h>
-#include <vtkXMLRectilinearGridWriter.h>
-
-#include <stratum/mesh/vtk/vtk_files.hpp>
+#include <stratum/mesh/vtk/vtr_writer.hpp>
 #endif
 
 namespace stratum {
@@ -91,8 +88,8 @@ void write_pvts(const std::string& path, const TensorMesh<2>& logical, const std
 }
 
 void write_vtr(const std::string& path, const TensorMesh<2>& mesh, const std::vector<VtkField>& node_fields,
-               const std::vector<VtkField>& cell_fields, VtkCompression compression) {
-  write_vtr_piece(path, mesh, {0, mesh.y().size()}, node_fields, cell_fields, compression);
+               const std::vector<VtkField>& cell_fields, VtkCompression compression, int threads) {
+  write_vtr_piece(path, mesh, {0, mesh.y().size()}, node_fields, cell_fields, compression, threads);
 }
 
 #if defined(STRATUM_HAVE_VTK)
@@ -101,27 +98,20 @@ bool vtk_available() { return true; }
 
 void write_vtr_piece(const std::string& path, const TensorMesh<2>& mesh, NodeRows rows,
                      const std::vector<VtkField>& node_fields, const std::vector<VtkField>& cell_fields,
-                     VtkCompression compression) {
+                     VtkCompression compression, int threads) {
   const auto x = mesh.x().coordinates(), y = mesh.y().coordinates();
   const double zero = 0;
-  vtkNew<vtkRectilinearGrid> grid;
-  grid->SetExtent(0, mesh.x().size(), rows.first, rows.last, 0, 0);
-  grid->SetXCoordinates(detail::wrap("x", x));
-  grid->SetYCoordinates(detail::wrap(
-      "y", std::span(y).subspan(static_cast<std::size_t>(rows.first), static_cast<std::size_t>(rows.count()))));
-  grid->SetZCoordinates(detail::wrap("z", {&zero, 1}));
-  detail::write_grid<vtkXMLRectilinearGridWriter>(path, grid.Get(), node_fields, cell_fields, compression);
+  const auto of_rows =
+      std::span(y).subspan(static_cast<std::size_t>(rows.first), static_cast<std::size_t>(rows.count()));
+  detail::write_rectilinear(path, {{0, rows.first, 0}, {mesh.x().size(), rows.last, 0}, {x, of_rows, {&zero, 1}}},
+                            node_fields, cell_fields, compression, threads);
 }
 
 void write_vtr(const std::string& path, const TensorMesh<3>& mesh, const std::vector<VtkField>& node_fields,
-               const std::vector<VtkField>& cell_fields, VtkCompression compression) {
+               const std::vector<VtkField>& cell_fields, VtkCompression compression, int threads) {
   const auto x = mesh.x().coordinates(), y = mesh.y().coordinates(), z = mesh.z().coordinates();
-  vtkNew<vtkRectilinearGrid> grid;
-  grid->SetExtent(0, mesh.x().size(), 0, mesh.y().size(), 0, mesh.z().size());
-  grid->SetXCoordinates(detail::wrap("x", x));
-  grid->SetYCoordinates(detail::wrap("y", y));
-  grid->SetZCoordinates(detail::wrap("z", z));
-  detail::write_grid<vtkXMLRectilinearGridWriter>(path, grid.Get(), node_fields, cell_fields, compression);
+  detail::write_rectilinear(path, {{0, 0, 0}, {mesh.x().size(), mesh.y().size(), mesh.z().size()}, {x, y, z}},
+                            node_fields, cell_fields, compression, threads);
 }
 
 #else
@@ -138,12 +128,12 @@ bool vtk_available() { return false; }
 
 void write_vtr_piece(const std::string& path, const TensorMesh<2>& /*mesh*/, NodeRows /*rows*/,
                      const std::vector<VtkField>& /*node_fields*/, const std::vector<VtkField>& /*cell_fields*/,
-                     VtkCompression /*compression*/) {
+                     VtkCompression /*compression*/, int /*threads*/) {
   fail_without_vtk(path);
 }
 
 void write_vtr(const std::string& path, const TensorMesh<3>& /*mesh*/, const std::vector<VtkField>& /*node_fields*/,
-               const std::vector<VtkField>& /*cell_fields*/, VtkCompression /*compression*/) {
+               const std::vector<VtkField>& /*cell_fields*/, VtkCompression /*compression*/, int /*threads*/) {
   fail_without_vtk(path);
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Rectilinear-grid files (.vtr) for ParaView, written by VTK's own writer: appended, compressed unless asked for otherwise, in
-// double. Of a mesh that is cut into strips each piece is a file, and a .pvtr (.pvts of a deformed one) says where they lie.
+// Rectilinear-grid files (.vtr) for ParaView: appended, compressed by VTK's compressors unless asked for otherwise, by several threads,
+// in double. Of a mesh that is cut into strips each piece is a file, and a .pvtr (.pvts of a deformed one) says where they lie.
 // The file is written under a temporary name and renamed, so that it is there whole or not at all.
 
 #include <span>
@@ -28,15 +28,17 @@ enum class VtkCompression : std::uint8_t { none, fast, best };
 
 /// Throws UsageError when this build has no VTK or a field has the wrong size, FileError when the file cannot be written.
 void write_vtr(const std::string& path, const TensorMesh<2>& mesh, const std::vector<VtkField>& node_fields,
-               const std::vector<VtkField>& cell_fields = {}, VtkCompression compression = VtkCompression::fast);
+               const std::vector<VtkField>& cell_fields = {}, VtkCompression compression = VtkCompression::fast,
+               int threads = 1);
 
 void write_vtr(const std::string& path, const TensorMesh<3>& mesh, const std::vector<VtkField>& node_fields,
-               const std::vector<VtkField>& cell_fields = {}, VtkCompression compression = VtkCompression::fast);
+               const std::vector<VtkField>& cell_fields = {}, VtkCompression compression = VtkCompression::fast,
+               int threads = 1);
 
 /// A piece, of these rows of nodes and the cells between; fields are those of the piece.
 void write_vtr_piece(const std::string& path, const TensorMesh<2>& mesh, NodeRows rows,
                      const std::vector<VtkField>& node_fields, const std::vector<VtkField>& cell_fields = {},
-                     VtkCompression compression = VtkCompression::fast);
+                     VtkCompression compression = VtkCompression::fast, int threads = 1);
 /// All pieces, from the lowest rows to the uppermost, neighbours with a row of nodes in common; files by names that are
 /// relative to that of this one. Fields are those of any piece. Text, which VTK reads; its own parallel writer learns of other
 /// processes' pieces by a controller of VTK's alone.

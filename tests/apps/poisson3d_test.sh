@@ -42,6 +42,20 @@ case_errors_fall_by_four() {
   check "3.7 < r['convergence_table'][-2]['relative_l2_error'] / r['relative_l2_error'] < 4.3"
 }
 
+case_points_of_quadrature() {
+  # The load of xl xr yl yr zl zr is exact by two points, not by one.
+  solve --cells 6 --rhs '2*(xl*xr*yl*yr+xl*xr*zl*zr+yl*yr*zl*zr)' --exact 'xl*xr*yl*yr*zl*zr'
+  local error
+  error=$(python3 -c 'import json; print(json.load(open("report.json"))["relative_l2_error"])')
+  solve --cells 6
+  check "abs(r['relative_l2_error'] / $error - 1) < 1e-10 and r['quadrature'] == 4"
+  solve --cells 6 --quadrature 2 --rhs '2*(xl*xr*yl*yr+xl*xr*zl*zr+yl*yr*zl*zr)' --exact 'xl*xr*yl*yr*zl*zr'
+  check "abs(r['relative_l2_error'] / $error - 1) < 1e-10 and r['quadrature'] == 2"
+  solve --cells 6 --quadrature 1 --rhs '2*(xl*xr*yl*yr+xl*xr*zl*zr+yl*yr*zl*zr)' --exact 'xl*xr*yl*yr*zl*zr'
+  check "abs(r['relative_l2_error'] / $error - 1) > 1e-3"
+  for value in 0 5 x; do refused --cells 4 --vtk none --quadrature $value -- --quadrature; done
+}
+
 case_linear_functions_are_exact_on_every_mesh() {
   local mesh graded
   for mesh in U1 U2 U3 A1 A2 A3 A4 A5; do

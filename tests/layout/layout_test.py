@@ -86,7 +86,7 @@ WORDS = {
     r"\bseams?\b": (0, "periodic interface", ""),
     r"\brings?\b(?! on|\.pvd)": (0, "cyclic line", ""),
     r"\bstrips?\b": (39, "subdomain", "parameters that hold the rows of a subdomain; to be renamed with GridLayout"),
-    r"(?<!VTK )\bpieces?\b": (32, "subdomain, chunk", "Context::pieces and VTK's word for a file of a part of a grid"),
+    r"(?<!VTK )(?<!<)(?<!</)\bpieces?\b": (31, "subdomain, chunk", "Context::pieces and VTK's word for a file of a part of a grid"),
     r"\bby sums\b|\bfor differences\b": (0, "row-sum (GTH) elimination, delta form", ""),
     r"elementary steps?": (0, "sweeps", ""),
     r"exact levels?\b": (0, "coarse solver", ""),

@@ -2,6 +2,7 @@
 
 #include <stratum/mesh/vtk/vtk_xml.hpp>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -13,6 +14,8 @@
 #include <unistd.h>
 
 #include <stratum/core/errors.hpp>
+#include <stratum/mesh/graded.hpp>
+#include <stratum/mesh/vtk/vtk.hpp>
 
 #if defined(STRATUM_HAVE_VTK)
 #include <vtkCellData.h>
@@ -20,11 +23,14 @@
 #include <vtkFloatArray.h>
 #include <vtkImageData.h>
 #include <vtkNew.h>
+#include <vtkPointData.h>
 #include <vtkPoints.h>
+#include <vtkRectilinearGrid.h>
 #include <vtkSmartPointer.h>
 #include <vtkStructuredGrid.h>
 #include <vtkUnsignedCharArray.h>
 #include <vtkXMLImageDataWriter.h>
+#include <vtkXMLRectilinearGridReader.h>
 #include <vtkXMLStructuredGridWriter.h>
 #endif
 
@@ -180,6 +186,40 @@ vtkSmartPointer<vtkImageData> picture() {
   fill(vtkSmartPointer<vtkFloatArray>::New(), "float", 3);
   fill(vtkSmartPointer<vtkUnsignedCharArray>::New(), "byte & <more>", 1);
   return grid;
+}
+
+/// Arrays of a box of several blocks, whatever the number of threads.
+TEST_F(VtkXml, VtkReadsWhatIsWrittenByThreads) {
+  const TensorMesh<3> mesh(geometric(1, 50, 1.1, GradedSide::last), uniform(2, 40), uniform(3, 30).starting_at(7));
+  std::vector<double> nodes(51 * 41 * 31), vectors(3 * 50 * 40 * 30), cells(50 * 40 * 30);
+  for (std::size_t k = 0; k < nodes.size(); ++k) nodes[k] = std::sin(static_cast<double>(k));
+  for (std::size_t k = 0; k < vectors.size(); ++k) vectors[k] = static_cast<double>(k % 17);
+  for (std::size_t k = 0; k < cells.size(); ++k) cells[k] = static_cast<double>(k);
+  const std::string file = path("box.vtr");
+  const auto check = [](vtkDataArray* read, const std::vector<double>& given, int components) {
+    ASSERT_NE(read, nullptr);
+    ASSERT_EQ(read->GetNumberOfComponents(), components);
+    ASSERT_EQ(static_cast<std::size_t>(read->GetNumberOfValues()), given.size());
+    for (std::size_t k = 0; k < given.size(); ++k)
+      ASSERT_EQ(read->GetVariantValue(static_cast<vtkIdType>(k)).ToDouble(), given[k]);
+  };
+  for (const auto compression : {VtkCompression::none, VtkCompression::fast, VtkCompression::best})
+    for (const int threads : {1, 3}) {
+      write_vtr(file, mesh, {{"u \"&<", nodes}}, {{"v", vectors}, {"w", cells}}, compression, threads);
+      vtkNew<vtkXMLRectilinearGridReader> reader;
+      reader->SetFileName(file.c_str());
+      reader->Update();
+      vtkRectilinearGrid* const grid = reader->GetOutput();
+      ASSERT_EQ(grid->GetNumberOfCells(), 60000);
+      check(grid->GetPointData()->GetScalars(), nodes, 1);
+      check(grid->GetPointData()->GetArray("u \"&<"), nodes, 1);
+      check(grid->GetCellData()->GetArray("v"), vectors, 3);
+      check(grid->GetCellData()->GetArray("w"), cells, 1);
+      check(grid->GetXCoordinates(), mesh.x().coordinates(), 1);
+      check(grid->GetZCoordinates(), mesh.z().coordinates(), 1);
+      const VtkXmlFile read(file, "RectilinearGrid");
+      EXPECT_EQ(read.cell_array(0).values, vectors);
+    }
 }
 
 TEST_F(VtkXml, ReadsWhatVtkWritesInEveryMode) {

@@ -123,8 +123,8 @@ struct Fragments<double> {
   }
 };
 
-/// A block's part of a product: warps have down x across fragments of the sum each, `rows` x `columns` of them side by side, and
-/// the others take their parts of every row's sum, slices of it.
+/// A block's part of a product: warps have down x across fragments of the sum each, `rows` x `columns` of them side by side,
+/// and the others take their parts of every row's sum, slices of it.
 template <class T, int rows, int columns, int down_, int across_, int part_bytes = 256>
 struct Tile {
   using Fragment = Fragments<T>;
@@ -271,7 +271,7 @@ __global__ void __launch_bounds__(tile_threads, 2) product_kernel(const Product<
 /// Large tiles, which read less of the factors, as soon as most multiprocessors have one.
 template <Grid side, class T>
 void multiply_on_gpu(Context& ctx, Product<T> product) {
-  product.aligned = cuda::can_march(product.grid);
+  product.aligned = cuda::can_stream(product.grid);
   const GridLayout<2> shape = product.out.shape();
   constexpr bool single = sizeof(T) == 4;
   using Small = std::conditional_t<single, Tile<T, 1, 2, 1, 2>, Tile<T, 2, 2, 1, 2>>;
@@ -382,8 +382,8 @@ bool PartialDiagonalisation<T>::find_modes(Context& ctx, const LineFactors& line
   LineModes modes = line_modes(line, ctx.threads());
   if (modes.values.empty() || !survive_rounding<T>(line, modes)) return false;
   if (singular) {
-    // So little that smooth x does not see it, and so much that the line of constants is solved: 1 / (sum of 1 / k times all of M)
-    // is about a tenth of the first eigenvalue of the other direction.
+    // So little that smooth x does not see it, and so much that the line of constants is solved: 1 / (sum of 1 / k times all of
+    // M) is about a tenth of the first eigenvalue of the other direction.
     constexpr double little = 1e-3;
     const double mass = 6 * std::accumulate(other.m.begin(), other.m.end(), 0.0);
     const double resistance = std::accumulate(other.k.begin(), other.k.end(), 0.0,

@@ -10,12 +10,12 @@
 // need the rows beside it, which have other colours, so that a row does both while it is in cache: 3 words per unknown and
 // the coefficients. omega = 1 by default.
 //
-// Where the grid is cut into strips a march relaxes a strip as if it were alone, and then again what lies on a cut and is
-// relaxed second, from the neighbour's relaxed row: two exchanges a step. What does not march exchanges before every colour.
+// Where the grid is cut into strips a stream relaxes a strip as if it were alone, and then again what lies on a cut and is
+// relaxed second, from the neighbour's relaxed row: two exchanges a step. What does not stream exchanges before every colour.
 //
 // On a GPU one pass does all four colours, out of place, between x and a scratch vector: a warp walks down a strip
-// (core/field/streaming_stencil.hpp) and relaxes a row of the first colours as soon as it has the rows around it, then the row of the other
-// colours above. Four passes in place would touch every sector of memory four times.
+// (core/field/streaming_stencil.hpp) and relaxes a row of the first colours as soon as it has the rows around it, then the row
+// of the other colours above. Four passes in place would touch every sector of memory four times.
 //
 // The build writes a source for each number.
 
@@ -141,8 +141,8 @@ struct RelaxNodes {
   }
 };
 
-/// The same from one residual, as on the CPU: the second colour's changes by its two neighbours' updates. What an interval gives to
-/// both its ends is formed once, that of the first interval of the next lane there.
+/// The same from one residual, as on the CPU: the second colour's changes by its two neighbours' updates. What an interval
+/// gives to both its ends is formed once, that of the first interval of the next lane there.
 template <int first_column, class View>
 struct RelaxIntervals {
   using T = typename View::Number;
@@ -199,10 +199,10 @@ struct RelaxIntervals {
   }
 };
 
-/// y is x after one step: rows of parity `first_row` are relaxed first. Two rows a turn, one of the second colours and the next,
-/// of the first ones: no row asks for its colour, and the registers of rows asked for need no moves.
+/// y is x after one step: rows of parity `first_row` are relaxed first. Two rows a turn, one of the second colours and the
+/// next, of the first ones: no row asks for its colour, and the registers of rows asked for need no moves.
 template <int first_column, class View, class Source>
-struct ColourMarch {
+struct ColourStream {
   using Number = typename View::Number;
   using T = Number;
   using Relax =
@@ -274,8 +274,8 @@ class ColourGaussSeidel final : public Smoother<T> {
     a.visit([&](const auto& view) {
       using View = std::decay_t<decltype(view)>;
 #if defined(__CUDACC__)
-      if constexpr (View::marches)
-        if (ctx.on_gpu() && cuda::can_march(b, x) && !x.periodic_y) {
+      if constexpr (View::streams)
+        if (ctx.on_gpu() && cuda::can_stream(b, x) && !x.periodic_y) {
           // A chunk starts one column before the grid.
           const int column = forward ? 1 - odd_x : odd_x, row = forward ? odd_y : 1 - odd_y;
           FieldView<T> current = x, other = scratch_.view();
@@ -283,11 +283,11 @@ class ColourGaussSeidel final : public Smoother<T> {
           for (int s = 0; s < sweeps; ++s) {
             const bool from_zero = s == 0 && guess == Guess::zero;
             if (from_zero) {
-              march<View>(ctx, view, b, cuda::Zero<T>{}, other, column, row);
+              stream<View>(ctx, view, b, cuda::Zero<T>{}, other, column, row);
             } else {
               exchange(ctx, current, std::exchange(ghosts, Ghosts::stale));
               cuda::with_rows_of<2>(FieldView<const T>(current),
-                                    [&](const auto& rows) { march<View>(ctx, view, b, rows, other, column, row); });
+                                    [&](const auto& rows) { stream<View>(ctx, view, b, rows, other, column, row); });
             }
             if (x.below || x.above)
               relax_on_cuts(ctx, ColourStep<View, T>{view, b, other, omega_}, from_zero ? FieldView<T>() : current,
@@ -328,16 +328,16 @@ class ColourGaussSeidel final : public Smoother<T> {
  private:
 #if defined(__CUDACC__)
   template <class View, class Source>
-  void march(Context& ctx, const View& a, FieldView<const T> b, const Source& x, FieldView<T> y, int column,
-             int row) const {
+  void stream(Context& ctx, const View& a, FieldView<const T> b, const Source& x, FieldView<T> y, int column,
+              int row) const {
     // What a row takes from its neighbours reaches four columns.
     constexpr int margin = 4 / cuda::chunk_width<T>;
     if (column == 0)
-      cuda::run_march(ctx, ColourMarch<0, View, Source>{a, {b}, x, y, {omega_}, row}, b.nx, b.ny, margin);
+      cuda::run_stream(ctx, ColourStream<0, View, Source>{a, {b}, x, y, {omega_}, row}, b.nx, b.ny, margin);
     else
-      cuda::run_march(ctx, ColourMarch<1, View, Source>{a, {b}, x, y, {omega_}, row}, b.nx, b.ny, margin);
+      cuda::run_stream(ctx, ColourStream<1, View, Source>{a, {b}, x, y, {omega_}, row}, b.nx, b.ny, margin);
   }
-  /// Rows on cuts whose colours come second, again from what they had before, nothing where that was zero: the march did not
+  /// Rows on cuts whose colours come second, again from what they had before, nothing where that was zero: the stream did not
   /// know the relaxed row beside them.
   template <class Step>
   static void relax_on_cuts(Context& ctx, const Step& step, FieldView<T> before, int first_column, int first_row) {

@@ -1,9 +1,9 @@
 // Damped Jacobi: x <- x + omega D^-1 (b - A x), D the diagonal of A. Source: Goeddeke, Strzodka 2011, Section 3.1.
 //
 // omega = 0.7 by default, right for square cells; from an aspect ratio of 4 on it hardly smooths, and on strongly stretched
-// cells it diverges. Out of place, between x and one scratch vector: 3 words per unknown and the coefficients. On a GPU two sweeps of a
-// tensor operator take one pass where that ends in x: 1.5 words a step, and 1 from a zero guess. Not where the grid is cut or
-// periodic: a step, an exchange.
+// cells it diverges. Out of place, between x and one scratch vector: 3 words per unknown and the coefficients. On a GPU two
+// sweeps of a tensor operator take one pass where that ends in x: 1.5 words a step, and 1 from a zero guess. Not where the grid
+// is cut or periodic: a step, an exchange.
 
 #include <algorithm>
 #include <utility>
@@ -68,24 +68,24 @@ struct JacobiStepFromZero {
 
 /// One step from x to y, or two in the same pass.
 template <class View, class T>
-void march(const Context& ctx, const View& a, FieldView<const T> b, FieldView<const T> x, FieldView<T> y, T omega,
-           int sweeps) {
+void stream(const Context& ctx, const View& a, FieldView<const T> b, FieldView<const T> x, FieldView<T> y, T omega,
+            int sweeps) {
   if (sweeps == 1)
     return cuda::with_rows_of(x, [&](const auto& rows) {
       using Only = cuda::Stencil<View, std::decay_t<decltype(rows)>, RelaxFormula<T>>;
-      cuda::run_march(ctx, cuda::StoreRows<Only>{{a, {b}, rows, {omega}}, y}, b.nx, b.ny);
+      cuda::run_stream(ctx, cuda::StoreRows<Only>{{a, {b}, rows, {omega}}, y}, b.nx, b.ny);
     });
   using One = cuda::Stencil<View, cuda::Given<T>, RelaxFormula<T>>;
   using Two = cuda::Stencil<View, One, RelaxFormula<T>>;
-  cuda::run_march(ctx, cuda::StoreRows<Two>{{a, {b}, {a, {b}, {x}, {omega}}, {omega}}, y}, b.nx, b.ny);
+  cuda::run_stream(ctx, cuda::StoreRows<Two>{{a, {b}, {a, {b}, {x}, {omega}}, {omega}}, y}, b.nx, b.ny);
 }
 
 /// Two sweeps from zero.
 template <class View, class T>
-void march_from_zero(const Context& ctx, const View& a, FieldView<const T> b, FieldView<T> y, T omega) {
+void stream_from_zero(const Context& ctx, const View& a, FieldView<const T> b, FieldView<T> y, T omega) {
   using One = cuda::Pointwise<View, RelaxFromZeroFormula<T>>;
   using Two = cuda::Stencil<View, One, RelaxFormula<T>>;
-  cuda::run_march(ctx, cuda::StoreRows<Two>{{a, {b}, {a, {b}, {omega}}, {omega}}, y}, b.nx, b.ny);
+  cuda::run_stream(ctx, cuda::StoreRows<Two>{{a, {b}, {a, {b}, {omega}}, {omega}}, y}, b.nx, b.ny);
 }
 
 #endif
@@ -105,8 +105,8 @@ class Jacobi final : public Smoother<T> {
       FieldView<T> current = x, other = scratch_.view();
       Ghosts ghosts = guess == Guess::zero ? Ghosts::stale : ghosts_of_x;  // of `current`
 #if defined(__CUDACC__)
-      if constexpr (View::marches_alone)
-        if (ctx.on_gpu() && cuda::can_march(b, x)) {
+      if constexpr (View::streams_alone)
+        if (ctx.on_gpu() && cuda::can_stream(b, x)) {
           int left = sweeps;
           const int at_once = x.has_halo() ? 1 : 2;
           const auto passes_of = [at_once](int count) { return (count + at_once - 1) / at_once; };
@@ -116,7 +116,7 @@ class Jacobi final : public Smoother<T> {
             if (first == 1)
               for_each_node(ctx, all_nodes(x), JacobiStepFromZero<View, T>{view, b, current, {omega_}});
             else
-              march_from_zero(ctx, view, b, current, omega_);
+              stream_from_zero(ctx, view, b, current, omega_);
             left -= first;
           }
           // An even number of passes from a given guess, so that the last ends in x.
@@ -125,7 +125,7 @@ class Jacobi final : public Smoother<T> {
           for (; left > 0; --passes) {
             const int now = left > passes ? 2 : 1;
             exchange(ctx, current, std::exchange(ghosts, Ghosts::stale));
-            march<View, T>(ctx, view, b, current, other, omega_, now);
+            stream<View, T>(ctx, view, b, current, other, omega_, now);
             std::swap(current, other);
             left -= now;
           }

@@ -62,7 +62,7 @@ typename LineSweep<T>::Start LineSweep<T>::start(Context& ctx, FieldView<T> x, S
 
 template <class T>
 const T* LineSweep<T>::zeros(FieldView<T> y) const {
-  return y.periodic_x || y.periodic_y || cut_.is_ring() ? zeros_.view().data : nullptr;
+  return y.periodic_x || y.periodic_y || cut_.is_cyclic() ? zeros_.view().data : nullptr;
 }
 
 template <class T>

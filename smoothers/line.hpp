@@ -67,7 +67,7 @@ class LineSweep {
   void sweep_on_gpu(Context& ctx, Direction direction, const GridOperator<T>& a, FieldView<const T> b,
                     FieldView<const T> x, FieldView<T> y, Guess guess, SweepOrder order);
 
-  /// Whether the matrix is walked over in tiles.
+  /// Whether the matrix is read in tiles.
   [[nodiscard]] bool has_tiles_for(const GridOperator<T>& a) const {
     const int size = line::record_size<T>(a.format());
     return size > 0 && size <= tiles_.shape().nx;
@@ -83,7 +83,7 @@ class LineSweep {
   line::CutLines<T> cut_;  // where the grid is cut, or its columns are to be in pieces
   Field<T> interface_;     // GPU: parts of long lines
   Field<T> passed_;        // GPU: columns that clusters of blocks pass to each other; zeros between sweeps
-  Field<T> tiles_;         // GPU: stored bands in the order of a walk over y lines, where there is one
+  Field<T> tiles_;         // GPU: stored bands in the order of a persistent kernel over y lines, where there is one
   GridOperator<T> tiled_;  // whose they are
   Field<T> elimination_;   // CPU, per thread: multipliers and right-hand sides of a batch of lines
 };

@@ -1,7 +1,7 @@
 #pragma once
 
-// Line sweeps on the CPU; the lines are solved in solvers/lines/cpu/thomas.hpp. The build writes a source for each direction and
-// number, so that they are compiled beside each other.
+// Line sweeps on the CPU; the lines are solved in solvers/lines/cpu/thomas.hpp. The build writes a source for each direction
+// and number, so that they are compiled beside each other.
 
 #include <stratum/smoothers/line.hpp>
 #include <stratum/solvers/lines/cpu/thomas.hpp>
@@ -66,8 +66,8 @@ void LineSweep<T>::sweep_on_cpu(Context& ctx, const GridOperator<T>& a, FieldVie
   expects(ctx.threads() <= threads_, "this smoother was made for ", threads_, " threads, not ", ctx.threads());
   line::visit(a, zeros(y), [&]<class View>([[maybe_unused]] const View& view) {
     if constexpr ((!View::has_bands && !View::is_separable) == element) {
-      const auto sweep = [&]<bool ring>() {
-        const line::Sweep<direction, View, T, ring> lines{
+      const auto sweep = [&]<bool is_cyclic>() {
+        const line::Sweep<direction, View, T, is_cyclic> lines{
             view, b, x, y, omega_, guess == Guess::zero, ctx.threads(), elimination_.view()};
         if (line_order_ == LineOrder::simultaneous)
           lines.simultaneous();

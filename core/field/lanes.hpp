@@ -1,7 +1,7 @@
 #pragma once
 
-// What a lane of a warp holds when warps walk along rows, 16 bytes of each (core/field/streaming_stencil.hpp), and how it reads, writes and sees
-// operators. Empty but for CUDA sources.
+// What a lane of a warp holds when warps walk along rows, 16 bytes of each (core/field/streaming_stencil.hpp), and how it
+// reads, writes and sees operators. Empty but for CUDA sources.
 
 #if defined(__CUDACC__)
 
@@ -15,7 +15,7 @@ namespace stratum::cuda {
 
 constexpr int lanes = 32;
 constexpr unsigned whole_warp = 0xffffffffU;
-constexpr int march_warps = 4;  // strips side by side in a block
+constexpr int stream_warps = 4;  // strips side by side in a block
 
 template <class T>
 constexpr int chunk_width = static_cast<int>(16 / sizeof(T));
@@ -31,8 +31,9 @@ template <int n, class T>
 __device__ STRATUM_INLINE Chunk<std::remove_const_t<T>, n> load_chunk(T* aligned) {
   return *reinterpret_cast<const Chunk<std::remove_const_t<T>, n>*>(aligned);
 }
-/// To columns column .. column + n - 1 of row j, rounded to the precision of x; those outside 0 .. nx - 1 are left alone. `whole`: none
-/// is outside. By reference, and with addresses of its own in each branch: residuals take 80 registers so, and 86 otherwise.
+/// To columns column .. column + n - 1 of row j, rounded to the precision of x; those outside 0 .. nx - 1 are left alone.
+/// `whole`: none is outside. By reference, and with addresses of its own in each branch: residuals take 80 registers so, and 86
+/// otherwise.
 template <class To, class T, int n>
 __device__ STRATUM_INLINE void store_chunk(const FieldView<To>& x, const int& column, int j, const Chunk<T, n>& numbers,
                                            const int& nx, const bool& whole) {
@@ -65,7 +66,7 @@ struct Lane {
   bool owner;   // it stores its columns
 
   __device__ Lane(int grid_nx, int grid_ny, int margin) : nx(grid_nx), ny(grid_ny) {
-    strip = static_cast<int>(blockIdx.x) * march_warps + static_cast<int>(threadIdx.x) / lanes;
+    strip = static_cast<int>(blockIdx.x) * stream_warps + static_cast<int>(threadIdx.x) / lanes;
     const int first = strip * (lanes - 2 * margin), chunks = nx / n + 1;
     index = static_cast<int>(threadIdx.x) % lanes;
     chunk = first - margin + index;
@@ -112,9 +113,10 @@ struct Lane {
 /// register. Longer pipelines, whose registers limit the warps in flight, are faster with two.
 constexpr int rows_ahead = 3;
 
-/// An operator as seen from a lane: row(lane, j) moves to row j of the grid, view() is the operator's view of there, with column e of the
-/// lane's chunk as node (e, 0). `in_order`: row by row alone, from `first` of the constructor on, through rows that may lie outside of
-/// the grid, of which `depth` are asked for ahead. A copy goes its own way. Of the storage formats that march; each stands in its storage format's file.
+/// An operator as seen from a lane: row(lane, j) moves to row j of the grid, view() is the operator's view of there, with
+/// column e of the lane's chunk as node (e, 0). `in_order`: row by row alone, from `first` of the constructor on, through rows
+/// that may lie outside of the grid, of which `depth` are asked for ahead. A copy goes its own way. Of the storage formats that
+/// stream; each stands in its storage format's file.
 template <class View, int depth = rows_ahead>
 struct LaneOperator;
 

@@ -1,13 +1,14 @@
 #pragma once
 
-// Marches: stencil work on a GPU, one warp walking down a strip of columns, a row at a time. For CUDA sources only.
+// Streaming stencils: stencil work on a GPU, one warp streaming down a strip of columns, a row at a time. For CUDA sources
+// only.
 //
 //     lane       0        1        2    ...    31          a lane holds 16 bytes of a row, loaded and stored at once;
 //             | o o o o | o o o o | o ...                  neighbours in the row come from the lanes beside it, those in
 //     row j   | o o o o | o o o o | o ...                  the rows above and below are kept in registers:
 //             | o o o o | o o o o | o ...                  every number is loaded once.
 //
-// A march is a pipeline put together at compile time. Each stage gives the rows of a grid function one after the other; a
+// A stream is a pipeline put together at compile time. Each stage gives the rows of a grid function one after the other; a
 // stencil pulls three rows of the stage before it and right-hand sides, so that several sweeps cost one pass over memory.
 // What a stage finds beyond a strip is recomputed or useless: `margin` lanes at both ends of a strip belong to the strips
 // beside it, and a strip starts as many rows early as its stages look back. Columns and rows beyond the grid are zero. Rows -1
@@ -15,7 +16,7 @@
 // (`with_rows_of`); several sweeps in one pass look further, and are for grids without such rows.
 //
 // Vectors must be aligned as `Field` makes them: column -1 of each row at a multiple of 16 bytes, and not periodic in x
-// (`can_march`): columns outside are taken to be zero.
+// (`can_stream`): columns outside are taken to be zero.
 
 #include <cuda_runtime.h>
 
@@ -28,7 +29,7 @@
 namespace stratum::cuda {
 
 template <class... T>
-bool can_march(const FieldView<T>&... x) {
+bool can_stream(const FieldView<T>&... x) {
   return ((!x.periodic_x && reinterpret_cast<std::uintptr_t>(x.data - 1) % 16 == 0 && x.pitch % 4 == 0) && ...);
 }
 
@@ -217,7 +218,7 @@ struct StoreRowsAndSquares {
   Source source;
   FieldView<To> y;
   double* partial;
-  int strips;  // side by side, of MarchGrid
+  int strips;  // side by side, of StreamGrid
   FieldView<Number> kept;
 
   [[nodiscard]] int rows() const { return y.ny; }
@@ -236,55 +237,56 @@ struct StoreRowsAndSquares {
   }
 };
 
-template <class March>
-__global__ void __launch_bounds__(march_warps* lanes)
-    march_kernel(const March march, const int nx, const int ny, const int margin, const int rows,
-                 const int rows_a_strip) {
+template <class Stream>
+__global__ void __launch_bounds__(stream_warps* lanes)
+    stream_kernel(const Stream stream, const int nx, const int ny, const int margin, const int rows,
+                  const int rows_a_strip) {
   after_previous();
-  const Lane<typename March::Number> lane(nx, ny, margin);
+  const Lane<typename Stream::Number> lane(nx, ny, margin);
   if (lane.idle) return;
   const int begin = static_cast<int>(blockIdx.y) * rows_a_strip;
-  march.run(lane, begin, begin + rows_a_strip < rows ? begin + rows_a_strip : rows);
+  stream.run(lane, begin, begin + rows_a_strip < rows ? begin + rows_a_strip : rows);
 }
 
-/// How a march over `rows` rows of a grid nx numbers wide is cut: strips side by side, `length` rows of each, `parts` above each other.
-/// Begun with the shortest: their first rows, which the strips above load too, count little yet, and there are warps for the whole
-/// device.
+/// How a stream over `rows` rows of a grid nx numbers wide is cut: strips side by side, `length` rows of each, `parts` above
+/// each other. Begun with the shortest: their first rows, which the strips above load too, count little yet, and there are
+/// warps for the whole device.
 template <class T>
-struct MarchGrid {
+struct StreamGrid {
   static constexpr int shortest = 8, usual = 32;
   static constexpr int warps_wanted = 1024;  // for the whole device
   int strips, length = shortest, parts;
-  MarchGrid(int nx, int rows, int margin) : strips(divide_up(nx / chunk_width<T> + 1, lanes - 2 * margin)) {
+  StreamGrid(int nx, int rows, int margin) : strips(divide_up(nx / chunk_width<T> + 1, lanes - 2 * margin)) {
     while (length > 2 && static_cast<std::int64_t>(rows) * strips < std::int64_t{warps_wanted} * length) length /= 2;
     parts = divide_up(rows, length);
   }
-  /// Strips that a device runs in one turn of all the blocks that it holds at once: where there are few turns the last one would else
-  /// be half empty. Of many turns that does not count.
+  /// Strips that a device runs in one turn of all the blocks that it holds at once: where there are few turns the last one
+  /// would else be half empty. Of many turns that does not count.
   void fit(int rows, int resident_blocks) {
     constexpr int few_turns = 3;
-    const int blocks_wide = divide_up(strips, march_warps), at_once = resident_blocks / blocks_wide;
+    const int blocks_wide = divide_up(strips, stream_warps), at_once = resident_blocks / blocks_wide;
     const bool many = divide_up(rows, usual) > few_turns * at_once;
     length = many ? std::max(length, usual) : std::max(length, divide_up(rows, at_once));
     parts = divide_up(rows, length);
   }
   [[nodiscard]] dim3 blocks() const {
-    return {static_cast<unsigned>(divide_up(strips, march_warps)), static_cast<unsigned>(parts)};
+    return {static_cast<unsigned>(divide_up(strips, stream_warps)), static_cast<unsigned>(parts)};
   }
   /// Of sums by strips; as it begins, the most that there can be.
   [[nodiscard]] int count() const { return strips * parts; }
 };
 
-/// Runs a march over the fine grid nx x ny; `margin` lanes of each strip are recomputed by the next. Returns how it was cut.
-template <class March>
-MarchGrid<typename March::Number> run_march(const Context& ctx, const March& march, int nx, int ny, int margin = 1) {
-  const int rows = march.rows();
-  MarchGrid<typename March::Number> cut(nx, rows, margin);
-  Launch launch{cut.blocks(), march_warps * lanes};
-  cut.fit(rows, launch.resident(ctx, march_kernel<March>));
+/// Runs a stream over the fine grid nx x ny; `margin` lanes of each strip are recomputed by the next. Returns how it was cut.
+template <class Stream>
+StreamGrid<typename Stream::Number> run_stream(const Context& ctx, const Stream& stream, int nx, int ny,
+                                               int margin = 1) {
+  const int rows = stream.rows();
+  StreamGrid<typename Stream::Number> cut(nx, rows, margin);
+  Launch launch{cut.blocks(), stream_warps * lanes};
+  cut.fit(rows, launch.resident(ctx, stream_kernel<Stream>));
   launch.grid = cut.blocks();
   launch.early = cut.count() <= cut.warps_wanted;
-  launch(ctx, march_kernel<March>, march, nx, ny, margin, rows, cut.length);
+  launch(ctx, stream_kernel<Stream>, stream, nx, ny, margin, rows, cut.length);
   return cut;
 }
 

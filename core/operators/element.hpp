@@ -1,8 +1,8 @@
 #pragma once
 
-// The storage format of -div(K grad u) + c u on a tensor-product mesh with K and c per cell: it stores them alone, and makes element
-// matrices on the fly from them and the widths. Words per unknown: scalar K 1, diagonal K 2, full K 3; with c scalar K 3, else 1
-// more; a residual or a sweep moves 3 more.
+// The storage format of -div(K grad u) + c u on a tensor-product mesh with K and c per cell: it stores them alone, and makes
+// element matrices on the fly from them and the widths. Words per unknown: scalar K 1, diagonal K 2, full K 3; with c scalar K
+// 3, else 1 more; a residual or a sweep moves 3 more.
 //
 // Cell (I, J) has widths hx and hy. Between its corners p = kxx hy / (6 hx), q = kyy hx / (6 hy), s = kxy / 2 and m = c hx hy /
 // 36:
@@ -14,8 +14,8 @@
 // No term has the size of p u: constants give exactly zero, and in float what is lost is a relative change of K. Scalar K is
 // stored as k = K hx hy / 6 with 1 / hx^2 and 1 / hy^2 beside it: p = k / hx^2, q = k / hy^2.
 //
-// A cell beyond a Neumann or Robin boundary has K = 0; an alpha is its m, alpha h / 12 along an edge of length h. Where the grid is periodic
-// it is the cell at the other end.
+// A cell beyond a Neumann or Robin boundary has K = 0; an alpha is its m, alpha h / 12 along an edge of length h. Where the
+// grid is periodic it is the cell at the other end.
 //
 // The row formula stands in core/operators/element_formulas.hpp.
 
@@ -39,8 +39,8 @@ enum class CellTensor : std::uint8_t { scalar = 1, diagonal = 2, full = 3 };
 /// fault that is suppressed, 25 ns of a CPU.
 template <class T, bool scalar>
 struct ElementView : StencilSums<ElementView<T, scalar>, T> {
-  static constexpr bool has_bands = false, is_symmetric = true, is_separable = false, marches = true,
-                        marches_alone = true;
+  static constexpr bool has_bands = false, is_symmetric = true, is_separable = false, streams = true,
+                        streams_alone = true;
   const T *p = nullptr, *q = nullptr;
   const T *s = nullptr, *m = nullptr;
   const T *rx2 = nullptr,
@@ -129,9 +129,9 @@ struct ElementView : StencilSums<ElementView<T, scalar>, T> {
   }
 };
 
-/// The cells that touch the unknowns of `grid`, those beyond Neumann or Robin boundaries among them: nx + 1 by ny + 1 numbers each, cell (i,
-/// j) south-west of unknown (i, j). Of a strip that others lie below, those of row -1 as well: a Galerkin product reads one row
-/// of the subdomain below.
+/// The cells that touch the unknowns of `grid`, those beyond Neumann or Robin boundaries among them: nx + 1 by ny + 1 numbers
+/// each, cell (i, j) south-west of unknown (i, j). Of a strip that others lie below, those of row -1 as well: a Galerkin
+/// product reads one row of the subdomain below.
 template <class T>
 struct ElementOperator {
   static constexpr std::string_view name = "cell";
@@ -214,8 +214,8 @@ struct ElementOperator {
 #if defined(__CUDACC__)
 namespace cuda {
 
-/// Two rows of p and q in registers, and those of scalar K that come next: asked for ahead. With two numbers a cell and more there are
-/// too few registers for that. s and m, which fewer operators have, are read where they are needed.
+/// Two rows of p and q in registers, and those of scalar K that come next: asked for ahead. With two numbers a cell and more
+/// there are too few registers for that. s and m, which fewer operators have, are read where they are needed.
 template <class T, bool scalar, int depth>
 struct LaneOperator<ElementView<T, scalar>, depth> {
   static constexpr bool in_order = scalar;

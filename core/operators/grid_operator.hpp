@@ -1,8 +1,8 @@
 #pragma once
 
-// Grid operators: a nine-point operator in one of the storage formats of core/operators/storage_formats.hpp. A storage format's view gives the coefficients
-// through one accessor, `coefficient<dx, dy>(i, j)`, and the partial sums that smoothers need; smoothers are templates on the
-// view and are visited once per sweep (`GridOperator::visit`).
+// Grid operators: a nine-point operator in one of the storage formats of core/operators/storage_formats.hpp. A storage format's
+// view gives the coefficients through one accessor, `coefficient<dx, dy>(i, j)`, and the partial sums that smoothers need;
+// smoothers are templates on the view and are visited once per sweep (`GridOperator::visit`).
 
 #include <concepts>
 #include <functional>
@@ -16,8 +16,8 @@
 
 namespace stratum {
 
-/// Any of the storage formats behind LinearOperator. A handle: copies are the same operator. Throws UsageError for bands that differ in
-/// shape, pitch or memory, factors of another length, and vectors of another shape or in other memory.
+/// Any of the storage formats behind LinearOperator. A handle: copies are the same operator. Throws UsageError for bands that
+/// differ in shape, pitch or memory, factors of another length, and vectors of another shape or in other memory.
 template <class T>
 class GridOperator final : public LinearOperator<T>, public Handle {
  public:
@@ -49,14 +49,14 @@ class GridOperator final : public LinearOperator<T>, public Handle {
   /// r = scale (b - A x), rounded to the precision of r.
   template <class R>
   void scaled_residual(Context& ctx, double scale, FieldView<const T> b, FieldView<const T> x, FieldView<R> r) const;
-  /// The same, and its norm, which the host waits for; on a GPU for no byte more and taken before r is rounded, where the storage format
-  /// marches; there `meanwhile` submits what may follow before the host waits (sum_of_scratch).
+  /// The same, and its norm, which the host waits for; on a GPU for no byte more and taken before r is rounded, where the
+  /// storage format streams; there `meanwhile` submits what may follow before the host waits (sum_of_scratch).
   template <class R>
   [[nodiscard]] double scaled_residual_norm(Context& ctx, double scale, FieldView<const T> b, FieldView<const T> x,
                                             FieldView<R> r, const std::function<void()>& meanwhile = {}) const;
   /// next = x + alpha c and r = scale (b - A next) in one pass, 4 words of T and 2 of R, and the norm of r as above; in two it
-  /// would be a word of T more. For a GPU, where the storage format marches, on grids without a halo, and vectors whose rows are aligned as
-  /// those of a Field: `fuses_update`. All five are different vectors.
+  /// would be a word of T more. For a GPU, where the storage format streams, on grids without a halo, and vectors whose rows
+  /// are aligned as those of a Field: `fuses_update`. All five are different vectors.
   [[nodiscard]] bool fuses_update(const Context& ctx, FieldView<const T> b, FieldView<const T> x) const;
   template <class R>
   [[nodiscard]] double updated_residual_norm(Context& ctx, double scale, FieldView<const T> b, FieldView<const T> x,

@@ -53,17 +53,17 @@ struct Updated {
 
 /// r = scale (b - A x), the rows of x those of a stage, and its norm; `keeps`: what x is goes to `kept`.
 template <bool keeps, class T, class Source, class R>
-double march_residual(Context& ctx, const GridOperator<T>& op, double scale, FieldView<const T> b, const Source& x,
-                      FieldView<T> kept, FieldView<R> r, const std::function<void()>& meanwhile) {
-  const cuda::MarchGrid<T> most(r.nx, r.ny, 1);
+double stream_residual(Context& ctx, const GridOperator<T>& op, double scale, FieldView<const T> b, const Source& x,
+                       FieldView<T> kept, FieldView<R> r, const std::function<void()>& meanwhile) {
+  const cuda::StreamGrid<T> most(r.nx, r.ny, 1);
   double* const partial = ctx.reduction_scratch(static_cast<std::size_t>(most.count()));
   int count = 0;
   op.visit([&](const auto& a) {
     using View = std::decay_t<decltype(a)>;
-    if constexpr (View::marches) {
+    if constexpr (View::streams) {
       using Rows = cuda::Stencil<View, Source, ScaledDefectFormula>;
-      const cuda::StoreRowsAndSquares<Rows, R, keeps> march{{a, {b}, x, {scale}}, r, partial, most.strips, kept};
-      count = cuda::run_march(ctx, march, r.nx, r.ny).count();
+      const cuda::StoreRowsAndSquares<Rows, R, keeps> stream{{a, {b}, x, {scale}}, r, partial, most.strips, kept};
+      count = cuda::run_stream(ctx, stream, r.nx, r.ny).count();
     }
   });
   const double square = sum_of_scratch(ctx, count, meanwhile);
@@ -79,12 +79,12 @@ double GridOperator<T>::scaled_residual_norm(Context& ctx, double scale, FieldVi
                                              FieldView<R> r,
                                              [[maybe_unused]] const std::function<void()>& meanwhile) const {
 #if defined(__CUDACC__)
-  if (ctx.on_gpu() && traits().marches && cuda::can_march(b, x, r)) {
+  if (ctx.on_gpu() && traits().streams && cuda::can_stream(b, x, r)) {
     expects_fit(ctx, "b - A x", r, shape());
     prepare_residual(ctx, shape(), b, x);
     double norm = 0;
     cuda::with_rows_of(
-        x, [&](const auto& rows) { norm = march_residual<false, T>(ctx, *this, scale, b, rows, {}, r, meanwhile); });
+        x, [&](const auto& rows) { norm = stream_residual<false, T>(ctx, *this, scale, b, rows, {}, r, meanwhile); });
     return norm;
   }
 #endif
@@ -96,7 +96,7 @@ template <class T>
 bool GridOperator<T>::fuses_update([[maybe_unused]] const Context& ctx, [[maybe_unused]] FieldView<const T> b,
                                    [[maybe_unused]] FieldView<const T> x) const {
 #if defined(__CUDACC__)
-  return ctx.on_gpu() && traits().marches && cuda::can_march(b, x);
+  return ctx.on_gpu() && traits().streams && cuda::can_stream(b, x);
 #else
   return false;
 #endif
@@ -116,7 +116,7 @@ double GridOperator<T>::updated_residual_norm(Context& ctx, [[maybe_unused]] dou
 #if defined(__CUDACC__)
   const auto pass = [&]<int halo>() {
     const Updated<T, R, halo> updated{{x}, c, static_cast<T>(alpha)};
-    return march_residual<true, T>(ctx, *this, scale, b, updated, next, r, meanwhile);
+    return stream_residual<true, T>(ctx, *this, scale, b, updated, next, r, meanwhile);
   };
   if (!shape().has_halo()) return pass.template operator()<0>();
   exchange(ctx, c);

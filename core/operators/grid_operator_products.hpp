@@ -164,22 +164,22 @@ bool GridOperator<T>::next_direction_on_gpu([[maybe_unused]] Context& ctx, [[may
                                             [[maybe_unused]] double beta, [[maybe_unused]] FieldView<const T> p,
                                             [[maybe_unused]] FieldView<T> next, [[maybe_unused]] FieldView<T> q) const {
 #if defined(__CUDACC__)
-  if (shape().has_halo() || !cuda::can_march(z, p, next, q)) return false;
+  if (shape().has_halo() || !cuda::can_stream(z, p, next, q)) return false;
   expects_fit(ctx, "z", z, shape());
   expects_fit(ctx, "p", p, shape());
   expects_fit(ctx, "the next p", next, shape());
   expects_fit(ctx, "A p", q, shape());
   return visit([&](const auto& a) {
     using View = std::decay_t<decltype(a)>;
-    if constexpr (View::marches_alone) {
-      const cuda::MarchGrid<T> most(q.nx, q.ny, 1);
+    if constexpr (View::streams_alone) {
+      const cuda::StreamGrid<T> most(q.nx, q.ny, 1);
       double* const partial = ctx.reduction_scratch(static_cast<std::size_t>(most.count()));
-      const StoreDirection<View> march{a, {{z}, {p}, static_cast<T>(beta)}, next, q, partial, most.strips};
-      const int count = cuda::run_march(ctx, march, q.nx, q.ny).count();
+      const StoreDirection<View> stream{a, {{z}, {p}, static_cast<T>(beta)}, next, q, partial, most.strips};
+      const int count = cuda::run_stream(ctx, stream, q.nx, q.ny).count();
       const cuda::Launch one_block{1, detail::reduction_threads};
       one_block(ctx, detail::reduce_partials<Product<T>>, partial, count, ctx.host_number());
     }
-    return View::marches_alone;
+    return View::streams_alone;
   });
 #else
   return false;

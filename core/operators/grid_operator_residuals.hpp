@@ -50,11 +50,11 @@ void residual_impl(Context& ctx, const GridOperator<T>& op, const Formula& formu
   op.visit([&](const auto& a) {
     using View = std::decay_t<decltype(a)>;
 #if defined(__CUDACC__)
-    if constexpr (View::marches_alone)
-      if (ctx.on_gpu() && cuda::can_march(b, x, r)) {
+    if constexpr (View::streams_alone)
+      if (ctx.on_gpu() && cuda::can_stream(b, x, r)) {
         return cuda::with_rows_of(x, [&](const auto& rows) {
           using Rows = cuda::Stencil<View, std::decay_t<decltype(rows)>, Formula>;
-          cuda::run_march(ctx, cuda::StoreRows<Rows, R>{{a, {b}, rows, formula}, r}, r.nx, r.ny);
+          cuda::run_stream(ctx, cuda::StoreRows<Rows, R>{{a, {b}, rows, formula}, r}, r.nx, r.ny);
         });
       }
 #endif

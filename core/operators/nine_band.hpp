@@ -12,8 +12,8 @@ namespace stratum {
 
 template <class T>
 struct NineBandView : StencilSums<NineBandView<T>, T> {
-  static constexpr bool has_bands = true, is_symmetric = false, is_separable = false, marches = true,
-                        marches_alone = true;
+  static constexpr bool has_bands = true, is_symmetric = false, is_separable = false, streams = true,
+                        streams_alone = true;
   const T* band[9] = {};
   std::int64_t pitch = 0;
 

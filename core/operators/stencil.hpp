@@ -6,7 +6,8 @@
 //
 // and what their forms are made of. A coefficient that reaches across a physical side is zero, or meets the zero halo of x.
 //
-// A storage format is a file in this folder and an entry of the list in core/operators/storage_formats.hpp. It has a storage, a template on the number
+// A storage format is a file in this folder and an entry of the list in core/operators/storage_formats.hpp. It has a storage, a
+// template on the number
 //
 //     name, coefficient_words              what it is called, and what it stores a node
 //     View                                 the view that has its traits
@@ -16,7 +17,8 @@
 //                                          something is left out
 //     part_name(k)                         of parts()[k], for messages
 //     check()                              throws UsageError for parts that do not fit together
-//     In<To>, make_like<To>(ctx)           the storage format in another precision; one of the same shape and kind, without numbers
+//     In<To>, make_like<To>(ctx)           the storage format in another precision; one of the same shape and kind, without
+//                                          numbers
 //
 // and a view, which kernels see, with
 //
@@ -24,8 +26,8 @@
 //     has_bands                            entries lie in memory: any can be stored
 //     is_symmetric                         a_(dx,dy)(i, j) = a_(-dx,-dy)(i + dx, j + dy), by the way they are stored
 //     is_separable                         made of 1-D factors: passes that fuse several stages take it
-//     marches                              there is a LaneOperator of it (core/field/lanes.hpp), so that a GPU's marches take it
-//     marches_alone                        one stencil by itself is faster so, too, than by a thread a node
+//     streams                              there is a LaneOperator of it (core/field/lanes.hpp), which streaming kernels take
+//     streams_alone                        one stencil by itself is faster so, too, than by a thread a node
 //
 // as constants. Nothing else asks which storage format it has.
 

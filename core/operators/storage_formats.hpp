@@ -31,14 +31,14 @@ enum class StorageFormat : std::uint8_t { tensor, cell, symmetric, nine_band };
 struct StorageFormatTraits {
   std::string_view name;
   int coefficient_words;  // read per node
-  bool has_bands, is_symmetric, is_separable, marches;
+  bool has_bands, is_symmetric, is_separable, streams;
 };
 
 namespace detail {
 template <class... Forms>
 constexpr auto traits_of_all(std::type_identity<std::variant<Forms...>> /*list*/) {
   return std::array{StorageFormatTraits{Forms::name, Forms::coefficient_words, Forms::View::has_bands,
-                                        Forms::View::is_symmetric, Forms::View::is_separable, Forms::View::marches}...};
+                                        Forms::View::is_symmetric, Forms::View::is_separable, Forms::View::streams}...};
 }
 }  // namespace detail
 

@@ -12,8 +12,8 @@ namespace stratum {
 
 template <class T>
 struct SymmetricNineBandView : StencilSums<SymmetricNineBandView<T>, T> {
-  static constexpr bool has_bands = true, is_symmetric = true, is_separable = false, marches = true,
-                        marches_alone = false;
+  static constexpr bool has_bands = true, is_symmetric = true, is_separable = false, streams = true,
+                        streams_alone = false;
   const T* band[5] = {};
   std::int64_t pitch = 0;
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// The storage format of separable operators, tensor products of 1-D factors: no number per unknown is stored, and a residual or a
-// sweep moves 3. Its row formula stands in core/operators/tensor_formulas.hpp.
+// The storage format of separable operators, tensor products of 1-D factors: no number per unknown is stored, and a residual or
+// a sweep moves 3. Its row formula stands in core/operators/tensor_formulas.hpp.
 
 #include <array>
 #include <string>
@@ -18,8 +18,8 @@ namespace stratum {
 /// `reaction`: with the terms that a reaction term adds, which cost nothing where they are left out.
 template <class T, bool reaction = false>
 struct TensorView : StencilSums<TensorView<T, reaction>, T> {
-  static constexpr bool has_bands = false, is_symmetric = true, is_separable = true, marches = true,
-                        marches_alone = true;
+  static constexpr bool has_bands = false, is_symmetric = true, is_separable = true, streams = true,
+                        streams_alone = true;
   static constexpr bool has_reaction = reaction;
   const T* kx = nullptr;
   const T* mx = nullptr;
@@ -114,10 +114,10 @@ template <class T>
 /// k_i [1 -1; -1 1] and mass m_i [2 1; 1 2] (k = 1 / h and m = h / 6 for the Laplacian); E is diagonal, zero without a reaction
 /// term. Arrays of nx + 1 and ny + 1, e of ny.
 ///
-/// A reaction term c Mx (x) My is folded into Ky, as c m [2 1; 1 2] = -c m [1 -1; -1 1] + 3 c m [1 0; 0 1]. For code that walks along
-/// columns the same is folded into Kx, so that E is one number a line either way: column_kx, column_ky and column_e (nx numbers)
-/// stand for kx, ky and e there. These and e are kept where there is such a term, and beside Neumann or Robin boundaries,
-/// where they are zero.
+/// A reaction term c Mx (x) My is folded into Ky, as c m [2 1; 1 2] = -c m [1 -1; -1 1] + 3 c m [1 0; 0 1]. For code that walks
+/// along columns the same is folded into Kx, so that E is one number a line either way: column_kx, column_ky and column_e (nx
+/// numbers) stand for kx, ky and e there. These and e are kept where there is such a term, and beside Neumann or Robin
+/// boundaries, where they are zero.
 template <class T>
 struct TensorOperator {
   static constexpr std::string_view name = "tensor";

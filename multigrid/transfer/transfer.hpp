@@ -10,8 +10,8 @@
 // + 1, as if its weights were (0, 1), and fine node 2 I + 2 does not exist. Restriction is the transpose. A direction that is
 // not coarsened is the identity. Indices are global: line 0 is the first side.
 //
-// `Transfer::weighted` has weights of its own in every coarse cell instead (multigrid/transfer/operator_dependent.hpp makes them): one for each of
-// its edges, four for its centre.
+// `Transfer::weighted` has weights of its own in every coarse cell instead (multigrid/transfer/operator_dependent.hpp makes
+// them): one for each of its edges, four for its centre.
 //
 // Throws UsageError for vectors of other shapes, and for memory that the Context does not compute on.
 // Words per fine node: prolongate_add 2.25, restrict 1.25, restrict_residual 2.25 and the operator's coefficients; weights by
@@ -43,8 +43,8 @@ struct TransferView {
 ///     edge to (I, J + 1)                            x = south x_(I,J) + (1 - south) x_(I,J+1)        null where y is not
 ///     centre of the cell between the four           x = sw x_(I,J) + se x_(I+1,J) + nw x_(I,J+1) + ne x_(I+1,J+1)    both
 ///
-/// An interval that stays alone has edge weight 0, its centres those of its right edge. A subdomain has the rows of its own coarse
-/// nodes, and one more beside other strips.
+/// An interval that stays alone has edge weight 0, its centres those of its right edge. A subdomain has the rows of its own
+/// coarse nodes, and one more beside other strips.
 template <class T>
 struct WeightsView {
   T *west = nullptr, *south = nullptr;
@@ -63,9 +63,9 @@ class Transfer {
  public:
   Transfer() = default;
   Transfer(Context& ctx, const TensorMesh<2>& fine, const TensorMesh<2>& coarse);
-  /// Between a subdomain of the fine mesh and the one below it. Subdomains restrict their own rows; what belongs to the first row of
-  /// the subdomain above goes there: on the CPU before it is added, so that no bit depends on the cuts (but by weights), else
-  /// after.
+  /// Between a subdomain of the fine mesh and the one below it. Subdomains restrict their own rows; what belongs to the first
+  /// row of the subdomain above goes there: on the CPU before it is added, so that no bit depends on the cuts (but by weights),
+  /// else after.
   Transfer(Context& ctx, const TensorMesh<2>& fine, const TensorMesh<2>& coarse, const GridLayout<2>& fine_strip,
            const GridLayout<2>& coarse_strip);
   /// By weights of every coarse cell, which are zero until they are set.
@@ -87,8 +87,8 @@ class Transfer {
   /// `meanwhile` submits what may follow before the host waits (sum_of_scratch).
   [[nodiscard]] double restrict_and_measure(Context& ctx, FieldView<const T> fine, FieldView<T> coarse,
                                             const std::function<void()>& meanwhile = {}) const;
-  /// d_coarse = P^T (b - A x), one pass over the fine grid. Of a subdomain A, b and x may have rows of its neighbours beside its
-  /// own: d is formed from these then, and subdomains have nothing to say to each other.
+  /// d_coarse = P^T (b - A x), one pass over the fine grid. Of a subdomain A, b and x may have rows of its neighbours beside
+  /// its own: d is formed from these then, and subdomains have nothing to say to each other.
   void restrict_residual(Context& ctx, const GridOperator<T>& a, FieldView<const T> b, FieldView<const T> x,
                          FieldView<T> coarse, Ghosts of_x = Ghosts::stale) const;
 
@@ -150,22 +150,22 @@ class Transfer {
   void exchange_weights(Context& ctx, std::size_t first, std::size_t end);
   void check(const Context& ctx, FieldView<const T> fine, FieldView<const T> coarse) const;
   /// On a GPU, where it can: coarse = P^T fine, and the sum of the squares of fine if it is asked for.
-  [[nodiscard]] bool march_down(Context& ctx, FieldView<const T> fine, FieldView<T> coarse, double* square,
-                                const std::function<void()>& meanwhile = {}) const;
-  /// restrict_residual, x up to date; its rows begin with number `origin`, their coarse ones `first` rows before the subdomain's.
-  /// By lines of operators that store bands, or of all others.
+  [[nodiscard]] bool stream_down(Context& ctx, FieldView<const T> fine, FieldView<T> coarse, double* square,
+                                 const std::function<void()>& meanwhile = {}) const;
+  /// restrict_residual, x up to date; its rows begin with number `origin`, their coarse ones `first` rows before the
+  /// subdomain's. By lines of operators that store bands, or of all others.
   template <bool has_bands>
   void restrict_residual_by_lines(Context& ctx, const GridOperator<T>& a, FieldView<const T> b, FieldView<const T> x,
                                   FieldView<T> coarse, int origin, int first) const;
   void restrict_residual_by_cells(Context& ctx, const GridOperator<T>& a, FieldView<const T> b, FieldView<const T> x,
                                   FieldView<T> coarse, int origin, int first) const;
   [[nodiscard]] bool coarsens_both() const { return !x_.left.empty() && !y_.left.empty(); }
-  [[nodiscard]] bool can_march() const { return coarsens_both() && !is_weighted() && !is_periodic_; }
-  [[nodiscard]] bool can_march_by_cells() const {
+  [[nodiscard]] bool can_stream() const { return coarsens_both() && !is_weighted() && !is_periodic_; }
+  [[nodiscard]] bool can_stream_by_cells() const {
     return coarsens_both() && is_weighted() && begins_after_sides_ && !weights().periodic_y;
   }
   /// Steps that are fused with transfer look further than the halo of a strip.
-  [[nodiscard]] bool can_fuse() const { return can_march() && !fine_.has_halo(); }
+  [[nodiscard]] bool can_fuse() const { return can_stream() && !fine_.has_halo(); }
   /// The first row of weights, numbered as coarse nodes are.
   [[nodiscard]] int first_weights() const { return fine_.below ? coarse_.origin_y : -1; }
   Direction x_, y_;
@@ -176,7 +176,8 @@ class Transfer {
   bool is_periodic_ = false;  // the mesh, in either direction
   std::vector<Field<T>>
       weights_;  // six where they are by cells, as in WeightsView; empty where a direction is not coarsened
-  /// Scratch on the CPU: two fine rows per thread for restrict_residual, three where weighted, and one from the subdomain below.
+  /// Scratch on the CPU: two fine rows per thread for restrict_residual, three where weighted, and one from the subdomain
+  /// below.
   mutable Field<T> rows_;
   [[nodiscard]] T* row_from_below() const { return fine_.below ? &rows_.view()(1, rows_.shape().ny - 1) : nullptr; }
 };

@@ -73,14 +73,14 @@ void Transfer<T>::restrict_residual_by_cells(Context& ctx, const GridOperator<T>
     using View = std::decay_t<decltype(view)>;
     const ComputedDefect<View, T> defect{view, b, x};
 #if defined(__CUDACC__)
-    if constexpr (View::marches)
-      if (ctx.on_gpu() && can_march_by_cells() && cuda::can_march(b, x, coarse)) {
+    if constexpr (View::streams)
+      if (ctx.on_gpu() && can_stream_by_cells() && cuda::can_stream(b, x, coarse)) {
         WeightsView<const T> cells = w;
         cells.coarse_origin_y -= first;
-        return cuda::with_rows_of<march::depth>(x, [&](const auto& given) {
-          using Defect = cuda::Stencil<View, std::decay_t<decltype(given)>, DefectFormula, march::depth>;
-          march::restrict_by_cells(ctx, cells, Defect{view, {b}, given, {}}, march::rows_before(coarse, first), x.nx,
-                                   x.ny, first);
+        return cuda::with_rows_of<stream::depth>(x, [&](const auto& given) {
+          using Defect = cuda::Stencil<View, std::decay_t<decltype(given)>, DefectFormula, stream::depth>;
+          stream::restrict_by_cells(ctx, cells, Defect{view, {b}, given, {}}, stream::rows_before(coarse, first), x.nx,
+                                    x.ny, first);
         });
       }
 #endif

@@ -33,14 +33,14 @@ void Transfer<T>::interpolated_residual([[maybe_unused]] Context& ctx, [[maybe_u
 #if defined(__CUDACC__)
   exchange(ctx, coarse);
   visit_separable(a, [&](const auto& view) {
-    march::with_shift(x_.view(), [&](auto shifted_x) {
-      march::with_shift(y_.view(), [&](auto shifted_y) {
+    stream::with_shift(x_.view(), [&](auto shifted_x) {
+      stream::with_shift(y_.view(), [&](auto shifted_y) {
         using Rows = cuda::InterpolatedDefect<std::decay_t<decltype(view)>, R, shifted_x, shifted_y>;
         // Intervals are counted from the subdomain's first one on.
         TransferView<T> y = y_.view();
         y.left += y.coarse_origin - (shifted_y ? 0 : 1);
         y.right += y.coarse_origin - (shifted_y ? 0 : 1);
-        cuda::run_march(ctx, Rows{view, x_.view(), y, b, coarse, scale, r, fine_.below, fine_.above}, r.nx, r.ny);
+        cuda::run_stream(ctx, Rows{view, x_.view(), y, b, coarse, scale, r, fine_.below, fine_.above}, r.nx, r.ny);
       });
     });
   });

@@ -16,7 +16,7 @@ namespace stratum {
 namespace {
 
 #if defined(__CUDACC__)
-namespace march {
+namespace stream {
 
 /// What is added to an interpolant, at a chunk of its row j that begins with `column` and is to go to `at`: nothing, what is
 /// there already, or alpha z.
@@ -44,9 +44,9 @@ struct Scaled {
   }
 };
 
-/// Chunk c of the fine rows between 2 J and 2 J + 3 (local), J a multiple of coarse_rows: loads first, so that they are in flight
-/// together. Of pairs of fine rows the second, even one is coarse; `begins_coarse`: of the first pair it is all that the grid has.
-/// Words per fine node: 1.25 and what is added.
+/// Chunk c of the fine rows between 2 J and 2 J + 3 (local), J a multiple of coarse_rows: loads first, so that they are in
+/// flight together. Of pairs of fine rows the second, even one is coarse; `begins_coarse`: of the first pair it is all that the
+/// grid has. Words per fine node: 1.25 and what is added.
 template <class T, class Added, bool shifted, bool begins_coarse, SomeRows wanted = SomeRows::all>
 struct ProlongateChunk {
   static constexpr int coarse_rows = wanted == SomeRows::all ? 2 : 4;
@@ -110,14 +110,14 @@ struct ProlongateChunk {
   }
 };
 
-/// The rows of x, and the sum of their squares: one number a subdomain and block row, unless `partial` is null. The first row of a
-/// subdomain is the last one of the subdomain before, which counts it.
+/// The rows of x, and the sum of their squares: one number a subdomain and block row, unless `partial` is null. The first row
+/// of a subdomain is the last one of the subdomain before, which counts it.
 template <class T>
 struct Measured {
   using Number = T;
   Given<T> x;
   double* partial;
-  int strips;  // side by side, of MarchGrid
+  int strips;  // side by side, of StreamGrid
 
   struct Rows {
     const Measured& stage;
@@ -142,8 +142,8 @@ struct Measured {
   };
 };
 
-/// Chunk c of the fine rows that belong to a row of coarse cells, but those on their lower sides, by weights of the cells. Words per fine
-/// node: 2.75, and one more where it is added.
+/// Chunk c of the fine rows that belong to a row of coarse cells, but those on their lower sides, by weights of the cells.
+/// Words per fine node: 2.75, and one more where it is added.
 template <bool add, class T>
 struct ProlongateCellChunk {
   WeightsView<const T> w;
@@ -186,8 +186,8 @@ struct ProlongateCellChunk {
   }
 };
 
-/// fine = P coarse and what is added. Rows go by pairs whose second one is coarse: where the grid begins with a coarse row, so does
-/// the first pair one row before it.
+/// fine = P coarse and what is added. Rows go by pairs whose second one is coarse: where the grid begins with a coarse row, so
+/// does the first pair one row before it.
 template <SomeRows wanted = SomeRows::all, class T, class Added>
 void prolongate(Context& ctx, const TransferView<T>& x, const TransferView<T>& y, FieldView<const T> coarse,
                 const Added& added, FieldView<T> fine) {
@@ -205,7 +205,7 @@ void prolongate(Context& ctx, const TransferView<T>& x, const TransferView<T>& y
   });
 }
 
-}  // namespace march
+}  // namespace stream
 #endif
 
 /// CPU: one fine row of a coarsened x direction, in blocks that stay in the nearest cache.
@@ -365,21 +365,21 @@ void Transfer<T>::check(const Context& ctx, FieldView<const T> fine, FieldView<c
 namespace {
 
 template <bool add, class T>
-void prolongate_impl(Context& ctx, const TransferView<T>& x, const TransferView<T>& y, [[maybe_unused]] bool can_march,
+void prolongate_impl(Context& ctx, const TransferView<T>& x, const TransferView<T>& y, [[maybe_unused]] bool can_stream,
                      FieldView<const T> coarse, FieldView<T> fine, SomeRows rows) {
 #if defined(__CUDACC__)
-  if (ctx.on_gpu() && can_march && cuda::can_march(coarse, fine)) {
+  if (ctx.on_gpu() && can_stream && cuda::can_stream(coarse, fine)) {
     const auto run = [&]<SomeRows wanted>(const auto& added) {
-      march::prolongate<wanted>(ctx, x, y, coarse, added, fine);
+      stream::prolongate<wanted>(ctx, x, y, coarse, added, fine);
     };
     if constexpr (!add)
-      return run.template operator()<SomeRows::all>(march::Nothing<T>{});
+      return run.template operator()<SomeRows::all>(stream::Nothing<T>{});
     else if (rows == SomeRows::even)
-      return run.template operator()<SomeRows::even>(march::InPlace<T>{});
+      return run.template operator()<SomeRows::even>(stream::InPlace<T>{});
     else if (rows == SomeRows::odd)
-      return run.template operator()<SomeRows::odd>(march::InPlace<T>{});
+      return run.template operator()<SomeRows::odd>(stream::InPlace<T>{});
     else
-      return run.template operator()<SomeRows::all>(march::InPlace<T>{});
+      return run.template operator()<SomeRows::all>(stream::InPlace<T>{});
   }
 #endif
   if (x.left == nullptr) return for_each_node(ctx, all_nodes(fine), ProlongateIdentity<add, T>{y, coarse, fine});
@@ -395,15 +395,15 @@ void prolongate_impl(Context& ctx, const TransferView<T>& x, const TransferView<
 }  // namespace
 
 template <bool add, class T>
-void prolongate_weighted(Context& ctx, const WeightsView<const T>& w, [[maybe_unused]] bool can_march,
+void prolongate_weighted(Context& ctx, const WeightsView<const T>& w, [[maybe_unused]] bool can_stream,
                          FieldView<const T> coarse, FieldView<T> fine) {
   const ProlongateCell<add, T> cell{w, coarse, fine};
   NodeRange<2> range = cell.range();
 #if defined(__CUDACC__)
-  if (ctx.on_gpu() && can_march && cuda::can_march(coarse, fine)) {
+  if (ctx.on_gpu() && can_stream && cuda::can_stream(coarse, fine)) {
     range.begin_x = 0;
     range.end_x = fine.nx / cuda::chunk_width<T> + 1;
-    return for_each_node(ctx, range, march::ProlongateCellChunk<add, T>{w, coarse, fine});
+    return for_each_node(ctx, range, stream::ProlongateCellChunk<add, T>{w, coarse, fine});
   }
 #endif
   if (ctx.on_gpu() || w.sw == nullptr) return for_each_node(ctx, range, cell);
@@ -417,7 +417,8 @@ void Transfer<T>::prolongate_add(Context& ctx, FieldView<const T> coarse, FieldV
                                  Ghosts of_coarse, Ghosts of_fine) const {
   check(ctx, fine, coarse);
   exchange(ctx, coarse, of_coarse);
-  // The rows beside a subdomain take part, but those by weights of cells, and around the ends, where coarse rows may lie otherwise.
+  // The rows beside a subdomain take part, but those by weights of cells, and around the ends, where coarse rows may lie
+  // otherwise.
   const bool beside = of_fine == Ghosts::current && !is_weighted() && !fine.periodic_y;
   FieldView<T> rows = fine;
   TransferView<T> y = y_.view();
@@ -428,9 +429,9 @@ void Transfer<T>::prolongate_add(Context& ctx, FieldView<const T> coarse, FieldV
   }
   if (beside && fine.above) ++rows.ny;
   if (is_weighted())
-    prolongate_weighted<true>(ctx, weights(), can_march_by_cells(), coarse, fine);
+    prolongate_weighted<true>(ctx, weights(), can_stream_by_cells(), coarse, fine);
   else
-    prolongate_impl<true>(ctx, x_.view(), y, can_march(), coarse, rows, some);
+    prolongate_impl<true>(ctx, x_.view(), y, can_stream(), coarse, rows, some);
   if (of_fine == Ghosts::stale) return;
   // Where x is periodic the columns beside these rows are left.
   if (beside) rows.below = rows.above = false;
@@ -441,8 +442,8 @@ template <class T>
 void Transfer<T>::prolongate(Context& ctx, FieldView<const T> coarse, FieldView<T> fine, Ghosts of_coarse) const {
   check(ctx, fine, coarse);
   exchange(ctx, coarse, of_coarse);
-  if (is_weighted()) return prolongate_weighted<false>(ctx, weights(), can_march_by_cells(), coarse, fine);
-  prolongate_impl<false>(ctx, x_.view(), y_.view(), can_march(), coarse, fine, SomeRows::all);
+  if (is_weighted()) return prolongate_weighted<false>(ctx, weights(), can_stream_by_cells(), coarse, fine);
+  prolongate_impl<false>(ctx, x_.view(), y_.view(), can_stream(), coarse, fine, SomeRows::all);
 }
 
 /// d, which begins with the row below it.
@@ -454,18 +455,18 @@ struct DefectFromBelow {
 };
 
 template <class T>
-bool Transfer<T>::march_down([[maybe_unused]] Context& ctx, [[maybe_unused]] FieldView<const T> fine,
-                             [[maybe_unused]] FieldView<T> coarse, [[maybe_unused]] double* square,
-                             [[maybe_unused]] const std::function<void()>& meanwhile) const {
+bool Transfer<T>::stream_down([[maybe_unused]] Context& ctx, [[maybe_unused]] FieldView<const T> fine,
+                              [[maybe_unused]] FieldView<T> coarse, [[maybe_unused]] double* square,
+                              [[maybe_unused]] const std::function<void()>& meanwhile) const {
 #if defined(__CUDACC__)
-  if (!ctx.on_gpu() || !can_march() || !cuda::can_march(fine, coarse)) return false;
+  if (!ctx.on_gpu() || !can_stream() || !cuda::can_stream(fine, coarse)) return false;
   FieldView<T> wanted = coarse;
   wanted.ny = restricted_rows(true, coarse);
-  const cuda::MarchGrid<T> most(fine.nx, wanted.ny, 1);
+  const cuda::StreamGrid<T> most(fine.nx, wanted.ny, 1);
   const auto room = static_cast<std::size_t>(most.count());
   double* const partial = square != nullptr ? ctx.reduction_scratch(room) : nullptr;
-  const march::Measured<T> rows{{fine}, partial, most.strips};
-  const int count = march::run_restriction(ctx, x_.view(), y_.view(), rows, wanted, fine.nx, fine.ny);
+  const stream::Measured<T> rows{{fine}, partial, most.strips};
+  const int count = stream::run_restriction(ctx, x_.view(), y_.view(), rows, wanted, fine.nx, fine.ny);
   detail::add_from_below(ctx, coarse);
   if (square != nullptr) *square = sum_of_scratch(ctx, count, meanwhile);
   return true;
@@ -479,7 +480,7 @@ double Transfer<T>::restrict_and_measure(Context& ctx, FieldView<const T> fine, 
                                          const std::function<void()>& meanwhile) const {
   check(ctx, fine, coarse);
   double square = 0;
-  if (march_down(ctx, fine, coarse, &square, meanwhile))
+  if (stream_down(ctx, fine, coarse, &square, meanwhile))
     return std::isnormal(square) ? std::sqrt(square) : norm2(ctx, fine);
   const double norm = norm2(ctx, fine);
   restrict_to(ctx, fine, coarse);
@@ -489,14 +490,14 @@ double Transfer<T>::restrict_and_measure(Context& ctx, FieldView<const T> fine, 
 template <class T>
 void Transfer<T>::restrict_to(Context& ctx, FieldView<const T> fine, FieldView<T> coarse) const {
   check(ctx, fine, coarse);
-  if (march_down(ctx, fine, coarse, nullptr)) return;
+  if (stream_down(ctx, fine, coarse, nullptr)) return;
   const GivenDefect<T> defect{fine};
   const bool coarsened_y = !y_.left.empty();
 #if defined(__CUDACC__)
-  if (ctx.on_gpu() && can_march_by_cells() && cuda::can_march(fine, coarse)) {
+  if (ctx.on_gpu() && can_stream_by_cells() && cuda::can_stream(fine, coarse)) {
     FieldView<T> rows = coarse;
     rows.ny = restricted_rows(true, coarse);
-    march::restrict_by_cells(ctx, weights(), march::Measured<T>{{fine}, nullptr, 0}, rows, fine.nx, fine.ny);
+    stream::restrict_by_cells(ctx, weights(), stream::Measured<T>{{fine}, nullptr, 0}, rows, fine.nx, fine.ny);
     return detail::add_from_below(ctx, coarse);
   }
 #endif
@@ -547,7 +548,7 @@ template <class T>
 bool Transfer<T>::fuses_interpolation([[maybe_unused]] const Context& ctx, [[maybe_unused]] const GridOperator<T>& a,
                                       [[maybe_unused]] FieldView<const T> b) const {
 #if defined(__CUDACC__)
-  return ctx.on_gpu() && can_march() && a.traits().is_separable && cuda::can_march(b);
+  return ctx.on_gpu() && can_stream() && a.traits().is_separable && cuda::can_stream(b);
 #else
   return false;
 #endif
@@ -560,9 +561,9 @@ void Transfer<T>::prolongate_plus(Context& ctx, FieldView<const T> coarse, T alp
   check(ctx, x, coarse);
   expects_fit(ctx, "z", z, fine_);
 #if defined(__CUDACC__)
-  if (ctx.on_gpu() && can_march() && cuda::can_march(coarse, z, x)) {
+  if (ctx.on_gpu() && can_stream() && cuda::can_stream(coarse, z, x)) {
     exchange(ctx, coarse, of_coarse);
-    return march::prolongate(ctx, x_.view(), y_.view(), coarse, march::Scaled<T, Z>{alpha, z}, x);
+    return stream::prolongate(ctx, x_.view(), y_.view(), coarse, stream::Scaled<T, Z>{alpha, z}, x);
   }
 #endif
   prolongate(ctx, coarse, x, of_coarse);

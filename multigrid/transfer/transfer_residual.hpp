@@ -16,7 +16,7 @@ namespace stratum {
 namespace {
 
 #if defined(__CUDACC__)
-namespace march {
+namespace stream {
 
 /// coarse = P^T (b - A x), x a `Given`, from row `first` on.
 template <class View, class Source, class T>
@@ -27,13 +27,13 @@ void restrict_rows(const Context& ctx, const TransferView<T>& x, const TransferV
   run_restriction(ctx, x, y, Defect{a, {b}, given, {}}, coarse, b.nx, b.ny, margin_of<T>(columns_back), first);
 }
 
-}  // namespace march
+}  // namespace stream
 #endif
 
 /// CPU: coarse rows begin .. end - 1; every fine row is computed once and kept while coarse rows need it. Rows are kept from
-/// their column -1 on, up to two columns beyond the last. `from_below`: what coarse row 0 has of the fine row before a subdomain's
-/// first. `for_above`: nothing but this for the subdomain above, whose first row is `begin`, in the first row kept. So a row on a
-/// cut has the bits that it has without.
+/// their column -1 on, up to two columns beyond the last. `from_below`: what coarse row 0 has of the fine row before a
+/// subdomain's first. `for_above`: nothing but this for the subdomain above, whose first row is `begin`, in the first row kept.
+/// So a row on a cut has the bits that it has without.
 template <class View, class T>
 struct RestrictRows {
   ComputedDefect<View, T> defect;
@@ -105,12 +105,12 @@ void Transfer<T>::restrict_residual_by_lines(Context& ctx, const GridOperator<T>
     const ComputedDefect<View, T> defect{view, b, x};
     const int coarse_rows = upward ? coarse.ny : restricted_rows(!y_.left.empty(), coarse);
 #if defined(__CUDACC__)
-    if constexpr (View::marches)
-      if (ctx.on_gpu() && can_march() && cuda::can_march(b, x, coarse)) {
+    if constexpr (View::streams)
+      if (ctx.on_gpu() && can_stream() && cuda::can_stream(b, x, coarse)) {
         TransferView<T> y = in_y;
         y.coarse_origin -= first;
-        return cuda::with_rows_of<march::depth>(x, [&](const auto& given) {
-          march::restrict_rows(ctx, x_.view(), y, view, b, given, march::rows_before(coarse, first), first);
+        return cuda::with_rows_of<stream::depth>(x, [&](const auto& given) {
+          stream::restrict_rows(ctx, x_.view(), y, view, b, given, stream::rows_before(coarse, first), first);
         });
       }
     if (ctx.on_gpu()) return restrict_nodes(ctx, x_.view(), in_y, defect, x.nx, x.ny, coarse, coarse_rows);

@@ -17,7 +17,8 @@
 
 namespace stratum {
 
-/// Coarse rows that a subdomain restricts to: its own, and where y is coarsened one of the next subdomain, which adds it to its own.
+/// Coarse rows that a subdomain restricts to: its own, and where y is coarsened one of the next subdomain, which adds it to its
+/// own.
 template <class T>
 int restricted_rows(bool coarsened_y, const FieldView<T>& coarse) {
   return coarse.ny + (coarsened_y && coarse.above ? 1 : 0);
@@ -26,7 +27,7 @@ int restricted_rows(bool coarsened_y, const FieldView<T>& coarse) {
 namespace {
 
 #if defined(__CUDACC__)
-namespace march {
+namespace stream {
 
 using cuda::Chunk;
 using cuda::Lane;
@@ -53,8 +54,8 @@ template <class T>
 bool first_is_coarse(const TransferView<T>& t) {
   return t.origin == 2 * t.coarse_origin;
 }
-/// Calls f with whether it is: lanes' columns then begin at odd global numbers, not at even ones, and pairs of rows one row before
-/// the grid.
+/// Calls f with whether it is: lanes' columns then begin at odd global numbers, not at even ones, and pairs of rows one row
+/// before the grid.
 template <class T, class F>
 void with_shift(const TransferView<T>& t, const F& f) {
   if (first_is_coarse(t))
@@ -63,10 +64,10 @@ void with_shift(const TransferView<T>& t, const F& f) {
     f(std::false_type());
 }
 
-/// coarse = P^T d with the rows of d from a stage. `early`: 1 where the fine grid begins with the first coarse row, and not with
-/// the one before. `shifted`: a lane's first coarse column lies in the
-/// chunk before its own, and takes from two columns back. `last_alone`: the last coarse node has no chunk of fine ones; it takes
-/// from the last one that there is. `first`: coarse rows before it are not wanted.
+/// coarse = P^T d with the rows of d from a stage. `early`: 1 where the fine grid begins with the first coarse row, and not
+/// with the one before. `shifted`: a lane's first coarse column lies in the chunk before its own, and takes from two columns
+/// back. `last_alone`: the last coarse node has no chunk of fine ones; it takes from the last one that there is. `first`:
+/// coarse rows before it are not wanted.
 template <class Defect, bool shifted, bool last_alone>
 struct RestrictRows {
   using Number = typename Defect::Number;
@@ -117,8 +118,8 @@ struct RestrictRows {
   }
 };
 
-/// The same by weights of coarse cells. `early`: 1 where the fine grid begins with the first coarse row; `first` as above. Words per
-/// fine node: 1.75 and those of the defect.
+/// The same by weights of coarse cells. `early`: 1 where the fine grid begins with the first coarse row; `first` as above.
+/// Words per fine node: 1.75 and those of the defect.
 template <class Defect, bool last_alone>
 struct RestrictByCells {
   using Number = typename Defect::Number;
@@ -192,7 +193,7 @@ int run_restriction(const Context& ctx, const TransferView<T>& x, const Transfer
     with_last_alone(coarse, nx, [&](auto alone) {
       const RestrictRows<Defect, shifted, alone> rows{x,      from_first_row(y),          defect,
                                                       coarse, first_is_coarse(y) ? 1 : 0, first};
-      sums = cuda::run_march(ctx, rows, nx, ny, margin).count();
+      sums = cuda::run_stream(ctx, rows, nx, ny, margin).count();
     });
   });
   return sums;
@@ -204,11 +205,11 @@ void restrict_by_cells(const Context& ctx, const WeightsView<const T>& w, const 
                        int nx, int ny, int first = 0) {
   const int early = w.origin_y == 2 * w.coarse_origin_y ? 1 : 0;
   with_last_alone(coarse, nx, [&](auto alone) {
-    cuda::run_march(ctx, RestrictByCells<Defect, alone>{w, defect, coarse, early, first}, nx, ny);
+    cuda::run_stream(ctx, RestrictByCells<Defect, alone>{w, defect, coarse, early, first}, nx, ny);
   });
 }
 
-/// The rows that a march restricts to, from `first` rows before the subdomain's own on.
+/// The rows that a stream restricts to, from `first` rows before the subdomain's own on.
 template <class T>
 FieldView<T> rows_before(FieldView<T> coarse, int first) {
   coarse.ny = restricted_rows(true, coarse) + first;
@@ -216,7 +217,7 @@ FieldView<T> rows_before(FieldView<T> coarse, int first) {
   return coarse;
 }
 
-}  // namespace march
+}  // namespace stream
 #endif
 
 }  // namespace

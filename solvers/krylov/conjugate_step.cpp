@@ -85,8 +85,8 @@ struct SetNumbers {
   }
 };
 
-/// An iteration's end: its (r, r) is the sum of so many numbers, in their order. The host, which looks at that, finds the curvature
-/// before it.
+/// An iteration's end: its (r, r) is the sum of so many numbers, in their order. The host, which looks at that, finds the
+/// curvature before it.
 struct Advance {
   double *square, *beta;
   const double *curvature, *sums;
@@ -157,7 +157,7 @@ double* scratch_for_step(Context& ctx, FieldView<T> r) {
 template <class Term, class T, class X>
 void run_step(Context& ctx, const Term& term, const Step<T, X>& s, double* partial, double* host) {
   const bool aligned = reinterpret_cast<std::uintptr_t>(s.x.data - 1) % (sizeof(X) * cuda::chunk_width<T>) == 0;
-  if (s.r.ny == 1 || !cuda::can_march(s.p, s.q, s.x, s.r) || !aligned)
+  if (s.r.ny == 1 || !cuda::can_stream(s.p, s.q, s.x, s.r) || !aligned)
     return reduce_on_gpu(ctx, s.r.nx, s.r.ny, term, partial, host);
   const int blocks = std::min(s.r.ny, step_blocks);
   const cuda::Launch launch{blocks, detail::reduction_threads};
@@ -171,8 +171,8 @@ bool steps_on_gpu(const Context& ctx) {
   return ctx.on_gpu() && in_order && !ctx.is_dry_run();
 }
 
-/// With (p, q) of all subdomains the first number of the scratch, and on its way to the host. What they have of (r, r) is added up here
-/// as it is on GPUs, by rank.
+/// With (p, q) of all subdomains the first number of the scratch, and on its way to the host. What they have of (r, r) is added
+/// up here as it is on GPUs, by rank.
 template <class T, class X>
 ConjugateStep step_on_gpu(Context& ctx, double square, FieldView<const T> p, FieldView<const T> q, double scale,
                           FieldView<X> x, FieldView<T> r) {

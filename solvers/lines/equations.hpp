@@ -39,7 +39,8 @@ STRATUM_HOST_DEVICE STRATUM_INLINE View along(const View& a) {
 }
 
 /// Calls f(view) with an operator's view. On periodic grids a tensor operator has its reaction term even if that is zero:
-/// `zeros`, as many as the grid is long or wide. Its lines are solved by row sums, as rings must be, and for differences.
+/// `zeros`, as many as the grid is long or wide. Its lines are solved by row sums, as cyclic lines must be, and for
+/// differences.
 template <class T, class F>
 void visit(const GridOperator<T>& a, const T* zeros, const F& f) {
   a.visit([&]<class View>(const View& view) {

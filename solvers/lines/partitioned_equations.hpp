@@ -1,7 +1,7 @@
 #pragma once
 
-// What the two backends of solvers/lines/partitioned_lines.hpp have in common: a cut line's equations, and what is done with its ends. A
-// functor's first index is the number of a line among those that are solved together.
+// What the two backends of solvers/lines/partitioned_lines.hpp have in common: a cut line's equations, and what is done with
+// its ends. A functor's first index is the number of a line among those that are solved together.
 
 #include <utility>
 #include <vector>
@@ -71,24 +71,24 @@ requires View::has_bands [[nodiscard]] View from_row(View a, int j) {
 
 /// Rows begin .. end - 1 of cut lines, which others follow below or above.
 template <class View, class T>
-[[nodiscard]] CutLine<View, T> piece_of(const CutLine<View, T>& cut, int begin, int end, bool below, bool above) {
-  CutLine<View, T> piece{{from_row(cut.rhs.a, begin), from_row(cut.rhs.b, begin), from_row(cut.rhs.x, begin)},
+[[nodiscard]] CutLine<View, T> chunk_of(const CutLine<View, T>& cut, int begin, int end, bool below, bool above) {
+  CutLine<View, T> chunk{{from_row(cut.rhs.a, begin), from_row(cut.rhs.b, begin), from_row(cut.rhs.x, begin)},
                          from_row(cut.y, begin),
                          cut.omega,
                          cut.lines};
-  piece.y.ny = piece.rhs.x.ny = piece.rhs.b.ny = end - begin;
-  piece.y.below = below;
-  piece.y.above = above;
-  return piece;
+  chunk.y.ny = chunk.rhs.x.ny = chunk.rhs.b.ny = end - begin;
+  chunk.y.below = below;
+  chunk.y.above = above;
+  return chunk;
 }
 
-/// What piece `me` is to know, once the interface is solved.
+/// What chunk `me` is to know, once the interface is solved.
 template <class View, class T>
-struct TakeEnds {
+struct TakeInterface {
   CutLine<View, T> cut;
   Interface<T> interface;
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int line, int /*row*/) const {
-    const auto& [own, sides, factors, ends, me, count, ring] = interface;
+    const auto& [own, sides, factors, ends, me, count, is_cyclic] = interface;
     const int i = cut.column(line), n = cut.y.ny;
     const T left = cut.y.below ? sides.last((me > 0 ? me : count) - 1, line) : T(0);
     const T right = cut.y.above ? sides.first(me + 1 < count ? me + 1 : 0, line) : T(0);
@@ -103,26 +103,26 @@ struct TakeEnds {
 };
 // clang++ before 17 deduces no arguments of aggregates by itself.
 template <class View, class T>
-TakeEnds(CutLine<View, T>, Interface<T>) -> TakeEnds<View, T>;
+TakeInterface(CutLine<View, T>, Interface<T>) -> TakeInterface<View, T>;
 
 template <class View, class T>
 struct SolveInterface {
-  TakeEnds<View, T> take;
+  TakeInterface<View, T> take;
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int line, int row) const {
     const Interface<T>& interface = take.interface;
-    interface.factors.solve(interface.sides, interface.count, interface.ring, line, take.cut.column(line));
+    interface.factors.solve(interface.sides, interface.count, interface.is_cyclic, line, take.cut.column(line));
     take(line, row);
   }
 };
 template <class View, class T>
-SolveInterface(TakeEnds<View, T>) -> SolveInterface<View, T>;
+SolveInterface(TakeInterface<View, T>) -> SolveInterface<View, T>;
 
 /// The rows beside the cuts as the strips beside have them, bit for bit.
 template <class T>
-struct PutEnds {
+struct PutInterface {
   FieldView<T> y;
   SomeLines lines;
-  EndsOfLines<T> ends;
+  InterfaceOfLines<T> ends;
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int line, int /*row*/) const {
     const int i = lines.first + lines.stride * line;
     if (y.below) {
@@ -136,7 +136,7 @@ struct PutEnds {
   }
 };
 template <class T>
-PutEnds(FieldView<T>, SomeLines, EndsOfLines<T>) -> PutEnds<T>;
+PutInterface(FieldView<T>, SomeLines, InterfaceOfLines<T>) -> PutInterface<T>;
 
 /// Columns -1 and nx, where x is periodic, from the other ends.
 template <class T>
@@ -153,40 +153,42 @@ template <class T>
 struct FactorInterface {
   FactoredInterface<T> factors;
   int count;
-  bool ring;
-  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int line, int /*row*/) const { factors.factor(count, ring, line); }
+  bool is_cyclic;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int line, int /*row*/) const {
+    factors.factor(count, is_cyclic, line);
+  }
 };
 
-/// The three steps for pieces 0 .. own - 1 of this strip, all of them by what `piece(k)` says: a pair of its CutLine and
-/// Interface. `eliminate(piece)` gives its right-hand sides, `gather()` puts those of all strips together, `substitute(piece)`
+/// The three steps for chunks 0 .. own - 1 of this strip, all of them by what `chunk(k)` says: a pair of its CutLine and
+/// Interface. `eliminate(chunk)` gives its right-hand sides, `gather()` puts those of all strips together, `substitute(chunk)`
 /// gives y from its ends.
-template <class Piece, class Eliminate, class Gather, class Substitute>
-void solve_cut_lines(Context& ctx, int own, const Piece& piece, const Eliminate& eliminate, const Gather& gather,
+template <class ChunkAt, class Eliminate, class Gather, class Substitute>
+void solve_cut_lines(Context& ctx, int own, const ChunkAt& chunk, const Eliminate& eliminate, const Gather& gather,
                      const Substitute& substitute) {
-  for (int k = 0; k < own; ++k) eliminate(piece(k));
+  for (int k = 0; k < own; ++k) eliminate(chunk(k));
   gather();
   const auto on_lines = [&](const auto& cut, const auto& functor) {
     for_each_node(ctx, {0, cut.lines.count, 1, 0, 1, 1}, functor);
   };
   for (int k = 0; k < own; ++k) {
-    const auto [cut, interface] = piece(k);
-    const TakeEnds take{cut, interface};
+    const auto [cut, interface] = chunk(k);
+    const TakeInterface take{cut, interface};
     if (k == 0)
       on_lines(cut, SolveInterface{take});
     else
       on_lines(cut, take);
   }
-  for (int k = 0; k < own; ++k) substitute(piece(k));
+  for (int k = 0; k < own; ++k) substitute(chunk(k));
   for (int k = 0; k < own; ++k) {
-    const auto [cut, interface] = piece(k);
-    on_lines(cut, PutEnds{cut.y, cut.lines, interface.ends});
+    const auto [cut, interface] = chunk(k);
+    on_lines(cut, PutInterface{cut.y, cut.lines, interface.ends});
   }
 }
 
 // --- in segments ---------------------------------------------------------------------------------------------------------
 //
 // So that there is work for all threads of a GPU, a strip's part of a line is cut further, into segments of S rows, a thread
-// each, whose pieces are joined by up to 16 on several levels to the piece of the strip, and opened again once its ends are
+// each, whose chunks are joined by up to 16 on several levels to the chunk of the strip, and opened again once its ends are
 // known:
 //
 //     rows  | S | S | S | S | ...         level 0, eliminated
@@ -198,49 +200,49 @@ void solve_cut_lines(Context& ctx, int own, const Piece& piece, const Eliminate&
 /// Rows of a segment: two numbers each stay in registers.
 template <class T>
 constexpr int segment_rows = static_cast<int>(128 / sizeof(T));
-inline constexpr int pieces_joined = 16;
+inline constexpr int chunks_joined = 16;
 
 /// `sides`: with right-hand sides, else as if they were zero.
 template <int S, bool sides, class View, class T>
 struct EliminateSegment {
   CutLine<View, T> cut;
-  PiecesOfLines<T> segments;
+  ChunksOfLines<T> segments;
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int line, int segment) const {
     const int i = cut.column(line), begin = segment * S, end = begin + S < cut.y.ny ? begin + S : cut.y.ny;
-    PieceElimination<T> piece;
-    piece.start(0);
+    ChunkElimination<T> chunk;
+    chunk.start(0);
     for (int j = begin; j < end; ++j) {
       const LineRow<T> r = cut.row(i, j);
       T right = 0;
       if constexpr (sides) right = cut.rhs(i, j);
-      piece.step(j + 1 == end, r.lower, r.diagonal, r.upper, right);
+      chunk.step(j + 1 == end, r.lower, r.diagonal, r.upper, right);
     }
-    segments.put_last(segment, line, piece.last());
-    segments.put_first(segment, line, piece.first());
+    segments.put_last(segment, line, chunk.last());
+    segments.put_first(segment, line, chunk.first());
   }
 };
 
-/// `count` pieces of a line, by up to 16, to those of the next level.
+/// `count` chunks of a line, by up to 16, to those of the next level.
 template <class T>
-struct JoinPieces {
-  PiecesOfLines<T> pieces, joined;
+struct JoinChunks {
+  ChunksOfLines<T> chunks, joined;
   int count;
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int line, int group) const {
-    const int begin = group * pieces_joined, end = begin + pieces_joined < count ? begin + pieces_joined : count;
-    const Piece<T, true> piece = pieces.joined(begin, end, line);
-    joined.put_last(group, line, piece.last);
-    joined.put_first(group, line, piece.first);
+    const int begin = group * chunks_joined, end = begin + chunks_joined < count ? begin + chunks_joined : count;
+    const ReducedChunk<T, true> chunk = chunks.joined(begin, end, line);
+    joined.put_last(group, line, chunk.last);
+    joined.put_first(group, line, chunk.first);
   }
 };
 
 template <class T>
-struct OpenPieces {
-  PiecesOfLines<T> pieces, joined;
+struct OpenChunks {
+  ChunksOfLines<T> chunks, joined;
   int count;
-  EndsOfLines<T> ends;
+  InterfaceOfLines<T> ends;
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int line, int group) const {
-    const int begin = group * pieces_joined, end = begin + pieces_joined < count ? begin + pieces_joined : count;
-    pieces.open(begin, end, line, group > 0 ? joined.x_last(group - 1, line) : ends.left(line),
+    const int begin = group * chunks_joined, end = begin + chunks_joined < count ? begin + chunks_joined : count;
+    chunks.open(begin, end, line, group > 0 ? joined.x_last(group - 1, line) : ends.left(line),
                 joined.x_last(group, line));
   }
 };
@@ -250,8 +252,8 @@ struct OpenPieces {
 template <int S, class View, class T>
 struct SubstituteSegment {
   CutLine<View, T> cut;
-  PiecesOfLines<T> segments;
-  EndsOfLines<T> ends;
+  ChunksOfLines<T> segments;
+  InterfaceOfLines<T> ends;
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int line, int segment) const {
     const int i = cut.column(line), begin = segment * S, n = cut.y.ny - begin, last = n < S ? n - 1 : S - 1;
     T q[S], z[S];
@@ -279,42 +281,42 @@ struct SubstituteSegment {
   }
 };
 
-/// Numbers that a strip of this shape takes for the pieces of its segments.
+/// Numbers that a strip of this shape takes for the chunks of its segments.
 [[nodiscard]] inline std::int64_t segment_numbers(int rows_of_segment, const GridLayout<2>& shape) {
-  std::int64_t pieces = 0;
-  for (int count = (shape.ny - 1) / rows_of_segment + 1; count > 1; count = (count - 1) / pieces_joined + 1)
-    pieces += count;
-  return pieces * PiecesOfLines<double>::rows * shape.nx;
+  std::int64_t chunks = 0;
+  for (int count = (shape.ny - 1) / rows_of_segment + 1; count > 1; count = (count - 1) / chunks_joined + 1)
+    chunks += count;
+  return chunks * ChunksOfLines<double>::rows * shape.nx;
 }
 
 /// The levels of a strip's lines, `memory` having segment_numbers of numbers for them.
 template <int S, class T>
 struct SegmentLevels {
   struct Level {
-    PiecesOfLines<T> pieces;
+    ChunksOfLines<T> chunks;
     int count;
   };
   int lines;
   std::vector<Level> levels;
 
-  SegmentLevels(const PiecesOfLines<T>& own, int rows, T* memory) : lines(own.lines) {
-    for (int count = (rows - 1) / S + 1; count > 1; count = (count - 1) / pieces_joined + 1) {
+  SegmentLevels(const ChunksOfLines<T>& own, int rows, T* memory) : lines(own.lines) {
+    for (int count = (rows - 1) / S + 1; count > 1; count = (count - 1) / chunks_joined + 1) {
       levels.push_back({{memory, lines}, count});
-      memory += std::int64_t{PiecesOfLines<T>::rows} * count * lines;
+      memory += std::int64_t{ChunksOfLines<T>::rows} * count * lines;
     }
     levels.push_back({own, 1});
   }
   template <bool sides, class View>
   void eliminate(Context& ctx, const CutLine<View, T>& cut) const {
-    for_each_node(ctx, range(0), EliminateSegment<S, sides, View, T>{cut, levels[0].pieces});
+    for_each_node(ctx, range(0), EliminateSegment<S, sides, View, T>{cut, levels[0].chunks});
     for (std::size_t k = 1; k < levels.size(); ++k)
-      for_each_node(ctx, range(k), JoinPieces<T>{levels[k - 1].pieces, levels[k].pieces, levels[k - 1].count});
+      for_each_node(ctx, range(k), JoinChunks<T>{levels[k - 1].chunks, levels[k].chunks, levels[k - 1].count});
   }
   template <class View>
-  void substitute(Context& ctx, const CutLine<View, T>& cut, const EndsOfLines<T>& ends) const {
+  void substitute(Context& ctx, const CutLine<View, T>& cut, const InterfaceOfLines<T>& ends) const {
     for (std::size_t k = levels.size() - 1; k > 0; --k)
-      for_each_node(ctx, range(k), OpenPieces<T>{levels[k - 1].pieces, levels[k].pieces, levels[k - 1].count, ends});
-    for_each_node(ctx, range(0), SubstituteSegment<S, View, T>{cut, levels[0].pieces, ends});
+      for_each_node(ctx, range(k), OpenChunks<T>{levels[k - 1].chunks, levels[k].chunks, levels[k - 1].count, ends});
+    for_each_node(ctx, range(0), SubstituteSegment<S, View, T>{cut, levels[0].chunks, ends});
   }
 
  private:
@@ -324,18 +326,18 @@ struct SegmentLevels {
 /// The matrix of all lines, to where it is factored. `memory`: segment_numbers.
 template <int S, class View, class T>
 void eliminate_matrix(Context& ctx, const CutLine<View, T>& cut, const Interface<T>& interface, T* memory) {
-  SegmentLevels<S, T>(interface.factors.piece(interface.me), cut.y.ny, memory).template eliminate<false>(ctx, cut);
+  SegmentLevels<S, T>(interface.factors.chunk(interface.me), cut.y.ny, memory).template eliminate<false>(ctx, cut);
 }
 
-/// Of a strip that is one piece.
+/// Of a strip that is one chunk.
 template <int S, class View, class T, class Gather>
 void solve_in_segments(Context& ctx, const CutLine<View, T>& cut, const Interface<T>& interface, T* memory,
                        const Gather& gather) {
   const SegmentLevels<S, T> segments(interface.own, cut.y.ny, memory);
   solve_cut_lines(
-      ctx, 1, [&](int /*piece*/) { return std::pair(cut, interface); },
-      [&](const auto& piece) { segments.template eliminate<true>(ctx, piece.first); }, gather,
-      [&](const auto& piece) { segments.substitute(ctx, piece.first, interface.ends); });
+      ctx, 1, [&](int /*chunk*/) { return std::pair(cut, interface); },
+      [&](const auto& chunk) { segments.template eliminate<true>(ctx, chunk.first); }, gather,
+      [&](const auto& chunk) { segments.substitute(ctx, chunk.first, interface.ends); });
 }
 
 }  // namespace stratum::line

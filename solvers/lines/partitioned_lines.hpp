@@ -7,19 +7,20 @@
 //     2. interface     these numbers of all strips are gathered, and every strip solves for the unknowns beside all cuts
 //     3. substitute    the strip's part of every line, as a line between known ends
 //
-// One gather a colour is all that strips say to each other. What is solved equals the same sweep on one piece but for rounding,
-// and both halo rows of y are known afterwards: they come out of the interface, the same bits as in the strips beside. Strips
-// have one row or more. Elimination and substitution form the right-hand sides twice. Words per unknown and colour, the coefficients
-// besides: eliminate 2, substitute 3, and on a GPU about 1 for the pieces of segments; a sweep on one piece moves 3 in all.
+// One gather a colour is all that strips say to each other. What is solved equals the same sweep on one subdomain but for
+// rounding, and both halo rows of y are known afterwards: they come out of the interface, the same bits as in the strips
+// beside. Strips have one row or more. Elimination and substitution form the right-hand sides twice. Words per unknown and
+// colour, the coefficients besides: eliminate 2, substitute 3, and on a GPU about 1 for the chunks of segments; a sweep on one
+// subdomain moves 3 in all.
 //
 // The matrix's part of the interface is gathered and factored once, by `set_up`: 7 numbers a line and strip. A sweep with
 // another operator than the one before begins with it; an operator that has been given other numbers in place is not seen to be
 // another one.
 //
-// A strip is one piece of its lines, or several: on the CPU pieces may be given that are the same however many strips share
+// A strip is one chunk of its lines, or several: on the CPU chunks may be given that are the same however many strips share
 // them, even if there is one. Then results have the same bits whatever the number of strips.
 //
-// All pieces call together. Halos of x must be up to date. Nothing is allocated after construction.
+// All chunks call together. Halos of x must be up to date. Nothing is allocated after construction.
 
 #include <span>
 #include <vector>
@@ -42,14 +43,14 @@ template <class T>
 class CutLines {
  public:
   CutLines() = default;
-  /// For grids of this shape, which has other pieces below or above. `pieces`: the global numbers of their first rows and of
-  /// the row behind the last, where they are given. Throws UsageError for a strip whose Context has no communicator, and for
-  /// given pieces on a GPU or that do not begin and end with the strip.
-  CutLines(Context& ctx, const GridLayout<2>& shape, std::span<const int> pieces = {});
+  /// For grids of this shape, which has other subdomains below or above. `chunks`: the global numbers of their first rows and
+  /// of the row behind the last, where they are given. Throws UsageError for a strip whose Context has no communicator, and for
+  /// given chunks on a GPU or that do not begin and end with the strip.
+  CutLines(Context& ctx, const GridLayout<2>& shape, std::span<const int> chunks = {});
 
   [[nodiscard]] bool empty() const { return sides_.empty(); }
   /// The grid of all strips is periodic in y.
-  [[nodiscard]] bool is_ring() const { return ring_; }
+  [[nodiscard]] bool is_cyclic() const { return is_cyclic_; }
   /// And has an odd number of rows: the last one is a third colour of x lines.
   [[nodiscard]] bool has_third_row() const { return third_row_; }
   /// This strip has the last row.
@@ -68,23 +69,23 @@ class CutLines {
   void solve_on_gpu(Context& ctx, const GridOperator<T>& a, const T* zeros, FieldView<const T> b, FieldView<const T> x,
                     FieldView<T> y, T omega, const SomeLines& lines);
   void set_up_on_gpu(Context& ctx, const GridOperator<T>& a, const T* zeros, FieldView<T> shape);
-  [[nodiscard]] int own_pieces() const { return static_cast<int>(rows_.size()) - 1; }
-  /// Of own piece k.
+  [[nodiscard]] int own_chunks() const { return static_cast<int>(rows_.size()) - 1; }
+  /// Of own chunk k.
   [[nodiscard]] Interface<T> interface_of(const SomeLines& lines, int k);
   /// For every line, once those of all strips are there.
   [[nodiscard]] FactorInterface<T> gathered_factors(Context& ctx);
-  /// `numbers` of all pieces, `each` of a piece, of which this strip's are there.
+  /// `numbers` of all chunks, `each` of a chunk, of which this strip's are there.
   void gather(Context& ctx, T* numbers, int each) const;
 
-  bool ring_ = false, third_row_ = false, last_ = true;
-  int me_ = 0, count_ = 1;  // the first own piece, of all
+  bool is_cyclic_ = false, third_row_ = false, last_ = true;
+  int me_ = 0, count_ = 1;  // the first own chunk, of all
   int columns_ = 0;
-  std::vector<int> rows_;    // where own pieces begin, and the strip's end
-  std::vector<int> begins_;  // the first piece of every strip, and their number
+  std::vector<int> rows_;    // where own chunks begin, and the strip's end
+  std::vector<int> begins_;  // the first chunk of every strip, and their number
   GridOperator<T> a_;        // the factors are this one's
-  Field<T> sides_;           // of all pieces 2 numbers a line
-  Field<T> factors_;         // of all pieces 7 numbers a line
-  Field<T> ends_;            // of own pieces 6 numbers a line
+  Field<T> sides_;           // of all chunks 2 numbers a line
+  Field<T> factors_;         // of all chunks 7 numbers a line
+  Field<T> ends_;            // of own chunks 6 numbers a line
   Field<T> own_;             // GPU: 7 numbers a line
   Field<T> segments_;        // GPU: 7 numbers a line and segment, on all levels
 };

@@ -187,7 +187,7 @@ void TridiagonalSolver<T>::expect_room() const {
 template <class T>
 void TridiagonalSolver<T>::solve_on_gpu(Context& ctx, const TridiagonalView<T>& a, FieldView<const T> b,
                                         FieldView<T> x) {
-  expects(cuda::can_march(a.lower, a.centre, a.upper, b, x),
+  expects(cuda::can_stream(a.lower, a.centre, a.upper, b, x),
           "on a GPU column -1 of every row must lie at a multiple of 16 bytes");
   if (method_ == TridiagonalMethod::segments) {
     // Lines by themselves, all at once: boundaries of the grid that are periodic or cut are none of theirs.

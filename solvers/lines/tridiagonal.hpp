@@ -15,9 +15,9 @@
 //                              equations apart, no bank conflicts; a line a block
 //   cyclic_reduction_in_place  the textbook's, with bank conflicts; a line a block  the same, one thread a line
 //
-// The last two are there to be compared: see solvers/lines/algebra/cyclic_reduction.hpp. They keep a line in the shared memory of a block:
-// 4 vectors, 1.5 times the length and some padding for the first of them. Along y their reads and writes are not contiguous.
-// Source of segments: solvers/lines/cuda/joined_chunks.hpp.
+// The last two are there to be compared: see solvers/lines/algebra/cyclic_reduction.hpp. They keep a line in the shared memory
+// of a block: 4 vectors, 1.5 times the length and some padding for the first of them. Along y their reads and writes are not
+// contiguous. Source of segments: solvers/lines/cuda/joined_chunks.hpp.
 //
 // Words moved per unknown: 5 (three coefficients, b, x). Does not wait for the stream. x may be b; it must not be a
 // coefficient. The same input gives the same bits.
@@ -60,7 +60,7 @@ class TridiagonalSolver {
   Direction direction_;
   TridiagonalMethod method_;
   int threads_;
-  Field<T> scratch_;  // CPU, a row a thread; GPU, pieces of long lines
+  Field<T> scratch_;  // CPU, a row a thread; GPU, chunks of long lines
 };
 
 }  // namespace stratum

@@ -23,7 +23,7 @@ MixedRefinement::MixedRefinement(Context& ctx, const GridOperator<double>& a, bo
     r_ = Field<float>(ctx, shape);
     c_ = Field<float>(ctx, shape);
   }
-  if (ctx.on_gpu() && a.traits().marches && !shape.periodic_x) other_ = Field<double>(ctx, shape);
+  if (ctx.on_gpu() && a.traits().streams && !shape.periodic_x) other_ = Field<double>(ctx, shape);
 }
 
 SolveReport MixedRefinement::solve(Context& ctx, const GridOperator<double>& a, Preconditioner<float>& m,

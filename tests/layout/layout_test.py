@@ -77,16 +77,15 @@ PATH = {
 # Pattern: how often it may stand there, what to write instead, why it still stands there. What reads as plain English, or is a
 # word of VTK, is no pattern.
 REFUSED = "a name of before, which is refused with the new one"
-IDENTIFIER = "an identifier, to be renamed with the traits of storage formats"
 WORDS = {
     r"natural (?:side|end)s?\b": (0, "Neumann or Robin boundary", ""),
     r"\bmailbox": (0, "exchange buffer", ""),
     r"\bwalk(?:s|ed|ing|er)?\b": (3, "persistent kernel", "what code does along rows and columns of a grid"),
-    r"\bmarch(?:es|ed|ing)?\b": (11, "streaming stencil kernel", IDENTIFIER),
+    r"\bmarch(?:es|ed|ing)?\b": (0, "streaming stencil kernel", ""),
     r"\bseams?\b": (0, "periodic interface", ""),
     r"\brings?\b(?! on|\.pvd)": (0, "cyclic line", ""),
     r"\bstrips?\b": (39, "subdomain", "parameters that hold the rows of a subdomain; to be renamed with GridLayout"),
-    r"(?<!VTK )(?<!<)(?<!</)\bpieces?\b": (31, "subdomain, chunk", "Context::pieces and VTK's word for a file of a part of a grid"),
+    r"(?<!VTK )(?<!<)(?<!</)\bpieces?\b": (29, "subdomain, chunk", "Context::pieces and VTK's word for a file of a part of a grid"),
     r"\bby sums\b|\bfor differences\b": (0, "row-sum (GTH) elimination, delta form", ""),
     r"elementary steps?": (0, "sweeps", ""),
     r"exact levels?\b": (0, "coarse solver", ""),

@@ -224,7 +224,8 @@ TEST_ON_EVERY_SETTING(StripsTest, ResidualsAndSmoothersSeeNoCut) {
       for (const char* name : {"jacobi", "colour_gs"})
         for (const auto guess : {Guess::zero, Guess::given})
           for (const auto order : {SweepOrder::forward, SweepOrder::backward})
-            // Several subdomains relax colours one by one, one subdomain a row at a time; of Jacobi's sweeps a GPU does two at once.
+            // Several subdomains relax colours one by one, one subdomain a row at a time; of Jacobi's sweeps a GPU does two at
+            // once.
             this->expect_the_same(
                 mesh, name == std::string("jacobi") && this->backend() == Backend::cpu ? 0 : test::tolerance<T>,
                 [&](auto& piece) {
@@ -269,7 +270,7 @@ TEST_ON_EVERY_SETTING(StripsTest, StripsOfOneRow) {
         }
 }
 
-// On a GPU a march relaxes all colours, and rows on cuts again.
+// On a GPU a stream relaxes all colours, and rows on cuts again.
 TEST_ON_EVERY_SETTING(StripsTest, ColoursAreExchangedOnceOrTwiceAStep) {
   const TensorMesh<2> mesh{Axis(this->random_.widths(20, 1)), Axis(this->random_.widths(24, 1))};
   for (const auto guess : {Guess::zero, Guess::given}) {

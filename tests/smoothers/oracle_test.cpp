@@ -137,7 +137,8 @@ TEST_ON_EVERY_SETTING(SmootherOracle, LargerGrids) {
     }
 }
 
-// Lines that fill a block, a cluster of blocks and the tiles of a walk, and lines that leave one of them almost empty.
+// Lines that fill a block, a cluster of blocks and the tiles of a persistent kernel, and lines that leave one of them almost
+// empty.
 TEST_ON_EVERY_SETTING(SmootherOracle, LongLines) {
   for (const int length : test::sizes_for(this->ctx(), {1023, 1025, 1601, 2047, 3100, 4097, 8191, 8500, 9000}))
     for (const auto& [nx, ny] : {std::pair{length, 5}, {70, length}, {length, 4}, {3, length}})
@@ -151,7 +152,7 @@ TEST_ON_EVERY_SETTING(SmootherOracle, LongLines) {
       }
 }
 
-// So many columns that a GPU walks from tile to tile, in both orders, and so many rows that it walks from row to row.
+// So many columns that a GPU goes from tile to tile, in both orders, and so many rows that it walks from row to row.
 TEST_ON_EVERY_SETTING(SmootherOracle, WideGridsOfLongLines) {
   if (!this->ctx().on_gpu()) {
     HEAVY_TEST();
@@ -167,8 +168,8 @@ TEST_ON_EVERY_SETTING(SmootherOracle, WideGridsOfLongLines) {
   }
 }
 
-// Lines a little longer than a power of two, as between Neumann or Robin boundaries, and lines in several parts; without a reaction term and
-// with one, of scalar K by cells and of another.
+// Lines a little longer than a power of two, as between Neumann or Robin boundaries, and lines in several parts; without a
+// reaction term and with one, of scalar K by cells and of another.
 TEST_ON_EVERY_SETTING(SmootherOracle, LongLinesInParts) {
   for (const int length :
        test::sizes_for(this->ctx(), {1600, 2049, 4096, 4097, 8192, 8193, 9000, 9600, 16383, 16385, 20000}))
@@ -184,8 +185,8 @@ TEST_ON_EVERY_SETTING(SmootherOracle, LongLinesInParts) {
         }
 }
 
-// Long lines, and more of them than a GPU holds at a time: those of the second colour solve their equations, and so did those of
-// the first one beside the old ones.
+// Long lines, and more of them than a GPU holds at a time: those of the second colour solve their equations, and so did those
+// of the first one beside the old ones.
 TEST_ON_EVERY_SETTING(SmootherOracle, ManyLongLines) {
   auto& ctx = this->ctx();
   if (!ctx.on_gpu()) GTEST_SKIP() << "no kernels of their own";
@@ -257,7 +258,7 @@ TEST_ON_EVERY_SETTING(SmootherOracle, WalksOverManyTiles) {
   for (const int count : {300, 301}) this->compare_lines(count, 8000, true, false, StorageFormat::tensor, true);
 }
 
-// Lines that would be short enough to be solved one by one, but are so many that a GPU walks over them.
+// Lines that would be short enough to be solved one by one, but are so many that a GPU goes over them.
 TEST_ON_EVERY_SETTING(SmootherOracle, ManyShortLines) {
   if (!this->ctx().on_gpu()) GTEST_SKIP() << "no kernels of their own";
   struct Case {
@@ -303,7 +304,7 @@ TEST_ON_EVERY_SETTING(SmootherOracle, TheLongestLines) {
     }
 }
 
-// More pieces of a line than a cluster's mailbox has room for.
+// More pieces of a line than a cluster's exchange buffer has room for.
 TEST_ON_EVERY_SETTING(SmootherOracle, LinesOfManyPieces) {
   for (const auto format : {StorageFormat::cell, StorageFormat::tensor}) {
     SCOPED_TRACE(testing::Message() << to_string(format));

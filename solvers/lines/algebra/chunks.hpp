@@ -1,15 +1,15 @@
 #pragma once
 
-// Pieces of tridiagonal systems: what they come to, and how two of them join. Host and device; the warps that join 32 of them
+// Chunks of tridiagonal systems: what they come to, and how two of them join. Host and device; the warps that join 32 of them
 // are in solvers/lines/cuda/joined_chunks.hpp.
 //
-// A piece is a run of consecutive equations  l_k x_(k-1) + d_k x_k + u_k x_(k+1) = f_k  whose inner unknowns are eliminated.
-// What its neighbours need to know of it are six numbers: its last unknown by what stands left and right of the piece, and
+// A chunk is a run of consecutive equations  l_k x_(k-1) + d_k x_k + u_k x_(k+1) = f_k  whose inner unknowns are eliminated.
+// What its neighbours need to know of it are six numbers: its last unknown by what stands left and right of the chunk, and
 // its first unknown by what stands left of it and by its last one,
 //
 //     x_last  = f - a x_left - c x_right            x_first = f' - a' x_left - c' x_last .
 //
-// Pieces join to one of the same form: the right neighbour's x_first goes into the equation of x_last, and that is put into
+// Chunks join to one of the same form: the right neighbour's x_first goes into the equation of x_last, and that is put into
 // others.
 //
 // Inside a segment (`Segment`) one forward elimination keeps m_k = l_k / pivot_(k-1) and r_k = 1 / pivot_k:
@@ -26,9 +26,9 @@
 //
 //     b_k = e_k - m_k b_(k-1) , b_0 = e_0 ,   pivot_k = b_k - p_k l_0 - u_k ,
 //
-// and both rows of a piece know their own sums, b r of the last row and sum w_k b_k.
+// and both rows of a chunk know their own sums, b r of the last row and sum w_k b_k.
 //
-// The line of a periodic grid is a piece that borders on itself: x_left = x_last and x_right = x_first,
+// The line of a periodic grid is a chunk that borders on itself: x_left = x_last and x_right = x_first,
 //
 //     (1 + a - c (a' + c')) x_last = f - c f' ,    1 + a - c (a' + c') = s - c s' ,
 //
@@ -141,21 +141,22 @@ STRATUM_HOST_DEVICE STRATUM_INLINE Row<T, with_sum> beyond_right(const Row<T, wi
 }
 
 template <class T, bool with_sums = false>
-struct Piece {
+struct ReducedChunk {
   Row<T, with_sums> last;   // x_last  + a x_left + c x_right = f
   Row<T, with_sums> first;  // x_first + a x_left + c x_last  = f
 };
 
 /// Joins `next` to the end of `whole`. Returns what was its last unknown, by what stands left of it and its new last one.
 template <class T, bool with_sum>
-STRATUM_HOST_DEVICE STRATUM_INLINE Row<T, with_sum> append(Piece<T, with_sum>& whole, const Piece<T, with_sum>& next) {
+STRATUM_HOST_DEVICE STRATUM_INLINE Row<T, with_sum> append(ReducedChunk<T, with_sum>& whole,
+                                                           const ReducedChunk<T, with_sum>& next) {
   const Row<T, with_sum> between = with_right(whole.last, next.first);
   whole = {with_left(next.last, between), beyond_right(whole.first, between)};
   return between;
 }
 
-/// Numbers that a GPU needs for the pieces of all lines of a grid: of rows in parts of at least 1024 nodes, of columns in parts of
-/// 512, two more rows of pieces for the columns beside the grid.
+/// Numbers that a GPU needs for the chunks of all lines of a grid: of rows in parts of at least 1024 nodes, of columns in parts
+/// of 512, two more rows of chunks for the columns beside the grid.
 [[nodiscard]] inline int interface_numbers(int nx, int ny) {
   constexpr std::int64_t row_part = 1024, column_part = 512, a_piece = 8, columns_beside = 64;
   const auto parts = [](std::int64_t length, std::int64_t part) { return length / part + 1; };
@@ -165,26 +166,26 @@ STRATUM_HOST_DEVICE STRATUM_INLINE Row<T, with_sum> append(Piece<T, with_sum>& w
 }
 
 /// Numbers that blocks of a GPU need to pass columns to each other, tiles being `width` columns wide. Up to 160 blocks of 512
-/// rows: a column for each, or for two of 256 rows each (walk_y_lines, walk_bands). Larger grids: one for each of at most 160
-/// multiprocessors (walk_columns).
+/// rows: a column for each, or for two of 256 rows each (persistent_y_lines, persistent_bands). Larger grids: one for each of
+/// at most 160 multiprocessors (persistent_columns).
 [[nodiscard]] inline int passed_numbers(int nx, int ny, int width) {
-  constexpr std::int64_t most_blocks = 160, block_rows = 512, a_block = 2 * 32 * 11, a_walker = 32 * 18;
+  constexpr std::int64_t most_blocks = 160, block_rows = 512, a_block = 2 * 32 * 11, a_cluster = 32 * 18;
   const std::int64_t blocks = (nx / width + std::int64_t{1}) * (ny / block_rows + 1);
-  return static_cast<int>(blocks <= most_blocks ? blocks * a_block : most_blocks * a_walker);
+  return static_cast<int>(blocks <= most_blocks ? blocks * a_block : most_blocks * a_cluster);
 }
 
-/// x_last of a piece that borders on itself.
+/// x_last of a chunk that borders on itself.
 template <class T>
-STRATUM_HOST_DEVICE STRATUM_INLINE T last_of_ring(const Piece<T, true>& whole) {
+STRATUM_HOST_DEVICE STRATUM_INLINE T last_of_cyclic_line(const ReducedChunk<T, true>& whole) {
   return (whole.last.f - whole.last.c * whole.first.f) / (whole.last.s - whole.last.c * whole.first.s);
 }
 
-/// S consecutive equations of a line, held by one thread, of which the last unknown is the piece's. Everything is unrolled
-/// and stays in registers: 3 numbers an unknown, 4 if the matrix is not symmetric. `in_ring`: the piece ends with equation
-/// number `last` <= S - 1, which couples its unknown to the next piece; those behind it are no part of it and must be x = 0
-/// (lower = upper = right = 0). A segment with last < 0 is no piece. Without `keeps` it is a number less an unknown: multipliers
-/// are formed anew from the entries they came from.
-template <class T, int S, bool symmetric, bool by_row_sums = false, bool in_ring = false, bool keeps = true>
+/// S consecutive equations of a line, held by one thread, of which the last unknown is the chunk's. Everything is unrolled
+/// and stays in registers: 3 numbers an unknown, 4 if the matrix is not symmetric. `in_cyclic_line`: the chunk ends with
+/// equation number `last` <= S - 1, which couples its unknown to the next chunk; those behind it are no part of it and must be
+/// x = 0 (lower = upper = right = 0). A segment with last < 0 is no chunk. Without `keeps` it is a number less an unknown:
+/// multipliers are formed anew from the entries they came from.
+template <class T, int S, bool symmetric, bool by_row_sums = false, bool in_cyclic_line = false, bool keeps = true>
 class Segment {
  public:
   Segment() = default;
@@ -202,7 +203,7 @@ class Segment {
       first_a_ = w_;
       first_f_ = w_ * y_;
       if constexpr (by_row_sums) first_sum_ = w_ * sum_;
-      if (in_ring && last_ == 0) {
+      if (in_cyclic_line && last_ == 0) {
         put_last(0, upper);
         piece_.first = same_as_right<T, by_row_sums>();  // of one unknown: the last itself
       }
@@ -217,7 +218,7 @@ class Segment {
       } else {
         r_[k] = reciprocal(diagonal - m * upper_);
       }
-      if (in_ring ? k == last_ : k == S - 1) {
+      if (in_cyclic_line ? k == last_ : k == S - 1) {
         put_last(k, upper);
         piece_.first.a = lower_ * first_a_;
         piece_.first.c = upper_ * w_;
@@ -234,7 +235,7 @@ class Segment {
     if constexpr (!symmetric) u_[k] = upper * r_[k];
     upper_ = upper;
   }
-  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE const Piece<T, by_row_sums>& piece() const { return piece_; }
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE const ReducedChunk<T, by_row_sums>& chunk() const { return piece_; }
 
   /// Once the unknown left of the segment and its own last one are known: all the others.
   STRATUM_HOST_DEVICE STRATUM_INLINE void substitute(T left, T last) {
@@ -261,7 +262,7 @@ class Segment {
       y = x_[k] - multiplier(k) * y;
       x_[k] = r_[k] * y;
     }
-    if constexpr (in_ring) {
+    if constexpr (in_cyclic_line) {
 #if defined(__CUDACC__)
 #pragma unroll
 #endif
@@ -289,13 +290,13 @@ class Segment {
     if constexpr (by_row_sums) piece_.last.s = sum_ * r_[k];
   }
 
-  int last_;  // in_ring
+  int last_;  // in_cyclic_line
   T x_[S];    // right-hand sides, then unknowns
   T m_[keeps ? S : 1], r_[S];
   T u_[symmetric ? 1 : S];  // u_k r_k
   T lower_, upper_, y_, p_, w_, first_a_, first_f_;
   T sum_, first_sum_;  // by_row_sums
-  Piece<T, by_row_sums> piece_;
+  ReducedChunk<T, by_row_sums> piece_;
 };
 
 }  // namespace stratum::line

@@ -1,5 +1,5 @@
-// The three steps on the CPU, in packs: batches of lines go along with each other as in solvers/lines/cpu/thomas.hpp, W lines of a
-// tensor operator in registers, many of others row by row.
+// The three steps on the CPU, in packs: batches of lines go along with each other as in solvers/lines/cpu/thomas.hpp, W lines
+// of a tensor operator in registers, many of others row by row.
 
 #include <algorithm>
 #include <limits>
@@ -67,7 +67,7 @@ struct EliminateTensorBatch {
   static constexpr int most = batch_width<T>;
   CutLine<View, T> cut;
   SidesOfLines<T> sides;
-  int me, first, count;  // the piece, and the lines of the batch
+  int me, first, count;  // the chunk, and the lines of the batch
 
   template <int bytes>
   STRATUM_INLINE void run() const {
@@ -75,8 +75,8 @@ struct EliminateTensorBatch {
     using Pack = typename R::Pack;
     TensorBatch<R, View, T> batch(cut, first, count);
     batch.begin();
-    PieceElimination<Pack, false> piece[R::packs];
-    for (auto& p : piece) p.start(Pack{});
+    ChunkElimination<Pack, false> chunk[R::packs];
+    for (auto& p : chunk) p.start(Pack{});
     const View& a = batch.a;
     Pack right[R::packs];
     for (int j = 0, n = cut.y.ny; j < n; ++j) {
@@ -87,14 +87,14 @@ struct EliminateTensorBatch {
         auto& line = batch.lines.lines[v];
         const Pack lower = line.upper;
         line.upper = interval_coupling(k, m, line.mass, line.stiffness);
-        piece[v].step(j + 1 == n, lower, interval_excess(both, line.stiffness), line.upper, right[v]);
+        chunk[v].step(j + 1 == n, lower, interval_excess(both, line.stiffness), line.upper, right[v]);
       }
     }
     for (int v = 0; v < R::packs; ++v)
       for (int k = 0; k < std::min(R::width, count - v * R::width); ++k) {
         const int line = first + v * R::width + k;
-        sides.last(me, line) = piece[v].z[k];
-        sides.first(me, line) = piece[v].first_f[k];
+        sides.last(me, line) = chunk[v].z[k];
+        sides.first(me, line) = chunk[v].first_f[k];
       }
   }
 };
@@ -102,7 +102,7 @@ struct EliminateTensorBatch {
 template <class View, class T>
 struct SubstituteTensorBatch {
   CutLine<View, T> cut;
-  EndsOfLines<T> ends;
+  InterfaceOfLines<T> ends;
   int first, count;
   bool alone;  // only columns of the lines may be written
   LineScratch<T> scratch;
@@ -178,16 +178,16 @@ struct EliminateRows {
   template <int bytes>
   STRATUM_INLINE void run() const {
     State state;
-    PieceElimination<T, false> start;
+    ChunkElimination<T, false> start;
     start.start(0);
     for (int k = 0; k < most; ++k) state.put(k, start);
     const int n = cut.y.ny;
     for (int j = 0; j + 1 < n; ++j) eliminate<Registers<T, bytes>>(state, j, std::false_type());
     eliminate<Registers<T, bytes>>(state, n - 1, std::true_type());
     for (int k = 0; k < count; ++k) {
-      const PieceElimination<T, false> piece = state.template get<T>(k);
-      sides.last(me, first + k) = piece.z;
-      sides.first(me, first + k) = piece.first_f;
+      const ChunkElimination<T, false> chunk = state.template get<T>(k);
+      sides.last(me, first + k) = chunk.z;
+      sides.first(me, first + k) = chunk.first_f;
     }
   }
 
@@ -196,12 +196,12 @@ struct EliminateRows {
   struct State {
     alignas(64) T numbers[4][most], lower[most];
     template <class Number>
-    [[nodiscard]] STRATUM_INLINE PieceElimination<Number, false> get(int k) const {
+    [[nodiscard]] STRATUM_INLINE ChunkElimination<Number, false> get(int k) const {
       const auto number = [&](int n) __attribute__((always_inline)) { return take<Number>(numbers[n] + k); };
       return {{}, number(0), number(1), number(2), number(3)};
     }
     template <class Number>
-    STRATUM_INLINE void put(int k, const PieceElimination<Number, false>& p) {
+    STRATUM_INLINE void put(int k, const ChunkElimination<Number, false>& p) {
       give(p.q, numbers[0] + k), give(p.z, numbers[1] + k);
       give(p.weight, numbers[2] + k), give(p.first_f, numbers[3] + k);
     }
@@ -239,9 +239,9 @@ struct EliminateRows {
         for (int k = 0; k < count; ++k) state.lower[k] = rhs.a.template coefficient<0, -1>(column + 2 * k, 0);
       for (int k = 0; k < count; k += R::width) {
         const auto columns = cell_columns<R>(rhs, j, column + 2 * k - 1);
-        auto piece = state.template get<Pack>(k);
-        piece.step(Last::value, R::pack(state.lower + k), columns.sum, columns.upper, columns.right);
-        state.put(k, piece);
+        auto chunk = state.template get<Pack>(k);
+        chunk.step(Last::value, R::pack(state.lower + k), columns.sum, columns.upper, columns.right);
+        state.put(k, chunk);
         R::pack(state.lower + k) = columns.upper;
       }
     } else {
@@ -249,9 +249,9 @@ struct EliminateRows {
       for (int k = 0; k < count; ++k) {
         const int i = column + 2 * k;
         const LineRow<T> r = cut.row(i, j);
-        auto piece = state.template get<T>(k);
-        piece.step(Last::value, r.lower, r.diagonal, r.upper, rhs(i, j));
-        state.put(k, piece);
+        auto chunk = state.template get<T>(k);
+        chunk.step(Last::value, r.lower, r.diagonal, r.upper, rhs(i, j));
+        state.put(k, chunk);
       }
     }
   }
@@ -260,12 +260,12 @@ struct EliminateRows {
 template <class View, class T>
 struct SubstituteRows {
   CutLine<View, T> cut;
-  EndsOfLines<T> ends;
+  InterfaceOfLines<T> ends;
   int first, count;
   LineScratch<T> scratch;
   template <int bytes>
   STRATUM_INLINE void run() const {
-    const KnownEnds<T> known{&ends.left(first), &ends.right(first)};
+    const KnownNeighbours<T> known{&ends.left(first), &ends.right(first)};
     solve_wide_batch<Registers<T, bytes>, 2, false>(cut.rhs, cut.column(first), count, cut.y.ny, cut.omega,
                                                     T(1) - cut.omega, cut.y, scratch, known);
   }
@@ -274,14 +274,14 @@ struct SubstituteRows {
 }  // namespace
 
 template <class T>
-CutLines<T>::CutLines(Context& ctx, const GridLayout<2>& shape, std::span<const int> pieces)
-    : ring_(shape.periodic_y), columns_(shape.nx) {
+CutLines<T>::CutLines(Context& ctx, const GridLayout<2>& shape, std::span<const int> chunks)
+    : is_cyclic_(shape.periodic_y), columns_(shape.nx) {
   const bool cut = shape.below || shape.above;
   expects(!cut || ctx.communicator() != nullptr,
           "line smoothers need whole lines, and this is a strip of rows whose context has no communicator");
   const int ranks = cut ? ctx.pieces() : 1, rank = cut ? ctx.communicator()->rank() : 0;
   int rows = shape.ny;
-  if (pieces.empty()) {
+  if (chunks.empty()) {
     rows_ = {0, shape.ny};
     me_ = rank;
     for (int r = 0; r <= ranks; ++r) begins_.push_back(r);
@@ -290,25 +290,25 @@ CutLines<T>::CutLines(Context& ctx, const GridLayout<2>& shape, std::span<const 
       rows = std::accumulate(all.begin(), all.end(), 0);
     }
   } else {
-    expects(!ctx.on_gpu(), "lines in given pieces are for the CPU");
-    const auto first = std::find(pieces.begin(), pieces.end(), shape.origin_y);
-    const auto end = std::find(pieces.begin(), pieces.end(), shape.origin_y + shape.ny);
-    expects(first != pieces.end() && end != pieces.end(), "a strip of rows ", shape.origin_y, " to ",
-            shape.origin_y + shape.ny - 1, " must begin and end with given pieces of lines");
+    expects(!ctx.on_gpu(), "lines in given chunks are for the CPU");
+    const auto first = std::find(chunks.begin(), chunks.end(), shape.origin_y);
+    const auto end = std::find(chunks.begin(), chunks.end(), shape.origin_y + shape.ny);
+    expects(first != chunks.end() && end != chunks.end(), "a strip of rows ", shape.origin_y, " to ",
+            shape.origin_y + shape.ny - 1, " must begin and end with given chunks of lines");
     for (auto row = first; row <= end; ++row) rows_.push_back(*row - shape.origin_y);
-    me_ = static_cast<int>(first - pieces.begin());
+    me_ = static_cast<int>(first - chunks.begin());
     begins_ = cut ? ctx.communicator()->gather_on_host(me_) : std::vector<int>{me_};
-    begins_.push_back(static_cast<int>(pieces.size()) - 1);
-    rows = pieces.back() - pieces.front();
+    begins_.push_back(static_cast<int>(chunks.size()) - 1);
+    rows = chunks.back() - chunks.front();
   }
   count_ = begins_.back();
   last_ = rank + 1 == ranks;
-  third_row_ = ring_ && rows % 2 != 0;
-  sides_ = Field<T>(ctx, PiecesOfLines<T>::sides * shape.nx * count_);
+  third_row_ = is_cyclic_ && rows % 2 != 0;
+  sides_ = Field<T>(ctx, ChunksOfLines<T>::sides * shape.nx * count_);
   factors_ = Field<T>(ctx, FactoredInterface<T>::rows * shape.nx * count_);
-  ends_ = Field<T>(ctx, 6 * shape.nx * own_pieces());
+  ends_ = Field<T>(ctx, 6 * shape.nx * own_chunks());
   if (!ctx.on_gpu()) return;
-  own_ = Field<T>(ctx, PiecesOfLines<T>::rows * shape.nx);
+  own_ = Field<T>(ctx, ChunksOfLines<T>::rows * shape.nx);
   segments_ = Field<T>(ctx, static_cast<int>(segment_numbers(segment_rows<T>, shape)));
 }
 
@@ -320,7 +320,7 @@ Interface<T> CutLines<T>::interface_of(const SomeLines& lines, int k) {
           {ends_.view().data + std::int64_t{6} * k * lines.count, lines.count},
           me_ + k,
           count_,
-          ring_};
+          is_cyclic_};
 }
 
 template <class T>
@@ -328,8 +328,8 @@ void CutLines<T>::gather(Context& ctx, T* numbers, int each) const {
   if (begins_.size() == 2) return;
   std::vector<std::size_t> counts, offsets;
   for (std::size_t r = 0; r + 1 < begins_.size(); ++r) {
-    const auto bytes = [&](int piece) {
-      return sizeof(T) * static_cast<std::size_t>(each) * static_cast<std::size_t>(piece);
+    const auto bytes = [&](int chunk) {
+      return sizeof(T) * static_cast<std::size_t>(each) * static_cast<std::size_t>(chunk);
     };
     offsets.push_back(bytes(begins_[r]));
     counts.push_back(bytes(begins_[r + 1] - begins_[r]));
@@ -341,7 +341,7 @@ template <class T>
 FactorInterface<T> CutLines<T>::gathered_factors(Context& ctx) {
   T* const factors = factors_.view().data;
   gather(ctx, factors, FactoredInterface<T>::rows * columns_);
-  return {{factors, columns_}, count_, ring_};
+  return {{factors, columns_}, count_, is_cyclic_};
 }
 
 template <class T>
@@ -355,10 +355,10 @@ void CutLines<T>::set_up(Context& ctx, const GridOperator<T>& a, const T* zeros)
   if (ctx.on_gpu()) return set_up_on_gpu(ctx, a, zeros, y);
   visit(a, zeros, [&]<class View>(const View& view) {
     if constexpr (!is_tensor<View> || by_row_sums<View>)
-      for (int k = 0; k < own_pieces(); ++k) {
+      for (int k = 0; k < own_chunks(); ++k) {
         const auto at = static_cast<std::size_t>(k);
         const CutLine<View, T> all{{view, y, y}, y, T(1), lines};
-        eliminate_matrix<std::numeric_limits<int>::max()>(ctx, piece_of(all, rows_[at], rows_[at + 1], false, false),
+        eliminate_matrix<std::numeric_limits<int>::max()>(ctx, chunk_of(all, rows_[at], rows_[at + 1], false, false),
                                                           interface_of(lines, k), segments_.view().data);
       }
   });
@@ -408,14 +408,14 @@ void CutLines<T>::solve_on_cpu(Context& ctx, const GridOperator<T>& a, const T* 
   };
   visit(a, zeros, [&]<class View>(const View& view) {
     if constexpr (!is_tensor<View> || by_row_sums<View>) {
-      using Piece = std::pair<CutLine<View, T>, Interface<T>>;
+      using Part = std::pair<CutLine<View, T>, Interface<T>>;
       const CutLine<View, T> all{{view, b, x}, y, omega, lines};
-      const auto piece = [&](int k) {
+      const auto chunk = [&](int k) {
         const auto at = static_cast<std::size_t>(k);
-        const bool below = k > 0 || y.below || ring_, above = k + 1 < own_pieces() || y.above || ring_;
-        return Piece(piece_of(all, rows_[at], rows_[at + 1], below, above), interface_of(lines, k));
+        const bool below = k > 0 || y.below || is_cyclic_, above = k + 1 < own_chunks() || y.above || is_cyclic_;
+        return Part(chunk_of(all, rows_[at], rows_[at + 1], below, above), interface_of(lines, k));
       };
-      const auto eliminate = [&](const Piece& p) {
+      const auto eliminate = [&](const Part& p) {
         const auto& cut = p.first;
         const auto& interface = p.second;
         using Eliminate = std::conditional_t<is_tensor<View>, EliminateTensorBatch<View, T>, EliminateRows<View, T>>;
@@ -423,7 +423,7 @@ void CutLines<T>::solve_on_cpu(Context& ctx, const GridOperator<T>& a, const T* 
           simd::run_widest(Eliminate{cut, interface.sides, interface.me, first, count});
         });
       };
-      const auto substitute = [&](const Piece& p) {
+      const auto substitute = [&](const Part& p) {
         const auto& cut = p.first;
         const auto& interface = p.second;
         if constexpr (is_tensor<View>)
@@ -437,7 +437,7 @@ void CutLines<T>::solve_on_cpu(Context& ctx, const GridOperator<T>& a, const T* 
       };
       T* const sides = sides_.view().data;
       solve_cut_lines(
-          ctx, own_pieces(), piece, eliminate, [&] { gather(ctx, sides, PiecesOfLines<T>::sides * lines.count); },
+          ctx, own_chunks(), chunk, eliminate, [&] { gather(ctx, sides, ChunksOfLines<T>::sides * lines.count); },
           substitute);
     }
   });

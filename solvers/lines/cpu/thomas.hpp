@@ -15,7 +15,7 @@
 //     | part 0         | part 1         | part 2         |      L  the last batch of the first colour in a part: solved
 //      s f s f s L s L | s f s f s L s L | s f s f s f s         first, in all parts
 //
-// Cyclic lines, along a periodic direction, take the sums of the rows along as second right-hand sides (`ring`).
+// Cyclic lines, along a periodic direction, take the sums of the rows along as second right-hand sides (`is_cyclic`).
 //
 // For smoothers/line_cpu.hpp and solvers/lines/tridiagonal.cpp.
 
@@ -93,11 +93,12 @@ struct LineScratch {
     const int share = ((shape.nx + 2 * threads - 1) / (2 * threads) + rounded - 1) / rounded * rounded;
     return std::max(batches, (2 + more) * std::int64_t{std::min(widest_batch, share)} * shape.ny);
   }
-  /// `ring`: of cyclic lines.
-  LineScratch(T* memory, int n, std::int64_t size, bool ring = false)
+  /// `is_cyclic`: of cyclic lines.
+  LineScratch(T* memory, int n, std::int64_t size, bool is_cyclic = false)
       : multipliers(memory), eliminated(multipliers + lane_numbers(n)), second(eliminated + lane_numbers(n)),
         sums(second + lane_numbers(n)),
-        wide(static_cast<int>(std::min<std::int64_t>(widest_batch, size / ((ring ? 3 : 2) * n))) / rounded * rounded) {}
+        wide(static_cast<int>(std::min<std::int64_t>(widest_batch, size / ((is_cyclic ? 3 : 2) * n))) / rounded *
+             rounded) {}
 
   /// For the strip that waits, with lines of n positions.
   [[nodiscard]] LineScratch waiting(int n, bool has_sums) const {
@@ -130,8 +131,8 @@ STRATUM_INLINE void gather(const F& f, const Batch& batch, int begin, int length
   simd::transpose<w, chunk_length>(rows, chunk_length, to, w);
 }
 
-/// Elimination along a line; `multiplier` is c. `by_row_sums`: the excess a of a row, what the matrix that is left has as the row's
-/// sum, goes along beside the pivot,
+/// Elimination along a line; `multiplier` is c. `by_row_sums`: the excess a of a row, what the matrix that is left has as the
+/// row's sum, goes along beside the pivot,
 ///
 ///     a_p = s_p - l_p q_(p-1) ,   d_p = a_p - u_p ,   q_p = a_p / d_p = 1 + c_p ,
 ///     x_p = x_(p+1) + (z_p - q_p x_(p+1)) ,
@@ -140,8 +141,8 @@ STRATUM_INLINE void gather(const F& f, const Batch& batch, int begin, int length
 /// (l, u < 0) that adds positive numbers only, and a small row sum is not lost in large entries (Grassmann, Taksar, Heyman,
 /// Operations Research 33, 1985).
 ///
-/// `ring`: of a cyclic line, by row sums. The sums are eliminated like right-hand sides, to `sum`: see Ring.
-template <class Pack, class T, bool by_row_sums, bool ring = false>
+/// `is_cyclic`: of a cyclic line, by row sums. The sums are eliminated like right-hand sides, to `sum`: see CyclicLine.
+template <class Pack, class T, bool by_row_sums, bool is_cyclic = false>
 struct Elimination {
   Pack multiplier, z, sum;
 
@@ -165,7 +166,7 @@ struct Elimination {
       multiplier = upper * pivot;
     }
     z = (right - lower * z) * pivot;
-    if constexpr (ring) sum = (own - lower * sum) * pivot;
+    if constexpr (is_cyclic) sum = (own - lower * sum) * pivot;
   }
 };
 
@@ -177,10 +178,10 @@ struct Elimination {
 ///
 /// What the others have more than x_(n-1) comes from back-substitution with z_p - s_p x_(n-1), from zero at n - 1 on.
 template <class Pack, class T>
-struct Ring {
+struct CyclicLine {
   Pack weight, first, first_sum;
 
-  Ring() {  // not by default member initialisers: nvcc 13.0 crashes on such of packs
+  CyclicLine() {  // not by default member initialisers: nvcc 13.0 crashes on such of packs
     weight = Pack{} + T(1);
     first = first_sum = Pack{};
   }
@@ -200,9 +201,9 @@ struct Ring {
 };
 
 /// Of symmetric lines.
-template <class Pack, class T, bool by_row_sums, bool ring>
-struct SymmetricElimination : Elimination<Pack, T, by_row_sums, ring> {
-  using Base = Elimination<Pack, T, by_row_sums, ring>;
+template <class Pack, class T, bool by_row_sums, bool is_cyclic>
+struct SymmetricElimination : Elimination<Pack, T, by_row_sums, is_cyclic> {
+  using Base = Elimination<Pack, T, by_row_sums, is_cyclic>;
   Pack upper;
 
   /// Before position 0; `before`: the entry there towards what lies before the line.
@@ -218,9 +219,9 @@ struct SymmetricElimination : Elimination<Pack, T, by_row_sums, ring> {
 };
 
 /// Of a tensor operator's line, M its own mass and S its own stiffness (core/operators/tensor_formulas.hpp).
-template <class Pack, class T, bool by_row_sums, bool ring>
-struct TensorElimination : SymmetricElimination<Pack, T, by_row_sums, ring> {
-  using Base = SymmetricElimination<Pack, T, by_row_sums, ring>;
+template <class Pack, class T, bool by_row_sums, bool is_cyclic>
+struct TensorElimination : SymmetricElimination<Pack, T, by_row_sums, is_cyclic> {
+  using Base = SymmetricElimination<Pack, T, by_row_sums, is_cyclic>;
   Pack mass, stiffness;
 
   /// Behind interval 0 (k, m): what it adds goes to position 0 alone.
@@ -239,11 +240,11 @@ struct Eliminated {
 };
 
 /// A batch of lines, which are eliminated position after position and, if cyclic, closed.
-template <class R, class Axis, class T, bool ring>
+template <class R, class Axis, class T, bool is_cyclic>
 struct BatchOfLines {
   using Pack = typename R::Pack;
   Axis lines[R::packs];
-  Ring<Pack, T> rings[ring ? R::packs : 1];
+  CyclicLine<Pack, T> cyclic_lines[is_cyclic ? R::packs : 1];
 
   BatchOfLines& batch_of_lines() { return *this; }
   /// Pack v at position p of lines of n, where it is eliminated now.
@@ -251,27 +252,27 @@ struct BatchOfLines {
     const std::int64_t at = std::int64_t{p} * batch_width<T> + v * R::width;
     R::pack(to.multipliers + at) = lines[v].multiplier;
     R::pack(to.z + at) = lines[v].z;
-    if constexpr (ring) {
+    if constexpr (is_cyclic) {
       R::pack(to.sums + at) = lines[v].sum;
-      if (p < n - 1) rings[v].add(lines[v].multiplier, lines[v].z, lines[v].sum);
+      if (p < n - 1) cyclic_lines[v].add(lines[v].multiplier, lines[v].z, lines[v].sum);
     }
   }
   /// The last unknowns of cyclic lines, in pack v; back-substitution gives 0 there.
   STRATUM_INLINE Pack close(int v, int n, const Eliminated<T>& to) const {
-    if constexpr (!ring) {
+    if constexpr (!is_cyclic) {
       return Pack{};
     } else {
       const std::int64_t at = std::int64_t{n - 1} * batch_width<T> + v * R::width;
       R::pack(to.z + at) = R::pack(to.sums + at) = Pack{};
       const auto& line = lines[v];
-      return rings[v].last(rings[v].first, rings[v].first_sum, line.multiplier, line.z, line.sum);
+      return cyclic_lines[v].last(cyclic_lines[v].first, cyclic_lines[v].first_sum, line.multiplier, line.z, line.sum);
     }
   }
 };
 
 /// Forward elimination of a chunk of x lines, coefficients from the bands.
-template <class R, bool ring, class View, class T>
-struct Eliminator : BatchOfLines<R, Elimination<typename R::Pack, T, ring, ring>, T, ring> {
+template <class R, bool is_cyclic, class View, class T>
+struct Eliminator : BatchOfLines<R, Elimination<typename R::Pack, T, is_cyclic, is_cyclic>, T, is_cyclic> {
   using Pack = typename R::Pack;
   View a;
   Batch batch;
@@ -292,7 +293,7 @@ struct Eliminator : BatchOfLines<R, Elimination<typename R::Pack, T, ring, ring>
       for (int v = 0; v < R::packs; ++v) {
         const int k = at + v * R::width;
         const Pack l = R::pack(lower + k), d = R::pack(centre + k), u = R::pack(upper + k);
-        here.lines[v].step(l, ring ? l + d + u : d, u, R::pack(right + k));
+        here.lines[v].step(l, is_cyclic ? l + d + u : d, u, R::pack(right + k));
         here.keep(v, p, n, to);
       }
     }
@@ -302,9 +303,9 @@ struct Eliminator : BatchOfLines<R, Elimination<typename R::Pack, T, ring, ring>
 
 /// The same for a tensor operator, whose coefficients on a line are a number of the line times a number of the position,
 /// twice: nothing is read but 1-D arrays. The line matrix is symmetric.
-template <class R, bool ring, class T, bool reaction>
-struct Eliminator<R, ring, TensorView<T, reaction>, T>
-    : BatchOfLines<R, TensorElimination<typename R::Pack, T, reaction, ring>, T, ring> {
+template <class R, bool is_cyclic, class T, bool reaction>
+struct Eliminator<R, is_cyclic, TensorView<T, reaction>, T>
+    : BatchOfLines<R, TensorElimination<typename R::Pack, T, reaction, is_cyclic>, T, is_cyclic> {
   const T *kx, *mx;
 
   STRATUM_INLINE Eliminator(const TensorView<T, reaction>& a, const Batch& batch) : kx(a.kx), mx(a.mx) {
@@ -339,9 +340,9 @@ struct Eliminator<R, ring, TensorView<T, reaction>, T>
 constexpr int block_length = 512;
 
 /// The same for an element-coefficient operator, whose entries come with the right-hand sides, row by row.
-template <class R, bool ring, class T, bool scalar>
-struct Eliminator<R, ring, ElementView<T, scalar>, T>
-    : BatchOfLines<R, SymmetricElimination<typename R::Pack, T, true, ring>, T, ring> {
+template <class R, bool is_cyclic, class T, bool scalar>
+struct Eliminator<R, is_cyclic, ElementView<T, scalar>, T>
+    : BatchOfLines<R, SymmetricElimination<typename R::Pack, T, true, is_cyclic>, T, is_cyclic> {
   static constexpr int pitch = block_length + 16;
   alignas(64) T sums_with_margin[16 + batch_width<T> * pitch], uppers_with_margin[16 + batch_width<T> * pitch];
   T *const sums = sums_with_margin + 16, *const uppers = uppers_with_margin + 16;  // of a block of columns
@@ -382,25 +383,25 @@ STRATUM_INLINE Pack substituted(Pack multiplier, Pack eliminated, Pack next) {
   return by_row_sums ? x + next : x;
 }
 
-/// Back-substitution of a chunk; `next` holds the solution at the position behind it, and then at its first. `ring`: it, but
-/// not `solution`, is what cyclic lines have more than in their last unknown, `last`.
-template <class R, bool by_row_sums, bool ring, class T>
+/// Back-substitution of a chunk; `next` holds the solution at the position behind it, and then at its first. `is_cyclic`: it,
+/// but not `solution`, is what cyclic lines have more than in their last unknown, `last`.
+template <class R, bool by_row_sums, bool is_cyclic, class T>
 STRATUM_INLINE void substitute_back(int length, const Eliminated<T>& from, [[maybe_unused]] const T* last, T* next,
                                     T* solution) {
   constexpr int w = batch_width<T>;
   using Pack = typename R::Pack;
   Pack x[R::packs], own[R::packs];
   for (int v = 0; v < R::packs; ++v) x[v] = R::pack(next + v * R::width);
-  if constexpr (ring)
+  if constexpr (is_cyclic)
     for (int v = 0; v < R::packs; ++v) own[v] = R::pack(last + v * R::width);
   for (int n = (length - 1) * w; n >= 0; n -= w) {
 #pragma GCC unroll 8
     for (int v = 0; v < R::packs; ++v) {
       const int at = n + v * R::width;
       Pack z = R::pack(from.z + at);
-      if constexpr (ring) z -= R::pack(from.sums + at) * own[v];
+      if constexpr (is_cyclic) z -= R::pack(from.sums + at) * own[v];
       x[v] = substituted<by_row_sums, Pack>(R::pack(from.multipliers + at), z, x[v]);
-      R::pack(solution + at) = ring ? x[v] + own[v] : x[v];
+      R::pack(solution + at) = is_cyclic ? x[v] + own[v] : x[v];
     }
   }
   for (int v = 0; v < R::packs; ++v) R::pack(next + v * R::width) = x[v];
@@ -420,9 +421,9 @@ STRATUM_INLINE void prefetch_bands(const View& a, int i, int j) {
 
 /// Right-hand sides of columns begin .. begin + length - 1, row by row, with stored bands. Asks for what the next row reads, as
 /// hardware prefetchers lose the many streams where a row's block ends, and for what elimination reads of this one.
-template <class R, bool ring, bool coupled, class View, class T>
+template <class R, bool is_cyclic, bool coupled, class View, class T>
 STRATUM_INLINE void fill_rows(const LineRhs<Direction::x, coupled, View, T>& rhs, const Batch& batch, int begin,
-                              int length, T* rows, std::int64_t pitch, Eliminator<R, ring, View, T>& /*entries*/) {
+                              int length, T* rows, std::int64_t pitch, Eliminator<R, is_cyclic, View, T>& /*entries*/) {
   for (int k = 0; k < batch.count; ++k) {
     T* row = rows + k * pitch;
     const int j = batch.first + k * batch.stride, next = j + batch.stride;
@@ -481,10 +482,10 @@ STRATUM_INLINE void fill_tensor_rows(const LineRhs<Direction::x, true, View, T>&
   }
 }
 
-template <class R, bool ring, class T, bool reaction>
+template <class R, bool is_cyclic, class T, bool reaction>
 STRATUM_INLINE void fill_rows(const LineRhs<Direction::x, true, TensorView<T, reaction>, T>& rhs, const Batch& batch,
                               int begin, int length, T* rows, std::int64_t pitch,
-                              Eliminator<R, ring, TensorView<T, reaction>, T>& /*entries*/) {
+                              Eliminator<R, is_cyclic, TensorView<T, reaction>, T>& /*entries*/) {
   // Fours even where fewer rows are left: a row has the same bits wherever it comes in a batch.
   constexpr int four = 4;
   const bool zebra = batch.stride == 2;
@@ -497,10 +498,10 @@ STRATUM_INLINE void fill_rows(const LineRhs<Direction::x, true, TensorView<T, re
 }
 
 /// Right-hand sides of an element-coefficient operator, and its entries.
-template <class R, bool ring, bool coupled, class T, bool scalar>
+template <class R, bool is_cyclic, bool coupled, class T, bool scalar>
 STRATUM_INLINE void fill_rows(const LineRhs<Direction::x, coupled, ElementView<T, scalar>, T>& rhs, const Batch& batch,
                               int begin, int length, T* rows, std::int64_t pitch,
-                              Eliminator<R, ring, ElementView<T, scalar>, T>& entries) {
+                              Eliminator<R, is_cyclic, ElementView<T, scalar>, T>& entries) {
   constexpr int bytes = R::width * static_cast<int>(sizeof(T));
   for (int k = 0; k < batch.count; ++k) {
     const int j = batch.first + k * batch.stride;
@@ -514,20 +515,20 @@ STRATUM_INLINE void fill_rows(const LineRhs<Direction::x, coupled, ElementView<T
   }
 }
 
-/// Solves one batch of x lines of n positions. `ring`: cyclic lines, whose halo follows, as lines beside them may read it.
-template <class R, bool ring, bool coupled, class View, class T>
+/// Solves one batch of x lines of n positions. `is_cyclic`: cyclic lines, whose halo follows, as lines beside them may read it.
+template <class R, bool is_cyclic, bool coupled, class View, class T>
 STRATUM_INLINE void solve_batch(const LineRhs<Direction::x, coupled, View, T> rhs, const Batch batch, const int n,
                                 const T omega, const T keep, const FieldView<T> y, const LineScratch<T> scratch) {
   constexpr int w = batch_width<T>, pitch = block_length + 16;
   alignas(64) T before_rows[16 + w * pitch];
   T* const rows = before_rows + 16;  // a row's column -1 is written, too
   alignas(64) Chunk<T> right;
-  Eliminator<R, ring, View, T> eliminate(rhs.a, batch);
+  Eliminator<R, is_cyclic, View, T> eliminate(rhs.a, batch);
   const Eliminated<T> eliminated{scratch.multipliers, scratch.eliminated, scratch.sums};
   for (int block = 0; block < n; block += block_length) {
     const int end = std::min(n, block + block_length);
     const int length = end - block;
-    fill_rows<R, ring>(rhs, batch, block, length, rows, pitch, eliminate);
+    fill_rows<R, is_cyclic>(rhs, batch, block, length, rows, pitch, eliminate);
     for (int k = 0; k < w; ++k)  // the rest of the last chunk, and lanes without a line
       std::fill(rows + k * pitch + (k < batch.count ? length : 0), rows + k * pitch + last_chunk(length) + chunk_length,
                 T(0));
@@ -553,7 +554,7 @@ STRATUM_INLINE void solve_batch(const LineRhs<Direction::x, coupled, View, T> rh
           __builtin_prefetch(&y(i, batch.first + k * batch.stride), 0, 2);
     const std::int64_t at = std::int64_t{begin} * w;
     const Eliminated<T> here{eliminated.multipliers + at, eliminated.z + at, eliminated.sums + at};
-    substitute_back<R, ring || by_row_sums<View>, ring>(length, here, last, next, solution);
+    substitute_back<R, is_cyclic || by_row_sums<View>, is_cyclic>(length, here, last, next, solution);
     if (direct && length == chunk_length) {
       simd::transpose<chunk_length, w>(solution, w, &y(begin, batch.first), batch.stride * y.pitch);
       continue;
@@ -570,7 +571,7 @@ STRATUM_INLINE void solve_batch(const LineRhs<Direction::x, coupled, View, T> rh
         y(begin + c, j) = keep == T(0) ? omega * row[c] : keep * rhs.x(begin + c, j) + omega * row[c];
     }
   }
-  if constexpr (ring)
+  if constexpr (is_cyclic)
     for (int k = 0; k < batch.count; ++k) {
       const int j = batch.first + k * batch.stride;
       y(-1, j) = y(n - 1, j);
@@ -580,31 +581,32 @@ STRATUM_INLINE void solve_batch(const LineRhs<Direction::x, coupled, View, T> rh
 
 // --- y lines -------------------------------------------------------------------------------------------------------------
 
-/// What lines are given beyond their ends, a number a line: the unknowns of other pieces (solvers/lines/partitioned_lines.hpp). Null:
-/// zeros.
+/// What lines are given beyond their ends, a number a line: the unknowns of other chunks (solvers/lines/partitioned_lines.hpp).
+/// Null: zeros.
 template <class T>
-struct KnownEnds {
+struct KnownNeighbours {
   const T *before, *behind;
 };
 
 /// A wide batch of y lines, row after row; lane k is column first + stride k.
-template <class T, bool by_row_sums, bool ring>
+template <class T, bool by_row_sums, bool is_cyclic>
 struct WideBatch {
   int n, w;
   Eliminated<T> rows;
   alignas(64) T start[widest_batch], zeros[widest_batch] = {};
-  // Of cyclic lines: their rings, whose weights make place for the last unknowns.
-  alignas(64) T weight[ring ? widest_batch : 1], first[ring ? widest_batch : 1], first_sum[ring ? widest_batch : 1];
+  // Of cyclic lines: what closes them, whose weights make place for the last unknowns.
+  alignas(64) T weight[is_cyclic ? widest_batch : 1], first[is_cyclic ? widest_batch : 1],
+      first_sum[is_cyclic ? widest_batch : 1];
 
   const T *before, *behind;  // the lines
 
-  STRATUM_INLINE WideBatch(const LineScratch<T>& scratch, int positions, const KnownEnds<T>& ends)
+  STRATUM_INLINE WideBatch(const LineScratch<T>& scratch, int positions, const KnownNeighbours<T>& ends)
       : n(positions), w(scratch.wide), rows{scratch.multipliers, scratch.multipliers + std::int64_t{w} * n,
                                             scratch.multipliers + 2 * std::int64_t{w} * n} {
     before = ends.before == nullptr ? zeros : ends.before;
     behind = ends.behind == nullptr ? zeros : ends.behind;
     std::fill_n(start, widest_batch, by_row_sums ? T(1) : T(0));
-    if constexpr (ring) {
+    if constexpr (is_cyclic) {
       std::fill_n(weight, widest_batch, T(1));
       std::fill_n(first, widest_batch, T(0));
       std::fill_n(first_sum, widest_batch, T(0));
@@ -620,22 +622,22 @@ struct WideBatch {
     T *const q = rows.multipliers + here, *const z = rows.z + here, *const s = rows.sums + here;
     return {j == 0 ? start : q - w, j == 0 ? before : z - w, j == 0 ? zeros : s - w, q, z, s};
   }
-  /// What rings take of row j, and of the last row the last unknowns.
-  STRATUM_INLINE void add_to_rings(int j, int count) {
-    if constexpr (ring) {
+  /// What cyclic lines take of row j, and of the last row the last unknowns.
+  STRATUM_INLINE void add_to_cyclic_lines(int j, int count) {
+    if constexpr (is_cyclic) {
       const std::int64_t row = std::int64_t{j} * w;
       T *const q = rows.multipliers + row, *const z = rows.z + row, *const s = rows.sums + row;
       if (j < n - 1) {
 #pragma omp simd
         for (int k = 0; k < count; ++k) {
           T f = first[k], f_sum = first_sum[k], product = weight[k];
-          Ring<T, T>::add(product, f, f_sum, q[k], z[k], s[k]);
+          CyclicLine<T, T>::add(product, f, f_sum, q[k], z[k], s[k]);
           weight[k] = product, first[k] = f, first_sum[k] = f_sum;
         }
       } else {
 #pragma omp simd
         for (int k = 0; k < count; ++k) {
-          weight[k] = Ring<T, T>::last(first[k], first_sum[k], q[k], z[k], s[k]);
+          weight[k] = CyclicLine<T, T>::last(first[k], first_sum[k], q[k], z[k], s[k]);
           z[k] = s[k] = 0;
         }
       }
@@ -664,10 +666,10 @@ struct WideBatch {
       T* const to = &y(first_column, j);
       for (int k = 0; k < in_packs; k += width) {
         Pack right = R::pack(z + k);
-        if constexpr (ring) right -= R::pack(s + k) * R::pack(weight + k);
+        if constexpr (is_cyclic) right -= R::pack(s + k) * R::pack(weight + k);
         Pack value = substituted<by_row_sums, Pack>(R::pack(q + k), right, R::pack(above + k));
         R::pack(above + k) = value;
-        if constexpr (ring) value += R::pack(weight + k);
+        if constexpr (is_cyclic) value += R::pack(weight + k);
         const auto relaxed = [&](Pack was) __attribute__((always_inline)) {
           return keeps ? keep_old * was + omega * value : omega * value;
         };
@@ -688,13 +690,13 @@ struct WideBatch {
       }
       for (int k = in_packs; k < count; ++k) {
         T right = z[k];
-        if constexpr (ring) right -= s[k] * weight[k];
+        if constexpr (is_cyclic) right -= s[k] * weight[k];
         T value = above[k] = substituted<by_row_sums, T>(q[k], right, above[k]);
-        if constexpr (ring) value += weight[k];
+        if constexpr (is_cyclic) value += weight[k];
         to[stride * k] = keeps ? keep_old * old[stride * k] + omega * value : omega * value;
       }
     }
-    if constexpr (ring)  // lines beside them may read their halo
+    if constexpr (is_cyclic)  // lines beside them may read their halo
       for (int k = 0; k < count; ++k) {
         const int i = first_column + stride * k;
         y(i, -1) = y(i, n - 1);
@@ -743,16 +745,16 @@ struct BandColumns {
 };
 
 /// One wide batch of y lines with bands. Lines that fill no pack make one with lines of the pack before; a few go alone.
-template <class R, int stride, bool ring, bool coupled, class View, class T>
+template <class R, int stride, bool is_cyclic, bool coupled, class View, class T>
 STRATUM_INLINE void solve_wide_batch(const LineRhs<Direction::y, coupled, View, T> rhs, const int first,
                                      const int count, const int n, const T omega, const T keep, const FieldView<T> y,
-                                     const LineScratch<T> scratch, const KnownEnds<T> ends = {}) {
+                                     const LineScratch<T> scratch, const KnownNeighbours<T> ends = {}) {
   using Pack = typename R::Pack;
   constexpr int few = 4;
   const LineCoefficient<Direction::y, -1, View> lower{rhs.a};
   const LineCoefficient<Direction::y, 0, View> centre{rhs.a};
   const LineCoefficient<Direction::y, 1, View> upper{rhs.a};
-  WideBatch<T, ring, ring> lines(scratch, n, ends);
+  WideBatch<T, is_cyclic, is_cyclic> lines(scratch, n, ends);
   const int in_packs = count / R::width * R::width;
   const bool shares = in_packs > 0 && count - in_packs > few;
   for (int j = 0; j < n; ++j) {
@@ -761,24 +763,24 @@ STRATUM_INLINE void solve_wide_batch(const LineRhs<Direction::y, coupled, View, 
       const BandColumns<R, coupled, stride, View, T> columns(rhs, first + stride * k, j);
       const Pack l = columns.lower, d = columns.diagonal, u = columns.upper;
       Pack c = R::pack(row.multipliers_before + k), z = R::pack(row.z_before + k), sum = Pack{};
-      if constexpr (ring) sum = R::pack(row.sums_before + k);
-      Elimination<Pack, T, ring, ring>::step(c, z, sum, l, ring ? l + d + u : d, u, columns.right);
+      if constexpr (is_cyclic) sum = R::pack(row.sums_before + k);
+      Elimination<Pack, T, is_cyclic, is_cyclic>::step(c, z, sum, l, is_cyclic ? l + d + u : d, u, columns.right);
       R::pack(row.multipliers + k) = c;
       R::pack(row.z + k) = z;
-      if constexpr (ring) R::pack(row.sums + k) = sum;
+      if constexpr (is_cyclic) R::pack(row.sums + k) = sum;
     };
     for (int k = 0; k < in_packs; k += R::width) eliminate(k);
     if (shares) eliminate(count - R::width);
     for (int k = shares ? count : in_packs; k < count; ++k) {
       const int i = first + stride * k;
       const T l = lower(i, j), d = centre(i, j), u = upper(i, j);
-      T c = row.multipliers_before[k], z = row.z_before[k], sum = ring ? row.sums_before[k] : T(0);
-      Elimination<T, T, ring, ring>::step(c, z, sum, l, ring ? l + d + u : d, u, rhs(i, j));
+      T c = row.multipliers_before[k], z = row.z_before[k], sum = is_cyclic ? row.sums_before[k] : T(0);
+      Elimination<T, T, is_cyclic, is_cyclic>::step(c, z, sum, l, is_cyclic ? l + d + u : d, u, rhs(i, j));
       row.multipliers[k] = c;
       row.z[k] = z;
-      if constexpr (ring) row.sums[k] = sum;
+      if constexpr (is_cyclic) row.sums[k] = sum;
     }
-    lines.add_to_rings(j, count);
+    lines.add_to_cyclic_lines(j, count);
   }
   lines.template substitute<R, stride>(rhs, first, count, omega, keep, y);
 }
@@ -786,7 +788,7 @@ STRATUM_INLINE void solve_wide_batch(const LineRhs<Direction::y, coupled, View, 
 /// A row of numbers from column `start` on, as packs read it: in place, or what there is of columns first .. last in `row`,
 /// zeros elsewhere.
 template <class T>
-struct RowPiece {
+struct RowPart {
   int start, first, last;
   bool whole;
   template <int count>
@@ -804,7 +806,7 @@ struct CellColumns {
   static constexpr int width = R::width, bytes = width * static_cast<int>(sizeof(T)), count = (stride + 1) * width + 2;
   const LineRhs<Direction::y, coupled, ElementView<T, scalar>, T>& rhs;
   int j;
-  RowPiece<T> nodes, cells;
+  RowPart<T> nodes, cells;
   Pack right, sum, upper;
 
   /// `start`: the column before the first line of the pack.
@@ -821,9 +823,9 @@ struct CellColumns {
   struct Three {
     Pack before, on, behind;
   };
-  STRATUM_INLINE Three three(const RowPiece<T>& piece, const T* column_0) const {
+  STRATUM_INLINE Three three(const RowPart<T>& part, const T* column_0) const {
     alignas(64) T row[count];
-    const T* const from = piece(column_0, row);
+    const T* const from = part(column_0, row);
     if constexpr (stride == 1) {
       return {R::pack(from), R::pack(from + 1), R::pack(from + 2)};
     } else {
@@ -880,28 +882,29 @@ struct CellColumns {
 };
 
 /// The same of an element-coefficient operator, by row sums.
-template <class R, int stride, bool ring, bool coupled, class T, bool scalar>
+template <class R, int stride, bool is_cyclic, bool coupled, class T, bool scalar>
 STRATUM_INLINE void solve_wide_batch(const LineRhs<Direction::y, coupled, ElementView<T, scalar>, T>& rhs,
                                      const int first, const int count, const int n, const T omega, const T keep,
                                      const FieldView<T> y, const LineScratch<T>& scratch,
-                                     const KnownEnds<T>& ends = {}) {
+                                     const KnownNeighbours<T>& ends = {}) {
   using Pack = typename R::Pack;
-  WideBatch<T, true, ring> lines(scratch, n, ends);
+  WideBatch<T, true, is_cyclic> lines(scratch, n, ends);
   alignas(64) T lower[widest_batch] = {};
   for (int k = 0; k < count; ++k) lower[k] = rhs.a.template coefficient<0, -1>(first + stride * k, 0);
   for (int j = 0; j < n; ++j) {
     const auto row = lines.row(j);
     for (int k = 0; k < count; k += R::width) {
       const CellColumns<R, coupled, stride, T, scalar> columns(rhs, j, first + stride * k - 1);
-      Elimination<Pack, T, true, ring> line{R::pack(row.multipliers_before + k), R::pack(row.z_before + k), Pack{}};
-      if constexpr (ring) line.sum = R::pack(row.sums_before + k);
+      Elimination<Pack, T, true, is_cyclic> line{R::pack(row.multipliers_before + k), R::pack(row.z_before + k),
+                                                 Pack{}};
+      if constexpr (is_cyclic) line.sum = R::pack(row.sums_before + k);
       line.step(R::pack(lower + k), columns.sum, columns.upper, columns.right);
       R::pack(row.multipliers + k) = line.multiplier;
       R::pack(row.z + k) = line.z;
-      if constexpr (ring) R::pack(row.sums + k) = line.sum;
+      if constexpr (is_cyclic) R::pack(row.sums + k) = line.sum;
       R::pack(lower + k) = columns.upper;
     }
-    lines.add_to_rings(j, count);
+    lines.add_to_cyclic_lines(j, count);
   }
   lines.template substitute<R, stride>(rhs, first, count, omega, keep, y);
 }
@@ -914,21 +917,22 @@ template <class T>
 constexpr bool side_by_side<false, NineBandView<T>> = true;
 
 /// Solves one batch of y lines of n positions with bands.
-template <class R, bool ring, bool coupled, class View, class T>
+template <class R, bool is_cyclic, bool coupled, class View, class T>
 STRATUM_INLINE void solve_batch(const LineRhs<Direction::y, coupled, View, T> rhs, const Batch batch, const int n,
                                 const T omega, const T keep, const FieldView<T> y, const LineScratch<T> scratch) {
   if constexpr (side_by_side<coupled, View>)
     if (batch.stride == 1)
-      return solve_wide_batch<R, 1, ring>(rhs, batch.first, batch.count, n, omega, keep, y, scratch);
-  solve_wide_batch<R, 2, ring>(rhs, batch.first, batch.count, n, omega, keep, y, scratch);
+      return solve_wide_batch<R, 1, is_cyclic>(rhs, batch.first, batch.count, n, omega, keep, y, scratch);
+  solve_wide_batch<R, 2, is_cyclic>(rhs, batch.first, batch.count, n, omega, keep, y, scratch);
 }
 
 /// Elimination along one colour of the y lines in a strip, tensor operator by columns, position after position. `goes_on`: what
-/// lies beside the line before position 0 is given, as cyclic lines have it and pieces of lines.
-template <class R, bool ring, bool coupled, class View, bool goes_on = ring>
+/// lies beside the line before position 0 is given, as cyclic lines have it and chunks of lines.
+template <class R, bool is_cyclic, bool coupled, class View, bool goes_on = is_cyclic>
 struct StripLines
-    : BatchOfLines<R, TensorElimination<typename R::Pack, typename View::Number, solves_for_difference<View>, ring>,
-                   typename View::Number, ring> {
+    : BatchOfLines<R,
+                   TensorElimination<typename R::Pack, typename View::Number, solves_for_difference<View>, is_cyclic>,
+                   typename View::Number, is_cyclic> {
   using T = typename View::Number;
   using Pack = typename R::Pack;
   static constexpr bool differences = solves_for_difference<View>;
@@ -1074,8 +1078,8 @@ enum class Colours { first, second, both };
 /// into the two colours when they are first read and put together once, when both are solved; all four passes ask for later
 /// strips, as only so many requests can be under way. The first colour alone leaves its solution and the second's right-hand
 /// sides in the strip's memory and x as it is; the second alone goes on from there. `damped`: omega may be other than one,
-/// or the sweep simultaneous. `ring`: cyclic lines. Their halo is not read.
-template <class R, bool ring, bool from_zero, bool damped, class View, class T>
+/// or the sweep simultaneous. `is_cyclic`: cyclic lines. Their halo is not read.
+template <class R, bool is_cyclic, bool from_zero, bool damped, class View, class T>
 STRATUM_INLINE void solve_strip(const StripSweep<View, T>& sweep, const Strip<T>& strip, const Colours colours) {
   const int start = strip.start, begin = strip.begin, end = strip.end;
   const LineScratch<T>& scratch = strip.scratch;
@@ -1098,15 +1102,15 @@ STRATUM_INLINE void solve_strip(const StripSweep<View, T>& sweep, const Strip<T>
   T* const sums = scratch.sums;
   StripRows<T> rows_of_x(start, begin - 1, end), rows_of_b(start, std::max(begin - 1, 0), std::min(end, x.nx - 1));
   alignas(64) T solved[2 * w];
-  const auto row_at = [n](int j) { return !ring ? j : j < 0 ? n - 1 : j < n ? j : 0; };
+  const auto row_at = [n](int j) { return !is_cyclic ? j : j < 0 ? n - 1 : j < n ? j : 0; };
   const auto back = [&](int j, int v, const T* z, Pack behind, Pack last) __attribute__((always_inline)) {
     const std::int64_t at = std::int64_t{j} * w + v * width;
     Pack right = R::pack(z + at);
-    if constexpr (ring) right -= R::pack(sums + at) * last;
-    return substituted < ring || by_row_sums<View>, Pack > (R::pack(multipliers + at), right, behind);
+    if constexpr (is_cyclic) right -= R::pack(sums + at) * last;
+    return substituted < is_cyclic || by_row_sums<View>, Pack > (R::pack(multipliers + at), right, behind);
   };
   if (colours != Colours::second && firsts.count > 0) {
-    StripLines<R, ring, !from_zero, View> lines(a, firsts);
+    StripLines<R, is_cyclic, !from_zero, View> lines(a, firsts);
     const Eliminated<T> to_first{multipliers, first, sums};
     // The columns on the left of pack v of the first colour and on its right.
     Pack left[packs + 1];
@@ -1116,7 +1120,7 @@ STRATUM_INLINE void solve_strip(const StripSweep<View, T>& sweep, const Strip<T>
       for (int v = 0; v < packs; ++v) left[v] = R::evens(from, v);
       left[packs] = simd::filled<T, bytes>(rows_of_x.behind(x, row_at(j)));
     };
-    if constexpr (ring) {
+    if constexpr (is_cyclic) {
       take_second(-1);
       for (int v = 0; v < packs; ++v) lines.before(v, left[v], simd::one_ahead<T, bytes>(left[v], left[v + 1]));
     }
@@ -1149,7 +1153,7 @@ STRATUM_INLINE void solve_strip(const StripSweep<View, T>& sweep, const Strip<T>
       for (int v = 0; v < packs; ++v) {
         const std::int64_t at = std::int64_t{j} * w + v * width;
         next[v] = back(j, v, first, next[v], last[v]);
-        Pack odd = ring ? next[v] + last[v] : next[v];
+        Pack odd = is_cyclic ? next[v] + last[v] : next[v];
         if constexpr (differences && !from_zero)
           odd += lines.beside[v].near(left[v], simd::one_ahead<T, bytes>(left[v], left[v + 1]));
         R::pack(first + at) = damped ? omega * odd : odd;
@@ -1166,7 +1170,7 @@ STRATUM_INLINE void solve_strip(const StripSweep<View, T>& sweep, const Strip<T>
   if (colours == Colours::first) return;
   if (firsts.count < seconds.count)  // the second colour ends at column end, which somebody else solved
     for (int j = 0; j < n; ++j) first[std::int64_t{j} * w + firsts.count] = x(end, j);
-  StripLines<R, ring, true, View> lines(a, seconds);
+  StripLines<R, is_cyclic, true, View> lines(a, seconds);
   const Eliminated<T> to_second{multipliers, second, sums};
   // The columns on the left of the second colour: the first colour's, and the one before the strip.
   Pack before[packs + 1] = {};
@@ -1183,7 +1187,7 @@ STRATUM_INLINE void solve_strip(const StripSweep<View, T>& sweep, const Strip<T>
 #pragma GCC unroll 8
     for (int v = 0; v < packs; ++v) before[v + 1] = R::pack(first + std::int64_t{j} * w + v * width);
   };
-  if constexpr (ring) {
+  if constexpr (is_cyclic) {
     take_first(-1);
     for (int v = 0; v < packs; ++v) lines.before(v, simd::one_back<T, bytes>(before[v], before[v + 1]), before[v + 1]);
   }
@@ -1211,7 +1215,7 @@ STRATUM_INLINE void solve_strip(const StripSweep<View, T>& sweep, const Strip<T>
       const std::int64_t at = std::int64_t{j} * w + v * width;
       next[v] = back(j, v, second, next[v], last[v]);
       const Pack odd = R::pack(first + at);
-      Pack even = ring ? next[v] + last[v] : next[v];
+      Pack even = is_cyclic ? next[v] + last[v] : next[v];
       if constexpr (differences)
         even += lines.beside[v].near(simd::one_back<T, bytes>(before[v], before[v + 1]), before[v + 1]);
       if constexpr (damped) even = omega * even;
@@ -1225,7 +1229,7 @@ STRATUM_INLINE void solve_strip(const StripSweep<View, T>& sweep, const Strip<T>
 
 // --- for the registers of this machine ---------------------------------------------------------------------------------
 
-template <class Rhs, class T, bool ring = false>
+template <class Rhs, class T, bool is_cyclic = false>
 struct SolveBatch {
   Rhs rhs;
   Batch batch;
@@ -1235,32 +1239,32 @@ struct SolveBatch {
   LineScratch<T> scratch;
   template <int bytes>
   STRATUM_INLINE void run() const {
-    solve_batch<Registers<T, bytes>, ring>(rhs, batch, n, omega, keep, y, scratch);
+    solve_batch<Registers<T, bytes>, is_cyclic>(rhs, batch, n, omega, keep, y, scratch);
   }
 };
 
-template <class View, class T, bool ring = false>
+template <class View, class T, bool is_cyclic = false>
 struct SolveStrip {
   StripSweep<View, T> sweep;
   Strip<T> strip;
   Colours colours;
   template <int bytes>
   STRATUM_INLINE void run() const {
-    if (ring || sweep.simultaneous || sweep.omega != T(1)) return solve<bytes, false, true>();
-    if constexpr (!ring) sweep.from_zero ? solve<bytes, true, false>() : solve<bytes, false, false>();
+    if (is_cyclic || sweep.simultaneous || sweep.omega != T(1)) return solve<bytes, false, true>();
+    if constexpr (!is_cyclic) sweep.from_zero ? solve<bytes, true, false>() : solve<bytes, false, false>();
   }
 
  private:
   template <int bytes, bool from_zero, bool damped>
   STRATUM_INLINE void solve() const {
-    solve_strip<Registers<T, bytes>, ring, from_zero, damped>(sweep, strip, colours);
+    solve_strip<Registers<T, bytes>, is_cyclic, from_zero, damped>(sweep, strip, colours);
   }
 };
 
 // --- sweeps --------------------------------------------------------------------------------------------------------------
 
-/// `ring`: lines are cyclic; from a given x.
-template <Direction direction, class View, class T, bool ring = false>
+/// `is_cyclic`: lines are cyclic; from a given x.
+template <Direction direction, class View, class T, bool is_cyclic = false>
 struct Sweep {
   View a;
   FieldView<const T> b, x;
@@ -1279,7 +1283,7 @@ struct Sweep {
     return y.nodes() > serial_limit ? std::max(1, std::min({threads, memory.ny, batches})) : 1;
   }
   [[nodiscard]] LineScratch<T> scratch(int part) const {
-    return {&memory(-1, part), length(), memory.nx, ring};  // column -1 is where rows are aligned
+    return {&memory(-1, part), length(), memory.nx, is_cyclic};  // column -1 is where rows are aligned
   }
   [[nodiscard]] int lanes() const {
     return direction == Direction::y && has_bands<View> ? scratch(0).wide : batch_width<T>;
@@ -1287,10 +1291,10 @@ struct Sweep {
   template <bool coupled>
   void solve(const Batch& batch, const LineScratch<T>& scratch) const {
     using Rhs = LineRhs<direction, coupled, View, T>;
-    simd::run_widest(SolveBatch<Rhs, T, ring>{Rhs{a, b, x}, batch, length(), omega, keep(), y, scratch});
+    simd::run_widest(SolveBatch<Rhs, T, is_cyclic>{Rhs{a, b, x}, batch, length(), omega, keep(), y, scratch});
   }
   void solve_first(const Batch& batch, const LineScratch<T>& scratch) const {
-    if constexpr (!ring)
+    if constexpr (!is_cyclic)
       if (from_zero) return solve<false>(batch, scratch);
     solve<true>(batch, scratch);
   }
@@ -1359,10 +1363,10 @@ struct Sweep {
     return direction == Direction::y && has_bands<View> && !(from_zero && side_by_side<false, View>);
   }
 
-  [[nodiscard]] LineScratch<T> waiting(int part) const { return scratch(part).waiting(length(), ring); }
+  [[nodiscard]] LineScratch<T> waiting(int part) const { return scratch(part).waiting(length(), is_cyclic); }
 
   void solve_strip(const Strip<T>& strip, Colours colours, bool all_from_old = false) const {
-    simd::run_widest(SolveStrip<View, T, ring>{{a, b, x, y, omega, from_zero, all_from_old}, strip, colours});
+    simd::run_widest(SolveStrip<View, T, is_cyclic>{{a, b, x, y, omega, from_zero, all_from_old}, strip, colours});
   }
 
   /// The strips from `start` to `next`; `waits`: the first colour of the last one is solved. So it is in every part but the

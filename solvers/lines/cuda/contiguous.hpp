@@ -1,11 +1,11 @@
 #pragma once
 
-// Lines along x of any operator, one a block or cluster of blocks; any damping, any order, rings. For CUDA sources only.
+// Lines along x of any operator, one a block or cluster of blocks; any damping, any order, cyclic lines. For CUDA sources only.
 //
-// A thread has a segment of S unknowns (solvers/lines/cuda/joined_chunks.hpp); segments join over the lanes of a warp, the warps of a
-// block and the blocks of a cluster. Lines that no cluster holds, or no block where the GPU has no clusters, take three kernels
-// (solvers/lines/cuda/three_steps.hpp). Words per unknown and sweep over both colours: 3 and the coefficients, with x twice, from the L2
-// cache; in three steps 5 and twice those.
+// A thread has a segment of S unknowns (solvers/lines/cuda/joined_chunks.hpp); segments join over the lanes of a warp, the
+// warps of a block and the blocks of a cluster. Lines that no cluster holds, or no block where the GPU has no clusters, take
+// three kernels (solvers/lines/cuda/three_steps.hpp). Words per unknown and sweep over both colours: 3 and the coefficients,
+// with x twice, from the L2 cache; in three steps 5 and twice those.
 
 #include <algorithm>
 
@@ -21,14 +21,14 @@ constexpr int x_line_threads = 512;
 template <int S, bool sums, class T>
 std::size_t x_line_bytes(int threads) {
   return sizeof(T) * static_cast<std::size_t>((sums ? 4 : 3) * S * threads) +
-         sizeof(Piece<T, sums>) * (threads / warp + 16);
+         sizeof(ReducedChunk<T, sums>) * (threads / warp + 16);
 }
 
 /// What a thread still lacks of its segment's last unknown and of the one before the segment, once the ends of its warp's first
 /// `count` segments are known; then all.
 template <class T, class Segment, bool with_sum>
-__device__ STRATUM_INLINE void substitute(Segment& segment, const Row<T, with_sum>& row, const Ends<T>& ends, int lane,
-                                          int count = warp) {
+__device__ STRATUM_INLINE void substitute(Segment& segment, const Row<T, with_sum>& row,
+                                          const InterfaceUnknowns<T>& ends, int lane, int count = warp) {
   const T last = lane == count - 1 ? ends.own : row.f - row.a * ends.left - row.c * ends.own;
   T left = __shfl_up_sync(all_lanes, last, 1);
   if (lane == 0) left = ends.left;
@@ -67,15 +67,17 @@ __device__ STRATUM_INLINE void store_nodes(const FieldView<T>& y, int n, int i, 
 }
 
 /// A block, or the blocks of a cluster together, solve one line. A warp reads its own 32 segments along the row, divides the
-/// equations by their diagonal and turns them over in shared memory. Position 0 is node -1: of a ring that is the last node, so
-/// that n positions hold all, one after the other. `ahead`: so many lines further lies the one that a block will have next.
-template <int S, bool coupled, bool ring, Step step, class View, class T, bool with_sums = ring || by_row_sums<View>>
+/// equations by their diagonal and turns them over in shared memory. Position 0 is node -1: of a cyclic line that is the last
+/// node, so that n positions hold all, one after the other. `ahead`: so many lines further lies the one that a block will have
+/// next.
+template <int S, bool coupled, bool is_cyclic, Step step, class View, class T,
+          bool with_sums = is_cyclic || by_row_sums<View>>
 __global__ void __launch_bounds__(x_line_threads)
     solve_x_lines(const View a, const FieldView<const T> b, const FieldView<const T> x, const Lines<T> lines,
                   const FieldView<T> y, const Interface<T, with_sums> parts, const int ahead) {
   extern __shared__ __align__(16) unsigned char memory[];
   constexpr int size = pack_size<T>, packs = S / size;
-  constexpr bool sums = ring || by_row_sums<View>;
+  constexpr bool sums = is_cyclic || by_row_sums<View>;
   const Cluster cluster;
   const int blocks = step == Step::solve ? cluster.blocks() : parts.count;
   const int number = static_cast<int>(blockIdx.x) / blocks;
@@ -84,10 +86,10 @@ __global__ void __launch_bounds__(x_line_threads)
   const int lane = t % warp, my_warp = t / warp, warps = threads / warp;
   T *const lower = reinterpret_cast<T*>(memory), *const upper = lower + threads * S, *const right = upper + threads * S;
   T* const row_sums = right + threads * S;  // where there are any
-  auto* const warp_pieces = reinterpret_cast<Piece<T, sums>*>(row_sums + (sums ? threads * S : 0));
-  auto* const block_pieces = warp_pieces + warps;
+  auto* const warp_chunks = reinterpret_cast<ReducedChunk<T, sums>*>(row_sums + (sums ? threads * S : 0));
+  auto* const block_chunks = warp_chunks + warps;
   const int j = lines.first + number * lines.stride;
-  const int n = ring ? y.nx - 1 : y.nx;                   // nodes from position 1 on
+  const int n = is_cyclic ? y.nx - 1 : y.nx;              // nodes from position 1 on
   const int begin = rank * threads * S - 1;               // the node at position 0 of this block
   if (step == Step::solve && blocks > 1) cluster.sync();  // all run: they may write to each other
   after_previous();
@@ -111,7 +113,7 @@ __global__ void __launch_bounds__(x_line_threads)
         if constexpr (sums) sum.v[e] = q.sum[e] * pivot;
       }
     }
-    if (ring && k == 0 && i == -1) {
+    if (is_cyclic && k == 0 && i == -1) {
       const auto q = line::line_row<Direction::x, true>(a, n, j);
       const T pivot = reciprocal(q.diagonal - q.lower - q.upper);
       l.v[0] = q.lower * pivot;
@@ -132,12 +134,12 @@ __global__ void __launch_bounds__(x_line_threads)
       ask_for_row<coupled>(a, b, x, i, j + ahead * lines.stride);
   }
 
-  // Of the ring's segments those of this warp, of its warps those of this block, of its blocks those there are.
-  const int ring_segments = divide_up(y.nx, S), ring_warps = divide_up(ring_segments, warp);
-  const int my_lanes = ring ? there(ring_segments, (rank * warps + my_warp) * warp, warp) : warp;
-  const int my_warps = ring ? there(ring_warps, rank * warps, warps) : warps;
-  const int my_blocks = ring ? divide_up(ring_warps, warps) : blocks;
-  Segment<T, S, false, sums, ring> segment(min(y.nx - 1 - (begin + 1 + t * S), S - 1));
+  // Of the cyclic line's segments those of this warp, of its warps those of this block, of its blocks those there are.
+  const int cyclic_segments = divide_up(y.nx, S), cyclic_warps = divide_up(cyclic_segments, warp);
+  const int my_lanes = is_cyclic ? there(cyclic_segments, (rank * warps + my_warp) * warp, warp) : warp;
+  const int my_warps = is_cyclic ? there(cyclic_warps, rank * warps, warps) : warps;
+  const int my_blocks = is_cyclic ? divide_up(cyclic_warps, warps) : blocks;
+  Segment<T, S, false, sums, is_cyclic> segment(min(y.nx - 1 - (begin + 1 + t * S), S - 1));
 #pragma unroll
   for (int c = 0; c < packs; ++c) {
     const int place = pack_place<T, S>(t, c);
@@ -150,20 +152,20 @@ __global__ void __launch_bounds__(x_line_threads)
     }
   }
   Row<T, sums> row;
-  const Piece<T, sums> joined = join(segment.piece(), lane, my_lanes, row);
-  if (lane == 0) warp_pieces[my_warp] = joined;
+  const ReducedChunk<T, sums> joined = join(segment.chunk(), lane, my_lanes, row);
+  if (lane == 0) warp_chunks[my_warp] = joined;
   __syncthreads();
-  const Piece<T, sums> piece = warp_pieces[lane < warps ? lane : 0];
-  Ends<T> ends;
+  const ReducedChunk<T, sums> chunk = warp_chunks[lane < warps ? lane : 0];
+  InterfaceUnknowns<T> ends;
   if (step == Step::solve && blocks == 1) {
-    ends = solve_whole<ring>(piece, lane, my_warps, my_warp);
+    ends = solve_whole<is_cyclic>(chunk, lane, my_warps, my_warp);
   } else {
     Row<T, sums> warp_row;
-    const Piece<T, sums> whole = join(piece, lane, my_warps, warp_row);
+    const ReducedChunk<T, sums> whole = join(chunk, lane, my_warps, warp_row);
     if constexpr (step == Step::solve) {
-      if (t < blocks) cluster.at(block_pieces, t)[rank] = whole;
+      if (t < blocks) cluster.at(block_chunks, t)[rank] = whole;
       cluster.sync();
-      ends = solve_whole<ring>(block_pieces[lane < blocks ? lane : 0], lane, my_blocks, rank);
+      ends = solve_whole<is_cyclic>(block_chunks[lane < blocks ? lane : 0], lane, my_blocks, rank);
     } else if constexpr (step == Step::eliminate) {
       if (t == 0) parts.put(number, rank, whole);
       return;
@@ -190,10 +192,10 @@ __global__ void __launch_bounds__(x_line_threads)
 #pragma unroll
     for (int e = 0; e < size; ++e) {
       solution.v[e] *= lines.omega;
-      if (lines.keep != T(0) && i + e >= (ring ? -1 : 0) && i + e < n) solution.v[e] += lines.keep * x(i + e, j);
+      if (lines.keep != T(0) && i + e >= (is_cyclic ? -1 : 0) && i + e < n) solution.v[e] += lines.keep * x(i + e, j);
     }
     store_nodes(y, n, i, j, solution);
-    if (ring && k == 0 && i == -1) y(n, j) = solution.v[0];
+    if (is_cyclic && k == 0 && i == -1) y(n, j) = solution.v[0];
   }
 }
 

@@ -3,34 +3,34 @@
 // Line sweeps on a GPU: which kernel runs when. For CUDA sources only.
 //
 //   order, damping     lines                               operator              kernel
-//   zebra, undamped    along x, of 1536 nodes or more, as  tensor, scalar cells  walk_x_lines   (zebra_x.hpp), a colour each
+//   zebra, undamped    along x, of 1536 nodes or more, as  tensor, scalar cells  persistent_x_lines (zebra_x.hpp), by colours
 //                      long as a cluster holds them
-//                      along y, of 768 nodes or more, or   tensor in float       walk_columns   (persistent_columns.hpp), where a
-//                      257 and very many, not periodic,                          cluster has two tiles or more
-//                      as long as a cluster holds them     tensor, scalar cells  walk_y_lines   (zebra_y.hpp)
-//                      along y, of 513 to 8192 nodes, not  five, nine bands      walk_bands     (persistent_bands.hpp)
+//                      along y, of 768 nodes or more, or   tensor in float       persistent_columns (persistent_columns.hpp),
+//                      257 and very many, not periodic,                          where a cluster has two tiles or more
+//                      as long as a cluster holds them     tensor, scalar cells  persistent_y_lines (zebra_y.hpp)
+//                      along y, of 513 to 8192 nodes, not  five, nine bands      persistent_bands   (persistent_bands.hpp)
 //                      periodic, by a copy
-//                      along y, those between the tiles    those of walk_y_lines, solve_y_lines  (strided.hpp), one a cluster
-//                      of two clusters                     walk_bands
-//   any                any other along x                   any                   solve_x_lines  (contiguous.hpp)
-//                      any other along y                   any                   solve_y_lines  (strided.hpp)
+//                      along y, those between the tiles    those of persistent_y_lines,  solve_y_lines (strided.hpp), one a
+//                      of two clusters                     persistent_bands              cluster
+//   any                any other along x                   any                   solve_x_lines      (contiguous.hpp)
+//                      any other along y                   any                   solve_y_lines      (strided.hpp)
 //
 // Segments, that is unknowns a thread has, and what a cluster of up to 16 blocks holds:
 //
-//   solve_x_lines   4 below 512 nodes; 16 from 2048 on in float where lines are not walked over; else 8. 65536 nodes, longer
-//                   lines in three steps of 8
-//   solve_y_lines   4 up to 256 nodes, 8 up to 2048, else 17. 17408 nodes, 2176 without clusters, longer lines in three steps
-//                   of 16
-//   walk_x_lines    16; 32 from 3072 on of the tensor operator in float
-//   walk_y_lines    16; 8 where the device has a place for all blocks at once; 17 in double where they save a block beside
-//                   Neumann or Robin boundaries; 33 above 8191 nodes, on tiles of 64 bytes: 16895 nodes. Those move 3 words for
-//                   each unknown where three steps move 10: A3 on 16383 x 16383 unknowns has such lines. In double
-//                   registers spill, and V(4,4) with ADI takes 397 ms on an H200 there, by three steps 609
-//   walk_columns    16, or 17 where they save a block beside Neumann or Robin boundaries
-//   walk_bands      16
+//   solve_x_lines        4 below 512 nodes; 16 from 2048 on in float where lines have no persistent kernel; else 8. 65536
+//                        nodes, longer lines in three steps of 8
+//   solve_y_lines        4 up to 256 nodes, 8 up to 2048, else 17. 17408 nodes, 2176 without clusters, longer lines in three
+//                        steps of 16
+//   persistent_x_lines   16; 32 from 3072 on of the tensor operator in float
+//   persistent_y_lines   16; 8 where the device has a place for all blocks at once; 17 in double where they save a block beside
+//                        Neumann or Robin boundaries; 33 above 8191 nodes, on tiles of 64 bytes: 16895 nodes. Those move 3
+//                        words for each unknown where three steps move 10: A3 on 16383 x 16383 unknowns has such lines. In
+//                        double registers spill, and V(4,4) with ADI takes 397 ms on an H200 there, by three steps 609
+//   persistent_columns   16, or 17 where they save a block beside Neumann or Robin boundaries
+//   persistent_bands     16
 //
-// Without clusters of blocks (compute capability 8.x) no lines along y are walked over. A special kernel has to gain a tenth of
-// the time of a solve; docs/gpus.md has the numbers.
+// Without clusters of blocks (compute capability 8.x) no lines along y are taken by a persistent kernel. A special kernel has
+// to gain a tenth of the time of a solve; docs/gpus.md has the numbers.
 
 #include <algorithm>
 
@@ -44,13 +44,13 @@
 
 namespace stratum::cuda {
 
-/// `ring`: of a grid that is periodic along them. `memory`: for the pieces of lines that no cluster holds.
-template <bool coupled, bool ring, class View, class T>
+/// `is_cyclic`: of a grid that is periodic along them. `memory`: for the chunks of lines that no cluster holds.
+template <bool coupled, bool is_cyclic, class View, class T>
 void launch_x_lines(const Context& ctx, const View& a, FieldView<const T> b, FieldView<const T> x,
                     const Lines<T>& lines, FieldView<T> y, T* memory) {
-  constexpr bool sums = ring || by_row_sums<View>;
+  constexpr bool sums = is_cyclic || by_row_sums<View>;
   const auto launch = [&]<int S>() {
-    const int segments = divide_up(ring ? y.nx : y.nx + 1, S);
+    const int segments = divide_up(is_cyclic ? y.nx : y.nx + 1, S);
     Launch launch;
     int blocks = divide_up(segments, x_line_threads);
     for (;; ++blocks) {
@@ -59,7 +59,7 @@ void launch_x_lines(const Context& ctx, const View& a, FieldView<const T> b, Fie
       if (launch.fits()) break;
     }
     const auto run = [&]<Step step>(const Interface<T, sums>& parts) {
-      const auto kernel = solve_x_lines<S, coupled, ring, step, View, T>;
+      const auto kernel = solve_x_lines<S, coupled, is_cyclic, step, View, T>;
       const int ahead = loads_ahead<View> && step == Step::solve ? launch.resident(ctx, kernel) : lines.count;
       launch(ctx, kernel, a, b, x, lines, y, parts, ahead);
     };
@@ -71,83 +71,85 @@ void launch_x_lines(const Context& ctx, const View& a, FieldView<const T> b, Fie
       blocks = divide_up(segments, static_cast<int>(launch.block.x));
       launch.grid = lines.count * blocks;
       launch.cluster = 1;
-      const Interface<T, sums> parts{reinterpret_cast<Piece<T, sums>*>(memory), blocks};
+      const Interface<T, sums> parts{reinterpret_cast<ReducedChunk<T, sums>*>(memory), blocks};
       run.template operator()<Step::eliminate>(parts);
-      launch_interface<ring>(ctx, parts, lines.count);
+      launch_interface<is_cyclic>(ctx, parts, lines.count);
       run.template operator()<Step::substitute>(parts);
     }
     return false;
   };
   if (y.nx < 512 && launch.template operator()<4>()) return;
   // Without neighbours a multiprocessor has registers for two blocks of short segments.
-  if constexpr (sizeof(T) == 4 && coupled && !walks_x_lines<View>)
+  if constexpr (sizeof(T) == 4 && coupled && !has_persistent_x_lines<View>)
     if (y.nx >= 2048 && launch.template operator()<16>()) return;
   launch.template operator()<8>();
 }
 
-template <int S, int threads, bool ring, class View, class T, class Rhs>
+template <int S, int threads, bool is_cyclic, class View, class T, class Rhs>
 void launch_y_lines(const Context& ctx, const Rhs& rhs, const Lines<T>& lines, FieldView<T> y, int across,
                     bool early = true) {
-  constexpr bool sums = ring || by_row_sums<View>;
+  constexpr bool sums = is_cyclic || by_row_sums<View>;
   const int cluster = divide_up(y.ny, threads / across * S);
-  Launch{divide_up(lines.count, across) * cluster, threads, y_line_bytes<T, sums>(threads, across), cluster, early}(
-      ctx, solve_y_lines<S, threads, ring, Step::solve, Rhs, View, T>, rhs, lines, y, across, Interface<T, sums>{});
+  Launch{divide_up(lines.count, across) * cluster, threads, y_line_bytes<T, sums>(threads, across), cluster,
+         early}(ctx, solve_y_lines<S, threads, is_cyclic, Step::solve, Rhs, View, T>, rhs, lines, y, across,
+                Interface<T, sums>{});
 }
 
 /// In three steps.
-template <bool ring, class View, class T, class Rhs>
+template <bool is_cyclic, class View, class T, class Rhs>
 void launch_y_lines_in_steps(const Context& ctx, const Rhs& rhs, const Lines<T>& lines, FieldView<T> y, T* memory) {
-  constexpr bool sums = ring || by_row_sums<View>;
+  constexpr bool sums = is_cyclic || by_row_sums<View>;
   constexpr int S = 16, across = static_cast<int>(64 / sizeof(T)), threads = across * warp;
   const int groups = divide_up(lines.count, across);
-  const Interface<T, sums> parts{reinterpret_cast<Piece<T, sums>*>(memory), divide_up(y.ny, warp * S)};
+  const Interface<T, sums> parts{reinterpret_cast<ReducedChunk<T, sums>*>(memory), divide_up(y.ny, warp * S)};
   const auto run = [&]<Step step>() {
     Launch{groups * parts.count, threads, y_line_bytes<T, sums>(threads, across)}(
-        ctx, solve_y_lines<S, threads, ring, step, Rhs, View, T>, rhs, lines, y, across, parts);
+        ctx, solve_y_lines<S, threads, is_cyclic, step, Rhs, View, T>, rhs, lines, y, across, parts);
   };
   run.template operator()<Step::eliminate>();
-  launch_interface<ring>(ctx, parts, groups * across);
+  launch_interface<is_cyclic>(ctx, parts, groups * across);
   run.template operator()<Step::substitute>();
 }
 
-template <bool ring, class View, class T, class Rhs>
+template <bool is_cyclic, class View, class T, class Rhs>
 void launch_y_lines(const Context& ctx, const Rhs& rhs, const Lines<T>& lines, FieldView<T> y, T* memory) {
-  if (y.ny <= 128) return launch_y_lines<4, 256, ring, View>(ctx, rhs, lines, y, 8);
-  if (y.ny <= 256) return launch_y_lines<4, 256, ring, View>(ctx, rhs, lines, y, 4);
-  if (y.ny <= 2048 && blocks_at_most() > 1) return launch_y_lines<8, 256, ring, View>(ctx, rhs, lines, y, 8);
+  if (y.ny <= 128) return launch_y_lines<4, 256, is_cyclic, View>(ctx, rhs, lines, y, 8);
+  if (y.ny <= 256) return launch_y_lines<4, 256, is_cyclic, View>(ctx, rhs, lines, y, 4);
+  if (y.ny <= 2048 && blocks_at_most() > 1) return launch_y_lines<8, 256, is_cyclic, View>(ctx, rhs, lines, y, 8);
   // Every second column of 128 bytes, a warp a line; of 64 or 32 bytes where longer lines take two or four.
   constexpr int wide = static_cast<int>(64 / sizeof(T));
   for (int warps = 1; warps <= 4 && warps * blocks_at_most() <= most_records; warps *= 2)
     if (y.ny <= longer_segment * warps * warp * blocks_at_most())
-      return launch_y_lines<longer_segment, wide * warp, ring, View>(ctx, rhs, lines, y, wide / warps);
-  launch_y_lines_in_steps<ring, View>(ctx, rhs, lines, y, memory);
+      return launch_y_lines<longer_segment, wide * warp, is_cyclic, View>(ctx, rhs, lines, y, wide / warps);
+  launch_y_lines_in_steps<is_cyclic, View>(ctx, rhs, lines, y, memory);
 }
 
-/// A few lines far apart, of up to 17408 nodes and no rings. Every number is in a cache line of its own: a line is shared among
-/// as many multiprocessors as blocks reach it.
+/// A few lines far apart, of up to 17408 nodes and no cyclic lines. Every number is in a cache line of its own: a line is
+/// shared among as many multiprocessors as blocks reach it.
 template <class View, class T, class Rhs>
 void launch_few_y_lines(const Context& ctx, const Rhs& rhs, const Lines<T>& lines, FieldView<T> y) {
   if (y.ny <= 8192) return launch_y_lines<8, 64, false, View>(ctx, rhs, lines, y, 1, false);
   launch_y_lines<17, 64, false, View>(ctx, rhs, lines, y, 1, false);
 }
 
-/// Lines of one colour of an operator that `walks_x_lines`, in place; false where they are too short, or too long for a
-/// cluster.
+/// Lines of one colour of an operator that `has_persistent_x_lines`, in place; false where they are too short, or too long for
+/// a cluster.
 template <bool coupled, class View, class T>
-bool launch_x_walk(const Context& ctx, const View& a, FieldView<const T> b, const Lines<T>& lines, FieldView<T> y) {
+bool launch_persistent_x(const Context& ctx, const View& a, FieldView<const T> b, const Lines<T>& lines,
+                         FieldView<T> y) {
   constexpr bool sums = by_row_sums<View>;
-  constexpr int threads = walk_x_threads<View>;
-  const auto launch_cut = [&]<int S, XPart part, bool tailed>(const XWalk& cut) {
-    const auto kernel = walk_x_lines<S, coupled, part, tailed, View, T>;
+  constexpr int threads = persistent_x_threads<View>;
+  const auto launch_cut = [&]<int S, XPart part, bool tailed>(const XTiling& cut) {
+    const auto kernel = persistent_x_lines<S, coupled, part, tailed, View, T>;
     Launch launch{lines.count * cut.blocks, cut.warps() * warp, cut.bytes<S, sums, T>(), cut.blocks};
     if (!launch.fits()) return false;
     const int rows = divide_up(lines.count, launch.resident(ctx, kernel));
-    launch.early = cut.blocks == 1 || rows == 1;  // where all clusters walk, early ones come to lie badly
+    launch.early = cut.blocks == 1 || rows == 1;  // where all clusters go on, early ones come to lie badly
     launch.grid = divide_up(lines.count, rows) * cut.blocks;
     launch(ctx, kernel, a, b, lines, rows, cut, y);
     return true;
   };
-  const auto launch = [&]<int S, XPart part>(const XWalk& cut) {
+  const auto launch = [&]<int S, XPart part>(const XTiling& cut) {
     if constexpr (sums)
       if (cut.tail > 0) return launch_cut.template operator()<S, part, true>(cut);
     return launch_cut.template operator()<S, part, false>(cut);
@@ -159,11 +161,11 @@ bool launch_x_walk(const Context& ctx, const View& a, FieldView<const T> b, cons
     const int whole = fills ? segments : divide_up(divide_up(positions, S), warp) * warp;
     if (whole <= threads && launch.template operator()<S, XPart::whole>({1, whole, fills ? tail : 0})) return true;
     if constexpr (is_tensor<View> && sizeof(T) == 4 && S == 16) return false;  // of short lines
-    const int most = std::min(blocks_at_most(), walk_records<T, sums>);
+    const int most = std::min(blocks_at_most(), persistent_records<T, sums>);
     for (int blocks = 1; blocks <= most; ++blocks) {
       const bool ends_together = segments % blocks == 0;  // else the last block's segments go on behind the line
-      const XWalk cut{blocks, divide_up(ends_together ? segments : divide_up(positions, S), blocks),
-                      ends_together ? tail : 0};
+      const XTiling cut{blocks, divide_up(ends_together ? segments : divide_up(positions, S), blocks),
+                        ends_together ? tail : 0};
       if (cut.segments <= threads && launch.template operator()<S, XPart::several>(cut)) return true;
     }
     return false;
@@ -174,36 +176,36 @@ bool launch_x_walk(const Context& ctx, const View& a, FieldView<const T> b, cons
   return take.template operator()<16>();
 }
 
-/// Both colours of y lines of an operator that `walks_y_lines`, in place, odd columns first unless mirrored; false where they
-/// are too short, or too long for a cluster. Lines that are left are given back, all of the second colour. `passed`: zeros, in
-/// which clusters pass columns to each other where there are enough.
+/// Both colours of y lines of an operator that `has_persistent_y_lines`, in place, odd columns first unless mirrored; false
+/// where they are too short, or too long for a cluster. Lines that are left are given back, all of the second colour. `passed`:
+/// zeros, in which clusters pass columns to each other where there are enough.
 template <bool coupled, bool mirrored, class View, class T>
-bool launch_y_walk(const Context& ctx, const View& a, FieldView<const T> b, FieldView<T> y, Lines<T>& left,
-                   FieldView<T> passed) {
-  const auto launch = [&]<class W>(W walk, bool must_pass = false) {
+bool launch_persistent_y(const Context& ctx, const View& a, FieldView<const T> b, FieldView<T> y, Lines<T>& left,
+                         FieldView<T> passed) {
+  const auto launch = [&]<class W>(W tiling, bool must_pass = false) {
     const int cluster = divide_up(y.ny + 1, W::rows);
-    const auto kernel = walk_y_lines<coupled, mirrored, View, W>;
-    walk.tiles = divide_up(y.nx + 1, W::width);
-    Launch launch{walk.tiles * cluster, W::threads, y_walk_bytes<View, W>, cluster};
+    const auto kernel = persistent_y_lines<coupled, mirrored, View, W>;
+    tiling.tiles = divide_up(y.nx + 1, W::width);
+    Launch launch{tiling.tiles * cluster, W::threads, persistent_y_bytes<View, W>, cluster};
     const bool has_room = passed.nx >= static_cast<int>(launch.grid.x) * W::kept_numbers;
     if (cluster > blocks_at_most() || (must_pass && !has_room) || !launch.fits()) return false;
     const int resident = launch.resident(ctx, kernel);
-    const bool passes = has_room && walk.tiles <= resident;
+    const bool passes = has_room && tiling.tiles <= resident;
     if (must_pass && !passes) return false;
-    left = walk_on<mirrored, T>(launch, walk, resident);
+    left = share_tiles<mirrored, T>(launch, tiling, resident);
     if (passes) left.count = 0;
-    launch(ctx, kernel, line::along<Direction::y>(a), b, walk, y, passes ? passed.data : nullptr);
+    launch(ctx, kernel, line::along<Direction::y>(a), b, tiling, y, passes ? passed.data : nullptr);
     return true;
   };
-  using Usual = YWalk<T>;
-  if (!has_clusters() || !is_worth_a_walk<Usual>(y.nx, y.ny)) return false;
+  using Usual = YTiling<T>;
+  if (!has_clusters() || !is_worth_persistence<Usual>(y.nx, y.ny)) return false;
   // More blocks of fewer rows, where the device has a place for each.
   if constexpr (is_tensor<View>)
-    if (launch(YWalk<T, 8>{}, true)) return true;
-  if constexpr (is_tensor<View> && by_row_sums<View> && sizeof(T) == 8)  // floats have walk_columns
-    if (longer_segments_save_a_block(y.ny) && launch(YWalk<T, longer_segment>{})) return true;
+    if (launch(YTiling<T, 8>{}, true)) return true;
+  if constexpr (is_tensor<View> && by_row_sums<View> && sizeof(T) == 8)  // floats have persistent_columns
+    if (longer_segments_save_a_block(y.ny) && launch(YTiling<T, longer_segment>{})) return true;
   if constexpr (is_tensor<View>)
-    if (divide_up(y.ny + 1, Usual::rows) > most_blocks && launch(YWalk<T, 33, 64>{})) return true;
+    if (divide_up(y.ny + 1, Usual::rows) > most_blocks && launch(YTiling<T, 33, 64>{})) return true;
   return launch(Usual{});
 }
 
@@ -222,7 +224,7 @@ class Sweep : GpuSweep<View, T> {
     const bool backward = this->order == SweepOrder::backward;
     const bool wraps = (along_x ? y.periodic_y : y.periodic_x) && lines % 2 != 0;
     const bool third = this->is_cut ? this->third_row : wraps;     // of the grid
-    const bool here = this->is_cut ? this->has_third_row : wraps;  // and of this piece of it
+    const bool here = this->is_cut ? this->has_third_row : wraps;  // and of this subdomain of it
     const int pairs = here ? lines - 1 : lines;                    // lines of two colours
     const auto third_colour = [&] {
       if (here) solve(ctx, pairs, lines, 1, true);
@@ -239,11 +241,11 @@ class Sweep : GpuSweep<View, T> {
   }
 
  private:
-  static constexpr bool walks = walks_y_lines<View> || walks_bands<View>;
+  static constexpr bool is_persistent = has_persistent_y_lines<View> || has_persistent_bands<View>;
 
   /// Lines first, first + 2, ... < end, then those between.
   void two_colours(Context& ctx, int first, int end) const {
-    if constexpr (direction == Direction::y && walks)
+    if constexpr (direction == Direction::y && is_persistent)
       if (omega == T(1) && !y.periodic_y && (first == 0 ? in_one_pass<false>(ctx, end) : in_one_pass<true>(ctx, end)))
         return;
     solve(ctx, first, end, 2, !zero);
@@ -258,27 +260,27 @@ class Sweep : GpuSweep<View, T> {
       if (direction == Direction::x ? y.periodic_x : y.periodic_y) return solve<true, true>(ctx, some);
     coupled ? solve<true, false>(ctx, some) : solve<false, false>(ctx, some);
   }
-  template <bool coupled, bool ring>
+  template <bool coupled, bool is_cyclic>
   void solve(Context& ctx, const Lines<T>& lines) const {
     if constexpr (direction == Direction::x) {
-      if constexpr (walks_x_lines<View> && !ring)
-        if (lines.stride == 2 && omega == T(1) && launch_x_walk<coupled, View, T>(ctx, a, b, lines, y)) return;
-      launch_x_lines<coupled, ring, View, T>(ctx, a, b, x, lines, y, memory);
+      if constexpr (has_persistent_x_lines<View> && !is_cyclic)
+        if (lines.stride == 2 && omega == T(1) && launch_persistent_x<coupled, View, T>(ctx, a, b, lines, y)) return;
+      launch_x_lines<coupled, is_cyclic, View, T>(ctx, a, b, x, lines, y, memory);
     } else {
-      launch_y_lines<ring, View, T>(ctx, line::LineRhs<direction, coupled, View, T>{a, b, x}, lines, y, memory);
+      launch_y_lines<is_cyclic, View, T>(ctx, line::LineRhs<direction, coupled, View, T>{a, b, x}, lines, y, memory);
     }
   }
   template <bool coupled, bool mirrored>
-  [[nodiscard]] bool walk(Context& ctx, FieldView<const T> right, FieldView<T> to, Lines<T>& left) const {
-    if constexpr (walks_bands<View>) {
+  [[nodiscard]] bool run_persistent(Context& ctx, FieldView<const T> right, FieldView<T> to, Lines<T>& left) const {
+    if constexpr (has_persistent_bands<View>) {
       if (this->records.data == nullptr) return false;
-      left = launch_band_walk<coupled, mirrored, line::couplings_once<T>(View::is_symmetric), T>(ctx, this->records,
-                                                                                                 right, to, passed);
+      left = launch_persistent_bands<coupled, mirrored, line::couplings_once<T>(View::is_symmetric), T>(
+          ctx, this->records, right, to, passed);
       return true;
     } else {
-      if constexpr (walks_columns<View>)
-        if (launch_column_walk<coupled, mirrored, View>(ctx, a, right, to, passed)) return true;
-      return launch_y_walk<coupled, mirrored, View, T>(ctx, a, right, to, left, passed);
+      if constexpr (has_persistent_columns<View>)
+        if (launch_persistent_columns<coupled, mirrored, View>(ctx, a, right, to, passed)) return true;
+      return launch_persistent_y<coupled, mirrored, View, T>(ctx, a, right, to, left, passed);
     }
   }
   /// Both colours of the first `end` lines of a y sweep; false where the lines are too short or too long.
@@ -288,11 +290,12 @@ class Sweep : GpuSweep<View, T> {
     FieldView<const T> right = b;
     FieldView<T> to = y;
     right.nx = to.nx = end;
-    if (!(zero ? walk<false, mirrored>(ctx, right, to, left) : walk<true, mirrored>(ctx, right, to, left)))
+    if (!(zero ? run_persistent<false, mirrored>(ctx, right, to, left)
+               : run_persistent<true, mirrored>(ctx, right, to, left)))
       return false;
     launch_few_y_lines<View, T>(ctx, line::LineRhs<Direction::y, true, View, T>{a, b, x}, left, y);
     if (!y.periodic_x) return true;
-    // At the seam a line of the second colour was solved beside one that is none to the walk.
+    // At the seam a line of the second colour was solved beside one that is none to the persistent kernel.
     exchange(ctx, y);
     const int seam = mirrored ? 0 : end - 1;
     solve(ctx, seam, seam + 1, 1, true);

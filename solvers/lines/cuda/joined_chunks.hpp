@@ -1,10 +1,10 @@
 #pragma once
 
-// CUDA building blocks of the line solves: a tridiagonal system is cut into pieces (solvers/lines/algebra/chunks.hpp), and the pieces
-// that lie in the lanes of a warp are joined to longer ones. For CUDA sources only.
+// CUDA building blocks of the line solves: a tridiagonal system is cut into chunks (solvers/lines/algebra/chunks.hpp), and the
+// chunks that lie in the lanes of a warp are joined to longer ones. For CUDA sources only.
 //
 // The right neighbour's x_first goes into the equation of x_last, and parallel cyclic reduction (Hockney, Jesshope, Parallel
-// Computers, 1981) eliminates all x_last but one. A thread's segment is a piece, so is a warp's and a block's; the last join
+// Computers, 1981) eliminates all x_last but one. A thread's segment is a chunk, so is a warp's and a block's; the last join
 // has zeros on both sides and is solved.
 
 #include <cuda_runtime.h>
@@ -13,8 +13,8 @@
 
 namespace stratum::cuda {
 
-using line::Piece;
 using line::reciprocal;
+using line::ReducedChunk;
 using line::Row;
 using line::Segment;
 
@@ -82,11 +82,11 @@ __device__ STRATUM_INLINE Row<T, with_sum> reduce_lanes(Row<T, with_sum> row, in
   return row;
 }
 
-/// Joins the pieces of the first `count` lanes to one, returned to all lanes. Lane k < count - 1 gets its x_last by what is
-/// unknown still: x_last = row.f - row.a x_left - row.c x_own, with x_own the last unknown of the joined piece.
+/// Joins the chunks of the first `count` lanes to one, returned to all lanes. Lane k < count - 1 gets its x_last by what is
+/// unknown still: x_last = row.f - row.a x_left - row.c x_own, with x_own the last unknown of the joined chunk.
 template <class T, bool with_sum>
-__device__ STRATUM_INLINE Piece<T, with_sum> join(const Piece<T, with_sum>& mine, int lane, int count,
-                                                  Row<T, with_sum>& row) {
+__device__ STRATUM_INLINE ReducedChunk<T, with_sum> join(const ReducedChunk<T, with_sum>& mine, int lane, int count,
+                                                         Row<T, with_sum>& row) {
   const Row<T, with_sum> next = from_above(mine.first, 1);
   row = lane < count - 1 ? with_right(mine.last, next) : line::zero_row<T, with_sum>();
   row = reduce_lanes(row, lane, count - 1);
@@ -99,17 +99,18 @@ __device__ STRATUM_INLINE Piece<T, with_sum> join(const Piece<T, with_sum>& mine
   return {with_left(last, before), beyond_right(first, begin)};
 }
 
-/// Last unknowns of neighbouring pieces, and the first one of the right neighbour.
+/// Last unknowns of neighbouring chunks, and the first one of the right neighbour.
 template <class T>
-struct Ends {
+struct InterfaceUnknowns {
   T left, own, right_first;
 };
 
-/// Of `count` pieces that are joined to one, neighbours `stride` lanes apart, the ends of piece number `place`, once those of
-/// the whole are known: with `row`, its last unknown by the whole's ends, where it is not the last piece.
+/// Of `count` chunks that are joined to one, neighbours `stride` lanes apart, the ends of chunk number `place`, once those of
+/// the whole are known: with `row`, its last unknown by the whole's ends, where it is not the last chunk.
 template <int stride = 1, class T, bool with_sum>
-__device__ STRATUM_INLINE Ends<T> ends_within(const Piece<T, with_sum>& mine, const Row<T, with_sum>& row,
-                                              const Ends<T>& whole, int place, int count) {
+__device__ STRATUM_INLINE InterfaceUnknowns<T>
+interface_within(const ReducedChunk<T, with_sum>& mine, const Row<T, with_sum>& row, const InterfaceUnknowns<T>& whole,
+                 int place, int count) {
   const T own = place == count - 1 ? whole.own : row.f - row.a * whole.left - row.c * whole.own;
   T left = __shfl_up_sync(all_lanes, own, stride);
   if (place == 0) left = whole.left;
@@ -118,9 +119,10 @@ __device__ STRATUM_INLINE Ends<T> ends_within(const Piece<T, with_sum>& mine, co
   return {left, own, right};
 }
 
-/// Solves the system of `count` <= 32 pieces, one a lane, with zeros on both sides; all lanes get what concerns piece `me`.
+/// Solves the system of `count` <= 32 chunks, one a lane, with zeros on both sides; all lanes get what concerns chunk `me`.
 template <class T, bool with_sum>
-__device__ STRATUM_INLINE Ends<T> solve_pieces(const Piece<T, with_sum>& mine, int lane, int count, int me) {
+__device__ STRATUM_INLINE InterfaceUnknowns<T> solve_chunks(const ReducedChunk<T, with_sum>& mine, int lane, int count,
+                                                            int me) {
   Row<T, with_sum> next = from_above(mine.first, 1);
   if (lane >= count - 1) next = line::zero_row<T, with_sum>();
   const Row<T, with_sum> row =
@@ -133,11 +135,12 @@ __device__ STRATUM_INLINE Ends<T> solve_pieces(const Piece<T, with_sum>& mine, i
   return {left, own, first.f - first.a * own - first.c * right};
 }
 
-/// The same for pieces that form a ring.
+/// The same for chunks that form a cyclic line.
 template <class T>
-__device__ STRATUM_INLINE Ends<T> solve_ring(const Piece<T, true>& mine, int lane, int count, int me) {
+__device__ STRATUM_INLINE InterfaceUnknowns<T> solve_cyclic_line(const ReducedChunk<T, true>& mine, int lane, int count,
+                                                                 int me) {
   Row<T, true> row;
-  const T last = line::last_of_ring(join(mine, lane, count, row));
+  const T last = line::last_of_cyclic_line(join(mine, lane, count, row));
   const T x = lane == count - 1 ? last : row.f - (row.a + row.c) * last;
   const int after = me + 1 < count ? me + 1 : 0;
   const T own = __shfl_sync(all_lanes, x, me), left = __shfl_sync(all_lanes, x, me > 0 ? me - 1 : count - 1);
@@ -146,15 +149,16 @@ __device__ STRATUM_INLINE Ends<T> solve_ring(const Piece<T, true>& mine, int lan
   return {left, own, first.f - first.a * own - first.c * right};
 }
 
-template <bool ring, class T, bool with_sum>
-__device__ STRATUM_INLINE Ends<T> solve_whole(const Piece<T, with_sum>& mine, int lane, int count, int me) {
-  if constexpr (ring)
-    return solve_ring(mine, lane, count, me);
+template <bool is_cyclic, class T, bool with_sum>
+__device__ STRATUM_INLINE InterfaceUnknowns<T> solve_whole(const ReducedChunk<T, with_sum>& mine, int lane, int count,
+                                                           int me) {
+  if constexpr (is_cyclic)
+    return solve_cyclic_line(mine, lane, count, me);
   else
-    return solve_pieces(mine, lane, count, me);
+    return solve_chunks(mine, lane, count, me);
 }
 
-/// How many of `mine` segments or pieces, of which `before` lie before them, are among the first `total`.
+/// How many of `mine` segments or chunks, of which `before` lie before them, are among the first `total`.
 __device__ STRATUM_INLINE int there(int total, int before, int mine) { return max(0, min(total - before, mine)); }
 
 }  // namespace stratum::cuda

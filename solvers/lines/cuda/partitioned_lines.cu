@@ -11,7 +11,7 @@ void CutLines<T>::solve_on_gpu(Context& ctx, const GridOperator<T>& a, const T* 
   const auto put_together = [&] {
     if (count_ > 1)
       ctx.communicator()->gather(ctx, interface.own.numbers, interface.sides.numbers,
-                                 sizeof(T) * PiecesOfLines<T>::sides * static_cast<std::size_t>(lines.count));
+                                 sizeof(T) * ChunksOfLines<T>::sides * static_cast<std::size_t>(lines.count));
   };
   visit(a, zeros, [&]<class View>(const View& view) {
     if constexpr (!is_tensor<View> || by_row_sums<View>)

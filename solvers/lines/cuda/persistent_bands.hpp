@@ -1,12 +1,12 @@
 #pragma once
 
-// CUDA: both colours of a y sweep of stored bands in one pass, 8 words per unknown with five bands in float and 12 else, where a
-// cluster of blocks holds the lines. For solvers/lines/cuda/dispatch.hpp.
+// CUDA: both colours of a y sweep of stored bands in one pass, 8 words per unknown with five bands in float and 12 else, where
+// a cluster of blocks holds the lines. For solvers/lines/cuda/dispatch.hpp.
 //
-// Entries are read from a copy that has them in the order of the walk (solvers/lines/cuda/tiled_bands.hpp). A thread has a segment
-// of two neighbouring lines, one of either colour.
+// Entries are read from a copy that has them in the order of the persistent kernel (solvers/lines/cuda/tiled_bands.hpp). A
+// thread has a segment of two neighbouring lines, one of either colour.
 //
-//     tile         128 bytes of a row, 512 rows in each block of a cluster, which walks from tile to tile
+//     tile         128 bytes of a row, 512 rows in each block of a cluster, which goes from tile to tile
 //     couplings    of the second line, and of five bands in float those of the first, too: the copy engine brings them to shared
 //                  memory as soon as the second lines of the tile before have formed their equations
 //     first line   equations formed as numbers come, segments eliminated, joined (solvers/lines/cuda/strided.hpp) and substituted
@@ -24,18 +24,18 @@ using line::BandRecord;
 using line::BandTile;
 
 template <class View>
-constexpr bool walks_bands = false;
+constexpr bool has_persistent_bands = false;
 template <class T>
-constexpr bool walks_bands<NineBandView<T>> = true;
+constexpr bool has_persistent_bands<NineBandView<T>> = true;
 template <class T>
-constexpr bool walks_bands<SymmetricNineBandView<T>> = true;
+constexpr bool has_persistent_bands<SymmetricNineBandView<T>> = true;
 
-/// Which clusters walk where; thread (c, s) has pair c of lines in the order of the walk, segment s.
+/// Which clusters go where; thread (c, s) has pair c of lines in the order of the persistent kernel, segment s.
 template <class T>
-struct BandWalk : BandTile<T> {
-  static constexpr int threads = BandWalk::pairs * BandWalk::segments;
+struct BandTiling : BandTile<T> {
+  static constexpr int threads = BandTiling::pairs * BandTiling::segments;
   /// What is passed has for each segment its numbers, those beside it, and a flag.
-  static constexpr int passed_each = BandWalk::segment + 3, passed_numbers = BandWalk::segments * passed_each;
+  static constexpr int passed_each = BandTiling::segment + 3, passed_numbers = BandTiling::segments * passed_each;
   int tiles, tiles_each;
 };
 
@@ -84,15 +84,15 @@ class CouplingsOfLine<true, odd, T> {
 };
 
 /// Before everything else in shared memory, where the copy engine's signal lies.
-constexpr int band_walk_head = 128;
+constexpr int persistent_band_head = 128;
 
 template <bool once, class T>
-constexpr std::size_t band_walk_bytes = band_walk_head +
-                                        sizeof(T) *
-                                            (BandRecord<T, once>::couplings_size +
-                                             BandTile<T>::segments * (BandTile<T>::segment + 2) +
-                                             Turn<T, false>::numbers(BandTile<T>::pairs, BandTile<T>::segments)) +
-                                        sizeof(Mailbox<T, most_blocks, false>) * 2 * BandTile<T>::pairs;
+constexpr std::size_t persistent_band_bytes = persistent_band_head +
+                                              sizeof(T) *
+                                                  (BandRecord<T, once>::couplings_size +
+                                                   BandTile<T>::segments * (BandTile<T>::segment + 2) +
+                                                   Turn<T, false>::numbers(BandTile<T>::pairs, BandTile<T>::segments)) +
+                                              sizeof(ExchangeBuffer<T, most_blocks, false>) * 2 * BandTile<T>::pairs;
 
 template <class T>
 __device__ STRATUM_INLINE Pair<T> load_pair_once(const T* aligned) {
@@ -100,15 +100,15 @@ __device__ STRATUM_INLINE Pair<T> load_pair_once(const T* aligned) {
   return {q.x, q.y};
 }
 
-/// Both colours of a sweep along y, in place: as walk_y_lines, whose order of tiles and lines it has. Lines between the parts of
-/// two clusters are left to a later launch; or, where every cluster has one tile and all run at once, the cluster before passes
-/// on its last first-colour line in `passed`, BandWalk::passed_numbers zeros for each block.
+/// Both colours of a sweep along y, in place: as persistent_y_lines, whose order of tiles and lines it has. Lines between the
+/// parts of two clusters are left to a later launch; or, where every cluster has one tile and all run at once, the cluster
+/// before passes on its last first-colour line in `passed`, BandTiling::passed_numbers zeros for each block.
 template <bool coupled, bool mirrored, bool once, class T>
-__global__ void __launch_bounds__(BandWalk<T>::threads)
-    walk_bands(const T* const records, const std::int64_t pitch, const FieldView<const T> b, const BandWalk<T> walk,
-               const FieldView<T> y, T* const passed) {
+__global__ void __launch_bounds__(BandTiling<T>::threads)
+    persistent_bands(const T* const records, const std::int64_t pitch, const FieldView<const T> b,
+                     const BandTiling<T> tiling, const FieldView<T> y, T* const passed) {
 #if defined(STRATUM_CLUSTERS)
-  using Tile = BandWalk<T>;
+  using Tile = BandTiling<T>;
   using Record = BandRecord<T, once>;
   constexpr int S = Tile::segment, pairs = Tile::pairs, in_row = Tile::segments * pairs;
   constexpr int odd_first = mirrored ? 0 : 1, odd_second = 1 - odd_first;
@@ -126,19 +126,20 @@ __global__ void __launch_bounds__(BandWalk<T>::threads)
   const int blocks = cluster.blocks(), rank = cluster.rank();
   const int t = static_cast<int>(threadIdx.x), c = t % pairs, s = t / pairs, nx = y.nx, ny = y.ny;
   Signal& come = *reinterpret_cast<Signal*>(memory);
-  T* const couplings = reinterpret_cast<T*>(memory + band_walk_head);
-  auto* const mailboxes = reinterpret_cast<Mailbox<T, most_blocks, false>*>(couplings + Record::couplings_size);
+  T* const couplings = reinterpret_cast<T*>(memory + persistent_band_head);
+  auto* const exchange_buffers =
+      reinterpret_cast<ExchangeBuffer<T, most_blocks, false>*>(couplings + Record::couplings_size);
   // The last first-colour line of the tile before, by segments and with what lies beside them.
   constexpr int kept_numbers = Tile::segments * (S + 2);
-  T* const kept = reinterpret_cast<T*>(mailboxes + 2 * pairs);
+  T* const kept = reinterpret_cast<T*>(exchange_buffers + 2 * pairs);
   T* const my_kept = kept + s * (S + 2);
   const Turn<T, false> turn{kept + kept_numbers, pairs, Tile::segments};
 
   for (int r = t; r < kept_numbers; r += Tile::threads) kept[r] = 0;
-  const int first_tile = static_cast<int>(blockIdx.x) / blocks * walk.tiles_each;
-  const int last_tile = min(first_tile + walk.tiles_each, walk.tiles);
+  const int first_tile = static_cast<int>(blockIdx.x) / blocks * tiling.tiles_each;
+  const int last_tile = min(first_tile + tiling.tiles_each, tiling.tiles);
   const int j = rank * Tile::rows + s * S, pair = mirrored ? pairs - 1 - c : c;
-  const auto tile_of = [&](int tile) { return mirrored ? walk.tiles - 1 - tile : tile; };
+  const auto tile_of = [&](int tile) { return mirrored ? tiling.tiles - 1 - tile : tile; };
   const auto record_of = [&](int tile) {
     return records + (static_cast<std::int64_t>(tile_of(tile)) * blocks + rank) * pitch;
   };
@@ -152,7 +153,7 @@ __global__ void __launch_bounds__(BandWalk<T>::threads)
   };
   if (t == 0) come.open(1);
   if (blocks == 1) __syncthreads();  // else the blocks meet
-  open_mailboxes(cluster, mailboxes, 2 * pairs);
+  open_exchange_buffers(cluster, exchange_buffers, 2 * pairs);
   after_previous();
   if (t == 0) fetch(first_tile);
   // Entries of row k along a line, of which `along` are the segment's.
@@ -272,9 +273,9 @@ __global__ void __launch_bounds__(BandWalk<T>::threads)
     if constexpr (once) lower = lower_of(numbers + along_second);
 #pragma unroll
     for (int k = 0; k < together; ++k) given[k] = load_along(numbers + along_second, k);
-    turn.put(c, s, segment.piece());
+    turn.put(c, s, segment.chunk());
     __syncthreads();
-    solve_turned<false>(cluster, turn, mailboxes, use);
+    solve_turned<false>(cluster, turn, exchange_buffers, use);
     __syncthreads();
     segment.substitute(turn.left(c, s), turn.own(c, s));
     T x_first[S + 2];
@@ -284,7 +285,7 @@ __global__ void __launch_bounds__(BandWalk<T>::threads)
     for (int k = 0; k < S; ++k) x_first[k + 1] = segment[k];
 
     if (passed != nullptr) {
-      if (c == pairs - 1 && tile + 1 < walk.tiles) {
+      if (c == pairs - 1 && tile + 1 < tiling.tiles) {
         T* const to = passed_to(tile + 1);
 #pragma unroll
         for (int k = 0; k < S + 2; ++k) to[k] = x_first[k];
@@ -329,10 +330,10 @@ __global__ void __launch_bounds__(BandWalk<T>::threads)
         my_kept[S + 1] = x_first[S + 1];
       }
     }
-    turn.put(c, s, segment.piece());
+    turn.put(c, s, segment.chunk());
     __syncthreads();
     if (t == 0 && tile + 1 < last_tile) fetch(tile + 1);
-    solve_turned<false>(cluster, turn, mailboxes + pairs, use);
+    solve_turned<false>(cluster, turn, exchange_buffers + pairs, use);
     __syncthreads();
     segment.substitute(turn.left(c, s), turn.own(c, s));
 
@@ -361,17 +362,17 @@ __global__ void __launch_bounds__(BandWalk<T>::threads)
 /// `passed`: zeros, in which clusters pass lines to each other where there are enough. Returns the lines that are left, all of
 /// the second colour.
 template <bool coupled, bool mirrored, bool once, class T>
-[[nodiscard]] Lines<T> launch_band_walk(const Context& ctx, FieldView<const T> records, FieldView<const T> b,
-                                        FieldView<T> y, FieldView<T> passed) {
-  const int cluster = divide_up(y.ny, BandWalk<T>::rows);
-  const auto kernel = walk_bands<coupled, mirrored, once, T>;
-  BandWalk<T> walk{{}, divide_up(y.nx + 1, BandWalk<T>::width), 1};
-  Launch launch{walk.tiles * cluster, BandWalk<T>::threads, band_walk_bytes<once, T>, cluster};
-  Lines<T> left = walk_on<mirrored, T>(launch, walk, launch.resident(ctx, kernel));
+[[nodiscard]] Lines<T> launch_persistent_bands(const Context& ctx, FieldView<const T> records, FieldView<const T> b,
+                                               FieldView<T> y, FieldView<T> passed) {
+  const int cluster = divide_up(y.ny, BandTiling<T>::rows);
+  const auto kernel = persistent_bands<coupled, mirrored, once, T>;
+  BandTiling<T> tiling{{}, divide_up(y.nx + 1, BandTiling<T>::width), 1};
+  Launch launch{tiling.tiles * cluster, BandTiling<T>::threads, persistent_band_bytes<once, T>, cluster};
+  Lines<T> left = share_tiles<mirrored, T>(launch, tiling, launch.resident(ctx, kernel));
   const bool passes =
-      walk.tiles_each == 1 && passed.nx >= static_cast<int>(launch.grid.x) * BandWalk<T>::passed_numbers;
+      tiling.tiles_each == 1 && passed.nx >= static_cast<int>(launch.grid.x) * BandTiling<T>::passed_numbers;
   if (passes) left.count = 0;
-  launch(ctx, kernel, line::first_record(records), records.pitch, b, walk, y, passes ? passed.data : nullptr);
+  launch(ctx, kernel, line::first_record(records), records.pitch, b, tiling, y, passes ? passed.data : nullptr);
   return left;
 }
 

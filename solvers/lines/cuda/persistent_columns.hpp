@@ -3,17 +3,17 @@
 // CUDA: both colours of a sweep along y of a tensor operator in one pass, in float, where a cluster of blocks holds the
 // lines: 3 words per unknown. For solvers/lines/cuda/dispatch.hpp.
 //
-// Tiles, lines and their order are those of walk_y_lines (solvers/lines/cuda/zebra_y.hpp), and so is the algorithm. What bounds
-// such a walk is latency: a tile has to come, and the pieces of its lines have to meet, twice. Here warps wait for what they
-// need, and for nobody else.
+// Tiles, lines and their order are those of persistent_y_lines (solvers/lines/cuda/zebra_y.hpp), and so is the algorithm. What
+// bounds such a kernel is latency: a tile has to come, and the chunks of its lines have to meet, twice. Here warps wait for
+// what they need, and for nobody else.
 //
 //     warps   16, each with 8 segments of 4 pairs of lines, one of either colour; a pair a lane. The pairs of a tile are 4
-//             sets, in the order of the walk, the segments of a block 4 parts
+//             sets, in the order of the persistent kernel, the segments of a block 4 parts
 //     sets    begin a tile one after the other: some form equations while others wait for the ends of their lines. A set
 //             needs the last first-colour line of the set before, or of the last set in the tile before
 //     tiles   come by the copy engine: a part as soon as its last set has formed the first colour's equations
 //     lines   segments join in the lanes of a warp. Every line of a tile has an owner among the blocks, to whom all warps
-//             send what they have of it; one of the owner's warps solves for the ends of all pieces, and answers. Of 16
+//             send what they have of it; one of the owner's warps solves for the ends of all chunks, and answers. Of 16
 //             blocks each sends 192 messages a colour so; all to all it would be 768
 //     seams   the last first-colour line before a cluster's tiles, which its first second-colour line needs, is another cluster's:
 //             solved here as well, at the start, while the last set has nothing else to do. The second-colour line itself is
@@ -25,30 +25,30 @@
 namespace stratum::cuda {
 
 template <class View>
-constexpr bool walks_columns = false;
+constexpr bool has_persistent_columns = false;
 template <bool reaction>
-constexpr bool walks_columns<TensorView<float, reaction>> = true;
+constexpr bool has_persistent_columns<TensorView<float, reaction>> = true;
 
-/// How walk_columns cuts the grid: as YWalk, and among warps.
+/// How persistent_columns cuts the grid: as YTiling, and among warps.
 template <int S>
-struct ColumnTile : YWalk<float, S> {
-  using Walk = YWalk<float, S>;
-  static constexpr int warps = Walk::threads / warp;
+struct ColumnTile : YTiling<float, S> {
+  using Tiling = YTiling<float, S>;
+  static constexpr int warps = Tiling::threads / warp;
   /// Of a warp, of a tile's pairs and a block's segments. So many lines has a set as warps.
-  static constexpr int lines = 4, warp_segments = warp / lines, sets = Walk::pairs / lines, parts = warps / sets;
+  static constexpr int lines = 4, warp_segments = warp / lines, sets = Tiling::pairs / lines, parts = warps / sets;
   static_assert(lines == parts);
   static constexpr int part_rows = warp_segments * S;
   /// Rows of a segment in shared memory: with those beside it, and of an even number, for the sake of banks.
   static constexpr int held_rows = (S + 3) / 2 * 2, row_bytes = 128, held_bytes = held_rows * row_bytes;
-  static constexpr int tile_bytes = Walk::segments * held_bytes;
+  static constexpr int tile_bytes = Tiling::segments * held_bytes;
   /// Rows of the column beside the tile: 16 bytes each, a multiple of 128.
   static constexpr int beside_rows = (part_rows + 2 + 7) / 8 * 8, beside_bytes = beside_rows * 16;
   /// A kept line has for each segment the number before it, its own, and the one behind.
-  static constexpr int kept = S + 3, kept_numbers = 2 * sets * Walk::segments * kept;
+  static constexpr int kept = S + 3, kept_numbers = 2 * sets * Tiling::segments * kept;
   /// Of what lies near a thread's line so many numbers wait in shared memory, where lines are solved for differences.
   static constexpr int parked = 10;
   /// What a cluster passes has for each segment its numbers and a flag.
-  static constexpr int passed = S + 1, passed_numbers = Walk::segments * passed;
+  static constexpr int passed = S + 1, passed_numbers = Tiling::segments * passed;
 };
 
 /// Of a function of the grid: tiles of its segments, with the rows beside them or without; of the column beside the tile.
@@ -66,7 +66,9 @@ struct ColumnPlace {
         set(t / warp / Tile::parts), rank(rank), blocks(blocks) {}
   [[nodiscard]] __device__ STRATUM_INLINE int number() const { return set * Tile::parts + part; }  // of the warp
   [[nodiscard]] __device__ STRATUM_INLINE int segment_of_block() const { return part * Tile::warp_segments + segment; }
-  [[nodiscard]] __device__ STRATUM_INLINE int walked() const { return set * Tile::lines + line; }  // pairs before it
+  [[nodiscard]] __device__ STRATUM_INLINE int pairs_before() const {
+    return set * Tile::lines + line;
+  }  // pairs before it
 };
 
 /// What a pair of lines has across it: intervals before its even column, between its two, behind the odd one.
@@ -104,10 +106,11 @@ struct ColumnPair {
 
  private:
   template <bool coupled>
-  [[nodiscard]] __device__ STRATUM_INLINE auto line(int from, int to, bool odd, bool begins_line,
-                                                    typename TensorWalk<S, coupled, sums, float>::Used used) const {
-    return TensorWalk<S, coupled, sums, float>(across[from].k, across[from].m, across[to].k, across[to].m, e[odd],
-                                               begins_line, used);
+  [[nodiscard]] __device__ STRATUM_INLINE auto
+  line(int from, int to, bool odd, bool begins_line,
+       typename TensorEquations<S, coupled, sums, float>::Used used) const {
+    return TensorEquations<S, coupled, sums, float>(across[from].k, across[from].m, across[to].k, across[to].m, e[odd],
+                                                    begins_line, used);
   }
 };
 
@@ -121,9 +124,9 @@ __device__ STRATUM_INLINE int thread_anew() {
 /// What the blocks of a cluster send each other, and for what the warps of a block wait.
 template <class Tile>
 struct ColumnPost {
-  static constexpr int most_pieces = (Tile::pairs + most_blocks - 1) * Tile::parts;  // of the lines that a block owns
+  static constexpr int most_chunks = (Tile::pairs + most_blocks - 1) * Tile::parts;  // of the lines that a block owns
   /// Of a colour: what warps have of lines, last and first row, in the order of blocks and parts; what owners answer a warp.
-  float4 pieces[2][most_pieces][2], answers[2][Tile::warps][Tile::lines];
+  float4 chunks[2][most_chunks][2], answers[2][Tile::warps][Tile::lines];
   Signal sent[2][Tile::pairs], answered[2][Tile::warps];
   Signal come[Tile::parts];    // a part of a tile
   Signal formed[Tile::warps];  // a warp's equations of the first colour; nobody waits for the last set
@@ -161,7 +164,7 @@ __device__ STRATUM_INLINE float4 to_four(const Row<float, sums>& row) {
     return {row.a, row.c, row.f, 0};
 }
 template <bool sums>
-__device__ STRATUM_INLINE Piece<float, sums> to_piece(const float4 (&last_and_first)[2]) {
+__device__ STRATUM_INLINE ReducedChunk<float, sums> to_chunk(const float4 (&last_and_first)[2]) {
   const auto row = [](const float4& four) {
     Row<float, sums> r;
     r.a = four.x;
@@ -173,22 +176,22 @@ __device__ STRATUM_INLINE Piece<float, sums> to_piece(const float4 (&last_and_fi
   return {row(last_and_first[0]), row(last_and_first[1])};
 }
 
-/// An owner's warp: solves for the ends of a line's pieces, and answers the warps that have them. A lane takes half a
+/// An owner's warp: solves for the ends of a line's chunks, and answers the warps that have them. A lane takes half a
 /// block's.
 template <bool sums, class Tile>
-__device__ STRATUM_INLINE void solve_owned(ColumnPost<Tile>& post, int colour, int first_piece,
+__device__ STRATUM_INLINE void solve_owned(ColumnPost<Tile>& post, int colour, int first_chunk,
                                            const ColumnPlace<Tile>& at) {
   static_assert(Tile::parts == 4);  // of which a lane takes two
   const int lane = at.lane, count = 2 * at.blocks;
-  const auto* const mine = post.pieces[colour] + first_piece + 2 * (lane < count ? lane : 0);
-  Piece<float, sums> whole = to_piece<sums>(mine[0]);
-  const Piece<float, sums> second = to_piece<sums>(mine[1]);
+  const auto* const mine = post.chunks[colour] + first_chunk + 2 * (lane < count ? lane : 0);
+  ReducedChunk<float, sums> whole = to_chunk<sums>(mine[0]);
+  const ReducedChunk<float, sums> second = to_chunk<sums>(mine[1]);
   const Row<float, sums> between = line::append(whole, second);
-  const Ends<float> ends = solve_pieces(whole, lane, count, lane);
+  const InterfaceUnknowns<float> ends = solve_chunks(whole, lane, count, lane);
   if (lane >= count) return;
   const float middle = between.f - between.a * ends.left - between.c * ends.own;
   const int number = at.set * Tile::parts + lane % 2 * 2;
-  const auto answer = [&](int k, const Ends<float>& x) {
+  const auto answer = [&](int k, const InterfaceUnknowns<float>& x) {
     send({x.left, x.own, x.right_first, 0}, post.answers[colour][number + k][at.part],
          post.answered[colour][number + k], lane / 2);
   };
@@ -196,24 +199,24 @@ __device__ STRATUM_INLINE void solve_owned(ColumnPost<Tile>& post, int colour, i
   answer(1, {middle, ends.own, ends.right_first});
 }
 
-/// Solves the lines of `colour` of which the lanes of all warps of the cluster have pieces; what a lane is told are the ends
+/// Solves the lines of `colour` of which the lanes of all warps of the cluster have chunks; what a lane is told are the ends
 /// of its own and what lies beside them. Meanwhile `ask` is called.
 template <class Tile, bool sums, class Ask>
-__device__ STRATUM_INLINE Ends<float> solve_sent(ColumnPost<Tile>& post, int colour, int use,
-                                                 const ColumnPlace<Tile>& at, const Piece<float, sums>& mine,
-                                                 const Ask& ask) {
+__device__ STRATUM_INLINE InterfaceUnknowns<float> solve_sent(ColumnPost<Tile>& post, int colour, int use,
+                                                              const ColumnPlace<Tile>& at,
+                                                              const ReducedChunk<float, sums>& mine, const Ask& ask) {
   constexpr int lines = Tile::lines, last = Tile::warp_segments - 1;
   const bool begins = at.segment == 0, ends = at.segment == last;
   const Row<float, sums> next = from_above(mine.first, lines);
   const Row<float, sums> row =
       reduce_lanes<lines>(ends ? line::zero_row<float, sums>() : line::with_right(mine.last, next), at.segment, last);
   const Row<float, sums> before = from_below(row, lines);
-  const int me = at.number(), pieces = Tile::parts * at.blocks;
+  const int me = at.number(), chunks = Tile::parts * at.blocks;
   {
-    const int number = at.walked(), place = number / at.blocks;
-    const Row<float, sums> piece = begins ? line::beyond_right(mine.first, row) : line::with_left(mine.last, before);
+    const int number = at.pairs_before(), place = number / at.blocks;
+    const Row<float, sums> chunk = begins ? line::beyond_right(mine.first, row) : line::with_left(mine.last, before);
     if (begins || ends)
-      send(to_four(piece), post.pieces[colour][place * pieces + at.rank * Tile::parts + at.part][begins],
+      send(to_four(chunk), post.chunks[colour][place * chunks + at.rank * Tile::parts + at.part][begins],
            post.sent[colour][place], number % at.blocks);
   }
   if (at.lane == 0) post.answered[colour][me].expect(lines * static_cast<int>(sizeof(float4)));
@@ -221,15 +224,16 @@ __device__ STRATUM_INLINE Ends<float> solve_sent(ColumnPost<Tile>& post, int col
   if (owned % at.blocks == at.rank) {
     const int place = owned / at.blocks;
     Signal& sent = post.sent[colour][place];
-    if (at.lane == 0) sent.expect(pieces * static_cast<int>(2 * sizeof(float4)));
+    if (at.lane == 0) sent.expect(chunks * static_cast<int>(2 * sizeof(float4)));
     sent.wait_for_cluster(use);
-    solve_owned<sums>(post, colour, place * pieces, at);
+    solve_owned<sums>(post, colour, place * chunks, at);
   }
   ask();
   __syncwarp();
   post.answered[colour][me].wait_for_cluster(use);
   const float4 outer = post.answers[colour][me][at.line];
-  return ends_within<lines>(mine, row, Ends<float>{outer.x, outer.y, outer.z}, at.segment, Tile::warp_segments);
+  return interface_within<lines>(mine, row, InterfaceUnknowns<float>{outer.x, outer.y, outer.z}, at.segment,
+                                 Tile::warp_segments);
 }
 
 /// The last first-colour line of every set, which the next one reads, in Tile::kept_numbers: two of each suffice, since sets
@@ -252,8 +256,8 @@ struct KeptLines {
     mine[Tile::segment] = behind;
     post.solved[at.number()].arrive();
   }
-  /// The same when the set before has done so. Returns what the first pair lacks. `late`: 1 where the last set has put a line of
-  /// use -1, else 0.
+  /// The same when the set before has done so. Returns what the first pair lacks. `late`: 1 where the last set has put a line
+  /// of use -1, else 0.
   __device__ STRATUM_INLINE const float* keep(ColumnPost<Tile>& post, int use, int late, const ColumnPlace<Tile>& at,
                                               float before, const float (&x)[Tile::segment], float behind) const {
     const bool first_set = at.set == 0;
@@ -280,7 +284,7 @@ struct ParkedNumbers {
 /// Once what stands left of a segment and its last unknown are known.
 template <bool keeps, class T, int S, bool sums, class Axis, class IntervalBefore>
 __device__ STRATUM_INLINE void substitute(Segment<T, S, true, sums, false, keeps>& segment, const Axis& line,
-                                          const Ends<T>& ends, const IntervalBefore& interval_before) {
+                                          const InterfaceUnknowns<T>& ends, const IntervalBefore& interval_before) {
   if constexpr (keeps)
     segment.substitute(ends.left, ends.own);
   else
@@ -292,8 +296,8 @@ __device__ STRATUM_INLINE void substitute(Segment<T, S, true, sums, false, keeps
 /// Both colours of a sweep along y, in place. `passed`: zeros, Tile::passed_numbers for each block.
 template <bool coupled, bool mirrored, class View, int S>
 __global__ void __launch_bounds__(ColumnTile<S>::threads)
-    walk_columns(const View a, const FieldView<const float> b, const ColumnTile<S> walk, const FieldView<float> y,
-                 const __grid_constant__ ColumnMaps maps, float* const passed) {
+    persistent_columns(const View a, const FieldView<const float> b, const ColumnTile<S> tiling,
+                       const FieldView<float> y, const __grid_constant__ ColumnMaps maps, float* const passed) {
 #if defined(STRATUM_CLUSTERS)
   using Tile = ColumnTile<S>;
   constexpr bool sums = by_row_sums<View>, differs = solves_for_difference<View>;
@@ -314,7 +318,7 @@ __global__ void __launch_bounds__(ColumnTile<S>::threads)
 
   const Cluster cluster;
   const int blocks = cluster.blocks(), rank = cluster.rank(), nx = y.nx, ny = y.ny;
-  const auto begin_of = [&](int tile) { return (mirrored ? walk.tiles - 1 - tile : tile) * Tile::width; };
+  const auto begin_of = [&](int tile) { return (mirrored ? tiling.tiles - 1 - tile : tile) * Tile::width; };
   // By the first lane of the last set's warps, each for its part of the rows.
   const auto fetch = [&](int tile, const ColumnPlace<Tile>& at) {
     if (at.lane != 0) return;
@@ -344,10 +348,10 @@ __global__ void __launch_bounds__(ColumnTile<S>::threads)
   else
     __syncthreads();
   after_previous();
-  // A walker waits for the next one, whose blocks have lower numbers: they run when its own do.
-  const int walker = (static_cast<int>(gridDim.x) - 1 - static_cast<int>(blockIdx.x)) / blocks;
-  const int first_tile = walker * walk.tiles_each;
-  const int last_tile = min(first_tile + walk.tiles_each, walk.tiles);
+  // A cluster waits for the next one, whose blocks have lower numbers: they run when its own do.
+  const int cluster_number = (static_cast<int>(gridDim.x) - 1 - static_cast<int>(blockIdx.x)) / blocks;
+  const int first_tile = cluster_number * tiling.tiles_each;
+  const int last_tile = min(first_tile + tiling.tiles_each, tiling.tiles);
   const int late = first_tile > 0 ? 1 : 0;  // uses of the last set's signals of the first colour, before the first tile
   const auto passed_by = [&](int number, int segment) {
     return passed + ((number * blocks + rank) * Tile::segments + segment) * Tile::passed;
@@ -383,7 +387,7 @@ __global__ void __launch_bounds__(ColumnTile<S>::threads)
       push_first_line<mirrored, differs>(
           ColumnPair<View, S, mirrored>(a, even, nx).template first_line<coupled>(position == 0), segment, second_of,
           right_of, [&](int k) { return along[k < S ? k : k + 1]; }, b_second, x, before, behind);
-      const Ends<float> found = solve_sent<Tile>(post, first_colour, 0, at, segment.piece(), [] {});
+      const InterfaceUnknowns<float> found = solve_sent<Tile>(post, first_colour, 0, at, segment.chunk(), [] {});
       segment.substitute(found.left, found.own);
 #pragma unroll
       for (int k = 0; k < S; ++k) x[k] = differs ? x[k] + segment[k] : segment[k];
@@ -397,7 +401,7 @@ __global__ void __launch_bounds__(ColumnTile<S>::threads)
     const ColumnPlace<Tile> at(thread_anew(), rank, blocks);
     const int me = at.number(), segment_of_block = at.segment_of_block();
     const int position = rank * R + segment_of_block * S;
-    const int walked = at.walked(), pair = mirrored ? pairs - 1 - walked : walked;
+    const int pairs_before = at.pairs_before(), pair = mirrored ? pairs - 1 - pairs_before : pairs_before;
     const int even = begin_of(tile) + 2 * pair;  // position of the pair's columns
     const bool begins_line = position == 0;
     const auto* const along =
@@ -418,7 +422,7 @@ __global__ void __launch_bounds__(ColumnTile<S>::threads)
     const auto in_tile = [](const unsigned char* from, const int(&places)[four_rows], int r) {
       return from + ((places[r / 2 % 4] ^ (r % 2 * 16)) + r * row_bytes);
     };
-    const bool beside_tile_is_next = walked == pairs - 1;
+    const bool beside_tile_is_next = pairs_before == pairs - 1;
     const float* const beside = reinterpret_cast<const float*>(beside_tile + at.part * Tile::beside_bytes) +
                                 (at.segment * S * 4 + (mirrored ? 3 : 0));
 
@@ -450,7 +454,7 @@ __global__ void __launch_bounds__(ColumnTile<S>::threads)
       if (at.set == last_set && tile + 1 < last_tile) fetch(tile + 1, at);
     };
     const int first_use = at.set == last_set ? use + late : use;
-    const Ends<float> found = solve_sent<Tile>(post, first_colour, first_use, at, segment.piece(), ask);
+    const InterfaceUnknowns<float> found = solve_sent<Tile>(post, first_colour, first_use, at, segment.chunk(), ask);
     substitute(segment, of.template first_line<coupled>(begins_line), found, interval_before);
     const float before = near_before + found.left, behind = near_behind + found.right_first;
     float x_first[S];
@@ -460,8 +464,8 @@ __global__ void __launch_bounds__(ColumnTile<S>::threads)
     // What the next cluster has passed, which has read the last columns of this one before it raised the flag, by a lane every
     // fourth row of its segment; in this cluster nobody reads the column any more that it goes to.
     const auto store_passed = [&] {
-      if (at.set != last_set || tile + 1 < last_tile || last_tile == walk.tiles) return;
-      float* const from = passed_by(walker + 1, segment_of_block);
+      if (at.set != last_set || tile + 1 < last_tile || last_tile == tiling.tiles) return;
+      float* const from = passed_by(cluster_number + 1, segment_of_block);
       wait_for_flag(from + S);
       const int column = begin_of(last_tile) + (mirrored ? Tile::width - 2 : -1);
 #pragma unroll
@@ -487,7 +491,8 @@ __global__ void __launch_bounds__(ColumnTile<S>::threads)
         const float own = k < S ? x_first[k < S ? k : 0] : behind;
         line.step(segment, k, interval_before(k), previous(own, k), own, k < S ? b_second[k < S ? k : 0] : 0.0F);
       }
-      const Ends<float> ends = solve_sent<Tile>(post, second_colour, use, at, segment.piece(), store_passed);
+      const InterfaceUnknowns<float> ends =
+          solve_sent<Tile>(post, second_colour, use, at, segment.chunk(), store_passed);
       substitute(segment, line, ends, interval_before);
       if constexpr (differs) {
 #pragma unroll
@@ -495,9 +500,9 @@ __global__ void __launch_bounds__(ColumnTile<S>::threads)
       }
     }
 
-    const bool passes = late != 0 && use == 0 && walked == 0;
+    const bool passes = late != 0 && use == 0 && pairs_before == 0;
     if (passes) {
-      float* const to = passed_by(walker, segment_of_block);
+      float* const to = passed_by(cluster_number, segment_of_block);
 #pragma unroll
       for (int k = 0; k < S; ++k) to[k] = segment[k];
       raise_flag(to + S);
@@ -523,14 +528,14 @@ __global__ void __launch_bounds__(ColumnTile<S>::threads)
 }
 
 template <class Tile, bool differs>
-constexpr std::size_t column_walk_bytes = 1024 + 2 * Tile::tile_bytes + (Tile::parts * Tile::beside_bytes) +
-                                          sizeof(ColumnPost<Tile>) +
-                                          sizeof(float) * (2 * Tile::column + Tile::kept_numbers +
-                                                           (differs ? Tile::parked * Tile::threads : 0));
+constexpr std::size_t persistent_column_bytes = 1024 + 2 * Tile::tile_bytes + (Tile::parts * Tile::beside_bytes) +
+                                                sizeof(ColumnPost<Tile>) +
+                                                sizeof(float) * (2 * Tile::column + Tile::kept_numbers +
+                                                                 (differs ? Tile::parked * Tile::threads : 0));
 
 /// Longer segments are slower, but where they save the ninth block of a cluster, or the seventeenth, which no cluster has. 8191
-/// columns on one H100, microseconds a sweep with segments of 16 and of 17: 2099 rows 116 and 127, 4149 237 and 218, 8241 only by
-/// the slower walk and 440. Solved by row sums, a block less pays whatever their number.
+/// columns on one H100, microseconds a sweep with segments of 16 and of 17: 2099 rows 116 and 127, 4149 237 and 218, 8241 only
+/// by the slower kernel and 440. Solved by row sums, a block less pays whatever their number.
 template <class View>
 bool longer_segments_pay(int ny) {
   const int blocks = divide_up(ny + 1, ColumnTile<16>::rows);
@@ -539,19 +544,20 @@ bool longer_segments_pay(int ny) {
 }
 
 /// Both colours of y lines in place, odd columns first unless mirrored; false where no cluster holds them, or clusters would
-/// not walk. `passed`: zeros, in which clusters pass lines to each other.
+/// not go on. `passed`: zeros, in which clusters pass lines to each other.
 template <bool coupled, bool mirrored, class View>
-bool launch_column_walk(const Context& ctx, const View& a, FieldView<const float> b, FieldView<float> y,
-                        FieldView<float> passed) {
+bool launch_persistent_columns(const Context& ctx, const View& a, FieldView<const float> b, FieldView<float> y,
+                               FieldView<float> passed) {
   const auto launch = [&]<int S>() {
     using Tile = ColumnTile<S>;
     const int cluster = divide_up(y.ny + 1, Tile::rows);
-    const auto kernel = walk_columns<coupled, mirrored, View, S>;
-    Tile walk{{divide_up(y.nx + 1, Tile::width), 1}};
-    Launch launch{walk.tiles * cluster, Tile::threads, column_walk_bytes<Tile, solves_for_difference<View>>, cluster};
+    const auto kernel = persistent_columns<coupled, mirrored, View, S>;
+    Tile tiling{{divide_up(y.nx + 1, Tile::width), 1}};
+    Launch launch{tiling.tiles * cluster, Tile::threads, persistent_column_bytes<Tile, solves_for_difference<View>>,
+                  cluster};
     if (cluster == 1 || cluster > most_blocks || !launch.fits()) return false;  // blocks alone cannot send
-    (void)walk_on<mirrored, float>(launch, walk, launch.resident(ctx, kernel));
-    if (walk.tiles_each == 1 || passed.nx < static_cast<int>(launch.grid.x) * Tile::passed_numbers) return false;
+    (void)share_tiles<mirrored, float>(launch, tiling, launch.resident(ctx, kernel));
+    if (tiling.tiles_each == 1 || passed.nx < static_cast<int>(launch.grid.x) * Tile::passed_numbers) return false;
     const auto map = [&](FieldView<const float> v, int columns, TileShape shape) {
       return tile_map(&v(-1, -1), columns, v.ny + 2, v.pitch, shape);
     };
@@ -560,10 +566,10 @@ bool launch_column_walk(const Context& ctx, const View& a, FieldView<const float
     const auto beside = map(y, columns, {4, Tile::beside_rows});
     const auto right = map(b, b.nx + 1, {Tile::width, S, true});
     if (!x || !beside || !right) return false;
-    launch(ctx, kernel, line::along<Direction::y>(a), b, walk, y, ColumnMaps{*x, *right, *beside}, passed.data);
+    launch(ctx, kernel, line::along<Direction::y>(a), b, tiling, y, ColumnMaps{*x, *right, *beside}, passed.data);
     return true;
   };
-  if (!is_worth_a_walk<ColumnTile<16>>(y.nx, y.ny) || !has_clusters()) return false;
+  if (!is_worth_persistence<ColumnTile<16>>(y.nx, y.ny) || !has_clusters()) return false;
   if (longer_segments_pay<View>(y.ny) && launch.template operator()<longer_segment>()) return true;
   return launch.template operator()<16>();
 }

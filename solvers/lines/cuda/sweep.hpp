@@ -19,17 +19,17 @@ struct GpuSweep {
   SweepOrder order = SweepOrder::forward;
   bool zero = false;  // x counts as zero
   T omega = 1;
-  // Where the grid has other pieces below or above: whether all of it has an odd number of rows and is periodic across them, and
-  // whether this piece has the last one.
+  // Where the grid has other subdomains below or above: whether all of it has an odd number of rows and is periodic across
+  // them, and whether this subdomain has the last one.
   bool is_cut = false, third_row = false, has_third_row = false;
   T* memory = nullptr;    // line::interface_numbers, for the chunks of long lines
   FieldView<T> passed{};  // zeros, in which clusters of blocks pass columns to each other; or nothing
   FieldView<const T>
-      records{};  // of stored bands in the order of a walk (solvers/lines/cuda/tiled_bands.hpp); or nothing
+      records{};  // of stored bands in the order of a persistent kernel (solvers/lines/cuda/tiled_bands.hpp); or nothing
 };
 
-/// In the stream. The halo of x must be up to date; that of y is brought up to date between colours: across a periodic direction the first line lies beside the
-/// last.
+/// In the stream. The halo of x must be up to date; that of y is brought up to date between colours: across a periodic
+/// direction the first line lies beside the last.
 template <Direction direction, class View, class T>
 void sweep_lines(Context& ctx, const GpuSweep<View, T>& sweep);
 

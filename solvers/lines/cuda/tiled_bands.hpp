@@ -1,11 +1,11 @@
 #pragma once
 
-// Stored bands in the order in which a GPU's walk over y lines reads them (solvers/lines/cuda/persistent_bands.hpp): a copy that line
-// smoothers keep beside the operator.
+// Stored bands in the order in which a GPU's persistent kernel of y lines reads them (solvers/lines/cuda/persistent_bands.hpp):
+// a copy that line smoothers keep beside the operator.
 //
-// Rows of a matrix hold the entries of two colours of lines beside each other, and so a walk that solves for one colour after the
-// other would read them twice, or keep them, for which there is no room. Here each colour has its own entries, and what a block
-// needs of a tile lies in one piece, a record.
+// Rows of a matrix hold the entries of two colours of lines beside each other, and so a kernel that solves for one colour after
+// the other would read them twice, or keep them, for which there is no room. Here each colour has its own entries, and what a
+// block needs of a tile lies in one piece, a record.
 //
 //     tile     128 bytes of a row, in pairs of columns: the even one at position 2 p, the odd one at 2 p + 1, where position
 //              i + 1 of a row has node i; 512 rows, 32 segments of 16
@@ -17,9 +17,9 @@
 //     beside[3]   even node to the odd one of the pair before; of one pair more than the tile has
 //     along[2]    even and odd lines: centre, north
 //
-// Odd nodes find their couplings with the even ones. So that they find them beyond the tile, too, own[2] and beside[2] have the row
-// below it as one more segment before those of row 15, own[0] and beside[0] the row above as one more behind those of row 0.
-// A record of nine bands has 9 words per unknown:
+// Odd nodes find their couplings with the even ones. So that they find them beyond the tile, too, own[2] and beside[2] have the
+// row below it as one more segment before those of row 15, own[0] and beside[0] the row above as one more behind those of row
+// 0. A record of nine bands has 9 words per unknown:
 //
 //     couplings[2]  even and odd nodes: to the other node of the pair, and to the one on the other side, three rows each
 //     along[2]      even and odd lines: south, centre, north
@@ -84,8 +84,9 @@ template <class T>
 }
 
 /// The records of a grid of this shape, a row each: tiles one after the other, of each the parts of its lines. None where lines
-/// along y are not walked over: on a CPU, on GPUs without clusters of blocks, where the grid is periodic along them or a piece
-/// of a larger one, and where they are short, so that caches hold what is read twice, or longer than a cluster holds.
+/// along y are not taken by a persistent kernel: on a CPU, on GPUs without clusters of blocks, where the grid is periodic along
+/// them or a subdomain of a larger one, and where they are short, so that caches hold what is read twice, or longer than a
+/// cluster holds.
 template <class T>
 [[nodiscard]] GridLayout<2> records_shape(const Context& ctx, const GridLayout<2>& shape, StorageFormat format);
 

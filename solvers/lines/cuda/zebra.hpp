@@ -1,10 +1,10 @@
 #pragma once
 
-// The equations of lines of a tensor operator and of a scalar element-coefficient operator, formed from interval to interval, for the kernels
-// that walk over lines of both colours (solvers/lines/cuda/zebra_x.hpp, zebra_y.hpp, solvers/lines/cuda/persistent_columns.hpp). For CUDA
-// sources only.
+// The equations of lines of a tensor operator and of a scalar element-coefficient operator, formed from interval to interval,
+// for the kernels that go over lines of both colours (solvers/lines/cuda/zebra_x.hpp, zebra_y.hpp,
+// solvers/lines/cuda/persistent_columns.hpp). For CUDA sources only.
 //
-// In walks position p = i + 1 of a line holds node i: column -1 is where rows are aligned.
+// In persistent kernels position p = i + 1 of a line holds node i: column -1 is where rows are aligned.
 
 #include <stratum/solvers/lines/cuda/joined_chunks.hpp>
 #include <stratum/solvers/lines/equations.hpp>
@@ -22,13 +22,13 @@ struct alignas(2 * sizeof(T)) Interval {
 /// of a line stands one that is `wall` times as stiff: the unknown there, and all behind it, are zero to rounding. `sums`: by
 /// row sums, and for differences to the nearer line where lines are coupled.
 template <int S, bool coupled, bool sums, class T>
-class TensorWalk {
+class TensorEquations {
  public:
   /// Lines that are there: a line that is no unknown itself, or one beside it, which reads zeros then.
   struct Used {
     bool itself = true, a = true, b = true;
   };
-  __device__ STRATUM_INLINE TensorWalk(T ka, T ma, T kb, T mb, T e, bool begins_line, Used used = {})
+  __device__ STRATUM_INLINE TensorEquations(T ka, T ma, T kb, T mb, T e, bool begins_line, Used used = {})
       : mass_(2 * (ma + mb)), stiffness_(ka + kb), begins_line_(begins_line) {
     stiffness_ += e;
     if constexpr (sums) {
@@ -99,14 +99,15 @@ struct CellsBeside {
   T a, b, r_along;
 };
 
-/// Forms the equations of a line of a scalar element-coefficient operator from interval to interval, as TensorWalk does. An interval has two
-/// cells, towards line a and line b. Nodes before interval number `first` and behind number `last` are no unknowns: there 1 x =
-/// 0 is solved.
+/// Forms the equations of a line of a scalar element-coefficient operator from interval to interval, as TensorEquations does.
+/// An interval has two cells, towards line a and line b. Nodes before interval number `first` and behind number `last` are no
+/// unknowns: there 1 x = 0 is solved.
 template <int S, bool coupled, class T>
-class CellWalk {
+class ElementEquations {
  public:
   /// `ra` and `rb`: 1 / h^2 across the line.
-  __device__ STRATUM_INLINE CellWalk(T ra, T rb, int first, int last) : ra_(ra), rb_(rb), first_(first), last_(last) {}
+  __device__ STRATUM_INLINE ElementEquations(T ra, T rb, int first, int last)
+      : ra_(ra), rb_(rb), first_(first), last_(last) {}
   __device__ STRATUM_INLINE void start(T xa, T xb) { before_ = {xa, T(0), xb}; }
   /// The cells of the interval before position number c of the segment, c = 0 .. S; the neighbours and b there.
   __device__ STRATUM_INLINE void step(Segment<T, S, true, true>& segment, int c, const CellsBeside<T>& k, T xa, T xb,

@@ -1,7 +1,8 @@
 #pragma once
 
-// One colour of a zebra sweep along x of a tensor operator or a scalar element-coefficient operator, in place and undamped, in blocks or
-// clusters that walk from line to line: 3 words per unknown and sweep over both colours, 5 with K by cells. For CUDA sources only.
+// One colour of a zebra sweep along x of a tensor operator or a scalar element-coefficient operator, in place and undamped, in
+// blocks or clusters that go from line to line: 3 words per unknown and sweep over both colours, 5 with K by cells. For CUDA
+// sources only.
 
 #include <stratum/solvers/lines/cuda/contiguous.hpp>
 #include <stratum/solvers/lines/cuda/strided.hpp>
@@ -9,30 +10,32 @@
 
 namespace stratum::cuda {
 
-/// Threads of a block of walk_x_lines: a thread's segment and its arithmetic are in registers.
+/// Threads of a block of persistent_x_lines: a thread's segment and its arithmetic are in registers.
 template <class View, class T = typename View::Number>
-constexpr int walk_x_threads = is_tensor<View> || sizeof(T) == 8 ? 256 : 512;
+constexpr int persistent_x_threads = is_tensor<View> || sizeof(T) == 8 ? 256 : 512;
 
-/// Pieces of a line that a mailbox of walk_x_lines takes, of blocks or of their warps: two such are all that fits beside the
-/// longest parts of lines.
+/// Chunks of a line that an exchange buffer of persistent_x_lines takes, of blocks or of their warps: two such are all that
+/// fits beside the longest parts of lines.
 template <class T, bool sums>
-constexpr int walk_records = static_cast<int>(768 / sizeof(Piece<T, sums>));
+constexpr int persistent_records = static_cast<int>(768 / sizeof(ReducedChunk<T, sums>));
 
-/// What a block of walk_x_lines holds: a line in whole warps, or a part of one whose others are in the blocks of its cluster.
+/// What a block of persistent_x_lines holds: a line in whole warps, or a part of one whose others are in the blocks of its
+/// cluster.
 enum class XPart : std::uint8_t { whole, several };
 
-/// What walk_x_lines keeps of x, b and the operator for each position, and numbers of it for a tail: with 12 doubles the longest
-/// parts of lines leave no byte of shared memory.
+/// What persistent_x_lines keeps of x, b and the operator for each position, and numbers of it for a tail: with 12 doubles the
+/// longest parts of lines leave no byte of shared memory.
 constexpr int rows_of_share = 7, tail_numbers = 12;
 
-/// How walk_x_lines cuts a line: among `blocks` of a cluster, `segments` each. Neumann or Robin boundaries keep a node or two more than a power
-/// of two less one: these positions are the `tail`, which the lane of the last segment solves for besides.
-struct XWalk {
+/// How persistent_x_lines cuts a line: among `blocks` of a cluster, `segments` each. Neumann or Robin boundaries keep a node or
+/// two more than a power of two less one: these positions are the `tail`, which the lane of the last segment solves for
+/// besides.
+struct XTiling {
   int blocks, segments, tail;
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE int warps() const { return divide_up(segments, warp); }
   template <class T, bool sums>
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE bool is_direct() const {
-    return blocks > 1 && blocks * warps() <= walk_records<T, sums>;
+    return blocks > 1 && blocks * warps() <= persistent_records<T, sums>;
   }
   /// Shared memory: rows, and small things.
   template <int S, bool sums, class T>
@@ -40,32 +43,33 @@ struct XWalk {
     const std::size_t numbers = sizeof(T) * static_cast<std::size_t>(rows_of_share * S * segments + 6 * warps() +
                                                                      (tail > 0 ? tail_numbers : 0));
     const std::size_t boards =
-        is_direct<T, sums>() ? 0 : sizeof(Piece<T, sums>) * 2 * static_cast<std::size_t>(warps());
-    return numbers + boards + (blocks > 1 ? 2 * sizeof(Mailbox<T, walk_records<T, sums>, sums>) : 0);
+        is_direct<T, sums>() ? 0 : sizeof(ReducedChunk<T, sums>) * 2 * static_cast<std::size_t>(warps());
+    return numbers + boards + (blocks > 1 ? 2 * sizeof(ExchangeBuffer<T, persistent_records<T, sums>, sums>) : 0);
   }
 };
 
-/// The warps of the blocks of a cluster hold the pieces of a line, lane w of every warp that of warp w of its block: solves as
-/// solve_pieces does, by one piece a block.
+/// The warps of the blocks of a cluster hold the chunks of a line, lane w of every warp that of warp w of its block: solves as
+/// solve_chunks does, by one chunk a block.
 template <class T, int records, bool sums>
-__device__ STRATUM_INLINE Ends<T> solve_beyond(const Piece<T, sums>& piece, int lane, int warps, int my_warp,
-                                               Mailbox<T, records, sums>& mailbox, int use) {
+__device__ STRATUM_INLINE InterfaceUnknowns<T>
+solve_beyond(const ReducedChunk<T, sums>& chunk, int lane, int warps, int my_warp,
+             ExchangeBuffer<T, records, sums>& exchange_buffer, int use) {
   const Cluster cluster;
   const int blocks = cluster.blocks(), rank = cluster.rank();
   Row<T, sums> row;
-  const Piece<T, sums> whole = join(piece, lane, warps, row);
-  if (threadIdx.x == 0) mailbox.expect(blocks);
-  if (my_warp == 0 && lane < blocks) mailbox.send(lane, rank, whole);
-  mailbox.wait(use);
-  const Ends<T> ends = solve_pieces(mailbox.pieces[lane < blocks ? lane : 0], lane, blocks, rank);
+  const ReducedChunk<T, sums> whole = join(chunk, lane, warps, row);
+  if (threadIdx.x == 0) exchange_buffer.expect(blocks);
+  if (my_warp == 0 && lane < blocks) exchange_buffer.send(lane, rank, whole);
+  exchange_buffer.wait(use);
+  const InterfaceUnknowns<T> ends = solve_chunks(exchange_buffer.chunks[lane < blocks ? lane : 0], lane, blocks, rank);
   const T own = lane == warps - 1 ? ends.own : row.f - row.a * ends.left - row.c * ends.own;
   const T left = __shfl_sync(all_lanes, own, my_warp > 0 ? my_warp - 1 : 0);
   return {my_warp > 0 ? left : ends.left, __shfl_sync(all_lanes, own, my_warp), T(0)};
 }
 
-/// A warp's share of a line in walk_x_lines, 32 segments at most from position `begin` to the one before `next`: the warp
-/// fetches it and turns it over for its lanes, one segment each. Its part of the next row lies `stride` numbers further. Behind the
-/// last share of a line is the tail.
+/// A warp's share of a line in persistent_x_lines, 32 segments at most from position `begin` to the one before `next`: the warp
+/// fetches it and turns it over for its lanes, one segment each. Its part of the next row lies `stride` numbers further. Behind
+/// the last share of a line is the tail.
 template <int S, bool any_length>
 struct XShare {
   int begin, next, lanes, lane, stride;
@@ -100,8 +104,8 @@ struct XShare {
   }
 };
 
-// What walk_x_lines asks of an operator is its row: numbers in shared memory and the equations of a line. Together with x and b
-// they are seven rows, all that there is room for. `early`: the next row is fetched while one is eliminated, into rows of
+// What persistent_x_lines asks of an operator is its row: numbers in shared memory and the equations of a line. Together with x
+// and b they are seven rows, all that there is room for. `early`: the next row is fetched while one is eliminated, into rows of
 // its own, and the solution takes the place of b; else as soon as that is done, in its place.
 
 /// Of a tensor operator: intervals along x stay.
@@ -137,9 +141,9 @@ class XRow {
     if constexpr (View::has_reaction) e_ = a_.e[j];
   }
   template <int positions, bool coupled>
-  [[nodiscard]] __device__ STRATUM_INLINE auto walk(int position) const {
-    return TensorWalk<positions, coupled, by_row_sums<View>, T>(south_.k, south_.m, north_.k, north_.m, e_,
-                                                                position == 0);
+  [[nodiscard]] __device__ STRATUM_INLINE auto equations(int position) const {
+    return TensorEquations<positions, coupled, by_row_sums<View>, T>(south_.k, south_.m, north_.k, north_.m, e_,
+                                                                     position == 0);
   }
   [[nodiscard]] __device__ STRATUM_INLINE bool near_south() const { return nearer(south_.k, north_.k) < 0; }
   /// Of 16 bytes of positions.
@@ -198,8 +202,8 @@ class XRow<ElementView<T, true>, S, any_length> {
     across_north_ = a_.ry2[j + 1];
   }
   template <int positions, bool coupled>
-  [[nodiscard]] __device__ STRATUM_INLINE auto walk(int position) const {
-    return CellWalk<positions, coupled, T>(across_south_, across_north_, 1 - position, n_ + 1 - position);
+  [[nodiscard]] __device__ STRATUM_INLINE auto equations(int position) const {
+    return ElementEquations<positions, coupled, T>(across_south_, across_north_, 1 - position, n_ + 1 - position);
   }
   struct Intervals {
     Pack<T> south, north, along;
@@ -225,23 +229,23 @@ class XRow<ElementView<T, true>, S, any_length> {
 };
 
 template <class View>
-constexpr bool walks_x_lines = is_tensor<View>;
+constexpr bool has_persistent_x_lines = is_tensor<View>;
 template <class T>
-constexpr bool walks_x_lines<ElementView<T, true>> = true;
+constexpr bool has_persistent_x_lines<ElementView<T, true>> = true;
 
 /// A block solves every second row of `rows` rows in turn. The next row of b and of x are on their way to shared memory
 /// meanwhile; a row of x serves the lines on both sides. A warp fetches and turns over what its own 32 segments need, so
 /// that the block meets once a line. In place: 3 words per unknown of the colour, 5 with K by cells.
 template <int S, bool coupled, XPart part, bool tailed, class View, class T>
-__global__ void __launch_bounds__(walk_x_threads<View>)
-    walk_x_lines(const View a, const FieldView<const T> b, const Lines<T> lines, const int rows, const XWalk cut,
-                 const FieldView<T> y) {
+__global__ void __launch_bounds__(persistent_x_threads<View>)
+    persistent_x_lines(const View a, const FieldView<const T> b, const Lines<T> lines, const int rows,
+                       const XTiling cut, const FieldView<T> y) {
   extern __shared__ __align__(16) unsigned char memory[];
   constexpr int size = pack_size<T>, packs = S / size;
   constexpr bool sums = by_row_sums<View>, any_length = part != XPart::whole;
   constexpr bool differs = coupled && solves_for_difference<View>;
   using OperatorRow = XRow<View, S, any_length>;
-  using Mail = Mailbox<T, walk_records<T, sums>, sums>;
+  using Buffer = ExchangeBuffer<T, persistent_records<T, sums>, sums>;
   constexpr bool early = OperatorRow::early;
   constexpr int x_rows = early ? 3 : 2, b_rows = early ? 2 : 1, edges_of_share = 2 * x_rows + OperatorRow::edges;
   static_assert(OperatorRow::rows + x_rows + 2 == rows_of_share && edges_of_share == 6);
@@ -263,8 +267,8 @@ __global__ void __launch_bounds__(walk_x_threads<View>)
   T* const edges = all_edges + edges_of_share * my_warp;
   T* const x_tail = all_edges + edges_of_share * warps;  // its second position, of every row
   T* const b_tail = x_tail + x_rows;
-  auto* const mailboxes = reinterpret_cast<Mail*>(x_tail + (tailed ? tail_numbers : 0));  // of clusters
-  auto* const boards = reinterpret_cast<Piece<T, sums>*>(mailboxes + (blocks > 1 ? 2 : 0));
+  auto* const exchange_buffers = reinterpret_cast<Buffer*>(x_tail + (tailed ? tail_numbers : 0));  // of clusters
+  auto* const boards = reinterpret_cast<ReducedChunk<T, sums>*>(exchange_buffers + (blocks > 1 ? 2 : 0));
   const int line_begin = static_cast<int>(blockIdx.x) / blocks * rows,
             boundary_type = min(line_begin + rows, lines.count);
 
@@ -283,7 +287,7 @@ __global__ void __launch_bounds__(walk_x_threads<View>)
     if constexpr (tailed) share.fetch_tail(b_tail + number % b_rows * 2, row, 0, n);
   };
   OperatorRow of_operator(a, numbers, edges + 2 * x_rows, b_tail + 2 * b_rows, n, share);
-  if constexpr (any_length) open_mailboxes(Cluster(), mailboxes, 2);
+  if constexpr (any_length) open_exchange_buffers(Cluster(), exchange_buffers, 2);
   const int j_begin = lines.first + line_begin * lines.stride;
   after_previous();
   fetch_x(line_begin, j_begin - 1);
@@ -296,8 +300,8 @@ __global__ void __launch_bounds__(walk_x_threads<View>)
 #pragma unroll 1
   for (int line = line_begin; line < boundary_type; ++line) {
     const int j = lines.first + line * lines.stride;
-    auto walk = of_operator.template walk<S, coupled>(my_begin + lane * S);
-    auto walk_on = of_operator.template walk<2, coupled>(share.next);  // to the tail
+    auto equations = of_operator.template equations<S, coupled>(my_begin + lane * S);
+    auto equations_on = of_operator.template equations<2, coupled>(share.next);  // to the tail
     bool near_south = false;
     if constexpr (solves_for_difference<View>) near_south = of_operator.near_south();
     wait_for_copies();
@@ -317,7 +321,7 @@ __global__ void __launch_bounds__(walk_x_threads<View>)
     T *const b_row = b_ring + line % b_rows * share.stride, *const solution = early ? b_row : b_row + share.stride;
 
     Segment<T, S, true, sums> segment;
-    Piece<T, sums> tail{};
+    ReducedChunk<T, sums> tail{};
     T near_tail[2] = {0, 0};
     {
       const int first = pack_place<T, S>(my_place, 0), last = pack_place<T, S>(my_place, packs - 1) + size - 1;
@@ -333,7 +337,7 @@ __global__ void __launch_bounds__(walk_x_threads<View>)
           south_left = south_edge[0];
           north_left = north_edge[0];
         }
-        walk.start(south_left, north_left);
+        equations.start(south_left, north_left);
       }
 #pragma unroll
       for (int c = 0; c < packs; ++c) {
@@ -346,9 +350,10 @@ __global__ void __launch_bounds__(walk_x_threads<View>)
           xn = load(north + place);
         }
 #pragma unroll
-        for (int e = 0; e < size; ++e) walk.step(segment, c * size + e, intervals[e], xs.v[e], xn.v[e], right.v[e]);
+        for (int e = 0; e < size; ++e)
+          equations.step(segment, c * size + e, intervals[e], xs.v[e], xn.v[e], right.v[e]);
       }
-      walk.step(segment, S, behind, south_next, north_next, T(0));
+      equations.step(segment, S, behind, south_next, north_next, T(0));
       if (has_tail && lane == my_lanes - 1) {
         Segment<T, 2, true, sums> two;
         const T* const right = b_tail + line % b_rows * 2;
@@ -356,16 +361,16 @@ __global__ void __launch_bounds__(walk_x_threads<View>)
         if constexpr (coupled) {
           south_tail = x_tail[line % x_rows];
           north_tail = x_tail[(line + 1) % x_rows];
-          walk_on.start(south[last], north[last]);
+          equations_on.start(south[last], north[last]);
         }
         if constexpr (differs) {
           near_tail[0] = near_south ? south_next : north_next;
           near_tail[1] = near_south ? south_tail : north_tail;
         }
-        walk_on.step(two, 0, of_operator.before_tail(0), south_next, north_next, right[0]);
-        walk_on.step(two, 1, of_operator.before_tail(1), south_tail, north_tail, right[1]);
-        walk_on.step(two, 2, of_operator.before_tail(2), T(0), T(0), T(0));
-        tail = two.piece();
+        equations_on.step(two, 0, of_operator.before_tail(0), south_next, north_next, right[0]);
+        equations_on.step(two, 1, of_operator.before_tail(1), south_tail, north_tail, right[1]);
+        equations_on.step(two, 2, of_operator.before_tail(2), T(0), T(0), T(0));
+        tail = two.chunk();
       }
     }
     if constexpr (!early) {
@@ -373,27 +378,27 @@ __global__ void __launch_bounds__(walk_x_threads<View>)
       fetch_next();
     }
     Row<T, sums> row;
-    Piece<T, sums> mine = segment.piece();
+    ReducedChunk<T, sums> mine = segment.chunk();
     // The tail by what stands before it.
     if (has_tail && lane == my_lanes - 1)
       mine.last = line::with_right(mine.last, line::beyond_right(tail.first, tail.last));
-    const Piece<T, sums> joined = join(mine, lane, my_lanes, row);
-    Ends<T> ends;
+    const ReducedChunk<T, sums> joined = join(mine, lane, my_lanes, row);
+    InterfaceUnknowns<T> ends;
     if (any_length && cut.is_direct<T, sums>()) {
-      Mail& mailbox = mailboxes[(line - line_begin) % 2];
-      if (t == 0) mailbox.expect(blocks * warps);
-      if (lane < blocks) mailbox.send(lane, rank * warps + my_warp, joined);
-      mailbox.wait((line - line_begin) / 2);
-      ends =
-          solve_pieces(mailbox.pieces[lane < blocks * warps ? lane : 0], lane, blocks * warps, rank * warps + my_warp);
+      Buffer& exchange_buffer = exchange_buffers[(line - line_begin) % 2];
+      if (t == 0) exchange_buffer.expect(blocks * warps);
+      if (lane < blocks) exchange_buffer.send(lane, rank * warps + my_warp, joined);
+      exchange_buffer.wait((line - line_begin) / 2);
+      ends = solve_chunks(exchange_buffer.chunks[lane < blocks * warps ? lane : 0], lane, blocks * warps,
+                          rank * warps + my_warp);
     } else {
-      Piece<T, sums>* const board = boards + line % 2 * warps;
+      ReducedChunk<T, sums>* const board = boards + line % 2 * warps;
       if (lane == 0) board[my_warp] = joined;
       __syncthreads();
-      const Piece<T, sums> piece = board[lane < warps ? lane : 0];
-      ends = any_length && blocks > 1 ? solve_beyond(piece, lane, warps, my_warp, mailboxes[(line - line_begin) % 2],
-                                                     (line - line_begin) / 2)
-                                      : solve_pieces(piece, lane, warps, my_warp);
+      const ReducedChunk<T, sums> chunk = board[lane < warps ? lane : 0];
+      ends = any_length && blocks > 1 ? solve_beyond(chunk, lane, warps, my_warp,
+                                                     exchange_buffers[(line - line_begin) % 2], (line - line_begin) / 2)
+                                      : solve_chunks(chunk, lane, warps, my_warp);
     }
     substitute(segment, row, ends, lane, my_lanes);
     if (has_tail && lane == my_lanes - 1) {

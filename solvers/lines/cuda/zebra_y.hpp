@@ -1,7 +1,7 @@
 #pragma once
 
-// Both colours of a zebra sweep along y of a tensor operator or a scalar element-coefficient operator, in place and undamped, in clusters that
-// walk from tile to tile: 3 words per unknown, 4 with K by cells. For CUDA sources only.
+// Both colours of a zebra sweep along y of a tensor operator or a scalar element-coefficient operator, in place and undamped,
+// in clusters that go from tile to tile: 3 words per unknown, 4 with K by cells. For CUDA sources only.
 
 #include <algorithm>
 
@@ -16,9 +16,9 @@ struct alignas(2 * sizeof(T)) Pair {
   T even, odd;
 };
 
-/// Pushes the equations of a first-colour line to its segment. At position k = -1 .. S `second_of` gives the second-colour lines
-/// beside it, at 0 .. S - 1 `right_of` b on both lines of the pair. Leaves b of the second line, and for a line that is solved
-/// for differences what is near it, at the segment and beside.
+/// Pushes the equations of a first-colour line to its segment. At position k = -1 .. S `second_of` gives the second-colour
+/// lines beside it, at 0 .. S - 1 `right_of` b on both lines of the pair. Leaves b of the second line, and for a line that is
+/// solved for differences what is near it, at the segment and beside.
 template <bool mirrored, bool differs, class T, int S, class Axis, class Segment, class SecondOf, class RightOf,
           class IntervalBefore, class Near>
 __device__ STRATUM_INLINE void push_first_line(Axis line, Segment& segment, const SecondOf& second_of,
@@ -42,11 +42,11 @@ __device__ STRATUM_INLINE void push_first_line(Axis line, Segment& segment, cons
   }
 }
 
-/// How walk_y_lines cuts the grid. A tile is `bytes` wide, 128 where the lines are short enough since narrower ones do not
-/// reach the memory's speed, and `rows` high in every block, S a thread; a column is as high as the cluster, which walks over
-/// `tiles_each` tiles.
+/// How persistent_y_lines cuts the grid. A tile is `bytes` wide, 128 where the lines are short enough since narrower ones do
+/// not reach the memory's speed, and `rows` high in every block, S a thread; a column is as high as the cluster, which goes
+/// over `tiles_each` tiles.
 template <class T, int S = 16, int bytes = 128>
-struct YWalk {
+struct YTiling {
   using Number = T;
   static constexpr int segment = S, segments = warp, rows = segments * segment;
   static constexpr int width = bytes / static_cast<int>(sizeof(T)), pairs = width / 2, threads = pairs * segments;
@@ -74,8 +74,9 @@ struct YWalk {
   }
 };
 
-// What walk_y_lines asks of an operator is its tile: its numbers in shared memory, b, and the equations of lines. Lines a and b
-// lie beside a line behind intervals 0, 1 or 2: before the even column of a thread's pair, between its two, behind the odd one.
+// What persistent_y_lines asks of an operator is its tile: its numbers in shared memory, b, and the equations of lines. Lines a
+// and b lie beside a line behind intervals 0, 1 or 2: before the even column of a thread's pair, between its two, behind the
+// odd one.
 
 /// Of a tensor operator.
 template <class View, class W>
@@ -126,8 +127,8 @@ class YTile {
   }
   template <bool coupled>
   [[nodiscard]] __device__ STRATUM_INLINE auto line(int a, int b, bool odd, bool itself, bool is_a, bool is_b) const {
-    return TensorWalk<W::segment, coupled, sums, T>(beside_[a].k, beside_[a].m, beside_[b].k, beside_[b].m, e_[odd],
-                                                    begins_line_, {itself, is_a, is_b});
+    return TensorEquations<W::segment, coupled, sums, T>(beside_[a].k, beside_[a].m, beside_[b].k, beside_[b].m,
+                                                         e_[odd], begins_line_, {itself, is_a, is_b});
   }
   /// Before position k of the segment.
   [[nodiscard]] __device__ STRATUM_INLINE Interval<T> interval_before(int k, int /*a*/, int /*b*/) const {
@@ -146,7 +147,8 @@ class YTile {
   bool begins_line_ = false;
 };
 
-/// Of a scalar element-coefficient operator: its cells take the room of b, which is read when it is needed, the first time from the L2 cache.
+/// Of a scalar element-coefficient operator: its cells take the room of b, which is read when it is needed, the first time from
+/// the L2 cache.
 template <class T, class W>
 class YTile<ElementView<T, true>, W> {
   using View = ElementView<T, true>;
@@ -201,7 +203,7 @@ class YTile<ElementView<T, true>, W> {
   template <bool coupled>
   [[nodiscard]] __device__ STRATUM_INLINE auto line(int a, int b, bool /*odd*/, bool itself, bool /*is_a*/,
                                                     bool /*is_b*/) const {
-    return CellWalk<W::segment, coupled, T>(across_[a], across_[b], itself ? first_ : W::segment + 1, last_);
+    return ElementEquations<W::segment, coupled, T>(across_[a], across_[b], itself ? first_ : W::segment + 1, last_);
   }
   [[nodiscard]] __device__ STRATUM_INLINE CellsBeside<T> interval_before(int k, int a, int b) const {
     return {mine_[k * W::pitch + a], mine_[k * W::pitch + b], my_along_[k < W::segment ? k : k + 1]};
@@ -219,15 +221,15 @@ class YTile<ElementView<T, true>, W> {
 };
 
 template <class View>
-constexpr bool walks_y_lines = is_tensor<View>;
+constexpr bool has_persistent_y_lines = is_tensor<View>;
 template <class T>
-constexpr bool walks_y_lines<ElementView<T, true>> = true;
+constexpr bool has_persistent_y_lines<ElementView<T, true>> = true;
 
 template <class View, class W, class T = typename W::Number>
-constexpr std::size_t y_walk_bytes = sizeof(T) * (pack_size<T> + (W::rows + 2) * W::pitch + YTile<View, W>::numbers +
-                                                  2 * W::kept_numbers +
-                                                  Turn<T, by_row_sums<View>>::numbers(W::pairs, W::segments)) +
-                                     sizeof(Mailbox<T, most_blocks, by_row_sums<View>>) * 2 * W::pairs;
+constexpr std::size_t persistent_y_bytes = sizeof(T) * (pack_size<T> + (W::rows + 2) * W::pitch +
+                                                        YTile<View, W>::numbers + 2 * W::kept_numbers +
+                                                        Turn<T, by_row_sums<View>>::numbers(W::pairs, W::segments)) +
+                                           sizeof(ExchangeBuffer<T, most_blocks, by_row_sums<View>>) * 2 * W::pairs;
 
 /// What one thread leaves in memory for one thread of a block that runs at the same time: numbers, and a flag behind them that
 /// is zero before and after.
@@ -244,14 +246,15 @@ __device__ STRATUM_INLINE void wait_for_flag(const T* flag) {
 
 /// Both colours of a sweep along y. In a tile the lines of the first colour are solved, then those of the second, between
 /// which they lie; the second colour's line at the tile's beginning has one neighbour in the tile before, which is kept. The
-/// first such line of a cluster has it in another cluster's last tile, and is left to a later launch of solve_y_lines; or, where
-/// every cluster has one tile and all run at once, the cluster before leaves it in `passed`, kept_numbers a block. In place:
-/// what a first-colour line reads of the next tile is second-colour and not written yet. The next tile is on its way to shared
-/// memory while one is solved. Mirrored: even columns first, tiles from right to left. Thread (c, s) has pair c of columns in
-/// the order of the walk, segment s.
+/// first such line of a cluster has it in another cluster's last tile, and is left to a later launch of solve_y_lines; or,
+/// where every cluster has one tile and all run at once, the cluster before leaves it in `passed`, kept_numbers a block. In
+/// place: what a first-colour line reads of the next tile is second-colour and not written yet. The next tile is on its way to
+/// shared memory while one is solved. Mirrored: even columns first, tiles from right to left. Thread (c, s) has pair c of
+/// columns in the order of the persistent kernel, segment s.
 template <bool coupled, bool mirrored, class View, class W, class T = typename W::Number>
 __global__ void __launch_bounds__(W::threads)
-    walk_y_lines(const View a, const FieldView<const T> b, const W walk, const FieldView<T> y, T* const passed) {
+    persistent_y_lines(const View a, const FieldView<const T> b, const W tiling, const FieldView<T> y,
+                       T* const passed) {
 #if defined(STRATUM_CLUSTERS)
   constexpr bool sums = by_row_sums<View>, differs = solves_for_difference<View>;
   constexpr int S = W::segment, R = W::rows, pairs = W::pairs, chunk = W::chunk, chunks = W::chunks;
@@ -259,15 +262,15 @@ __global__ void __launch_bounds__(W::threads)
   const Cluster cluster;
   const int blocks = cluster.blocks(), rank = cluster.rank();
   const int t = static_cast<int>(threadIdx.x), c = t % pairs, s = t / pairs, nx = y.nx, ny = y.ny;
-  auto* const mailboxes = reinterpret_cast<Mailbox<T, most_blocks, sums>*>(memory);
-  T* const x_tile = reinterpret_cast<T*>(mailboxes + 2 * pairs) + chunk + W::pitch;
+  auto* const exchange_buffers = reinterpret_cast<ExchangeBuffer<T, most_blocks, sums>*>(memory);
+  T* const x_tile = reinterpret_cast<T*>(exchange_buffers + 2 * pairs) + chunk + W::pitch;
   T* const numbers = x_tile + (R + 1) * W::pitch;
   T* const kept = numbers + YTile<View, W>::numbers;  // the last first-colour column of this tile and of the one before
   const Turn<T, sums> turn{kept + 2 * W::kept_numbers, pairs, W::segments};
 
   const int base = rank * R;  // position of row 0 of the block's part of a tile
   YTile<View, W> tile_of(a, b, numbers, base);
-  const auto begin_of = [&](int tile) { return (mirrored ? walk.tiles - 1 - tile : tile) * W::width; };
+  const auto begin_of = [&](int tile) { return (mirrored ? tiling.tiles - 1 - tile : tile) * W::width; };
   const auto fetch = [&](int tile) {
     const int p = begin_of(tile), part = t % chunks * chunk;
     const int last = y.periodic_x ? nx + 1 : nx;  // position of the last column that is not zero
@@ -291,9 +294,9 @@ __global__ void __launch_bounds__(W::threads)
   };
 
   for (int r = t; r < 2 * W::kept_numbers; r += W::threads) kept[r] = 0;
-  const int first_tile = static_cast<int>(blockIdx.x) / blocks * walk.tiles_each;
-  const int last_tile = min(first_tile + walk.tiles_each, walk.tiles);
-  open_mailboxes(cluster, mailboxes, 2 * pairs);
+  const int first_tile = static_cast<int>(blockIdx.x) / blocks * tiling.tiles_each;
+  const int last_tile = min(first_tile + tiling.tiles_each, tiling.tiles);
+  open_exchange_buffers(cluster, exchange_buffers, 2 * pairs);
   after_previous();
   fetch(first_tile);
   tile_of.fetch_late(begin_of(first_tile));
@@ -330,9 +333,9 @@ __global__ void __launch_bounds__(W::threads)
           [&](int k) { return tile_of.interval_before(k, own_side, next_side); }, b_second, x_first, near_before,
           near_behind);
     }
-    turn.put(c, s, segment.piece());
+    turn.put(c, s, segment.chunk());
     __syncthreads();
-    solve_turned<false>(cluster, turn, mailboxes, tile - first_tile);
+    solve_turned<false>(cluster, turn, exchange_buffers, tile - first_tile);
     if (tile + 1 < last_tile) fetch(tile + 1);
     __syncthreads();
     segment.substitute(turn.left(c, s), turn.own(c, s));
@@ -342,7 +345,7 @@ __global__ void __launch_bounds__(W::threads)
     const auto passed_by = [&](int tile) {
       return passed + (tile * blocks + rank) * W::kept_numbers + s * W::kept + 1;
     };
-    if (c == pairs - 1 && (passed == nullptr || tile + 1 < walk.tiles)) {
+    if (c == pairs - 1 && (passed == nullptr || tile + 1 < tiling.tiles)) {
       T* const to = passed == nullptr ? kept_now : passed_by(tile);
       to[-1] = before;
 #pragma unroll
@@ -377,10 +380,10 @@ __global__ void __launch_bounds__(W::threads)
       second.step(segment, k, tile_of.interval_before(k, previous_side, own_side), previous(own, k), own,
                   k < S ? b_second[k < S ? k : 0] : T(0));
     }
-    turn.put(c, s, segment.piece());
+    turn.put(c, s, segment.chunk());
     __syncthreads();
     if (tile + 1 < last_tile) tile_of.fetch_late(begin_of(tile + 1));
-    solve_turned<false>(cluster, turn, mailboxes + pairs, tile - first_tile);
+    solve_turned<false>(cluster, turn, exchange_buffers + pairs, tile - first_tile);
     __syncthreads();
     segment.substitute(turn.left(c, s), turn.own(c, s));
     if constexpr (differs) {
@@ -407,32 +410,33 @@ __global__ void __launch_bounds__(W::threads)
 #endif
 }
 
-/// Neumann or Robin boundaries keep two nodes more than a power of two less one: there a little longer segments save a block of a cluster.
+/// Neumann or Robin boundaries keep two nodes more than a power of two less one: there a little longer segments save a block of
+/// a cluster.
 constexpr int longer_segment = 17;
 
-/// Whether clusters walk over lines along y of a grid: where these are long, and where they are shorter but so many that every
+/// Whether clusters go over lines along y of a grid: where these are long, and where they are shorter but so many that every
 /// multiprocessor has two tiles or more. Solved one by one they are read in rows of 32 bytes.
 template <class W>
-bool is_worth_a_walk(int nx, int ny) {
+bool is_worth_persistence(int nx, int ny) {
   constexpr int long_lines = 768, short_lines = 257, many_tiles = 264;
   if (ny >= long_lines) return true;
   return ny >= short_lines && divide_up(nx + 1, W::width) * divide_up(ny + 1, W::rows) >= many_tiles;
 }
 
 inline bool longer_segments_save_a_block(int ny) {
-  return divide_up(ny + 1, YWalk<float, longer_segment>::rows) < divide_up(ny + 1, YWalk<float>::rows);
+  return divide_up(ny + 1, YTiling<float, longer_segment>::rows) < divide_up(ny + 1, YTiling<float>::rows);
 }
 
-/// Has the `resident` clusters that run at the same time walk over the tiles of `walk`; the grid of `launch` is that of a cluster
-/// a tile before. Returns the lines between two of them, which are left, all of the second colour.
-template <bool mirrored, class T, class Walk>
-Lines<T> walk_on(Launch& launch, Walk& walk, int resident) {
-  const int cluster = static_cast<int>(launch.grid.x) / walk.tiles;
-  walk.tiles_each = divide_up(walk.tiles, resident);
-  launch.early = walk.tiles_each == 1;  // small grids; where all clusters walk, early ones come to lie badly
-  const int clusters = divide_up(walk.tiles, walk.tiles_each), stride = walk.tiles_each * Walk::width;
+/// Has the `resident` clusters that run at the same time go over the tiles of `tiling`; the grid of `launch` is that of a
+/// cluster a tile before. Returns the lines between two of them, which are left, all of the second colour.
+template <bool mirrored, class T, class Tiling>
+Lines<T> share_tiles(Launch& launch, Tiling& tiling, int resident) {
+  const int cluster = static_cast<int>(launch.grid.x) / tiling.tiles;
+  tiling.tiles_each = divide_up(tiling.tiles, resident);
+  launch.early = tiling.tiles_each == 1;  // small grids; where all clusters go on, early ones come to lie badly
+  const int clusters = divide_up(tiling.tiles, tiling.tiles_each), stride = tiling.tiles_each * Tiling::width;
   launch.grid = clusters * cluster;
-  return {mirrored ? walk.tiles * Walk::width - 2 - stride : stride - 1, mirrored ? -stride : stride, clusters - 1,
+  return {mirrored ? tiling.tiles * Tiling::width - 2 - stride : stride - 1, mirrored ? -stride : stride, clusters - 1,
           T(1), T(0)};
 }
 

@@ -95,11 +95,11 @@ TEST_ON_EVERY_SETTING(GridOperatorTest, TheNextDirectionIsThreePassesInOne) {
 }
 
 // On a GPU, out of place: what the three passes give.
-TEST_ON_EVERY_SETTING(GridOperatorTest, TheNextDirectionInOneMarch) {
+TEST_ON_EVERY_SETTING(GridOperatorTest, TheNextDirectionInOneStream) {
   auto& ctx = this->ctx();
   if (!ctx.on_gpu()) return;
   test::Random random(26);
-  int marched = 0;
+  int streamed = 0;
   for (const auto& [nx, ny] : {std::pair{1, 1}, {3, 3}, {4, 7}, {64, 2}, {119, 40}, {129, 70}, {1023, 700}})
     for (const auto format : test::every_storage_format) {
       SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(format));
@@ -117,7 +117,7 @@ TEST_ON_EVERY_SETTING(GridOperatorTest, TheNextDirectionInOneMarch) {
         if (!a.next_direction_on_gpu(ctx, z.cview(), 0.75, p.cview(), next.view(), q.view())) continue;
         ctx.synchronise();
       }
-      ++marched;
+      ++streamed;
       const double curvature = *ctx.host_number();
       EXPECT_LT(std::abs(curvature - expected),
                 test::tolerance<T> * norm2<T>(ctx, expected_p.cview()) * norm2<T>(ctx, expected_q.cview()));
@@ -129,15 +129,15 @@ TEST_ON_EVERY_SETTING(GridOperatorTest, TheNextDirectionInOneMarch) {
       EXPECT_TRUE(test::halo_is_zero(ctx, next));
       EXPECT_TRUE(test::halo_is_zero(ctx, q));
     }
-  EXPECT_GE(marched, 7);
+  EXPECT_GE(streamed, 7);
 }
 
 // On a GPU, out of place: what an update and a residual with its norm give.
-TEST_ON_EVERY_SETTING(GridOperatorTest, UpdateAndResidualInOneMarch) {
+TEST_ON_EVERY_SETTING(GridOperatorTest, UpdateAndResidualInOneStream) {
   if constexpr (std::is_same_v<T, double>) {
     auto& ctx = this->ctx();
     test::Random random(27);
-    int marched = 0;
+    int streamed = 0;
     for (const auto& [nx, ny] : {std::pair{1, 1}, {3, 3}, {4, 7}, {64, 2}, {119, 40}, {129, 70}, {1023, 700}})
       for (const auto format : test::every_storage_format) {
         SCOPED_TRACE(testing::Message() << nx << " x " << ny << ", " << to_string(format));
@@ -148,14 +148,14 @@ TEST_ON_EVERY_SETTING(GridOperatorTest, UpdateAndResidualInOneMarch) {
         const auto c = test::to_device<float>(ctx, a.shape(), random.values(oracle.size()));
         Field<double> next(ctx, a.shape());
         Field<float> r(ctx, a.shape()), expected_r(ctx, a.shape());
-        ASSERT_EQ(a.fuses_update(ctx, b.cview(), x.cview()), ctx.on_gpu() && a.traits().marches);
+        ASSERT_EQ(a.fuses_update(ctx, b.cview(), x.cview()), ctx.on_gpu() && a.traits().streams);
         if (!a.fuses_update(ctx, b.cview(), x.cview())) {
           EXPECT_THROW((void)a.template updated_residual_norm<float>(ctx, 3, b.cview(), x.cview(), 0.75, c.cview(),
                                                                      next.view(), r.view()),
                        UsageError);
           continue;
         }
-        ++marched;
+        ++streamed;
         auto expected = test::to_device<double>(ctx, a.shape(), given);
         axpy<float, double>(ctx, 0.75, c.cview(), expected.view());
         const double norm =
@@ -171,7 +171,7 @@ TEST_ON_EVERY_SETTING(GridOperatorTest, UpdateAndResidualInOneMarch) {
         EXPECT_TRUE(test::halo_is_zero(ctx, next));
         EXPECT_TRUE(test::halo_is_zero(ctx, r));
       }
-    EXPECT_GE(marched, ctx.on_gpu() ? 14 : 0);
+    EXPECT_GE(streamed, ctx.on_gpu() ? 14 : 0);
   }
 }
 

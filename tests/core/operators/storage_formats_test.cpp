@@ -1,4 +1,5 @@
-// What every storage format of grid operator must keep, by its parts and its view alone: a new storage format is tested by being listed.
+// What every storage format of grid operator must keep, by its parts and its view alone: a new storage format is tested by
+// being listed.
 
 #include <stratum/core/operators/storage_formats.hpp>
 
@@ -76,7 +77,7 @@ TYPED_TEST(FormContract, IsKnownByItsNameAndItsTraits) {
       EXPECT_EQ(View::has_bands, a.traits().has_bands);
       EXPECT_EQ(View::is_symmetric, a.traits().is_symmetric);
       EXPECT_EQ(View::is_separable, a.traits().is_separable);
-      EXPECT_EQ(View::marches, a.traits().marches);
+      EXPECT_EQ(View::streams, a.traits().streams);
     });
   }
 }

@@ -1,4 +1,4 @@
-// Pieces of tridiagonal systems and their joins, on the host: what the threads of a GPU do, and the strips of a grid.
+// Chunks of tridiagonal systems and their joins, on the host: what the threads of a GPU do, and the strips of a grid.
 
 #include <algorithm>
 #include <array>
@@ -34,8 +34,8 @@ struct System {
   }
 };
 
-/// Thin cells amid others, Neumann or Robin boundaries, and a small term that makes it regular: row sums of 1e-3 to 1e-13 beside entries of
-/// 1e10.
+/// Thin cells amid others, Neumann or Robin boundaries, and a small term that makes it regular: row sums of 1e-3 to 1e-13
+/// beside entries of 1e10.
 System thin_line(std::size_t n, bool symmetric) {
   test::Random random(5);
   System s;
@@ -55,7 +55,7 @@ System thin_line(std::size_t n, bool symmetric) {
 }
 
 /// The same where the ends are joined: by a second system that is the response to the last unknown.
-std::vector<double> ring_solution(const System& s) {
+std::vector<double> cyclic_solution(const System& s) {
   const std::size_t n = s.size();
   System
       inner;  // without the last unknown; its response to one at both ends is 1 - g, where g has the sums on the right
@@ -75,8 +75,8 @@ std::vector<double> ring_solution(const System& s) {
   return x;
 }
 
-/// Thin cells amid others, on a ring.
-System thin_ring(std::size_t n, bool symmetric) {
+/// Thin cells amid others, on a cyclic line.
+System thin_cyclic_line(std::size_t n, bool symmetric) {
   System s = thin_line(n, symmetric);
   s.lower.front() = s.upper.back() = -1;
   return s;
@@ -100,17 +100,18 @@ std::vector<double> ring_in_pieces(const System& s) {
     }
     segments.push_back(segment);
   }
-  Piece<T, true> whole = segments[0].piece();
-  std::vector<Row<T, true>> rows;  // last unknowns, by that of the ring and that of the next piece
-  for (int p = 1; p < count; ++p) rows.push_back(append(whole, segments[static_cast<std::size_t>(p)].piece()));
-  const T ring = last_of_ring(whole);
+  ReducedChunk<T, true> whole = segments[0].chunk();
+  std::vector<Row<T, true>> rows;  // last unknowns, by that of the cyclic line and that of the next chunk
+  for (int p = 1; p < count; ++p) rows.push_back(append(whole, segments[static_cast<std::size_t>(p)].chunk()));
+  const T is_cyclic = last_of_cyclic_line(whole);
   std::vector<double> x(s.size());
-  T last = ring;
+  T last = is_cyclic;
   for (int p = count - 1; p >= 0; --p) {
     Part& segment = segments[static_cast<std::size_t>(p)];
-    const T before = p > 0 ? rows[static_cast<std::size_t>(p - 1)].f - rows[static_cast<std::size_t>(p - 1)].a * ring -
+    const T before = p > 0 ? rows[static_cast<std::size_t>(p - 1)].f -
+                                 rows[static_cast<std::size_t>(p - 1)].a * is_cyclic -
                                  rows[static_cast<std::size_t>(p - 1)].c * last
-                           : ring;
+                           : is_cyclic;
     segment.substitute(before, last);
     for (int k = 0; k < size && p * size + k < n; ++k)
       x[static_cast<std::size_t>(p * size + k)] = static_cast<double>(segment[k]);
@@ -129,11 +130,11 @@ std::vector<double> solved_in_pieces(const System& s) {
     segments[i / size].push(static_cast<int>(i % size), lower, by_row_sums ? sum : sum - lower - upper, upper,
                             static_cast<T>(s.right[i]));
   }
-  // Last unknowns, from piece to piece and back.
+  // Last unknowns, from chunk to chunk and back.
   std::vector<Row<T, by_row_sums>> rows(count);
   for (std::size_t p = 0; p < count; ++p) {
-    const auto next = p + 1 < count ? segments[p + 1].piece().first : zero_row<T, by_row_sums>();
-    rows[p] = with_left(with_right(segments[p].piece().last, next), p > 0 ? rows[p - 1] : zero_row<T, by_row_sums>());
+    const auto next = p + 1 < count ? segments[p + 1].chunk().first : zero_row<T, by_row_sums>();
+    rows[p] = with_left(with_right(segments[p].chunk().last, next), p > 0 ? rows[p - 1] : zero_row<T, by_row_sums>());
   }
   std::vector<T> last(count);
   for (std::size_t p = count; p-- > 0;) last[p] = rows[p].f - (p + 1 < count ? rows[p].c * last[p + 1] : 0);
@@ -154,7 +155,7 @@ double relative_error(const std::vector<double>& x, const std::vector<double>& e
   return error / largest;
 }
 
-TEST(Pieces, RowSumsKeepWhatEntriesLose) {
+TEST(Chunks, RowSumsKeepWhatEntriesLose) {
   for (const std::size_t n : {8, 64, 1024}) {
     const System symmetric = thin_line(n, true), other = thin_line(n, false);
     // Some rounding an unknown: where q is below it, 1 - q is 1.
@@ -168,7 +169,7 @@ TEST(Pieces, RowSumsKeepWhatEntriesLose) {
 }
 
 // Where nothing cancels both forms are the same.
-TEST(Pieces, BothFormsAgreeOnWellConditionedLines) {
+TEST(Chunks, BothFormsAgreeOnWellConditionedLines) {
   test::Random random(7);
   System s;
   for (int i = 0; i < 128; ++i) {
@@ -182,8 +183,8 @@ TEST(Pieces, BothFormsAgreeOnWellConditionedLines) {
   EXPECT_LT(relative_error(solved_in_pieces<double, false, false>(s), x), 1e-13);
 }
 
-// Of any length: the last piece ends anywhere in its segment, at the first unknown, too.
-TEST(Pieces, ARingBordersOnItself) {
+// Of any length: the last chunk ends anywhere in its segment, at the first unknown, too.
+TEST(Chunks, ARingBordersOnItself) {
   test::Random random(8);
   for (const std::size_t n : {3, 4, 7, 8, 9, 15, 16, 17, 100}) {
     System s;
@@ -193,21 +194,21 @@ TEST(Pieces, ARingBordersOnItself) {
       s.sum.push_back(2.5 + s.lower.back() + s.upper.back());
       s.right.push_back(random.values(1)[0]);
     }
-    EXPECT_LT(relative_error(ring_in_pieces<double, false>(s), ring_solution(s)), 1e-13) << n;
+    EXPECT_LT(relative_error(ring_in_pieces<double, false>(s), cyclic_solution(s)), 1e-13) << n;
     for (std::size_t i = 0; i < n; ++i) {
       s.upper[i] = s.lower[(i + 1) % n];
       s.sum[i] = 2.5 + s.lower[i] + s.upper[i];
     }
-    EXPECT_LT(relative_error(ring_in_pieces<double, true>(s), ring_solution(s)), 1e-13) << n;
+    EXPECT_LT(relative_error(ring_in_pieces<double, true>(s), cyclic_solution(s)), 1e-13) << n;
   }
 }
 
-TEST(Pieces, RowSumsKeepWhatEntriesLoseOnARing) {
+TEST(Chunks, RowSumsKeepWhatEntriesLoseOnARing) {
   for (const std::size_t n : {9, 60, 64, 1021}) {
-    const System symmetric = thin_ring(n, true), other = thin_ring(n, false);
+    const System symmetric = thin_cyclic_line(n, true), other = thin_cyclic_line(n, false);
     const double in_float = 10 * static_cast<double>(n) * 6e-8;
-    EXPECT_LT(relative_error(ring_in_pieces<float, true>(symmetric), ring_solution(symmetric)), in_float) << n;
-    EXPECT_LT(relative_error(ring_in_pieces<float, false>(other), ring_solution(other)), in_float) << n;
+    EXPECT_LT(relative_error(ring_in_pieces<float, true>(symmetric), cyclic_solution(symmetric)), in_float) << n;
+    EXPECT_LT(relative_error(ring_in_pieces<float, false>(other), cyclic_solution(other)), in_float) << n;
   }
 }
 
@@ -221,7 +222,7 @@ void expect_row(const Row<double, with_sum>& row, double a, double c, double f) 
   }
 }
 
-TEST(Pieces, RowsPutIntoRows) {
+TEST(Chunks, RowsPutIntoRows) {
   const Row<double, true> row{-0.3, -0.5, 2, 0.2}, left{-0.4, -0.1, 1, 0.5}, right{-0.25, -0.6, 3, 0.15};
   const double d = 1 - 0.5 * 0.25, e = 1 - 0.3 * 0.1;
   expect_row(with_right(row, right), -0.3 / d, -0.5 * 0.6 / d, (2 + 0.5 * 3) / d);
@@ -232,24 +233,24 @@ TEST(Pieces, RowsPutIntoRows) {
   expect_row(with_both(row, same_as_left<double, true>(), same_as_right<double, true>()), row.a, row.c, row.f);
 }
 
-/// In the three steps, in pieces of so many unknowns each. `group` > 0: so many pieces are joined to one before.
+/// In the three steps, in chunks of so many unknowns each. `group` > 0: so many chunks are joined to one before.
 template <class T>
-std::vector<double> solved_in_steps(const System& s, const std::vector<int>& lengths, bool ring, int group = 0) {
+std::vector<double> solved_in_steps(const System& s, const std::vector<int>& lengths, bool is_cyclic, int group = 0) {
   const int count = static_cast<int>(lengths.size());
-  std::vector<T> numbers(static_cast<std::size_t>(PiecesOfLines<T>::rows * count)), above(numbers.size());
-  const PiecesOfLines<T> pieces{numbers.data(), 1}, joined{above.data(), 1};
-  const auto solve = [ring](const PiecesOfLines<T>& some, int some_count) {
+  std::vector<T> numbers(static_cast<std::size_t>(ChunksOfLines<T>::rows * count)), above(numbers.size());
+  const ChunksOfLines<T> chunks{numbers.data(), 1}, joined{above.data(), 1};
+  const auto solve = [is_cyclic](const ChunksOfLines<T>& some, int some_count) {
     const auto size = static_cast<std::size_t>(some_count);
-    std::vector<T> right(PiecesOfLines<T>::sides * size), matrix(FactoredInterface<T>::rows * size);
+    std::vector<T> right(ChunksOfLines<T>::sides * size), matrix(FactoredInterface<T>::rows * size);
     const SidesOfLines<T> sides{right.data(), 1};
     const FactoredInterface<T> factors{matrix.data(), 1};
     for (int r = 0; r < some_count; ++r) {
       sides.last(r, 0) = some.x_last(r, 0);
       sides.first(r, 0) = some.x_first(r, 0);
-      for (int k = 0; k < PiecesOfLines<T>::rows; ++k) factors.piece(r).at(0, k, 0) = some.at(r, k, 0);
+      for (int k = 0; k < ChunksOfLines<T>::rows; ++k) factors.chunk(r).at(0, k, 0) = some.at(r, k, 0);
     }
-    factors.factor(some_count, ring, 0);
-    factors.solve(sides, some_count, ring, 0, 0);
+    factors.factor(some_count, is_cyclic, 0);
+    factors.solve(sides, some_count, is_cyclic, 0, 0);
     for (int r = 0; r < some_count; ++r) {
       some.x_last(r, 0) = sides.last(r, 0);
       some.x_first(r, 0) = sides.first(r, 0);
@@ -260,29 +261,29 @@ std::vector<double> solved_in_steps(const System& s, const std::vector<int>& len
   };
   int begin = 0;
   for (int p = 0; p < count; ++p) {
-    PieceElimination<T> piece;
-    piece.start(0);
+    ChunkElimination<T> chunk;
+    chunk.start(0);
     const int n = lengths[static_cast<std::size_t>(p)];
     for (int i = begin; i < begin + n; ++i)
-      piece.step(i + 1 == begin + n, number(s.lower, i), number(s.sum, i), number(s.upper, i), number(s.right, i));
-    pieces.put_last(p, 0, piece.last());
-    pieces.put_first(p, 0, piece.first());
+      chunk.step(i + 1 == begin + n, number(s.lower, i), number(s.sum, i), number(s.upper, i), number(s.right, i));
+    chunks.put_last(p, 0, chunk.last());
+    chunks.put_first(p, 0, chunk.first());
     begin += n;
   }
   if (group == 0) {
-    solve(pieces, count);
+    solve(chunks, count);
   } else {
     const int groups = (count + group - 1) / group;
     const auto end = [&](int g) { return std::min(count, (g + 1) * group); };
     for (int g = 0; g < groups; ++g) {
-      const Piece<T, true> piece = pieces.joined(g * group, end(g), 0);
-      joined.put_last(g, 0, piece.last);
-      joined.put_first(g, 0, piece.first);
+      const ReducedChunk<T, true> chunk = chunks.joined(g * group, end(g), 0);
+      joined.put_last(g, 0, chunk.last);
+      joined.put_first(g, 0, chunk.first);
     }
     solve(joined, groups);
     for (int g = 0; g < groups; ++g) {
-      const T left = g > 0 ? joined.x_last(g - 1, 0) : ring ? joined.x_last(groups - 1, 0) : T(0);
-      pieces.open(g * group, end(g), 0, left, joined.x_last(g, 0));
+      const T left = g > 0 ? joined.x_last(g - 1, 0) : is_cyclic ? joined.x_last(groups - 1, 0) : T(0);
+      chunks.open(g * group, end(g), 0, left, joined.x_last(g, 0));
     }
   }
   std::vector<double> x(s.size());
@@ -290,20 +291,20 @@ std::vector<double> solved_in_steps(const System& s, const std::vector<int>& len
   for (int p = 0; p < count; ++p) {
     const int n = lengths[static_cast<std::size_t>(p)];
     std::vector<T> q, z;
-    T before = 1, f = p > 0 ? pieces.x_last(p - 1, 0) : ring ? pieces.x_last(count - 1, 0) : T(0);
+    T before = 1, f = p > 0 ? chunks.x_last(p - 1, 0) : is_cyclic ? chunks.x_last(count - 1, 0) : T(0);
     for (int i = begin; i + 1 < begin + n; ++i) {
       const T excess = number(s.sum, i) - number(s.lower, i) * before, pivot = 1 / (excess - number(s.upper, i));
       z.push_back(f = (number(s.right, i) - number(s.lower, i) * f) * pivot);
       q.push_back(before = excess * pivot);
     }
-    T value = pieces.x_last(p, 0);
+    T value = chunks.x_last(p, 0);
     for (int i = begin + n - 1; i >= begin; --i) {
       const auto k = static_cast<std::size_t>(i - begin);
       if (k < z.size()) value += z[k] - q[k] * value;
       x[static_cast<std::size_t>(i)] = static_cast<double>(value);
     }
     if (group == 0) {
-      EXPECT_NEAR(pieces.x_first(p, 0), x[static_cast<std::size_t>(begin)],
+      EXPECT_NEAR(chunks.x_first(p, 0), x[static_cast<std::size_t>(begin)],
                   1e-3 * (1 + std::abs(x[static_cast<std::size_t>(begin)])));
     }
     begin += n;
@@ -311,7 +312,7 @@ std::vector<double> solved_in_steps(const System& s, const std::vector<int>& len
   return x;
 }
 
-TEST(Pieces, ThreeStepsSolveALine) {
+TEST(Chunks, ThreeStepsSolveALine) {
   test::Random random(9);
   for (const auto& lengths :
        std::vector<std::vector<int>>{{9}, {4, 5}, {1, 1, 1, 1}, {7, 1, 20, 1, 1, 3}, {30, 2, 30, 30, 1, 9, 8, 14}}) {
@@ -325,7 +326,7 @@ TEST(Pieces, ThreeStepsSolveALine) {
       s.right.push_back(random.values(1)[0]);
     }
     for (const int group : {0, 1, 2, 3}) {
-      EXPECT_LT(relative_error(solved_in_steps<double>(s, lengths, true, group), ring_solution(s)), 1e-13) << n;
+      EXPECT_LT(relative_error(solved_in_steps<double>(s, lengths, true, group), cyclic_solution(s)), 1e-13) << n;
       System chain = s;
       chain.sum.front() -= chain.lower.front();  // entries beyond the ends meet zeros
       chain.sum.back() -= chain.upper.back();
@@ -335,17 +336,18 @@ TEST(Pieces, ThreeStepsSolveALine) {
   }
 }
 
-// Pieces that lie in thin cells altogether have row sums that their entries do not show.
-TEST(Pieces, ThreeStepsKeepRowSums) {
+// Chunks that lie in thin cells altogether have row sums that their entries do not show.
+TEST(Chunks, ThreeStepsKeepRowSums) {
   for (const int count : {2, 3, 8, 32}) {
     const std::size_t n = 32 * static_cast<std::size_t>(count);
     const std::vector<int> lengths(static_cast<std::size_t>(count), 32);
     for (const bool symmetric : {true, false}) {
-      const System line = thin_line(n, symmetric), ring = thin_ring(n, symmetric);
+      const System line = thin_line(n, symmetric), is_cyclic = thin_cyclic_line(n, symmetric);
       const double in_float = 10 * static_cast<double>(n) * 6e-8;
       for (const int group : {0, 4}) {
         EXPECT_LT(relative_error(solved_in_steps<float>(line, lengths, false, group), line.solution()), in_float) << n;
-        EXPECT_LT(relative_error(solved_in_steps<float>(ring, lengths, true, group), ring_solution(ring)), in_float)
+        EXPECT_LT(relative_error(solved_in_steps<float>(is_cyclic, lengths, true, group), cyclic_solution(is_cyclic)),
+                  in_float)
             << n;
       }
     }

@@ -69,7 +69,8 @@ class View {
 
  private:
   static constexpr double side = 460;  // pixels of the longest edge
-  // Cosine and sine of the angle by which the box is turned about y, 30 degrees, and of that by which it is seen from above, 25.
+  // Cosine and sine of the angle by which the box is turned about y, 30 degrees, and of that by which it is seen from above,
+  // 25.
   static constexpr double turned_right = 0.8660254037844387, turned_away = 0.5, lifted = 0.9063077870366499,
                           seen_from_above = 0.42261826174069944;
   std::array<double, 3> edges_{};

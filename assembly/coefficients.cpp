@@ -47,10 +47,10 @@ struct Sample {
   bool is_mean;
 };
 
-/// Of a function that is not negative: its value at the centre of the cell, or the mean of the Gauss points where it jumps by more
-/// than a twentieth of its largest value. Jumps show in third differences, in which smooth functions are small, or, where they are
-/// symmetric about the middle, in the distance from a bilinear surface. A negative or infinite value, if there is one, to be
-/// refused.
+/// Of a function that is not negative: its value at the centre of the cell, or the mean of the Gauss points where it jumps by
+/// more than a twentieth of its largest value. Jumps show in third differences, in which smooth functions are small, or, where
+/// they are symmetric about the middle, in the distance from a bilinear surface. A negative or infinite value, if there is one,
+/// to be refused.
 Sample sample(const CellPoints& cell, const ScalarFunction& f) {
   constexpr double in_third_differences = 0.02, in_distances = 0.25;
   constexpr double outer = 0.395;  // third divided differences of the Gauss points, the middle ones weighing one

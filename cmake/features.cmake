@@ -1,4 +1,5 @@
-# What is found on this machine, and which parts of the build it turns on: stratum_has_expressions, _vtk, _pictures, _mpi, _petsc, _apps.
+# What is found on this machine, and which parts of the build it turns on: stratum_has_expressions, _vtk, _pictures, _mpi,
+# _petsc, _apps.
 
 # Sets `has`, and says whether a feature is on; fails where it was asked for and something is missing.
 function(stratum_add_feature has option what by found debian)

@@ -1,8 +1,8 @@
 # How folders say which sources the library has.
 
-# Sources of the current folder, of the library or of `TARGET`: HOST stays C++, DUAL compiles as C++ without CUDA and as CUDA with it,
-# CUDA is compiled with CUDA only. PRIVATE_HEADERS are included by sources of the library and by each other: they are not
-# installed. All others compile by themselves on a host.
+# Sources of the current folder, of the library or of `TARGET`: HOST stays C++, DUAL compiles as C++ without CUDA and as CUDA
+# with it, CUDA is compiled with CUDA only. PRIVATE_HEADERS are included by sources of the library and by each other: they are
+# not installed. All others compile by themselves on a host.
 function(stratum_sources)
   cmake_parse_arguments(PARSE_ARGV 0 these "" "TARGET" "HOST;DUAL;CUDA;PRIVATE_HEADERS")
   if(NOT these_TARGET)
@@ -23,8 +23,8 @@ function(stratum_source_property sources property value)
   set_property(SOURCE ${sources} TARGET_DIRECTORY stratum PROPERTY ${property} "${value}")
 endfunction()
 
-# What takes longest to compile is instantiated in sources of their own, which are compiled beside each other: STEM_NUMBER.cpp for
-# each of the numbers, ARGN, with `body`, in which @number@ stands for it. `kind` is HOST or DUAL.
+# What takes longest to compile is instantiated in sources of their own, which are compiled beside each other: STEM_NUMBER.cpp
+# for each of the numbers, ARGN, with `body`, in which @number@ stands for it. `kind` is HOST or DUAL.
 function(stratum_instantiate kind stem header body)
   cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE folder)
   foreach(number IN LISTS ARGN)

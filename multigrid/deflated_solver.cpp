@@ -99,7 +99,8 @@ bool holds_nodes(Context& ctx, const SparseRows& a) {
   return std::find(all.begin(), all.end(), 1) != all.end();
 }
 
-/// Of every connected part in which no row sums to a tenth of what couples it, as beside a boundary: the nodes that are not in it.
+/// Of every connected part in which no row sums to a tenth of what couples it, as beside a boundary: the nodes that are not in
+/// it.
 std::vector<std::vector<char>> beside_loose_parts(const SparseRows& a) {
   constexpr double noticeably = 0.1;
   const auto n = static_cast<std::size_t>(a.rows);

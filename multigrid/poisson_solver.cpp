@@ -574,7 +574,8 @@ struct PoissonSolver::Implementation {
     return report;
   }
 
-  /// Whether a residual is no more than float leaves of an x as large as this one. An iteration that ends so would not in double.
+  /// Whether a residual is no more than float leaves of an x as large as this one. An iteration that ends so would not in
+  /// double.
   [[nodiscard]] bool is_rounding_of_float(Context& ctx, FieldView<const double> b, FieldView<const double> x,
                                           double residual) const {
     constexpr double digits = std::numeric_limits<float>::epsilon() / std::numeric_limits<double>::epsilon();
@@ -590,9 +591,9 @@ struct PoissonSolver::Implementation {
     if (!double_cycle && params.retry_in_double && !mixed_refinement && !stop.patience) stop.patience = 30;
     SolveReport report = pass != nullptr ? go_on(ctx, b, x, *pass, stop, monitor) : iterate(ctx, b, x, stop, monitor);
     if (double_cycle || !params.retry_in_double || report.iterations >= params.stop.max_iterations) return report;
-    // A float cycle may stall above the rounding of double, overflow, or grow by what float leaves of x; an iteration that grows
-    // by itself would do so in double too. Nor is it rounding of double that ends it where it has been better before, or x may
-    // still be better.
+    // A float cycle may stall above the rounding of double, overflow, or grow by what float leaves of x; an iteration that
+    // grows by itself would do so in double too. Nor is it rounding of double that ends it where it has been better before, or
+    // x may still be better.
     const bool diverged = report.status == Status::diverged;
     const bool was_better =
         report.residual<0.5 * report.history.back(), may_be_better = report.estimated_error.value_or(0)> std::max(

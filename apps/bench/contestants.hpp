@@ -38,8 +38,8 @@ struct Contestant {
   }
 };
 
-/// PoissonSolver with the smoothers and storage formats of the settings: V-cycles of two and of four sweeps in double and in mixed
-/// precision, the same after one FMG cycle, and that alone.
+/// PoissonSolver with the smoothers and storage formats of the settings: V-cycles of two and of four sweeps in double and in
+/// mixed precision, the same after one FMG cycle, and that alone.
 [[nodiscard]] std::vector<Contestant> own_contestants(Context& ctx, const Settings& settings);
 
 /// PoissonSolver by CG for coefficients that jump, given by cells or as the matrix alone.

@@ -1,8 +1,8 @@
 #pragma once
 
-// Tridiagonal systems on their own: n lines of n unknowns. On a GPU cuSPARSE solves the same lines, each of its functions in the
-// layout that it wants. Its gtsv2StridedBatch goes on from its own result; what gtsvInterleavedBatch overwrites is copied anew
-// before every solve, and the time of the copies, measured alone, is taken off.
+// Tridiagonal systems on their own: n lines of n unknowns. On a GPU cuSPARSE solves the same lines, each of its functions in
+// the layout that it wants. Its gtsv2StridedBatch goes on from its own result; what gtsvInterleavedBatch overwrites is copied
+// anew before every solve, and the time of the copies, measured alone, is taken off.
 
 #include <string>
 

@@ -34,8 +34,8 @@ struct CsrSystem {
 
 enum class OuterNodes : std::uint8_t { left_out, kept, neumann };
 
-/// Links are harmonic means. Nodes beyond Dirichlet boundaries are left out, or kept as rows that hold nothing but their diagonal
-/// while others still couple to them.
+/// Links are harmonic means. Nodes beyond Dirichlet boundaries are left out, or kept as rows that hold nothing but their
+/// diagonal while others still couple to them.
 inline SparseRows five_point_rows(int nx, int ny, const NodeField& k, OuterNodes outer) {
   SparseRows a;
   a.rows = a.columns = nx * ny;

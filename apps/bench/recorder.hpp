@@ -44,8 +44,8 @@ class Recorder {
     (void)std::fflush(stdout);
   }
 
-  /// Prints a line of a table: `words` numbers of `bytes` bytes each are moved for an unknown. Returns `json` with the same at its
-  /// end.
+  /// Prints a line of a table: `words` numbers of `bytes` bytes each are moved for an unknown. Returns `json` with the same at
+  /// its end.
   [[nodiscard]] Json rate(JsonObject json, const std::string& name, double words, double unknowns, std::size_t bytes,
                           double seconds) const;
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// Solves to a relative residual and one FMG cycle, beside solvers of other libraries that are given the same systems in the same
-// rounds. Times are the shortest of several samples, which are spread over rounds, so that a machine disturbed for a while still
-// shows what it can do.
+// Solves to a relative residual and one FMG cycle, beside solvers of other libraries that are given the same systems in the
+// same rounds. Times are the shortest of several samples, which are spread over rounds, so that a machine disturbed for a while
+// still shows what it can do.
 
 #include "bench/peers/hypre.hpp"
 #include "bench/recorder.hpp"

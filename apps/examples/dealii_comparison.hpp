@@ -41,8 +41,8 @@ namespace example {
 
 using namespace dealii;
 
-/// A rectangle of 8 x 8 coarse cells, those in x each `ratio` times as wide as the one before, refined globally. Boundaries: 0 left,
-/// 1 right, 2 bottom, 3 top.
+/// A rectangle of 8 x 8 coarse cells, those in x each `ratio` times as wide as the one before, refined globally. Boundaries: 0
+/// left, 1 right, 2 bottom, 3 top.
 struct System {
   Triangulation<2> triangulation{Triangulation<2>::limit_level_difference_at_vertices};
   const FE_Q<2> fe{1};

@@ -23,12 +23,12 @@ struct System {
   std::optional<TensorMesh<2>> mesh;  // where its widths are known
 };
 
-/// Throws UsageError for a matrix that does not fit its options, ResourceError where a generated one leaves no room to solve, and
-/// FileError.
+/// Throws UsageError for a matrix that does not fit its options, ResourceError where a generated one leaves no room to solve,
+/// and FileError.
 [[nodiscard]] System make_system(const Context& ctx, const CommandLine& options, const Settings& settings);
 
-/// Throws where A is singular and no x brings ||b - A x|| below the tolerance: D A is symmetric for some d > 0 (most often 1), rows
-/// of a connected part sum to zero, and d is no null vector of b^T there. The smallest residual is |d^T b| / ||d||.
+/// Throws where A is singular and no x brings ||b - A x|| below the tolerance: D A is symmetric for some d > 0 (most often 1),
+/// rows of a connected part sum to zero, and d is no null vector of b^T there. The smallest residual is |d^T b| / ||d||.
 void expects_a_solution(const System& system, const StoppingParams& stop);
 
 }  // namespace stratum::apps::krylov

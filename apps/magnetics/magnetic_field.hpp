@@ -4,8 +4,8 @@
 //
 //     B = mu0 curl A' ,   energy  W = integral of (integral of H dB) ,   linkage times current = integral of A . J = mu0 (a, b)
 //
-// with b = integral of T . curl w (apps/magnetics/edge_elements.hpp). Lengths in metres, B in tesla, forces in newton, all of what
-// the grid covers and no more: of a symmetric device a part.
+// with b = integral of T . curl w (apps/magnetics/edge_elements.hpp). Lengths in metres, B in tesla, forces in newton, all of
+// what the grid covers and no more: of a symmetric device a part.
 //
 // Force on a body in air, by the eggshell method: F = - integral of S grad g, S = (B B^T - |B|^2 / 2) / mu0, g the piecewise
 // linear function that is one in the nodes of the body and zero in all others. It lives on one layer of cells around the body,

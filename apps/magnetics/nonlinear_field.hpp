@@ -14,7 +14,8 @@
 //
 // The linear systems are the caller's to solve: their matrices are those of edge elements, singular, with right-hand sides
 // without gradients. Source of the tolerances: S. Eisenstat, H. Walker, Choosing the forcing terms in an inexact Newton method,
-// 1996. Arrays as in apps/magnetics/edge_elements.hpp. Throws UsageError for arrays of the wrong length and parameters out of range.
+// 1996. Arrays as in apps/magnetics/edge_elements.hpp. Throws UsageError for arrays of the wrong length and parameters out of
+// range.
 
 #include <functional>
 #include <string_view>

@@ -1,6 +1,6 @@
-// team20: problem 20 of the TEAM Workshop by edge elements: the field of a coil that lifts a pole of steel, the force on it, and
-// Krylov methods for the singular system that it takes. --help explains. The parts stand in team20/: options, settings, problem,
-// solve, results, report and output, in the order of a run.
+// team20: problem 20 of the TEAM Workshop by edge elements: the field of a coil that lifts a pole of steel, the force on it,
+// and Krylov methods for the singular system that it takes. --help explains. The parts stand in team20/: options, settings,
+// problem, solve, results, report and output, in the order of a run.
 
 #include <cstdio>
 #include <string>

@@ -24,9 +24,9 @@ struct Uses {
 /// is no room for them.
 [[nodiscard]] PoissonSolverParams params_on(Context& ctx, const Settings& settings, const Geometry& mesh);
 
-/// The peak of the host's memory that this rank will reach, in bytes: while the load is assembled beside the solver, or after the
-/// solver is gone, while nodal values are compared or written to a file. Throws ResourceError where the host or the GPU has less,
-/// before anything is allocated.
+/// The peak of the host's memory that this rank will reach, in bytes: while the load is assembled beside the solver, or after
+/// the solver is gone, while nodal values are compared or written to a file. Throws ResourceError where the host or the GPU has
+/// less, before anything is allocated.
 [[nodiscard]] std::int64_t expected_memory(const Context& ctx, const Settings& settings, const Geometry& geometry,
                                            const Uses& uses, const PoissonSolverParams& params);
 

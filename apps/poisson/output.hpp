@@ -11,8 +11,8 @@ namespace stratum::apps::poisson {
 /// The names of the files, checked. Without --vtk it adds a name of its own and notes in `settings` that nobody asked for it.
 [[nodiscard]] OutputFiles parse_outputs(const CommandLine& options, Settings& settings);
 
-/// Checks that the files can be written, before anything is solved. Of several ranks the first one calls it. Removes the file for
-/// ParaView where it cannot be written and nobody asked for it.
+/// Checks that the files can be written, before anything is solved. Of several ranks the first one calls it. Removes the file
+/// for ParaView where it cannot be written and nobody asked for it.
 void check_outputs(const Settings& settings, OutputFiles& outputs);
 
 /// All ranks learn from rank 0 whether there is a file for ParaView.

@@ -19,7 +19,8 @@ void print_outcome(const Settings& settings, const Outcome& outcome);
 /// The same of several right-hand sides: a line each.
 void print_systems(const Outcome& outcome);
 
-/// Warns where the fluxes and the load do not balance: some equations are not solved then, whatever the norm of the residual is.
+/// Warns where the fluxes and the load do not balance: some equations are not solved then, whatever the norm of the residual
+/// is.
 void warn_of_balance(const Outcome& outcome);
 
 /// Warns where neighbouring nodes differ by a large part of the range, and the solution is not linear there.

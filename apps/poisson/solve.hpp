@@ -33,8 +33,8 @@ struct Prepared {
 /// Notes in `outcome` how its solution differs from that of the level before.
 void compare(Outcome& outcome, std::span<const double> nodal, const Solved& coarser);
 
-/// Why one rank solves the largest mesh faster than several do; empty where that is not so. All ranks get the same answer. A solver
-/// that was set up to find out is left in `prepared` where it is of use.
+/// Why one rank solves the largest mesh faster than several do; empty where that is not so. All ranks get the same answer. A
+/// solver that was set up to find out is left in `prepared` where it is of use.
 [[nodiscard]] std::string why_alone(Context& ctx, const Settings& settings, const Uses& uses,
                                     std::optional<Prepared>& prepared);
 

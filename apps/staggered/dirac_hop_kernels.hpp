@@ -51,8 +51,8 @@ struct Hop {
     Links links_below;
     int above, below;
   };
-  /// Along direction mu: of n planes `at`, whose sites begin with `first`. The neighbours may be those beyond the subdomain, the
-  /// same plane of its face `face`.
+  /// Along direction mu: of n planes `at`, whose sites begin with `first`. The neighbours may be those beyond the subdomain,
+  /// the same plane of its face `face`.
   STRATUM_HOST_DEVICE STRATUM_INLINE Beside beside(int mu, int at, int n, int apart, int first, int face) const {
     Beside b{x, x, there[mu], first + (at == n - 1 ? -apart * (n - 1) : apart),
              first + (at == 0 ? apart * (n - 1) : -apart)};

@@ -96,15 +96,15 @@ struct Box {
   }
 };
 
-/// One subdomain of a lattice that is cut in t and z, with even extents, so that parities stay. Ranks run along z first. Directions
-/// mu are 2 (z) and 3 (t).
+/// One subdomain of a lattice that is cut in t and z, with even extents, so that parities stay. Ranks run along z first.
+/// Directions mu are 2 (z) and 3 (t).
 struct LatticePiece {
   Lattice whole;
   Cut cut;  // as it was chosen
   int rank = 0;
 
-  /// That of a subdomain of a Context. Throws UsageError where such subdomains have odd extents, or are more or fewer than those of the
-  /// Context.
+  /// That of a subdomain of a Context. Throws UsageError where such subdomains have odd extents, or are more or fewer than
+  /// those of the Context.
   [[nodiscard]] static LatticePiece of(const Context& ctx, const Lattice& whole, const Cut& cut = {}) {
     whole.validate();
     const int pieces = ctx.pieces();

@@ -13,8 +13,8 @@
 // Sources: Frommer, Maass, Fast CG-based methods for Tikhonov-Phillips regularization, 1999; Jegerlehner, Krylov space solvers
 // for shifted linear systems, 1996.
 //
-// MixedMultiShiftCg takes the steps in float: reliable updates (solvers/mixed/reliable_cg.hpp) keep the smallest shift at its true
-// residual, the others part from theirs at the rounding of float, and are finished by ReliableCg from there.
+// MixedMultiShiftCg takes the steps in float: reliable updates (solvers/mixed/reliable_cg.hpp) keep the smallest shift at its
+// true residual, the others part from theirs at the rounding of float, and are finished by ReliableCg from there.
 //
 // 4 + k words an unknown for k shifts, beside the x_k; mixed 24 + 4 k bytes more. One wait for the stream an iteration; `solve`
 // allocates nothing.

@@ -1,5 +1,6 @@
 // staggered: quark propagators of staggered fermions on a gauge field, by conjugate gradients in mixed precision, and the
-// pion's correlator. --help explains. The parts stand in program/: options, settings, compute and report, in the order of a run.
+// pion's correlator. --help explains. The parts stand in program/: options, settings, compute and report, in the order of a
+// run.
 
 #include <cstdint>
 #include <string>

@@ -1,8 +1,8 @@
 // paper_tables --study coefficients: iterations to a residual of 1e-8 where K jumps, varies at random or is rotated, on square
-// and on stretched cells, between boundaries of every kind and on deformed meshes, beside targets: what the method takes in double
-// precision where nothing is wrong with its interpolation, coarse operators and smoothers. Of cycles alone V44 has 4 + 4
-// sweeps of ADI, CG22 is conjugate gradients around one of 2 + 2, CG44 of 4 + 4, W2 and K2 are CG22 and flexible CG
-// around those cycles, and S22 is CG22 with interpolation by split sums.
+// and on stretched cells, between boundaries of every kind and on deformed meshes, beside targets: what the method takes in
+// double precision where nothing is wrong with its interpolation, coarse operators and smoothers. Of cycles alone V44 has 4 + 4
+// sweeps of ADI, CG22 is conjugate gradients around one of 2 + 2, CG44 of 4 + 4, W2 and K2 are CG22 and flexible CG around
+// those cycles, and S22 is CG22 with interpolation by split sums.
 //
 // f = 2 (y (1 - y) + x (1 - x)), integrated exactly, and 1 on deformed meshes. Targets are those of level 8; a level more may
 // cost 3 iterations, none of V44 for K = 1, and 10 of rotated tensors of ratio 1000.

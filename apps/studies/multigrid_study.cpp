@@ -1,6 +1,6 @@
-// The study of D. Goeddeke, R. Strzodka, Cyclic Reduction Tridiagonal Solvers on GPUs Applied to Mixed Precision Multigrid, 2011:
-// Tables 1 to 6 and Figures 2, 5 and 6, by the cycles of the paper: 4 + 4 sweeps of zebra ADI, from level 0 on. Besides, what the
-// paper has not: iterations of Krylov methods with the cycle as preconditioner.
+// The study of D. Goeddeke, R. Strzodka, Cyclic Reduction Tridiagonal Solvers on GPUs Applied to Mixed Precision Multigrid,
+// 2011: Tables 1 to 6 and Figures 2, 5 and 6, by the cycles of the paper: 4 + 4 sweeps of zebra ADI, from level 0 on. Besides,
+// what the paper has not: iterations of Krylov methods with the cycle as preconditioner.
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,7 @@
 // paper_tables: solves the problems of published papers and prints their tables and figures with the published values beside
-// what is computed here. --help explains. Each study is a source of this folder, whose first lines name the paper. Two are not of
-// papers: iterations where coefficients vary (coefficient_study.cpp), and errors where layers are thin (boundary_layer_study.cpp).
+// what is computed here. --help explains. Each study is a source of this folder, whose first lines name the paper. Two are not
+// of papers: iterations where coefficients vary (coefficient_study.cpp), and errors where layers are thin
+// (boundary_layer_study.cpp).
 
 #include <functional>
 #include <string>

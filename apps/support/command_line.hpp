@@ -156,7 +156,8 @@ template <std::size_t D>
 inline constexpr std::pair<const char*, const char*> renamed_values[] = {
     {"float-cg", "residual-replacement"}, {"two-float", "double-single"}, {"network", "conductance"}};
 
-/// The value that belongs to a name; an unknown one is refused with the list of those there are, a renamed one with its new name.
+/// The value that belongs to a name; an unknown one is refused with the list of those there are, a renamed one with its new
+/// name.
 template <class T>
 [[nodiscard]] T choice(const std::string& option, const std::string& name,
                        const std::vector<std::pair<std::string, T>>& known) {

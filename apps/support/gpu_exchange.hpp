@@ -12,8 +12,8 @@ namespace stratum::apps {
 
 enum class GpuExchange { automatic, nccl, peer, host };
 
-/// `host`: the communicator of the processes, which is what remains where `automatic` finds nothing better: peers on one host, else
-/// NCCL.
+/// `host`: the communicator of the processes, which is what remains where `automatic` finds nothing better: peers on one host,
+/// else NCCL.
 [[nodiscard]] inline std::shared_ptr<Communicator> among_gpus(Context& ctx, const std::shared_ptr<Communicator>& host,
                                                               GpuExchange by = GpuExchange::automatic) {
   switch (by) {

@@ -77,7 +77,8 @@ struct Deformation {
   return deformation;
 }
 
-/// --probe, where it is given. Throws UsageError for points beyond a rectangle; those of a deformed mesh are found with its nodes.
+/// --probe, where it is given. Throws UsageError for points beyond a rectangle; those of a deformed mesh are found with its
+/// nodes.
 [[nodiscard]] inline std::optional<Probe> parse_probe(const CommandLine& options, const MeshChoice<2>& mesh,
                                                       const Deformation& deformation) {
   if (!options.has("probe")) return std::nullopt;

@@ -96,8 +96,8 @@ class OutputFiles {
     for (const auto& family : families_) check_family(family);
   }
 
-  /// Files that the program names itself, in the folder of `path`: those whose names `has` knows. Throws UsageError where one of
-  /// them is read, or is another output.
+  /// Files that the program names itself, in the folder of `path`: those whose names `has` knows. Throws UsageError where one
+  /// of them is read, or is another output.
   void add_family(const std::string& option, const std::string& path,
                   const std::function<bool(const std::string& name)>& has) {
     if (path == "none" || path == "-") return;

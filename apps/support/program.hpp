@@ -1,7 +1,7 @@
 #pragma once
 
-// What the programs have in common from `main` on: help, lists, configurations, signals, and errors as one line on stderr with the
-// exit code of their class.
+// What the programs have in common from `main` on: help, lists, configurations, signals, and errors as one line on stderr with
+// the exit code of their class.
 
 #include <cstdint>
 #include <cstdio>
@@ -159,9 +159,9 @@ inline constexpr auto outputs_of_options = [](const CommandLine& options, const 
   return OutputFiles(options);
 };
 
-/// Program::prepare of settings that have a machine: parse(options), then open(options, settings), which returns the outputs and may
-/// add to the settings what they need; what is then to be done is run(settings, options, outputs). `ranks`: of a program that runs on
-/// several.
+/// Program::prepare of settings that have a machine: parse(options), then open(options, settings), which returns the outputs
+/// and may add to the settings what they need; what is then to be done is run(settings, options, outputs). `ranks`: of a
+/// program that runs on several.
 template <class Parse, class Open, class Run>
 [[nodiscard]] auto prepare_by(Parse parse, Open open, Run run, const Ranks* ranks = nullptr) {
   return [=](const CommandLine& options) -> std::function<int()> {

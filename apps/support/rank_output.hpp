@@ -131,9 +131,9 @@ inline void print_ranks(const Context& ctx, const std::vector<RankNumbers>& rank
   std::printf("memory    up to %lld MiB a rank expected\n", static_cast<long long>(largest->expected_memory >> 20));
 }
 
-/// Why one GPU is faster with a solver than these ranks: lines that are cut have to be solved exactly, in 39 kernels a level and
-/// cycle for 8, on the finest level or, of few unknowns, on any (A5 with 2047 x 2047 unknowns by CG, H200: 3.1 ms on one, 4.7 on two;
-/// A3 4.0 on four). Nothing where that is not so, or one has not the memory.
+/// Why one GPU is faster with a solver than these ranks: lines that are cut have to be solved exactly, in 39 kernels a level
+/// and cycle for 8, on the finest level or, of few unknowns, on any (A5 with 2047 x 2047 unknowns by CG, H200: 3.1 ms on one,
+/// 4.7 on two; A3 4.0 on four). Nothing where that is not so, or one has not the memory.
 [[nodiscard]] inline std::string why_one_gpu(const Context& ctx, const PoissonSolver& solver, const Geometry& mesh) {
   constexpr std::int64_t few = 8'000'000;
   const auto overlaps = solver.overlaps();
@@ -204,8 +204,8 @@ inline void add_ranks(JsonObject& json, const Context& ctx, const std::vector<Ra
   return false;
 }
 
-/// The ranks' subdomains first, what tells of them last. Throws FileError on all ranks where one could not write its subdomain, and
-/// leaves none.
+/// The ranks' subdomains first, what tells of them last. Throws FileError on all ranks where one could not write its subdomain,
+/// and leaves none.
 inline void write_pieces(Communicator& communicator, const std::string& path, const ProblemMesh& mesh,
                          const NodeRows& rows, const std::vector<VtkField>& fields,
                          const std::vector<VtkField>& of_cells, VtkCompression compression = VtkCompression::fast) {

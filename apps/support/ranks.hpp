@@ -53,8 +53,8 @@ class Ranks {
     if (size_ == 1 || std::getenv("OMP_NUM_THREADS") != nullptr) return omp_get_max_threads();
     return std::clamp(get_nprocs() / ranks_of_host_, 1, omp_get_max_threads());
   }
-  /// Where mpirun has bound a rank to fewer cores than it has use for: what is wrong, and what helps; else nothing. `threads`: what
-  /// it was told to take, or 0. A GPU's driver and NCCL have threads of their own, which one core would run in turns.
+  /// Where mpirun has bound a rank to fewer cores than it has use for: what is wrong, and what helps; else nothing. `threads`:
+  /// what it was told to take, or 0. A GPU's driver and NCCL have threads of their own, which one core would run in turns.
   [[nodiscard]] std::string binding_fault(int threads, bool on_gpu) const {
     cpu_set_t mask;
     CPU_ZERO(&mask);

@@ -5,8 +5,8 @@
 //     a line of text that names the format, lines "name value", a line "data", numbers of 8 bytes as the machine has them,
 //     and 8 bytes of a check sum (FNV-1a) of all before
 //
-// A line "given.NAME" has a check sum of what option --NAME said of the problem or of the steps, files that it names among it: a
-// run that goes on with other data is told so.
+// A line "given.NAME" has a check sum of what option --NAME said of the problem or of the steps, files that it names among it:
+// a run that goes on with other data is told so.
 //
 // Throws FileError for a file that is none, is cut short or damaged; UsageError for one of another mesh or method.
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// The file for ParaView, or NumPy's array in its place, of a Poisson program: what is written though nobody asked for it, and how it is
-// given up with a word where it cannot be.
+// The file for ParaView, or NumPy's array in its place, of a Poisson program: what is written though nobody asked for it, and
+// how it is given up with a word where it cannot be.
 
 #include <cstdint>
 #include <cstdio>
@@ -43,8 +43,8 @@ struct SolutionFiles {
 /// NumPy's array takes the place of a file for ParaView.
 [[nodiscard]] inline bool is_array(const OutputFiles& outputs) { return outputs.path("vtk").ends_with(array_ending); }
 
-/// Checks that the files can be written, before anything is solved. Removes the file for ParaView where nobody asked for it, and it is
-/// large or cannot be written.
+/// Checks that the files can be written, before anything is solved. Removes the file for ParaView where nobody asked for it,
+/// and it is large or cannot be written.
 inline void check_solution_files(const SolutionFiles& files, OutputFiles& outputs, std::int64_t nodes) {
   // Without being asked for, files of several hundred megabytes are not written.
   constexpr std::int64_t default_vtk_nodes = 5'000'000;
@@ -78,7 +78,8 @@ inline void leave_out_solution(OutputFiles& outputs, const std::string& who, boo
   }
 }
 
-/// Lets `make` write the file under the name that it is given. Gives it up with a warning where that fails and nobody asked for it.
+/// Lets `make` write the file under the name that it is given. Gives it up with a warning where that fails and nobody asked for
+/// it.
 inline void write_solution_file(const SolutionFiles& files, OutputFiles& outputs,
                                 const std::function<void(const std::string& path)>& make) {
   if (!outputs.has("vtk")) return;

@@ -38,7 +38,8 @@ inline void print_balance(const Balance& balance) {
   std::printf(", integral of f %.6g; they differ by %.1e\n", balance.load, std::abs(balance.sum - balance.load));
 }
 
-/// Warns where the fluxes and the load do not balance: some equations are not solved then, whatever the norm of the residual is.
+/// Warns where the fluxes and the load do not balance: some equations are not solved then, whatever the norm of the residual
+/// is.
 inline void warn_of_balance(const char* program, const std::string& of_solution, const Balance& balance,
                             double error_limit) {
   constexpr double most = 1e-3;
@@ -50,7 +51,8 @@ inline void warn_of_balance(const char* program, const std::string& of_solution,
                balance.load, ": some of the equations are not solved well; a smaller --rtol solves them better"));
 }
 
-/// Warns where neighbouring nodes, at `from` and `to`, differ by a large part of the range, and the solution is not linear there.
+/// Warns where neighbouring nodes, at `from` and `to`, differ by a large part of the range, and the solution is not linear
+/// there.
 inline void warn_of_layers(const char* program, const std::string& solution, double largest_step, double change_of_flux,
                            const std::string& from, const std::string& to) {
   constexpr double most = 0.2, linear = 0.1;

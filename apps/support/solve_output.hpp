@@ -54,8 +54,8 @@ inline void expect_room(const Context& ctx, const std::string& what, std::int64_
       message(text, gibibytes(host), " GiB of memory, ", gibibytes(host_there), " GiB are available", advice));
 }
 
-/// Residual relative to the reference norm (to the first one where that is zero) and rate. A long table shows every tenth line, a
-/// longer one every hundredth and thousandth. Copies of the monitor write one table.
+/// Residual relative to the reference norm (to the first one where that is zero) and rate. A long table shows every tenth line,
+/// a longer one every hundredth and thousandth. Copies of the monitor write one table.
 [[nodiscard]] inline Monitor residual_table(ReferenceNorm reference_norm, double rhs_norm) {
   struct State {
     double first, previous;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Two fluids in a box: the pressure equation -div(1/density grad p) = f in cells (apps/two_phase/five_point.hpp), and its solution by
-// conjugate gradients with a preconditioner and deflation vectors by name. Shared by bubbly2d and paper_tables.
+// Two fluids in a box: the pressure equation -div(1/density grad p) = f in cells (apps/two_phase/five_point.hpp), and its
+// solution by conjugate gradients with a preconditioner and deflation vectors by name. Shared by bubbly2d and paper_tables.
 //
 //   preconditioner   none; jacobi, ic, block-ic, incomplete-poisson of the matrix (solvers/preconditioner.hpp); multigrid: a
 //                    cycle of Galerkin products, interpolated by split sums of the links unless said otherwise; auto:

@@ -111,12 +111,12 @@ class NcclCommunicator final : public GpuCommunicator {
   }
 
  private:
-  /// Each takes a kernel's block and is set up at the first call that goes by it, on all subdomains: a second for 32 of them. Rows and
-  /// numbers of a cycle need no more.
+  /// Each takes a kernel's block and is set up at the first call that goes by it, on all subdomains: a second for 32 of them.
+  /// Rows and numbers of a cycle need no more.
   static constexpr int most_channels = 8;
 
-  /// NCCL connects subdomains at the first call of each kind, which is none of a solve: rows for either neighbour, numbers of all, and
-  /// rows of all in different numbers.
+  /// NCCL connects subdomains at the first call of each kind, which is none of a solve: rows for either neighbour, numbers of
+  /// all, and rows of all in different numbers.
   void connect(Context& ctx) {
     constexpr std::size_t bytes = std::size_t{1} << 20;  // enough for every channel
     const auto pieces = static_cast<std::size_t>(size());

@@ -62,8 +62,8 @@ struct Desk {
   std::uint32_t chunks[boxes][most_blocks], long_chunks[boxes][most_long_blocks];  // this subdomain's count
 };
 
-/// What goes to another subdomain and what comes from it; null: nothing, in 0 bytes. Both subdomains cut the longer of both into the same
-/// chunks, by a number of blocks that is the same, too; other links of theirs may have others.
+/// What goes to another subdomain and what comes from it; null: nothing, in 0 bytes. Both subdomains cut the longer of both
+/// into the same chunks, by a number of blocks that is the same, too; other links of theirs may have others.
 struct Link {
   const std::uint32_t* out = nullptr;
   std::uint32_t* in = nullptr;
@@ -337,7 +337,8 @@ class PeerCommunicator final : public GpuCommunicator {
     return bytes;
   }
 
-  /// `most_links`: of the subdomain with the most of them. By this and the link's own bytes alone, which both its subdomains know.
+  /// `most_links`: of the subdomain with the most of them. By this and the link's own bytes alone, which both its subdomains
+  /// know.
   static void cut(Link& link, std::size_t most_links) {
     const std::size_t all = std::max(link.out_bytes, link.in_bytes);
     const auto into = [&](std::size_t of_one, std::size_t of_all, std::size_t least, std::size_t longest) {

@@ -115,7 +115,8 @@ SolveReport MixedCg::solve(Context& ctx, const GridOperator<double>& a, const Gr
     without_gain = gains || falls ? 0 : without_gain + 1;
     best = std::min(best, norm);
     if (done) break;
-    // What x has most of, as a constant between Robin boundaries with a small alpha, is lost in the operator in float: it would creep.
+    // What x has most of, as a constant between Robin boundaries with a small alpha, is lost in the operator in float: it would
+    // creep.
     constexpr double far = 4;
     if (updates_ == 1 && stop.patience && norm > std::max(initial, far * recursive)) {
       test.end(Status::stagnated, message("the residual grew from ", initial, " to ", norm,

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# inputs_test.sh POISSON2D CASE: inputs that are not what they seem, in poisson2d and in the programs beside it: files that differ
-# between ranks, that hold less than they say, that would be overwritten; restarts with other data; coefficients that jump within
-# cells. What is accepted is compared with the right value.
+# inputs_test.sh POISSON2D CASE: inputs that are not what they seem, in poisson2d and in the programs beside it: files that
+# differ between ranks, that hold less than they say, that would be overwritten; restarts with other data; coefficients that
+# jump within cells. What is accepted is compared with the right value.
 # shellcheck source=support.sh
 source "$(dirname "${BASH_SOURCE[0]}")/support.sh"
 

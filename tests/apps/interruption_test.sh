@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# interruption_test.sh PROGRAM CASE: signals at several moments of a run. Whatever it was doing, the program ends with 128 + signal
-# and no unfinished file, and what was there before still is.
+# interruption_test.sh PROGRAM CASE: signals at several moments of a run. Whatever it was doing, the program ends with 128 +
+# signal and no unfinished file, and what was there before still is.
 # shellcheck source=support.sh
 source "$(dirname "${BASH_SOURCE[0]}")/support.sh"
 set -m # without job control the shell ignores SIGINT for what runs in the background, until the program handles it

@@ -255,7 +255,8 @@ case_max_iterations() {
 }
 
 case_a_singular_system_without_solution() {
-  # Neumann boundaries on 12 x 12 cells: uniform, graded, rows divided by volumes, two parts; last with a null vector that varies.
+  # Neumann boundaries on 12 x 12 cells: uniform, graded, rows divided by volumes, two parts; last with a null vector that
+  # varies.
   python3 - <<'END' || fail "no matrices"
 n = 12
 def write(name, scale=lambda i, j: 1.0, columns=lambda i, j: 1.0, r=1.0, cut=None):

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# messages_test.sh POISSON2D CASE: what programs claim and advise, in poisson2d and in the programs beside it: each message has the
-# right reason, and none stands where nothing is wrong.
+# messages_test.sh POISSON2D CASE: what programs claim and advise, in poisson2d and in the programs beside it: each message has
+# the right reason, and none stands where nothing is wrong.
 # shellcheck source=support.sh
 source "$(dirname "${BASH_SOURCE[0]}")/support.sh"
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# poisson2d_test.sh PROGRAM CASE: runs one case of the command line of poisson2d, on a small mesh where the result does not matter.
+# poisson2d_test.sh PROGRAM CASE: runs one case of the command line of poisson2d, on a small mesh where the result does not
+# matter.
 # shellcheck source=support.sh
 source "$(dirname "${BASH_SOURCE[0]}")/support.sh"
 
@@ -582,8 +583,8 @@ case_starts_that_look_solved() {
   prints 'iterations +0'
 }
 
-# The norm is at rounding from the first cycles on. What is estimated is the error all the same: beside a direct solution in long
-# double it was 5.4e-6 (adi), 8.8e-5 (line_x) and 1.3e-5 (cg around colour_gs), and told for 1e-6 and less.
+# The norm is at rounding from the first cycles on. What is estimated is the error all the same: beside a direct solution in
+# long double it was 5.4e-6 (adi), 8.8e-5 (line_x) and 1.3e-5 (cg around colour_gs), and told for 1e-6 and less.
 case_estimates_at_rounding() {
   local options
   for options in '' '--precision double' '--sweeps 8' '--smoother auto' '--smoother line_x' '--smoother colour_gs' '--solver cg' \

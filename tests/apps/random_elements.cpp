@@ -1,5 +1,5 @@
-// Problems with elements (random_systems.cpp): mixtures of boundary conditions, K and c by regions, tensors, deformed meshes, steps in
-// time.
+// Problems with elements (random_systems.cpp): mixtures of boundary conditions, K and c by regions, tensors, deformed meshes,
+// steps in time.
 
 #include <algorithm>
 #include <cmath>

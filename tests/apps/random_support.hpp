@@ -1,7 +1,7 @@
 #pragma once
 
-// What the programs of random problems share: chance, numbers in long double, files that a program wrote, complaints, and the loop
-// over problems. A problem is drawn from one seed, so that problem k of seed s is the first of seed s + k.
+// What the programs of random problems share: chance, numbers in long double, files that a program wrote, complaints, and the
+// loop over problems. A problem is drawn from one seed, so that problem k of seed s is the first of seed s + k.
 //
 //     PROGRAM ... [COUNT [SEED]]     the count also by STRATUM_RANDOM, the seed by STRATUM_SEED; without one a new one, which is
 //                                    printed

@@ -1,5 +1,5 @@
-// Continuous doubt, second part: everything that the plain problems of random_problems do not have, against a direct solution in
-// quadruple precision. The kinds stand in random_elements.cpp and random_matrices.cpp.
+// Continuous doubt, second part: everything that the plain problems of random_problems do not have, against a direct solution
+// in quadruple precision. The kinds stand in random_elements.cpp and random_matrices.cpp.
 //
 //     random_systems KIND PROGRAM [COUNT [SEED]]     (random_support.hpp)
 //
@@ -8,10 +8,10 @@
 //        matrix        the C interface (PROGRAM is not run): five points with regions, rooms, identity rows, penalties and
 //                      scaled rows
 //
-// with -mild behind it, numbers lie within 1e-2 .. 1e2 of each other and nothing is a penalty; without, within 1e-8 .. 1e8. All is
-// written from the definitions and shares nothing with the library. Where a solve ends well (exit code 0), the solution must be
-// right in every connected part of the matrix and in every region of K by itself, not in a norm that one of them owns. Where it
-// does not end well, that is an answer too, but not for mild numbers.
+// with -mild behind it, numbers lie within 1e-2 .. 1e2 of each other and nothing is a penalty; without, within 1e-8 .. 1e8. All
+// is written from the definitions and shares nothing with the library. Where a solve ends well (exit code 0), the solution must
+// be right in every connected part of the matrix and in every region of K by itself, not in a norm that one of them owns. Where
+// it does not end well, that is an answer too, but not for mild numbers.
 
 #include <iostream>
 #include <string>

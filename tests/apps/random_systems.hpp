@@ -82,8 +82,8 @@ inline double scale(Chance& chance, double decades) {
 /// What a solution is asked for: relative to the largest value of its set, and what may be claimed of the largest anywhere.
 constexpr Real right_to = 1e-4L, claimed = 1e-6L;
 
-/// Says where u is wrong: in which of the sets, each measured by its own largest value. An error that is `share_claimed` of what is
-/// largest anywhere is none as long as it is a hundredth of the set's own.
+/// Says where u is wrong: in which of the sets, each measured by its own largest value. An error that is `share_claimed` of
+/// what is largest anywhere is none as long as it is a hundredth of the set's own.
 inline void compare(Complaints& complaints, const std::string& what, const std::vector<std::vector<std::size_t>>& sets,
                     const Wides& expected, const std::function<Real(std::size_t)>& found, Real tolerance,
                     Real share_claimed = 0) {

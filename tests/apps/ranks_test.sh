@@ -11,8 +11,8 @@ common=(--backend cpu --threads 1)
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 export OMPI_MCA_btl_vader_single_copy_mechanism=none PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
 
-# ranks N CODE ARGS...: mpirun must end with CODE. Once a rank has failed it gives the others a second to end, which nobody needs
-# who writes no files.
+# ranks N CODE ARGS...: mpirun must end with CODE. Once a rank has failed it gives the others a second to end, which nobody
+# needs who writes no files.
 ranks() {
   local count=$1 expected=$2 code seconds=1
   case $expected in [124]) seconds=0 ;; esac

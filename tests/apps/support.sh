@@ -1,5 +1,5 @@
-# Sourced by the tests of the programs, which are called as NAME_test.sh PROGRAM CASE and run one case in an empty directory. Every
-# function case_NAME is a test of its own; `run_case` at the end of a script runs the one asked for.
+# Sourced by the tests of the programs, which are called as NAME_test.sh PROGRAM CASE and run one case in an empty directory.
+# Every function case_NAME is a test of its own; `run_case` at the end of a script runs the one asked for.
 set -uo pipefail
 
 program=$(readlink -f "$1")

@@ -86,8 +86,8 @@ struct Problem {
     return *this;
   }
   Problem& dirichlet() { return dirichlet({0, 1, 2, 3}); }
-  /// The boundaries at both ends of the direction are one: those of the first are constrained, or of the last, or whichever deal.II
-  /// takes.
+  /// The boundaries at both ends of the direction are one: those of the first are constrained, or of the last, or whichever
+  /// deal.II takes.
   Problem& periodic(unsigned int direction, std::optional<bool> first = {}) {
     if (!first) {
       std::vector<dealii::GridTools::PeriodicFacePair<dealii::DoFHandler<2>::cell_iterator>> pairs;

@@ -1,5 +1,5 @@
-// Directions of a mesh: the first byte says what the others are, coordinates, widths, or a grading in words. Whatever is accepted
-// has positive, finite widths that sum to the length.
+// Directions of a mesh: the first byte says what the others are, coordinates, widths, or a grading in words. Whatever is
+// accepted has positive, finite widths that sum to the length.
 
 #include <cmath>
 #include <sstream>

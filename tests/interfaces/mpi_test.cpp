@@ -1,6 +1,6 @@
-// mpirun -n N test_mpi [peers | fail]: the communicator of MPI does what that of subdomains in one process does (tests/core/comm).
-// `peers`: that of GPUs that store to each other, which may be one GPU; exit code 77 where there is none. `fail`: rank 1 gives
-// up, and no other is left waiting.
+// mpirun -n N test_mpi [peers | fail]: the communicator of MPI does what that of subdomains in one process does
+// (tests/core/comm). `peers`: that of GPUs that store to each other, which may be one GPU; exit code 77 where there is none.
+// `fail`: rank 1 gives up, and no other is left waiting.
 
 #include <algorithm>
 #include <array>

@@ -177,8 +177,8 @@ TEST_P(CyclesOfBoundaries, PeriodicGridsOfEvenAndOddSizes) {
   }
 }
 
-// Thin cells beside a Neumann or Robin boundary, in float: solved for anew, two lines there would differ by rounding that is larger than the
-// right-hand side.
+// Thin cells beside a Neumann or Robin boundary, in float: solved for anew, two lines there would differ by rounding that is
+// larger than the right-hand side.
 TEST_P(CyclesOfBoundaries, FloatCyclesBesideThinNaturalSides) {
   PoissonProblem problem;
   for (const double alpha : {0.0, 1e-3, 1.0}) {

@@ -158,8 +158,8 @@ TEST_P(DeflatedTest, OtherCoefficientsAreForAnotherSolver) {
   EXPECT_THROW(solver.update(ctx(), assemble_diffusion(ctx(), mesh, discs(16, 10))), UsageError);
 }
 
-// No Dirichlet boundary and next to no reaction: the constant is as slow a mode as inclusions are, and what the reaction adds to
-// a row of an inclusion is far below the rounding of its entries.
+// No Dirichlet boundary and next to no reaction: the constant is as slow a mode as inclusions are, and what the reaction adds
+// to a row of an inclusion is far below the rounding of its entries.
 TEST_P(DeflatedTest, TheConstantIsOneMoreVectorOfWhatIsNearlySingular) {
   constexpr int n = 64;
   const auto mesh = square(n, neumann);

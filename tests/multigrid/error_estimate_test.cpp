@@ -1,5 +1,6 @@
-// Solves end when the error is small, not when a norm is that a few heavy rows own: Robin boundaries with a large alpha, reactions
-// and diagonal entries as penalties, capacities that jump, a first state that dies out. Right values are direct solutions.
+// Solves end when the error is small, not when a norm is that a few heavy rows own: Robin boundaries with a large alpha,
+// reactions and diagonal entries as penalties, capacities that jump, a first state that dies out. Right values are direct
+// solutions.
 
 #include <algorithm>
 #include <cmath>

@@ -105,7 +105,8 @@ TEST_ON_EVERY_SETTING(PartialDiagonalisationTest, BoundariesOfAllTypes) {
           }
 }
 
-// Inside a layer beside a Neumann or Robin boundary neighbours are equal to more digits than float has: what it makes of them must not flow.
+// Inside a layer beside a Neumann or Robin boundary neighbours are equal to more digits than float has: what it makes of them
+// must not flow.
 TEST_ON_EVERY_SETTING(PartialDiagonalisationTest, ThinLayersBesideNaturalSides) {
   auto& ctx = this->ctx();
   const auto layer = [](const char* family) {

@@ -1,5 +1,5 @@
-// A pass of full multigrid whose defects are in float, for right-hand sides of any size: powers of two change no bit. On a GPU what
-// has been recorded for one size serves others.
+// A pass of full multigrid whose defects are in float, for right-hand sides of any size: powers of two change no bit. On a GPU
+// what has been recorded for one size serves others.
 
 #include <cmath>
 #include <vector>

@@ -13,8 +13,8 @@ namespace {
 using namespace stratum;
 using enum BoundaryConditionType;
 
-/// M_x s = e, M_x the mass matrix of n cells between Neumann boundaries and e one at the last node: s decreases to 0.27 of itself, its
-/// sign changing, from node to node.
+/// M_x s = e, M_x the mass matrix of n cells between Neumann boundaries and e one at the last node: s decreases to 0.27 of
+/// itself, its sign changing, from node to node.
 std::vector<double> smoothed_end(int n) {
   std::vector<double> s(static_cast<std::size_t>(n + 1));
   double pivot = 2, h = 1.0 / n;
@@ -28,8 +28,8 @@ std::vector<double> smoothed_end(int n) {
   return s;
 }
 
-// u = 0 at first and f = 1; a Robin boundary at the right with alpha = 1e8 wants u = 1. du/dt is 1 + alpha s, about 1e10 there and 1 far
-// from it.
+// u = 0 at first and f = 1; a Robin boundary at the right with alpha = 1e8 wants u = 1. du/dt is 1 + alpha s, about 1e10 there
+// and 1 far from it.
 TEST(HeatSlope, IsRightFarFromARobinBoundaryWithALargeAlpha) {
   constexpr int cells = 96;
   constexpr double alpha = 1e8, dt = 1e-12;

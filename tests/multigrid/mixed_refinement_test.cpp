@@ -1,5 +1,5 @@
-// Mixed refinement around a cycle. On a GPU the next cycle is submitted before the norm is known that says whether it is wanted:
-// the answer is that of a preconditioner which is not called early.
+// Mixed refinement around a cycle. On a GPU the next cycle is submitted before the norm is known that says whether it is
+// wanted: the answer is that of a preconditioner which is not called early.
 
 #include <stratum/solvers/mixed/mixed_refinement.hpp>
 

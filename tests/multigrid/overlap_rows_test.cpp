@@ -1,5 +1,5 @@
-// Rows beside subdomains (multigrid/overlap.hpp): every cut has as many on either side as the lines there ask for, and cycles are those
-// of one subdomain.
+// Rows beside subdomains (multigrid/overlap.hpp): every cut has as many on either side as the lines there ask for, and cycles
+// are those of one subdomain.
 
 #include <algorithm>
 #include <cmath>
@@ -36,8 +36,8 @@ TensorMesh<2> growing(Values y, bool periodic = false) {
   return test::with_boundaries({Axis(Values(nx + 1, 1.0)), Axis(std::move(y))}, {dirichlet, dirichlet, end, end});
 }
 
-/// Of a line along y between others that are zero, rows begin, begin + step, ... from a cut on: how many leave less than the bound at the
-/// first one of an error 1 beyond the last one.
+/// Of a line along y between others that are zero, rows begin, begin + step, ... from a cut on: how many leave less than the
+/// bound at the first one of an error 1 beyond the last one.
 int rows_needed(const Values& h, int begin, int step, double bound) {
   const auto coupling = [&](int cell) {
     const double height = h[static_cast<std::size_t>(cell)];
@@ -100,8 +100,8 @@ class OverlapRowsTest : public test::OnEverySetting<T> {
     return {found.values.begin(), found.values.begin() + static_cast<std::ptrdiff_t>(size)};
   }
 
-  /// The largest difference between two cycles on one subdomain and on `count`, relative to the largest number. `make` gives the
-  /// hierarchy of a subdomain, `update` changes the cycle afterwards.
+  /// The largest difference between two cycles on one subdomain and on `count`, relative to the largest number. `make` gives
+  /// the hierarchy of a subdomain, `update` changes the cycle afterwards.
   template <class Make, class Update>
   void expect_the_same_cycle(int count, const TensorMesh<2>& mesh, const char* smoother, const Make& make,
                              const Update& update) {
@@ -197,7 +197,8 @@ TEST_ON_EVERY_SETTING(OverlapRowsTest, CyclesSeeNoCut) {
         }
 }
 
-// Other coefficients: the middle cut wants more rows than before and the lowest one fewer, or all fewer. All subdomains do the same.
+// Other coefficients: the middle cut wants more rows than before and the lowest one fewer, or all fewer. All subdomains do the
+// same.
 TEST_ON_EVERY_SETTING(OverlapRowsTest, OtherCoefficientsChangeSomeCuts) {
   const TensorMesh<2> mesh = growing(Values(ny + 1, 1.0));
   const auto cells = [&](double below, double middle, double above) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# wheel_test.sh SOURCE BUILD WORK PYTHON CXX quick|wheel: builds a wheel against what BUILD installs, and tests it from a virtual
-# environment; quick is not optimised, and not made for other machines.
+# wheel_test.sh SOURCE BUILD WORK PYTHON CXX quick|wheel: builds a wheel against what BUILD installs, and tests it from a
+# virtual environment; quick is not optimised, and not made for other machines.
 # Exit code 77: what that takes (venv, headers of Python, packages from an index) is not there.
 set -euo pipefail
 source=$1 build=$2 work=$3 python=$4 cxx=$5 kind=$6

@@ -48,8 +48,8 @@ double norm(const Values& x);
 /// max |x_i - y_i| / max |y_i|
 double relative_difference(const Values& x, const Values& y);
 
-/// Bilinear elements for -div(K grad u) + c u between Dirichlet or periodic boundaries, K and c given by (cell in x, cell in y); 2 x
-/// 2 Gauss points.
+/// Bilinear elements for -div(K grad u) + c u between Dirichlet or periodic boundaries, K and c given by (cell in x, cell in
+/// y); 2 x 2 Gauss points.
 struct CellTerms {
   double xx = 1, xy = 0, yy = 1, c = 0;
 };

@@ -52,8 +52,8 @@ class SmootherContract : public test::WithContext<testing::TestWithParam<Case>> 
     return builtin_smoothers().make<T>(ctx(), GetParam().smoother, shape, params);
   }
 
-  /// Calls check(T(), operator of every storage format and its oracle) for every shape, with T the number of the case; between Dirichlet
-  /// sides.
+  /// Calls check(T(), operator of every storage format and its oracle) for every shape, with T the number of the case; between
+  /// Dirichlet sides.
   template <class Check>
   void for_every_operator(const Check& check) {
     if (GetParam().number == Number::in_double)

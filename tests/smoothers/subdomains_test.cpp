@@ -25,7 +25,8 @@ constexpr Sides every_boundary[] = {
     {dirichlet, neumann, neumann, neumann},       {neumann, dirichlet, periodic, periodic},
     {periodic, periodic, dirichlet, neumann},     {periodic, periodic, periodic, periodic}};
 
-/// An operator of the tests: a storage format, with or without reaction; of cells with so many numbers each, none for those of the mesh.
+/// An operator of the tests: a storage format, with or without reaction; of cells with so many numbers each, none for those of
+/// the mesh.
 struct Kind {
   const char* name;
   StorageFormat format;

@@ -19,8 +19,8 @@ struct Ends {
   return {mesh.x().with_boundaries(ends.left, ends.right), mesh.y().with_boundaries(ends.bottom, ends.top)};
 }
 
-/// Opposite boundaries are one another's copies, so that they may be periodic; the lower one rises. From a rectangle at 0: positions
-/// are positive.
+/// Opposite boundaries are one another's copies, so that they may be periodic; the lower one rises. From a rectangle at 0:
+/// positions are positive.
 [[nodiscard]] inline stratum::MappedMesh wavy(stratum::Context& ctx, const stratum::TensorMesh<2>& mesh) {
   using stratum::Point;
   const double a = mesh.x().length(), b = mesh.y().length();

@@ -8,8 +8,8 @@
 
 namespace test {
 
-/// Bilinear elements on unit cells for -div(k grad u) with Dirichlet boundaries, k constant on each of the (nx + 1) x (ny + 1) cells:
-/// k(i, j) is that of the cell below and left of node (i, j).
+/// Bilinear elements on unit cells for -div(k grad u) with Dirichlet boundaries, k constant on each of the (nx + 1) x (ny + 1)
+/// cells: k(i, j) is that of the cell below and left of node (i, j).
 template <class Coefficient>
 [[nodiscard]] reference::Stencil variable_laplace(int nx, int ny, const Coefficient& k) {
   reference::Stencil a(nx, ny);

@@ -1,7 +1,7 @@
 #pragma once
 
-// The Q1 equations of a problem in a box, assembled independently: cell by cell with an element matrix by quadrature (3 x 3 x 3 points),
-// face by face, into a dense matrix in long double, and solved by elimination with pivots. Of small boxes.
+// The Q1 equations of a problem in a box, assembled independently: cell by cell with an element matrix by quadrature (3 x 3 x 3
+// points), face by face, into a dense matrix in long double, and solved by elimination with pivots. Of small boxes.
 
 #include <array>
 #include <cmath>

@@ -15,8 +15,8 @@ namespace test {
 
 [[nodiscard]] inline bool heavy() { return std::getenv("STRATUM_HEAVY") != nullptr; }
 
-/// Sizes at which a GPU goes over to another kernel, where a CPU has one loop for all: a CPU takes the first and the last of them,
-/// and all in heavy runs.
+/// Sizes at which a GPU goes over to another kernel, where a CPU has one loop for all: a CPU takes the first and the last of
+/// them, and all in heavy runs.
 template <class Size>
 [[nodiscard]] std::vector<Size> sizes_for(const stratum::Context& ctx, std::initializer_list<Size> sizes) {
   if (ctx.on_gpu() || heavy() || sizes.size() < 2) return sizes;

@@ -13,8 +13,8 @@
 
 namespace test {
 
-/// The rows of an operator, for oracles: A applied to the nine vectors that are one at every third node in each direction, so that
-/// every entry shows up alone.
+/// The rows of an operator, for oracles: A applied to the nine vectors that are one at every third node in each direction, so
+/// that every entry shows up alone.
 template <class T>
 [[nodiscard]] reference::Stencil stencil_of(Context& ctx, const GridOperator<T>& a) {
   const GridLayout<2> shape = a.shape();

@@ -1,8 +1,8 @@
 #pragma once
 
-// cuDSS, NVIDIA's sparse direct solver on a GPU, as a peer: A = L D L^T of the matrix of a mesh, symmetric positive definite, its
-// upper triangle by rows, in double. Analysis and factorisation are set-up, as a cycle's hierarchy is. Memory: cuDSS's own, which
-// grows faster than the unknowns. Source: cuDSS API Reference, NVIDIA.
+// cuDSS, NVIDIA's sparse direct solver on a GPU, as a peer: A = L D L^T of the matrix of a mesh, symmetric positive definite,
+// its upper triangle by rows, in double. Analysis and factorisation are set-up, as a cycle's hierarchy is. Memory: cuDSS's own,
+// which grows faster than the unknowns. Source: cuDSS API Reference, NVIDIA.
 
 #include <memory>
 #include <string>

@@ -60,7 +60,8 @@ class Hypre {
   [[nodiscard]] static const std::vector<std::string>& solvers();
 
   /// `a` must outlive the solver; where it is singular, A 1 = 0, the coarsest level is relaxed and not solved, or hypre would
-  /// divide by what rounding leaves of it. Throws UsageError for an unknown name and for a storage format other than these bands.
+  /// divide by what rounding leaves of it. Throws UsageError for an unknown name and for a storage format other than these
+  /// bands.
   [[nodiscard]] std::unique_ptr<HypreSolver> set_up(const std::string& name, const GridOperator<double>& a, double rtol,
                                                     int max_iterations, bool singular = false) const;
 

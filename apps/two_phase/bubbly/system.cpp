@@ -55,8 +55,8 @@ std::vector<double> load_of(const Settings& s) {
   return b;
 }
 
-/// Between walls nothing flows out, so that the sum must be zero: of a system whose p is known up to a constant, and of one that
-/// is pinned, where the pinned cell would take up what is left as a source or sink of its own.
+/// Between walls nothing flows out, so that the sum must be zero: of a system whose p is known up to a constant, and of one
+/// that is pinned, where the pinned cell would take up what is left as a source or sink of its own.
 void make_compatible(const Settings& s, std::vector<double>& b) {
   double sum = 0, magnitudes = 0;
   for (const double value : b) {

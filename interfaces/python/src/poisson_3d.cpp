@@ -16,8 +16,8 @@ namespace stratum::python {
 
 namespace {
 
-/// The interval of an axis that a point lies in, and its fraction there. A point is found from the nearer end, which knows its place
-/// best.
+/// The interval of an axis that a point lies in, and its fraction there. A point is found from the nearer end, which knows its
+/// place best.
 std::pair<std::size_t, double> interval_at(const Axis& axis, double from_begin, double from_end) {
   const bool first = from_begin <= from_end;
   const auto& distances = first ? axis.from_begin() : axis.from_end();

@@ -167,7 +167,8 @@ TEST_ON_EVERY_SETTING(PiecesTest, LongRowsAgainAndAgain) {
     });
 }
 
-// What goes up and what comes down between two, and what goes to either side, have lengths of their own: of one chunk, of some, of many.
+// What goes up and what comes down between two, and what goes to either side, have lengths of their own: of one chunk, of some,
+// of many.
 TEST_ON_EVERY_SETTING(PiecesTest, RowsOfSeveralLengths) {
   constexpr int longest = 300'000;
   constexpr std::array lengths{1, longest, 700, 90'000, 4096, 2};

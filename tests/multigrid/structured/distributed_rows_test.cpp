@@ -1,5 +1,5 @@
-// Matrices whose rows lie on several subdomains, however they are shared out: what is detected, cycles and solves are those of one
-// subdomain.
+// Matrices whose rows lie on several subdomains, however they are shared out: what is detected, cycles and solves are those of
+// one subdomain.
 
 #include <cmath>
 #include <functional>

@@ -84,7 +84,8 @@ TEST(HeldNodes, TakeNoMoreIterationsThanWithout) {
 }
 
 TEST(HeldNodes, SolidsAsIdentityRowsAreNoWalls) {
-  // A nozzle, with Dirichlet values at its left end: 22, 31, 43 iterations at 64, 128, 256 where solids weighed as what is beside them.
+  // A nozzle, with Dirichlet values at its left end: 22, 31, 43 iterations at 64, 128, 256 where solids weighed as what is
+  // beside them.
   for (const int n : {64, 128, 256}) {
     const auto solid = [n](int i, int j) {
       const double x = (i + .5) / n - .5, y = (j + .5) / n - .5;

@@ -1,5 +1,5 @@
-// Matrices whose solution is of other sizes in other parts, or held by a node that a norm of b knows nothing beside: right in every
-// connected part by itself, beside direct solutions.
+// Matrices whose solution is of other sizes in other parts, or held by a node that a norm of b knows nothing beside: right in
+// every connected part by itself, beside direct solutions.
 
 #include <algorithm>
 #include <cmath>
@@ -27,8 +27,8 @@ struct Problem {
   Values b;
 };
 
-/// Five points between Neumann walls, conductances of 3 x 3 nodes alike, none from column wall - 1 to column wall. `penalty` holds node
-/// `held` at 0.7, and every node loses `sink` times its value.
+/// Five points between Neumann walls, conductances of 3 x 3 nodes alike, none from column wall - 1 to column wall. `penalty`
+/// holds node `held` at 0.7, and every node loses `sink` times its value.
 Problem make(const std::vector<double>& conductance, int wall, int held, double penalty, double sink) {
   std::vector<SparseEntry> entries;
   const auto own = [&](int i, int j) {
@@ -107,8 +107,8 @@ TEST(Rooms, OneNodeHeldByAPenaltyWhereConductancesJump) {
     }
 }
 
-// 1e-6 of the larger solution was 0.3 % of the other, and the constant of the room that only a sink holds was no part of what the
-// cycle sees.
+// 1e-6 of the larger solution was 0.3 % of the other, and the constant of the room that only a sink holds was no part of what
+// the cycle sees.
 TEST(Rooms, SolutionsOfOtherSizesBesideEachOther) {
   for (const double sink : {1e-7, 1e-5, 1e-2})
     for (const double penalty : {1e4, 1e9})

@@ -1,5 +1,5 @@
-// Singular matrices that somebody wrote to a file, or whose grid falls into parts: what is detected, what is refused, and solutions
-// against b - A x of the matrix as it was meant.
+// Singular matrices that somebody wrote to a file, or whose grid falls into parts: what is detected, what is refused, and
+// solutions against b - A x of the matrix as it was meant.
 
 #include <cmath>
 #include <cstdio>
@@ -25,7 +25,8 @@ using testing::HasSubstr;
 
 std::size_t at(std::int64_t k) { return static_cast<std::size_t>(k); }
 
-/// -div(k grad u) on nx x ny nodes between Neumann boundaries: links of the two directions with weights of (i, j) and the next node.
+/// -div(k grad u) on nx x ny nodes between Neumann boundaries: links of the two directions with weights of (i, j) and the next
+/// node.
 struct Links {
   int nx, ny;
   std::function<double(int, int)> x, y;

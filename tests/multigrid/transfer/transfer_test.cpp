@@ -241,7 +241,8 @@ TEST_ON_EVERY_SETTING(TransferTest, InterpolationFusedWithDefectAndUpdate) {
   }
 }
 
-// The same beside Neumann or Robin boundaries, where the last interval of an odd number has a node of its own, and with a reaction term.
+// The same beside Neumann or Robin boundaries, where the last interval of an odd number has a node of its own, and with a
+// reaction term.
 TEST_ON_EVERY_SETTING(TransferTest, TheDefectOfAnInterpolantBesideNaturalSides) {
   if constexpr (std::is_same_v<T, double>) {
     auto& ctx = this->ctx();

@@ -1,5 +1,5 @@
-// Line sweeps in float on cells as thin as 1e-10 beside Neumann or Robin boundaries: what a sweep in double gives, to the rounding of a
-// float.
+// Line sweeps in float on cells as thin as 1e-10 beside Neumann or Robin boundaries: what a sweep in double gives, to the
+// rounding of a float.
 
 #include <cmath>
 #include <vector>

@@ -63,6 +63,14 @@ if grep -q '"peers": ".*fftw' bench.json; then
   has 0 '"A3",.*"sine-transforms"'
 fi
 
+# Boxes: hypre's SMG solves the same matrices.
+run 0 --threads 1 --what boxes --peers all --json bench.json
+has 3 '"cells": \[24, 32, 40\], .*"status": "(converged|round-off limit)", .*"choice": "fast diagonalization'
+has 2 '"kernel": "(box residual|norm of it alone)",.*"gb_per_s": [0-9]'
+has 1 '"kernel": "box direct solution", .*"seconds": [0-9]'
+if [ "${2:-OFF}" = ON ]; then has 2 '"peer": "hypre SMG", .*"status": "converged"'; fi
+refused --what boxes --boxes 24x32 -- "is not three numbers of cells"
+
 # Matrices without a mesh: ours are all solved.
 run 0 --threads 1 --what matrices --json bench.json
 [ "$(grep -c '"solver": "Stratum",.*"status": "converged"' bench.json)" -eq 8 ] || fail "not all eight matrices are solved"

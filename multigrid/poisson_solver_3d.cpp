@@ -116,8 +116,8 @@ struct PoissonSolver3D::Implementation {
   BoxOperator a;
   BoxDiagonalization direct;
   BoxMemory b, x, v;
-  std::shared_ptr<void> hats;  // integrals of phi_i of a singular problem
-  BoxDiscretization::FaceLoads face_loads;
+  std::shared_ptr<void> hats;                              // integrals of phi_i of a singular problem
+  std::optional<BoxDiscretization::FaceLoads> face_loads;  // none of a right-hand side in the Context's memory
   std::optional<Compatibility> compatibility;
   bool homogeneous = true;         // Dirichlet values are zero
   std::optional<double> rhs_norm;  // of b - A x where x is zero but for them; found by the first solve
@@ -255,6 +255,33 @@ struct PoissonSolver3D::Implementation {
     bring(staged, b);
   }
 
+  /// Distances of the user's numbers along the directions of storage.
+  [[nodiscard]] std::array<std::int64_t, 3> apart(const Strides<3>& strides) const {
+    const std::array<std::int64_t, 3> users{1, strides.row, strides.plane};
+    return {users[order[0]], users[order[1]], users[order[2]]};
+  }
+  [[nodiscard]] std::array<const double*, 3> hat_weights() const {
+    const auto* const w = static_cast<const double*>(hats.get());
+    return {w, w + x.view.extents.nx, w + x.view.extents.nx + x.view.extents.ny};
+  }
+
+  /// The same of a right-hand side in the Context's memory.
+  void take_rhs(const FieldView<const double, 3>& given) {
+    box_gather(ctx, given.data, apart(given.strides), b.view);
+    face_loads.reset();
+    rhs_norm.reset();
+    if (!discretization->is_singular()) return;
+    const BoxSums sums = box_sums(ctx, b.view);
+    compatibility = {sums.sum, sums.magnitudes, sums.sum / discretization->volume()};
+    expects(compatibility->holds() || params.project,
+            "The problem is singular (only Neumann or periodic faces, no reaction), and the right-hand side does not "
+            "balance: "
+            "its sum is ",
+            sums.sum, ", ", 100 * std::abs(sums.sum) / sums.magnitudes,
+            " % of its magnitudes. Use `project` (--project) to subtract the mean of f");
+    box_subtract(ctx, compatibility->mean, hat_weights(), b.view);
+  }
+
   [[nodiscard]] Values nodal_solution() const {
     Values copied(ctx.on_gpu() ? static_cast<std::size_t>(x.size) : 0);
     if (ctx.on_gpu()) {
@@ -278,6 +305,15 @@ struct PoissonSolver3D::Implementation {
   double residual_norm() {
     fill_periodic_ghosts(ctx, periodic(), x.view);
     return a.residual_norm(ctx, b.view, x.view, v.view);
+  }
+
+  SolveReport timed_solve(const Monitor& monitor) {
+    const auto begin = Clock::now();
+    SolveReport report = solve(monitor);
+    report.solve_seconds = seconds_since(begin);
+    report.setup_seconds = setup_seconds;
+    report.choice = plan.method + ": " + plan.reason;
+    return report;
   }
 
   SolveReport solve(const Monitor& monitor) {
@@ -336,9 +372,7 @@ struct PoissonSolver3D::Implementation {
     if (report.status == Status::max_iterations)
       report.reason = max_iterations_reason(r, params.stop.max_iterations, target);
     if (discretization->is_singular()) {
-      const auto* const w = static_cast<const double*>(hats.get());
-      const auto [nx, ny, nz] = x.view.extents;
-      const double integral = box_sum(ctx, {w, w + nx, w + nx + ny}, x.view);
+      const double integral = box_sum(ctx, hat_weights(), x.view);
       box_add(ctx, -integral / discretization->volume(), x.view);
     }
     fill_periodic_ghosts(ctx, periodic(), x.view);
@@ -357,11 +391,18 @@ PoissonSolver3D& PoissonSolver3D::operator=(PoissonSolver3D&&) noexcept = defaul
 SolveReport PoissonSolver3D::solve(const Monitor& monitor) {
   Implementation& self = *implementation_;
   const auto entered = self.guard.enter("solver");
-  const auto begin = Clock::now();
-  SolveReport report = self.solve(monitor);
-  report.solve_seconds = seconds_since(begin);
-  report.setup_seconds = self.setup_seconds;
-  report.choice = self.plan.method + ": " + self.plan.reason;
+  return self.timed_solve(monitor);
+}
+
+SolveReport PoissonSolver3D::solve(FieldView<const double, 3> b, FieldView<double, 3> x, const Monitor& monitor) {
+  Implementation& self = *implementation_;
+  const auto entered = self.guard.enter("solver");
+  const auto& n = self.plan.unknowns;
+  expects_fit(self.ctx, "b", b, Extents<3>{n[0], n[1], n[2]});
+  expects_fit(self.ctx, "x", x, Extents<3>{n[0], n[1], n[2]});
+  self.take_rhs(b);
+  SolveReport report = self.timed_solve(monitor);
+  box_scatter(self.ctx, self.x.view, x.data, self.apart(x.strides));
   return report;
 }
 
@@ -400,7 +441,9 @@ std::optional<RelativeErrors> PoissonSolver3D::relative_errors() const {
 BoundaryFluxes3D PoissonSolver3D::fluxes() const {
   const Implementation& self = *implementation_;
   Context ctx = self.ctx;
-  return self.discretization->fluxes(ctx, self.nodal_solution(), self.face_loads);
+  expects(self.face_loads.has_value(), "fluxes need the load at the faces, which a right-hand side of the unknowns "
+                                       "alone does not have; give it by set_load");
+  return self.discretization->fluxes(ctx, self.nodal_solution(), *self.face_loads);
 }
 
 SolutionRange3D PoissonSolver3D::range() const {

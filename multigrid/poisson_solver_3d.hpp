@@ -34,6 +34,7 @@
 #include <stratum/assembly/error_norms.hpp>
 #include <stratum/assembly/poisson_problem_3d.hpp>
 #include <stratum/core/device/context.hpp>
+#include <stratum/core/field/field_3d.hpp>
 #include <stratum/core/io/solve_report.hpp>
 #include <stratum/solvers/stopping.hpp>
 
@@ -71,6 +72,11 @@ class PoissonSolver3D {
 
   /// Solves from zero. report.choice says how and why.
   SolveReport solve(const Monitor& monitor = {});
+
+  /// The same of a right-hand side and for a solution in memory of the Context's, in its stream, without the host: b of all unknowns,
+  /// x fastest, integrals of f phi_i and of the data of Neumann and Robin faces; values of Dirichlet faces are the problem's. x gets u_h
+  /// at the unknowns. 4 words a number more. `fluxes` do not know this load, and throw UsageError.
+  SolveReport solve(FieldView<const double, 3> b, FieldView<double, 3> x, const Monitor& monitor = {});
 
   // Other right-hand sides for the same operator and the same boundary values; each takes the place of the problem's f.
   /// f, integrated by Gauss points.

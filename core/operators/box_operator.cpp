@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <type_traits>
 
 #include <stratum/core/field/blas.hpp>
 #include <stratum/core/field/for_each_node.hpp>
@@ -212,8 +213,43 @@ struct SetBox {
   }
 };
 
+struct Magnitude3D {
+  FieldView<const double, 3> v;
+  static constexpr bool takes_maximum = false, hot = true;
+  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int row) const {
+    return std::abs(v(i, row % v.extents.ny, row / v.extents.ny));
+  }
+};
+
+struct SubtractWeights {
+  static constexpr bool hot = true;
+  double factor;
+  std::array<const double*, 3> weights;
+  FieldView<double, 3> v;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int row) const {
+    const int j = row % v.extents.ny, k = row / v.extents.ny;
+    v(i, j, k) -= factor * weights[0][i] * weights[1][j] * weights[2][k];
+  }
+};
+
+/// Node (i, j, k) of a box and a number of the user's.
+template <bool gathers>
+struct ExchangeBox {
+  static constexpr bool hot = true;
+  std::conditional_t<gathers, const double*, double*> users;
+  std::int64_t x, y, z;
+  FieldView<std::conditional_t<gathers, double, const double>, 3> v;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int row) const {
+    const int j = row % v.extents.ny, k = row / v.extents.ny;
+    if constexpr (gathers)
+      v(i, j, k) = users[i * x + j * y + k * z];
+    else
+      users[i * x + j * y + k * z] = v(i, j, k);
+  }
+};
+
 /// Rows of all planes.
-FieldView<double, 2> all_rows_of(const FieldView<double, 3>& v) {
+FieldView<double, 2> all_rows_of(const FieldView<const double, 3>& v) {
   FieldView<double, 2> rows;
   rows.nx = v.extents.nx;
   rows.ny = v.extents.ny * v.extents.nz;
@@ -299,6 +335,22 @@ void box_set(Context& ctx, double value, FieldView<double, 3> v) {
 }
 void box_add(Context& ctx, double value, FieldView<double, 3> v) {
   for_each_node(ctx, all_nodes(all_rows_of(v)), SetBox{true, value, v});
+}
+
+void box_gather(Context& ctx, const double* from, const std::array<std::int64_t, 3>& apart, FieldView<double, 3> to) {
+  for_each_node(ctx, all_nodes(all_rows_of(to)), ExchangeBox<true>{from, apart[0], apart[1], apart[2], to});
+}
+void box_scatter(Context& ctx, FieldView<const double, 3> from, double* to, const std::array<std::int64_t, 3>& apart) {
+  for_each_node(ctx, all_nodes(all_rows_of(from)), ExchangeBox<false>{to, apart[0], apart[1], apart[2], from});
+}
+
+BoxSums box_sums(Context& ctx, FieldView<const double, 3> v) {
+  const int rows = v.extents.ny * v.extents.nz;
+  return {reduce(ctx, v.extents.nx, rows, BoxValue{v}), reduce(ctx, v.extents.nx, rows, Magnitude3D{v})};
+}
+
+void box_subtract(Context& ctx, double factor, const std::array<const double*, 3>& weights, FieldView<double, 3> v) {
+  for_each_node(ctx, all_nodes(all_rows_of(v)), SubtractWeights{factor, weights, v});
 }
 
 double box_sum(Context& ctx, const std::array<const double*, 3>& weights, FieldView<const double, 3> v) {

@@ -19,6 +19,7 @@
 // Nothing waits for the stream but norms. Shapes are the caller's duty.
 
 #include <array>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -72,7 +73,17 @@ void fill_periodic_ghosts(Context& ctx, const std::array<bool, 3>& periodic, Fie
 /// v = value, and v = v + value
 void box_set(Context& ctx, double value, FieldView<double, 3> v);
 void box_add(Context& ctx, double value, FieldView<double, 3> v);
-/// sum of x_i y_j z_k v_ijk, weights in memory of the Context's
+/// to_ijk = from, whose numbers along i, j and k are so far apart; and the other way round
+void box_gather(Context& ctx, const double* from, const std::array<std::int64_t, 3>& apart, FieldView<double, 3> to);
+void box_scatter(Context& ctx, FieldView<const double, 3> from, double* to, const std::array<std::int64_t, 3>& apart);
+/// sum of v_ijk, and of its magnitudes
+struct BoxSums {
+  double sum = 0, magnitudes = 0;
+};
+[[nodiscard]] BoxSums box_sums(Context& ctx, FieldView<const double, 3> v);
+/// v_ijk = v_ijk - factor x_i y_j z_k, weights in memory of the Context's
+void box_subtract(Context& ctx, double factor, const std::array<const double*, 3>& weights, FieldView<double, 3> v);
+/// sum of x_i y_j z_k v_ijk
 [[nodiscard]] double box_sum(Context& ctx, const std::array<const double*, 3>& weights, FieldView<const double, 3> v);
 
 }  // namespace stratum

@@ -225,7 +225,7 @@ TEST(PoissonSolver3D, FluxesBalanceAndConverge) {
           for (int p = 0; p <= n; ++p) {
             const auto weight = [](int i) { return (i == 0 || i == n ? 1 : i % 2 == 1 ? 4 : 2) / (3.0 * n); };
             std::array<double, 3> at{};
-            at[f / 2] = f % 2;
+            at[f / 2] = f % 2 == 0 ? 0 : 1;
             at[(f / 2 + 1) % 3] = static_cast<double>(p) / n;
             at[(f / 2 + 2) % 3] = static_cast<double>(q) / n;
             flux[f] -= weight(p) * weight(q) * (f % 2 == 0 ? -1 : 1) *
@@ -291,6 +291,73 @@ TEST(PoissonSolver3D, AccurateOnAnyStretching) {
         } else {
           EXPECT_LT(history[2], kind == "1e-12" || kind == "A4" ? 1e-6 : 1e-8);
         }
+      }
+  }
+}
+
+// A right-hand side and a solution where the Context computes, in rows and planes that lie apart: those of the host's.
+TEST(PoissonSolver3D, SolvesInTheMemoryOfTheContext) {
+  for (const Backend backend : backends()) {
+    Context ctx = context_on(backend);
+    for (const auto& cells : {std::array{4, 5, 9}, {9, 4, 5}, {5, 9, 4}})
+      for (const bool singular : {false, true}) {
+        SCOPED_TRACE(testing::Message() << cells[0] << " x " << cells[1] << " x " << cells[2] << ", singular "
+                                        << singular);
+        const TensorMesh<3> mesh{geometric(1, cells[0], 1.3, GradedSide::first), uniform(1, cells[1]),
+                                 uniform(2, cells[2])};
+        PoissonProblem3D problem{.rhs = [](const Point3D& p) { return 1 + p.x * p.y; }};
+        for (auto& face : problem.boundaries.faces) face.kind = singular ? N : D;
+        PoissonSolver3D solver(ctx, mesh, problem, {.project = singular});
+        (void)solver.solve();
+        const std::vector<double> nodal = solver.nodal_solution();
+        // The load of trilinear f, a product in every direction.
+        const auto axis_load = [&](const Axis& axis, bool linear) {
+          std::vector<double> load(axis.widths().size() + 1, 0.0);
+          for (std::size_t i = 0; i < axis.widths().size(); ++i) {
+            const double h = axis.widths()[i], a = linear ? axis.from_begin()[i] : 1,
+                         b = linear ? axis.from_begin()[i + 1] : 1;
+            load[i] += h * (2 * a + b) / 6;
+            load[i + 1] += h * (a + 2 * b) / 6;
+          }
+          return load;
+        };
+        const auto x0 = axis_load(mesh.x(), false), x1 = axis_load(mesh.x(), true), y0 = axis_load(mesh.y(), false),
+                   y1 = axis_load(mesh.y(), true), z0 = axis_load(mesh.z(), false);
+        const int shift = singular ? 0 : 1, nx = cells[0] + 1 - 2 * shift, ny = cells[1] + 1 - 2 * shift,
+                  nz = cells[2] + 1 - 2 * shift;
+        const std::int64_t row = nx + 3, plane = row * ny + 5;
+        const auto count = static_cast<std::size_t>(plane * nz);
+        std::vector<double> b(count, -7.0), x(count, -7.0);
+        const auto at = [&](int i, int j, int k) { return static_cast<std::size_t>(k * plane + j * row + i); };
+        const auto node = [shift](int i) { return static_cast<std::size_t>(i + shift); };
+        for (int k = 0; k < nz; ++k)
+          for (int j = 0; j < ny; ++j)
+            for (int i = 0; i < nx; ++i)
+              b[at(i, j, k)] = (x0[node(i)] * y0[node(j)] + x1[node(i)] * y1[node(j)]) * z0[node(k)];
+        const std::size_t bytes = count * sizeof(double);
+        const auto of_b = allocate(ctx, bytes), of_x = allocate(ctx, bytes);
+        copy_bytes(ctx, b.data(), of_b.get(), bytes);
+        copy_bytes(ctx, x.data(), of_x.get(), bytes);
+        ctx.synchronise();
+        const auto view = [&](const std::shared_ptr<void>& memory) {
+          return FieldView<double, 3>{static_cast<double*>(memory.get()), {nx, ny, nz}, {row, plane}};
+        };
+        EXPECT_EQ(solver.solve(view(of_b), view(of_x)).status, Status::converged);
+        copy_bytes(ctx, of_x.get(), x.data(), bytes);
+        ctx.synchronise();
+        for (int k = 0; k < nz; ++k)
+          for (int j = 0; j < ny; ++j)
+            for (int i = 0; i < nx; ++i) {
+              const std::size_t n = (node(k) * (static_cast<std::size_t>(cells[1]) + 1) + node(j)) *
+                                        (static_cast<std::size_t>(cells[0]) + 1) +
+                                    node(i);
+              ASSERT_NEAR(x[at(i, j, k)], nodal[n], 1e-12) << i << ", " << j << ", " << k;
+            }
+        EXPECT_EQ(x[at(nx, 0, 0)], -7) << "between the rows";
+        EXPECT_THROW((void)solver.fluxes(), UsageError);
+        FieldView<double, 3> wrong = view(of_b);
+        wrong.extents.nx -= 1;
+        EXPECT_THROW((void)solver.solve(wrong, view(of_x)), UsageError);
       }
   }
 }

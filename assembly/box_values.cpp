@@ -61,7 +61,7 @@ double value_at(const TensorMesh<3>& mesh, std::span<const double> nodal, const 
   const Nodes nodes(mesh);
   nodes.expects_all(nodal);
   const auto at = [&](std::size_t d, std::size_t last) { return static_cast<std::size_t>(p.cell[d]) + last; };
-  const auto [tx, ty, tz] = p.fraction;
+  const double tx = p.fraction[0], ty = p.fraction[1], tz = p.fraction[2];  // which clang++ lets lambdas have
   const auto along_x = [&](std::size_t j, std::size_t k) {
     const double* const u = &nodal[nodes(at(0, 0), at(1, j), at(2, k))];
     return (1 - tx) * u[0] + tx * u[1];

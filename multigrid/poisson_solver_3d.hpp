@@ -5,16 +5,16 @@
 //
 //     A = Kx My Mz + Mx Ky Mz + Mx My Kz + c Mx My Mz    (Kronecker products, x fastest; K, M of one direction, h_i its widths)
 //
-//     S_e = diag(M_e)^-1/2,   Q_e^T (S_e M_e S_e) Q_e = 1,   Q_e^T (S_e K_e S_e) Q_e = Lambda_e     for two directions e
-//     v = (Qx Qy)^T (Sx Sy) b;    (Kz + (lambda_i + lambda_j + c) Mz) u_ij = v_ij  for all i, j;    x = (Sx Sy) (Qx Qy) u
+//     V_e^T M_e V_e = 1,   V_e^T K_e V_e = Lambda_e     for two directions e
+//     v = (Vx Vy)^T b;    (Kz + (lambda_i + lambda_j + c) Mz) u_ij = v_ij  for all i, j;    x = Vx Vy u
 //
 // Four products with dense matrices, 4 N (n_x + n_y) operations of N unknowns, and one tridiagonal system for every pair of modes.
 // The lines are those of the longest direction. Exact for any widths; what rounding leaves is taken away by refinement on the
 // true residual b - A x, formed by differences in double, until the tolerance is met or the residual no longer falls. Statuses are
-// converged, rounding (the residual has stopped falling above the tolerance), non-finite, diverged and stagnated; `converged` is
+// converged, round-off limit (the residual is at rounding, above the tolerance), non-finite, diverged and stagnated; `converged` is
 // claimed on the true residual alone.
 //
-// Everything is double. Memory: about 3 vectors of N; traffic: about 12 words an unknown and solve beside the products. Solves
+// Everything is double. Memory: about 3 vectors of N; traffic: about 10 words an unknown and solve beside the products. Solves
 // run on the Context's backend and wait for the stream at the residual norms. Errors: UsageError for bad problems and arrays,
 // ResourceError where it would not fit in memory: it says what is needed and what there is before it allocates.
 // Sources: R. E. Lynch, J. R. Rice, D. H. Thomas, Direct solution of partial difference equations by tensor product methods,

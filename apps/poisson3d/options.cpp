@@ -68,10 +68,10 @@ CommandLine make_command_line() {
             {"ky", "K", "", "in y (1)"},
             {"kz", "K", "", "in z (1)"},
             {"reaction", "C", "0", "c, a number from 0 on"},
-            {"quadrature", "N", plain(params.quadrature_points),
-             "f and the values on faces are integrated by N points in every direction of a cell, 1 .. 4; expressions "
-             "are "
-             "called for at all of them"},
+            {"quadrature", "N", "",
+             "f and the values on faces are integrated by N points in every direction of a cell, 1 .. 4 (4 in boxes of "
+             "up to "
+             "2^18 cells, 2 in larger ones, where expressions take longer than the solve)"},
             {"project", "", "",
              "where u is known up to a constant only, subtract from f what keeps the problem from having a "
              "solution"}})},

@@ -82,7 +82,7 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
   JsonObject json;
   json.add("program", program_name).add("version", STRATUM_VERSION);
   add_end(json, report, settings.exit_code(report));
-  json.add("quadrature", settings.solver.quadrature_points);
+  json.add("quadrature", options.has("quadrature") ? Json(settings.solver.quadrature_points) : Json(nullptr));
   json.add("rtol", settings.solver.stop.rtol).add("atol", settings.solver.stop.atol);
   add_errors(json, outcome.errors);
   const auto& range = outcome.range;

@@ -53,7 +53,7 @@ Settings parse_settings(const CommandLine& options) {
   stop.atol = options.number("atol", not_negative);
   stop.max_iterations = options.integer("max-iterations", 1, 1000);
   stop.rounding_will_do = !settings.tolerance_asked_for;
-  settings.solver.quadrature_points = options.integer("quadrature", 1, 4);
+  if (options.has("quadrature")) settings.solver.quadrature_points = options.integer("quadrature", 1, 4);
   settings.solver.project = options.is_set("project");
   settings.table = options.has("convergence-table");
   if (settings.table) std::tie(settings.first_level, settings.last_level) = parse_table_levels<3>(options);

@@ -294,7 +294,8 @@ class MatrixSolver::State {
   SolveReport solve(Context& ctx, FieldView<const double> b, FieldView<double> x, const Monitor& monitor) {
     const auto entered = guard.enter("solver");
     expects_whole();
-    if (mean_.empty() && !means && !symmetrised()) return noted(solve_parts(ctx, b, x, params.solver.stop, monitor));
+    if (mean_.empty() && !means && !symmetrised())
+      return noted(ctx, solve_parts(ctx, b, x, params.solver.stop, monitor));
     copy(ctx, b, b_.view());
     return solve_on_grid(ctx, b_.cview(), x, monitor);
   }
@@ -504,11 +505,12 @@ class MatrixSolver::State {
     const std::int64_t i = part.first % rows.left_nx + rows.first_i, j = part.first / rows.left_nx + rows.first_j;
     return rows.numbering == Numbering::y_first ? i * rows.ny + j : j * rows.nx + i;
   }
-  SolveReport noted(SolveReport report) const {
+  SolveReport noted(const Context& ctx, SolveReport report) const {
     const std::string scales_note =
         symmetrised() ? "rows are scaled as makes the matrix symmetric, and residuals before the last are of these"
                       : "";
-    for (const std::string& note : {rows.parts.note(), scales_note, precision_note})
+    const std::string gpus_note = ctx.on_gpu() ? note_on_gpus(nodes(), ctx.pieces()) : "";
+    for (const std::string& note : {rows.parts.note(), scales_note, precision_note, gpus_note})
       if (!note.empty()) report.choice += (report.choice.empty() ? "" : "; ") + note;
     return report;
   }
@@ -571,8 +573,8 @@ class MatrixSolver::State {
     return report;
   }
   SolveReport solve_on_grid(Context& ctx, FieldView<const double> b, FieldView<double> x, const Monitor& monitor) {
-    return noted(symmetrised() ? solve_symmetrised(ctx, x, monitor)
-                               : solve_on_grid(ctx, b, x, params.solver.stop, monitor));
+    return noted(ctx, symmetrised() ? solve_symmetrised(ctx, x, monitor)
+                                    : solve_on_grid(ctx, b, x, params.solver.stop, monitor));
   }
   /// D A x = D b, b in b_, to what is asked of b - A x.
   SolveReport solve_symmetrised(Context& ctx, FieldView<double> x, const Monitor& monitor) {
@@ -682,6 +684,11 @@ MatrixSolver::MatrixSolver(Context& ctx, const SparseRows& a, int nx, int ny, co
 
 MatrixSolver::MatrixSolver(Context& ctx, const GridOperator<double>& a, const MatrixSolverParams& params)
     : MatrixSolver(ctx, grid_rows(ctx, a, params), params) {}
+
+std::string MatrixSolver::note_on_gpus(std::int64_t unknowns, int gpus) {
+  if (gpus == 1 || unknowns >= least_for_several_gpus) return "";
+  return message(unknowns, " unknowns on ", gpus, " GPUs: one GPU would be faster");
+}
 
 SolveReport MatrixSolver::solve(Context& ctx, std::span<const double> b, std::span<double> x, const Monitor& monitor) {
   SolveReport report;

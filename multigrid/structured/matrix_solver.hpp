@@ -30,6 +30,10 @@
 // a subdomain's rows are not the subdomain of lines that the hierarchy wants (mesh/partition.hpp), b and x are brought there and back, by
 // way of the host. Entries are given likewise, by each subdomain its own; bands by lines, with ny those of the subdomain.
 //
+// Rows stay with the subdomains that gave them, however few they are: on GPUs no solve is moved to one of them, as the programs do with
+// small ones. Several GPUs pay from about 1e6 unknowns in all (five bands on H200, milliseconds of a solve on one, two and four GPUs:
+// 2047^2 7.4, 5.5 and 4.4; 1023^2 3.13 on one and 2.97 on four). Reports say so where there are fewer (SolveReport::choice).
+//
 // As a Preconditioner it is one cycle from zero, symmetric where A is, for grid vectors or for flat ones in the numbering of
 // the matrix. A handle: copies are the same solver, which serves one thread at a time. `solve` and `apply` allocate nothing on
 // the device; arrays on the host are copied to it where it is a GPU, and waited for.
@@ -42,6 +46,7 @@
 #include <optional>
 #include <ranges>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -154,6 +159,11 @@ concept BandView = requires(const M& m, int k) {
 
 class MatrixSolver final : public Preconditioner<double>, public Handle {
  public:
+  /// Unknowns in all below which one GPU solves faster than several.
+  static constexpr std::int64_t least_for_several_gpus = 1'000'000;
+  /// What reports say of so many unknowns on so many GPUs; nothing where they are enough.
+  [[nodiscard]] static std::string note_on_gpus(std::int64_t unknowns, int gpus);
+
   /// Throws UsageError as GridRows does, for a claim that does not hold, for widths of another number, and as PoissonSolver
   /// does.
   MatrixSolver(Context& ctx, GridRows rows, const MatrixSolverParams& params = {},

@@ -223,6 +223,29 @@ TEST(PieceRows, CyclesAndSolvesAreThoseOfOnePiece) {
   }
 }
 
+/// Rows stay on the GPUs that have them, and the report says that these are too many.
+TEST(PieceRows, ReportsSayWhereOneGpuWouldBeFaster) {
+  constexpr const char* note = "1665 unknowns on 2 GPUs: one GPU would be faster";
+  EXPECT_EQ(MatrixSolver::note_on_gpus(nx * ny, 2), note);
+  EXPECT_EQ(MatrixSolver::note_on_gpus(nx * ny, 1), "");
+  EXPECT_EQ(MatrixSolver::note_on_gpus(MatrixSolver::least_for_several_gpus, 4), "");
+  const SparseRows a = matrix_of(problems().front());
+  const Values b = random_numbers();
+  for (const Backend backend : {Backend::cpu, Backend::cuda}) {
+    if (!test::available(backend)) continue;
+    const auto result = test::on_pieces(backend, 2, [&](Context& own) {
+      const OwnRows rows(a, nodes_of(Shared::in_turn, own.communicator()->rank(), 2));
+      auto solver = MatrixSolver::from_csr(own, rows.start, rows.column, rows.value, nx, ny, params());
+      const Values r = rows.of(b);
+      Values x(r.size());
+      const SolveReport report = solver.solve(own, r, x);
+      EXPECT_EQ(report.choice.find(note) != std::string::npos, own.on_gpu()) << report.choice;
+      return Values{};
+    });
+    for (const auto& error : result.errors) EXPECT_EQ(error, "");
+  }
+}
+
 /// Numbered along y, and so read.
 TEST(PieceRows, AlongY) {
   const SparseRows a = matrix_of({.name = "along y", .dirichlet_x = false, .jump = 10, .c = 0.1});

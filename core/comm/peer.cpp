@@ -18,6 +18,7 @@
 
 #if defined(__CUDACC__)
 #include <stratum/core/comm/gpu_communicator.hpp>
+#include <stratum/core/comm/peer_numbers.hpp>
 #endif
 
 namespace stratum {
@@ -26,15 +27,16 @@ namespace stratum {
 
 namespace {
 
-constexpr int threads = 256, most_blocks = 32, most_links = 16;
+using peer::load;
+using peer::next_chunk;
+using peer::Pair;
+using peer::store;
+
+constexpr int threads = 256, most_blocks = 32, most_links = PeerNumbers::most - 1;
 constexpr std::size_t word = 4;                          // bytes of data in half a Pair
 constexpr std::size_t least_chunk = threads * 2 * word;  // bytes of data
 constexpr std::size_t most_chunk = 8 * least_chunk;
 
-/// Two words and, after each, the number of its chunk, which arrive together.
-struct alignas(16) Pair {
-  std::uint32_t first, first_number, second, second_number;
-};
 constexpr std::size_t pairs_of_slot = most_chunk / (2 * word);
 
 /// Of what is long: bytes from which on it travels as it is, with the number of a chunk after all of it.
@@ -81,20 +83,6 @@ struct Links {
   Link of[most_links];
 };
 
-__device__ inline void store(Pair* to, Pair pair) {
-  asm volatile("st.volatile.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(pair.first), "r"(pair.first_number),
-               "r"(pair.second), "r"(pair.second_number)
-               : "memory");
-}
-__device__ inline Pair load(const Pair* from) {
-  Pair pair;
-  asm volatile("ld.volatile.global.v4.u32 {%0, %1, %2, %3}, [%4];"
-               : "=r"(pair.first), "=r"(pair.first_number), "=r"(pair.second), "=r"(pair.second_number)
-               : "l"(from)
-               : "memory");
-  return pair;
-}
-
 /// A block's chunks of a link: b, b + blocks, ... What is shorter than the other direction sends a pair without data in its
 /// place. `gone`, in memory of the host: the others never come.
 __device__ inline void exchange_chunks(const Link& link, const volatile int* gone) {
@@ -103,7 +91,7 @@ __device__ inline void exchange_chunks(const Link& link, const volatile int* gon
   std::uint32_t number = link.chunks[block];
   __syncthreads();
   for (std::size_t begin = block * chunk; begin < all; begin += link.blocks * chunk) {
-    if (++number == 0) number = 2;  // not the zeros of the beginning, and the slots in turn
+    number = next_chunk(number);
     const auto words = [&](std::size_t bytes) {
       return static_cast<int>((bytes < begin ? 0 : bytes - begin < chunk ? bytes - begin : chunk) / word);
     };
@@ -116,7 +104,7 @@ __device__ inline void exchange_chunks(const Link& link, const volatile int* gon
     for (int k = static_cast<int>(threadIdx.x); k == 0 || 2 * k < in; k += threads) {
       Pair pair = load(&link.mine->pairs[block][slot][k]);
       for (unsigned tries = 1; pair.first_number != number || pair.second_number != number; ++tries) {
-        if (tries % 65536 == 0 && *gone != 0) return;
+        if (tries % peer::tries_between == 0 && *gone != 0) return;
         pair = load(&link.mine->pairs[block][slot][k]);
       }
       if (2 * k < in) to[2 * k] = pair.first;
@@ -180,7 +168,7 @@ __device__ inline void exchange_long_chunks(const Link& link, const volatile int
   if (threadIdx.x == 0) left = false;
   __syncthreads();
   for (std::size_t begin = block * chunk; begin < all; begin += link.blocks * chunk) {
-    if (++number == 0) number = 2;
+    number = next_chunk(number);
     const auto bytes = [&](std::size_t most) { return most < begin ? 0 : most - begin < chunk ? most - begin : chunk; };
     const int slot = static_cast<int>(number & 1);
     copy_slot<true>(link.out + begin / word, link.long_theirs->data[block][slot], bytes(link.out_bytes));
@@ -229,7 +217,7 @@ struct Close {
   void operator()(void* opened) const { (void)cudaIpcCloseMemHandle(opened); }
 };
 
-class PeerCommunicator final : public GpuCommunicator {
+class PeerCommunicator final : public GpuCommunicator, public HasPeerNumbers {
  public:
   PeerCommunicator(Context& ctx, std::shared_ptr<Communicator> host, bool share_gpu)
       : GpuCommunicator(std::move(host)) {
@@ -275,6 +263,23 @@ class PeerCommunicator final : public GpuCommunicator {
   PeerCommunicator& operator=(const PeerCommunicator&) = delete;
 
   [[nodiscard]] std::string_view name() const override { return "peer"; }
+  [[nodiscard]] PeerNumbers peer_numbers() const override {
+    PeerNumbers numbers{};
+    numbers.rank = rank();
+    numbers.size = size();
+    numbers.gone = gone_.get();
+    for (int other = 0; other < size(); ++other) {
+      if (other == rank()) continue;
+      const Link there = link(other, gathered, gathered);
+      PeerNumbers::With& with = numbers.with[other];
+      for (int slot = 0; slot < 2; ++slot) {
+        with.theirs[slot] = there.theirs->pairs[0][slot];
+        with.mine[slot] = there.mine->pairs[0][slot];
+      }
+      with.chunks = there.chunks;
+    }
+    return numbers;
+  }
   void abandon() override {
     *gone_ = 1;
     GpuCommunicator::abandon();

@@ -8,6 +8,7 @@
 // count the chunks, in one store: no flag and no fence come after them. From 256 KiB on 64 blocks store 16 bytes of data at a
 // time, and one number after a chunk of theirs, which is faster by then (two H100, microseconds an exchange of 384 KB 6.9 for
 // 8.2, of 2 MB 11.5 for 30). The counts live on the device and go on when a recording is replayed.
+// A kernel that ends a sum may gather the numbers of all subdomains by itself (core/comm/peer_numbers.hpp).
 //
 // Recording and replaying are calls that all subdomains make in the same order; recordings must be gone before the communicator is,
 // which waits for all subdomains when it ends. What the host has to say goes by the communicator beside it. Rows and numbers have

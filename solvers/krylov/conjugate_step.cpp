@@ -10,6 +10,7 @@
 #include <stratum/core/field/field_functors.hpp>
 #include <stratum/core/field/reduce.hpp>
 #if defined(__CUDACC__)
+#include <stratum/core/comm/peer_numbers.hpp>
 #include <stratum/core/field/streaming_stencil.hpp>
 #endif
 
@@ -153,16 +154,55 @@ double* scratch_for_step(Context& ctx, FieldView<T> r) {
   return ctx.reduction_scratch(static_cast<std::size_t>(numbers) + 1);
 }
 
-/// The step `s`, as which `term` begins. The sum comes to the first of `partial` and to *host.
+/// The results of blocks, and how many there are.
+template <class Term>
+int reduce_by_blocks(Context& ctx, int nx, int ny, const Term& term, double* partial) {
+  const int blocks = detail::reduction_grid(ny);
+  const cuda::Launch launch{blocks, detail::reduction_threads};
+  if (ny == 1)
+    launch(ctx, detail::reduce_rows<Term, true>, term, nx, ny, partial);
+  else
+    launch(ctx, detail::reduce_rows<Term, false>, term, nx, ny, partial);
+  return blocks;
+}
+/// The same of the step `s`, as which `term` begins.
 template <class Term, class T, class X>
-void run_step(Context& ctx, const Term& term, const Step<T, X>& s, double* partial, double* host) {
+int step_by_blocks(Context& ctx, const Term& term, const Step<T, X>& s, double* partial) {
   const bool aligned = reinterpret_cast<std::uintptr_t>(s.x.data - 1) % (sizeof(X) * cuda::chunk_width<T>) == 0;
   if (s.r.ny == 1 || !cuda::can_stream(s.p, s.q, s.x, s.r) || !aligned)
-    return reduce_on_gpu(ctx, s.r.nx, s.r.ny, term, partial, host);
+    return reduce_by_blocks(ctx, s.r.nx, s.r.ny, term, partial);
   const int blocks = std::min(s.r.ny, step_blocks);
   const cuda::Launch launch{blocks, detail::reduction_threads};
   launch(ctx, step_by_chunks<T, Term>, term, s.r.nx, s.r.ny, partial);
+  return blocks;
+}
+/// The sum comes to the first of `partial` and to *host.
+template <class Term, class T, class X>
+void run_step(Context& ctx, const Term& term, const Step<T, X>& s, double* partial, double* host) {
+  const int blocks = step_by_blocks(ctx, term, s, partial);
   cuda::Launch{1, detail::reduction_threads}(ctx, detail::reduce_partials<Term>, partial, blocks, host);
+}
+
+struct Nothing {
+  __device__ void operator()(int /*i*/, int /*row*/) const {}
+};
+
+/// A sum over peers: what each has is added up by rank, as CombinePieces does, into the first of `partial`; then `then`.
+template <class Term, class Then>
+__global__ void __launch_bounds__(detail::reduction_threads)
+    reduce_partials_of_peers(double* partial, int count, const __grid_constant__ PeerNumbers peers, const Then then) {
+  cuda::after_previous();
+  double own = detail::neutral<Term>();
+  for (int k = static_cast<int>(threadIdx.x); k < count; k += detail::reduction_threads)
+    own = detail::combine<Term>(own, partial[k]);
+  own = detail::reduce_block<Term>(own);
+  __shared__ double all[PeerNumbers::most];
+  peers.gather(own, all);
+  if (threadIdx.x != 0) return;
+  double result = all[0];
+  for (int k = 1; k < peers.size; ++k) result = detail::combine<Term>(result, all[k]);
+  partial[0] = result;
+  then(0, 0);
 }
 
 /// Subdomains of a grid whose numbers go by way of the host wait there for either product.
@@ -316,7 +356,6 @@ void QueuedSteps<T>::iterate(Context& ctx, const LinearOperator<T>& a, FieldView
                 *const curvature = square + 3, *const sums = curvature + count_;
   for_each_node(ctx, all_nodes(p), QueuedDirection<T>{beta, r, p});
   a.apply(ctx, p, q);
-  reduce_to(ctx, p.nx, p.ny, Product<T>{p, q}, curvature, unused);
   const Step<T, T> step{0, 1, p, q, x, r};
   const QueuedStep<T> term{square, curvature, step};
   const auto advance = [&](const double* of_sum, int count) {
@@ -325,15 +364,27 @@ void QueuedSteps<T>::iterate(Context& ctx, const LinearOperator<T>& a, FieldView
 #if defined(__CUDACC__)
   if (ctx.on_gpu()) {
     if (ctx.pieces() == 1) {
+      reduce_to(ctx, p.nx, p.ny, Product<T>{p, q}, curvature, unused);
       run_step(ctx, term, step, sums, unused);
       return advance(sums, 1);
     }
+    if (const auto* const peers = dynamic_cast<const HasPeerNumbers*>(ctx.communicator())) {
+      const PeerNumbers numbers = peers->peer_numbers();
+      const cuda::Launch end{1, detail::reduction_threads};
+      int blocks = reduce_by_blocks(ctx, p.nx, p.ny, Product<T>{p, q}, curvature);
+      end(ctx, reduce_partials_of_peers<Product<T>, Nothing>, curvature, blocks, numbers, Nothing{});
+      blocks = step_by_blocks(ctx, term, step, sums);
+      return end(ctx, reduce_partials_of_peers<QueuedStep<T>, Advance>, sums, blocks, numbers,
+                 Advance{square, beta, curvature, sums, 1, host});
+    }
+    reduce_to(ctx, p.nx, p.ny, Product<T>{p, q}, curvature, unused);
     double* const own = sums + 1 + ctx.communicator()->rank();
     run_step(ctx, term, step, sums, own);
     ctx.communicator()->gather(ctx, own, sums + 1, sizeof(double));
     return advance(sums + 1, ctx.pieces());
   }
 #endif
+  reduce_to(ctx, p.nx, p.ny, Product<T>{p, q}, curvature, unused);
   sums[0] = reduce_on_cpu(ctx, p.nx, p.ny, term, sums);
   advance(sums, 1);
 }

@@ -13,7 +13,9 @@
 #include <stratum/core/comm/peer.hpp>
 #include <stratum/core/device/context.hpp>
 #include <stratum/core/errors.hpp>
+#include <stratum/core/field/blas.hpp>
 #include <stratum/mpi.hpp>
+#include <stratum/solvers/krylov/conjugate_step.hpp>
 
 #include "../support/all_to_all.hpp"
 
@@ -175,6 +177,55 @@ void rows_of_several_lengths(Context& ctx, Communicator& comm) {
   }
 }
 
+/// 2
+class Twice final : public LinearOperator<float> {
+ public:
+  explicit Twice(const GridLayout<2>& shape) : shape_(shape) {}
+  [[nodiscard]] GridLayout<2> shape() const override { return shape_; }
+  [[nodiscard]] bool is_recordable() const override { return true; }
+  void apply(Context& ctx, FieldView<const float> x, FieldView<float> y) const override {
+    set(ctx, 0.0F, y);
+    axpy<float, float>(ctx, 2, x, y);
+  }
+  void residual(Context& ctx, FieldView<const float> b, FieldView<const float> x, FieldView<float> r) const override {
+    if (b.data != r.data) copy<float, float>(ctx, b, r);
+    axpy<float, float>(ctx, -2, x, r);
+  }
+
+ private:
+  GridLayout<2> shape_;
+};
+
+/// Sums over all ranks that kernels make by themselves, recorded and not, with numbers that are gathered between them. All
+/// numbers are exact.
+void sums_of_steps(const std::shared_ptr<Communicator>& comm, Backend backend) {
+  Context ctx(backend, 1);
+  ctx.set_communicator(comm);
+  const int rank = comm->rank(), size = comm->size();
+  for (const int n : {5000, 3}) {
+    const GridLayout<2> shape = GridLayout<2>::flat(n);
+    const Twice a(shape);
+    QueuedSteps<float> steps(ctx, shape);
+    Field<float> p(ctx, shape), q(ctx, shape), x(ctx, shape), r(ctx, shape);
+    const Numbers all(ctx, static_cast<std::size_t>(size), -1), own(ctx, 1, rank);
+    for (int round = 1; round <= 5; ++round) {
+      double square = 0;
+      for (int k = 0; k < size; ++k) square += 1.0 * n * (k + round) * (k + round);
+      set(ctx, static_cast<float>(rank + round), r.view());
+      set(ctx, 0.0F, p.view());
+      set(ctx, 0.0F, x.view());
+      steps.start(ctx, square / 2, 0);
+      steps.submit(ctx, a, p.view(), q.view(), x.view(), r.view());
+      comm->gather(ctx, own.data(), all.data(), sizeof(double));
+      steps.submit(ctx, a, p.view(), q.view(), x.view(), r.view());
+      const ConjugateStep first = steps.await(ctx), second = steps.await(ctx);
+      check(first.curvature == 2 * square && first.square == square / 4, "sums of the first step");
+      check(second.curvature == 2 * square && second.square == square / 16, "sums of the second step");
+      check(all[static_cast<std::size_t>(size - 1)] == size - 1, "numbers between steps");
+    }
+  }
+}
+
 /// Rank r gives q r + 1 numbers to rank q.
 void all_to_all(Communicator& comm) {
   const test::AllToAll numbers(comm.rank(), comm.size());
@@ -215,8 +266,11 @@ int main(int argc, char** argv) {
   }
   {
     const auto comm = mpi_communicator(MPI_COMM_WORLD);
-    Context ctx(peers ? Backend::cuda : Backend::cpu, 1);
-    try_all(ctx, peers ? *peer_communicator(ctx, comm, true) : *comm);
+    const Backend backend = peers ? Backend::cuda : Backend::cpu;
+    Context ctx(backend, 1);
+    const auto of_backend = peers ? peer_communicator(ctx, comm, true) : comm;
+    try_all(ctx, *of_backend);
+    sums_of_steps(of_backend, backend);
     check(rank_on_host(MPI_COMM_WORLD) == comm->rank(), "all ranks on one host");
     if (argument == "fail" && comm->rank() == 1) comm->abandon();
     comm->barrier();

@@ -7,6 +7,7 @@
 #include "packed_link.hpp"
 
 #include <cstddef>
+#include <cstdint>
 
 namespace stratum::staggered {
 
@@ -44,6 +45,9 @@ struct PlanesOf<Short> {
   using Between = ScaledShorts;
 };
 
+/// One D alone, or the first or the second of A.
+enum class HopKind : std::uint8_t { alone, to_between, from_between };
+
 /// D to one parity, alone or in shift z + weight D x.
 template <class T>
 struct HopTo {
@@ -65,7 +69,7 @@ struct HopTo {
   void to_between(Context& ctx, const From& x, const Between& y) const {
     with_reals([&](const auto& by) { by.to_between(ctx, x, y); });
   }
-  /// shift z + weight D x
+  /// shift z + weight D x. On subdomains that are GPUs directly after to_between with the same faces, which that has packed.
   void add_from_between(Context& ctx, const Between& x, const To& y) const {
     with_reals([&](const auto& by) { by.add_from_between(ctx, x, y); });
   }
@@ -94,11 +98,15 @@ struct HopBy : HopTo<T> {
   void add_from_between(Context& ctx, const Between& x, const To& y) const;
 
  private:
-  template <bool adds, class Source, class Target>
+  template <HopKind kind, class Source, class Target>
   void run(Context& ctx, const Source& x, const Target& y) const;
-  template <bool adds, bool cut, class Source, class Target, class Beyonds, class PlaneRange>
-  void run(Context& ctx, const Source& x, const Target& y, const Beyonds& beyond, const PlaneRange& planes_z,
-           const PlaneRange& planes_t) const;
+  template <HopKind kind, bool cut, class Source, class Target, class Beyonds, class Nexts, class PlaneRange>
+  void run(Context& ctx, const Source& x, const Target& y, const Beyonds& beyond, const Nexts& next,
+           const PlaneRange& planes_z, const PlaneRange& planes_t) const;
+  template <HopKind kind, bool cut, bool packs, class Source, class Target, class Beyonds, class Nexts,
+            class PlaneRange>
+  void launch(Context& ctx, const Source& x, const Target& y, const Beyonds& beyond, const Nexts& next,
+              const PlaneRange& planes_z, const PlaneRange& planes_t) const;
 };
 
 template <class T>

@@ -22,13 +22,21 @@ struct Beyond {
   int is_cut;
 };
 
+/// Where the first and the last sites of a subdomain along z or t go, too, for those below and above.
+template <class To>
+struct Faces {
+  To below, above;
+  int is_cut;
+};
+
 /// Planes of sites along z or t.
 struct Planes {
   int begin, step, count;
 };
 
-/// y = D x, or where it is added to z, y = shift z + weight D x; z may be y. Rows j run over some planes of z and t.
-template <class Links, int reals, class From, class To, bool adds, bool cut>
+/// y = D x, or where it is added to z, y = shift z + weight D x; z may be y. Rows j run over some planes of z and t. `packs`:
+/// what the subdomains beside need of y is stored for them, too.
+template <class Links, int reals, class From, class To, bool adds, bool cut, bool packs>
 struct Hop {
   using T = typename Links::Number;
   static constexpr bool hot = true;
@@ -36,7 +44,8 @@ struct Hop {
   Links there[4];  // and on those of x
   From x;
   Beyond<Links, From> beyond[2];  // along z and t
-  int turns_below, turns_above;   // 1 where it is the lattice that begins and ends in t
+  Faces<To> faces[2];
+  int turns_below, turns_above;  // 1 where it is the lattice that begins and ends in t
   RealPlanes<const T> z;
   To y;
   T shift, weight;
@@ -74,7 +83,7 @@ struct Hop {
   struct Row {
     const Hop& hop;
     Beside z, t;
-    int first, odd, z_;  // of the row's sites the first one; the parity of its planes
+    int first, odd, z_, t_;  // of the row's sites the first one; the parity of its planes
     int turns_above, turns_below;
 
     STRATUM_HOST_DEVICE STRATUM_INLINE Colour<T> forward(int mu, int s, const From& from, int neighbour, T sign) const {
@@ -103,6 +112,18 @@ struct Hop {
             backward(t.links_below, t.x_below, i + t.below, down_eta_t);
       if constexpr (adds) sum = hop.shift * load_colour(hop.z, 0, s) + hop.weight * sum;
       store_colour(hop.y, s, sum);
+      if constexpr (packs) {
+        const int plane = half * rows;
+        pack(hop.faces[0], z_, hop.nz, i + plane * t_, sum);
+        pack(hop.faces[1], t_, hop.nt, i + plane * z_, sum);
+      }
+    }
+    /// Of n planes the one `at`, whose site has number `there` in a face.
+    STRATUM_HOST_DEVICE STRATUM_INLINE static void pack(const Faces<To>& to, int at, int n, int there,
+                                                        const Colour<T>& v) {
+      if (to.is_cut == 0) return;
+      if (at == 0) store_colour(to.below, there, v);
+      if (at == n - 1) store_colour(to.above, there, v);
     }
   };
   STRATUM_HOST_DEVICE STRATUM_INLINE Row row(int j) const {
@@ -116,6 +137,7 @@ struct Hop {
             first,
             (z_ + t + parity) & 1,
             z_,
+            t,
             at_end && (!cut || turns_above != 0) ? 1 : 0,
             at_begin && (!cut || turns_below != 0) ? 1 : 0};
   }
@@ -156,40 +178,47 @@ void pack_faces(Context& ctx, const Word* from, int planes, int stride, const Fa
                 PackFaces<Word>{from, stride, face.chunk, face.chunks, face.n, below, above});
 }
 
-/// Packs what travels, and says where it arrives.
-template <class T, class Links>
-FaceNumbers pack(Context& ctx, const RealPlanes<T>& x, const FaceShape& face, void* first,
-                 Beyond<Links, RealPlanes<T>>& beyond) {
-  using Number = std::remove_const_t<T>;
-  const FaceNumbers faces{static_cast<std::byte*>(first), 6 * sizeof(T) * static_cast<std::size_t>(face.sites())};
-  pack_faces<Number>(ctx, x.data, 6, x.stride, face, faces.as<Number>(0), faces.as<Number>(1));
-  beyond.x_below = {faces.as<Number>(2), face.sites()};
-  beyond.x_above = {faces.as<Number>(3), face.sites()};
-  return faces;
+/// The faces of such a vector that follow `first`.
+template <class T>
+FaceNumbers faces_of(const RealPlanes<T>& /*x*/, const FaceShape& face, void* first) {
+  return {static_cast<std::byte*>(first), 6 * sizeof(T) * static_cast<std::size_t>(face.sites())};
 }
-template <class Links>
-FaceNumbers pack(Context& ctx, const ScaledShorts& x, const FaceShape& face, void* first,
-                 Beyond<Links, ScaledShorts>& beyond) {
-  const FaceNumbers faces{static_cast<std::byte*>(first), 4 * sizeof(int) * static_cast<std::size_t>(face.sites())};
-  const auto units = [&](int k) { return faces.as<float>(k) + 3 * face.sites(); };
+inline FaceNumbers faces_of(const ScaledShorts& /*x*/, const FaceShape& face, void* first) {
+  return {static_cast<std::byte*>(first), 4 * sizeof(int) * static_cast<std::size_t>(face.sites())};
+}
+/// Face k as sites.
+template <class T>
+RealPlanes<T> sites_of(const RealPlanes<T>& /*x*/, const FaceShape& face, const FaceNumbers& faces, int k) {
+  return {faces.as<std::remove_const_t<T>>(k), face.sites()};
+}
+inline ScaledShorts sites_of(const ScaledShorts& /*x*/, const FaceShape& face, const FaceNumbers& faces, int k) {
+  return {faces.as<Short2>(k), faces.as<float>(k) + 3 * face.sites(), face.sites()};
+}
+
+/// What travels of x.
+template <class T>
+void pack(Context& ctx, const RealPlanes<T>& x, const FaceShape& face, const FaceNumbers& faces) {
+  using Number = std::remove_const_t<T>;
+  pack_faces<Number>(ctx, x.data, 6, x.stride, face, faces.as<Number>(0), faces.as<Number>(1));
+}
+inline void pack(Context& ctx, const ScaledShorts& x, const FaceShape& face, const FaceNumbers& faces) {
   pack_faces(ctx, reinterpret_cast<const int*>(x.data), 3, x.stride, face, faces.as<int>(0), faces.as<int>(1));
-  pack_faces<float>(ctx, x.unit, 1, x.stride, face, units(0), units(1));
-  beyond.x_below = {faces.as<Short2>(2), units(2), face.sites()};
-  beyond.x_above = {faces.as<Short2>(3), units(3), face.sites()};
-  return faces;
+  pack_faces<float>(ctx, x.unit, 1, x.stride, face, sites_of(x, face, faces, 0).unit, sites_of(x, face, faces, 1).unit);
 }
 
 }  // namespace
 
+/// On a GPU what travels of the vector between the two D is packed by the D that makes it, and not here.
 template <class T, int reals>
-template <bool adds, class Source, class Target>
+template <HopKind kind, class Source, class Target>
 void HopBy<T, reals>::run(Context& ctx, const Source& x, const Target& y) const {
   const LatticePiece& piece = links.piece();
   const Lattice& l = links.lattice();
   const Planes all_z{0, 1, l.nz}, all_t{0, 1, l.nt};
   using Links = decltype(link_planes(links, to, 0));
   std::array<Beyond<Links, Source>, 2> beyond{};
-  if (piece.is_whole()) return run<adds, false>(ctx, x, y, beyond, all_z, all_t);
+  std::array<Faces<Target>, 2> next{};
+  if (piece.is_whole()) return run<kind, false>(ctx, x, y, beyond, next, all_z, all_t);
 
   std::array<Communicator::Rows, 2> rows;
   std::size_t directions = 0;
@@ -198,7 +227,12 @@ void HopBy<T, reals>::run(Context& ctx, const Source& x, const Target& y) const 
     if (!piece.is_cut(mu)) continue;
     auto& there = beyond[static_cast<std::size_t>(mu - 2)];
     const FaceShape face(l, mu);
-    const FaceNumbers f = pack(ctx, x, face, first, there);
+    const FaceNumbers f = faces_of(x, face, first);
+    if (kind != HopKind::from_between || !ctx.on_gpu()) pack(ctx, x, face, f);
+    there.x_below = sites_of(x, face, f, 2);
+    there.x_above = sites_of(x, face, f, 3);
+    const FaceNumbers of_y = faces_of(y, face, first);
+    next[static_cast<std::size_t>(mu - 2)] = {sites_of(y, face, of_y, 0), sites_of(y, face, of_y, 1), 1};
     there.links_below = link_planes_below(links, other(to), mu, face.sites());
     there.is_cut = 1;
     rows[directions++] = {f.as<void>(0), f.as<void>(1),           f.as<void>(2),         f.as<void>(3),
@@ -208,25 +242,37 @@ void HopBy<T, reals>::run(Context& ctx, const Source& x, const Target& y) const 
   Communicator& communicator = *ctx.communicator();
   if (!*piece.cut.overlap) {
     for (std::size_t k = 0; k < directions; ++k) communicator.exchange(ctx, rows[k]);
-    return run<adds, true>(ctx, x, y, beyond, all_z, all_t);
+    return run<kind, true>(ctx, x, y, beyond, next, all_z, all_t);
   }
   communicator.start_exchange(ctx, std::span(rows).first(directions));
   const auto inner = [&](int mu, int n) { return piece.is_cut(mu) ? Planes{1, 1, n - 2} : Planes{0, 1, n}; };
-  run<adds, false>(ctx, x, y, beyond, inner(2, l.nz), inner(3, l.nt));
+  run<kind, false>(ctx, x, y, beyond, next, inner(2, l.nz), inner(3, l.nt));
   communicator.finish_exchange(ctx);
-  if (piece.is_cut(3)) run<adds, true>(ctx, x, y, beyond, all_z, {0, l.nt - 1, 2});
-  if (piece.is_cut(2)) run<adds, true>(ctx, x, y, beyond, {0, l.nz - 1, 2}, inner(3, l.nt));
+  if (piece.is_cut(3)) run<kind, true>(ctx, x, y, beyond, next, all_z, {0, l.nt - 1, 2});
+  if (piece.is_cut(2)) run<kind, true>(ctx, x, y, beyond, next, {0, l.nz - 1, 2}, inner(3, l.nt));
 }
 /// Where `cut` is not, planes may lie anywhere but beside others' sites. The CPU looks once a row.
 template <class T, int reals>
-template <bool adds, bool cut, class Source, class Target, class Beyonds, class PlaneRange>
-void HopBy<T, reals>::run(Context& ctx, const Source& x, const Target& y, const Beyonds& beyond,
+template <HopKind kind, bool cut, class Source, class Target, class Beyonds, class Nexts, class PlaneRange>
+void HopBy<T, reals>::run(Context& ctx, const Source& x, const Target& y, const Beyonds& beyond, const Nexts& next,
                           const PlaneRange& planes_z, const PlaneRange& planes_t) const {
   if constexpr (!cut)
-    if (!ctx.on_gpu()) return run<adds, true>(ctx, x, y, beyond, planes_z, planes_t);
+    if (!ctx.on_gpu()) return run<kind, true>(ctx, x, y, beyond, next, planes_z, planes_t);
+  if constexpr (cut && kind == HopKind::to_between)
+    if (ctx.on_gpu()) return launch<kind, cut, true>(ctx, x, y, beyond, next, planes_z, planes_t);
+  launch<kind, cut, false>(ctx, x, y, beyond, next, planes_z, planes_t);
+}
+template <class T, int reals>
+template <HopKind kind, bool cut, bool packs, class Source, class Target, class Beyonds, class Nexts, class PlaneRange>
+void HopBy<T, reals>::launch(Context& ctx, const Source& x, const Target& y, const Beyonds& beyond, const Nexts& next,
+                             const PlaneRange& planes_z, const PlaneRange& planes_t) const {
   const Lattice& l = links.lattice();
-  Hop<decltype(link_planes(links, to, 0)), reals, Source, Target, adds, cut> hop{};
-  for (std::size_t k = 0; k < 2; ++k) hop.beyond[k] = beyond[k];
+  constexpr bool adds = kind == HopKind::from_between;
+  Hop<decltype(link_planes(links, to, 0)), reals, Source, Target, adds, cut, packs> hop{};
+  for (std::size_t k = 0; k < 2; ++k) {
+    hop.beyond[k] = beyond[k];
+    hop.faces[k] = next[k];
+  }
   hop.turns_below = links.piece().is_first(3) ? 1 : 0;
   hop.turns_above = links.piece().is_last(3) ? 1 : 0;
   for (int mu = 0; mu < 4; ++mu) {
@@ -247,7 +293,7 @@ void HopBy<T, reals>::run(Context& ctx, const Source& x, const Target& y, const 
   hop.parity = to == Parity::even ? 0 : 1;
   hop.per_row = 1.0F / static_cast<float>(hop.nxh);
   const NodeRange<2> range{0, l.row(), 1, 0, planes_z.count * planes_t.count, 1};
-  if constexpr (cut)
+  if constexpr (cut && !packs)
     for_each_node(ctx, range, hop);
   else
     for_each_node_on_gpu(ctx, range, hop);
@@ -255,15 +301,15 @@ void HopBy<T, reals>::run(Context& ctx, const Source& x, const Target& y, const 
 
 template <class T, int reals>
 void HopBy<T, reals>::hop(Context& ctx, const From& x, const To& y) const {
-  run<false>(ctx, x, y);
+  run<HopKind::alone>(ctx, x, y);
 }
 template <class T, int reals>
 void HopBy<T, reals>::to_between(Context& ctx, const From& x, const Between& y) const {
-  run<false>(ctx, x, y);
+  run<HopKind::to_between>(ctx, x, y);
 }
 template <class T, int reals>
 void HopBy<T, reals>::add_from_between(Context& ctx, const Between& x, const To& y) const {
-  run<true>(ctx, x, y);
+  run<HopKind::from_between>(ctx, x, y);
 }
 
 }  // namespace stratum::staggered

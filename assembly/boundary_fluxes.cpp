@@ -296,7 +296,7 @@ BoundaryFluxes boundary_fluxes(Context& ctx, const Geometry& mesh, const Poisson
     found.reaction = problem.reaction * integral(ctx, mesh.logical(), problem, u);
     return found;
   }
-  const NodeRows rows = node_rows(mesh.logical(), u.shape());
+  const NodeRows rows = node_rows(mesh.logical(), layout_of(mesh.logical(), u));
   const auto nodal = nodal_solution(ctx, mesh, problem, u);
   found.reaction = reaction_of(ctx, rows, CellwiseSolution(mesh, problem, values_of(nodal, mesh, rows.first), k));
   if (u.below || u.above) {

@@ -111,7 +111,7 @@ Bands with_boundaries(Context& ctx, const Geometry& mesh, const OperatorTerms& t
   add_boundary(ctx, mesh, {Direction::x, false}, terms.bottom, a);
   add_boundary(ctx, mesh, {Direction::x, true}, terms.top, a);
   if (terms.varies())
-    for (auto& band : a.band) exchange(ctx, band.view());
+    for (auto& band : a.band) exchange(ctx, band);
   return a;
 }
 

@@ -8,7 +8,7 @@ namespace {
 
 FieldView<const double> given(Context& ctx, const std::vector<double>& numbers, int nx, int ny, Field<double>& copy) {
   if (numbers.empty()) return {};
-  if (!ctx.on_gpu()) return {numbers.data(), nx, ny, nx, 0, 0};
+  if (!ctx.on_gpu()) return {numbers.data(), nx, ny, nx};
   if (copy.empty()) copy = Field<double>(ctx, GridLayout<2>{nx, ny, 0, 0});
   if (!ctx.is_dry_run()) copy_from_host(ctx, numbers.data(), copy.view());
   return copy.cview();

@@ -29,13 +29,13 @@ HatIntegrals hat_integrals(const TensorMesh<2>& mesh, int first_row) {
 Compatibility make_compatible(Context& ctx, const Geometry& mesh, FieldView<double> b) {
   const int first_row = first_row_of(ctx, "the load vector", mesh.logical(), b);
   if (mesh.mapped() == nullptr) return make_compatible(ctx, hat_integrals(mesh.logical(), first_row), b);
-  return make_compatible(ctx, hat_integrals(ctx, *mesh.mapped(), b.shape(), first_row).cview(), b);
+  return make_compatible(ctx, hat_integrals(ctx, *mesh.mapped(), layout_of(mesh.logical(), b), first_row).cview(), b);
 }
 
 void subtract_integral_mean(Context& ctx, const Geometry& mesh, FieldView<double> u) {
   const int first_row = first_row_of(ctx, "the solution", mesh.logical(), u);
   if (mesh.mapped() == nullptr) return subtract_integral_mean(ctx, hat_integrals(mesh.logical(), first_row), u);
-  subtract_integral_mean(ctx, hat_integrals(ctx, *mesh.mapped(), u.shape(), first_row).cview(), u);
+  subtract_integral_mean(ctx, hat_integrals(ctx, *mesh.mapped(), layout_of(mesh.logical(), u), first_row).cview(), u);
 }
 
 }  // namespace stratum

@@ -97,7 +97,7 @@ ErrorSums errors_of(Context& ctx, const Geometry& mesh, const PoissonProblem& pr
     const Part all = all_of({own.value_or(no_error_sums()), own.has_value()});
     if (all.there) return all.sums;
   }
-  return all_of({errors_on_host(ctx, mesh, problem, node_rows(mesh.logical(), u.shape()),
+  return all_of({errors_on_host(ctx, mesh, problem, node_rows(mesh.logical(), layout_of(mesh.logical(), u)),
                                 nodal_solution(ctx, mesh, problem, u), k),
                  true})
       .sums;

@@ -144,7 +144,7 @@ double total_heat(Context& ctx, const Geometry& geometry, const HeatProblem& pro
   const auto values = nodal_solution(ctx, geometry, at_time(problem, t), u);
   const auto capacities = problem.capacity.constant ? std::vector<double>()
                                                     : capacity_on_cells(ctx, geometry, at_time(problem.capacity, t));
-  const NodeRows nodes = node_rows(mesh, u.shape());
+  const NodeRows nodes = node_rows(mesh, layout_of(mesh, u));
   const auto columns = mesh.x().widths().size(), first = static_cast<std::size_t>(nodes.first),
              rows = static_cast<std::size_t>(nodes.count()) - 1;
   std::vector<double> heat(rows, 0.0);  // of rows of cells

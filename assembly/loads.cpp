@@ -177,7 +177,7 @@ void assemble_load(Context& ctx, const Geometry& mesh, const PoissonProblem& pro
   const auto averaged = cells != nullptr ? cells->averaged : averaged_cells(ctx, mesh, problem.reaction_of_cells);
   if (mesh.mapped() == nullptr && load_on_gpu(ctx, logical, rhs_function(problem), b)) {
     add_averaged_load(ctx, mesh, rhs_function(problem), static_cast<int>(gauss4.size()), averaged, b);
-    BoundaryLoads boundaries(b.shape(), first_row);
+    BoundaryLoads boundaries(layout_of(logical, b), first_row);
     add_fluxes(mesh, problem, boundaries);
     subtract_boundary(ctx, mesh, problem, cells, boundaries);
     std::array<Field<double>, 2> through{Field<double>(ctx, {1, b.ny}), Field<double>(ctx, {b.nx, 1})};

@@ -10,6 +10,7 @@ namespace {
 /// The five bands of one row, from the cells around the node.
 struct AssembleRow {
   MappedCellsView cells;
+  GridLayout<2> grid;
   FieldView<double> centre, east, north_west, north, north_east;
 
   /// Number `k` of `n` cells in a line, or a negative one: there is none.
@@ -21,9 +22,9 @@ struct AssembleRow {
     return i < 0 || j < 0 ? MappedElement() : cells.element(i, j);
   }
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
-    const int nx = cells.x.nx - 1, ny = cells.x.ny - 1, column = i + centre.origin_x, row = j + centre.origin_y;
-    const int left = cell(column - 1, nx, centre.periodic_x), right = cell(column, nx, centre.periodic_x),
-              lower = cell(row - 1, ny, centre.periodic_y), upper = cell(row, ny, centre.periodic_y);
+    const int nx = cells.x.nx - 1, ny = cells.x.ny - 1, column = i + grid.origin_x, row = j + grid.origin_y;
+    const int left = cell(column - 1, nx, grid.periodic_x), right = cell(column, nx, grid.periodic_x),
+              lower = cell(row - 1, ny, grid.periodic_y), upper = cell(row, ny, grid.periodic_y);
     double own = element(left, lower).entry(1, 1, 1, 1);
     const MappedElement south_east = element(right, lower);
     own += south_east.entry(0, 1, 0, 1);
@@ -38,10 +39,10 @@ struct AssembleRow {
     to_north += both.entry(0, 0, 0, 1);
     centre(i, j) = own;
     // A coefficient that reaches across a side of the grid is zero.
-    east(i, j) = couples(centre, i + 1, j) ? to_east : 0.0;
-    north(i, j) = couples(centre, i, j + 1) ? to_north : 0.0;
-    north_west(i, j) = couples(centre, i - 1, j + 1) ? to_north_west : 0.0;
-    north_east(i, j) = couples(centre, i + 1, j + 1) ? both.entry(0, 0, 1, 1) : 0.0;
+    east(i, j) = couples(grid, i + 1, j) ? to_east : 0.0;
+    north(i, j) = couples(grid, i, j + 1) ? to_north : 0.0;
+    north_west(i, j) = couples(grid, i - 1, j + 1) ? to_north_west : 0.0;
+    north_east(i, j) = couples(grid, i + 1, j + 1) ? both.entry(0, 0, 1, 1) : 0.0;
   }
 };
 
@@ -95,8 +96,8 @@ GridOperator<double> assemble_diffusion(Context& ctx, const MappedMesh& mesh, co
   const auto centre = a.band[0].view();
   for_each_node(
       ctx, all_nodes(centre),
-      AssembleRow{cells.view(), centre, a.band[1].view(), a.band[2].view(), a.band[3].view(), a.band[4].view()});
-  for (auto& band : a.band) exchange(ctx, band.view());
+      AssembleRow{cells.view(), strip, centre, a.band[1].view(), a.band[2].view(), a.band[3].view(), a.band[4].view()});
+  for (auto& band : a.band) exchange(ctx, band);
   if (ctx.is_dry_run()) return GridOperator<double>(std::move(a));
   return detail::with_boundaries(ctx, mesh, varying(terms), std::move(a));
 }

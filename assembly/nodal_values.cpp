@@ -38,11 +38,11 @@ std::vector<double> nodal_solution(Context& ctx, const Geometry& geometry, const
   const TensorMesh<2>& mesh = geometry.logical();
   const int first_row = first_row_of(ctx, "the solution", mesh, u);
   FieldView<const double> rows = u;
-  if (u.below || u.above) exchange(ctx, u);
+  if (u.below || u.above) exchange(ctx, layout_of(mesh, u), u);
   if (u.above) ++rows.ny;
   HostGrid unknowns(rows.nx, rows.ny, first_row);
   copy_to_host(ctx, rows, unknowns.values.data());
-  const NodeRows nodes = node_rows(mesh, u.shape());
+  const NodeRows nodes = node_rows(mesh, layout_of(mesh, u));
   HostGrid values(mesh.x().size() + 1, nodes.count(), nodes.first);
   for (int j = values.first; j < values.end(); ++j) {
     int row = unknown_at(mesh.y(), j);

@@ -111,9 +111,10 @@ TensorOperator<double> tensor_operator(Context& ctx, const TensorMesh<2>& mesh, 
 template <int dx, int dy, class View, class T>
 struct FillBand {
   View a;
+  GridLayout<2> grid;
   FieldView<T> band;
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
-    band(i, j) = couples(band, i + dx, j + dy) ? static_cast<T>(a.template coefficient<dx, dy>(i, j)) : T(0);
+    band(i, j) = couples(grid, i + dx, j + dy) ? static_cast<T>(a.template coefficient<dx, dy>(i, j)) : T(0);
   }
 };
 
@@ -122,8 +123,8 @@ void fill_bands(Context& ctx, const Format& a, Bands& bands, std::integer_sequen
   const auto fill = [&](const auto& view, auto dx, auto dy, auto& band) {
     using View = std::decay_t<decltype(view)>;
     using Fill = FillBand<decltype(dx)::value, decltype(dy)::value, View, std::decay_t<decltype(*band.view().data)>>;
-    for_each_node(ctx, all_nodes(band.view()), Fill{view, band.view()});
-    exchange(ctx, band.view());
+    for_each_node(ctx, all_nodes(band.view()), Fill{view, band.shape(), band.view()});
+    exchange(ctx, band);
   };
   a.visit([&](const auto& view) {
     (fill(view, std::integral_constant<int, Bands::dx(k)>{}, std::integral_constant<int, Bands::dy(k)>{},
@@ -398,7 +399,7 @@ void assign_cells(Context& ctx, const TensorMesh<2>& mesh, const CellCoefficient
   const auto& from = std::get<SymmetricNineBand<double>>(given.storage());
   for (std::size_t n = 0; n < to.band.size(); ++n) {
     copy(ctx, from.band[n].cview(), to.band[n].view());
-    exchange(ctx, to.band[n].view());
+    exchange(ctx, to.band[n]);
   }
 }
 

@@ -43,6 +43,18 @@ template <class T>
   return first;
 }
 
+/// The unknowns of `part`, which has all rows or those of a subdomain.
+template <class T>
+[[nodiscard]] GridLayout<2> layout_of(const TensorMesh<2>& mesh, const FieldView<T>& part) {
+  GridLayout<2> layout = mesh.unknowns();
+  if (!part.below && !part.above) return layout;
+  layout.ny = part.ny;
+  layout.origin_y = part.origin_y;
+  layout.below = part.below;
+  layout.above = part.above;
+  return layout;
+}
+
 /// Runs body(j, functions...) for rows j = 0 .. rows-1 on the Context's threads, each with its own copies of the functions,
 /// and hands the exception of the first row that has one to the caller.
 template <class Body, class... Functions>

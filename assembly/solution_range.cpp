@@ -146,8 +146,8 @@ SolutionRange solution_range(Context& ctx, const Geometry& mesh, const PoissonPr
                    ? range_on_gpu(ctx, mesh.logical(), u, boundary_values_of_nodes(mesh, problem))
                    : std::nullopt;
   if (!found) {
-    const SolutionRange own =
-        range_in(ctx, mesh, node_rows(mesh.logical(), u.shape()), nodal_solution(ctx, mesh, problem, u));
+    const SolutionRange own = range_in(ctx, mesh, node_rows(mesh.logical(), layout_of(mesh.logical(), u)),
+                                       nodal_solution(ctx, mesh, problem, u));
     return u.below || u.above ? merged(ctx.communicator()->gather_on_host(own)) : own;
   }
   const NearBoundary values(ctx, mesh, problem, u);

@@ -186,7 +186,6 @@ FieldView<T> PartitionLevels::own_rows(FieldView<T> whole) const {
   own.data += own.pitch * (own_.origin_y - whole.origin_y);
   own.ny = own_.ny;
   own.origin_y = own_.origin_y;
-  own.periodic_y = false;
   return own;
 }
 

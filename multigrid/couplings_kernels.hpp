@@ -107,7 +107,7 @@ double jump_across_cuts(Context& ctx, const GridLayout<2>& strip, const Jump<Vie
   row.above = strip.above;
   Field<double> sizes(ctx, row);
   for_each_node(ctx, {0, jump.nx, 1, 0, 1, 1}, FirstSizes<View>{jump, sizes.view()});
-  exchange(ctx, sizes.view());
+  exchange(ctx, sizes);
   const bool is_last = ctx.communicator()->rank() + 1 == ctx.pieces();
   return largest_of(ctx, is_last ? 0 : jump.nx, 1, JumpAbove<View>{jump, sizes.cview()});
 }

@@ -107,14 +107,15 @@ FullMultigridPass FullMultigrid<T>::solve(Context& ctx, FieldView<const double> 
       const FieldView<const double> below = iterate(l - 1);
       return from_whole(l) ? strips.own_rows(below) : below;
     };
-    if (from_whole(l)) exchange(alone, iterate(l - 1));
+    if (from_whole(l)) exchange(alone, hierarchy_.level_operator(l - 1).shape(), iterate(l - 1));
+    const Ghosts ghosts = from_whole(l) ? Ghosts::current : Ghosts::stale;
     if (fused) {
-      transfer->interpolated_residual(on, a, scale, rhs(l), coarser(), r);
+      transfer->interpolated_residual(on, a, scale, rhs(l), coarser(), r, ghosts);
     } else {
       if (transfer == nullptr)
         set(on, 0.0, current);
       else
-        transfer->prolongate(on, coarser(), current);
+        transfer->prolongate(on, coarser(), current, ghosts);
       a.scaled_residual(on, scale, rhs(l), current, r);
     }
     multigrid_.cycle(on, l, FieldView<const T>(r), z, Guess::zero);

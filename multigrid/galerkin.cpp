@@ -72,6 +72,7 @@ struct GalerkinNode {
   TransferView<double> x, y;
   int fine_nx, fine_ny;
   bool below;  // another subdomain
+  GridLayout<2> coarse;
   FieldView<double> band[9 - first];
 
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
@@ -92,7 +93,7 @@ struct GalerkinNode {
       for (int d = 0; d < 3; ++d) {
         double to[3];
         along_x(c[d], to);
-        for (int coarse = 0; coarse < 3; ++coarse) rows[coarse][q + 1][d] = to[coarse];
+        for (int k = 0; k < 3; ++k) rows[k][q + 1][d] = to[k];
       }
     }
     for (int dx = -1; dx <= 1; ++dx) {
@@ -101,7 +102,7 @@ struct GalerkinNode {
       for (int dy = -1; dy <= 1; ++dy) {
         const int k = band_index(dx, dy) - first;
         if (k < 0) continue;
-        band[k](i, j) = couples(band[0], i + dx, j + dy) ? to[dy + 1] : 0.0;
+        band[k](i, j) = couples(coarse, i + dx, j + dy) ? to[dy + 1] : 0.0;
       }
     }
   }
@@ -114,6 +115,7 @@ struct WeightedGalerkinNode {
   WeightsView<const double> w;
   int fine_nx, fine_ny;
   bool below, above;  // other subdomains
+  GridLayout<2> coarse;
   FieldView<double> band[9 - first];
 
   /// Weight of coarse node (I, J) at the fine node p columns and q rows from it.
@@ -188,7 +190,7 @@ struct WeightedGalerkinNode {
       for (int dx = -1; dx <= 1; ++dx) {
         const int k = band_index(dx, dy) - first;
         if (k < 0) continue;
-        band[k](i, j) = couples(band[0], i + dx, j + dy) ? to[dy + 2][dx + 2] : 0.0;
+        band[k](i, j) = couples(coarse, i + dx, j + dy) ? to[dy + 2][dx + 2] : 0.0;
       }
   }
 };
@@ -202,10 +204,11 @@ void product(Context& ctx, const View& a, const Transfer<double>& p, Bands& coar
     for_each_node(ctx, all_nodes(node.band[0]), node);
   };
   if (p.is_weighted())
-    run(WeightedGalerkinNode<first, View>{a, p.weights(), shape.nx, shape.ny, shape.below, shape.above, {}});
+    run(WeightedGalerkinNode<first, View>{
+        a, p.weights(), shape.nx, shape.ny, shape.below, shape.above, coarse.shape(), {}});
   else
-    run(GalerkinNode<first, View>{a, p.x_view(), p.y_view(), shape.nx, shape.ny, shape.below, {}});
-  for (const auto& band : coarse.band) exchange(ctx, band.cview());
+    run(GalerkinNode<first, View>{a, p.x_view(), p.y_view(), shape.nx, shape.ny, shape.below, coarse.shape(), {}});
+  for (const auto& band : coarse.band) exchange(ctx, band);
 }
 
 template <class Format>
@@ -222,6 +225,7 @@ void check_finite(Context& ctx, const Format& a) {
 template <class Bands>
 void check_boundaries(Context& ctx, const Bands& a) {
   for (int k = 0; k < Bands::coefficient_words; ++k) {
+    const GridLayout<2>& grid = a.band[static_cast<std::size_t>(k)].shape();
     const auto view = a.band[static_cast<std::size_t>(k)].cview();
     const auto largest = [&](int i, int j, int nx, int ny) {
       FieldView<const double> part = view;
@@ -231,11 +235,11 @@ void check_boundaries(Context& ctx, const Bands& a) {
       return norm_max(ctx, part);
     };
     const int dx = Bands::dx(k), dy = Bands::dy(k);
-    const double across_x = dx == 0 || view.periodic_x ? 0 : largest(dx < 0 ? 0 : view.nx - 1, 0, 1, view.ny);
+    const double across_x = dx == 0 || grid.periodic_x ? 0 : largest(dx < 0 ? 0 : view.nx - 1, 0, 1, view.ny);
     // No row where other subdomains border.
-    const bool inside = dy < 0 ? view.below : view.above;
+    const bool inside = dy < 0 ? grid.below : grid.above;
     const double across_y =
-        dy == 0 || view.periodic_y ? 0 : largest(0, dy < 0 ? 0 : view.ny - 1, inside ? 0 : view.nx, 1);
+        dy == 0 || grid.periodic_y ? 0 : largest(0, dy < 0 ? 0 : view.ny - 1, inside ? 0 : view.nx, 1);
     expects(across_x == 0 && across_y == 0, Bands::part_name(k), " reaches across a boundary of the grid with ",
             std::max(across_x, across_y),
             "; such coefficients must be zero, their terms belong to the right-hand side");
@@ -368,7 +372,7 @@ void gather(Context& ctx, const PartitionLevels& strips, const GridOperator<doub
         auto taken = std::get<std::decay_t<decltype(from)>>(whole.storage()).parts();
         for (std::size_t k = 0; k < given.size(); ++k) {
           strips.gather(ctx, given[k], taken[k]);
-          exchange(ctx, taken[k]);
+          if (std::decay_t<decltype(from)>::View::has_bands) exchange(ctx, whole.shape(), taken[k]);
         }
       },
       own.storage());

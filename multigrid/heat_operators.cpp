@@ -63,7 +63,7 @@ void add(Context& ctx, const GridOperator<double>& a, double s, const GridOperat
           if (parts[k].data == nullptr) continue;
           copy(ctx, from[k], parts[k]);
           if (has_mass(parts[k])) axpy(ctx, s, more[k], parts[k]);
-          exchange(ctx, parts[k]);
+          if (Format::View::has_bands) exchange(ctx, sum.shape(), parts[k]);
         }
       },
       sum.storage());

@@ -287,11 +287,12 @@ DeflationVectors inclusion_vectors(Context& ctx, const Hierarchy<double>& hierar
   for (int l = first; l <= last; ++l) u.emplace_back(ctx, hierarchy.level_operator(l).shape());
   // To a level that is cut from one that every subdomain has whole.
   Context alone = ctx.alone();
+  const auto from_whole = [&](int l) { return strips.is_cut(l) && !strips.is_cut(l - 1); };
   const auto coarser = [&](int l) {
-    const FieldView<const double> below = u[static_cast<std::size_t>(l - 1 - first)].cview();
-    if (!strips.is_cut(l) || strips.is_cut(l - 1)) return below;
+    const Field<double>& below = u[static_cast<std::size_t>(l - 1 - first)];
+    if (!from_whole(l)) return below.cview();
     exchange(alone, below);
-    return strips.own_rows(below);
+    return strips.own_rows(below.cview());
   };
   const int first_row = finest.origin_y - whole.origin_y;  // own
 
@@ -307,7 +308,8 @@ DeflationVectors inclusion_vectors(Context& ctx, const Hierarchy<double>& hierar
     for (int l = first; l <= last; ++l) {
       const auto k = static_cast<std::size_t>(l - first);
       if (l > first) {
-        hierarchy.transfer(l).prolongate(strips.is_cut(l) ? ctx : alone, coarser(l), u[k].view());
+        hierarchy.transfer(l).prolongate(strips.is_cut(l) ? ctx : alone, coarser(l), u[k].view(),
+                                         from_whole(l) ? Ghosts::current : Ghosts::stale);
         if (!box.is_empty()) {
           const auto &fine = meshes[static_cast<std::size_t>(l)], &coarse = meshes[static_cast<std::size_t>(l) - 1];
           std::tie(box.first_x, box.last_x) = range_above(fine.x(), coarse.x(), box.first_x, box.last_x);

@@ -415,7 +415,7 @@ void Multigrid<T>::State::cycle(Context& ctx, int index, FieldView<const T> b, F
     Context alone = ctx.alone();
     const auto below = [&] {
       correct(alone, index, shape);
-      exchange(alone, correction);
+      exchange(alone, hierarchy.level_operator(index - 1).shape(), correction);
     };
     // F-cycles come here in two shapes.
     if (recordable_ && params.cycle != Cycle::f)
@@ -435,7 +435,7 @@ void Multigrid<T>::State::cycle(Context& ctx, int index, FieldView<const T> b, F
   if (overlap) overlap->fetch(ctx, x);
   level.smoother->smooth(on, a, b, x, level.choice.sweeps, Guess::given, last, ghosts_of_x);
   if (!overlap) return;
-  exchange(on, x);  // columns beside the rows, which a finer level reads
+  exchange(on, a.shape(), x);  // columns beside the rows, which a finer level reads
   if (overlap->own(x).data != result.data) copy(ctx, overlap->own(x), result);
 }
 

@@ -127,7 +127,6 @@ FieldView<T> Overlap<T>::own(FieldView<T> all) const {
   rows.data += taken_.below * all.pitch;
   rows.ny = strip_.ny;
   rows.origin_y = strip_.origin_y;
-  rows.periodic_y = strip_.periodic_y;
   rows.below = strip_.below;
   rows.above = strip_.above;
   return rows;
@@ -212,7 +211,7 @@ void Overlap<T>::extend(Context& ctx, const Bands& own, Bands& all) const {
     end.ny = 1;
     if (dy > 0) end.data += (shape_.ny - 1) * end.pitch;
     if ((dy < 0 && strip_.below) || (dy > 0 && strip_.above)) set(ctx, T(0), end);
-    exchange(alone, to[k]);
+    exchange(alone, shape_, to[k]);
   }
 }
 

@@ -408,7 +408,7 @@ std::vector<double> numbers_of(Context& ctx, const Field<double>& v) {
 
 void put(Context& ctx, const std::vector<double>& numbers, Field<double>& v) {
   copy_from_host(ctx, numbers.data(), v.view());
-  exchange(ctx, v.cview());
+  exchange(ctx, v);
 }
 
 }  // namespace
@@ -416,7 +416,7 @@ void put(Context& ctx, const std::vector<double>& numbers, Field<double>& v) {
 void zero_row_sums(Context& ctx, const SingularParts& parts, GridOperator<double>& a) {
   Field<double> ones(ctx, a.shape()), sums(ctx, a.shape());
   set(ctx, 1.0, ones.view());
-  exchange(ctx, ones.cview());
+  exchange(ctx, ones);
   a.apply(ctx, ones.cview(), sums.view());
   const std::vector<double> sum = numbers_of(ctx, sums);
   Field<double>& of_diagonal = *band_of(a, 0, 0);

@@ -268,14 +268,15 @@ class ColourGaussSeidel final : public Smoother<T> {
     const auto hold = this->begin(ctx, a, b, x);
     if (guess == Guess::zero && sweeps == 0) return set(ctx, T(0), x);
     // Local index of the first odd line.
-    const int odd_x = 1 - (x.origin_x & 1), odd_y = 1 - (x.origin_y & 1);
+    const GridLayout<2>& grid = this->layout();
+    const int odd_x = 1 - (grid.origin_x & 1), odd_y = 1 - (grid.origin_y & 1);
     const bool forward = order == SweepOrder::forward;
     Ghosts ghosts = guess == Guess::zero ? Ghosts::stale : ghosts_of_x;
     a.visit([&](const auto& view) {
       using View = std::decay_t<decltype(view)>;
 #if defined(__CUDACC__)
       if constexpr (View::streams)
-        if (ctx.on_gpu() && cuda::can_stream(b, x) && !x.periodic_y) {
+        if (ctx.on_gpu() && cuda::can_stream(b, x) && !grid.periodic_y) {
           // A chunk starts one column before the grid.
           const int column = forward ? 1 - odd_x : odd_x, row = forward ? odd_y : 1 - odd_y;
           FieldView<T> current = x, other = scratch_.view();
@@ -285,13 +286,13 @@ class ColourGaussSeidel final : public Smoother<T> {
             if (from_zero) {
               stream<View>(ctx, view, b, cuda::Zero<T>{}, other, column, row);
             } else {
-              exchange(ctx, current, std::exchange(ghosts, Ghosts::stale));
-              cuda::with_rows_of<2>(FieldView<const T>(current),
+              exchange(ctx, grid, current, std::exchange(ghosts, Ghosts::stale));
+              cuda::with_rows_of<2>(grid, FieldView<const T>(current),
                                     [&](const auto& rows) { stream<View>(ctx, view, b, rows, other, column, row); });
             }
-            if (x.below || x.above)
-              relax_on_cuts(ctx, ColourStep<View, T>{view, b, other, omega_}, from_zero ? FieldView<T>() : current,
-                            1 - column, row);
+            if (grid.below || grid.above)
+              relax_on_cuts(ctx, grid, ColourStep<View, T>{view, b, other, omega_},
+                            from_zero ? FieldView<T>() : current, 1 - column, row);
             std::swap(current, other);
           }
           if (current.data != x.data) copy<T, T>(ctx, current, x);
@@ -299,7 +300,7 @@ class ColourGaussSeidel final : public Smoother<T> {
         }
 #endif
       const ColourStep<View, T> step{view, b, x, omega_};
-      if (x.has_halo() || in_pieces_) return by_colours(ctx, step, sweeps, guess, ghosts, forward);
+      if (grid.has_halo() || in_pieces_) return by_colours(ctx, grid, step, sweeps, guess, ghosts, forward);
       bool skip_first = false;
       if (guess == Guess::zero && ctx.on_gpu()) {
         const int begin_x = forward ? odd_x : 1 - odd_x, begin_y = forward ? odd_y : 1 - odd_y;
@@ -340,9 +341,10 @@ class ColourGaussSeidel final : public Smoother<T> {
   /// Rows on cuts whose colours come second, again from what they had before, nothing where that was zero: the stream did not
   /// know the relaxed row beside them.
   template <class Step>
-  static void relax_on_cuts(Context& ctx, const Step& step, FieldView<T> before, int first_column, int first_row) {
+  static void relax_on_cuts(Context& ctx, const GridLayout<2>& grid, const Step& step, FieldView<T> before,
+                            int first_column, int first_row) {
     const FieldView<T>& x = step.x;
-    exchange(ctx, x);
+    exchange(ctx, grid, x);
     const auto again = [&](int j) {
       if ((j ^ first_row) % 2 == 0) return;
       const auto row = [j](FieldView<T> of) {
@@ -357,14 +359,15 @@ class ColourGaussSeidel final : public Smoother<T> {
       for (const int column : {first_column, 1 - first_column})
         for_each_node(ctx, {column, x.nx, 2, j, j + 1, 1}, step);
     };
-    if (x.below) again(0);
-    if (x.above && !(x.below && x.ny == 1)) again(x.ny - 1);
+    if (grid.below) again(0);
+    if (grid.above && !(grid.below && x.ny == 1)) again(x.ny - 1);
   }
 #endif
   /// An exchange before every colour. Where the grid is periodic with an odd number of nodes, the last one lies beside the
   /// first, both even: a third colour.
   template <class Step>
-  static void by_colours(Context& ctx, const Step& step, int sweeps, Guess guess, Ghosts ghosts, bool forward) {
+  static void by_colours(Context& ctx, const GridLayout<2>& grid, const Step& step, int sweeps, Guess guess,
+                         Ghosts ghosts, bool forward) {
     const FieldView<T> x = step.x;
     if (guess == Guess::zero) {
       set_zero_with_halo(ctx, x);
@@ -374,7 +377,7 @@ class ColourGaussSeidel final : public Smoother<T> {
       int begin, end, step;
     };
     // The grid ends at an odd number where its number of nodes is odd, of strips the last one; all have as many colours.
-    const bool cut = x.below || x.above;
+    const bool cut = grid.below || grid.above;
     const bool uppermost = !cut || ctx.communicator()->rank() + 1 == ctx.communicator()->size();
     const auto classes = [](int n, int origin, bool wraps, bool ends = true) {
       const int odd = 1 - (origin & 1), alone = wraps && ends && (origin + n) % 2 != 0 ? 1 : 0;
@@ -383,13 +386,13 @@ class ColourGaussSeidel final : public Smoother<T> {
       return found;
     };
     std::vector<NodeRange<2>> colours;
-    for (const Class& in_y : classes(x.ny, x.origin_y, x.periodic_y, uppermost))
-      for (const Class& in_x : classes(x.nx, x.origin_x, x.periodic_x))
+    for (const Class& in_y : classes(x.ny, grid.origin_y, grid.periodic_y, uppermost))
+      for (const Class& in_x : classes(x.nx, grid.origin_x, grid.periodic_x))
         colours.push_back({in_x.begin, in_x.end, in_x.step, in_y.begin, in_y.end, in_y.step});
     if (!forward) std::reverse(colours.begin(), colours.end());
     for (int s = 0; s < sweeps; ++s)
       for (const NodeRange<2>& colour : colours) {
-        exchange(ctx, x, std::exchange(ghosts, Ghosts::stale));
+        exchange(ctx, grid, x, std::exchange(ghosts, Ghosts::stale));
         for_each_node(ctx, colour, step);
       }
   }

@@ -68,10 +68,10 @@ struct JacobiStepFromZero {
 
 /// One step from x to y, or two in the same pass.
 template <class View, class T>
-void stream(const Context& ctx, const View& a, FieldView<const T> b, FieldView<const T> x, FieldView<T> y, T omega,
-            int sweeps) {
+void stream(const Context& ctx, const GridLayout<2>& grid, const View& a, FieldView<const T> b, FieldView<const T> x,
+            FieldView<T> y, T omega, int sweeps) {
   if (sweeps == 1)
-    return cuda::with_rows_of(x, [&](const auto& rows) {
+    return cuda::with_rows_of(grid, x, [&](const auto& rows) {
       using Only = cuda::Stencil<View, std::decay_t<decltype(rows)>, RelaxFormula<T>>;
       cuda::run_stream(ctx, cuda::StoreRows<Only>{{a, {b}, rows, {omega}}, y}, b.nx, b.ny);
     });
@@ -108,7 +108,7 @@ class Jacobi final : public Smoother<T> {
       if constexpr (View::streams_alone)
         if (ctx.on_gpu() && cuda::can_stream(b, x)) {
           int left = sweeps;
-          const int at_once = x.has_halo() ? 1 : 2;
+          const int at_once = this->layout().has_halo() ? 1 : 2;
           const auto passes_of = [at_once](int count) { return (count + at_once - 1) / at_once; };
           if (guess == Guess::zero) {
             const int first = std::min(sweeps, at_once);
@@ -124,8 +124,8 @@ class Jacobi final : public Smoother<T> {
           if (guess == Guess::given && passes % 2 == 1 && left > passes) ++passes;
           for (; left > 0; --passes) {
             const int now = left > passes ? 2 : 1;
-            exchange(ctx, current, std::exchange(ghosts, Ghosts::stale));
-            stream<View, T>(ctx, view, b, current, other, omega_, now);
+            exchange(ctx, this->layout(), current, std::exchange(ghosts, Ghosts::stale));
+            stream<View, T>(ctx, this->layout(), view, b, current, other, omega_, now);
             std::swap(current, other);
             left -= now;
           }
@@ -140,7 +140,7 @@ class Jacobi final : public Smoother<T> {
         for_each_node(ctx, all_nodes(x), JacobiStepFromZero<View, T>{view, b, current, {omega_}});
       }
       for (; left > 0; --left) {
-        exchange(ctx, current, std::exchange(ghosts, Ghosts::stale));
+        exchange(ctx, this->layout(), current, std::exchange(ghosts, Ghosts::stale));
         const JacobiStep<View, T> step{view, b, current, other, {omega_}};
         if (ctx.on_gpu()) {
           for_each_node_on_gpu(ctx, all_nodes(x), step);

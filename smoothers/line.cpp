@@ -21,7 +21,7 @@ template <class T>
 LineSweep<T>::LineSweep(Context& ctx, const GridLayout<2>& shape, const SmootherParams& params, bool along_y)
     : line_order_(params.line_order),
       omega_(static_cast<T>(damping_or(params, params.line_order == LineOrder::zebra ? 1.0 : simultaneous_damping))),
-      threads_(ctx.threads()), wraps_(shape.periodic_y) {
+      threads_(ctx.threads()), grid_(shape) {
   if (shape.below || shape.above || !params.pieces.empty()) cut_ = line::CutLines<T>(ctx, shape, params.pieces);
   if (shape.has_halo() || !cut_.empty()) zeros_ = Field<T>(ctx, std::max(shape.nx, shape.ny));
   if (ctx.on_gpu()) {
@@ -55,20 +55,20 @@ template <class T>
 typename LineSweep<T>::Start LineSweep<T>::start(Context& ctx, FieldView<T> x, Start given) const {
   // On the CPU damped sweeps have no form of their own that starts from zero.
   const bool damped = !ctx.on_gpu() && (line_order_ == LineOrder::simultaneous || omega_ != T(1));
-  if (given.guess == Guess::given || !(x.has_halo() || !cut_.empty() || damped)) return given;
+  if (given.guess == Guess::given || !(grid_.has_halo() || !cut_.empty() || damped)) return given;
   set_zero_with_halo(ctx, x);
   return {Guess::given, Ghosts::current};
 }
 
 template <class T>
-const T* LineSweep<T>::zeros(FieldView<T> y) const {
-  return y.periodic_x || y.periodic_y || cut_.is_cyclic() ? zeros_.view().data : nullptr;
+const T* LineSweep<T>::zeros() const {
+  return grid_.periodic_x || grid_.periodic_y || cut_.is_cyclic() ? zeros_.view().data : nullptr;
 }
 
 template <class T>
 void LineSweep<T>::operator()(Context& ctx, Direction direction, const GridOperator<T>& a, FieldView<const T> b,
                               FieldView<const T> x, Ghosts ghosts_of_x, FieldView<T> y, Guess guess, SweepOrder order) {
-  exchange(ctx, x, ghosts_of_x);
+  exchange(ctx, grid_, x, ghosts_of_x);
   if (!cut_.empty() && direction == Direction::y)
     return cut_.sweep(ctx, a, zeros_.view().data, b, x, y, omega_, line_order_, order, elimination_.view());
 #if defined(STRATUM_HAVE_CUDA)

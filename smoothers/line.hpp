@@ -46,7 +46,8 @@ class LineSweep {
   [[nodiscard]] int rows_reached(int sweeps) const { return line_order_ == LineOrder::zebra ? 2 * sweeps : sweeps; }
   /// As of a Smoother: of whole lines along x the second colour's alone. A third colour, of periodic grids, reads others.
   [[nodiscard]] SomeRows rows_read(Direction direction, SweepOrder order) const {
-    if (direction == Direction::y || line_order_ != LineOrder::zebra || omega_ != T(1) || !cut_.empty() || wraps_)
+    if (direction == Direction::y || line_order_ != LineOrder::zebra || omega_ != T(1) || !cut_.empty() ||
+        grid_.periodic_y)
       return SomeRows::all;
     return order == SweepOrder::forward ? SomeRows::even : SomeRows::odd;
   }
@@ -73,13 +74,13 @@ class LineSweep {
     return size > 0 && size <= tiles_.shape().nx;
   }
   /// As line::visit takes them.
-  [[nodiscard]] const T* zeros(FieldView<T> y) const;
+  [[nodiscard]] const T* zeros() const;
 
   LineOrder line_order_;
   T omega_;
   int threads_;
-  bool wraps_;             // y is periodic
-  Field<T> zeros_;         // where that is so or the grid periodic: the reaction that tensor operators lack
+  GridLayout<2> grid_;
+  Field<T> zeros_;         // where the grid is periodic or cut: the reaction that tensor operators lack
   line::CutLines<T> cut_;  // where the grid is cut, or its columns are to be in pieces
   Field<T> interface_;     // GPU: parts of long lines
   Field<T> passed_;        // GPU: columns that clusters of blocks pass to each other; zeros between sweeps

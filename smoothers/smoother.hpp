@@ -103,6 +103,9 @@ class Smoother {
             " nodes, not for an operator on ", given.nx, " x ", given.ny);
   }
 
+  /// Of the grids that this smoother was made for.
+  [[nodiscard]] const GridLayout<2>& layout() const { return shape_; }
+
  private:
   GridLayout<2> shape_;
   ReentrancyGuard guard_;

@@ -48,7 +48,7 @@ CellRows cells_of_hats(Context& ctx, const TensorMesh<2>& mesh, FieldView<const 
 CellRows cells_of_piece(Context& ctx, const TensorMesh<2>& mesh, FieldView<const double> u) {
   const Axis& y = mesh.y();
   const int first = first_row_of(ctx, "the solution", mesh, u) + y.first_unknown();
-  const NodeRows rows = node_rows(mesh, u.shape());
+  const NodeRows rows = node_rows(mesh, layout_of(mesh, u));
   return {
       rows.first,
       {rows.last - rows.first, first - rows.first, u.ny + (u.above ? 1 : 0), y.is_periodic() && !u.below && !u.above}};
@@ -215,7 +215,7 @@ std::optional<SolutionRange> range_on_gpu(Context& ctx, const TensorMesh<2>& mes
   const CellRows rows = cells_of_piece(ctx, mesh, u);
   const int before = rows.begin;
   const LineNodes x = nodes_of(mesh.x()), y = rows.nodes;
-  if (u.below || u.above) exchange(ctx, u);
+  if (u.below || u.above) exchange(ctx, layout_of(mesh, u), u);
   const NodesOnGpu nodes(ctx, u, boundaries, before);
   const int nx = x.intervals + 1, ny = y.intervals + 1;
   struct Found {
@@ -296,7 +296,7 @@ std::optional<ErrorSums> errors_on_gpu(Context& ctx, const TensorMesh<2>& mesh, 
                                        FieldView<const double> u, const BoundaryValues& boundaries, double reaction,
                                        const CellCoefficients* cells) {
   if (!ctx.on_gpu() || u.nodes() == 0) return std::nullopt;
-  if (u.below || u.above) exchange(ctx, u);
+  if (u.below || u.above) exchange(ctx, layout_of(mesh, u), u);
   std::optional<PointKernel> kernel;
   if (exact.target<PolynomialSolution>() != nullptr)
     kernel = PointKernel{reinterpret_cast<const void*>(errors_kernel<PolynomialSolution>), {}};

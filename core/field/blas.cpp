@@ -382,7 +382,7 @@ void subtract_mean(Context& ctx, FieldView<T> x, FieldView<double> scratch, std:
 template <class T>
 void subtract_mean(Context& ctx, FieldView<const T> weights, FieldView<T> x, FieldView<double> scratch) {
   expects_on(ctx, x);
-  expects_fit(ctx, "weights", weights, x.shape());
+  expects_fit(ctx, "weights", weights, x.nx, x.ny);
   if (x.nodes() > 0) subtract_sum_of(ctx, Product<T>{weights, x}, 1, x, scratch);
 }
 
@@ -409,12 +409,13 @@ double sum_of_scratch(Context& ctx, int count, [[maybe_unused]] const std::funct
 }
 
 template <class T>
-bool halo_is_zero(Context& ctx, FieldView<const T> x) {
+bool halo_is_zero(Context& ctx, const Field<T>& field) {
+  const FieldView<const T> x = field.cview();
   const auto strip_is_zero = [&](int i, int j, int nx, int ny) {
     return largest_of(ctx, nx, ny, Value<T>{{&x(i, j), nx, ny, x.pitch}}) == 0;
   };
   const bool columns = strip_is_zero(-1, 0, 1, x.ny) && strip_is_zero(x.nx, 0, 1, x.ny);
-  if (x.shape().halo_rows() == 0) return columns;
+  if (field.shape().halo_rows() == 0) return columns;
   return columns && strip_is_zero(-1, -1, x.nx + 2, 1) && strip_is_zero(-1, x.ny, x.nx + 2, 1);
 }
 
@@ -472,7 +473,7 @@ void copy_from_host(Context& ctx, const T* host, FieldView<T> x) {
   template double norm_max(Context&, FieldView<const T>);                                                          \
   template Extremes extremes(Context&, FieldView<const T>);                                                        \
   template const double* norm_max_in_place(Context&, FieldView<const T>);                                          \
-  template bool halo_is_zero(Context&, FieldView<const T>);                                                        \
+  template bool halo_is_zero(Context&, const Field<T>&);                                                           \
   template void copy_to_host(Context&, FieldView<const T>, T*);                                                    \
   template void copy_from_host(Context&, const T*, FieldView<T>);
 STRATUM_INSTANTIATE(float)

@@ -146,7 +146,7 @@ void subtract_mean(Context& ctx, FieldView<const T> weights, FieldView<T> x, Fie
 
 /// The halo holds zeros: true of every Field, a duty of memory that one borrows. Waits for the stream.
 template <class T>
-[[nodiscard]] bool halo_is_zero(Context& ctx, FieldView<const T> x);
+[[nodiscard]] bool halo_is_zero(Context& ctx, const Field<T>& field);
 
 /// Copies to and from the host, waiting for the stream; on the CPU a plain copy. `host` has nx numbers a row.
 template <class T>

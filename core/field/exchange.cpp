@@ -19,10 +19,11 @@ struct WrapColumns {
 template <class T>
 struct WrapHalo {
   WrapColumns<T> columns;
+  bool periodic_x;
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int k, int row) const {
     const FieldView<T>& x = columns.x;
     if (k < x.ny) return columns(k, row);
-    const int i = k - x.ny - 1, from = !x.periodic_x ? i : i < 0 ? x.nx - 1 : i < x.nx ? i : 0;
+    const int i = k - x.ny - 1, from = !periodic_x ? i : i < 0 ? x.nx - 1 : i < x.nx ? i : 0;
     x(i, -1) = x(from, x.ny - 1);
     x(i, x.ny) = x(from, 0);
   }
@@ -44,16 +45,17 @@ Communicator& communicator_of(const Context& ctx) {
 }  // namespace
 
 template <class T>
-void fill_halo(Context& ctx, const FieldView<T>& view) {
+void fill_halo(Context& ctx, const GridLayout<2>& layout, const FieldView<T>& view) {
   const int rows = view.ny;
-  if (!view.below && !view.above) {
-    const int begin = view.periodic_x ? 0 : rows, end = view.periodic_y ? rows + view.nx + 2 : rows;
-    return for_each_node(ctx, {begin, end, 1, 0, 1, 1}, WrapHalo<T>{{view}});
+  const bool below = layout.below, above = layout.above;
+  if (!below && !above) {
+    const int begin = layout.periodic_x ? 0 : rows, end = layout.periodic_y ? rows + view.nx + 2 : rows;
+    return for_each_node(ctx, {begin, end, 1, 0, 1, 1}, WrapHalo<T>{{view}, layout.periodic_x});
   }
-  if (view.periodic_x) for_each_node(ctx, {0, rows, 1, 0, 1, 1}, WrapColumns<T>{view});
+  if (layout.periodic_x) for_each_node(ctx, {0, rows, 1, 0, 1, 1}, WrapColumns<T>{view});
   const auto row = [&](bool there, int j) { return there ? &view(-1, j) : nullptr; };
-  communicator_of(ctx).exchange(ctx, {row(view.below, 0), row(view.above, rows - 1), row(view.below, -1),
-                                      row(view.above, rows), static_cast<std::size_t>(view.nx + 2) * sizeof(T)});
+  communicator_of(ctx).exchange(ctx, {row(below, 0), row(above, rows - 1), row(below, -1), row(above, rows),
+                                      static_cast<std::size_t>(view.nx + 2) * sizeof(T)});
 }
 
 template <class T>
@@ -67,8 +69,8 @@ void add_from_below(Context& ctx, const FieldView<T>& view) {
   if (view.below) for_each_node(ctx, {0, view.nx, 1, 0, 1, 1}, AddRowBelow<T>{view});
 }
 
-template void fill_halo(Context&, const FieldView<float>&);
-template void fill_halo(Context&, const FieldView<double>&);
+template void fill_halo(Context&, const GridLayout<2>&, const FieldView<float>&);
+template void fill_halo(Context&, const GridLayout<2>&, const FieldView<double>&);
 template void add_from_below(Context&, const FieldView<float>&);
 template void add_from_below(Context&, const FieldView<double>&);
 

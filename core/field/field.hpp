@@ -72,27 +72,22 @@ struct FieldView<T, 2> {
   int nx = 0;
   int ny = 0;
   std::int64_t pitch = 0;
-  int origin_x = 1;
-  int origin_y = 1;
   Backend space = Backend::cpu;  // whose memory it is
-  bool periodic_x = false;
-  bool periodic_y = false;
-  bool is_flat = false;
+  bool periodic_x = false;       // what rows of numbers on the CPU and lines on a GPU read beyond their ends
+  // Of a part of a mesh's rows, for functions that know the mesh: the global index of the first one, and whether other subdomains
+  // border on it.
+  int origin_y = 1;
   bool below = false;
   bool above = false;
 
   STRATUM_HOST_DEVICE STRATUM_INLINE T& operator()(int i, int j) const { return data[j * pitch + i]; }
   STRATUM_HOST_DEVICE STRATUM_INLINE T& operator[](int i) const { return data[i]; }
 
-  [[nodiscard]] GridLayout<2> shape() const {
-    return {nx, ny, origin_x, origin_y, periodic_x, periodic_y, is_flat, below, above};
-  }
-  [[nodiscard]] bool has_halo() const { return periodic_x || periodic_y || below || above; }
   [[nodiscard]] std::int64_t nodes() const { return std::int64_t{nx} * ny; }
 
   // NOLINTNEXTLINE(google-explicit-constructor): the usual pointer-to-const conversion
   STRATUM_HOST_DEVICE operator FieldView<const T>() const requires(!std::is_const_v<T>) {
-    return {data, nx, ny, pitch, origin_x, origin_y, space, periodic_x, periodic_y, is_flat, below, above};
+    return {data, nx, ny, pitch, space, periodic_x, origin_y, below, above};
   }
 };
 
@@ -152,20 +147,9 @@ class Field<T, 2> {
   Field() = default;
   Field(Context& ctx, const GridLayout<2>& shape) {
     expects(shape.nx >= 0 && shape.ny >= 0, "a grid cannot have ", shape.nx, " x ", shape.ny, " nodes");
-    const FieldStorage layout(ctx.backend(), shape);
+    const FieldStorage storage(ctx.backend(), shape);
     memory_ = allocate(ctx, static_cast<std::size_t>(field_bytes<T>(ctx.backend(), shape)));
-    view_ = {static_cast<T*>(memory_.get()) + layout.first,
-             shape.nx,
-             shape.ny,
-             layout.pitch,
-             shape.origin_x,
-             shape.origin_y,
-             ctx.backend(),
-             shape.periodic_x,
-             shape.periodic_y,
-             shape.is_flat,
-             shape.below,
-             shape.above};
+    see(ctx, static_cast<T*>(memory_.get()) + storage.first, shape, storage.pitch);
   }
   Field(Context& ctx, int n) : Field(ctx, GridLayout<2>::flat(n)) {}
 
@@ -186,8 +170,7 @@ class Field<T, 2> {
     expects(reaches(ctx, node), "the address ", static_cast<const void*>(node),
             " is not memory of the device that the context computes on");
     Field v;
-    v.view_ = {node,          shape.nx,         shape.ny,         pitch,         shape.origin_x, shape.origin_y,
-               ctx.backend(), shape.periodic_x, shape.periodic_y, shape.is_flat, shape.below,    shape.above};
+    v.see(ctx, node, shape, pitch);
     return v;
   }
 
@@ -200,11 +183,18 @@ class Field<T, 2> {
   [[nodiscard]] FieldView<T> view() { return view_; }
   [[nodiscard]] FieldView<const T> view() const { return view_; }
   [[nodiscard]] FieldView<const T> cview() const { return view_; }
-  [[nodiscard]] GridLayout<2> shape() const { return view_.shape(); }
+  [[nodiscard]] const GridLayout<2>& shape() const { return layout_; }
   [[nodiscard]] bool empty() const { return view_.data == nullptr; }
 
  private:
+  void see(const Context& ctx, T* node, const GridLayout<2>& shape, std::int64_t pitch) {
+    layout_ = shape;
+    view_ = {node,           shape.nx,    shape.ny,   pitch, ctx.backend(), shape.periodic_x,
+             shape.origin_y, shape.below, shape.above};
+  }
+
   std::shared_ptr<void> memory_;
+  GridLayout<2> layout_{0, 0};
   FieldView<T> view_;
 };
 
@@ -220,7 +210,7 @@ class SharedField {
 
   [[nodiscard]] FieldView<T> view() const { return vector_ == nullptr ? FieldView<T>() : vector_->view(); }
   [[nodiscard]] FieldView<const T> cview() const { return view(); }
-  [[nodiscard]] GridLayout<2> shape() const { return view().shape(); }
+  [[nodiscard]] GridLayout<2> shape() const { return vector_ == nullptr ? GridLayout<2>{0, 0} : vector_->shape(); }
   [[nodiscard]] bool empty() const { return vector_ == nullptr || vector_->empty(); }
 
  private:
@@ -229,22 +219,26 @@ class SharedField {
 
 namespace detail {
 template <class T>
-void fill_halo(Context& ctx, const FieldView<T>& view);
+void fill_halo(Context& ctx, const GridLayout<2>& layout, const FieldView<T>& view);
 template <class T>
 void add_from_below(Context& ctx, const FieldView<T>& view);
 }  // namespace detail
 
 /// Brings the halo of `view` up to date before a kernel reads neighbours: a cache, hence filled in views of const numbers
-/// too. A physical side keeps the zeros it was made with; where the grid is periodic the other end is copied, where another
-/// subdomain borders on it that subdomain's row. All subdomains call it together, and wait for each other; none does where ghosts are
-/// current, for which whoever says so answers.
+/// too. `layout` says what borders on its unknowns: a physical side keeps the zeros it was made with; where the grid is periodic the
+/// other end is copied, where another subdomain borders on it that subdomain's row. All subdomains call it together, and wait for each
+/// other; none does where ghosts are current, for which whoever says so answers.
 template <class T>
-void exchange(Context& ctx, const FieldView<T>& view, Ghosts ghosts = Ghosts::stale) {
-  if (!view.has_halo() || ghosts == Ghosts::current || ctx.is_dry_run()) return;
-  using Number = std::remove_const_t<T>;
-  detail::fill_halo(ctx, FieldView<Number>{const_cast<Number*>(view.data), view.nx, view.ny, view.pitch, view.origin_x,
-                                           view.origin_y, view.space, view.periodic_x, view.periodic_y, view.is_flat,
-                                           view.below, view.above});
+void exchange(Context& ctx, const GridLayout<2>& layout, const FieldView<T>& view, Ghosts ghosts = Ghosts::stale) {
+  if (!layout.has_halo() || ghosts == Ghosts::current || ctx.is_dry_run()) return;
+  FieldView<std::remove_const_t<T>> numbers{const_cast<std::remove_const_t<T>*>(view.data), view.nx, view.ny,
+                                            view.pitch};
+  detail::fill_halo(ctx, layout, numbers);
+}
+/// Of a field in its own layout.
+template <class T>
+void exchange(Context& ctx, const Field<T>& field) {
+  exchange(ctx, field.shape(), field.view());
 }
 
 }  // namespace stratum

@@ -188,8 +188,7 @@ template <class T>
   const auto& [nx, ny, nz] = view.extents;
   expects(nz <= 1 || view.strides.plane == ny * view.strides.row, "planes of ", ny, " rows lie ", view.strides.plane,
           " numbers apart, not ", ny * view.strides.row, ": a field with ghosts is not one matrix of rows");
-  return {view.data, nx,  static_cast<int>(view.extents.rows()), view.strides.row, 0, 0, ctx.backend(), false,
-          false,     true};
+  return {view.data, nx, static_cast<int>(view.extents.rows()), view.strides.row, ctx.backend()};
 }
 
 /// The same numbers with the ghosts around them.

@@ -91,10 +91,10 @@ struct Given {
   };
 };
 
-/// Calls f with the rows of x, and with those of its halo where it has any.
+/// Calls f with the rows of x, and with those of its halo where the grid has any.
 template <int depth = rows_ahead, class T, class F>
-void with_rows_of(const FieldView<const T>& x, const F& f) {
-  if (x.has_halo())
+void with_rows_of(const GridLayout<2>& grid, const FieldView<const T>& x, const F& f) {
+  if (grid.has_halo())
     f(Given<T, depth, 1>{x});
   else
     f(Given<T, depth>{x});

@@ -38,7 +38,6 @@ void copy_checked(Context& ctx, FieldView<const From> from, FieldView<To> to) {
           static_cast<double>(std::numeric_limits<To>::max()),
           "; compute in double precision (--precision double; in Python single_precision=False)");
   copy(ctx, from, to);
-  exchange(ctx, to);
 }
 
 }  // namespace
@@ -53,15 +52,20 @@ void assign(Context& ctx, const GridOperator<From>& from, GridOperator<To>& to) 
           to_string(from.format()), " one on ", f.nx, " x ", f.ny);
   if (five != nullptr) {
     constexpr std::size_t first = SymmetricNineBand<To>::first;
-    for (std::size_t k = 0; k < five->band.size(); ++k)
+    for (std::size_t k = 0; k < five->band.size(); ++k) {
       copy_checked<To, From>(ctx, nine->band[first + k].cview(), five->band[k].view());
+      exchange(ctx, five->band[k]);
+    }
   } else {
     std::visit(
         [&](const auto& source) {
           using Format = typename std::decay_t<decltype(source)>::template In<To>;
           const auto given = source.parts();
           auto taken = std::get<Format>(to.storage()).parts();
-          for (std::size_t k = 0; k < given.size(); ++k) copy_checked<To, From>(ctx, given[k], taken[k]);
+          for (std::size_t k = 0; k < given.size(); ++k) {
+            copy_checked<To, From>(ctx, given[k], taken[k]);
+            if (Format::View::has_bands) exchange(ctx, t, taken[k]);
+          }
         },
         from.storage());
   }

@@ -18,7 +18,7 @@ template <class T>
 void prepare_residual(Context& ctx, const GridLayout<2>& shape, FieldView<const T> b, FieldView<const T> x) {
   expects_fit(ctx, "b", b, shape);
   expects_fit(ctx, "x", x, shape);
-  exchange(ctx, x);
+  exchange(ctx, shape, x);
 }
 
 }  // namespace stratum

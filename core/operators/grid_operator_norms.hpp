@@ -83,8 +83,9 @@ double GridOperator<T>::scaled_residual_norm(Context& ctx, double scale, FieldVi
     expects_fit(ctx, "b - A x", r, shape());
     prepare_residual(ctx, shape(), b, x);
     double norm = 0;
-    cuda::with_rows_of(
-        x, [&](const auto& rows) { norm = stream_residual<false, T>(ctx, *this, scale, b, rows, {}, r, meanwhile); });
+    cuda::with_rows_of(shape(), x, [&](const auto& rows) {
+      norm = stream_residual<false, T>(ctx, *this, scale, b, rows, {}, r, meanwhile);
+    });
     return norm;
   }
 #endif
@@ -119,7 +120,7 @@ double GridOperator<T>::updated_residual_norm(Context& ctx, [[maybe_unused]] dou
     return stream_residual<true, T>(ctx, *this, scale, b, updated, next, r, meanwhile);
   };
   if (!shape().has_halo()) return pass.template operator()<0>();
-  exchange(ctx, c);
+  exchange(ctx, shape(), c);
   return pass.template operator()<1>();
 #else
   return 0;

@@ -46,7 +46,7 @@ template <class T>
 void GridOperator<T>::apply(Context& ctx, FieldView<const T> x, FieldView<T> y) const {
   expects_fit(ctx, "x", x, shape());
   expects_fit(ctx, "A x", y, shape());
-  exchange(ctx, x);
+  exchange(ctx, shape(), x);
   visit([&](const auto& a) {
     const Apply<std::decay_t<decltype(a)>, T> node{a, x, y};
     if (ctx.on_gpu()) return for_each_node_on_gpu(ctx, all_nodes(y), node);
@@ -60,7 +60,7 @@ void GridOperator<T>::apply(Context& ctx, FieldView<const T> x, FieldView<T> y) 
 template <class T>
 double GridOperator<T>::next_direction(Context& ctx, FieldView<const T> z, double beta, FieldView<T> p,
                                        FieldView<T> q) const {
-  if (ctx.on_gpu() || ctx.is_dry_run() || p.has_halo() || p.ny == 1)
+  if (ctx.on_gpu() || ctx.is_dry_run() || shape().has_halo() || p.ny == 1)
     return LinearOperator<T>::next_direction(ctx, z, beta, p, q);
   expects_fit(ctx, "z", z, shape());
   expects_fit(ctx, "p", p, shape());

@@ -41,10 +41,9 @@ namespace stratum {
 [[nodiscard]] STRATUM_HOST_DEVICE constexpr int band_index(int dx, int dy) { return 3 * (dy + 1) + dx + 1; }
 
 /// (i, j) is a node of the grid, or of what its halo stands for: a coefficient towards it is not zero by its place.
-template <class T>
-STRATUM_HOST_DEVICE STRATUM_INLINE bool couples(const FieldView<T>& x, int i, int j) {
-  return (x.periodic_x || (i >= 0 && i < x.nx)) && (x.periodic_y || x.below || j >= 0) &&
-         (x.periodic_y || x.above || j < x.ny);
+STRATUM_HOST_DEVICE STRATUM_INLINE bool couples(const GridLayout<2>& grid, int i, int j) {
+  return (grid.periodic_x || (i >= 0 && i < grid.nx)) && (grid.periodic_y || grid.below || j >= 0) &&
+         (grid.periodic_y || grid.above || j < grid.ny);
 }
 
 /// x around node (i, j): three row addresses, formed once.

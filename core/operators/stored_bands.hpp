@@ -29,7 +29,7 @@ struct StoredBands {
   StoredBands(Context& ctx, const GridLayout<2>& shape, const T* numbers) : StoredBands(ctx, shape) {
     for (auto& b : band) {
       copy_from_host(ctx, numbers, b.view());
-      exchange(ctx, b.cview());
+      exchange(ctx, b);
       numbers += shape.nodes();
     }
   }

@@ -144,7 +144,7 @@ NodeRange<2> first_numbers(int count) { return {0, count, 1, 0, 1, 1}; }
 template <class View>
 struct StoreBands {
   View a;
-  FieldView<const double> grid;
+  GridLayout<2> grid;
   double* to;
   template <int dx, int dy>
   STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j) const {
@@ -173,24 +173,23 @@ GridRows grid_rows(Context& ctx, const GridOperator<double>& a, const MatrixSolv
   }
   expects(params.numbering.empty(), "nodes of an operator on a grid lie in order: give no numbering");
   expects(shape.nodes() <= std::numeric_limits<int>::max() / 9, shape.nodes(), " unknowns have more than 2^31 entries");
-  FieldView<const double> grid;
-  grid.nx = shape.nx;
-  grid.ny = shape.ny;
-  grid.periodic_x = shape.periodic_x;
-  grid.periodic_y = shape.periodic_y;
-  grid.below = shape.below;
-  grid.above = shape.above;
   Field<double> bands(ctx, static_cast<int>(9 * shape.nodes()));
   a.visit([&]<class View>(const View& view) {
-    for_each_node(ctx, {0, shape.nx, 1, 0, shape.ny, 1}, StoreBands<View>{view, grid, bands.view().data});
+    for_each_node(ctx, {0, shape.nx, 1, 0, shape.ny, 1}, StoreBands<View>{view, shape, bands.view().data});
   });
   std::vector<double> numbers(static_cast<std::size_t>(9 * shape.nodes()));
   copy_to_host(ctx, bands.cview(), numbers.data());
   return {ctx, BandArrays{numbers}, shape.nx, shape.ny, params.cells(), params.on_pieces()};
 }
 
-bool is_flat_of(const GridLayout<2>& shape, const GridRows& rows) {
-  return shape.is_flat && shape.nx == rows.unknowns() && shape.ny == 1;
+/// A vector in the order of the matrix, not on the grid. Subdomains with one row of the grid cannot tell by themselves: all have to
+/// be given such vectors.
+template <class T>
+bool is_flat_of(const Context& ctx, const FieldView<T>& vector, const GridRows& rows) {
+  const bool is_flat = vector.nx == rows.unknowns() && vector.ny == 1;
+  if (!rows.moved) return is_flat;
+  const auto all = ctx.communicator()->gather_on_host(is_flat ? 1 : 0);
+  return std::all_of(all.begin(), all.end(), [](int of_rank) { return of_rank == 1; });
 }
 
 /// A flat vector that goes from subdomain to subdomain.
@@ -698,7 +697,7 @@ SolveReport MatrixSolver::solve(Context& ctx, std::span<const double> b, std::sp
 }
 
 SolveReport MatrixSolver::solve(Context& ctx, FieldView<const double> b, FieldView<double> x, const Monitor& monitor) {
-  if (!is_flat_of(b.shape(), state_->rows)) return state_->solve(ctx, b, x, monitor);
+  if (!is_flat_of(ctx, b, state_->rows)) return state_->solve(ctx, b, x, monitor);
   expects_fit(ctx, "b", b, state_->rows.unknowns(), 1);
   expects_fit(ctx, "x", x, state_->rows.unknowns(), 1);
   if (state_->rows.moved) return solve(ctx, on_host(ctx, b), on_host(ctx, x), monitor);
@@ -710,7 +709,7 @@ void MatrixSolver::apply(Context& ctx, std::span<const double> r, std::span<doub
 }
 
 void MatrixSolver::apply(Context& ctx, FieldView<const double> r, FieldView<double> z) {
-  if (!is_flat_of(r.shape(), state_->rows)) {
+  if (!is_flat_of(ctx, r, state_->rows)) {
     return state_->apply(ctx, r, z);
   }
   expects_fit(ctx, "r", r, state_->rows.unknowns(), 1);

@@ -197,7 +197,7 @@ class HostBands {
   void finish(Context& ctx) {
     each([&](std::size_t band, Field<double>& stored) {
       if (on_gpu_) copy_from_host(ctx, staged_[band].data(), stored.view());
-      exchange(ctx, stored.cview());
+      exchange(ctx, stored);
     });
   }
 

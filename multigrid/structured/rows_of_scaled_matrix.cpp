@@ -23,10 +23,11 @@ template <class View>
 struct ScaleJump {
   static constexpr bool takes_maximum = true;
   View a;
+  GridLayout<2> grid;
   FieldView<const double> d;
   template <int dx, int dy>
   STRATUM_HOST_DEVICE STRATUM_INLINE void add(int i, int j, double& largest) const {
-    if (a.template coefficient<dx, dy>(i, j) == 0 || !couples(d, i + dx, j + dy)) return;
+    if (a.template coefficient<dx, dy>(i, j) == 0 || !couples(grid, i + dx, j + dy)) return;
     const double jump = d(i, j) / d(i + dx, j + dy);
     largest = jump > largest ? jump : largest;
   }
@@ -66,7 +67,7 @@ struct Loss {
 
 double largest_scale_jump(Context& ctx, const GridOperator<double>& a, FieldView<const double> d) {
   return a.visit([&]<class View>(const View& view) {
-    return reduce(ctx, a.shape().nx, a.shape().ny, ScaleJump<View>{view, d});
+    return reduce(ctx, a.shape().nx, a.shape().ny, ScaleJump<View>{view, a.shape(), d});
   });
 }
 

@@ -235,7 +235,7 @@ GridOperator<double> times_rows(Context& ctx, FieldView<const double> d, const G
       work.band[k + at(Bands<double>::first)] = scaled.band[k].view().data;
     for_each_node(ctx, all_nodes(d), work);
   });
-  for (auto& band : scaled.band) exchange(ctx, band.cview());
+  for (auto& band : scaled.band) exchange(ctx, band);
   return {std::move(scaled)};
 }
 
@@ -276,7 +276,7 @@ void make_parts_alike(Context& ctx, const SingularParts& parts, RowScales& scale
   const GridLayout<2> shape = scales.scaled.shape();
   Field<double> v(ctx, shape), of(ctx, shape);
   set(ctx, 1.0, v.view());
-  exchange(ctx, v.cview());
+  exchange(ctx, v);
   scales.scaled.apply(ctx, v.cview(), of.view());
   std::vector<double> sum(at(shape.nodes())), diagonal(sum.size());
   copy_to_host(ctx, of.cview(), sum.data());
@@ -299,7 +299,7 @@ void make_parts_alike(Context& ctx, const SingularParts& parts, RowScales& scale
     scales.d[k] *= by[k];
   }
   copy_from_host(ctx, by.data(), v.view());
-  exchange(ctx, v.cview());
+  exchange(ctx, v);
   scales.scaled = times_rows<SymmetricNineBand>(ctx, v.cview(), scales.scaled);
 }
 
@@ -313,7 +313,7 @@ std::optional<RowScales> scaled_rows(Context& ctx, const GridOperator<double>& a
   Field<double> grid_d(ctx, shape), ones(ctx, shape);
   const auto jumps = [&](const std::vector<double>& d) {
     copy_from_host(ctx, d.data(), grid_d.view());
-    exchange(ctx, grid_d.cview());
+    exchange(ctx, grid_d);
     return largest_scale_jump(ctx, a, grid_d.cview()) >= least_scale_jump;
   };
   if (std::vector<double> d = scales_to_symmetry(ctx, a); !d.empty()) {
@@ -329,7 +329,7 @@ std::optional<RowScales> scaled_rows(Context& ctx, const GridOperator<double>& a
   if (!jumps(d)) return {};
   constexpr double gain = 0.8;
   set(ctx, 1.0, ones.view());
-  exchange(ctx, ones.cview());
+  exchange(ctx, ones);
   if (!(loss_of(ctx, a, grid_d.cview(), whole) < gain * loss_of(ctx, a, ones.cview(), whole))) return {};
   return RowScales{times_rows<NineBandMatrix>(ctx, grid_d.cview(), a), std::move(d), false, false};
 }

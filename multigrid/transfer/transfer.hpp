@@ -98,7 +98,7 @@ class Transfer {
   /// r = scale (b - A P coarse): 1.25 words, and r
   template <class R>
   void interpolated_residual(Context& ctx, const GridOperator<T>& a, double scale, FieldView<const T> b,
-                             FieldView<const T> coarse, FieldView<R> r) const;
+                             FieldView<const T> coarse, FieldView<R> r, Ghosts of_coarse = Ghosts::stale) const;
   /// x = P coarse + alpha z: 1.25 words, and z
   template <class Z>
   void prolongate_plus(Context& ctx, FieldView<const T> coarse, T alpha, FieldView<const Z> z, FieldView<T> x,

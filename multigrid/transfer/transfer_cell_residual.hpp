@@ -77,7 +77,7 @@ void Transfer<T>::restrict_residual_by_cells(Context& ctx, const GridOperator<T>
       if (ctx.on_gpu() && can_stream_by_cells() && cuda::can_stream(b, x, coarse)) {
         WeightsView<const T> cells = w;
         cells.coarse_origin_y -= first;
-        return cuda::with_rows_of<stream::depth>(x, [&](const auto& given) {
+        return cuda::with_rows_of<stream::depth>(a.shape(), x, [&](const auto& given) {
           using Defect = cuda::Stencil<View, std::decay_t<decltype(given)>, DefectFormula, stream::depth>;
           stream::restrict_by_cells(ctx, cells, Defect{view, {b}, given, {}}, stream::rows_before(coarse, first), x.nx,
                                     x.ny, first);

@@ -27,11 +27,11 @@ template <class T>
 template <class R>
 void Transfer<T>::interpolated_residual([[maybe_unused]] Context& ctx, [[maybe_unused]] const GridOperator<T>& a,
                                         [[maybe_unused]] double scale, [[maybe_unused]] FieldView<const T> b,
-                                        [[maybe_unused]] FieldView<const T> coarse,
-                                        [[maybe_unused]] FieldView<R> r) const {
+                                        [[maybe_unused]] FieldView<const T> coarse, [[maybe_unused]] FieldView<R> r,
+                                        [[maybe_unused]] Ghosts of_coarse) const {
   expects(fuses_interpolation(ctx, a, b), "interpolated_residual: not for this operator, backend or memory");
 #if defined(__CUDACC__)
-  exchange(ctx, coarse);
+  exchange(ctx, coarse_, coarse, of_coarse);
   visit_separable(a, [&](const auto& view) {
     stream::with_shift(x_.view(), [&](auto shifted_x) {
       stream::with_shift(y_.view(), [&](auto shifted_y) {

@@ -353,7 +353,7 @@ void Transfer<T>::assign_weights(Context& ctx, const Transfer<double>& other) {
 template <class T>
 void Transfer<T>::exchange_weights(Context& ctx, std::size_t first, std::size_t end) {
   for (std::size_t k = first; k < end; ++k)
-    if (!weights_[k].empty()) exchange(ctx, weights_[k].view());
+    if (!weights_[k].empty()) exchange(ctx, weights_[k]);
 }
 
 template <class T>
@@ -416,32 +416,33 @@ template <class T>
 void Transfer<T>::prolongate_add(Context& ctx, FieldView<const T> coarse, FieldView<T> fine, SomeRows some,
                                  Ghosts of_coarse, Ghosts of_fine) const {
   check(ctx, fine, coarse);
-  exchange(ctx, coarse, of_coarse);
+  exchange(ctx, coarse_, coarse, of_coarse);
   // The rows beside a subdomain take part, but those by weights of cells, and around the ends, where coarse rows may lie
   // otherwise.
-  const bool beside = of_fine == Ghosts::current && !is_weighted() && !fine.periodic_y;
+  const bool beside = of_fine == Ghosts::current && !is_weighted() && !fine_.periodic_y;
   FieldView<T> rows = fine;
   TransferView<T> y = y_.view();
-  if (beside && fine.below) {
+  if (beside && fine_.below) {
     rows.data -= rows.pitch;
     ++rows.ny;
     --y.origin;
   }
-  if (beside && fine.above) ++rows.ny;
+  if (beside && fine_.above) ++rows.ny;
   if (is_weighted())
     prolongate_weighted<true>(ctx, weights(), can_stream_by_cells(), coarse, fine);
   else
     prolongate_impl<true>(ctx, x_.view(), y, can_stream(), coarse, rows, some);
   if (of_fine == Ghosts::stale) return;
   // Where x is periodic the columns beside these rows are left.
-  if (beside) rows.below = rows.above = false;
-  exchange(ctx, rows);
+  GridLayout<2> around = fine_;
+  if (beside) around.below = around.above = false;
+  exchange(ctx, around, rows);
 }
 
 template <class T>
 void Transfer<T>::prolongate(Context& ctx, FieldView<const T> coarse, FieldView<T> fine, Ghosts of_coarse) const {
   check(ctx, fine, coarse);
-  exchange(ctx, coarse, of_coarse);
+  exchange(ctx, coarse_, coarse, of_coarse);
   if (is_weighted()) return prolongate_weighted<false>(ctx, weights(), can_stream_by_cells(), coarse, fine);
   prolongate_impl<false>(ctx, x_.view(), y_.view(), can_stream(), coarse, fine, SomeRows::all);
 }
@@ -532,10 +533,10 @@ void Transfer<T>::restrict_residual(Context& ctx, const GridOperator<T>& a, Fiel
   }
   expects_fit(ctx, "b", b, a.shape());
   expects_fit(ctx, "x", x, a.shape());
-  exchange(ctx, x, of_x);
+  exchange(ctx, a.shape(), x, of_x);
   // The coarse rows of all fine ones, the neighbours' among them, begin with others.
-  const int origin = beside ? x.origin_y : fine_.origin_y;
-  const int first = beside ? coarse_.origin_y - (x.origin_y + 1) / 2 : 0;
+  const int origin = beside ? a.shape().origin_y : fine_.origin_y;
+  const int first = beside ? coarse_.origin_y - (origin + 1) / 2 : 0;
   if (is_weighted())
     restrict_residual_by_cells(ctx, a, b, x, coarse, origin, first);
   else if (a.traits().has_bands)
@@ -562,7 +563,7 @@ void Transfer<T>::prolongate_plus(Context& ctx, FieldView<const T> coarse, T alp
   expects_fit(ctx, "z", z, fine_);
 #if defined(__CUDACC__)
   if (ctx.on_gpu() && can_stream() && cuda::can_stream(coarse, z, x)) {
-    exchange(ctx, coarse, of_coarse);
+    exchange(ctx, coarse_, coarse, of_coarse);
     return stream::prolongate(ctx, x_.view(), y_.view(), coarse, stream::Scaled<T, Z>{alpha, z}, x);
   }
 #endif

@@ -109,7 +109,7 @@ void Transfer<T>::restrict_residual_by_lines(Context& ctx, const GridOperator<T>
       if (ctx.on_gpu() && can_stream() && cuda::can_stream(b, x, coarse)) {
         TransferView<T> y = in_y;
         y.coarse_origin -= first;
-        return cuda::with_rows_of<stream::depth>(x, [&](const auto& given) {
+        return cuda::with_rows_of<stream::depth>(a.shape(), x, [&](const auto& given) {
           stream::restrict_rows(ctx, x_.view(), y, view, b, given, stream::rows_before(coarse, first), first);
         });
       }

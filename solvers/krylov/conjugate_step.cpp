@@ -109,10 +109,10 @@ struct Advance {
 
 template <class T, class X>
 void expects_alike(const Context& ctx, FieldView<const T> p, FieldView<const T> q, FieldView<X> x, FieldView<T> r) {
-  expects_fit(ctx, "p", p, r.shape());
-  expects_fit(ctx, "q", q, r.shape());
-  expects_fit(ctx, "x", x, r.shape());
-  expects_fit(ctx, "r", r, r.shape());
+  expects_fit(ctx, "p", p, r.nx, r.ny);
+  expects_fit(ctx, "q", q, r.nx, r.ny);
+  expects_fit(ctx, "x", x, r.nx, r.ny);
+  expects_fit(ctx, "r", r, r.nx, r.ny);
 }
 
 #if defined(__CUDACC__)

@@ -19,6 +19,7 @@ struct CutLine {
   FieldView<T> y;
   T omega;
   SomeLines lines;
+  bool below = false, above = false;  // other pieces of the lines follow there
 
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE int column(int line) const {
     return lines.first + lines.stride * line;
@@ -38,7 +39,6 @@ template <class T>
 [[nodiscard]] FieldView<T> from_row(FieldView<T> v, int j) {
   v.data += j * v.pitch;
   v.ny -= j;
-  v.origin_y += j;
   return v;
 }
 template <class T, bool reaction>
@@ -75,10 +75,10 @@ template <class View, class T>
   CutLine<View, T> chunk{{from_row(cut.rhs.a, begin), from_row(cut.rhs.b, begin), from_row(cut.rhs.x, begin)},
                          from_row(cut.y, begin),
                          cut.omega,
-                         cut.lines};
+                         cut.lines,
+                         below,
+                         above};
   chunk.y.ny = chunk.rhs.x.ny = chunk.rhs.b.ny = end - begin;
-  chunk.y.below = below;
-  chunk.y.above = above;
   return chunk;
 }
 
@@ -90,8 +90,8 @@ struct TakeInterface {
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int line, int /*row*/) const {
     const auto& [own, sides, factors, ends, me, count, is_cyclic] = interface;
     const int i = cut.column(line), n = cut.y.ny;
-    const T left = cut.y.below ? sides.last((me > 0 ? me : count) - 1, line) : T(0);
-    const T right = cut.y.above ? sides.first(me + 1 < count ? me + 1 : 0, line) : T(0);
+    const T left = cut.below ? sides.last((me > 0 ? me : count) - 1, line) : T(0);
+    const T right = cut.above ? sides.first(me + 1 < count ? me + 1 : 0, line) : T(0);
     if (own.numbers != nullptr) own.x_last(0, line) = sides.last(me, line);
     ends.left(line) = left;
     ends.right(line) = right;
@@ -122,21 +122,22 @@ template <class T>
 struct PutInterface {
   FieldView<T> y;
   SomeLines lines;
+  bool below, above;
   InterfaceOfLines<T> ends;
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int line, int /*row*/) const {
     const int i = lines.first + lines.stride * line;
-    if (y.below) {
+    if (below) {
       y(i, -1) = ends.result(0, line);
       y(i, 0) = ends.result(1, line);
     }
-    if (y.above) {
+    if (above) {
       y(i, y.ny - 1) = ends.result(2, line);
       y(i, y.ny) = ends.result(3, line);
     }
   }
 };
 template <class T>
-PutInterface(FieldView<T>, SomeLines, InterfaceOfLines<T>) -> PutInterface<T>;
+PutInterface(FieldView<T>, SomeLines, bool, bool, InterfaceOfLines<T>) -> PutInterface<T>;
 
 /// Columns -1 and nx, where x is periodic, from the other ends.
 template <class T>
@@ -181,7 +182,7 @@ void solve_cut_lines(Context& ctx, int own, const ChunkAt& chunk, const Eliminat
   for (int k = 0; k < own; ++k) substitute(chunk(k));
   for (int k = 0; k < own; ++k) {
     const auto [cut, interface] = chunk(k);
-    on_lines(cut, PutInterface{cut.y, cut.lines, interface.ends});
+    on_lines(cut, PutInterface{cut.y, cut.lines, cut.below, cut.above, interface.ends});
   }
 }
 

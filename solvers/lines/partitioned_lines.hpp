@@ -77,6 +77,7 @@ class CutLines {
   /// `numbers` of all chunks, `each` of a chunk, of which this strip's are there.
   void gather(Context& ctx, T* numbers, int each) const;
 
+  GridLayout<2> grid_{0, 0};
   bool is_cyclic_ = false, third_row_ = false, last_ = true;
   int me_ = 0, count_ = 1;  // the first own chunk, of all
   int columns_ = 0;

@@ -190,8 +190,8 @@ void TridiagonalSolver<T>::solve_on_gpu(Context& ctx, const TridiagonalView<T>& 
   expects(cuda::can_stream(a.lower, a.centre, a.upper, b, x),
           "on a GPU column -1 of every row must lie at a multiple of 16 bytes");
   if (method_ == TridiagonalMethod::segments) {
-    // Lines by themselves, all at once: boundaries of the grid that are periodic or cut are none of theirs.
-    x.periodic_x = x.periodic_y = x.below = x.above = false;
+    // Lines by themselves, all at once: nothing borders on them.
+    x.periodic_x = false;
     cuda::GpuSweep<NineBandView<T>, T> sweep{along(direction_, a), b, x, x, LineOrder::simultaneous};
     sweep.zero = true;
     sweep.memory = scratch_.view().data;

@@ -123,8 +123,8 @@ void DoubleSingleRefinement::expects_storage_format(StorageFormat format) {
 }
 
 double DoubleSingleRefinement::residual(Context& ctx, const GridOperator<float>& a) {
-  exchange(ctx, hi_.cview());
-  exchange(ctx, lo_.cview());
+  exchange(ctx, hi_);
+  exchange(ctx, lo_);
   a.visit([&](const auto& view) {
     using View = std::decay_t<decltype(view)>;
     if constexpr (!View::has_bands)

@@ -24,10 +24,10 @@ namespace test {
 using reference::Values;
 using stratum::Backend;
 using stratum::Context;
-using stratum::GridOperator;
-using stratum::GridLayout;
 using stratum::Field;
 using stratum::FieldView;
+using stratum::GridLayout;
+using stratum::GridOperator;
 using stratum::StorageFormat;
 
 /// Two threads, so that parallel paths are taken on any machine.
@@ -173,7 +173,7 @@ template <class T>
   stratum::NineBandMatrix<T> m(ctx, unknowns(a));
   for (std::size_t k = 0; k < 9; ++k) {
     m.band[k] = to_device<T>(ctx, unknowns(a), a.band[k]);
-    exchange(ctx, m.band[k].view());
+    exchange(ctx, m.band[k]);
   }
   return m;
 }
@@ -184,7 +184,7 @@ template <class T>
   stratum::SymmetricNineBand<T> m(ctx, unknowns(a));
   for (std::size_t k = 0; k < 5; ++k) {
     m.band[k] = to_device<T>(ctx, unknowns(a), a.band[k + 4]);
-    exchange(ctx, m.band[k].view());
+    exchange(ctx, m.band[k]);
   }
   return m;
 }

@@ -117,7 +117,6 @@ SolveReport Cudss::solve(Context& ctx, const GridOperator<double>& a, FieldView<
     flat.nx = state_->shape.nx;
     flat.ny = state_->shape.ny;
     flat.pitch = flat.nx;
-    flat.is_flat = false;
     return flat;
   };
   copy<double, double>(ctx, b, as_grid(state_->b.view()));

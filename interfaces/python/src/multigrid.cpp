@@ -159,9 +159,8 @@ class MatrixSystem {
     view.nx = unknowns();
     view.ny = 1;
     view.pitch = unknowns();
-    view.origin_x = view.origin_y = 0;
+    view.origin_y = 0;
     view.space = ctx_.backend();
-    view.is_flat = true;
     return view;
   }
   [[nodiscard]] Numbers numbers() {

@@ -275,7 +275,7 @@ struct SubstituteRows {
 
 template <class T>
 CutLines<T>::CutLines(Context& ctx, const GridLayout<2>& shape, std::span<const int> chunks)
-    : is_cyclic_(shape.periodic_y), columns_(shape.nx) {
+    : grid_(shape), is_cyclic_(shape.periodic_y), columns_(shape.nx) {
   const bool cut = shape.below || shape.above;
   expects(!cut || ctx.communicator() != nullptr,
           "line smoothers need whole lines, and this is a strip of rows whose context has no communicator");
@@ -381,8 +381,8 @@ void CutLines<T>::sweep(Context& ctx, const GridOperator<T>& a, const T* zeros, 
     solve({0, 2, (y.nx + 1) / 2});
     return solve({1, 2, y.nx / 2});
   }
-  const bool third = y.periodic_x && y.nx % 2 != 0;
-  const int odd = 1 - (y.origin_x & 1), end = third ? y.nx - 1 : y.nx;
+  const bool third = grid_.periodic_x && y.nx % 2 != 0;
+  const int odd = 1 - (grid_.origin_x & 1), end = third ? y.nx - 1 : y.nx;
   for (int k = 0; k < 3; ++k) {
     const int colour = order == SweepOrder::forward ? k : 2 - k, first = colour == 0 ? odd : 1 - odd;
     if (colour == 2 && !third) continue;
@@ -412,7 +412,8 @@ void CutLines<T>::solve_on_cpu(Context& ctx, const GridOperator<T>& a, const T* 
       const CutLine<View, T> all{{view, b, x}, y, omega, lines};
       const auto chunk = [&](int k) {
         const auto at = static_cast<std::size_t>(k);
-        const bool below = k > 0 || y.below || is_cyclic_, above = k + 1 < own_chunks() || y.above || is_cyclic_;
+        const bool below = k > 0 || grid_.below || is_cyclic_,
+                   above = k + 1 < own_chunks() || grid_.above || is_cyclic_;
         return Part(chunk_of(all, rows_[at], rows_[at + 1], below, above), interface_of(lines, k));
       };
       const auto eliminate = [&](const Part& p) {
@@ -441,7 +442,7 @@ void CutLines<T>::solve_on_cpu(Context& ctx, const GridOperator<T>& a, const T* 
           substitute);
     }
   });
-  if (y.periodic_x) for_each_node(ctx, WrapRow<T>::range(y), WrapRow<T>{y});
+  if (grid_.periodic_x) for_each_node(ctx, WrapRow<T>::range(y), WrapRow<T>{y});
 }
 
 #if !defined(STRATUM_HAVE_CUDA)  // else solvers/lines/cuda/partitioned_lines.cu has it

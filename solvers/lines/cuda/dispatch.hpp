@@ -219,10 +219,10 @@ class Sweep : GpuSweep<View, T> {
 
   void run(Context& ctx) const {
     constexpr bool along_x = direction == Direction::x;
-    const int lines = along_x ? y.ny : y.nx, odd = 1 - ((along_x ? y.origin_y : y.origin_x) & 1);
+    const int lines = along_x ? y.ny : y.nx, odd = 1 - ((along_x ? this->grid.origin_y : this->grid.origin_x) & 1);
     if (this->line_order == LineOrder::simultaneous) return solve(ctx, 0, lines, 1, !zero);
     const bool backward = this->order == SweepOrder::backward;
-    const bool wraps = (along_x ? y.periodic_y : y.periodic_x) && lines % 2 != 0;
+    const bool wraps = (along_x ? this->grid.periodic_y : this->grid.periodic_x) && lines % 2 != 0;
     const bool third = this->is_cut ? this->third_row : wraps;     // of the grid
     const bool here = this->is_cut ? this->has_third_row : wraps;  // and of this subdomain of it
     const int pairs = here ? lines - 1 : lines;                    // lines of two colours
@@ -231,11 +231,11 @@ class Sweep : GpuSweep<View, T> {
     };
     if (third && backward) {
       third_colour();
-      exchange(ctx, y);
+      exchange(ctx, this->grid, y);
     }
     two_colours(ctx, backward ? 1 - odd : odd, pairs);
     if (third && !backward) {
-      exchange(ctx, y);
+      exchange(ctx, this->grid, y);
       third_colour();
     }
   }
@@ -246,10 +246,11 @@ class Sweep : GpuSweep<View, T> {
   /// Lines first, first + 2, ... < end, then those between.
   void two_colours(Context& ctx, int first, int end) const {
     if constexpr (direction == Direction::y && is_persistent)
-      if (omega == T(1) && !y.periodic_y && (first == 0 ? in_one_pass<false>(ctx, end) : in_one_pass<true>(ctx, end)))
+      if (omega == T(1) && !this->grid.periodic_y &&
+          (first == 0 ? in_one_pass<false>(ctx, end) : in_one_pass<true>(ctx, end)))
         return;
     solve(ctx, first, end, 2, !zero);
-    exchange(ctx, y);
+    exchange(ctx, this->grid, y);
     solve(ctx, 1 - first, end, 2, true);
   }
   /// Lines begin, begin + stride, ... < end.
@@ -257,7 +258,8 @@ class Sweep : GpuSweep<View, T> {
     const int count = end > begin ? (end - begin + stride - 1) / stride : 0;
     const Lines<T> some{begin, stride, count, omega, zero ? T(0) : T(1) - omega};
     if constexpr (!is_tensor<View> || by_row_sums<View>)
-      if (direction == Direction::x ? y.periodic_x : y.periodic_y) return solve<true, true>(ctx, some);
+      if (direction == Direction::x ? this->grid.periodic_x : this->grid.periodic_y)
+        return solve<true, true>(ctx, some);
     coupled ? solve<true, false>(ctx, some) : solve<false, false>(ctx, some);
   }
   template <bool coupled, bool is_cyclic>
@@ -294,9 +296,9 @@ class Sweep : GpuSweep<View, T> {
                : run_persistent<true, mirrored>(ctx, right, to, left)))
       return false;
     launch_few_y_lines<View, T>(ctx, line::LineRhs<Direction::y, true, View, T>{a, b, x}, left, y);
-    if (!y.periodic_x) return true;
+    if (!this->grid.periodic_x) return true;
     // At the seam a line of the second colour was solved beside one that is none to the persistent kernel.
-    exchange(ctx, y);
+    exchange(ctx, this->grid, y);
     const int seam = mirrored ? 0 : end - 1;
     solve(ctx, seam, seam + 1, 1, true);
     return true;

@@ -15,10 +15,10 @@ void CutLines<T>::solve_on_gpu(Context& ctx, const GridOperator<T>& a, const T* 
   };
   visit(a, zeros, [&]<class View>(const View& view) {
     if constexpr (!is_tensor<View> || by_row_sums<View>)
-      solve_in_segments<segment_rows<T>>(ctx, CutLine<View, T>{{view, b, x}, y, omega, lines}, interface,
-                                         segments_.view().data, put_together);
+      solve_in_segments<segment_rows<T>>(ctx, CutLine<View, T>{{view, b, x}, y, omega, lines, grid_.below, grid_.above},
+                                         interface, segments_.view().data, put_together);
   });
-  if (y.periodic_x) for_each_node(ctx, WrapRow<T>::range(y), WrapRow<T>{y});
+  if (grid_.periodic_x) for_each_node(ctx, WrapRow<T>::range(y), WrapRow<T>{y});
 }
 
 template <class T>

@@ -19,6 +19,7 @@ struct GpuSweep {
   SweepOrder order = SweepOrder::forward;
   bool zero = false;  // x counts as zero
   T omega = 1;
+  GridLayout<2> grid{};  // what borders on the lines: nothing where it is left out
   // Where the grid has other subdomains below or above: whether all of it has an odd number of rows and is periodic across
   // them, and whether this subdomain has the last one.
   bool is_cut = false, third_row = false, has_third_row = false;

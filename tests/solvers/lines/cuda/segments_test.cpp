@@ -24,12 +24,10 @@ void expect_fixed_point(int nx, int ny, StorageFormat format, bool is_cyclic) {
   constexpr int rows = 4;
   Field<T> memory(ctx, static_cast<int>(line::segment_numbers(rows, a.shape())));
   a.apply(ctx, x.cview(), b.view());
-  exchange(ctx, x.cview());
-  FieldView<T> to = y.view();
-  to.below = to.above = is_cyclic;
+  exchange(ctx, x);
   line::visit(a, zeros.view().data, [&]<class View>(const View& view) {
     if constexpr (!is_tensor<View> || line::by_row_sums<View>) {
-      const line::CutLine<View, T> cut{{view, b.cview(), x.cview()}, to, T(1), {0, 1, nx}};
+      const line::CutLine<View, T> cut{{view, b.cview(), x.cview()}, y.view(), T(1), {0, 1, nx}, is_cyclic, is_cyclic};
       // Of one chunk: its right-hand sides lie where those of all do.
       const line::Interface<T> interface {
         {own.view().data, nx}, {own.view().data, nx}, {factors.view().data, nx}, {ends.view().data, nx}, 0, 1, is_cyclic

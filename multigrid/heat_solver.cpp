@@ -557,6 +557,7 @@ const HeatReport& HeatSolver::advance(Context& ctx, double to, const Monitor& mo
 }
 
 double HeatSolver::time() const { return implementation_->report.t; }
+const GridLayout<2>& HeatSolver::unknowns() const { return implementation_->u.shape(); }
 FieldView<const double> HeatSolver::solution() const { return implementation_->u.cview(); }
 const HeatReport& HeatSolver::report() const { return implementation_->report; }
 const TensorMesh<2>& HeatSolver::mesh() const { return implementation_->mesh; }

@@ -115,7 +115,9 @@ class HeatSolver {
   const HeatReport& advance(Context& ctx, double to, const Monitor& monitor = {});
 
   [[nodiscard]] double time() const;
-  /// On the unknowns, of a subdomain its own.
+  /// The unknowns, of a subdomain its own.
+  [[nodiscard]] const GridLayout<2>& unknowns() const;
+  /// On the unknowns.
   [[nodiscard]] FieldView<const double> solution() const;
   /// On all nodes, x fastest; of a subdomain on those of node_rows.
   [[nodiscard]] std::vector<double> nodal_solution(Context& ctx) const;

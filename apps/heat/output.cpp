@@ -27,7 +27,7 @@ OutputFiles parse_outputs(const CommandLine& options, const Settings& settings) 
   return outputs;
 }
 
-NodeRows rows_of(const HeatSolver& solver) { return node_rows(solver.mesh(), solver.solution().shape()); }
+NodeRows rows_of(const HeatSolver& solver) { return node_rows(solver.mesh(), solver.unknowns()); }
 
 void write_picture(Context& ctx, const Settings& settings, const HeatSolver& solver, int number, VtkSeries& series) {
   const ProblemMesh& mesh = solver.geometry();

@@ -82,7 +82,7 @@ struct Lattice {
 /// How a lattice is cut, for the subdomains of a Context.
 struct Cut {
   int t = 0, z = 0;  // subdomains along them; 0: along t alone where that is possible, else as few as can be along z
-  std::optional<bool> overlap;  // sites whose neighbours are here are worked on while faces travel; unset: on the CPU
+  std::optional<bool> overlap;  // sites whose neighbours are here are worked on while faces travel; unset: they are
 };
 
 /// z .. z + nz - 1 and t .. t + nt - 1 of a lattice, with all x and y.
@@ -110,7 +110,7 @@ struct LatticePiece {
     const int pieces = ctx.pieces();
     const auto even = [](int n, int parts) { return n % (2 * parts) == 0; };
     LatticePiece piece{whole, cut, ctx.communicator() == nullptr ? 0 : ctx.communicator()->rank()};
-    piece.cut.overlap = cut.overlap.value_or(!ctx.on_gpu());
+    piece.cut.overlap = cut.overlap.value_or(true);
     if (cut.t == 0 && cut.z == 0) {
       int z = 1;
       while (z <= pieces && !(pieces % z == 0 && even(whole.nz, z) && even(whole.nt, pieces / z))) ++z;

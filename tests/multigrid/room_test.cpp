@@ -23,7 +23,7 @@ TEST(Room, OwnRowsOfTheResidualAreLeftAloneByACycle) {
         const auto room = multigrid.room(multigrid.levels() - 1);
         if (!room) throw std::runtime_error("no room");
         test::Random random(7);
-        const auto given = test::random_vector<float>(ctx, random, room->r.shape());
+        const auto given = test::random_vector<float>(ctx, random, GridLayout<2>{room->r.nx, room->r.ny});
         copy(ctx, given.cview(), room->r);
         multigrid.apply(ctx, room->r, room->z);
         axpy<float, float>(ctx, -1, given.cview(), room->r);

@@ -66,7 +66,7 @@ CommandLine make_command_line() {
         {{"cut", "T,Z", "",
           "ranks along t and along z, which have even nt and nz each; without it along t alone where that is possible"},
          {"overlap", "WHEN", "auto",
-          "yes: work on sites whose neighbours are here while those of others travel; no; or auto: on the CPU"}}},
+          "yes: work on sites whose neighbours are here while those of others travel; no; or auto: yes"}}},
        {"Output",
         {output_file("report", "FILE.json", "everything that is printed and more, as JSON"),
          output_file("history", "FILE.csv", "the residual after every iteration"),

@@ -8,6 +8,7 @@
 #include <stratum/core/field/blas.hpp>
 #include <stratum/multigrid/fast_diagonalization.hpp>
 #include <stratum/multigrid/krylov_correction.hpp>
+#include <stratum/multigrid/overlap.hpp>
 #include <stratum/solvers/direct/dense_inverse.hpp>
 
 namespace stratum {

@@ -33,7 +33,7 @@
 #include <stratum/core/names.hpp>
 #include <stratum/multigrid/coarse/coarse_solver.hpp>
 #include <stratum/multigrid/hierarchy.hpp>
-#include <stratum/multigrid/overlap.hpp>
+#include <stratum/multigrid/overlap_rows.hpp>
 #include <stratum/multigrid/smoother_choice.hpp>
 #include <stratum/solvers/krylov/cg.hpp>  // what a cycle is most often the preconditioner of
 #include <stratum/solvers/room.hpp>

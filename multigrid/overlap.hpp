@@ -29,6 +29,7 @@
 #include <vector>
 
 #include <stratum/core/operators/grid_operator.hpp>
+#include <stratum/multigrid/overlap_rows.hpp>
 #include <stratum/smoothers/smoother.hpp>
 
 namespace stratum {
@@ -41,13 +42,6 @@ struct OverlapWish {
   static constexpr double corrected = 1e-3;  // the bound of a cycle that an iteration corrects
   double share;                              // of a subdomain's rows, at most so many are taken or given on either side
   double bound;
-};
-
-/// Rows that a subdomain takes of its neighbours; 0 where there is none.
-struct OverlapRows {
-  int below = 0, above = 0;
-  [[nodiscard]] int most() const { return below > above ? below : above; }
-  friend bool operator==(const OverlapRows&, const OverlapRows&) = default;
 };
 
 /// Rows beside every subdomain, by rank, for smoothing of this reach; the same on all subdomains. Nothing: somewhere these would be more

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <stratum/assembly/expressions/gpu_integrals.hpp>
+#include <stratum/mesh/vtk/vtk.hpp>
 
 #include "support/rank_output.hpp"
 
@@ -64,8 +65,7 @@ std::int64_t expected_memory(const Context& ctx, const Settings& settings, const
   const GridLayout<2> strip = strip_of(ctx, mesh, params);
   const std::int64_t solver = required_memory(ctx, geometry, params, builtin_smoothers(), systems);
   const std::int64_t solving = (on_host.loads ? field : 0) + (ctx.on_gpu() ? 0 : solver);
-  // Beside the arrays VTK's writer takes its code, first run here, and the compressor's blocks.
-  constexpr std::int64_t writer = std::int64_t{7} << 20;
+  const std::int64_t writer = vtk_writer_bytes(field, ctx.threads());
   std::int64_t fields = geometry.mapped() != nullptr ? 4 : 1;  // aspect ratios, points
   for (const auto& problem : settings.problems) fields += problem.has_exact() ? 4 : 2;
   const auto count = static_cast<std::int64_t>(systems);

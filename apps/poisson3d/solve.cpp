@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <stratum/assembly/box_values.hpp>
+#include <stratum/mesh/vtk/vtk.hpp>
 
 #include "report.hpp"
 #include "support/progress.hpp"
@@ -36,8 +37,7 @@ std::int64_t expected_memory(const Context& ctx, const Settings& settings, const
   const std::int64_t solver = required_memory(ctx, mesh, settings.problem, settings.solver);
   // The range, fluxes and errors take values at all nodes, too.
   const std::int64_t solving = (uses.nodal() || uses.summary ? field : 0) + (ctx.on_gpu() ? field : solver);
-  // Beside the arrays VTK's writer takes its code, first run here, and the compressor's blocks.
-  constexpr std::int64_t writer = std::int64_t{7} << 20;
+  const std::int64_t writer = vtk_writer_bytes(field, ctx.threads());
   const std::int64_t fields = settings.problem.has_exact() ? 5 : 3;  // with the aspect ratios
   const std::int64_t needed = std::max(solving, uses.vtk ? writer + fields * field : 0);
   expect_room(ctx,

@@ -23,6 +23,15 @@ struct VtkField {
 /// Of files: fast is LZ4, about as quick as none; best is zlib, ten times as slow for up to a third less.
 enum class VtkCompression : std::uint8_t { none, fast, best };
 
+/// Bytes of an array that every thread compresses before they are written.
+inline constexpr std::int64_t vtk_bytes_of_a_thread = std::int64_t{1} << 20;
+/// Bytes that writing takes beside the arrays: VTK's code, and what the threads have compressed of the longest array.
+[[nodiscard]] constexpr std::int64_t vtk_writer_bytes(std::int64_t longest_array, int threads) {
+  constexpr std::int64_t code = std::int64_t{7} << 20;
+  const std::int64_t together = vtk_bytes_of_a_thread * threads;
+  return code + (longest_array < together ? longest_array : together);
+}
+
 /// True when this build can write VTK files.
 [[nodiscard]] bool vtk_available();
 

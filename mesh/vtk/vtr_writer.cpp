@@ -24,7 +24,7 @@ namespace stratum::detail {
 namespace {
 
 constexpr std::size_t block_size = std::size_t{1} << 17;  // bytes
-constexpr std::size_t blocks_of_a_thread = 32;            // compressed before they are written
+constexpr std::size_t blocks_of_a_thread = vtk_bytes_of_a_thread / block_size;
 
 struct Array {
   std::string name;

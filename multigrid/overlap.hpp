@@ -64,8 +64,6 @@ class Overlap {
 
   /// By rank.
   [[nodiscard]] const std::vector<OverlapRows>& rows() const { return rows_; }
-  /// Of this subdomain.
-  [[nodiscard]] const OverlapRows& beside() const { return taken_; }
   /// Without a cut.
   [[nodiscard]] const GridLayout<2>& shape() const { return shape_; }
   [[nodiscard]] const GridOperator<T>& level_operator() const { return a_; }

@@ -62,7 +62,7 @@ typename LineSweep<T>::Start LineSweep<T>::start(Context& ctx, FieldView<T> x, S
 
 template <class T>
 const T* LineSweep<T>::zeros() const {
-  return grid_.periodic_x || grid_.periodic_y || cut_.is_cyclic() ? zeros_.view().data : nullptr;
+  return grid_.periodic_x || grid_.periodic_y ? zeros_.view().data : nullptr;
 }
 
 template <class T>

@@ -26,6 +26,7 @@
 namespace stratum {
 
 class Context;
+struct PeerNumbers;
 
 class Communicator {
  public:
@@ -92,6 +93,9 @@ class Communicator {
   /// Of one that does: throws std::runtime_error where its library has reported an error since. Context::synchronise asks while
   /// it waits.
   virtual void check() {}
+  /// How kernels gather numbers of all subdomains by themselves (core/comm/peer_numbers.hpp), as long as the communicator lives;
+  /// null where they cannot.
+  [[nodiscard]] virtual const PeerNumbers* peer_numbers() const { return nullptr; }
 
   /// Waits until all subdomains are here.
   virtual void barrier() = 0;

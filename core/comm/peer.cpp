@@ -217,7 +217,7 @@ struct Close {
   void operator()(void* opened) const { (void)cudaIpcCloseMemHandle(opened); }
 };
 
-class PeerCommunicator final : public GpuCommunicator, public HasPeerNumbers {
+class PeerCommunicator final : public GpuCommunicator {
  public:
   PeerCommunicator(Context& ctx, std::shared_ptr<Communicator> host, bool share_gpu)
       : GpuCommunicator(std::move(host)) {
@@ -249,6 +249,7 @@ class PeerCommunicator final : public GpuCommunicator, public HasPeerNumbers {
       this->host().barrier();  // nobody's arena is freed while another subdomain has it open
       throw;
     }
+    numbers_ = numbers_of_all();
   }
   ~PeerCommunicator() override {
     if (is_alone())
@@ -263,23 +264,7 @@ class PeerCommunicator final : public GpuCommunicator, public HasPeerNumbers {
   PeerCommunicator& operator=(const PeerCommunicator&) = delete;
 
   [[nodiscard]] std::string_view name() const override { return "peer"; }
-  [[nodiscard]] PeerNumbers peer_numbers() const override {
-    PeerNumbers numbers{};
-    numbers.rank = rank();
-    numbers.size = size();
-    numbers.gone = gone_.get();
-    for (int other = 0; other < size(); ++other) {
-      if (other == rank()) continue;
-      const Link there = link(other, gathered, gathered);
-      PeerNumbers::With& with = numbers.with[other];
-      for (int slot = 0; slot < 2; ++slot) {
-        with.theirs[slot] = there.theirs->pairs[0][slot];
-        with.mine[slot] = there.mine->pairs[0][slot];
-      }
-      with.chunks = there.chunks;
-    }
-    return numbers;
-  }
+  [[nodiscard]] const PeerNumbers* peer_numbers() const override { return &numbers_; }
   void abandon() override {
     *gone_ = 1;
     GpuCommunicator::abandon();
@@ -327,6 +312,23 @@ class PeerCommunicator final : public GpuCommunicator, public HasPeerNumbers {
     link.long_mine = &desk.long_box[mine];
     link.long_chunks = desk.long_chunks[mine];
     return link;
+  }
+  [[nodiscard]] PeerNumbers numbers_of_all() const {
+    PeerNumbers numbers{};
+    numbers.rank = rank();
+    numbers.size = size();
+    numbers.gone = gone_.get();
+    for (int other = 0; other < size(); ++other) {
+      if (other == rank()) continue;
+      const Link there = link(other, gathered, gathered);
+      PeerNumbers::With& with = numbers.with[other];
+      for (int slot = 0; slot < 2; ++slot) {
+        with.theirs[slot] = there.theirs->pairs[0][slot];
+        with.mine[slot] = there.mine->pairs[0][slot];
+      }
+      with.chunks = there.chunks;
+    }
+    return numbers;
   }
   static void send(Link& link, const void* from, std::size_t bytes) {
     link.out = static_cast<const std::uint32_t*>(from);
@@ -414,6 +416,7 @@ class PeerCommunicator final : public GpuCommunicator, public HasPeerNumbers {
   std::unique_ptr<Desk, Free> arena_;
   std::vector<Desk*> arenas_;
   std::vector<std::unique_ptr<void, Close>> opened_;
+  PeerNumbers numbers_{};
 };
 
 }  // namespace

@@ -74,16 +74,4 @@ struct PeerNumbers {
   }
 };
 
-/// A communicator whose subdomains are peers.
-class HasPeerNumbers {
- public:
-  [[nodiscard]] virtual PeerNumbers peer_numbers() const = 0;
-
- protected:
-  HasPeerNumbers() = default;
-  HasPeerNumbers(const HasPeerNumbers&) = default;
-  HasPeerNumbers& operator=(const HasPeerNumbers&) = default;
-  ~HasPeerNumbers() = default;
-};
-
 }  // namespace stratum

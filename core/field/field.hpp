@@ -17,6 +17,7 @@
 // The origin is the global index of node (0, 0): 1 by default, since line 0 is the boundary; 0 where the side's nodes are unknowns.
 // Colours, lines and coarse nodes go by global index.
 
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <type_traits>
@@ -85,8 +86,10 @@ struct FieldView<T, 2> {
 
   [[nodiscard]] std::int64_t nodes() const { return std::int64_t{nx} * ny; }
 
+  // A template, since nvcc warns of a conversion of FieldView<const T> to itself.
+  template <std::same_as<const T> Const>
   // NOLINTNEXTLINE(google-explicit-constructor): the usual pointer-to-const conversion
-  STRATUM_HOST_DEVICE operator FieldView<const T>() const requires(!std::is_const_v<T>) {
+  STRATUM_HOST_DEVICE operator FieldView<Const>() const {
     return {data, nx, ny, pitch, space, periodic_x, origin_y, below, above};
   }
 };

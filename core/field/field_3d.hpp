@@ -89,8 +89,9 @@ struct FieldView<T, 3> {
   }
   [[nodiscard]] std::int64_t nodes() const { return extents.nodes(); }
 
+  template <std::same_as<const T> Const>
   // NOLINTNEXTLINE(google-explicit-constructor): the usual pointer-to-const conversion
-  STRATUM_HOST_DEVICE operator FieldView<const T, 3>() const requires(!std::is_const_v<T>) {
+  STRATUM_HOST_DEVICE operator FieldView<Const, 3>() const {
     return {data, extents, strides};
   }
 };

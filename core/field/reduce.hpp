@@ -139,7 +139,7 @@ constexpr int row_unroll = 4;        // the same in a row that is alone
 /// Blocks, and so partial sums, of a grid of ny rows.
 inline int reduction_grid(int ny) { return ny == 1 ? reduction_blocks : std::clamp(ny, 1, reduction_blocks); }
 
-/// Adds `value` over the block in a fixed tree; thread 0 has the result.
+/// Adds `value` over the block in a fixed tree; all threads have the result.
 template <class Term>
 __device__ double reduce_block(double value) {
   __shared__ double part[reduction_threads];
@@ -197,9 +197,9 @@ __global__ void reduce_rows(const Term given, int nx, int ny, double* partial) {
   if (threadIdx.x == 0) partial[blockIdx.x] = value;
 }
 
+/// By one block, what blocks have; all threads have the result.
 template <class Term>
-__global__ void reduce_partials(double* partial, int count, double* host) {
-  cuda::after_previous();
+__device__ double reduce_numbers(const double* partial, int count) {
   double value = neutral<Term>();
   for (int begin = static_cast<int>(threadIdx.x); begin < count; begin += reduction_unroll * reduction_threads) {
     double numbers[reduction_unroll];
@@ -211,7 +211,13 @@ __global__ void reduce_partials(double* partial, int count, double* host) {
 #pragma unroll
     for (int k = 0; k < reduction_unroll; ++k) value = combine<Term>(value, numbers[k]);
   }
-  value = reduce_block<Term>(value);
+  return reduce_block<Term>(value);
+}
+
+template <class Term>
+__global__ void reduce_partials(double* partial, int count, double* host) {
+  cuda::after_previous();
+  const double value = reduce_numbers<Term>(partial, count);
   if (threadIdx.x == 0) *host = partial[0] = value;
 }
 
@@ -248,15 +254,21 @@ inline int reduction_numbers(const Context& ctx, int nx, int ny) {
 }
 
 #if defined(__CUDACC__)
-/// Reduces what this piece has to the first of reduction_numbers numbers of the caller's, and to `*host`.
+/// Reduces what this piece has to a number of every block, and returns how many these are.
 template <class Term>
-void reduce_on_gpu(Context& ctx, int nx, int ny, const Term& term, double* partial, double* host) {
+int reduce_by_blocks(Context& ctx, int nx, int ny, const Term& term, double* partial) {
   const int blocks = detail::reduction_grid(ny);
   const cuda::Launch launch{blocks, detail::reduction_threads};
   if (ny == 1)
     launch(ctx, detail::reduce_rows<Term, true>, term, nx, ny, partial);
   else
     launch(ctx, detail::reduce_rows<Term, false>, term, nx, ny, partial);
+  return blocks;
+}
+/// To the first of reduction_numbers numbers of the caller's, and to `*host`.
+template <class Term>
+void reduce_on_gpu(Context& ctx, int nx, int ny, const Term& term, double* partial, double* host) {
+  const int blocks = reduce_by_blocks(ctx, nx, ny, term, partial);
   cuda::Launch{1, detail::reduction_threads}(ctx, detail::reduce_partials<Term>, partial, blocks, host);
 }
 #endif

@@ -182,16 +182,6 @@ GridRows grid_rows(Context& ctx, const GridOperator<double>& a, const MatrixSolv
   return {ctx, BandArrays{numbers}, shape.nx, shape.ny, params.cells(), params.on_pieces()};
 }
 
-/// A vector in the order of the matrix, not on the grid. Subdomains with one row of the grid cannot tell by themselves: all have to
-/// be given such vectors.
-template <class T>
-bool is_flat_of(const Context& ctx, const FieldView<T>& vector, const GridRows& rows) {
-  const bool is_flat = vector.nx == rows.unknowns() && vector.ny == 1;
-  if (!rows.moved) return is_flat;
-  const auto all = ctx.communicator()->gather_on_host(is_flat ? 1 : 0);
-  return std::all_of(all.begin(), all.end(), [](int of_rank) { return of_rank == 1; });
-}
-
 /// A flat vector that goes from subdomain to subdomain.
 template <class T>
 std::span<T> on_host(const Context& ctx, FieldView<T> v) {
@@ -217,8 +207,22 @@ class MatrixSolver::State {
       strip_b_.resize(flat);
       strip_x_.resize(flat);
     }
+    if (rows.moved) {
+      const bool alike = rows.a.shape().nx == rows.unknowns() && rows.a.shape().ny == 1;
+      const auto all = ctx.communicator()->gather_on_host(alike ? 1 : 0);
+      shapes_are_alike_ = std::find(all.begin(), all.end(), 1) != all.end();
+    }
     make_scratch(ctx);
     read_fixed(ctx);
+  }
+
+  /// A vector in the order of the matrix, not on the grid. Where a subdomain cannot tell by the shape all have to be given such
+  /// vectors.
+  [[nodiscard]] bool is_flat(const Context& ctx, FieldView<const double> v) const {
+    const bool is_flat = v.nx == rows.unknowns() && v.ny == 1;
+    if (!shapes_are_alike_) return is_flat;
+    const auto all = ctx.communicator()->gather_on_host(is_flat ? 1 : 0);
+    return std::find(all.begin(), all.end(), 0) == all.end();
   }
 
   void update(Context& ctx, const std::function<void(GridRows&)>& read) {
@@ -668,6 +672,7 @@ class MatrixSolver::State {
   Field<double> diagonal_, value_, flat_b_, flat_x_, mean_, d_, by_d_, weighted_, best_x_, scales_, scaled_b_;
   double sum_of_d_ = 0;
   Field<double> b_, x_;
+  bool shapes_are_alike_ = false;          // of a flat vector and one on the grid, on some subdomain
   std::vector<double> strip_b_, strip_x_;  // on subdomains whose unknowns are not those of their subdomains
 };
 
@@ -697,7 +702,7 @@ SolveReport MatrixSolver::solve(Context& ctx, std::span<const double> b, std::sp
 }
 
 SolveReport MatrixSolver::solve(Context& ctx, FieldView<const double> b, FieldView<double> x, const Monitor& monitor) {
-  if (!is_flat_of(ctx, b, state_->rows)) return state_->solve(ctx, b, x, monitor);
+  if (!state_->is_flat(ctx, b)) return state_->solve(ctx, b, x, monitor);
   expects_fit(ctx, "b", b, state_->rows.unknowns(), 1);
   expects_fit(ctx, "x", x, state_->rows.unknowns(), 1);
   if (state_->rows.moved) return solve(ctx, on_host(ctx, b), on_host(ctx, x), monitor);
@@ -709,9 +714,7 @@ void MatrixSolver::apply(Context& ctx, std::span<const double> r, std::span<doub
 }
 
 void MatrixSolver::apply(Context& ctx, FieldView<const double> r, FieldView<double> z) {
-  if (!is_flat_of(ctx, r, state_->rows)) {
-    return state_->apply(ctx, r, z);
-  }
+  if (!state_->is_flat(ctx, r)) return state_->apply(ctx, r, z);
   expects_fit(ctx, "r", r, state_->rows.unknowns(), 1);
   expects_fit(ctx, "z", z, state_->rows.unknowns(), 1);
   if (state_->rows.moved) return apply(ctx, on_host(ctx, r), on_host(ctx, z));

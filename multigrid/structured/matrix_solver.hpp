@@ -249,7 +249,8 @@ class MatrixSolver final : public Preconditioner<double>, public Handle {
   /// Solves A x = b from the given x: arrays on the host, in the numbering of the matrix.
   SolveReport solve(Context& ctx, std::span<const double> b, std::span<double> x, const Monitor& monitor = {});
   /// The same of vectors: on the grid of `rows().a`, where b and x belong to nodes that are no identity rows, or flat ones in the
-  /// numbering of the matrix.
+  /// numbering of the matrix. Their shape tells: of a grid of one row without identity rows they are in the numbering of the
+  /// matrix.
   SolveReport solve(Context& ctx, FieldView<const double> b, FieldView<double> x, const Monitor& monitor = {});
   SolveReport operator()(Context& ctx, std::span<const double> b, std::span<double> x) { return solve(ctx, b, x); }
 

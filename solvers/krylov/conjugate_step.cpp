@@ -154,18 +154,7 @@ double* scratch_for_step(Context& ctx, FieldView<T> r) {
   return ctx.reduction_scratch(static_cast<std::size_t>(numbers) + 1);
 }
 
-/// The results of blocks, and how many there are.
-template <class Term>
-int reduce_by_blocks(Context& ctx, int nx, int ny, const Term& term, double* partial) {
-  const int blocks = detail::reduction_grid(ny);
-  const cuda::Launch launch{blocks, detail::reduction_threads};
-  if (ny == 1)
-    launch(ctx, detail::reduce_rows<Term, true>, term, nx, ny, partial);
-  else
-    launch(ctx, detail::reduce_rows<Term, false>, term, nx, ny, partial);
-  return blocks;
-}
-/// The same of the step `s`, as which `term` begins.
+/// As reduce_by_blocks, of the step `s`, as which `term` begins.
 template <class Term, class T, class X>
 int step_by_blocks(Context& ctx, const Term& term, const Step<T, X>& s, double* partial) {
   const bool aligned = reinterpret_cast<std::uintptr_t>(s.x.data - 1) % (sizeof(X) * cuda::chunk_width<T>) == 0;
@@ -187,21 +176,15 @@ struct Nothing {
   __device__ void operator()(int /*i*/, int /*row*/) const {}
 };
 
-/// A sum over peers: what each has is added up by rank, as CombinePieces does, into the first of `partial`; then `then`.
+/// A sum over peers: what each has is added up by rank into the first of `partial`; then `then`.
 template <class Term, class Then>
 __global__ void __launch_bounds__(detail::reduction_threads)
     reduce_partials_of_peers(double* partial, int count, const __grid_constant__ PeerNumbers peers, const Then then) {
   cuda::after_previous();
-  double own = detail::neutral<Term>();
-  for (int k = static_cast<int>(threadIdx.x); k < count; k += detail::reduction_threads)
-    own = detail::combine<Term>(own, partial[k]);
-  own = detail::reduce_block<Term>(own);
-  __shared__ double all[PeerNumbers::most];
-  peers.gather(own, all);
+  __shared__ double all[1 + PeerNumbers::most];  // the first is for the sum
+  peers.gather(detail::reduce_numbers<Term>(partial, count), all + 1);
   if (threadIdx.x != 0) return;
-  double result = all[0];
-  for (int k = 1; k < peers.size; ++k) result = detail::combine<Term>(result, all[k]);
-  partial[0] = result;
+  detail::CombinePieces<Term>{all, peers.size, partial}(0, 0);
   then(0, 0);
 }
 
@@ -368,13 +351,12 @@ void QueuedSteps<T>::iterate(Context& ctx, const LinearOperator<T>& a, FieldView
       run_step(ctx, term, step, sums, unused);
       return advance(sums, 1);
     }
-    if (const auto* const peers = dynamic_cast<const HasPeerNumbers*>(ctx.communicator())) {
-      const PeerNumbers numbers = peers->peer_numbers();
+    if (const PeerNumbers* const peers = ctx.communicator()->peer_numbers()) {
       const cuda::Launch end{1, detail::reduction_threads};
       int blocks = reduce_by_blocks(ctx, p.nx, p.ny, Product<T>{p, q}, curvature);
-      end(ctx, reduce_partials_of_peers<Product<T>, Nothing>, curvature, blocks, numbers, Nothing{});
+      end(ctx, reduce_partials_of_peers<Product<T>, Nothing>, curvature, blocks, *peers, Nothing{});
       blocks = step_by_blocks(ctx, term, step, sums);
-      return end(ctx, reduce_partials_of_peers<QueuedStep<T>, Advance>, sums, blocks, numbers,
+      return end(ctx, reduce_partials_of_peers<QueuedStep<T>, Advance>, sums, blocks, *peers,
                  Advance{square, beta, curvature, sums, 1, host});
     }
     reduce_to(ctx, p.nx, p.ny, Product<T>{p, q}, curvature, unused);

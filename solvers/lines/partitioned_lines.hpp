@@ -49,9 +49,7 @@ class CutLines {
   CutLines(Context& ctx, const GridLayout<2>& shape, std::span<const int> chunks = {});
 
   [[nodiscard]] bool empty() const { return sides_.empty(); }
-  /// The grid of all strips is periodic in y.
-  [[nodiscard]] bool is_cyclic() const { return is_cyclic_; }
-  /// And has an odd number of rows: the last one is a third colour of x lines.
+  /// The grid of all strips is periodic in y and has an odd number of rows: the last one is a third colour of x lines.
   [[nodiscard]] bool has_third_row() const { return third_row_; }
   /// This strip has the last row.
   [[nodiscard]] bool is_last() const { return last_; }
@@ -78,9 +76,8 @@ class CutLines {
   void gather(Context& ctx, T* numbers, int each) const;
 
   GridLayout<2> grid_{0, 0};
-  bool is_cyclic_ = false, third_row_ = false, last_ = true;
-  int me_ = 0, count_ = 1;  // the first own chunk, of all
-  int columns_ = 0;
+  bool third_row_ = false, last_ = true;
+  int me_ = 0, count_ = 1;   // the first own chunk, of all
   std::vector<int> rows_;    // where own chunks begin, and the strip's end
   std::vector<int> begins_;  // the first chunk of every strip, and their number
   GridOperator<T> a_;        // the factors are this one's

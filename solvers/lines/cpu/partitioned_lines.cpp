@@ -274,8 +274,7 @@ struct SubstituteRows {
 }  // namespace
 
 template <class T>
-CutLines<T>::CutLines(Context& ctx, const GridLayout<2>& shape, std::span<const int> chunks)
-    : grid_(shape), is_cyclic_(shape.periodic_y), columns_(shape.nx) {
+CutLines<T>::CutLines(Context& ctx, const GridLayout<2>& shape, std::span<const int> chunks) : grid_(shape) {
   const bool cut = shape.below || shape.above;
   expects(!cut || ctx.communicator() != nullptr,
           "line smoothers need whole lines, and this is a strip of rows whose context has no communicator");
@@ -303,7 +302,7 @@ CutLines<T>::CutLines(Context& ctx, const GridLayout<2>& shape, std::span<const 
   }
   count_ = begins_.back();
   last_ = rank + 1 == ranks;
-  third_row_ = is_cyclic_ && rows % 2 != 0;
+  third_row_ = grid_.periodic_y && rows % 2 != 0;
   sides_ = Field<T>(ctx, ChunksOfLines<T>::sides * shape.nx * count_);
   factors_ = Field<T>(ctx, FactoredInterface<T>::rows * shape.nx * count_);
   ends_ = Field<T>(ctx, 6 * shape.nx * own_chunks());
@@ -316,11 +315,11 @@ template <class T>
 Interface<T> CutLines<T>::interface_of(const SomeLines& lines, int k) {
   return {{own_.empty() ? nullptr : own_.view().data, lines.count},
           {sides_.view().data, lines.count},
-          {factors_.view().data, columns_},
+          {factors_.view().data, grid_.nx},
           {ends_.view().data + std::int64_t{6} * k * lines.count, lines.count},
           me_ + k,
           count_,
-          is_cyclic_};
+          grid_.periodic_y};
 }
 
 template <class T>
@@ -340,8 +339,8 @@ void CutLines<T>::gather(Context& ctx, T* numbers, int each) const {
 template <class T>
 FactorInterface<T> CutLines<T>::gathered_factors(Context& ctx) {
   T* const factors = factors_.view().data;
-  gather(ctx, factors, FactoredInterface<T>::rows * columns_);
-  return {{factors, columns_}, count_, is_cyclic_};
+  gather(ctx, factors, FactoredInterface<T>::rows * grid_.nx);
+  return {{factors, grid_.nx}, count_, grid_.periodic_y};
 }
 
 template <class T>
@@ -349,9 +348,9 @@ void CutLines<T>::set_up(Context& ctx, const GridOperator<T>& a, const T* zeros)
   if (ctx.is_dry_run()) return;
   a_ = a;
   FieldView<T> y;  // of this shape, without numbers
-  y.nx = columns_;
+  y.nx = grid_.nx;
   y.ny = rows_.back();
-  const SomeLines lines{0, 1, columns_};
+  const SomeLines lines{0, 1, grid_.nx};
   if (ctx.on_gpu()) return set_up_on_gpu(ctx, a, zeros, y);
   visit(a, zeros, [&]<class View>(const View& view) {
     if constexpr (!is_tensor<View> || by_row_sums<View>)
@@ -362,7 +361,7 @@ void CutLines<T>::set_up(Context& ctx, const GridOperator<T>& a, const T* zeros)
                                                           interface_of(lines, k), segments_.view().data);
       }
   });
-  for_each_node(ctx, {0, columns_, 1, 0, 1, 1}, gathered_factors(ctx));
+  for_each_node(ctx, {0, grid_.nx, 1, 0, 1, 1}, gathered_factors(ctx));
 }
 
 template <class T>
@@ -412,8 +411,8 @@ void CutLines<T>::solve_on_cpu(Context& ctx, const GridOperator<T>& a, const T* 
       const CutLine<View, T> all{{view, b, x}, y, omega, lines};
       const auto chunk = [&](int k) {
         const auto at = static_cast<std::size_t>(k);
-        const bool below = k > 0 || grid_.below || is_cyclic_,
-                   above = k + 1 < own_chunks() || grid_.above || is_cyclic_;
+        const bool below = k > 0 || grid_.below || grid_.periodic_y,
+                   above = k + 1 < own_chunks() || grid_.above || grid_.periodic_y;
         return Part(chunk_of(all, rows_[at], rows_[at + 1], below, above), interface_of(lines, k));
       };
       const auto eliminate = [&](const Part& p) {

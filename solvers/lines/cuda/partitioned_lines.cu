@@ -29,7 +29,7 @@ void CutLines<T>::set_up_on_gpu(Context& ctx, const GridOperator<T>& a, const T*
       eliminate_matrix<segment_rows<T>>(ctx, CutLine<View, T>{{view, shape, shape}, shape, T(1), lines},
                                         interface_of(lines, 0), segments_.view().data);
   });
-  for_each_node(ctx, {0, columns_, 1, 0, 1, 1}, gathered_factors(ctx));
+  for_each_node(ctx, {0, grid_.nx, 1, 0, 1, 1}, gathered_factors(ctx));
 }
 
 template void CutLines<float>::solve_on_gpu(Context&, const GridOperator<float>&, const float*, FieldView<const float>,

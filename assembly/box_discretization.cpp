@@ -7,6 +7,7 @@
 
 #include <stratum/assembly/box_points.hpp>
 #include <stratum/assembly/gauss_rules.hpp>
+#include <stratum/assembly/line_loads.hpp>
 #include <stratum/assembly/points.hpp>
 #include <stratum/core/errors.hpp>
 
@@ -16,7 +17,6 @@ namespace {
 
 using Values = std::vector<double>;
 
-constexpr std::array<char, 3> axis_names{'x', 'y', 'z'};
 constexpr double separable = 1e-12;  // relative, of products of K on cells
 
 std::span<const GaussPoint> gauss_rule(int points) {
@@ -84,6 +84,18 @@ bool is_one(const Values& weights) {
 }
 
 }  // namespace
+
+void expect_compatible(const Compatibility& found, bool project, const char* what) {
+  expects(found.holds() || project,
+          "The problem is singular (only Neumann or periodic faces, no reaction), and the data do not balance: ", what,
+          " is ", found.sum, ", ", 100 * std::abs(found.sum) / found.sum_of_magnitudes,
+          " % of their magnitudes. Use `project` (--project) to subtract the mean of f");
+}
+
+bool is_rounding(double magnitudes, const Compatibility& found) {
+  constexpr double rounding = 64 * std::numeric_limits<double>::epsilon();
+  return magnitudes <= rounding * found.sum_of_magnitudes;
+}
 
 BoxDiscretization::BoxDiscretization(Context& ctx, TensorMesh<3> mesh, PoissonProblem3D problem, int points)
     : mesh_(std::move(mesh)), problem_(std::move(problem)), points_(points) {
@@ -189,9 +201,9 @@ void BoxDiscretization::integrate_face_data() {
 
 std::vector<double> BoxDiscretization::load(Context& ctx) const {
   if (!problem_.is_product()) return load(ctx, problem_.rhs);
-  const Values x = line_loads(mesh_.x(), false), y = line_loads(mesh_.y(), false), z = line_loads(mesh_.z(), false);
-  const Values hat_x = line_loads(mesh_.x(), true), hat_y = line_loads(mesh_.y(), true),
-               hat_z = line_loads(mesh_.z(), true);
+  const Values x = parabola_loads(mesh_.x()), y = parabola_loads(mesh_.y()), z = parabola_loads(mesh_.z());
+  const Values hat_x = stratum::hat_integrals(mesh_.x()), hat_y = stratum::hat_integrals(mesh_.y()),
+               hat_z = stratum::hat_integrals(mesh_.z());
   Values load(nodes());
 #pragma omp parallel for schedule(static) num_threads(ctx.threads())
   for (std::size_t k = 0; k < nodes_[2]; ++k)
@@ -273,13 +285,7 @@ std::vector<double> BoxDiscretization::load_of_nodal(Context& ctx, std::span<con
 }
 
 std::vector<double> BoxDiscretization::hat_integrals(int axis) const {
-  const Axis& line = mesh_.axis(axis);
-  Values hats(static_cast<std::size_t>(line.unknowns()), 0.0);
-  for (int i = 0; i < line.size(); ++i)
-    for (const int node : {i, i + 1})
-      if (const int n = unknown_at(line, node); n >= 0)
-        hats[static_cast<std::size_t>(n)] += line.widths()[static_cast<std::size_t>(i)] / 2;
-  return hats;
+  return at_unknowns(mesh_.axis(axis), stratum::hat_integrals(mesh_.axis(axis)));
 }
 
 BoxDiscretization::RightHandSide BoxDiscretization::right_hand_side(Context& ctx, std::vector<double>& load,
@@ -341,25 +347,19 @@ BoxDiscretization::RightHandSide BoxDiscretization::right_hand_side(Context& ctx
     found.sum_of_magnitudes += std::abs(value);
   }
   found.mean = found.sum / volume();
-  expects(found.holds() || project,
-          "The problem is singular (only Neumann or periodic faces, no reaction), and the data do not balance: the "
-          "integral of f "
-          "plus that of the boundary data is ",
-          found.sum, ", ", 100 * std::abs(found.sum) / found.sum_of_magnitudes,
-          " % of their magnitudes. Use `project` (--project) to subtract the mean of f");
+  expect_compatible(found, project, "the integral of f plus that of the boundary data");
   rhs.compatibility = found;
   if (found.sum == 0) return rhs;
-  const Values x = line_loads(mesh_.x(), true), y = line_loads(mesh_.y(), true), z = line_loads(mesh_.z(), true);
+  const Values x = stratum::hat_integrals(mesh_.x()), y = stratum::hat_integrals(mesh_.y()),
+               z = stratum::hat_integrals(mesh_.z());
 #pragma omp parallel for schedule(static) num_threads(ctx.threads())
   for (std::size_t k = 0; k < nodes_[2]; ++k)
     for (std::size_t j = 0; j < nodes_[1]; ++j)
       for (std::size_t i = 0; i < nodes_[0]; ++i) load[number(i, j, k)] -= found.mean * x[i] * y[j] * z[k];
   rhs.b = rhs_of();
-  // A solver would take what rounding has left for a right-hand side.
   double left = 0;
   for (const double value : rhs.b) left += std::abs(value);
-  constexpr double rounding = 64 * std::numeric_limits<double>::epsilon();
-  if (left <= rounding * found.sum_of_magnitudes) std::fill(rhs.b.begin(), rhs.b.end(), 0.0);
+  if (is_rounding(left, found)) std::fill(rhs.b.begin(), rhs.b.end(), 0.0);
   return rhs;
 }
 

@@ -88,18 +88,4 @@ struct AxisProducts {
   }
 };
 
-/// Integrals of s (length - s) phi_i of all nodes, exact; of phi_i where `constant`.
-inline std::vector<double> line_loads(const Axis& axis, bool constant) {
-  std::vector<double> loads(static_cast<std::size_t>(axis.size()) + 1, 0.0);
-  for (int i = 0; i < axis.size(); ++i)
-    for (const auto& [t, weight] : gauss4) {
-      const LinePoint p = LineInterval(axis, i).at(t);
-      const auto n = static_cast<std::size_t>(i);
-      const double value = weight * axis.widths()[n] * (constant ? 1 : p.from_begin * p.from_end);
-      loads[n] += value * (1 - t);
-      loads[n + 1] += value * t;
-    }
-  return loads;
-}
-
 }  // namespace stratum

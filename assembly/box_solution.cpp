@@ -6,7 +6,9 @@
 
 #include <stratum/assembly/box_discretization.hpp>
 #include <stratum/assembly/box_points.hpp>
+#include <stratum/assembly/error_sums.hpp>
 #include <stratum/assembly/gauss_rules.hpp>
+#include <stratum/assembly/line_loads.hpp>
 #include <stratum/assembly/points.hpp>
 
 namespace stratum {
@@ -15,56 +17,24 @@ namespace {
 
 using Values = std::vector<double>;
 
-/// Slopes on [0, 1] at the points of the 3-point rule of the quadratic function through them.
-std::array<std::array<double, 3>, 3> slopes_of_gauss3() {
-  std::array<std::array<double, 3>, 3> d{};
-  const auto t = [](std::size_t p) { return gauss3[p].t; };
-  for (std::size_t p = 0; p < 3; ++p)
-    for (std::size_t q = 0; q < 3; ++q) {
-      const std::size_t a = (q + 1) % 3, b = (q + 2) % 3;
-      d[p][q] = ((t(p) - t(a)) + (t(p) - t(b))) / ((t(q) - t(a)) * (t(q) - t(b)));
-    }
-  return d;
-}
+/// Values at the 3 x 3 x 3 points of a cell, by z, y and x.
+using CellValues3D = double[3][3][3];
 
-struct FieldSums3D {
-  double integral = 0, square = 0, energy = 0;
-  double smallest = std::numeric_limits<double>::infinity(), largest = -smallest;
-
-  void add(const FieldSums3D& other) {
-    integral += other.integral;
-    square += other.square;
-    energy += other.energy;
-    smallest = std::min(smallest, other.smallest);
-    largest = std::max(largest, other.largest);
-  }
-};
-
-using CellValues3D = std::array<std::array<std::array<double, 3>, 3>, 3>;  // by z, y, x
-
-/// `widths` and K of a cell, c.
+/// Adds those of one cell with these edges; K and c there.
 void add_cell(const CellValues3D& v, const std::array<double, 3>& widths, const std::array<double, 3>& k, double c,
-              FieldSums3D& sums) {
-  static const auto slope = slopes_of_gauss3();
+              FieldSums& sums) {
   const double volume = widths[0] * widths[1] * widths[2];
-  for (std::size_t r = 0; r < 3; ++r)
-    for (std::size_t q = 0; q < 3; ++q)
-      for (std::size_t p = 0; p < 3; ++p) {
-        const double weight = gauss3[p].weight * gauss3[q].weight * gauss3[r].weight * volume, value = v[r][q][p];
-        double gx = 0, gy = 0, gz = 0;
-        for (std::size_t s = 0; s < 3; ++s) {
-          gx += slope[p][s] * v[r][q][s];
-          gy += slope[q][s] * v[r][s][p];
-          gz += slope[r][s] * v[s][q][p];
-        }
-        gx /= widths[0];
-        gy /= widths[1];
-        gz /= widths[2];
-        sums.integral += weight * value;
-        sums.square += weight * value * value;
-        sums.energy += weight * (k[0] * gx * gx + k[1] * gy * gy + k[2] * gz * gz + c * value * value);
-        sums.smallest = std::min(sums.smallest, value);
-        sums.largest = std::max(sums.largest, value);
+  for (int r = 0; r < 3; ++r)
+    for (int q = 0; q < 3; ++q)
+      for (int p = 0; p < 3; ++p) {
+        const auto weight_at = [](int at) { return gauss3[static_cast<std::size_t>(at)].weight; };
+        const double weight = weight_at(p) * weight_at(q) * weight_at(r) * volume, value = v[r][q][p];
+        const double gx = slope_at(p, v[r][q]) / widths[0],
+                     gy = slope_at(q, {v[r][0][p], v[r][1][p], v[r][2][p]}) / widths[1],
+                     gz = slope_at(r, {v[0][q][p], v[1][q][p], v[2][q][p]}) / widths[2], square = value * value;
+        add({weight * square, weight * value, weight * (k[0] * gx * gx + k[1] * gy * gy + k[2] * gz * gz + c * square),
+             value, value},
+            sums);
       }
 }
 
@@ -72,15 +42,12 @@ void add_cell(const CellValues3D& v, const std::array<double, 3>& widths, const 
 
 std::optional<RelativeErrors> BoxDiscretization::relative_errors(Context& ctx, std::span<const double> nodal) const {
   if (!problem_.has_exact()) return std::nullopt;
-  struct Sums {
-    FieldSums3D error, exact;
-  };
-  std::vector<Sums> layers(nodes_[2] - 1);
+  std::vector<ErrorSums> layers(nodes_[2] - 1);
   for_each_row(
       ctx, mesh_.z().size(),
       [&](int layer, const ScalarFunction3D& own) {
         const auto k = static_cast<std::size_t>(layer);
-        Sums sums;
+        ErrorSums sums = no_error_sums();
         const LineInterval z(mesh_.z(), layer);
         for (std::size_t j = 0; j + 1 < nodes_[1]; ++j) {
           const LineInterval y(mesh_.y(), static_cast<int>(j));
@@ -90,7 +57,7 @@ std::optional<RelativeErrors> BoxDiscretization::relative_errors(Context& ctx, s
             for (std::size_t c = 0; c < 2; ++c)
               for (std::size_t b = 0; b < 2; ++b)
                 for (std::size_t a = 0; a < 2; ++a) corners[c][b][a] = nodal[number(i + a, j + b, k + c)];
-            CellValues3D u{}, e{};
+            CellValues3D u, e;
             for (std::size_t r = 0; r < 3; ++r)
               for (std::size_t q = 0; q < 3; ++q)
                 for (std::size_t p = 0; p < 3; ++p) {
@@ -107,26 +74,15 @@ std::optional<RelativeErrors> BoxDiscretization::relative_errors(Context& ctx, s
                                                  w_[0][i] * w_[1][j] * k_[2][k]};
             add_cell(e, widths, material, problem_.reaction, sums.error);
             add_cell(u, widths, material, problem_.reaction, sums.exact);
+            sums.area += x.width * y.width * z.width;
           }
         }
         layers[k] = sums;
       },
       exact_function(problem_));
-  Sums all;
-  for (const Sums& layer : layers) {
-    all.error.add(layer.error);
-    all.exact.add(layer.exact);
-  }
-  const auto mean = [&](const FieldSums3D& field) { return singular_ ? field.integral / volume() : 0; };
-  const auto root = [](double square) { return square < 0 ? 0 : std::sqrt(square); };
-  const auto norm = [&](const FieldSums3D& field) { return root(field.square - mean(field) * field.integral); };
-  const auto farthest = [&](const FieldSums3D& field) {
-    return std::isnan(field.square) ? field.square
-                                    : std::max(field.largest - mean(field), mean(field) - field.smallest);
-  };
-  const auto ratio = [](double of_error, double of_exact) { return of_exact > 0 ? of_error / of_exact : of_error; };
-  return RelativeErrors{ratio(norm(all.error), norm(all.exact)), ratio(farthest(all.error), farthest(all.exact)),
-                        ratio(root(all.error.energy), root(all.exact.energy))};
+  ErrorSums all = no_error_sums();
+  for (const ErrorSums& layer : layers) add(layer, all);
+  return relative(all, singular_);
 }
 
 BoundaryFluxes3D BoxDiscretization::fluxes(Context& ctx, std::span<const double> nodal, const FaceLoads& loads) const {
@@ -250,7 +206,8 @@ BoundaryFluxes3D BoxDiscretization::fluxes(Context& ctx, std::span<const double>
 }
 
 double BoxDiscretization::integral(Context& ctx, std::span<const double> nodal) const {
-  const Values x = line_loads(mesh_.x(), true), y = line_loads(mesh_.y(), true), z = line_loads(mesh_.z(), true);
+  const Values x = stratum::hat_integrals(mesh_.x()), y = stratum::hat_integrals(mesh_.y()),
+               z = stratum::hat_integrals(mesh_.z());
   Values planes(nodes_[2], 0.0);
 #pragma omp parallel for schedule(static) num_threads(ctx.threads())
   for (std::size_t k = 0; k < nodes_[2]; ++k)

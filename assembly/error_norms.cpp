@@ -4,8 +4,8 @@
 #include <cmath>
 #include <vector>
 
+#include <stratum/assembly/error_sums.hpp>
 #include <stratum/assembly/expressions/gpu_integrals.hpp>
-#include <stratum/assembly/expressions/point_kernels.hpp>
 #include <stratum/assembly/gauss_rules.hpp>
 #include <stratum/assembly/points.hpp>
 
@@ -103,6 +103,18 @@ ErrorSums errors_of(Context& ctx, const Geometry& mesh, const PoissonProblem& pr
       .sums;
 }
 
+/// `sums`: of K and c on the cells that it is given.
+template <class Sums>
+std::optional<RelativeErrors> relative_errors_by(Context& ctx, const Geometry& mesh, const PoissonProblem& problem,
+                                                 const CellCoefficients* cells, const Sums& sums) {
+  if (!problem.has_exact()) return std::nullopt;
+  const auto own = cells == nullptr ? cell_coefficients(ctx, mesh, problem) : std::nullopt;
+  const CellCoefficients* const k = own ? &*own : cells;
+  return relative(sums(k), is_singular(ctx, mesh, problem, k));
+}
+
+}  // namespace
+
 RelativeErrors relative(const ErrorSums& sums, bool singular) {
   const auto mean = [&](const FieldSums& field) { return singular ? field.integral / sums.area : 0; };
   // Of squares that rounding leaves below zero; NaN stays.
@@ -118,18 +130,6 @@ RelativeErrors relative(const ErrorSums& sums, bool singular) {
   return {ratio(norm(error), norm(exact)), ratio(farthest(error), farthest(exact)),
           ratio(root(error.energy), root(exact.energy))};
 }
-
-/// `sums`: of K and c on the cells that it is given.
-template <class Sums>
-std::optional<RelativeErrors> relative_errors_by(Context& ctx, const Geometry& mesh, const PoissonProblem& problem,
-                                                 const CellCoefficients* cells, const Sums& sums) {
-  if (!problem.has_exact()) return std::nullopt;
-  const auto own = cells == nullptr ? cell_coefficients(ctx, mesh, problem) : std::nullopt;
-  const CellCoefficients* const k = own ? &*own : cells;
-  return relative(sums(k), is_singular(ctx, mesh, problem, k));
-}
-
-}  // namespace
 
 std::optional<RelativeErrors> relative_errors(Context& ctx, const Geometry& mesh, const PoissonProblem& problem,
                                               std::span<const double> nodal, const CellCoefficients* cells) {

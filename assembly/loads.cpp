@@ -7,6 +7,7 @@
 
 #include <stratum/assembly/expressions/gpu_integrals.hpp>
 #include <stratum/assembly/host_loads.hpp>
+#include <stratum/assembly/line_loads.hpp>
 #include <stratum/assembly/polynomial_problem.hpp>
 #include <stratum/assembly/problem_boundary.hpp>
 #include <stratum/assembly/rectangle_fields.hpp>
@@ -22,31 +23,6 @@ using detail::all_boundaries;
 using detail::BoundaryOf;
 using detail::HostGrid;
 using detail::is_neumann_or_robin;
-
-/// Integrals of f phi_i over a line of `intervals` for all nodes, length(i) that of an interval and f(i, t) at a fraction of
-/// it, by the 4-point rule.
-template <class Length, class F>
-std::vector<double> line_loads(int intervals, const Length& length, const F& f) {
-  std::vector<double> loads(static_cast<std::size_t>(intervals) + 1, 0.0);
-  for (int i = 0; i < intervals; ++i)
-    for (const auto& [t, weight] : gauss4) {
-      const auto k = static_cast<std::size_t>(i);
-      const double value = weight * length(i) * f(i, t);
-      loads[k] += value * (1 - t);
-      loads[k + 1] += value * t;
-    }
-  return loads;
-}
-
-/// Integrals of s (length - s) phi_i, exact.
-std::vector<double> parabola_loads(const Axis& line) {
-  return line_loads(
-      line.size(), [&line](int i) { return line.widths()[static_cast<std::size_t>(i)]; },
-      [&line](int i, double t) {
-        const LinePoint p = LineInterval(line, i).at(t);
-        return p.from_begin * p.from_end;
-      });
-}
 
 void add_polynomial_load(Context& ctx, const TensorMesh<2>& mesh, HostGrid& b) {
   const auto x = at_unknowns(mesh.x(), parabola_loads(mesh.x())), y = at_unknowns(mesh.y(), parabola_loads(mesh.y()));

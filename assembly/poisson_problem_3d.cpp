@@ -35,7 +35,6 @@ bool PoissonProblem3D::has_exact() const {
 }
 
 TensorMesh<3> with_boundaries(const TensorMesh<3>& mesh, const BoundaryConditions3D& boundaries) {
-  constexpr std::array<char, 3> names{'x', 'y', 'z'};
   std::array<Axis, 3> axes{mesh.x(), mesh.y(), mesh.z()};
   for (std::size_t d = 0; d < axes.size(); ++d) {
     const auto first = static_cast<BoxFace>(2 * d), last = static_cast<BoxFace>(2 * d + 1);
@@ -44,9 +43,9 @@ TensorMesh<3> with_boundaries(const TensorMesh<3>& mesh, const BoundaryCondition
             to_string(boundaries[first].kind), " and the ", to_string(last), " face is ",
             to_string(boundaries[last].kind), ": a periodic direction needs both faces periodic");
     expects(begin != BoundaryType::periodic || axes[d].size() >= 3, "a periodic direction needs at least 3 cells; ",
-            names[d], " has ", axes[d].size());
+            axis_names[d], " has ", axes[d].size());
     axes[d] = axes[d].with_boundaries(begin, end);
-    expects(axes[d].unknowns() > 0, "direction ", names[d], " has ", axes[d].size(),
+    expects(axes[d].unknowns() > 0, "direction ", axis_names[d], " has ", axes[d].size(),
             " cell between two Dirichlet faces, and so no unknowns; it needs at least 2 cells");
   }
   return {axes[0], axes[1], axes[2], mesh.name()};

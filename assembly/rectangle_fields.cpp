@@ -81,21 +81,6 @@ struct CoonsPatch {
 
 }  // namespace
 
-std::vector<double> hat_integrals(const Axis& line) {
-  std::vector<double> loads(line.widths().size() + 1, 0.0);
-  for (std::size_t k = 0; k < line.widths().size(); ++k) {
-    loads[k] += line.widths()[k] / 2;
-    loads[k + 1] += line.widths()[k] / 2;
-  }
-  return loads;
-}
-
-std::vector<double> at_unknowns(const Axis& line, std::vector<double> loads) {
-  if (line.is_periodic()) loads.front() += loads.back();
-  const auto first = loads.begin() + line.first_unknown();
-  return {first, first + line.unknowns()};
-}
-
 double HatIntegrals::area() const {
   return std::accumulate(x.begin(), x.end(), 0.0) * std::accumulate(y.begin(), y.end(), 0.0);
 }

@@ -10,13 +10,10 @@
 
 #include <vector>
 
+#include <stratum/assembly/line_loads.hpp>
 #include <stratum/assembly/poisson_problem.hpp>
 
 namespace stratum {
-
-/// In one direction: integrals of phi_i for all nodes; of numbers at all nodes those that belong to unknowns.
-[[nodiscard]] std::vector<double> hat_integrals(const Axis& line);
-[[nodiscard]] std::vector<double> at_unknowns(const Axis& line, std::vector<double> numbers);
 
 /// Integrals of the phi_i of the unknowns are products of these; row 0 of a subdomain has number first_row of y.
 struct HatIntegrals {

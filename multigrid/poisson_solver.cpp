@@ -122,13 +122,6 @@ std::string choose_by_matrix(const Couplings& found, PoissonSolverParams& params
   return seen.str();
 }
 
-std::string gibibytes(std::int64_t bytes) {
-  std::ostringstream out;
-  out.precision(2);
-  out << std::fixed << static_cast<double>(bytes) / (1024.0 * 1024.0 * 1024.0) << " GiB";
-  return out.str();
-}
-
 /// How many systems of a batch are solved at the same time; one: with the solver's own hierarchy.
 std::size_t side_by_side(const Context& ctx, const GridLayout<2>& shape, std::size_t systems) {
   if (ctx.on_gpu() || ctx.pieces() > 1 || shape.nodes() > PoissonSolver::most_unknowns_side_by_side) return 1;
@@ -140,11 +133,8 @@ std::string blown_up_reason(double residual, double initial) {
 }
 
 void expect_room(const Context& ctx, const TensorMesh<2>& mesh, std::int64_t needed) {
-  const std::int64_t there = available_memory(ctx);
-  if (needed > there)
-    throw ResourceError(message("mesh ", mesh.name(), " with ", mesh.unknowns().nx, " x ", mesh.unknowns().ny,
-                                " unknowns needs ", gibibytes(needed), " of memory, ", gibibytes(there),
-                                " are available"));
+  const GridLayout<2> n = mesh.unknowns();
+  expect_memory(ctx, message("mesh ", mesh.name(), " with ", n.nx, " x ", n.ny, " unknowns"), needed);
 }
 
 }  // namespace

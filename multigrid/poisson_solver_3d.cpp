@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
-#include <sstream>
 #include <utility>
 
 #include <stratum/assembly/box_discretization.hpp>
@@ -24,7 +23,6 @@ using Values = std::vector<double>;
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
-constexpr std::array<char, 3> axis_names{'x', 'y', 'z'};
 /// Of a direction whose modes are kept: two matrices of 512 MiB.
 constexpr int most_modes = 8192;
 
@@ -35,13 +33,6 @@ Order order_of(int lines) {
   Order order{0, 1, 2};
   std::swap(order[static_cast<std::size_t>(lines)], order[2]);
   return order;
-}
-
-std::string gibibytes(std::int64_t bytes) {
-  std::ostringstream out;
-  out.precision(2);
-  out << std::fixed << static_cast<double>(bytes) / (1024.0 * 1024.0 * 1024.0) << " GiB";
-  return out.str();
 }
 
 DirectSolverPlan plan_of(const TensorMesh<3>& mesh) {
@@ -117,7 +108,7 @@ struct PoissonSolver3D::Implementation {
   BoxOperator a;
   BoxDiagonalization direct;
   BoxMemory b, x, v;
-  std::shared_ptr<void> hats;                              // integrals of phi_i of a singular problem
+  Field<double> hats;                                      // integrals of phi_i of a singular problem
   std::optional<BoxDiscretization::FaceLoads> face_loads;  // none of a right-hand side in the Context's memory
   std::optional<Compatibility> compatibility;
   bool homogeneous = true;         // Dirichlet values are zero
@@ -173,8 +164,7 @@ struct PoissonSolver3D::Implementation {
       Values numbers;
       for (const std::size_t d : order)
         for (const double hat : discretization->hat_integrals(static_cast<int>(d))) numbers.push_back(hat);
-      hats = allocate(ctx, numbers.size() * sizeof(double));
-      copy_bytes(ctx, numbers.data(), hats.get(), numbers.size() * sizeof(double));
+      hats = vector_from_host(ctx, numbers);
       ctx.synchronise();
     }
     set_boundary_values();
@@ -183,11 +173,9 @@ struct PoissonSolver3D::Implementation {
   }
 
   void expect_room() const {
-    const std::int64_t needed = required_memory(ctx, mesh, problem, params), there = available_memory(ctx);
-    if (needed > there)
-      throw ResourceError(message("mesh ", mesh.name(), " with ", plan.unknowns[0], " x ", plan.unknowns[1], " x ",
-                                  plan.unknowns[2], " unknowns needs ", gibibytes(needed), " of memory, ",
-                                  gibibytes(there), " are available"));
+    const auto& n = plan.unknowns;
+    expect_memory(ctx, message("mesh ", mesh.name(), " with ", n[0], " x ", n[1], " x ", n[2], " unknowns"),
+                  required_memory(ctx, mesh, problem, params));
   }
 
   /// A box of the user's numbers, x fastest, beside the same one in the order of storage: use(j, k, number of (0, j, k) of the
@@ -262,7 +250,7 @@ struct PoissonSolver3D::Implementation {
     return {users[order[0]], users[order[1]], users[order[2]]};
   }
   [[nodiscard]] std::array<const double*, 3> hat_weights() const {
-    const auto* const w = static_cast<const double*>(hats.get());
+    const double* const w = hats.cview().data;
     return {w, w + x.view.extents.nx, w + x.view.extents.nx + x.view.extents.ny};
   }
 
@@ -274,13 +262,15 @@ struct PoissonSolver3D::Implementation {
     if (!discretization->is_singular()) return;
     const BoxSums sums = box_sums(ctx, b.view);
     compatibility = {sums.sum, sums.magnitudes, sums.sum / discretization->volume()};
-    expects(compatibility->holds() || params.project,
-            "The problem is singular (only Neumann or periodic faces, no reaction), and the right-hand side does not "
-            "balance: "
-            "its sum is ",
-            sums.sum, ", ", 100 * std::abs(sums.sum) / sums.magnitudes,
-            " % of its magnitudes. Use `project` (--project) to subtract the mean of f");
+    expect_compatible(*compatibility, params.project, "the sum of the right-hand side");
+    if (sums.sum == 0) return;
     box_subtract(ctx, compatibility->mean, hat_weights(), b.view);
+    if (is_rounding(box_sums(ctx, b.view).magnitudes, *compatibility)) set(ctx, 0, b.view);
+  }
+
+  void expects_nodal(std::span<const double> nodal) const {
+    expects(nodal.size() == discretization->nodes(), "the solution has ", nodal.size(), " nodal values, the mesh has ",
+            discretization->nodes(), " nodes");
   }
 
   [[nodiscard]] Values nodal_solution() const {
@@ -328,8 +318,8 @@ struct PoissonSolver3D::Implementation {
 
   SolveReport solve(const Monitor& monitor) {
     SolveReport report;
-    if (!homogeneous) box_set(ctx, 0, x.view);
-    if (!rhs_norm) rhs_norm = homogeneous ? box_norm(ctx, b.view) : residual_norm();
+    if (!homogeneous) set(ctx, 0, x.view);
+    if (!rhs_norm) rhs_norm = homogeneous ? norm2(ctx, b.view) : residual_norm();
     double r = *rhs_norm;
     const double first = r, target = std::max(params.stop.rtol * first, params.stop.atol);
     const auto record = [&](int iteration) {
@@ -348,7 +338,7 @@ struct PoissonSolver3D::Implementation {
     }
     constexpr double stopped = 0.5, slack = 16, grown = 1e5, near = 32;
     report.status = r <= target ? Status::converged : Status::max_iterations;
-    if (r <= target && homogeneous) box_set(ctx, 0, x.view);
+    if (r <= target && homogeneous) set(ctx, 0, x.view);
     for (int k = 1; r > target && k <= params.stop.max_iterations; ++k) {
       const double before = r;
       if (k == 1 && homogeneous) {
@@ -442,26 +432,33 @@ void PoissonSolver3D::set_load(std::span<const double> b) {
 
 std::vector<double> PoissonSolver3D::nodal_solution() const { return implementation_->nodal_solution(); }
 
-std::optional<RelativeErrors> PoissonSolver3D::relative_errors() const {
+std::optional<RelativeErrors> PoissonSolver3D::relative_errors(std::span<const double> nodal) const {
   const Implementation& self = *implementation_;
-  if (!self.problem.has_exact()) return std::nullopt;
+  self.expects_nodal(nodal);
   Context ctx = self.ctx;
-  return self.discretization->relative_errors(ctx, self.nodal_solution());
+  return self.discretization->relative_errors(ctx, nodal);
+}
+std::optional<RelativeErrors> PoissonSolver3D::relative_errors() const {
+  return problem().has_exact() ? relative_errors(nodal_solution()) : std::nullopt;
 }
 
-BoundaryFluxes3D PoissonSolver3D::fluxes() const {
+BoundaryFluxes3D PoissonSolver3D::fluxes(std::span<const double> nodal) const {
   const Implementation& self = *implementation_;
-  Context ctx = self.ctx;
+  self.expects_nodal(nodal);
   expects(self.face_loads.has_value(), "fluxes need the load at the faces, which a right-hand side of the unknowns "
                                        "alone does not have; give it by set_load");
-  return self.discretization->fluxes(ctx, self.nodal_solution(), *self.face_loads);
-}
-
-SolutionRange3D PoissonSolver3D::range() const {
-  const Implementation& self = *implementation_;
   Context ctx = self.ctx;
-  return self.discretization->range(ctx, self.nodal_solution());
+  return self.discretization->fluxes(ctx, nodal, *self.face_loads);
 }
+BoundaryFluxes3D PoissonSolver3D::fluxes() const { return fluxes(nodal_solution()); }
+
+SolutionRange3D PoissonSolver3D::range(std::span<const double> nodal) const {
+  const Implementation& self = *implementation_;
+  self.expects_nodal(nodal);
+  Context ctx = self.ctx;
+  return self.discretization->range(ctx, nodal);
+}
+SolutionRange3D PoissonSolver3D::range() const { return range(nodal_solution()); }
 
 const std::optional<Compatibility>& PoissonSolver3D::compatibility() const { return implementation_->compatibility; }
 const DirectSolverPlan& PoissonSolver3D::plan() const { return implementation_->plan; }

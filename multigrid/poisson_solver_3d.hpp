@@ -88,9 +88,14 @@ class PoissonSolver3D {
 
   /// u_h at all nodes, faces included.
   [[nodiscard]] std::vector<double> nodal_solution() const;
+  // Of u_h, by its values at all nodes as nodal_solution gives them; without them they are fetched for each.
   /// Empty where u is unknown.
+  [[nodiscard]] std::optional<RelativeErrors> relative_errors(std::span<const double> nodal) const;
   [[nodiscard]] std::optional<RelativeErrors> relative_errors() const;
+  /// Throws UsageError after a solve for a right-hand side in the Context's memory, which says nothing of the faces.
+  [[nodiscard]] BoundaryFluxes3D fluxes(std::span<const double> nodal) const;
   [[nodiscard]] BoundaryFluxes3D fluxes() const;
+  [[nodiscard]] SolutionRange3D range(std::span<const double> nodal) const;
   [[nodiscard]] SolutionRange3D range() const;
 
   /// Of a singular problem: what the last right-hand side lacked to balance, and what was subtracted from f; else nothing.

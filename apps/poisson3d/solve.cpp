@@ -76,14 +76,15 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
   solving.clear();
   say(settings, "");
   const bool is_finite = settings.exit_code(outcome.report) != 3;
+  if (uses.summary || uses.nodal()) solved.nodal = solver->nodal_solution();
   if (uses.summary) {
-    outcome.errors = solver->relative_errors();
+    outcome.errors = solver->relative_errors(solved.nodal);
     if (is_finite) {
-      outcome.fluxes = solver->fluxes();
-      outcome.range = solver->range();
+      outcome.fluxes = solver->fluxes(solved.nodal);
+      outcome.range = solver->range(solved.nodal);
     }
   }
-  if (uses.nodal()) solved.nodal = solver->nodal_solution();
+  if (!uses.nodal()) solved.nodal = {};
   solver.reset();  // makes room for files
   if (talk) print_outcome(settings, outcome);
   return solved;

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <future>
+#include <sstream>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -241,6 +242,16 @@ std::int64_t available_memory([[maybe_unused]] const Context& ctx) {
   }
 #endif
   return available_host_memory();
+}
+
+void expect_memory(const Context& ctx, const std::string& what, std::int64_t needed) {
+  const std::int64_t there = available_memory(ctx);
+  if (needed <= there) return;
+  std::ostringstream text;
+  text.precision(2);
+  text << std::fixed << what << " needs " << static_cast<double>(needed) / gibibyte << " GiB of memory, "
+       << static_cast<double>(there) / gibibyte << " GiB are available";
+  throw ResourceError(text.str());
 }
 
 bool reaches([[maybe_unused]] const Context& ctx, [[maybe_unused]] const void* address) {

@@ -112,6 +112,8 @@ void select_device(int number);
 
 /// Bytes that allocations on the backend may still take: on the CPU as core/device/memory_limits.hpp says, device memory on a GPU.
 [[nodiscard]] std::int64_t available_memory(const Context& ctx);
+/// Throws ResourceError, which says that `what` needs so many bytes, where there are fewer.
+void expect_memory(const Context& ctx, const std::string& what, std::int64_t needed);
 
 /// False for an address that the Context's device cannot use. On the CPU every address is taken on trust.
 [[nodiscard]] bool reaches(const Context& ctx, const void* address);

@@ -3,11 +3,14 @@
 // Extents<D>: the number of unknowns per axis. Strides<D>: the distances between rows, and in three dimensions between planes;
 // numbers of a row are next to each other.
 
+#include <array>
 #include <cstdint>
 
 #include <stratum/core/config.hpp>
 
 namespace stratum {
+
+inline constexpr std::array<char, 3> axis_names{'x', 'y', 'z'};
 
 template <int D>
 struct Extents;

@@ -29,7 +29,7 @@ GhostExchange<3>::GhostExchange(const Context& ctx, const GridLayout<3>& layout)
   const int subdomains = ctx.pieces(), axes[] = {layout.extents.nx, layout.extents.ny, layout.extents.nz};
   for (int axis = 0; axis < 3; ++axis) {
     const auto a = static_cast<std::size_t>(axis);
-    const char name = "xyz"[a];
+    const char name = axis_names[a];
     const Face &lower = layout.lower[a], &upper = layout.upper[a];
     expects((lower.kind == Face::Kind::itself) == (upper.kind == Face::Kind::itself), "one end of axis ", name,
             " is periodic and the other is not");

@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <type_traits>
 
-#include <stratum/core/field/blas.hpp>
-#include <stratum/core/field/for_each_node.hpp>
-#include <stratum/core/field/reduce.hpp>
+#include <stratum/core/field/blas_3d.hpp>
+#include <stratum/core/field/field_functors.hpp>
+#include <stratum/core/field/reduce_3d.hpp>
 
 #if defined(__CUDACC__)
 #include <stratum/core/device/launch.hpp>
@@ -183,42 +183,26 @@ void run(Context& ctx, const Equations& a) {
   }
 }
 
-struct BoxValue {
-  FieldView<const double, 3> v;
-  static constexpr bool takes_maximum = false, hot = true;
-  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int row) const {
-    return v(i, row % v.extents.ny, row / v.extents.ny);
-  }
-};
-
 struct WeightedValue {
   std::array<const double*, 3> weights;
   FieldView<const double, 3> v;
   static constexpr bool takes_maximum = false, hot = true;
-  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int row) const {
-    const int j = row % v.extents.ny, k = row / v.extents.ny;
+  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j, int k) const {
     return weights[0][i] * weights[1][j] * weights[2][k] * v(i, j, k);
   }
 };
 
-/// v = value, added to what is there if `keep`
-struct SetBox {
+struct AddNumber {
   static constexpr bool hot = true;
-  bool keep;
-  double value;
+  double number;
   FieldView<double, 3> v;
-  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int row) const {
-    double& at = v(i, row % v.extents.ny, row / v.extents.ny);
-    at = keep ? at + value : value;
-  }
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j, int k) const { v(i, j, k) += number; }
 };
 
 struct Magnitude3D {
   FieldView<const double, 3> v;
   static constexpr bool takes_maximum = false, hot = true;
-  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int row) const {
-    return std::abs(v(i, row % v.extents.ny, row / v.extents.ny));
-  }
+  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j, int k) const { return std::abs(v(i, j, k)); }
 };
 
 struct SubtractWeights {
@@ -226,8 +210,7 @@ struct SubtractWeights {
   double factor;
   std::array<const double*, 3> weights;
   FieldView<double, 3> v;
-  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int row) const {
-    const int j = row % v.extents.ny, k = row / v.extents.ny;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j, int k) const {
     v(i, j, k) -= factor * weights[0][i] * weights[1][j] * weights[2][k];
   }
 };
@@ -239,22 +222,13 @@ struct ExchangeBox {
   std::conditional_t<gathers, const double*, double*> users;
   std::int64_t x, y, z;
   FieldView<std::conditional_t<gathers, double, const double>, 3> v;
-  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int row) const {
-    const int j = row % v.extents.ny, k = row / v.extents.ny;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j, int k) const {
     if constexpr (gathers)
       v(i, j, k) = users[i * x + j * y + k * z];
     else
       users[i * x + j * y + k * z] = v(i, j, k);
   }
 };
-
-/// Rows of all planes.
-FieldView<double, 2> all_rows_of(const FieldView<const double, 3>& v) {
-  FieldView<double, 2> rows;
-  rows.nx = v.extents.nx;
-  rows.ny = v.extents.ny * v.extents.nz;
-  return rows;
-}
 
 /// Copies planes of ghosts across `axis`: nodes (i, j) of the two other axes, ghosts included.
 struct CopyGhosts {
@@ -271,21 +245,16 @@ struct CopyGhosts {
 }  // namespace
 
 BoxOperator::BoxOperator(Context& ctx, const std::array<AxisFactors, 3>& axes, double reaction) : reaction_(reaction) {
-  std::size_t count = 0;
-  for (const AxisFactors& axis : axes) count += axis.k.size() + axis.m.size();
-  numbers_ = allocate(ctx, count * sizeof(double));
-  auto* next = static_cast<double*>(numbers_.get());
+  std::vector<double> numbers;
+  for (const AxisFactors& axis : axes) {
+    numbers.insert(numbers.end(), axis.k.begin(), axis.k.end());
+    numbers.insert(numbers.end(), axis.m.begin(), axis.m.end());
+  }
+  numbers_ = vector_from_host(ctx, numbers);
+  const double* next = numbers_.cview().data;
   for (std::size_t d = 0; d < axes.size(); ++d) {
-    const auto put = [&](const std::vector<double>& numbers) {
-      const double* const at = next;
-      if (!ctx.is_dry_run()) {
-        copy_bytes(ctx, numbers.data(), next, numbers.size() * sizeof(double));
-        next += numbers.size();
-      }
-      return at;
-    };
-    axes_[d].k = put(axes[d].k);
-    axes_[d].m = put(axes[d].m);
+    axes_[d] = {next, next + axes[d].k.size()};
+    next += axes[d].k.size() + axes[d].m.size();
   }
   ctx.synchronise();
 }
@@ -309,13 +278,13 @@ double BoxOperator::residual_norm(Context& ctx, FieldView<const double, 3> b, Fi
   }
 #endif
   residual(ctx, b, u, r);
-  return box_norm(ctx, r);
+  return norm2(ctx, r);
 }
 
 double BoxOperator::magnitude(Context& ctx, FieldView<const double, 3> b, FieldView<const double, 3> u,
                               FieldView<double, 3> scratch) const {
   run<true>(ctx, {axes_, reaction_, b, u, scratch});
-  return box_norm(ctx, scratch);
+  return norm2(ctx, scratch);
 }
 
 void fill_periodic_ghosts(Context& ctx, const std::array<bool, 3>& periodic, FieldView<double, 3> u) {
@@ -330,35 +299,27 @@ void fill_periodic_ghosts(Context& ctx, const std::array<bool, 3>& periodic, Fie
   }
 }
 
-void box_set(Context& ctx, double value, FieldView<double, 3> v) {
-  for_each_node(ctx, all_nodes(all_rows_of(v)), SetBox{false, value, v});
-}
 void box_add(Context& ctx, double value, FieldView<double, 3> v) {
-  for_each_node(ctx, all_nodes(all_rows_of(v)), SetBox{true, value, v});
+  for_each_node(ctx, all_nodes(v), AddNumber{value, v});
 }
 
 void box_gather(Context& ctx, const double* from, const std::array<std::int64_t, 3>& apart, FieldView<double, 3> to) {
-  for_each_node(ctx, all_nodes(all_rows_of(to)), ExchangeBox<true>{from, apart[0], apart[1], apart[2], to});
+  for_each_node(ctx, all_nodes(to), ExchangeBox<true>{from, apart[0], apart[1], apart[2], to});
 }
 void box_scatter(Context& ctx, FieldView<const double, 3> from, double* to, const std::array<std::int64_t, 3>& apart) {
-  for_each_node(ctx, all_nodes(all_rows_of(from)), ExchangeBox<false>{to, apart[0], apart[1], apart[2], from});
+  for_each_node(ctx, all_nodes(from), ExchangeBox<false>{to, apart[0], apart[1], apart[2], from});
 }
 
 BoxSums box_sums(Context& ctx, FieldView<const double, 3> v) {
-  const int rows = v.extents.ny * v.extents.nz;
-  return {reduce(ctx, v.extents.nx, rows, BoxValue{v}), reduce(ctx, v.extents.nx, rows, Magnitude3D{v})};
+  return {reduce(ctx, v.extents, Value<double, 3>{v}), reduce(ctx, v.extents, Magnitude3D{v})};
 }
 
 void box_subtract(Context& ctx, double factor, const std::array<const double*, 3>& weights, FieldView<double, 3> v) {
-  for_each_node(ctx, all_nodes(all_rows_of(v)), SubtractWeights{factor, weights, v});
+  for_each_node(ctx, all_nodes(v), SubtractWeights{factor, weights, v});
 }
 
 double box_sum(Context& ctx, const std::array<const double*, 3>& weights, FieldView<const double, 3> v) {
-  return reduce(ctx, v.extents.nx, v.extents.ny * v.extents.nz, WeightedValue{weights, v});
-}
-
-double box_norm(Context& ctx, FieldView<const double, 3> v) {
-  return norm_of(ctx, v.extents.nx, v.extents.ny * v.extents.nz, BoxValue{v});
+  return reduce(ctx, v.extents, WeightedValue{weights, v});
 }
 
 }  // namespace stratum

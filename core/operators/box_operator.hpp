@@ -20,7 +20,6 @@
 
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include <stratum/core/device/context.hpp>
@@ -59,7 +58,7 @@ class BoxOperator {
   [[nodiscard]] double reaction() const { return reaction_; }
 
  private:
-  std::shared_ptr<void> numbers_;
+  SharedField<double> numbers_;
   std::array<AxisFactorsView, 3> axes_{};
   double reaction_ = 0;
 };
@@ -67,11 +66,8 @@ class BoxOperator {
 /// Copies what lies across a periodic box into the ghosts of u, direction by direction, edges and corners too.
 void fill_periodic_ghosts(Context& ctx, const std::array<bool, 3>& periodic, FieldView<double, 3> u);
 
-// Of the unknowns of views whose planes may lie apart:
-/// || v ||_2
-[[nodiscard]] double box_norm(Context& ctx, FieldView<const double, 3> v);
-/// v = value, and v = v + value
-void box_set(Context& ctx, double value, FieldView<double, 3> v);
+// Beside core/field/blas_3d.hpp:
+/// v = v + value
 void box_add(Context& ctx, double value, FieldView<double, 3> v);
 /// to_ijk = from, whose numbers along i, j and k are so far apart; and the other way round
 void box_gather(Context& ctx, const double* from, const std::array<std::int64_t, 3>& apart, FieldView<double, 3> to);

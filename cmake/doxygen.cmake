@@ -14,9 +14,9 @@ s|^// \{0,1\}||
     solvers/*.hpp)
   get_property(headers_of_components GLOBAL PROPERTY stratum_component_headers)
   list(APPEND public_headers ${headers_of_components})
-  file(GLOB pages CONFIGURE_DEPENDS *.md docs/*.md)
+  file(GLOB pages CONFIGURE_DEPENDS *.md docs/*/*.md)
   set(DOXYGEN_USE_MDFILE_AS_MAINPAGE README.md)
-  set(DOXYGEN_IMAGE_PATH ${PROJECT_SOURCE_DIR}/docs ${PROJECT_SOURCE_DIR}/apps/bench/results)
+  set(DOXYGEN_IMAGE_PATH ${PROJECT_SOURCE_DIR}/docs/pictures ${PROJECT_SOURCE_DIR}/apps/bench/results)
   set(DOXYGEN_EXCLUDE_SYMLINKS YES)  # the include folder is one
   set(DOXYGEN_STRIP_FROM_PATH ${PROJECT_SOURCE_DIR})
   # Doxygen gives headings other anchors than GitHub does: links lead to pages.

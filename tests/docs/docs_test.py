@@ -170,7 +170,7 @@ def anchors(page):
 
 
 def check_links(source):
-    pages = [*source.glob("*.md"), *source.glob("docs/*.md")]
+    pages = [*source.glob("*.md"), *source.glob("docs/**/*.md")]
     folders = "core|mesh|assembly|smoothers|multigrid|solvers|interfaces|apps|tests|docs"
     reached, links = set(), 0
     for page in pages:
@@ -196,8 +196,8 @@ def check_links(source):
                 if "NAME" not in name and not (source / name).exists():
                     fail(f"{where}: no file {name}")
     for page in pages:
-        if page.parent.name == "docs" and page not in reached:
-            fail(f"README.md has no link to docs/{page.name}")
+        if source / "docs" in page.parents and page not in reached:
+            fail(f"README.md has no link to {page.relative_to(source)}")
     print(f"{len(pages)} pages, {links} links")
 
 

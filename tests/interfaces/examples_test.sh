@@ -204,7 +204,7 @@ case_dealii_heat() { # heavy: half a minute of compiling
 case_pages() {
   awk 'FNR == 1 { file = ""; inside = 0 } /^<!-- apps\/examples\// { file = $2 }
        /^```/ { inside = !inside; if (!inside) file = ""; next }
-       inside && file != "" && NF { print FILENAME "\t" file "\t" $0 }' "$source/README.md" "$source"/docs/*.md |
+       inside && file != "" && NF { print FILENAME "\t" file "\t" $0 }' "$source/README.md" "$source"/docs/*/*.md |
     {
       lines=0
       while IFS=$'\t' read -r page file line; do

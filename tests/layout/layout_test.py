@@ -2,7 +2,7 @@
 """Whether the tree is built as it shall be.
 
 layout_test.py measures SOURCE   prints the measures below and fails where one is exceeded
-layout_test.py map SOURCE        docs/internals.md names every folder and every public type
+layout_test.py map SOURCE        docs/internals/map.md names every folder and every public type
 
 Measures:
 
@@ -296,7 +296,7 @@ def public_types(root):
 def folders(root):
     """Folders with files or with folders of the tree; of tests those that mirror no other."""
     found = set()
-    for name in files(root) + [str(path.relative_to(root)) for path in (root / "docs").glob("*.md")]:
+    for name in files(root) + [str(path.relative_to(root)) for path in (root / "docs").rglob("*.md")]:
         parts = Path(name).parts[:-1]
         for depth in range(1, len(parts) + 1):
             found.add("/".join(parts[:depth]))
@@ -306,21 +306,21 @@ def folders(root):
 
 
 def check_map(root):
-    page = (root / "docs/internals.md").read_text()
+    page = (root / "docs/internals/map.md").read_text()
     named = set(re.findall(r"`([^`\s]+?)/?`", page))
     good = True
     for folder in folders(root):
         if folder not in named:
             good = False
-            print(f"FAILED: docs/internals.md does not name the folder {folder}/")
+            print(f"FAILED: docs/internals/map.md does not name the folder {folder}/")
     for name, header in sorted(public_types(root).items()):
         if name not in named and not any(re.match(rf"{name}<", other) for other in named):
             good = False
-            print(f"FAILED: docs/internals.md does not name {name} of {header}")
+            print(f"FAILED: docs/internals/map.md does not name {name} of {header}")
     for name in named:
         if re.fullmatch(r"[a-z_0-9]+(/[a-z_0-9]+)+", name) and name.startswith(FOLDERS) and not (root / name).is_dir():
             good = False
-            print(f"FAILED: docs/internals.md names the folder {name}, which is not there")
+            print(f"FAILED: docs/internals/map.md names the folder {name}, which is not there")
     print(f"{len(folders(root))} folders, {len(public_types(root))} types")
     return good
 

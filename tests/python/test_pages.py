@@ -1,4 +1,4 @@
-"""The blocks of Python in docs/python.md print what they show, the examples run, and the package has types."""
+"""The blocks of Python in docs/guides/python.md print what they show, the examples run, and the package has types."""
 
 import doctest
 import importlib.metadata
@@ -17,11 +17,11 @@ examples = root / "interfaces/python/examples"
 
 def test_page():
     """Blocks share their names, as in one session."""
-    blocks = re.findall(r"^```python\n(.*?)^```$", (root / "docs/python.md").read_text(), re.M | re.S)
+    blocks = re.findall(r"^```python\n(.*?)^```$", (root / "docs/guides/python.md").read_text(), re.M | re.S)
     assert blocks
     names, runner = {}, doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
     for number, block in enumerate(blocks):
-        test = doctest.DocTestParser().get_doctest(block, names, f"block {number + 1}", "docs/python.md", 0)
+        test = doctest.DocTestParser().get_doctest(block, names, f"block {number + 1}", "docs/guides/python.md", 0)
         assert test.examples, f"block {number + 1} has no '>>>'"
         runner.run(test, clear_globs=False)
         names = test.globs

@@ -2,7 +2,7 @@
 """What the pages for users say is true.
 
 docs_test.py commands PAGE.md BIN [--heavy]   runs the commands of a page as printed, in their order, in one empty directory
-docs_test.py links SOURCE                     links, anchors and named files of all pages exist
+docs_test.py links SOURCE                     links, anchors and named files of all pages exist, and the site has all pages
 
 A page holds commands in two kinds of blocks. Every command must end with exit code 0, or with N where `# exit code N` follows.
 
@@ -172,7 +172,7 @@ def anchors(page):
 def check_links(source):
     pages = [*source.glob("*.md"), *source.glob("docs/**/*.md")]
     folders = "core|mesh|assembly|smoothers|multigrid|solvers|interfaces|apps|tests|docs"
-    reached, links = set(), 0
+    links = 0
     for page in pages:
         for number, language, marker, lines in parse(page):
             where = f"{page.relative_to(source)}:{number}"
@@ -190,14 +190,13 @@ def check_links(source):
                     fail(f"{where}: no file {target}")
                 elif anchor and anchor not in anchors(file):
                     fail(f"{where}: no heading for {target}")
-                if page == source / "README.md":
-                    reached.add(file)
             for name in re.findall(rf"`((?:{folders})/[\w./]+)`", lines[0]):
                 if "NAME" not in name and not (source / name).exists():
                     fail(f"{where}: no file {name}")
+    listed = re.findall(r"^ +- (?:.*: )?(\S+\.md)$", (source / "mkdocs.yml").read_text(), re.M)
     for page in pages:
-        if source / "docs" in page.parents and page not in reached:
-            fail(f"README.md has no link to {page.relative_to(source)}")
+        if source / "docs" in page.parents and page.relative_to(source / "docs").as_posix() not in listed:
+            fail(f"nav of mkdocs.yml has no line for {page.relative_to(source)}")
     print(f"{len(pages)} pages, {links} links")
 
 

@@ -17,7 +17,10 @@ if ! cmp -s "$here/requirements.txt" "$venv/requirements.txt"; then
   cp "$here/requirements.txt" "$venv"
 fi
 export NO_MKDOCS_2_WARNING=1
-"$venv/bin/python" -m mkdocs build --quiet --strict --config-file "$root/mkdocs.yml" --site-dir "$work/site"
+"$venv/bin/python" -m mkdocs build --strict --config-file "$root/mkdocs.yml" --site-dir "$work/site" >"$work/site.log" 2>&1 || {
+  cat "$work/site.log"
+  exit 1
+}
 if grep -rlE '(src|href)="(https?:)?//[^"]*\.(js|css|woff2?)"' "$work/site" --include=*.html; then
   echo "these pages load files from the network"
   exit 1

@@ -222,8 +222,8 @@ BoundaryFluxes fluxes_of(const Geometry& mesh, const PoissonProblem& problem, co
     found.rounding = std::numeric_limits<double>::epsilon() * r.magnitude;
     for (std::size_t k = 0; k < 4; ++k)
       if (!neumann(k)) inward[k] += r.boundaries[k];
-    // Of the node at a corner of `boundary`, at the last end of its line or at the first; of a periodic boundary the mean with the one
-    // across.
+    // Of the node at a corner of `boundary`, at the last end of its line or at the first; of a periodic boundary the mean with
+    // the one across.
     const auto at_corner = [&](std::size_t boundary, bool last_boundary) {
       const double flux = u.flux_at_end(boundaries[boundary], last_boundary);
       return kind(boundary) == BoundaryConditionType::periodic

@@ -1,7 +1,7 @@
 #pragma once
 
-// What boundaries add to the operators of this folder: checks, and for stored bands the integrals of alpha phi_i phi_j over natural
-// boundaries, by the 4-point Gauss rule.
+// What boundaries add to the operators of this folder: checks, and for stored bands the integrals of alpha phi_i phi_j over
+// natural boundaries, by the 4-point Gauss rule.
 
 #include <algorithm>
 #include <cmath>

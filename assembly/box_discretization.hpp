@@ -5,14 +5,14 @@
 //
 //     kxx = k_x(x) w_y(y) w_z(z) and so on on the cells:   interval i of x has k_i = k_x / h_i and m_i = w_x h_i / 6
 //
-// Arrays of nodes hold all nodes, faces included, x fastest; those of a face its nodes, the first direction along it fastest. Loads
-// are integrals over the box's own cells: in a periodic direction first and last nodes have a part each, and `right_hand_side`
-// adds them up. Functions are integrated by tensor Gauss rules of `points` points a direction and cell.
+// Arrays of nodes hold all nodes, faces included, x fastest; those of a face its nodes, the first direction along it fastest.
+// Loads are integrals over the box's own cells: in a periodic direction first and last nodes have a part each, and
+// `right_hand_side` adds them up. Functions are integrated by tensor Gauss rules of `points` points a direction and cell.
 //
 // Fluxes, r the residual of the natural equations at a node of a face, the integral of phi_i n.K grad u over the faces there: a
 // Neumann or Robin face has what its data say, a Dirichlet face the rest. Where several Dirichlet faces meet each has the
-// integral of phi_i n.K grad u_h over its own cells, and an equal part of what is left. Beside a Dirichlet face a periodic one has the
-// mean of such integrals on both sides.
+// integral of phi_i n.K grad u_h over its own cells, and an equal part of what is left. Beside a Dirichlet face a periodic one
+// has the mean of such integrals on both sides.
 //
 // Work is shared by the Context's threads. Errors: UsageError, as in assembly/poisson_problem_3d.hpp.
 
@@ -31,8 +31,8 @@ namespace stratum {
 /// Throws UsageError where the data of a singular problem do not balance and `project` does not say that a constant is to be
 /// subtracted from f. `what` is the sum that had to vanish.
 void expect_compatible(const Compatibility& found, bool project, const char* what);
-/// Whether rounding alone is left of a right-hand side without its mean, its magnitudes adding up to so much: a solver would take
-/// that for a right-hand side.
+/// Whether rounding alone is left of a right-hand side without its mean, its magnitudes adding up to so much: a solver would
+/// take that for a right-hand side.
 [[nodiscard]] bool is_rounding(double magnitudes, const Compatibility& found);
 
 class BoxDiscretization {
@@ -54,8 +54,8 @@ class BoxDiscretization {
   [[nodiscard]] std::vector<double> load(Context& ctx, const ScalarFunction3D& f) const;
   [[nodiscard]] std::vector<double> load_of_nodal(Context& ctx, std::span<const double> f) const;
 
-  /// b of the unknowns, x fastest: the load and the data of Neumann and Robin faces. Of a singular problem a constant is subtracted
-  /// from f, in `load` too, where rounding alone keeps it from balance or `project` says so; else UsageError.
+  /// b of the unknowns, x fastest: the load and the data of Neumann and Robin faces. Of a singular problem a constant is
+  /// subtracted from f, in `load` too, where rounding alone keeps it from balance or `project` says so; else UsageError.
   struct RightHandSide {
     std::vector<double> b;
     std::optional<Compatibility> compatibility;

@@ -1,7 +1,7 @@
 #pragma once
 
-// A picture of nodal values on three faces of a box, as PNG: the front (the first end of z), the right (the last end of x) and the top
-// (the last end of y), seen along parallel rays from where z begins,
+// A picture of nodal values on three faces of a box, as PNG: the front (the first end of z), the right (the last end of x) and
+// the top (the last end of y), seen along parallel rays from where z begins,
 //
 //               +-----------+
 //              /    top    /|        y
@@ -12,8 +12,8 @@
 //            |           |/
 //            +-----------+
 //
-// in colours from the smallest to the largest value on these faces. Edges are to scale unless one is more than three times as long as
-// another. (Values on a plane are drawn by write_png of assembly/picture.hpp: plane_values of assembly/box_values.hpp.)
+// in colours from the smallest to the largest value on these faces. Edges are to scale unless one is more than three times as
+// long as another. (Values on a plane are drawn by write_png of assembly/picture.hpp: plane_values of assembly/box_values.hpp.)
 
 #include <span>
 #include <string>

@@ -4,8 +4,8 @@
 //
 //     u(t) = sum over the 8 corners c of the cell of  u_c  product over directions d of (t_d or 1 - t_d) .
 //
-// Fractions come from distances to the first ends of the axes, as in two dimensions (assembly/point_values.hpp). On a plane across an
-// axis u is a Q1 function of two variables: the two other axes in their order make its rectangle.
+// Fractions come from distances to the first ends of the axes, as in two dimensions (assembly/point_values.hpp). On a plane
+// across an axis u is a Q1 function of two variables: the two other axes in their order make its rectangle.
 //
 // Nodal values are on the host, those of all nodes of the box, x fastest, then y. Throws UsageError for another number of them.
 
@@ -47,8 +47,8 @@ struct PlaneValues {
 [[nodiscard]] std::vector<double> at_nodes(const Context& ctx, const TensorMesh<3>& mesh,
                                            const ScalarFunction3D& function);
 
-/// As in two dimensions; `fine`: values on the mesh with every cell of `coarse_mesh` cut into eight, which weigh an eighth of the cells
-/// around.
+/// As in two dimensions; `fine`: values on the mesh with every cell of `coarse_mesh` cut into eight, which weigh an eighth of
+/// the cells around.
 [[nodiscard]] LevelDifference level_difference(const TensorMesh<3>& coarse_mesh, std::span<const double> coarse,
                                                std::span<const double> fine);
 

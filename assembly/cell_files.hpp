@@ -7,9 +7,9 @@
 //     .npy         NumPy's, versions 1 to 3: shape (ny, nx), C or Fortran order; float32, float64 and integers, either byte order
 //     .csv         a line for every row of cells, the bottom row first; commas or blanks between numbers, # begins a comment
 //
-// Throws FileError for a file that cannot be read, ends too early or lacks numbers of some cells; UsageError naming it for all else that is wrong with it:
-// another ending, no such array (with the arrays there are), another type or shape, a row of another length, a number that is
-// not finite. Source of the format: NEP 1, A Simple File Format for NumPy Arrays.
+// Throws FileError for a file that cannot be read, ends too early or lacks numbers of some cells; UsageError naming it for all
+// else that is wrong with it: another ending, no such array (with the arrays there are), another type or shape, a row of
+// another length, a number that is not finite. Source of the format: NEP 1, A Simple File Format for NumPy Arrays.
 
 #include <string>
 #include <string_view>

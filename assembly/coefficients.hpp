@@ -3,10 +3,10 @@
 // Coefficients of -div(K grad u) + c u = f, a number a cell: K = [kxx kxy; kxy kyy], symmetric positive definite, c >= 0.
 //
 // A coefficient is a number, a function, or numbers on the cells of a mesh, which the cells of refined ones inherit. Of a
-// function K has the value at the centre of a cell. So have c and a capacity where the function does not jump within the cell by
-// more than a twentieth. Where it does, as in cells that an edge of a region cuts, the cell has the function's mean, by the 4 x 4
-// Gauss rule; f must have its mean by the same rule there (add_averaged_load of assembly/poisson_problem.hpp), so that c u = f is
-// balanced for a constant u whatever the cut. Values lie bottom row first, x fastest.
+// function K has the value at the centre of a cell. So have c and a capacity where the function does not jump within the cell
+// by more than a twentieth. Where it does, as in cells that an edge of a region cuts, the cell has the function's mean, by the
+// 4 x 4 Gauss rule; f must have its mean by the same rule there (add_averaged_load of assembly/poisson_problem.hpp), so that c
+// u = f is balanced for a constant u whatever the cut. Values lie bottom row first, x fastest.
 //
 // Element matrix of a cell with widths hx and hy, corners a = (ax, ay) and b = (bx, by):
 //

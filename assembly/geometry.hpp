@@ -16,8 +16,8 @@
 
 namespace stratum {
 
-/// A point of the mesh with its distances to all boundaries, accurate in the thinnest cells: on [0, a] x [0, b] they are a - x, b -
-/// y, x and y, and NaN where the mesh is no rectangle; and the time where there is one.
+/// A point of the mesh with its distances to all boundaries, accurate in the thinnest cells: on [0, a] x [0, b] they are a - x,
+/// b - y, x and y, and NaN where the mesh is no rectangle; and the time where there is one.
 struct Point {
   double x = 0;
   double y = 0;

@@ -1,13 +1,14 @@
 #pragma once
 
 // The problem  capacity u_t - div(K grad u) + c u = f  on a rectangle or a mesh of quadrilaterals, u given at the start, with
-// boundaries as in assembly/poisson_problem.hpp. All data may change with the time, which functions find in Point::t. In space, on
-// the nodes that are unknowns, with bilinear elements,
+// boundaries as in assembly/poisson_problem.hpp. All data may change with the time, which functions find in Point::t. In space,
+// on the nodes that are unknowns, with bilinear elements,
 //
 //     M u' + M_D g' + A u + A_D g = F,     M_ij = integral of capacity phi_i phi_j
 //
-// where g are the values of Dirichlet nodes, F the load of f and of the Neumann or Robin boundaries' values. A cell has the capacity at its
-// centre or its mean, as c (assembly/coefficients.hpp); where c or the capacity is a mean, so is f. Loads and solutions may be a subdomain's (mesh/partition.hpp).
+// where g are the values of Dirichlet nodes, F the load of f and of the Neumann or Robin boundaries' values. A cell has the
+// capacity at its centre or its mean, as c (assembly/coefficients.hpp); where c or the capacity is a mean, so is f. Loads and
+// solutions may be a subdomain's (mesh/partition.hpp).
 
 #include <stratum/assembly/poisson_problem.hpp>
 
@@ -34,13 +35,14 @@ struct HeatProblem {
 /// K, c, the capacity and alpha of every side are numbers on a rectangle, so that nothing need be evaluated by cells.
 [[nodiscard]] bool coefficients_are_numbers(const Geometry& mesh, const HeatProblem& problem, double t);
 
-/// The load of f alone: of Neumann or Robin boundaries' values and Dirichlet nodes nothing. A steady f is integrated as assemble_load does
-/// it; one that changes, which is evaluated in every step, by the 2 x 2 Gauss rule, an eighth of the values. `averaged`: the cells
-/// where c or the capacity is a mean. Throws UsageError for one that is not finite.
+/// The load of f alone: of Neumann or Robin boundaries' values and Dirichlet nodes nothing. A steady f is integrated as
+/// assemble_load does it; one that changes, which is evaluated in every step, by the 2 x 2 Gauss rule, an eighth of the values.
+/// `averaged`: the cells where c or the capacity is a mean. Throws UsageError for one that is not finite.
 void assemble_heat_load(Context& ctx, const Geometry& mesh, const HeatProblem& problem, double t, FieldView<double> b,
                         const std::vector<std::size_t>& averaged = {});
 
-/// The integral of capacity u_h over the domain, at this time; of a subdomain's u all subdomains ask together, and have the same.
+/// The integral of capacity u_h over the domain, at this time; of a subdomain's u all subdomains ask together, and have the
+/// same.
 [[nodiscard]] double total_heat(Context& ctx, const Geometry& mesh, const HeatProblem& problem, double t,
                                 FieldView<const double> u);
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Loads of a mesh on the host, b_i = integral of f phi_i, by Gauss rules: what the sources of this folder share. Row j of unknowns
-// gathers from the cell rows beside it, so that rows are independent and sums have one order.
+// Loads of a mesh on the host, b_i = integral of f phi_i, by Gauss rules: what the sources of this folder share. Row j of
+// unknowns gathers from the cell rows beside it, so that rows are independent and sums have one order.
 
 #include <cstddef>
 #include <vector>
@@ -12,7 +12,8 @@
 
 namespace stratum::detail {
 
-/// The unknowns of a rectangle of the host's: row j, x fastest. Of a subdomain rows from `first` on, numbered as all of them are.
+/// The unknowns of a rectangle of the host's: row j, x fastest. Of a subdomain rows from `first` on, numbered as all of them
+/// are.
 struct HostGrid {
   int nx, ny, first;
   std::vector<double> values;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Integrals of a function of one coordinate times the hats phi_i of an axis: loads of products of such functions are products of
-// them, in two and in three dimensions. Numbers of all nodes; `at_unknowns` takes those of the unknowns.
+// Integrals of a function of one coordinate times the hats phi_i of an axis: loads of products of such functions are products
+// of them, in two and in three dimensions. Numbers of all nodes; `at_unknowns` takes those of the unknowns.
 
 #include <cstddef>
 #include <vector>
@@ -11,8 +11,8 @@
 
 namespace stratum {
 
-/// Integrals of f phi_i over a line of `intervals`, length(i) that of an interval and f(i, t) at a fraction of it, by the 4-point
-/// rule.
+/// Integrals of f phi_i over a line of `intervals`, length(i) that of an interval and f(i, t) at a fraction of it, by the
+/// 4-point rule.
 template <class Length, class F>
 std::vector<double> line_loads(int intervals, const Length& length, const F& f) {
   std::vector<double> loads(static_cast<std::size_t>(intervals) + 1, 0.0);

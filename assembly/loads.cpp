@@ -1,5 +1,5 @@
-// Load vectors (poisson_problem.hpp): integrals of f over cells, fluxes through boundaries, and what Dirichlet values take to the
-// right-hand side.
+// Load vectors (poisson_problem.hpp): integrals of f over cells, fluxes through boundaries, and what Dirichlet values take to
+// the right-hand side.
 
 #include <algorithm>
 #include <array>

@@ -1,13 +1,14 @@
 #pragma once
 
-// The Q1 matrix of -div(K grad u) + c u on a mesh of quadrilaterals, with n.K grad u + alpha u given on its Neumann or Robin boundaries:
+// The Q1 matrix of -div(K grad u) + c u on a mesh of quadrilaterals, with n.K grad u + alpha u given on its Neumann or Robin
+// boundaries:
 //
 //     a_ij = integral of grad phi_i . K grad phi_j + c phi_i phi_j  +  integral of alpha phi_i phi_j over Neumann or Robin boundaries
 //
 // by 2 x 2 Gauss points in a cell, where K and c are constant, and 4 on an interval of a side. Five bands on the nodes that are
-// unknowns; those of Dirichlet boundaries are eliminated. Words per unknown: 2 for positions and those of K and c read, 5 written;
-// about 500 operations. Nothing here waits for the stream but copies from the host. Throws UsageError as assembly/operators.hpp
-// does.
+// unknowns; those of Dirichlet boundaries are eliminated. Words per unknown: 2 for positions and those of K and c read, 5
+// written; about 500 operations. Nothing here waits for the stream but copies from the host. Throws UsageError as
+// assembly/operators.hpp does.
 
 #include <stratum/assembly/coefficients.hpp>
 #include <stratum/assembly/mapped_element.hpp>

@@ -31,7 +31,8 @@ CellTensor cell_tensor(const TensorMesh<2>& mesh, const CellCoefficients& cells)
 
 namespace {
 
-/// What intervals contribute, from the one before node `first` (global) on; nodes before and behind it belong to other subdomains.
+/// What intervals contribute, from the one before node `first` (global) on; nodes before and behind it belong to other
+/// subdomains.
 struct Factors {
   std::vector<double> k, m;
 };
@@ -39,8 +40,8 @@ struct Factors {
 /// Weights of a coefficient, a number an interval: ones where there are none.
 using Weights = std::vector<double>;
 
-/// k = 1 / h and m = h / 6 of the intervals beside `count` nodes, weighted, and one more at both ends. Beyond a Neumann or Robin boundary
-/// lies one without length: k = alpha, m = 0.
+/// k = 1 / h and m = h / 6 of the intervals beside `count` nodes, weighted, and one more at both ends. Beyond a Neumann or
+/// Robin boundary lies one without length: k = alpha, m = 0.
 Factors one_dimensional_factors(const Axis& line, int first, int count, double alpha_first, double alpha_last,
                                 const Weights& of_k = {}, const Weights& of_m = {}) {
   Factors factors;
@@ -85,8 +86,8 @@ void fold_reaction(Context& ctx, double c, Factors factors, Field<T>& to_k, Fiel
 /// Kx (x) My has the weights of kxx, Mx (x) Ky those of kyy, and the reaction term those of both masses.
 TensorOperator<double> tensor_operator(Context& ctx, const TensorMesh<2>& mesh, const OperatorTerms& terms,
                                        const GridLayout<2>& shape, const SeparableCoefficients& weights = {}) {
-  // Neumann or Robin boundaries want the terms of a reaction, too, where these are zero: line solves take more care with that kind of
-  // operator.
+  // Neumann or Robin boundaries want the terms of a reaction, too, where these are zero: line solves take more care with that
+  // kind of operator.
   const auto neumann = [](const Axis& line) {
     return line.first_boundary() == BoundaryType::neumann || line.last_boundary() == BoundaryType::neumann;
   };

@@ -4,11 +4,11 @@
 //
 //     A = Kx (x) My + Mx (x) Ky + c Mx (x) My,    K = 1/h [1 -1; -1 1],   M = h/6 [2 1; 1 2]   per interval,
 //
-// and alpha added to K at a Neumann or Robin boundary (alpha = 0: Neumann), restricted to the nodes that are unknowns (those of Dirichlet
-// boundaries are eliminated symmetrically; their identity rows are not stored). An alpha that varies along its side adds the
-// integrals of alpha phi_i phi_j, by the 4-point Gauss rule; a tensor operator cannot hold it. Entries are formed in double and
-// converted at the end. Throws UsageError when an entry leaves the range of T, for c or alpha that is negative or not finite,
-// for alpha at a side that is not Neumann or Robin, and for a tensor operator where alpha varies.
+// and alpha added to K at a Neumann or Robin boundary (alpha = 0: Neumann), restricted to the nodes that are unknowns (those of
+// Dirichlet boundaries are eliminated symmetrically; their identity rows are not stored). An alpha that varies along its side
+// adds the integrals of alpha phi_i phi_j, by the 4-point Gauss rule; a tensor operator cannot hold it. Entries are formed in
+// double and converted at the end. Throws UsageError when an entry leaves the range of T, for c or alpha that is negative or
+// not finite, for alpha at a side that is not Neumann or Robin, and for a tensor operator where alpha varies.
 
 #include <functional>
 
@@ -50,8 +50,8 @@ template <class T>
 [[nodiscard]] GridOperator<double> stored(Context& ctx, const GridOperator<double>& a, StorageFormat format);
 
 /// -div(K grad u) + c u with K and c by cells, c beside `terms.reaction`: a tensor operator where they are separable and it
-/// holds them, else an element-coefficient operator. (A separable c whose weights are those of K's masses folds into a tensor operator, an
-/// alpha where K is constant along its side.)
+/// holds them, else an element-coefficient operator. (A separable c whose weights are those of K's masses folds into a tensor
+/// operator, an alpha where K is constant along its side.)
 [[nodiscard]] GridOperator<double> assemble_diffusion(Context& ctx, const TensorMesh<2>& mesh,
                                                       const CellCoefficients& k, const OperatorTerms& terms = {});
 /// The same with the fields of k, which kernels take c beside it from.
@@ -75,8 +75,8 @@ void set_reaction(Context& ctx, const TensorMesh<2>& mesh, const OperatorTerms& 
 /// What an element-coefficient operator stores of this K.
 [[nodiscard]] CellTensor cell_tensor(const TensorMesh<2>& mesh, const CellCoefficients& k);
 /// -div(K grad u) + c u in cell form, separable or not, with room for K of this kind and for c; in five bands where `form` says
-/// so, which an alpha that varies along its side needs. K = 0 gives the mass matrix of c. Of all unknowns or a subdomain of them,
-/// the fields those of the whole mesh.
+/// so, which an alpha that varies along its side needs. K = 0 gives the mass matrix of c. Of all unknowns or a subdomain of
+/// them, the fields those of the whole mesh.
 [[nodiscard]] GridOperator<double> assemble_cells(Context& ctx, const TensorMesh<2>& mesh, const CellFields& fields,
                                                   const OperatorTerms& terms, CellTensor tensor, StorageFormat format,
                                                   const GridLayout<2>& strip);

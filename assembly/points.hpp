@@ -20,8 +20,8 @@ inline double evaluate(const ScalarFunction& function, const Point& p, const cha
   return value;
 }
 
-/// Throws UsageError unless there is a value for every node of the mesh, or of the one whose cells are this many times as many in
-/// direction.
+/// Throws UsageError unless there is a value for every node of the mesh, or of the one whose cells are this many times as many
+/// in direction.
 inline void expects_nodal(const Geometry& mesh, std::span<const double> nodal, int times = 1) {
   const auto nx = static_cast<std::size_t>(times * mesh.logical().x().size()) + 1,
              ny = static_cast<std::size_t>(times * mesh.logical().y().size()) + 1;

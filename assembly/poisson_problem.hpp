@@ -1,23 +1,23 @@
 #pragma once
 
-// The problem -div(K grad u) + c u = f in the mesh's rectangle, K = 1 unless given: load vector and error norm. On each boundary, n
-// outward,
+// The problem -div(K grad u) + c u = f in the mesh's rectangle, K = 1 unless given: load vector and error norm. On each
+// boundary, n outward,
 //
 //     dirichlet  u = g      neumann  n.K grad u = g    robin  n.K grad u + alpha u = g    periodic  u as on the side across
 //
 //     b_i = integral of f phi_i  +  integral of g phi_i over the Neumann or Robin boundaries  -  sum over Dirichlet nodes k of A_ik g(x_k)
 //     relative L2 error = || u_h - u || / || u ||
 //
-// Where a Dirichlet and a Neumann or Robin boundary meet, the first has the corner; of two Dirichlet boundaries the left or right one. Without
-// functions of the user's it is the published accuracy study in [0, a] x [0, b]: u = x (a - x) y (b - y), f = 2 (y (b - y) + x
-// (a - x)), g = 0 (elsewhere by the distances to the boundaries), integrated exactly (separable terms, 4-point Gauss rule per
-// interval). Functions of the user's are integrated by the 4 x 4 Gauss rule in every cell, by the 4-point rule on every boundary; in
-// cells where c is a mean (assembly/coefficients.hpp), f is its mean, too.
-// Errors use the 3 x 3 Gauss rule. Points know their distance to all four boundaries, so that a - x keeps its accuracy in cells far
-// thinner than the rounding of x.
+// Where a Dirichlet and a Neumann or Robin boundary meet, the first has the corner; of two Dirichlet boundaries the left or
+// right one. Without functions of the user's it is the published accuracy study in [0, a] x [0, b]: u = x (a - x) y (b - y), f
+// = 2 (y (b - y) + x (a - x)), g = 0 (elsewhere by the distances to the boundaries), integrated exactly (separable terms,
+// 4-point Gauss rule per interval). Functions of the user's are integrated by the 4 x 4 Gauss rule in every cell, by the
+// 4-point rule on every boundary; in cells where c is a mean (assembly/coefficients.hpp), f is its mean, too. Errors use the 3
+// x 3 Gauss rule. Points know their distance to all four boundaries, so that a - x keeps its accuracy in cells far thinner than
+// the rounding of x.
 //
-// Meshes come with the ends that `with_boundaries` gives them. Where the operator is singular (no Dirichlet boundary, no alpha, no c)
-// the load must be compatible, the solution's integral is zero, and errors are taken of functions less their means.
+// Meshes come with the ends that `with_boundaries` gives them. Where the operator is singular (no Dirichlet boundary, no alpha,
+// no c) the load must be compatible, the solution's integral is zero, and errors are taken of functions less their means.
 // Source: Goeddeke, Strzodka 2011, Section 2.3.
 
 #include <array>
@@ -65,8 +65,8 @@ struct PoissonProblem {
   [[nodiscard]] bool has_exact() const;
 };
 
-/// The mesh with ends as the boundaries want them. Throws UsageError where one of two opposite sides alone is periodic, where no
-/// unknowns are left, and as Axis::with_boundaries does.
+/// The mesh with ends as the boundaries want them. Throws UsageError where one of two opposite sides alone is periodic, where
+/// no unknowns are left, and as Axis::with_boundaries does.
 [[nodiscard]] TensorMesh<2> with_boundaries(const TensorMesh<2>& mesh, const BoundaryConditions& boundaries);
 [[nodiscard]] MappedMesh with_boundaries(const MappedMesh& mesh, const BoundaryConditions& boundaries);
 [[nodiscard]] ProblemMesh with_boundaries(const Geometry& mesh, const BoundaryConditions& boundaries);
@@ -101,9 +101,9 @@ Compatibility make_compatible(Context& ctx, const Geometry& mesh, FieldView<doub
 /// Subtracts its mean over the domain from u_h.
 void subtract_integral_mean(Context& ctx, const Geometry& mesh, FieldView<double> u);
 
-/// u at the unknowns of a smooth function with the Dirichlet boundaries' values, linear between opposite sides (Coons): what a pass
-/// of full multigrid starts from, since the coarser levels know nothing of those values. Zero where no boundary has any. Of a subdomain
-/// (mesh/partition.hpp), its rows.
+/// u at the unknowns of a smooth function with the Dirichlet boundaries' values, linear between opposite sides (Coons): what a
+/// pass of full multigrid starts from, since the coarser levels know nothing of those values. Zero where no boundary has any.
+/// Of a subdomain (mesh/partition.hpp), its rows.
 void lift_boundary(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, FieldView<double> u);
 /// Some Dirichlet boundary has values that are not known to be zero.
 [[nodiscard]] bool has_boundary_values(const PoissonProblem& problem);
@@ -114,18 +114,18 @@ struct CornerGap {
 };
 [[nodiscard]] CornerGap largest_corner_gap(const Geometry& mesh, const PoissonProblem& problem);
 
-/// The load vector on the nodes that are unknowns; of a subdomain (mesh/partition.hpp), its rows. Throws UsageError when a function
-/// gives a value that is not finite.
+/// The load vector on the nodes that are unknowns; of a subdomain (mesh/partition.hpp), its rows. Throws UsageError when a
+/// function gives a value that is not finite.
 void assemble_load(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, FieldView<double> b,
                    const CellCoefficients* cells = nullptr);
-/// In these cells, the mean of f by the 4 x 4 Gauss rule takes the place of f in b, where f was integrated by the rule of so many
-/// points in each direction, 2 or 4.
+/// In these cells, the mean of f by the 4 x 4 Gauss rule takes the place of f in b, where f was integrated by the rule of so
+/// many points in each direction, 2 or 4.
 void add_averaged_load(Context& ctx, const Geometry& mesh, const ScalarFunction& f, int points,
                        const std::vector<std::size_t>& averaged, FieldView<double> b);
 
-/// What boundaries alone add to the load vector, in parts: for loads that change from step to step where the rest does not. b is
-/// zero but at the unknowns of the first and last columns and rows. Of a subdomain (mesh/partition.hpp) rows from `first` on, numbered
-/// as all of them are.
+/// What boundaries alone add to the load vector, in parts: for loads that change from step to step where the rest does not. b
+/// is zero but at the unknowns of the first and last columns and rows. Of a subdomain (mesh/partition.hpp) rows from `first`
+/// on, numbered as all of them are.
 struct BoundaryLoads {
   GridLayout<2> shape;
   int first;
@@ -161,7 +161,8 @@ struct DirichletEntry {
                                                       FieldView<const double> u,
                                                       const CellCoefficients* cells = nullptr);
 
-/// On the nodes of the four boundaries: what Dirichlet ones have, corners included; zero where a boundary is Neumann or Robin or periodic.
+/// On the nodes of the four boundaries: what Dirichlet ones have, corners included; zero where a boundary is Neumann or Robin
+/// or periodic.
 struct BoundaryValues {
   std::vector<double> left, right, bottom, top;
 };

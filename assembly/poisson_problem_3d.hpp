@@ -16,21 +16,22 @@
 //            +-----------+               (z grows from front to back)
 //              bottom (y = 0)
 //
-// Where a Dirichlet and a Neumann or Robin face meet, the edge has the Dirichlet value. Of two Dirichlet faces left and right come
-// before bottom and top, and those before front and back; `largest_edge_gap` reports how far the two values differ. Without
-// functions of the user's it is the product problem in [0, a] x [0, b] x [0, d]:
+// Where a Dirichlet and a Neumann or Robin face meet, the edge has the Dirichlet value. Of two Dirichlet faces left and right
+// come before bottom and top, and those before front and back; `largest_edge_gap` reports how far the two values differ.
+// Without functions of the user's it is the product problem in [0, a] x [0, b] x [0, d]:
 //
 //     u = x (a - x) y (b - y) z (d - z),    f = -Laplace u,    g = 0 .
 //
 // K has to be separable: a function has the value at the centre of a cell, and on the cells kxx = k_x(x) w_y(y) w_z(z),
-// kyy = w_x k_y w_z and kzz = w_x w_y k_z to rounding. So diag(kx(x), ky(y), kz(z)) is separable, and a scalar a(x) b(y) d(z) is.
-// A reaction c > 0 and a Robin alpha > 0 need weights w that are constant; alpha is constant on its face.
+// kyy = w_x k_y w_z and kzz = w_x w_y k_z to rounding. So diag(kx(x), ky(y), kz(z)) is separable, and a scalar a(x) b(y) d(z)
+// is. A reaction c > 0 and a Robin alpha > 0 need weights w that are constant; alpha is constant on its face.
 //
 // Points know their distance to all six faces, so that a - x keeps its accuracy in cells far thinner than the rounding of x.
-// Where the operator is singular (no Dirichlet face, no alpha, no c) the load must be compatible, the solution's integral is zero,
-// and errors are taken of functions less their means. Functions are called from several threads at once, each on a copy of its
-// own. Errors: UsageError for values that are not finite, K that is not positive or not separable, c or alpha that are negative,
-// an alpha that varies on its face; each says the value, where it is and what to do. Host functions only; no stream is used.
+// Where the operator is singular (no Dirichlet face, no alpha, no c) the load must be compatible, the solution's integral is
+// zero, and errors are taken of functions less their means. Functions are called from several threads at once, each on a copy
+// of its own. Errors: UsageError for values that are not finite, K that is not positive or not separable, c or alpha that are
+// negative, an alpha that varies on its face; each says the value, where it is and what to do. Host functions only; no stream
+// is used.
 
 #include <array>
 #include <cstddef>
@@ -95,8 +96,8 @@ struct PoissonProblem3D {
   [[nodiscard]] bool has_exact() const;
 };
 
-/// The mesh with ends as the faces want them. Throws UsageError where one of two opposite faces alone is periodic, where no unknowns
-/// are left, and as Axis::with_boundaries does.
+/// The mesh with ends as the faces want them. Throws UsageError where one of two opposite faces alone is periodic, where no
+/// unknowns are left, and as Axis::with_boundaries does.
 [[nodiscard]] TensorMesh<3> with_boundaries(const TensorMesh<3>& mesh, const BoundaryConditions3D& boundaries);
 
 /// No Dirichlet face, no alpha and no c.
@@ -114,8 +115,8 @@ struct EdgeGap {
 [[nodiscard]] ScalarFunction3D exact_function(const PoissonProblem3D& problem);
 [[nodiscard]] ScalarFunction3D boundary_function(const PoissonProblem3D& problem);
 
-/// Outward, - integral of n.K grad u over a face, from the discrete residual: the sum of the six and of the reaction is the integral
-/// of f, to rounding and the residual of the solve. As for two dimensions (assembly/boundary_fluxes.hpp).
+/// Outward, - integral of n.K grad u over a face, from the discrete residual: the sum of the six and of the reaction is the
+/// integral of f, to rounding and the residual of the solve. As for two dimensions (assembly/boundary_fluxes.hpp).
 struct BoundaryFluxes3D {
   std::array<double, 6> faces{};  // in the order of BoxFace
   double reaction = 0;            // integral of c u_h
@@ -131,8 +132,8 @@ struct BoundaryFluxes3D {
   }
 };
 
-/// The smallest and the largest of nodal values and where they are, those of the faces, and the two neighbours along an axis that
-/// differ most (edges within a face excepted).
+/// The smallest and the largest of nodal values and where they are, those of the faces, and the two neighbours along an axis
+/// that differ most (edges within a face excepted).
 struct NodalValue3D {
   double value = 0, x = 0, y = 0, z = 0;
 };

@@ -1,7 +1,7 @@
 #pragma once
 
-// The four boundaries of a problem with their places on the mesh, and the nodes on them that have Dirichlet values: what the sources of
-// this folder share.
+// The four boundaries of a problem with their places on the mesh, and the nodes on them that have Dirichlet values: what the
+// sources of this folder share.
 
 #include <array>
 #include <functional>
@@ -27,8 +27,8 @@ struct BoundaryOf {
   return condition.kind == BoundaryConditionType::neumann || condition.kind == BoundaryConditionType::robin;
 }
 
-/// At fraction t of interval k of the boundary; zero of one that is no Robin boundary. Throws UsageError where it is not finite or
-/// negative.
+/// At fraction t of interval k of the boundary; zero of one that is no Robin boundary. Throws UsageError where it is not finite
+/// or negative.
 [[nodiscard]] double alpha_at(const Geometry& mesh, const BoundaryOf& boundary, int k, double t);
 
 /// f(i, j, boundary) for every node with a Dirichlet value and the boundary that it gets it from; of periodic boundaries' nodes

@@ -37,8 +37,8 @@ void subtract_integral_mean(Context& ctx, FieldView<const double> hats, FieldVie
 [[nodiscard]] double integral(Context& ctx, const TensorMesh<2>& mesh, const PoissonProblem& problem,
                               FieldView<const double> u);
 
-/// Values along the boundaries at the unknowns' rows and columns, and at the corners by x, by y; `in_x`, `in_y`: the directions that
-/// have boundaries with values.
+/// Values along the boundaries at the unknowns' rows and columns, and at the corners by x, by y; `in_x`, `in_y`: the directions
+/// that have boundaries with values.
 struct CoonsBoundary {
   std::vector<double> left, right, bottom, top;
   std::vector<double> t, s;  // fractions of the way in x and y

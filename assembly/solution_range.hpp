@@ -4,10 +4,10 @@
 //
 //     max over edges of cells, those along boundaries excepted, of | u_1 - u_2 |
 //
-// of two neighbouring nodes: where it is a large part of the range, and the flux K du/ds changes on the way to the edges before and
-// behind it, the mesh does not resolve the solution there. (Along boundaries u is often given.) Bilinear functions have their extremes at nodes. Nodal values are on the host, those of all nodes, x
-// fastest, as nodal_solution gives them. Of several equal ones the first is named. Throws UsageError for another number of
-// values.
+// of two neighbouring nodes: where it is a large part of the range, and the flux K du/ds changes on the way to the edges before
+// and behind it, the mesh does not resolve the solution there. (Along boundaries u is often given.) Bilinear functions have
+// their extremes at nodes. Nodal values are on the host, those of all nodes, x fastest, as nodal_solution gives them. Of
+// several equal ones the first is named. Throws UsageError for another number of values.
 
 #include <span>
 

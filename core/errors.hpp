@@ -102,7 +102,8 @@ template <class... Args>
   return result + (end < text.size() ? "..." : "");
 }
 
-/// Throws UsageError with the arguments joined, as `message` does it, unless `condition` holds. They are joined only on failure.
+/// Throws UsageError with the arguments joined, as `message` does it, unless `condition` holds. They are joined only on
+/// failure.
 template <class... Args>
 void expects(bool condition, const Args&... args) {
   if (!condition) [[unlikely]]

@@ -5,8 +5,8 @@
 //     template <>
 //     inline constexpr auto names_of<E> = std::to_array<Named<E>>({{E::first, "first"}, ...});
 //
-// Programs, the C interface, PETSc and Python read it, and to_string(E) does. Messages list names in the table's order. What comes
-// by registries has its names there (core/registry.hpp).
+// Programs, the C interface, PETSc and Python read it, and to_string(E) does. Messages list names in the table's order. What
+// comes by registries has its names there (core/registry.hpp).
 
 #include <array>
 #include <cstddef>

@@ -16,8 +16,8 @@
 // sixth digit, and lines closer than 1e-14 of the domain's size cannot be told apart, which is refused. Only the interpolation
 // depends on them, and only where the matrix does not tell; the operators are the matrix and its Galerkin products.
 //
-// Boundaries are what the matrix says, into which constraints have been entered by AffineConstraints::distribute_local_to_global,
-// AffineConstraints::condense or MatrixTools::apply_boundary_values:
+// Boundaries are what the matrix says, into which constraints have been entered by
+// AffineConstraints::distribute_local_to_global, AffineConstraints::condense or MatrixTools::apply_boundary_values:
 //
 //     Dirichlet   rows of constrained unknowns hold their diagonal entry alone. Such an entry is inverted, on a side, on part
 //                 of one or inside; whether columns were cleared too does not matter to the preconditioner
@@ -25,8 +25,8 @@
 //     periodic    DoFTools::make_periodicity_constraints leaves the rows of one side with their diagonals, and couples the
 //                 other side to the unknowns before it: the two sides are one line of a periodic grid. One direction or both
 //
-// Where all boundaries are Neumann or Robin or periodic and rows sum to zero, A is singular, and a cycle's result has the mean zero.
-// Right-hand sides must sum to zero, as for SolverCG itself.
+// Where all boundaries are Neumann or Robin or periodic and rows sum to zero, A is singular, and a cycle's result has the mean
+// zero. Right-hand sides must sum to zero, as for SolverCG itself.
 //
 // Components. What couples one to another is left out: a system is preconditioned by its diagonal blocks, in whatever order
 // its unknowns are numbered, by components or not, and whether matrix and vectors are in blocks or not. Components whose

@@ -8,9 +8,9 @@
 //     dealii::SolverCG<Vector>(solver_control).solve(system_matrix, solution, system_rhs, preconditioner);
 //
 // Triangulations are parallel::distributed or parallel::shared, however they are partitioned: unknowns are found by their
-// support points, which must be the crossings of nx x ny grid lines. Every process gives its rows; they are brought to subdomains
-// of lines, and so are the vectors of each cycle, there and back (core/comm/redistribution.hpp). What the matrix says of boundaries
-// is read as in <stratum/dealii.hpp>; periodic constraints are refused.
+// support points, which must be the crossings of nx x ny grid lines. Every process gives its rows; they are brought to
+// subdomains of lines, and so are the vectors of each cycle, there and back (core/comm/redistribution.hpp). What the matrix
+// says of boundaries is read as in <stratum/dealii.hpp>; periodic constraints are refused.
 //
 // Matrices are those whose own rows can be iterated over: TrilinosWrappers::SparseMatrix, PETScWrappers::MPI::SparseMatrix.
 // Vectors: LinearAlgebra::distributed::Vector<double>, TrilinosWrappers::MPI::Vector, PETScWrappers::MPI::Vector.

@@ -11,7 +11,8 @@
 //     periodic    both ends are the same node; both or none            nodes 0 .. n - 1
 //
 // Any number of intervals coarsens: even nodes stay, and the last one of an odd number stays alone, so that coarse node I is
-// fine node 2 I but for the last. An axis goes on down to one unknown (two between Neumann or Robin boundaries), a periodic one to three.
+// fine node 2 I but for the last. An axis goes on down to one unknown (two between Neumann or Robin boundaries), a periodic one
+// to three.
 //
 // Widths are kept, never differences of coordinates: beside x = 1 a width of 9e-19 cannot be told from zero by
 // subtraction. A node's distance to the nearer end is the sum of the widths between, free of accumulated rounding, and its

@@ -12,8 +12,8 @@ NodeRows node_rows(const TensorMesh<2>& mesh, const GridLayout<2>& unknowns) {
 
 namespace {
 
-/// Numbers begin .. end - 1 of subdomain `rank`, of `n` rows or planes from number `first` on. Cuts are the multiples of 2^levels that are
-/// next to even shares.
+/// Numbers begin .. end - 1 of subdomain `rank`, of `n` rows or planes from number `first` on. Cuts are the multiples of
+/// 2^levels that are next to even shares.
 struct Share {
   int begin, end;
 };
@@ -89,8 +89,8 @@ GridLayout<3> coarser_slab(const TensorMesh<3>& coarse_mesh, const GridLayout<3>
 
 namespace {
 
-/// Levels that are cut where nothing else is asked for: those with unknowns enough, as far as every subdomain has some rows of the
-/// last, which keeps the subdomains of like size.
+/// Levels that are cut where nothing else is asked for: those with unknowns enough, as far as every subdomain has some rows of
+/// the last, which keeps the subdomains of like size.
 int levels_worth_cutting(const Context& ctx, std::span<const TensorMesh<2>> meshes, int count, int most) {
   constexpr int least_rows = 8;
   const std::int64_t least = ctx.on_gpu() ? PartitionLevels::least_on_gpus : PartitionLevels::least_on_cpu * count;

@@ -4,13 +4,13 @@
 //
 //     subdomain r has the nodes with global row numbers begin <= j < end ,   begin a multiple of 2^levels but for the first subdomain ,
 //
-// so that on `levels` coarser meshes every subdomain's first row is a coarse row, and subdomains coarsen to strips. Each subdomain has a
-// Context with its communicator (core/comm/communicator.hpp). Throws UsageError where there are not rows enough for every
-// subdomain.
+// so that on `levels` coarser meshes every subdomain's first row is a coarse row, and subdomains coarsen to strips. Each
+// subdomain has a Context with its communicator (core/comm/communicator.hpp). Throws UsageError where there are not rows enough
+// for every subdomain.
 
 //
-// A hierarchy has fine levels that are cut, and coarse ones that every subdomain has whole and works on alone, all with the same
-// bits: what is restricted to the finest of these is gathered, once a cycle. PartitionLevels says which.
+// A hierarchy has fine levels that are cut, and coarse ones that every subdomain has whole and works on alone, all with the
+// same bits: what is restricted to the finest of these is gathered, once a cycle. PartitionLevels says which.
 
 #include <optional>
 #include <span>
@@ -26,8 +26,8 @@ struct NodeRows {
   [[nodiscard]] int count() const { return last - first + 1; }
   friend bool operator==(const NodeRows&, const NodeRows&) = default;
 };
-/// All of them; of a subdomain of unknowns its own, the first one of the subdomain above, and the boundaries' beyond. So all cells are some
-/// subdomain's, and of one alone.
+/// All of them; of a subdomain of unknowns its own, the first one of the subdomain above, and the boundaries' beyond. So all
+/// cells are some subdomain's, and of one alone.
 [[nodiscard]] NodeRows node_rows(const TensorMesh<2>& mesh, const GridLayout<2>& unknowns);
 
 class Strip {
@@ -47,8 +47,8 @@ class Strip {
   bool last_ = false;  // its rows end where the mesh's do
 };
 
-/// Slab `rank` of `count` of the unknowns of a box: whole planes, shared out evenly and cut as rows are in two dimensions, at multiples
-/// of 2^levels, so that slabs coarsen to slabs. Throws UsageError where there are not planes enough.
+/// Slab `rank` of `count` of the unknowns of a box: whole planes, shared out evenly and cut as rows are in two dimensions, at
+/// multiples of 2^levels, so that slabs coarsen to slabs. Throws UsageError where there are not planes enough.
 [[nodiscard]] GridLayout<3> slab(const TensorMesh<3>& mesh, int count, int rank, int levels = 0);
 /// The same slab on the next coarser mesh, up to `levels` times.
 [[nodiscard]] GridLayout<3> coarser_slab(const TensorMesh<3>& coarse_mesh, const GridLayout<3>& fine);
@@ -62,27 +62,27 @@ struct StripParams {
 
   /// So many levels are cut, the finest and those that follow; left open, those with unknowns enough, but the finest always.
   std::optional<int> cut;
-  /// Subdomains are made of subdomains that are the same whatever the number of subdomains, one among them; which levels are cut goes by
-  /// these subdomains. Smoothers that are given them compute the same bits on any number of strips.
+  /// Subdomains are made of subdomains that are the same whatever the number of subdomains, one among them; which levels are
+  /// cut goes by these subdomains. Smoothers that are given them compute the same bits on any number of strips.
   bool fixed_pieces;
 };
 
-/// Which levels of a hierarchy, level 0 the coarsest, are cut among the subdomains of a Context's communicator, and a subdomain's
-/// part of them. The same on all subdomains.
+/// Which levels of a hierarchy, level 0 the coarsest, are cut among the subdomains of a Context's communicator, and a
+/// subdomain's part of them. The same on all subdomains.
 class PartitionLevels {
  public:
-  /// Unknowns below which a level is not worth its exchanges: of a subdomain; on GPUs of all subdomains together, which one is as fast with
-  /// (V(2,2) with adi on two and four H100: 1e6 and 5e5).
+  /// Unknowns below which a level is not worth its exchanges: of a subdomain; on GPUs of all subdomains together, which one is
+  /// as fast with (V(2,2) with adi on two and four H100: 1e6 and 5e5).
   static constexpr std::int64_t least_on_cpu = 4096, least_on_gpus = 1'000'000;
-  /// Unknowns in all below which one GPU solves faster than several (V(2,2) with adi on A3, one and two H100: 1023^2 0.81 and 0.91
-  /// ms, 2047^2 1.56 and 1.44).
+  /// Unknowns in all below which one GPU solves faster than several (V(2,2) with adi on A3, one and two H100: 1023^2 0.81 and
+  /// 0.91 ms, 2047^2 1.56 and 1.44).
   static constexpr std::int64_t least_for_several_gpus = 2'000'000;
 
   /// Fixed subdomains, where there are rows enough for so many.
   static constexpr int most_fixed = 16;
 
-  /// Meshes coarsest first. One subdomain, or no communicator: no level is cut. Throws UsageError where there are not rows enough,
-  /// and for more subdomains than fixed pieces.
+  /// Meshes coarsest first. One subdomain, or no communicator: no level is cut. Throws UsageError where there are not rows
+  /// enough, and for more subdomains than fixed pieces.
   PartitionLevels(const Context& ctx, std::span<const TensorMesh<2>> meshes, const StripParams& params = {});
 
   [[nodiscard]] const StripParams& params() const { return params_; }
@@ -99,11 +99,12 @@ class PartitionLevels {
   [[nodiscard]] const std::vector<int>& fixed_pieces(int level) const {
     return fixed_[static_cast<std::size_t>(level)];
   }
-  /// The subdomain's rows of the finest whole level, which level whole() + 1 restricts to: none on the first subdomain where that ends
-  /// before a coarse row.
+  /// The subdomain's rows of the finest whole level, which level whole() + 1 restricts to: none on the first subdomain where
+  /// that ends before a coarse row.
   [[nodiscard]] const GridLayout<2>& own() const { return own_; }
 
-  /// The rows of all subdomains, between vectors of shapes own() and unknowns(whole()), or with rows of boundaries. For the stream.
+  /// The rows of all subdomains, between vectors of shapes own() and unknowns(whole()), or with rows of boundaries. For the
+  /// stream.
   template <class T>
   void gather(Context& ctx, FieldView<const std::type_identity_t<T>> own, FieldView<T> whole) const;
   /// The subdomain's rows where they lie in the whole, the rows beside them for a halo. Halos of the whole must be up to date.

@@ -4,7 +4,8 @@
 //
 //     cell (i, j, k) = [x_i, x_i+1] x [y_j, y_j+1] x [z_k, z_k+1] .
 //
-// Its unknowns are the products of the unknowns of its axes. Errors: UsageError where a mesh without a coarser one is coarsened.
+// Its unknowns are the products of the unknowns of its axes. Errors: UsageError where a mesh without a coarser one is
+// coarsened.
 
 #include <array>
 #include <cstddef>

@@ -9,7 +9,8 @@
 // is how many times a node is as high as wide for what smoothers feel. Where 4 m^2 is near s_x s_y, K couples along a direction
 // between the axes: 1 - 4 m^2 / (s_x s_y) is det K / (kxx kyy), about the ratio of its eigenvalues.
 //
-// Nodes near boundaries do not count, as boundary values hold them and their rows lack what was eliminated. Waits for the stream.
+// Nodes near boundaries do not count, as boundary values hold them and their rows lack what was eliminated. Waits for the
+// stream.
 
 #include <stratum/core/operators/grid_operator.hpp>
 

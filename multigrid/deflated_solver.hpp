@@ -9,8 +9,8 @@
 //   automatic   inclusions where K jumps by 1000 or more, the mesh is nearly even, and there are 1 to 400; none else
 //
 // With inclusions, and by `automatic` without any, the constant is one more vector where no side is Dirichlet's and A is not
-// singular: it may nearly be. Of a matrix in parts that are coupled to no others it is that of every part that nothing holds, each
-// by itself.
+// singular: it may nearly be. Of a matrix in parts that are coupled to no others it is that of every part that nothing holds,
+// each by itself.
 //
 // x is kept in two parts where K jumps by 1e4 or more, and the vectors allow it.
 //
@@ -57,8 +57,8 @@ struct DeflatedSolver {
 [[nodiscard]] DeflatedSolver make_deflated_solver(Context& ctx, const Hierarchy<double>& hierarchy,
                                                   const CellCoefficients& k, const OperatorTerms& terms,
                                                   Preconditioner<double>& m, const DeflateParams& params);
-/// The same of a symmetric matrix of which nothing else is known than what it couples; of a hierarchy whose interpolation follows
-/// it.
+/// The same of a symmetric matrix of which nothing else is known than what it couples; of a hierarchy whose interpolation
+/// follows it.
 [[nodiscard]] DeflatedSolver make_deflated_solver(Context& ctx, const Hierarchy<double>& hierarchy,
                                                   const Couplings& found, Preconditioner<double>& m,
                                                   const DeflateParams& params);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Matrix decomposition: the direct solution of A x = b for a tensor operator A = Kx (x) My + Mx (x) (Ky + E) by the modes of one
-// direction and line solves along the other. With (Ky + E) V = My V Lambda and V^T My V = 1,
+// Matrix decomposition: the direct solution of A x = b for a tensor operator A = Kx (x) My + Mx (x) (Ky + E) by the modes of
+// one direction and line solves along the other. With (Ky + E) V = My V Lambda and V^T My V = 1,
 //
 //     B' = B V ,    (Kx + lambda_c Mx) u_c = b'_c  for every mode c ,    X = U V^T ,
 //
@@ -10,10 +10,10 @@
 // Poisson's Equations, SIAM J. Numer. Anal. 7, 1970; as matrix decomposition: Bialecki, Fairweather, Karageorghis, Numer.
 // Algorithms 56, 2011.
 //
-// The modes are those of the shorter direction, of n nodes, or of one with thin layers beside Neumann or Robin boundaries; the other may
-// be of any length N. On a GPU three kernels, of 4 n^2 N operations and 6 n N words, replace all coarser levels of a cycle,
-// which cost launches. Products are formed by tensor cores, in float from the leading and the trailing bits of each number,
-// 22 in all. In float rounding x leaves a thousandth of the residual of smooth data for 255 x 255 unknowns on the named
+// The modes are those of the shorter direction, of n nodes, or of one with thin layers beside Neumann or Robin boundaries; the
+// other may be of any length N. On a GPU three kernels, of 4 n^2 N operations and 6 n N words, replace all coarser levels of a
+// cycle, which cost launches. Products are formed by tensor cores, in float from the leading and the trailing bits of each
+// number, 22 in all. In float rounding x leaves a thousandth of the residual of smooth data for 255 x 255 unknowns on the named
 // meshes, a hundredth for 511 x 511.
 
 #include <memory>
@@ -29,12 +29,12 @@ class PartialDiagonalisation final : public Preconditioner<T> {
  public:
   static constexpr int max_modes = 520;
 
-  /// Null unless `a` is a tensor operator between ends that are not periodic, of at most max_modes unknowns in a direction whose
-  /// modes survive rounding (solvers/direct/rounded_modes.hpp), and beside Neumann or Robin boundaries of the other direction there are no layers
-  /// so thin that rounding x feeds cycles there (in float 1e-9 of a line); and, of more than 64 modes in double, the GPU has half
-  /// as many operations in double as in float. 2 ms on the host for n = 255 and 6 for 511, by 16 threads.
-  /// `singular`: A 1 = 0; of b's part along that mode x has some multiple, about a thousand times what smooth b leaves.
-  /// A memory dry run takes for granted that all goes well.
+  /// Null unless `a` is a tensor operator between ends that are not periodic, of at most max_modes unknowns in a direction
+  /// whose modes survive rounding (solvers/direct/rounded_modes.hpp), and beside Neumann or Robin boundaries of the other
+  /// direction there are no layers so thin that rounding x feeds cycles there (in float 1e-9 of a line); and, of more than 64
+  /// modes in double, the GPU has half as many operations in double as in float. 2 ms on the host for n = 255 and 6 for 511, by
+  /// 16 threads. `singular`: A 1 = 0; of b's part along that mode x has some multiple, about a thousand times what smooth b
+  /// leaves. A memory dry run takes for granted that all goes well.
   [[nodiscard]] static std::unique_ptr<PartialDiagonalisation> make(Context& ctx, const GridOperator<T>& a,
                                                                     bool singular = false);
 

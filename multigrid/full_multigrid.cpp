@@ -88,8 +88,8 @@ FullMultigridPass FullMultigrid<T>::solve(Context& ctx, FieldView<const double> 
     pass.initial = norm2(ctx, b);
   }
   restrict_further();
-  // One scale does for all levels: their defects are smaller than b, by less than float can tell. Kernels take it by value: what
-  // has been recorded with another one serves as well, without rounding, where that leaves float most of its range.
+  // One scale does for all levels: their defects are smaller than b, by less than float can tell. Kernels take it by value:
+  // what has been recorded with another one serves as well, without rounding, where that leaves float most of its range.
   double scale = std::is_same_v<T, double> ? 1 : power_of_two_below_reciprocal(pass.initial);
   constexpr int most_apart = 32;  // of 126 powers of two on either side
   if (ctx.on_gpu() && records && recorded_scale_ != 0 &&

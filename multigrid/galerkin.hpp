@@ -31,11 +31,13 @@ void galerkin_product(Context& ctx, const GridOperator<double>& fine, const Tran
 /// Waits for the stream.
 void check_coefficients(Context& ctx, const GridOperator<double>& a, bool symmetric = false);
 
-/// Bands for the products of `fine`, on a coarser grid: five where its storage format or `symmetric` says that it is, else nine.
+/// Bands for the products of `fine`, on a coarser grid: five where its storage format or `symmetric` says that it is, else
+/// nine.
 [[nodiscard]] GridOperator<double> galerkin_operator(Context& ctx, const GridOperator<double>& fine,
                                                      const GridLayout<2>& coarse, bool symmetric = false);
 
-/// The rows of all subdomains on the finest level that is not cut: bands of galerkin_operator, on the nodes of boundaries too or not.
+/// The rows of all subdomains on the finest level that is not cut: bands of galerkin_operator, on the nodes of boundaries too
+/// or not.
 void gather(Context& ctx, const PartitionLevels& strips, const GridOperator<double>& own, GridOperator<double>& whole);
 
 }  // namespace stratum

@@ -17,23 +17,24 @@
 //
 // Adaptive steps: est = dt sum (b_j - b^_j) k_j with the embedded third-order weights, taken through S^-1 s M (which keeps
 // stiff parts from ruling the step), measured in || v || = sqrt(v^T M v) with an M whose capacity is the same everywhere, since
-// regions of a small capacity are nothing of the other, and compared with tol times the larger || u || of both ends of the step,
-// or 1e-14 of the largest || u || so far where that is more: what has decayed to nothing is not followed further. A
-// step with e = || est || / (tol || u ||) > 1 is rejected; the next is 0.9 e^(-0.7/3) e_before^(0.4/3) times as long,
-// within [0.2, 5], and one that would shrink by less than a tenth or grow by less than a fifth stays, which spares an update.
-// Steps end at the times asked for, and are not made shorter than 1e-10 of the time until then: one of that length is taken
-// whatever its error, as where data jump in time, and counted as forced.
+// regions of a small capacity are nothing of the other, and compared with tol times the larger || u || of both ends of the
+// step, or 1e-14 of the largest || u || so far where that is more: what has decayed to nothing is not followed further. A step
+// with e = || est || / (tol || u ||) > 1 is rejected; the next is 0.9 e^(-0.7/3) e_before^(0.4/3) times as long, within [0.2,
+// 5], and one that would shrink by less than a tenth or grow by less than a fifth stays, which spares an update. Steps end at
+// the times asked for, and are not made shorter than 1e-10 of the time until then: one of that length is taken whatever its
+// error, as where data jump in time, and counted as forced.
 //
 // Every stage starts from the better of u_n and the line through the last two k, integrated, and is solved until
-// || residual || <= eta s || M u_n ||, as small as a change of the step's start by eta, or has fallen by eta; and until the estimated
-// error (solvers/error_estimate.hpp) is at most 100 eta of the size of u_i, in regions that hold little heat too. eta is 1e-2 tol, or
-// 1e-8 where steps are fixed. Where heat is conserved (no Dirichlet or Robin boundary, c = 0), so is the sum of what solving leaves: a constant is
-// added.
+// || residual || <= eta s || M u_n ||, as small as a change of the step's start by eta, or has fallen by eta; and until the
+// estimated error (solvers/error_estimate.hpp) is at most 100 eta of the size of u_i, in regions that hold little heat too. eta
+// is 1e-2 tol, or 1e-8 where steps are fixed. Where heat is conserved (no Dirichlet or Robin boundary, c = 0), so is the sum of
+// what solving leaves: a constant is added.
 //
-// On a Context with other subdomains of the grid (Context::set_communicator) all subdomains make the same calls with the whole mesh and
-// the same problem, and each has a subdomain (mesh/partition.hpp). Lengths of steps, and what is rejected, follow from numbers
-// of the whole, which are the same on all subdomains: so are reports and times. A state is one of the whole, whatever the number of
-// subdomains that it came from and goes to; of those that it comes from the first one has it, the others its numbers alone.
+// On a Context with other subdomains of the grid (Context::set_communicator) all subdomains make the same calls with the whole
+// mesh and the same problem, and each has a subdomain (mesh/partition.hpp). Lengths of steps, and what is rejected, follow from
+// numbers of the whole, which are the same on all subdomains: so are reports and times. A state is one of the whole, whatever
+// the number of subdomains that it came from and goes to; of those that it comes from the first one has it, the others its
+// numbers alone.
 //
 // Sources: E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, 1996; R. E. Bank et al., Transient simulation of
 // silicon devices and circuits, 1985; M. E. Hosea, L. F. Shampine, Analysis and implementation of TR-BDF2, 1996 (error
@@ -132,10 +133,10 @@ class HeatSolver {
   [[nodiscard]] const PoissonSolver& solver() const;
 
   [[nodiscard]] HeatState state(Context& ctx) const;
-  /// Goes on from a state of this mesh, boundaries and method, with the same bits as without the break where the data are the same.
-  /// Fixed steps are as long as `dt` of the parameters. False where the data are other ones, because the caller says so or because
-  /// du/dt of the state does not solve the equation: then u alone is taken over, and du/dt is found as at the start. Throws
-  /// UsageError for a state of another number of nodes.
+  /// Goes on from a state of this mesh, boundaries and method, with the same bits as without the break where the data are the
+  /// same. Fixed steps are as long as `dt` of the parameters. False where the data are other ones, because the caller says so
+  /// or because du/dt of the state does not solve the equation: then u alone is taken over, and du/dt is found as at the start.
+  /// Throws UsageError for a state of another number of nodes.
   bool restore(Context& ctx, const HeatState& state, bool same_data = true);
 
  private:

@@ -12,7 +12,8 @@
 // Products in float are made from those in double. A handle: copies are the same levels.
 //
 // On a Context with other subdomains of the grid (mesh/partition.hpp) the operators of fine levels are those of the subdomain,
-// the others whole on every subdomain; transfer(whole + 1) goes between a subdomain and the subdomain's rows of the level below.
+// the others whole on every subdomain; transfer(whole + 1) goes between a subdomain and the subdomain's rows of the level
+// below.
 
 #include <memory>
 #include <optional>
@@ -55,8 +56,8 @@ class Interpolation {
   [[nodiscard]] static Interpolation split(const Conductances& k, const CellCoefficients& cells) {
     return {&k, false, &cells};
   }
-  /// A five-point matrix between Neumann or Robin boundaries by split sums of its links; k are its conductances. Not for `update`, nor on
-  /// strips. 1.5 words.
+  /// A five-point matrix between Neumann or Robin boundaries by split sums of its links; k are its conductances. Not for
+  /// `update`, nor on strips. 1.5 words.
   [[nodiscard]] static Interpolation split_links(const Conductances& k) { return {&k, false, nullptr, true}; }
   /// The matrix, where no K is known. 1.5 words a fine node.
   [[nodiscard]] static Interpolation of_matrix() { return {nullptr, true}; }
@@ -120,9 +121,9 @@ class Hierarchy final : public Handle {
   /// c of the levels that were assembled.
   [[nodiscard]] double reaction() const { return state_->assembly ? state_->assembly->second.reaction : 0; }
 
-  /// Other coefficients for a hierarchy made from a matrix: of the same storage format and shape, in the same memory or in other, which
-  /// is then the one shared. Allocates nothing; waits for the stream. Errors as for `galerkin`; the hierarchy is then good for
-  /// nothing but another update. True where the finest coefficients lie where they lay before.
+  /// Other coefficients for a hierarchy made from a matrix: of the same storage format and shape, in the same memory or in
+  /// other, which is then the one shared. Allocates nothing; waits for the stream. Errors as for `galerkin`; the hierarchy is
+  /// then good for nothing but another update. True where the finest coefficients lie where they lay before.
   bool update(Context& ctx, const GridOperator<double>& a);
   /// The same with other conductances, where the interpolation follows some; without, it stays as it was.
   bool update(Context& ctx, const GridOperator<double>& a, const Conductances& k);

@@ -12,8 +12,8 @@
 // grows as cells shrink.
 //
 // On the host and, by Transfer, where the hierarchy is; two to four cycles' time for 25 inclusions. On subdomains of a grid
-// Inclusions are those of the whole, and vectors have a subdomain's own rows. Throws UsageError for numbers that do not belong to
-// the hierarchy's finest unknowns.
+// Inclusions are those of the whole, and vectors have a subdomain's own rows. Throws UsageError for numbers that do not belong
+// to the hierarchy's finest unknowns.
 
 #include <vector>
 
@@ -33,12 +33,12 @@ struct Inclusions {
 
 /// Of K = kxx, the mesh's own cells.
 [[nodiscard]] Inclusions inclusions(const TensorMesh<2>& mesh, const CellCoefficients& k);
-/// Of a matrix alone: what its nodes couple together, the sum of |a_km| over m != k, stands for K; nodes whose coupling is 0.01 of
-/// either's or more are connected, and one whose row sums to that much is a Dirichlet node's neighbour. Nodes whose rows sum to ten
-/// times what couples them, held by penalties, are grounded.
+/// Of a matrix alone: what its nodes couple together, the sum of |a_km| over m != k, stands for K; nodes whose coupling is 0.01
+/// of either's or more are connected, and one whose row sums to that much is a Dirichlet node's neighbour. Nodes whose rows sum
+/// to ten times what couples them, held by penalties, are grounded.
 [[nodiscard]] Inclusions inclusions(const SparseRows& a);
-/// The same where each subdomain has its own rows of it (strip_rows of core/operators/csr_matrix.hpp): every subdomain gathers two
-/// numbers a node of the whole.
+/// The same where each subdomain has its own rows of it (strip_rows of core/operators/csr_matrix.hpp): every subdomain gathers
+/// two numbers a node of the whole.
 [[nodiscard]] Inclusions inclusions(Communicator& comm, const SparseRows& a, const GridLayout<2>& strip,
                                     const GridLayout<2>& whole);
 /// Of a number an unknown, where unknowns are cells (apps/two_phase/five_point.hpp): those that share a side are connected.

@@ -8,9 +8,9 @@
 //     x = (t1 - g t2 / r1) z1 + t2 z2
 //
 // for A symmetric positive definite. Without curvature a step is what the cycle says (t1 = 1), or none (t2 = 0). Numbers
-// stay where kernels read them: nothing waits for the stream, nothing is allocated. For one subdomain of a grid. Memory traffic per unknown: 21 words,
-// and two products with A. Source: Y. Notay, P. Vassilevski, Recursive Krylov-based multigrid cycles, Numer. Linear Algebra
-// Appl. 15, 2008.
+// stay where kernels read them: nothing waits for the stream, nothing is allocated. For one subdomain of a grid. Memory traffic
+// per unknown: 21 words, and two products with A. Source: Y. Notay, P. Vassilevski, Recursive Krylov-based multigrid cycles,
+// Numer. Linear Algebra Appl. 15, 2008.
 
 #include <stratum/core/operators/grid_operator.hpp>
 

@@ -247,9 +247,9 @@ std::optional<std::vector<OverlapRows>> Multigrid<T>::State::overlap_of(Context&
   uncut.below = uncut.above = false;
   const auto reach = registry.make<T>(dry_run, smoother, uncut, smoother_params)->reach(sweeps);
   if (!reach) return std::nullopt;
-  // Rows beside cost what own ones do. On a CPU exact lines cost about as much again as those of a strip alone (two pieces, 1023^2
-  // and 2047^2, adi), half of which a quarter of the rows on either side is, at most. On GPUs they take 39 kernels for 8, and a
-  // level 2.7 times as long (A3, 8191^2, two H100); half of the rows on either side make it twice as long, at most.
+  // Rows beside cost what own ones do. On a CPU exact lines cost about as much again as those of a strip alone (two pieces,
+  // 1023^2 and 2047^2, adi), half of which a quarter of the rows on either side is, at most. On GPUs they take 39 kernels for
+  // 8, and a level 2.7 times as long (A3, 8191^2, two H100); half of the rows on either side make it twice as long, at most.
   const double share = !automatic ? 1 : ctx.on_gpu() ? 0.5 : 0.25;
   const OverlapWish wish{share, params.is_corrected ? OverlapWish::corrected : overlap_rounding<T>};
   if (!ctx.is_dry_run()) return overlap_rows(ctx, *ctx.communicator(), a, *reach, wish);
@@ -360,8 +360,8 @@ void Multigrid<T>::State::cycle(Context& ctx, int level, FieldView<const T> b, F
 //     line smoothers           2    and what their sweeps take
 //     the lowest level, all below it included: 3; of other storage formats 1, of at most 33 x 33 unknowns
 //
-// Refinement adds two a cycle (update and defect with partial sums of its norm; their sum) and a wait for the norm, during which
-// the next cycle runs already where it is expected to be wanted; the cycle itself is one graph.
+// Refinement adds two a cycle (update and defect with partial sums of its norm; their sum) and a wait for the norm, during
+// which the next cycle runs already where it is expected to be wanted; the cycle itself is one graph.
 template <class T>
 void Multigrid<T>::State::cycle(Context& ctx, int index, FieldView<const T> b, FieldView<T> x, Guess guess,
                                 Cycle shape) {

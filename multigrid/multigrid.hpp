@@ -18,8 +18,8 @@
 // Copies are the same cycle, which serves one thread at a time and says so when two try (UsageError).
 //
 // On subdomains (mesh/partition.hpp) a cycle is that of the whole grid. What the lowest level that is cut restricts is
-// gathered, every subdomain goes on from there by itself, and takes the correction of its own rows, with those beside them, from
-// the whole.
+// gathered, every subdomain goes on from there by itself, and takes the correction of its own rows, with those beside them,
+// from the whole.
 //
 // Where meshes or a matrix are given the hierarchy is made here, assembled or of Galerkin products.
 
@@ -46,8 +46,8 @@ template <>
 inline constexpr auto names_of<Cycle> = std::to_array<Named<Cycle>>(
     {{Cycle::v, "v"}, {Cycle::w, "w"}, {Cycle::f, "f"}, {Cycle::w2, "w2"}, {Cycle::k, "k"}});
 
-/// How levels that are cut are smoothed: each by what costs less; exactly as if there were no cut; or with rows of the subdomains
-/// beside (multigrid/overlap.hpp), where these are enough, else exactly.
+/// How levels that are cut are smoothed: each by what costs less; exactly as if there were no cut; or with rows of the
+/// subdomains beside (multigrid/overlap.hpp), where these are enough, else exactly.
 enum class DistributedSmoothing : std::uint8_t { automatic, exact, overlap };
 
 template <>
@@ -69,21 +69,20 @@ struct MultigridParams {
       coarse_solvers{};         // where its solver comes from; null: builtin_coarse_solvers
   bool singular = false;        // of a matrix: MatrixTraits
   bool measure_levels = false;  // fill LevelReport::seconds; synchronises
-  /// On a GPU cycles end at the finest coarse level that a few kernels solve in place of all below. Of tensor operators: with up
-  /// to 520 unknowns in one direction and any number in the other, by the modes of the one
+  /// On a GPU cycles end at the finest coarse level that a few kernels solve in place of all below. Of tensor operators: with
+  /// up to 520 unknowns in one direction and any number in the other, by the modes of the one
   /// (multigrid/fast_diagonalization.hpp). Of others: up to 33 x 33 by the inverse, 17 x 17 of products, of singular and of
-  /// periodic ones. At most so many unknowns in the shorter direction; 0:
-  /// cycles go on to level 0. With smoother "auto" and `sweeps` left open the finest level of a tensor operator is solved so,
-  /// too, and there is no cycle.
+  /// periodic ones. At most so many unknowns in the shorter direction; 0: cycles go on to level 0. With smoother "auto" and
+  /// `sweeps` left open the finest level of a tensor operator is solved so, too, and there is no cycle.
   int exact_below = 520;
   /// Levels that are cut where the Context has other subdomains of the grid: as mesh/partition.hpp says.
   std::optional<int> cut{};
   DistributedSmoothing distributed_smoothing = DistributedSmoothing::automatic;
-  /// An iteration around the cycle corrects what it leaves, and takes any fixed map: by overlap a level then has rows enough beside
-  /// a cut where 1e-3 of an error is left, not rounding alone (multigrid/overlap.hpp).
+  /// An iteration around the cycle corrects what it leaves, and takes any fixed map: by overlap a level then has rows enough
+  /// beside a cut where 1e-3 of an error is left, not rounding alone (multigrid/overlap.hpp).
   bool is_corrected = false;
-  /// On the CPU: the same bits whatever the number of subdomains and threads, one among them, which then works as several do. Up to
-  /// PartitionLevels::most_fixed subdomains; not for interpolation that follows K.
+  /// On the CPU: the same bits whatever the number of subdomains and threads, one among them, which then works as several do.
+  /// Up to PartitionLevels::most_fixed subdomains; not for interpolation that follows K.
   bool reproducible = false;
 
   [[nodiscard]] StripParams strips() const { return {cut, reproducible}; }
@@ -141,8 +140,8 @@ class Multigrid final : public Preconditioner<T>, public Handle {
   [[nodiscard]] std::vector<LevelReport> level_reports() const;
   /// Rows beside every subdomain that a level is smoothed with, by rank; none where it is not cut, or smoothed exactly.
   [[nodiscard]] std::vector<OverlapRows> overlap(int level) const;
-  /// Where b and x of a cycle on this level lie best: it copies them from and to nowhere. Of levels smoothed by overlap; stays until
-  /// coefficients change.
+  /// Where b and x of a cycle on this level lie best: it copies them from and to nowhere. Of levels smoothed by overlap; stays
+  /// until coefficients change.
   [[nodiscard]] std::optional<Room<T>> room(int level) const;
   /// The level where the cycle ends: level 0, or one above that is solved exactly.
   [[nodiscard]] int lowest_level() const;

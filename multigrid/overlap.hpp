@@ -1,7 +1,7 @@
 #pragma once
 
-// Overlap: how a level that is cut into subdomains is smoothed by smoothers that know of no cut. A subdomain has rows of its neighbours
-// beside its own, smooths them as well with zeros beyond, and only its own rows count:
+// Overlap: how a level that is cut into subdomains is smoothed by smoothers that know of no cut. A subdomain has rows of its
+// neighbours beside its own, smooths them as well with zeros beyond, and only its own rows count:
 //
 //     0 0 0 0 0 0                                 zeros beyond
 //     a a a a a a   `above` of them               rows of the subdomain above: wrong at the outer end, and less so row by row
@@ -18,9 +18,10 @@
 //     prod |g_k| < bound ,      g_k = -l_k / (d_k + u_k g_(k+1)) ,
 //
 // l, d, u being the line's entries towards the outer end, on the node and towards the cut, times 1.3, since x lines carry the
-// error along as well. It is taken from the matrix of the subdomain that gives the rows, the largest of all columns. With a bound of 6e-8 (float) or 1e-16 (double) a
-// cycle is that of the whole grid up to rounding. Where an iteration around it corrects what is left 1e-3 does, with half the rows
-// and as many iterations; the cycle is the same linear map at every call by either.
+// error along as well. It is taken from the matrix of the subdomain that gives the rows, the largest of all columns. With a
+// bound of 6e-8 (float) or 1e-16 (double) a cycle is that of the whole grid up to rounding. Where an iteration around it
+// corrects what is left 1e-3 does, with half the rows and as many iterations; the cycle is the same linear map at every call by
+// either.
 //
 // Words per unknown of the rows beside: those of smoothing. Memory: b, x and the operator once more.
 
@@ -44,8 +45,8 @@ struct OverlapWish {
   double bound;
 };
 
-/// Rows beside every subdomain, by rank, for smoothing of this reach; the same on all subdomains. Nothing: somewhere these would be more
-/// than the share. `a` is the subdomain's operator. All subdomains call it together; waits for the stream.
+/// Rows beside every subdomain, by rank, for smoothing of this reach; the same on all subdomains. Nothing: somewhere these
+/// would be more than the share. `a` is the subdomain's operator. All subdomains call it together; waits for the stream.
 template <class T>
 [[nodiscard]] std::optional<std::vector<OverlapRows>>
 overlap_rows(Context& ctx, Communicator& communicator, const GridOperator<T>& a,
@@ -55,8 +56,8 @@ overlap_rows(Context& ctx, Communicator& communicator, const GridOperator<T>& a,
 template <class T>
 class Overlap {
  public:
-  /// Of the subdomain's operator, from which the neighbours take their rows. `rows` by rank, the same on all subdomains. All subdomains
-  /// together.
+  /// Of the subdomain's operator, from which the neighbours take their rows. `rows` by rank, the same on all subdomains. All
+  /// subdomains together.
   Overlap(Context& ctx, const GridOperator<T>& own, const std::vector<OverlapRows>& rows);
 
   /// Other numbers in the operator. Allocates nothing; waits for the stream.
@@ -73,8 +74,8 @@ class Overlap {
   void fetch(Context& ctx, FieldView<T> all) const;
 
  private:
-  /// Of rows in memory, `pitch` numbers each, the first own one at `first`, with `more` rows above them that the next subdomain has
-  /// as well.
+  /// Of rows in memory, `pitch` numbers each, the first own one at `first`, with `more` rows above them that the next subdomain
+  /// has as well.
   void exchange_rows(Context& ctx, T* first, std::int64_t pitch, int more) const;
   /// Own rows of a coefficient to their place among all, and those of the neighbours.
   void put(Context& ctx, FieldView<const T> from, FieldView<T> to, int more, int column) const;

@@ -27,9 +27,9 @@
 // A mixed solve that stagnates above the rounding of double, overflows, grows by the rounding of float or breaks down is taken
 // up again in double unless `retry_in_double` is off; the report's reason says so. All vectors are in double.
 //
-// On a Context with other subdomains of the grid (Context::set_communicator) all subdomains make the same calls with the whole mesh,
-// and the solver cuts it into subdomains (mesh/partition.hpp): b and x are those of the subdomain, as fine_operator().shape()
-// says, reports are of the whole.
+// On a Context with other subdomains of the grid (Context::set_communicator) all subdomains make the same calls with the whole
+// mesh, and the solver cuts it into subdomains (mesh/partition.hpp): b and x are those of the subdomain, as
+// fine_operator().shape() says, reports are of the whole.
 
 #include <memory>
 #include <optional>
@@ -46,8 +46,9 @@
 
 namespace stratum {
 
-/// mixed: cycles in float, all else in double; residual_replacement: conjugate gradients in float as well, now and then set right in double
-/// (solvers/mixed/mixed_cg.hpp); full: all in double; single: all in float; double_single: solvers/mixed/double_single.hpp.
+/// mixed: cycles in float, all else in double; residual_replacement: conjugate gradients in float as well, now and then set
+/// right in double (solvers/mixed/mixed_cg.hpp); full: all in double; single: all in float; double_single:
+/// solvers/mixed/double_single.hpp.
 enum class Precision : std::uint8_t { mixed, full, single, double_single, residual_replacement };
 enum class Method : std::uint8_t { multigrid, cg, fcg, cr, gcr, gmres, bicgstab };
 
@@ -78,8 +79,8 @@ struct PoissonSolverParams {
   /// coarse ones are Galerkin products whose interpolation follows K, and the method is cg where none is asked for (fcg with a
   /// K-cycle).
   std::shared_ptr<const CellCoefficients> coefficients{};
-  /// Of Galerkin products: conductance where coefficients are given and on deformed meshes, which have no split one; of a matrix
-  /// bilinear, or where smoother "auto" finds K to jump by more than most_bilinear_jump the matrix.
+  /// Of Galerkin products: conductance where coefficients are given and on deformed meshes, which have no split one; of a
+  /// matrix bilinear, or where smoother "auto" finds K to jump by more than most_bilinear_jump the matrix.
   std::optional<InterpolationKind> interpolation{};
   Precision precision = Precision::mixed;
   InnerStop inner;
@@ -96,9 +97,9 @@ struct PoissonSolverParams {
   DeflateParams deflate{};
 };
 
-/// Bytes that a PoissonSolver takes on this mesh with b and x, found by making one in a memory dry run of the Context. (Beyond them: one
-/// vector while a solve that stagnated is looked at, and a cycle in double after a double-precision fallback.) A batch of
-/// several systems has as many b and x and, where they are solved one a thread, the threads' hierarchies.
+/// Bytes that a PoissonSolver takes on this mesh with b and x, found by making one in a memory dry run of the Context. (Beyond
+/// them: one vector while a solve that stagnated is looked at, and a cycle in double after a double-precision fallback.) A
+/// batch of several systems has as many b and x and, where they are solved one a thread, the threads' hierarchies.
 [[nodiscard]] std::int64_t required_memory(const Context& ctx, const Geometry& mesh, const PoissonSolverParams& params,
                                            const SmootherRegistry& registry = builtin_smoothers(),
                                            std::size_t systems = 1);
@@ -132,8 +133,8 @@ class PoissonSolver {
   PoissonSolver(const PoissonSolver&) = delete;
   PoissonSolver& operator=(const PoissonSolver&) = delete;
 
-  /// On a GPU: two solves of two iterations on numbers of its own, which take two vectors meanwhile, so that device code is loaded
-  /// and cycles are recorded before the first solve; part of the set-up's time.
+  /// On a GPU: two solves of two iterations on numbers of its own, which take two vectors meanwhile, so that device code is
+  /// loaded and cycles are recorded before the first solve; part of the set-up's time.
   void warm_up(Context& ctx);
 
   /// Solves A x = b from the given x (full multigrid ignores it unless full_multigrid_from_x).

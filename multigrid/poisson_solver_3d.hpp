@@ -8,11 +8,11 @@
 //     V_e^T M_e V_e = 1,   V_e^T K_e V_e = Lambda_e     for two directions e
 //     v = (Vx Vy)^T b;    (Kz + (lambda_i + lambda_j + c) Mz) u_ij = v_ij  for all i, j;    x = Vx Vy u
 //
-// Four products with dense matrices, 4 N (n_x + n_y) operations of N unknowns, and one tridiagonal system for every pair of modes.
-// The lines are those of the longest direction. Exact for any widths; what rounding leaves is taken away by refinement on the
-// true residual b - A x, formed by differences in double, until the tolerance is met or the residual no longer falls. Statuses are
-// converged, round-off limit (the residual is at rounding, above the tolerance), non-finite, diverged and stagnated; `converged` is
-// claimed on the true residual alone.
+// Four products with dense matrices, 4 N (n_x + n_y) operations of N unknowns, and one tridiagonal system for every pair of
+// modes. The lines are those of the longest direction. Exact for any widths; what rounding leaves is taken away by refinement
+// on the true residual b - A x, formed by differences in double, until the tolerance is met or the residual no longer falls.
+// Statuses are converged, round-off limit (the residual is at rounding, above the tolerance), non-finite, diverged and
+// stagnated; `converged` is claimed on the true residual alone.
 //
 // Everything is double. Memory: about 3 vectors of N; traffic: about 10 words an unknown and solve beside the products. Solves
 // run on the Context's backend and wait for the stream at the residual norms. Errors: UsageError for bad problems and arrays,
@@ -20,8 +20,8 @@
 // Sources: R. E. Lynch, J. R. Rice, D. H. Thomas, Direct solution of partial difference equations by tensor product methods,
 // Numer. Math. 6, 1964; Buzbee, Golub, Nielson, On Direct Methods for Solving Poisson's Equations, 1970.
 //
-// Arrays of nodal values hold all nodes of the box, its faces included, (nx + 1) (ny + 1) (nz + 1) of nx x ny x nz cells, x fastest:
-// node (i, j, k) is number (k (ny + 1) + j) (nx + 1) + i. In a periodic direction the last nodes are the first ones.
+// Arrays of nodal values hold all nodes of the box, its faces included, (nx + 1) (ny + 1) (nz + 1) of nx x ny x nz cells, x
+// fastest: node (i, j, k) is number (k (ny + 1) + j) (nx + 1) + i. In a periodic direction the last nodes are the first ones.
 
 #include <array>
 #include <cstdint>
@@ -45,8 +45,9 @@ struct PoissonSolver3DParams {
   StoppingParams stop{.rtol = 1e-10, .max_iterations = 10, .rounding_will_do = true};
   /// Of a singular problem whose data do not balance: a constant is subtracted from f. Else it is refused.
   bool project = false;
-  /// Gauss points a direction and cell, 1 to 4, by which f and g are integrated. 0: 4 in boxes of up to 2^18 cells, 2 in larger ones,
-  /// where functions take longer than the solve. Of a wave of number k, 2 points lose (k h)^2 / 360 of what the elements lose.
+  /// Gauss points a direction and cell, 1 to 4, by which f and g are integrated. 0: 4 in boxes of up to 2^18 cells, 2 in larger
+  /// ones, where functions take longer than the solve. Of a wave of number k, 2 points lose (k h)^2 / 360 of what the elements
+  /// lose.
   int quadrature_points = 0;
 };
 
@@ -73,9 +74,9 @@ class PoissonSolver3D {
   /// Solves from zero. report.choice says how and why.
   SolveReport solve(const Monitor& monitor = {});
 
-  /// The same of a right-hand side and for a solution in memory of the Context's, in its stream, without the host: b of all unknowns,
-  /// x fastest, integrals of f phi_i and of the data of Neumann and Robin faces; values of Dirichlet faces are the problem's. x gets u_h
-  /// at the unknowns. 4 words a number more. `fluxes` do not know this load, and throw UsageError.
+  /// The same of a right-hand side and for a solution in memory of the Context's, in its stream, without the host: b of all
+  /// unknowns, x fastest, integrals of f phi_i and of the data of Neumann and Robin faces; values of Dirichlet faces are the
+  /// problem's. x gets u_h at the unknowns. 4 words a number more. `fluxes` do not know this load, and throw UsageError.
   SolveReport solve(FieldView<const double, 3> b, FieldView<double, 3> x, const Monitor& monitor = {});
 
   // Other right-hand sides for the same operator and the same boundary values; each takes the place of the problem's f.
@@ -83,7 +84,8 @@ class PoissonSolver3D {
   void set_rhs(const ScalarFunction3D& f);
   /// f by its values at all nodes, interpolated in every cell: b = M f.
   void set_nodal_rhs(std::span<const double> f);
-  /// The integrals of f phi_i of all nodes, those of Dirichlet nodes included (fluxes need them); of Neumann and Robin data nothing.
+  /// The integrals of f phi_i of all nodes, those of Dirichlet nodes included (fluxes need them); of Neumann and Robin data
+  /// nothing.
   void set_load(std::span<const double> b);
 
   /// u_h at all nodes, faces included.

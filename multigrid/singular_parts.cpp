@@ -127,8 +127,8 @@ struct PartSums {
     negative += row.sum < 0 ? -row.sum : 0;
     largest = std::max(largest, std::abs(row.sum) / v[centre]);
   }
-  /// Signs of both kinds, in more rows than chance would do; or so small that no equation has them where they are negative, or in few
-  /// of the rows, as where couplings were taken out and what they left on the diagonal is rounding.
+  /// Signs of both kinds, in more rows than chance would do; or so small that no equation has them where they are negative, or
+  /// in few of the rows, as where couplings were taken out and what they left on the diagonal is rounding.
   [[nodiscard]] bool is_noise() const {
     constexpr double some = 32, share = 0.25, tiny = 1e-12;
     const bool is_negative = negative >= share * magnitude;
@@ -168,8 +168,8 @@ bool follows_another(const RowsOfGrid& rows, const Stencil& v, int i, int j) {
   return below || (i > 0 && v[3] != 0) || (i == 0 && rows.first + j == 0);
 }
 
-/// For every node of the whole grid the connected part that it is in; -1 where it is fixed. `links`: bit b where entry b is there,
-/// or less than zero.
+/// For every node of the whole grid the connected part that it is in; -1 where it is fixed. `links`: bit b where entry b is
+/// there, or less than zero.
 std::vector<int> connected_nodes(const Nodes& nodes, const std::vector<double>& links) {
   std::vector<int> part(links.size(), -1);
   std::vector<std::int64_t> reached;

@@ -14,9 +14,9 @@
 //     noise                   1e-6 or less, of both signs alike, which no reaction or penalty has, or 1e-12 or less, and
 //                             negative, or in less than half of the rows
 //
-// and is not where one row sums to more. Of a matrix whose rows are scaled, D A symmetric, the same rows sum to zero, and D b is what
-// has to. Read on the host, by rows in any order; on subdomains of a grid every subdomain gathers two
-// numbers a node of the whole, where the grid is not all in one part. Collective there.
+// and is not where one row sums to more. Of a matrix whose rows are scaled, D A symmetric, the same rows sum to zero, and D b
+// is what has to. Read on the host, by rows in any order; on subdomains of a grid every subdomain gathers two numbers a node of
+// the whole, where the grid is not all in one part. Collective there.
 
 #include <array>
 #include <cstdint>
@@ -46,8 +46,9 @@ struct SingularParts {
   bool rest_is_fixed = true;  // every node belongs to one of the parts or to none of the matrix's couplings
   double largest = 0;         // |s_k| / a_kk of singular parts where that is not rounding
   int digits = 0;             // that entries show; 0: as rounding, or as noise
-  /// Of the whole: how far, in float, rounding makes rows sum to something, sqrt(sum of eps^2 a_kk^2), of what the matrix conducts
-  /// from boundary to boundary where it conducts less, along x or along y. A cycle in float knows nothing of a matrix with much.
+  /// Of the whole: how far, in float, rounding makes rows sum to something, sqrt(sum of eps^2 a_kk^2), of what the matrix
+  /// conducts from boundary to boundary where it conducts less, along x or along y. A cycle in float knows nothing of a matrix
+  /// with much.
   double lost_in_float = 0;
   /// Of every own node: its singular part, `regular` or `fixed`; empty where it is the whole, or there are none.
   std::vector<int> of_node;
@@ -55,8 +56,8 @@ struct SingularParts {
   /// fixed node.
   std::vector<unsigned char> open;
 
-  /// Parts of the matrix, singular or not, that are coupled to no others, and of every own node the number of its own or `fixed`;
-  /// empty where there is one part.
+  /// Parts of the matrix, singular or not, that are coupled to no others, and of every own node the number of its own or
+  /// `fixed`; empty where there is one part.
   int connected = 0;
   std::vector<int> connected_part;
 
@@ -90,12 +91,13 @@ void zero_row_sums(Context& ctx, const SingularParts& parts, GridOperator<double
 [[nodiscard]] std::vector<double> scales_of_parts(Context& ctx, const SingularParts& parts, FieldView<const double> x,
                                                   double error, double limit);
 
-/// A with next to nothing, symmetric, along all open edges of the grid: it is connected, and where every part is singular it is so for
-/// the constant alone. For a cycle that is to see no more than one part; what conducts next to nothing does not matter to it.
+/// A with next to nothing, symmetric, along all open edges of the grid: it is connected, and where every part is singular it is
+/// so for the constant alone. For a cycle that is to see no more than one part; what conducts next to nothing does not matter
+/// to it.
 [[nodiscard]] GridOperator<double> connected(Context& ctx, const SingularParts& parts, const GridOperator<double>& a);
 
-/// What singular parts ask of b and x. A handle: copies are the same object. On the host, where the Context is a GPU's by way of
-/// copies: waits for the stream.
+/// What singular parts ask of b and x. A handle: copies are the same object. On the host, where the Context is a GPU's by way
+/// of copies: waits for the stream.
 class PartMeans final : public Handle {
  public:
   PartMeans(Context& ctx, const GridLayout<2>& shape, const SingularParts& parts);

@@ -12,8 +12,8 @@
 // SweepOrder::backward runs the sub-sweeps in the opposite order: forward and backward are each other's adjoint in
 // the energy product, which makes a cycle symmetric when pre-smoothing is forward and post-smoothing backward.
 //
-// A constructor allocates all that `smooth` uses. It is also called in a memory dry run (Context::memory_dry_run), by which PoissonSolver finds out
-// what would not fit in memory.
+// A constructor allocates all that `smooth` uses. It is also called in a memory dry run (Context::memory_dry_run), by which
+// PoissonSolver finds out what would not fit in memory.
 //
 // Adding a smoother is adding one file smoothers/NAME.cpp that defines `void register_NAME(SmootherRegistry&)`; the build
 // collects the calls. Users may register their own at run time.
@@ -36,10 +36,11 @@ enum class Guess : std::uint8_t { zero, given };
 struct SmootherParams {
   LineOrder line_order = LineOrder::zebra;
   std::optional<double> damping;  // omega in (0, 2); the smoother's own default when absent
-  /// How operators are going to be stored. What a smoother keeps in memory may suit this storage format; others work all the same.
+  /// How operators are going to be stored. What a smoother keeps in memory may suit this storage format; others work all the
+  /// same.
   StorageFormat format = StorageFormat::nine_band;
-  /// On the CPU, for the same bits into however many subdomains a grid is cut, one among them: subdomains of its columns that are
-  /// always the same, by the global numbers of their first rows and of the row behind the last (PartitionLevels of
+  /// On the CPU, for the same bits into however many subdomains a grid is cut, one among them: subdomains of its columns that
+  /// are always the same, by the global numbers of their first rows and of the row behind the last (PartitionLevels of
   /// mesh/partition.hpp), read at construction. Empty: results differ by rounding.
   std::span<const int> pieces{};
 };
@@ -54,10 +55,10 @@ class Smoother {
   Smoother(Smoother&&) = delete;
   Smoother& operator=(Smoother&&) = delete;
 
-  /// What a smoother keeps of the numbers in A; subdomains of a grid call together. `smooth` begins with it for an operator other
-  /// than the one before; only where the same one has been given other numbers in place it is yours to call, and before a sweep
-  /// is captured in a CUDA graph, which is then for this operator alone. Allocates nothing on the device. Throws UsageError for
-  /// an operator of another shape where it keeps anything.
+  /// What a smoother keeps of the numbers in A; subdomains of a grid call together. `smooth` begins with it for an operator
+  /// other than the one before; only where the same one has been given other numbers in place it is yours to call, and before a
+  /// sweep is captured in a CUDA graph, which is then for this operator alone. Allocates nothing on the device. Throws
+  /// UsageError for an operator of another shape where it keeps anything.
   virtual void set_up(Context& /*ctx*/, const GridOperator<T>& /*a*/) {}
 
   /// Runs `sweeps` sweeps, which must be a multiple of sweeps_per_application(). b and x must not overlap.

@@ -19,8 +19,8 @@ namespace stratum {
 template <class T>
 class InnerSolve final : public Preconditioner<T>, public Handle {
  public:
-  /// `stop` holds the inner tolerance (relative to ||r||) and the inner limit; m: nullptr for none. The monitor sees every inner
-  /// solve.
+  /// `stop` holds the inner tolerance (relative to ||r||) and the inner limit; m: nullptr for none. The monitor sees every
+  /// inner solve.
   InnerSolve(Shared<const LinearOperator<T>> a, Shared<Solver<T>> solver, Shared<Preconditioner<T>> m,
              const StoppingParams& stop, Monitor monitor = {});
 

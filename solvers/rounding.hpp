@@ -12,8 +12,8 @@
 // Source: N. Higham, Accuracy and Stability of Numerical Algorithms, 2002, Section 12.1.
 //
 // That says nothing of x: in rows that are large, as those of thin cells, rounding hides what the others still have. So an
-// iteration ends at rounding where the estimated error (solvers/error_estimate.hpp) is small as well, or has stopped falling, and
-// as long as that falls it does not stagnate, whatever the norm does. Methods without an estimate go by the norm.
+// iteration ends at rounding where the estimated error (solvers/error_estimate.hpp) is small as well, or has stopped falling,
+// and as long as that falls it does not stagnate, whatever the norm does. Methods without an estimate go by the norm.
 //
 // Asking waits for the stream. The size is kept until a residual comes near it.
 

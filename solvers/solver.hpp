@@ -14,7 +14,8 @@
 // Recursive residuals steer; `converged` is claimed on b - A x recomputed from the returned x, its norm summed in double. Where
 // rounding has parted the two, the iteration starts again from the true one. A breakdown starts again likewise and is
 // reported when that does not help. Vectors belong to the solver and are allocated by its constructor; `solve` allocates
-// nothing on the device, and waits for the stream once for every group of reductions. How a solve may end: solvers/stopping.hpp.
+// nothing on the device, and waits for the stream once for every group of reductions. How a solve may end:
+// solvers/stopping.hpp.
 //
 // Adding a method is adding one file solvers/krylov/NAME.cpp that defines `void register_NAME(SolverRegistry&)`; the build
 // collects the calls. Users may register their own at run time.
@@ -38,8 +39,8 @@ class Solver {
   virtual ~Solver() = default;
 
   /// Solves A x = b from the given x. m = nullptr: no preconditioner. Throws UsageError for shapes that differ, for memory that
-  /// the Context does not compute on, for bad tolerances, for a preconditioner that the method cannot use, and for a solver that
-  /// is solving already.
+  /// the Context does not compute on, for bad tolerances, for a preconditioner that the method cannot use, and for a solver
+  /// that is solving already.
   SolveReport solve(Context& ctx, const LinearOperator<T>& a, Preconditioner<T>* m, FieldView<const T> b,
                     FieldView<T> x, const StoppingParams& stop = {}, const Monitor& monitor = {});
   SolveReport solve(Context& ctx, const LinearOperator<T>& a, Preconditioner<T>& m, FieldView<const T> b,

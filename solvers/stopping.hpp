@@ -14,9 +14,9 @@
 //
 // Krylov methods rest on plateaus, and residuals of those that do not minimise them grow by orders of magnitude on the way.
 //
-// Why an estimate of the error: a few rows that are large beside the others, as those beside a Robin boundary with a large alpha or
-// of a large capacity, make a norm that the other rows are nothing of. It is asked for where the residual would do, and costs
-// two maxima then.
+// Why an estimate of the error: a few rows that are large beside the others, as those beside a Robin boundary with a large
+// alpha or of a large capacity, make a norm that the other rows are nothing of. It is asked for where the residual would do,
+// and costs two maxima then.
 
 #include <algorithm>
 #include <functional>
@@ -35,14 +35,14 @@ struct StoppingParams {
   double atol = 0;
   ReferenceNorm reference_norm = ReferenceNorm::rhs;
   int max_iterations = 100;
-  /// Iterations without a better residual that count as stagnation; by default 10 of a stationary iteration, and any number of a
-  /// Krylov method.
+  /// Iterations without a better residual that count as stagnation; by default 10 of a stationary iteration, and any number of
+  /// a Krylov method.
   std::optional<int> patience{};
-  /// What the estimated error may be, of the size of x. By default errors_per_residual * rtol, and anything where the residual is
-  /// at most atol; infinity: the residual decides alone.
+  /// What the estimated error may be, of the size of x. By default errors_per_residual * rtol, and anything where the residual
+  /// is at most atol; infinity: the residual decides alone.
   std::optional<double> error_tol{};
-  /// Nobody asked for this tolerance: after some iterations one ends as well where a residual near the tolerance is at rounding,
-  /// though it may go on falling to a tenth of that.
+  /// Nobody asked for this tolerance: after some iterations one ends as well where a residual near the tolerance is at
+  /// rounding, though it may go on falling to a tenth of that.
   bool rounding_will_do = false;
 
   /// A residual of rtol leaves an error of up to this times rtol in ordinary problems, which end by their residual.
@@ -65,8 +65,8 @@ class StoppingTest {
   StoppingTest(const StoppingParams& params, double rhs_norm, double initial_residual, Monitor monitor = {},
                IterationKind kind = IterationKind::stationary);
 
-  /// How the estimated error of the latest iterate is asked for, relative to the size of x; nothing: not known. The residual of this
-  /// iterate is one that `done` would take for converged.
+  /// How the estimated error of the latest iterate is asked for, relative to the size of x; nothing: not known. The residual of
+  /// this iterate is one that `done` would take for converged.
   using Error = std::function<std::optional<double>()>;
   void set_error(Error error) { error_ = std::move(error); }
   /// How max_i |b - A x|_i / (|A| max |x| + |b|)_i of the latest iterate is asked for.
@@ -83,8 +83,8 @@ class StoppingTest {
   /// Ends the iteration for a reason of the solver's own. By rounding, stagnation or a breakdown it has converged where the
   /// residual has and every row has by itself, to rtol, and the estimated error, where known, nearly.
   void end(Status status, std::string reason);
-  /// Ends it with the latest residual at rounding, and its estimated error, where known, small or no longer falling. An error in
-  /// the second digit is no success: it has stagnated then.
+  /// Ends it with the latest residual at rounding, and its estimated error, where known, small or no longer falling. An error
+  /// in the second digit is no success: it has stagnated then.
   void end_at_rounding(std::optional<double> error = {});
   /// An estimated error with which a residual at rounding is all that was asked for.
   [[nodiscard]] double error_at_rounding() const { return std::max(error_limit_, 1e-6); }

@@ -1,11 +1,11 @@
 #pragma once
 
-// Functions from text, in two or three dimensions, by muParser: "sin(pi*x)*exp(-y)". Known names: x, y, the lengths a and b of the boundaries, the distances xl
-// and xr to the left and the right side, yl and yr to the bottom and the top (accurate in the thinnest cells: on [0, a] x [0,
-// b] xr = a - x and yr = b - y), pi and e, the time t where there is one, and muParser's functions. On a mesh that is no
-// rectangle x and y alone have a meaning. In a box there are z, its length d, and the distances zl and zr to the front and the back as
-// well. Comparisons are worth 0 or 1, and C ? U : V
-// chooses. Refused although muParser takes them: assignment (x = 0) and comparisons of comparisons (0 < x < 1).
+// Functions from text, in two or three dimensions, by muParser: "sin(pi*x)*exp(-y)". Known names: x, y, the lengths a and b of
+// the boundaries, the distances xl and xr to the left and the right side, yl and yr to the bottom and the top (accurate in the
+// thinnest cells: on [0, a] x [0, b] xr = a - x and yr = b - y), pi and e, the time t where there is one, and muParser's
+// functions. On a mesh that is no rectangle x and y alone have a meaning. In a box there are z, its length d, and the distances
+// zl and zr to the front and the back as well. Comparisons are worth 0 or 1, and C ? U : V chooses. Refused although muParser
+// takes them: assignment (x = 0) and comparisons of comparisons (0 < x < 1).
 
 #include <array>
 #include <cstdint>

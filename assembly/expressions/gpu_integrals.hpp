@@ -29,8 +29,8 @@ namespace stratum {
 /// True where b is done, on the mesh's unknowns or a subdomain of them.
 [[nodiscard]] bool load_on_gpu(Context& ctx, const TensorMesh<2>& mesh, const ScalarFunction& f, FieldView<double> b);
 
-/// Of a subdomain, what its own cells have; all subdomains call it together. `cells`: null where K = 1 and c is `reaction` alone; else
-/// copied to the GPU, for a while.
+/// Of a subdomain, what its own cells have; all subdomains call it together. `cells`: null where K = 1 and c is `reaction`
+/// alone; else copied to the GPU, for a while.
 [[nodiscard]] std::optional<ErrorSums> errors_on_gpu(Context& ctx, const TensorMesh<2>& mesh,
                                                      const ScalarFunction& exact, FieldView<const double> u,
                                                      const BoundaryValues& boundaries, double reaction,

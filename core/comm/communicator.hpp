@@ -8,8 +8,8 @@
 //     a GPU each              beside one of these `nccl_communicator` of core/comm/nccl.hpp, or, beside processes of one host,
 //                             `peer_communicator` of core/comm/peer.hpp
 //
-// Subdomains have ranks 0 .. size - 1 from the lowest rows to the uppermost. What is gathered is the same on every subdomain, bit for
-// bit, so that all decide alike by it.
+// Subdomains have ranks 0 .. size - 1 from the lowest rows to the uppermost. What is gathered is the same on every subdomain,
+// bit for bit, so that all decide alike by it.
 //
 // Where a Context is given, memory is such that its device reads it, and everything happens in the order of its stream; what
 // has arrived may be read by what comes later in that order. On a Context of a memory dry run nothing happens.
@@ -46,8 +46,8 @@ class Communicator {
   void gather(Context& ctx, const void* mine, void* all, std::span<const std::size_t> counts,
               std::span<const std::size_t> offsets);
 
-  /// Rows for the subdomains below and above, and from them; null: none that way, which the subdomain there sees alike. These subdomains are
-  /// rank - 1 and rank + 1, around the ends, unless others are named, which name this one in turn.
+  /// Rows for the subdomains below and above, and from them; null: none that way, which the subdomain there sees alike. These
+  /// subdomains are rank - 1 and rank + 1, around the ends, unless others are named, which name this one in turn.
   struct Rows {
     /// What goes each way, all of one length or not. What one subdomain sends has as many bytes as the other one waits for.
     struct Bytes {
@@ -65,9 +65,9 @@ class Communicator {
     int below = -1, above = -1;
   };
   void exchange(Context& ctx, const Rows& rows);
-  /// The same in two steps, for several kinds of rows at once, on all subdomains in the same order: what is computed between them
-  /// neither reads what comes nor writes what goes. On a GPU both are in the order of its stream. Throws UsageError where rows
-  /// are exchanged or numbers gathered through a Context meanwhile.
+  /// The same in two steps, for several kinds of rows at once, on all subdomains in the same order: what is computed between
+  /// them neither reads what comes nor writes what goes. On a GPU both are in the order of its stream. Throws UsageError where
+  /// rows are exchanged or numbers gathered through a Context meanwhile.
   void start_exchange(Context& ctx, std::span<const Rows> rows);
   void finish_exchange(Context& ctx);
 
@@ -79,8 +79,8 @@ class Communicator {
     gather_on_host(&mine, all.data(), sizeof(T));
     return all;
   }
-  /// Bytes of the host from every subdomain to every subdomain, by rank one after another: to[r] bytes of `out` go to subdomain r, and
-  /// from[r] bytes of subdomain r come into `in`, as many as that subdomain gives.
+  /// Bytes of the host from every subdomain to every subdomain, by rank one after another: to[r] bytes of `out` go to subdomain
+  /// r, and from[r] bytes of subdomain r come into `in`, as many as that subdomain gives.
   void all_to_all_on_host(const void* out, std::span<const std::size_t> to, void* in,
                           std::span<const std::size_t> from);
   /// Of subdomains that have different numbers of them, one after another.
@@ -93,13 +93,14 @@ class Communicator {
   /// Of one that does: throws std::runtime_error where its library has reported an error since. Context::synchronise asks while
   /// it waits.
   virtual void check() {}
-  /// How kernels gather numbers of all subdomains by themselves (core/comm/peer_numbers.hpp), as long as the communicator lives;
-  /// null where they cannot.
+  /// How kernels gather numbers of all subdomains by themselves (core/comm/peer_numbers.hpp), as long as the communicator
+  /// lives; null where they cannot.
   [[nodiscard]] virtual const PeerNumbers* peer_numbers() const { return nullptr; }
 
   /// Waits until all subdomains are here.
   virtual void barrier() = 0;
-  /// Of a subdomain that takes no further part. Subdomains in one process: the others throw std::runtime_error in their next call.
+  /// Of a subdomain that takes no further part. Subdomains in one process: the others throw std::runtime_error in their next
+  /// call.
   virtual void abandon() = 0;
 
   /// How often this subdomain has exchanged rows and gathered.

@@ -15,8 +15,8 @@
 
 namespace stratum {
 
-/// All subdomains of `host` call it, each on its own GPU. Throws ResourceError on all of them where the library is not found or not
-/// to be used on one: not in a build without CUDA, nor with two subdomains on a GPU.
+/// All subdomains of `host` call it, each on its own GPU. Throws ResourceError on all of them where the library is not found or
+/// not to be used on one: not in a build without CUDA, nor with two subdomains on a GPU.
 [[nodiscard]] std::shared_ptr<Communicator> nccl_communicator(Context& ctx, std::shared_ptr<Communicator> host);
 
 }  // namespace stratum

@@ -5,9 +5,9 @@
 //
 //     strip((j - first + halo) nx + i) = own_k     where k is some subdomain's number at node j nx + i
 //
-// Subdomain r's subdomain has the lines cut[r] .. cut[r + 1] - 1, and `halo` lines of others on either side, zero where there are none;
-// where the grid is periodic in y they go around its ends. Arrays are on the host. All subdomains make the same calls; each is one
-// exchange of every subdomain with every other, but where all have what their subdomains hold already.
+// Subdomain r's subdomain has the lines cut[r] .. cut[r + 1] - 1, and `halo` lines of others on either side, zero where there
+// are none; where the grid is periodic in y they go around its ends. Arrays are on the host. All subdomains make the same
+// calls; each is one exchange of every subdomain with every other, but where all have what their subdomains hold already.
 
 #include <cstddef>
 #include <span>
@@ -19,7 +19,8 @@ namespace stratum {
 
 class Redistribution {
  public:
-  /// `node`: j nx + i of every number of this subdomain. Throws UsageError on all subdomains unless every node is one subdomain's, once.
+  /// `node`: j nx + i of every number of this subdomain. Throws UsageError on all subdomains unless every node is one
+  /// subdomain's, once.
   Redistribution(Communicator& comm, std::span<const int> node, int nx, std::vector<int> cut, int halo, bool periodic);
 
   void to_strip(Communicator& comm, std::span<const double> own, std::span<double> strip) const;

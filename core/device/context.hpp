@@ -7,8 +7,8 @@
 // of the caller's, in whose order everything then runs.
 // Allocations are counted, so that a test can show that nothing is allocated after set-up.
 //
-// A memory dry run counts what is asked for and allocates none of it, and nothing computes on it: constructors that run in a memory dry run
-// say what they are going to take (`memory()->peak_bytes`), without an estimate written by hand beside them.
+// A memory dry run counts what is asked for and allocates none of it, and nothing computes on it: constructors that run in a
+// memory dry run say what they are going to take (`memory()->peak_bytes`), without an estimate written by hand beside them.
 
 #include <atomic>
 #include <cstddef>
@@ -46,7 +46,8 @@ class Context {
   [[nodiscard]] void* stream() const { return stream_.get(); }
   [[nodiscard]] const std::shared_ptr<MemoryStatistics>& memory() const { return memory_; }
 
-  /// A Context of the same kind for a memory dry run, with the same communicator. Vectors made with it have shapes and no numbers.
+  /// A Context of the same kind for a memory dry run, with the same communicator. Vectors made with it have shapes and no
+  /// numbers.
   [[nodiscard]] Context memory_dry_run() const;
   [[nodiscard]] bool is_dry_run() const { return dry_run_; }
 
@@ -71,9 +72,10 @@ class Context {
 
   /// On a GPU: a double in host memory that kernels write, to be read after `synchronise`; null on the CPU.
   [[nodiscard]] double* host_number() const { return host_number_.get(); }
-  /// On a GPU: another one, for one kernel to write; whoever asks for it holds the scratch until `await_number` returns what was
-  /// written. That waits for the kernel alone, which takes less time than to wait for the stream. There are `expected_numbers` of
-  /// them: the first is for reductions that are awaited at once, the others are for those that are fetched later.
+  /// On a GPU: another one, for one kernel to write; whoever asks for it holds the scratch until `await_number` returns what
+  /// was written. That waits for the kernel alone, which takes less time than to wait for the stream. There are
+  /// `expected_numbers` of them: the first is for reductions that are awaited at once, the others are for those that are
+  /// fetched later.
   static constexpr int expected_numbers = 4;
   [[nodiscard]] double* expected_number(int k = 0) const;
   [[nodiscard]] double await_number(int k = 0) const;
@@ -110,7 +112,8 @@ class Context {
 /// a host, each takes its own by its rank there. Throws ResourceError where there is none.
 void select_device(int number);
 
-/// Bytes that allocations on the backend may still take: on the CPU as core/device/memory_limits.hpp says, device memory on a GPU.
+/// Bytes that allocations on the backend may still take: on the CPU as core/device/memory_limits.hpp says, device memory on a
+/// GPU.
 [[nodiscard]] std::int64_t available_memory(const Context& ctx);
 /// Throws ResourceError, which says that `what` needs so many bytes, where there are fewer.
 void expect_memory(const Context& ctx, const std::string& what, std::int64_t needed);

@@ -1,7 +1,7 @@
 #pragma once
 
-// How much memory the host may still give: the least of what is free or reclaimable, what control groups leave (versions 1 and 2,
-// every group from the process's own up to the root; pages of files that can be dropped count as free) and what the shell's
+// How much memory the host may still give: the least of what is free or reclaimable, what control groups leave (versions 1 and
+// 2, every group from the process's own up to the root; pages of files that can be dropped count as free) and what the shell's
 // limits leave (ulimit -v and -d). Going beyond any of them ends in a process that is killed.
 
 #include <cstdint>

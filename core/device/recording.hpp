@@ -1,10 +1,10 @@
 #pragma once
 
-// Recording: work that is submitted again and again, unchanged, to a stream. On a GPU the second run with the same two buffers is
-// captured as a CUDA graph and later runs replay it, a fraction of a microsecond a kernel instead of a few; elsewhere the work
-// just runs. The work must not allocate, read back or wait. Nothing is captured on CUDA's default stream, which cannot be, nor
-// on a stream that its owner is capturing: there the work becomes part of the owner's graph. Nor is anything where subdomains of a
-// grid wait for each other on the host (Communicator::keeps_order). The last few pairs of buffers are
+// Recording: work that is submitted again and again, unchanged, to a stream. On a GPU the second run with the same two buffers
+// is captured as a CUDA graph and later runs replay it, a fraction of a microsecond a kernel instead of a few; elsewhere the
+// work just runs. The work must not allocate, read back or wait. Nothing is captured on CUDA's default stream, which cannot be,
+// nor on a stream that its owner is capturing: there the work becomes part of the owner's graph. Nor is anything where
+// subdomains of a grid wait for each other on the host (Communicator::keeps_order). The last few pairs of buffers are
 // remembered: full multigrid and the iteration that goes on from it have their own.
 
 #include <functional>

@@ -265,8 +265,8 @@ namespace {
 
 using Maximum = Signed<double>;  // how numbers of any sign are combined
 
-/// partial[k * gridDim.x + block]: the largest |c| (k = 0), x (1) and -x (2) of the rows of a block, of columns of a row that is
-/// alone.
+/// partial[k * gridDim.x + block]: the largest |c| (k = 0), x (1) and -x (2) of the rows of a block, of columns of a row that
+/// is alone.
 template <bool with_x>
 __global__ void sizes_of_rows(FieldView<const float> c, FieldView<const double> x, double* partial) {
   cuda::after_previous();

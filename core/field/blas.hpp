@@ -103,9 +103,9 @@ requires(!std::is_const_v<T>) [[nodiscard]] double norm_max(Context& ctx, FieldV
 template <class T>
 [[nodiscard]] const double* norm_max_in_place(Context& ctx, FieldView<const T> x);
 
-/// max |c_ij| and the extremes of x_ij. The caller submits the reduction and fetches its results later. On a GPU it follows what is
-/// submitted already, in one pass that reads one word of c and of x per node, so that the host waits once for a norm and for these
-/// numbers. Every `submit` is followed by one `fetch`. It is not available on a CPU, where it would gain nothing.
+/// max |c_ij| and the extremes of x_ij. The caller submits the reduction and fetches its results later. On a GPU it follows
+/// what is submitted already, in one pass that reads one word of c and of x per node, so that the host waits once for a norm
+/// and for these numbers. Every `submit` is followed by one `fetch`. It is not available on a CPU, where it would gain nothing.
 class DeferredSizes {
  public:
   struct Sizes {
@@ -126,8 +126,8 @@ class DeferredSizes {
   bool submitted_ = false, with_x_ = false;
 };
 
-/// x_ij <- x_ij - (sum of all) / their number, `nodes` where other subdomains of the grid have some. Nothing waits for the stream; the
-/// scratch, of a shape as large as x's or larger, is kept by whoever records this.
+/// x_ij <- x_ij - (sum of all) / their number, `nodes` where other subdomains of the grid have some. Nothing waits for the
+/// stream; the scratch, of a shape as large as x's or larger, is kept by whoever records this.
 template <class T>
 void subtract_mean(Context& ctx, FieldView<T> x, FieldView<double> scratch, std::int64_t nodes);
 template <class T>

@@ -1,9 +1,9 @@
 #pragma once
 
-// Vector updates and reductions on fields of three dimensions; ghosts are neither read nor written. Extents must agree, else UsageError,
-// as where memory is not the Context's. What is said in core/field/blas.hpp of streams, precision and deterministic sums holds here, and
-// so do the words per unknown; the formulas are the same code. For more, `rows_of` (core/field/field_3d.hpp) makes a field without
-// ghosts one of two dimensions.
+// Vector updates and reductions on fields of three dimensions; ghosts are neither read nor written. Extents must agree, else
+// UsageError, as where memory is not the Context's. What is said in core/field/blas.hpp of streams, precision and deterministic
+// sums holds here, and so do the words per unknown; the formulas are the same code. For more, `rows_of`
+// (core/field/field_3d.hpp) makes a field without ghosts one of two dimensions.
 
 #include <cstdint>
 #include <type_traits>
@@ -79,7 +79,8 @@ void subtract_mean(Context& ctx, FieldView<T, 3> x, FieldView<double> scratch, s
 /// Makes the Context's scratch as large as reductions of these extents take.
 void reserve_reductions(Context& ctx, const Extents<3>& extents);
 
-/// The ghosts hold zeros: true of every Field before its first exchange, a duty of memory that one borrows. Waits for the stream.
+/// The ghosts hold zeros: true of every Field before its first exchange, a duty of memory that one borrows. Waits for the
+/// stream.
 template <class T>
 [[nodiscard]] bool ghosts_are_zero(Context& ctx, const Field<T, 3>& x);
 

@@ -10,12 +10,12 @@
 //         -1 0 ...   nx  i
 //
 // Rows are `pitch` apart, pitch > nx, and the halo column i = nx of a row may be the column i = -1 of the next where both are
-// zero. The halo belongs to `exchange`; kernels read it and never write it. At a physical side it is zero, where the grid is periodic
-// it holds what the other end has. A flat vector of n numbers is one row without a halo above and below, which would take
-// twice its own memory.
+// zero. The halo belongs to `exchange`; kernels read it and never write it. At a physical side it is zero, where the grid is
+// periodic it holds what the other end has. A flat vector of n numbers is one row without a halo above and below, which would
+// take twice its own memory.
 //
-// The origin is the global index of node (0, 0): 1 by default, since line 0 is the boundary; 0 where the side's nodes are unknowns.
-// Colours, lines and coarse nodes go by global index.
+// The origin is the global index of node (0, 0): 1 by default, since line 0 is the boundary; 0 where the side's nodes are
+// unknowns. Colours, lines and coarse nodes go by global index.
 
 #include <concepts>
 #include <cstdint>
@@ -75,8 +75,8 @@ struct FieldView<T, 2> {
   std::int64_t pitch = 0;
   Backend space = Backend::cpu;  // whose memory it is
   bool periodic_x = false;       // what rows of numbers on the CPU and lines on a GPU read beyond their ends
-  // Of a part of a mesh's rows, for functions that know the mesh: the global index of the first one, and whether other subdomains
-  // border on it.
+  // Of a part of a mesh's rows, for functions that know the mesh: the global index of the first one, and whether other
+  // subdomains border on it.
   int origin_y = 1;
   bool below = false;
   bool above = false;
@@ -158,9 +158,10 @@ class Field<T, 2> {
 
   /// Numbers of the caller's, used where they lie: nothing is copied or allocated, and they must outlive the Field.
   /// `node` is the address of node (0, 0), rows are `pitch` numbers apart. Demanded: memory that the Context's backend
-  /// reaches; column -1 of every row on a multiple of 64 bytes, hence a pitch that is a multiple of 16 and above nx; all of rows
-  /// -1 to ny there, `pitch` numbers each, with zeros in the halo (`halo_is_zero` of core/field/blas.hpp looks). FieldStorage is a
-  /// layout that fits, and so is (nx + 2) x (ny + 2) numbers of cudaMallocPitch with node (0, 0) in the second row and column.
+  /// reaches; column -1 of every row on a multiple of 64 bytes, hence a pitch that is a multiple of 16 and above nx; all of
+  /// rows -1 to ny there, `pitch` numbers each, with zeros in the halo (`halo_is_zero` of core/field/blas.hpp looks).
+  /// FieldStorage is a layout that fits, and so is (nx + 2) x (ny + 2) numbers of cudaMallocPitch with node (0, 0) in the
+  /// second row and column.
   /// Throws UsageError with what is wrong. Does not wait for the stream.
   [[nodiscard]] static Field borrow(const Context& ctx, T* node, const GridLayout<2>& shape, std::int64_t pitch) {
     expects(shape.nx >= 1 && shape.ny >= 1, "a borrowed grid cannot have ", shape.nx, " x ", shape.ny, " nodes");
@@ -228,9 +229,9 @@ void add_from_below(Context& ctx, const FieldView<T>& view);
 }  // namespace detail
 
 /// Brings the halo of `view` up to date before a kernel reads neighbours: a cache, hence filled in views of const numbers
-/// too. `layout` says what borders on its unknowns: a physical side keeps the zeros it was made with; where the grid is periodic the
-/// other end is copied, where another subdomain borders on it that subdomain's row. All subdomains call it together, and wait for each
-/// other; none does where ghosts are current, for which whoever says so answers.
+/// too. `layout` says what borders on its unknowns: a physical side keeps the zeros it was made with; where the grid is
+/// periodic the other end is copied, where another subdomain borders on it that subdomain's row. All subdomains call it
+/// together, and wait for each other; none does where ghosts are current, for which whoever says so answers.
 template <class T>
 void exchange(Context& ctx, const GridLayout<2>& layout, const FieldView<T>& view, Ghosts ghosts = Ghosts::stale) {
   if (!layout.has_halo() || ghosts == Ghosts::current || ctx.is_dry_run()) return;

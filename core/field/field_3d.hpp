@@ -12,8 +12,8 @@
 //     ghost width 1   there is one number more at both ends of every axis, i = -1 .. nx and so on. A plane is a field of two
 //                     dimensions with its ghosts (core/field/field.hpp).
 //
-// Ghosts at the domain's boundary stay zero. GhostExchange (core/field/ghost_exchange.hpp) fills the others; kernels read ghosts and
-// never write them.
+// Ghosts at the domain's boundary stay zero. GhostExchange (core/field/ghost_exchange.hpp) fills the others; kernels read
+// ghosts and never write them.
 
 #include <array>
 #include <concepts>
@@ -67,8 +67,8 @@ struct GridLayout<3> {
     layout.ghost_width = width;
     return layout;
   }
-  /// Distances in memory. In rows a power of two apart the numbers of a column compete for the same cache sets of a CPU: multiples
-  /// of 512 get 80 more.
+  /// Distances in memory. In rows a power of two apart the numbers of a column compete for the same cache sets of a CPU:
+  /// multiples of 512 get 80 more.
   [[nodiscard]] Strides<3> strides(Backend backend) const;
   friend bool operator==(const GridLayout&, const GridLayout&) = default;
 };
@@ -135,9 +135,10 @@ void expects_borrowable(const Context& ctx, const void* first_of_row, bool is_nu
                         const Strides<3>& strides);
 }  // namespace detail
 
-/// Owns the numbers of one grid function in one memory space, zero when made, or stands for numbers that someone else owns (`borrow`).
-/// Move-only. In a memory dry run it is counted and has no numbers.
-/// Throws UsageError for negative extents and a ghost width that is neither 0 nor 1, ResourceError where memory does not suffice.
+/// Owns the numbers of one grid function in one memory space, zero when made, or stands for numbers that someone else owns
+/// (`borrow`). Move-only. In a memory dry run it is counted and has no numbers.
+/// Throws UsageError for negative extents and a ghost width that is neither 0 nor 1, ResourceError where memory does not
+/// suffice.
 template <class T>
 class Field<T, 3> {
  public:
@@ -149,10 +150,10 @@ class Field<T, 3> {
     view_ = {static_cast<T*>(memory_.get()) + storage.first, layout.extents, storage.strides};
   }
 
-  /// Numbers of the caller's, used where they lie: nothing is copied or allocated, and they must outlive the Field. `node` is the
-  /// address of node (0, 0, 0). Demanded: memory that the Context's backend reaches; column -ghost_width of every row on a multiple
-  /// of 64 bytes; strides that are multiples of 16 with room for the ghosts, and planes without a gap where there are none; zeros
-  /// in the ghosts (`ghosts_are_zero` of core/field/blas_3d.hpp looks). What GridLayout<3>::strides gives fits.
+  /// Numbers of the caller's, used where they lie: nothing is copied or allocated, and they must outlive the Field. `node` is
+  /// the address of node (0, 0, 0). Demanded: memory that the Context's backend reaches; column -ghost_width of every row on a
+  /// multiple of 64 bytes; strides that are multiples of 16 with room for the ghosts, and planes without a gap where there are
+  /// none; zeros in the ghosts (`ghosts_are_zero` of core/field/blas_3d.hpp looks). What GridLayout<3>::strides gives fits.
   /// Throws UsageError with what is wrong. Does not wait for the stream.
   [[nodiscard]] static Field borrow(const Context& ctx, T* node, const GridLayout<3>& layout,
                                     const Strides<3>& strides) {
@@ -182,8 +183,8 @@ class Field<T, 3> {
   FieldView<T, 3> view_;
 };
 
-/// The rows of all planes as one field of two dimensions, nx x (ny nz), for what need not know three dimensions: BLAS-1, reductions,
-/// Krylov methods. Throws UsageError where there is a gap between planes, as with ghosts.
+/// The rows of all planes as one field of two dimensions, nx x (ny nz), for what need not know three dimensions: BLAS-1,
+/// reductions, Krylov methods. Throws UsageError where there is a gap between planes, as with ghosts.
 template <class T>
 [[nodiscard]] FieldView<T, 2> rows_of(const Context& ctx, const FieldView<T, 3>& view) {
   const auto& [nx, ny, nz] = view.extents;

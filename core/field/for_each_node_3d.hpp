@@ -7,8 +7,8 @@
 //     auto plane(int k) const;      the functor of two dimensions (core/field/for_each_node.hpp) that does plane k: so a formula that is
 //                                   there for two dimensions is not written again.
 //
-// Marks, independence and streams are as in two dimensions. CPU: OpenMP over the rows of all planes, SIMD along a row. CUDA: planes are
-// blocks along z of the launch.
+// Marks, independence and streams are as in two dimensions. CPU: OpenMP over the rows of all planes, SIMD along a row. CUDA:
+// planes are blocks along z of the launch.
 
 #include <stratum/core/field/field_3d.hpp>
 #include <stratum/core/field/for_each_node.hpp>

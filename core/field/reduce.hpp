@@ -10,8 +10,8 @@
 // Functors are named, their members STRATUM_HOST_DEVICE STRATUM_INLINE, and `hot` where iterations reduce them, as for
 // for_each_node. Partial sums belong to rows (to
 // parts of a row that is alone), not to threads, and are added in order: the same input gives the same bits on any number of
-// threads. On the CPU those of rows are added without rounding (core/field/exact_sum.hpp): the same bits for any strips of rows,
-// too. Results come back to the host, which waits for them. For sources that compile as CUDA where there is CUDA.
+// threads. On the CPU those of rows are added without rounding (core/field/exact_sum.hpp): the same bits for any strips of
+// rows, too. Results come back to the host, which waits for them. For sources that compile as CUDA where there is CUDA.
 
 #include <algorithm>
 #include <cmath>
@@ -283,8 +283,8 @@ double reduce_on_cpu(Context& ctx, int nx, int ny, const Term& term, double* par
   return detail::total_of<Term>(ctx, partial, count);
 }
 
-/// Reduces to the first of reduction_numbers numbers of the caller's what all pieces have, and on a GPU to `*host` as well. There it
-/// does not wait for the stream.
+/// Reduces to the first of reduction_numbers numbers of the caller's what all pieces have, and on a GPU to `*host` as well.
+/// There it does not wait for the stream.
 template <class Term>
 void reduce_to(Context& ctx, int nx, int ny, const Term& term, double* partial, [[maybe_unused]] double* host) {
 #if defined(__CUDACC__)

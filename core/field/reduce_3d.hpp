@@ -1,7 +1,7 @@
 #pragma once
 
-// Reductions over the nodes of a box, as core/field/reduce.hpp has them in two dimensions: the rows of all planes are the rows there,
-// so that sums are formed alike, and give the same bits for any slabs of planes on a CPU. A term is one of
+// Reductions over the nodes of a box, as core/field/reduce.hpp has them in two dimensions: the rows of all planes are the rows
+// there, so that sums are formed alike, and give the same bits for any slabs of planes on a CPU. A term is one of
 //
 //     double operator()(int i, int j, int k) const;       or
 //     auto plane(int k) const;                            the term of two dimensions of plane k

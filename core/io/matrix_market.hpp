@@ -2,7 +2,8 @@
 
 // Matrix Market files: matrices as `coordinate`, real, integer or pattern (all ones), general or symmetric (the lower
 // triangle in the file, both in memory); vectors as `array` of one column or `coordinate` n x 1. Entries in any order,
-// those of one place are added, and the sum must be finite too. Comments, empty lines and DOS line ends may stand anywhere after the first line.
+// those of one place are added, and the sum must be finite too. Comments, empty lines and DOS line ends may stand anywhere
+// after the first line.
 //
 //     %%MatrixMarket matrix coordinate real symmetric
 //     3 3 4

@@ -1,7 +1,7 @@
 #pragma once
 
-// Output files that are there whole or not at all: written under a temporary name beside their own, then renamed. A name that is a
-// link stands for the file behind it, and a file that is there keeps its mode.
+// Output files that are there whole or not at all: written under a temporary name beside their own, then renamed. A name that
+// is a link stands for the file behind it, and a file that is there keeps its mode.
 // Throws FileError naming the file and the reason.
 
 #include <cerrno>

@@ -2,8 +2,8 @@
 
 // TextFile: the lines of a file that somebody else wrote, one after the other, with their numbers.
 //
-// Throws FileError naming the file and the reason: it cannot be opened or fails while it is read, begins with a byte-order mark, or
-// has a line longer than any that a person or a program writes, as devices have. Line ends may be those of DOS.
+// Throws FileError naming the file and the reason: it cannot be opened or fails while it is read, begins with a byte-order
+// mark, or has a line longer than any that a person or a program writes, as devices have. Line ends may be those of DOS.
 
 #include <array>
 #include <cerrno>

@@ -4,10 +4,10 @@
 //
 //     A = Kx My Mz + Mx Ky Mz + Mx My Kz + c Mx My Mz ,    K = sum of k_i [1 -1; -1 1] ,  M = sum of m_i [2 1; 1 2]
 //
-// over intervals i, of which number i is on the left of unknown i: an axis of n unknowns has n + 1 of them. At a Dirichlet end the
-// first or last interval couples to a node whose value stands beside the unknowns; at a Neumann end both factors are zero; at a
-// Robin end k is alpha and m is zero, and the value beside is zero; in a periodic direction the first and the last interval are
-// the same one.
+// over intervals i, of which number i is on the left of unknown i: an axis of n unknowns has n + 1 of them. At a Dirichlet end
+// the first or last interval couples to a node whose value stands beside the unknowns; at a Neumann end both factors are zero;
+// at a Robin end k is alpha and m is zero, and the value beside is zero; in a periodic direction the first and the last
+// interval are the same one.
 //
 // u is a view with one number more at both ends of every axis, i = -1 .. nx and so on: there stand the values of Dirichlet
 // faces, what a periodic direction has at its other end, and zeros else. b and r have no ghosts.

@@ -22,13 +22,13 @@
 namespace stratum {
 
 /// The rows of a grid operator in the memory of the host, unknowns numbered along x first. Coefficients that reach across a
-/// side that is not periodic or to another subdomain of the grid, and zeros, are left out. Waits for the stream. `stencils`: memory
-/// for 9 numbers a row, where nothing is to be allocated on the device.
+/// side that is not periodic or to another subdomain of the grid, and zeros, are left out. Waits for the stream. `stencils`:
+/// memory for 9 numbers a row, where nothing is to be allocated on the device.
 [[nodiscard]] SparseRows sparse_rows(Context& ctx, const GridOperator<double>& a);
 [[nodiscard]] SparseRows sparse_rows(Context& ctx, const GridOperator<double>& a, Field<double>& stencils);
 
-/// The rows of a subdomain of a grid with what they have towards the subdomains beside it: columns are numbered from the first node of
-/// the row below the subdomain's own, (ny + 2) nx of them.
+/// The rows of a subdomain of a grid with what they have towards the subdomains beside it: columns are numbered from the first
+/// node of the row below the subdomain's own, (ny + 2) nx of them.
 [[nodiscard]] SparseRows strip_rows(Context& ctx, const GridOperator<double>& a);
 
 /// And back: the nine-point operator whose unknowns are the rows of a, five bands where a is symmetric bit for bit and nine

@@ -39,8 +39,8 @@ class LinearOperator {
     apply(ctx, p, q);
     return dot<T>(ctx, p, q);
   }
-  /// The same on a GPU in one pass, from p to another vector, `next`, and not waited for: (next, q) comes to the first number of
-  /// the Context's scratch, which the caller holds, and to its number on the host. False where there is no such pass.
+  /// The same on a GPU in one pass, from p to another vector, `next`, and not waited for: (next, q) comes to the first number
+  /// of the Context's scratch, which the caller holds, and to its number on the host. False where there is no such pass.
   [[nodiscard]] virtual bool next_direction_on_gpu(Context& /*ctx*/, FieldView<const T> /*z*/, double /*beta*/,
                                                    FieldView<const T> /*p*/, FieldView<T> /*next*/,
                                                    FieldView<T> /*q*/) const {
@@ -59,13 +59,13 @@ class Preconditioner {
   [[nodiscard]] virtual bool is_constant() const = 0;
   /// (M^-1 r, s) = (r, M^-1 s) to rounding: CG relies on it.
   [[nodiscard]] virtual bool is_symmetric() const = 0;
-  /// M is a good approximate inverse of the whole of A, so that M^-1 r is an estimate of the error (solvers/error_estimate.hpp).
-  /// Scaling by a diagonal or incomplete factors are not.
+  /// M is a good approximate inverse of the whole of A, so that M^-1 r is an estimate of the error
+  /// (solvers/error_estimate.hpp). Scaling by a diagonal or incomplete factors are not.
   [[nodiscard]] virtual bool estimates_error() const { return false; }
   /// Iterations that the latest apply took, for preconditioners that iterate; one otherwise.
   [[nodiscard]] virtual int iterations() const { return 1; }
-  /// On one subdomain of a grid: `apply` may wait for work that it has submitted, as for an inner product. Else it may be called
-  /// before it is certain that its result will be wanted, while a reduction is on its way.
+  /// On one subdomain of a grid: `apply` may wait for work that it has submitted, as for an inner product. Else it may be
+  /// called before it is certain that its result will be wanted, while a reduction is on its way.
   [[nodiscard]] virtual bool waits() const { return true; }
   /// z = M^-1 r; (r, z), for which the stream is waited for. On a CPU two passes may be one.
   [[nodiscard]] virtual double apply_dot(Context& ctx, FieldView<const T> r, FieldView<T> z) {

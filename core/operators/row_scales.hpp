@@ -4,8 +4,9 @@
 //
 //     d_i a_ij = d_j a_ji ,   d > 0 ,   i != j ,
 //
-// as where equations were divided by the volumes of their cells, have half cells at Neumann or Robin boundaries, or a coefficient before the
-// Laplacian. D A is then what conjugate gradients and Galerkin products want, and A^-1 = (D A)^-1 D. O(entries), on the host.
+// as where equations were divided by the volumes of their cells, have half cells at Neumann or Robin boundaries, or a
+// coefficient before the Laplacian. D A is then what conjugate gradients and Galerkin products want, and A^-1 = (D A)^-1 D.
+// O(entries), on the host.
 
 #include <algorithm>
 #include <limits>
@@ -18,7 +19,8 @@ namespace stratum {
 
 /// Makes a into D A, symmetric bit for bit, and returns d: 1 in the first row of every part of the matrix that is coupled to
 /// no other. Rows that hold nothing but their diagonal stay as they are, whatever others have in their columns. Empty, and a is
-/// not touched, where there is no such d, or one that spans more than ScaleSpans allows. Equality is meant to 1e-10. Columns must increase in every row.
+/// not touched, where there is no such d, or one that spans more than ScaleSpans allows. Equality is meant to 1e-10. Columns
+/// must increase in every row.
 [[nodiscard]] std::vector<double> scale_to_symmetry(SparseRows& a);
 
 inline constexpr double scales_agree = 1e-10, widest_scales = 1e12;
@@ -45,8 +47,8 @@ struct ScaleSpans {
     diagonal.take(other.diagonal);
     scaled.take(other.scaled);
   }
-  /// More than 12 orders of magnitude are a flow, exp(v x), and no volume, unless the diagonal spans less with d than without: such
-  /// rows are in units of their own.
+  /// More than 12 orders of magnitude are a flow, exp(v x), and no volume, unless the diagonal spans less with d than without:
+  /// such rows are in units of their own.
   [[nodiscard]] bool are_of_rows() const {
     return !(d.most > 0) || d.most <= widest_scales * d.least ||
            scaled.most / scaled.least <= diagonal.most / diagonal.least;

@@ -1,6 +1,7 @@
 #pragma once
 
-// What the operators on flat vectors (core/operators/csr_matrix.hpp, core/operators/band_matrix.hpp) make of the sum over a row.
+// What the operators on flat vectors (core/operators/csr_matrix.hpp, core/operators/band_matrix.hpp) make of the sum over a
+// row.
 
 #include <stratum/core/operators/linear_operator.hpp>
 

@@ -1,10 +1,10 @@
 #pragma once
 
 // Sparse rows in slices, for GPUs: as many rows as a warp has threads, or a quarter of them with four threads a row, the
-// entries of a slice interleaved, so that every load of values and columns is one subdomain of memory. Slices are as long as their
-// longest row, the rest is zeros. Rows lie in groups, colours of a smoother, say, and a group begins a slice. Sums run in a
-// fixed order. Nothing waits for the stream. For sources that compile as CUDA where there is CUDA; without, there is nothing to
-// launch.
+// entries of a slice interleaved, so that every load of values and columns is one subdomain of memory. Slices are as long as
+// their longest row, the rest is zeros. Rows lie in groups, colours of a smoother, say, and a group begins a slice. Sums run in
+// a fixed order. Nothing waits for the stream. For sources that compile as CUDA where there is CUDA; without, there is nothing
+// to launch.
 //
 // Source: A. Monakov, A. Lokhmotov, A. Avetisyan, Automatically tuning sparse matrix-vector multiplication for GPU
 // architectures, 2010 (sliced ELLPACK).

@@ -1,6 +1,7 @@
 #pragma once
 
-// Bands of a nine-point operator in memory, one padded array each: what the storage formats that store coefficients have in common.
+// Bands of a nine-point operator in memory, one padded array each: what the storage formats that store coefficients have in
+// common.
 
 #include <array>
 #include <string>

@@ -1,18 +1,18 @@
 #pragma once
 
-// The row formula of a tensor operator, A = Kx (x) My + Mx (x) (Ky + E), from interval to interval. Every residual and every sweep, on
-// lines along either direction, on CPU and GPU, in packs or single numbers, is put together from these.
+// The row formula of a tensor operator, A = Kx (x) My + Mx (x) (Ky + E), from interval to interval. Every residual and every
+// sweep, on lines along either direction, on CPU and GPU, in packs or single numbers, is put together from these.
 //
 // An interval along a line has stiffness k and mass m. What the rest of A makes of x at its two ends is a mass M = (My x) and a
 // stiffness S = ((Ky + E) x); the interval adds
 //
 //     k [1 -1; -1 1] M + m [2 1; 1 2] S
 //
-// to the products at its ends. Differences first: on smooth x the first part is a small difference of large terms, and in float the
-// rounding of their sum would drown it.
+// to the products at its ends. Differences first: on smooth x the first part is a small difference of large terms, and in float
+// the rounding of their sum would drown it.
 //
-// Constexpr, which nvcc takes for device code where device code calls it, and not __device__: then it would compile for the device what
-// is called with packs of numbers, which are not for devices.
+// Constexpr, which nvcc takes for device code where device code calls it, and not __device__: then it would compile for the
+// device what is called with packs of numbers, which are not for devices.
 
 #include <stratum/core/config.hpp>
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// Rectilinear-grid files (.vtr) for ParaView: appended, compressed by VTK's compressors unless asked for otherwise, by several threads,
-// in double. Of a mesh that is cut into strips each piece is a file, and a .pvtr (.pvts of a deformed one) says where they lie.
-// The file is written under a temporary name and renamed, so that it is there whole or not at all.
+// Rectilinear-grid files (.vtr) for ParaView: appended, compressed by VTK's compressors unless asked for otherwise, by several
+// threads, in double. Of a mesh that is cut into strips each piece is a file, and a .pvtr (.pvts of a deformed one) says where
+// they lie. The file is written under a temporary name and renamed, so that it is there whole or not at all.
 
 #include <span>
 #include <string>
@@ -13,8 +13,8 @@
 
 namespace stratum {
 
-/// A field on the nodes, (cells_x + 1) * (cells_y + 1) numbers, or on the cells, cells_x * cells_y; of a box times those of z; x runs
-/// fastest, then y. Three times as many are vectors.
+/// A field on the nodes, (cells_x + 1) * (cells_y + 1) numbers, or on the cells, cells_x * cells_y; of a box times those of z;
+/// x runs fastest, then y. Three times as many are vectors.
 struct VtkField {
   std::string name;
   std::span<const double> values;

@@ -1,7 +1,8 @@
 #pragma once
 
-// Writing a rectilinear grid (.vtr): arrays are cut into blocks, which several threads compress, by VTK's compressors, and are appended
-// to the file in their order. VTK's own writer compresses one block after the other. Needs VTK. (mesh/vtk/vtk_xml.hpp reads such files.)
+// Writing a rectilinear grid (.vtr): arrays are cut into blocks, which several threads compress, by VTK's compressors, and are
+// appended to the file in their order. VTK's own writer compresses one block after the other. Needs VTK. (mesh/vtk/vtk_xml.hpp
+// reads such files.)
 //
 //     <VTKFile> ... offsets of the arrays ...   _  for every array: number of blocks, size of a block, of the last one where it is
 //     smaller, of each when compressed (64 bits each); blocks

@@ -25,9 +25,9 @@
 //     no nodes given   those that follow the rows of the subdomains before; columns are numbers of the whole matrix
 //     nodes given      any, in any order; columns are nodes, too, and numbers of rows in messages
 //
-// They are brought to subdomains of lines where the hierarchy cuts them (mesh/partition.hpp, core/comm/redistribution.hpp), from which
-// `a`, `unknown`, `fixed` and `eliminated` are made: unknowns are numbers of the subdomain's lines then, and `moved` leads there. What
-// is detected is the same on all subdomains, and refusals are thrown on all.
+// They are brought to subdomains of lines where the hierarchy cuts them (mesh/partition.hpp, core/comm/redistribution.hpp),
+// from which `a`, `unknown`, `fixed` and `eliminated` are made: unknowns are numbers of the subdomain's lines then, and `moved`
+// leads there. What is detected is the same on all subdomains, and refusals are thrown on all.
 //
 // Entries of a row come in any order; those of one place are added; zeros are none. Rows are read side by side by the Context's
 // threads, twice. Throws UsageError, naming the first row, for rows that do not fit the grid, numbers that are not finite,
@@ -57,8 +57,8 @@ struct RowArrays {
 };
 
 /// Nine arrays of nx ny numbers one behind the other, or the five from the centre on: band_index(dx, dy), node (i, j) at
-/// j nx + i. What reaches across a side couples to the other end. On subdomains each gives those of its own lines, as many as it has,
-/// which follow the lines of the subdomains before.
+/// j nx + i. What reaches across a side couples to the other end. On subdomains each gives those of its own lines, as many as
+/// it has, which follow the lines of the subdomains before.
 struct BandArrays {
   std::span<const double> bands;
 };
@@ -80,9 +80,9 @@ struct OnPieces {
 /// Throws UsageError unless there are 1 to 2^31 - 1 nodes.
 void expects_grid(int nx, int ny);
 
-/// A subdomain's rows from entries in any order, those of one place added. Rows and columns are numbers of the whole matrix, or nodes
-/// where own rows are given by these; else a subdomain's rows are those from its first to its last entry. `fault`: what was wrong
-/// before. Throws UsageError on all subdomains.
+/// A subdomain's rows from entries in any order, those of one place added. Rows and columns are numbers of the whole matrix, or
+/// nodes where own rows are given by these; else a subdomain's rows are those from its first to its last entry. `fault`: what
+/// was wrong before. Throws UsageError on all subdomains.
 [[nodiscard]] SparseRows own_rows(Communicator& comm, std::vector<SparseEntry> entries, std::string fault,
                                   std::span<const int> node, int nx, int ny);
 
@@ -122,7 +122,8 @@ struct GridRows {
   std::vector<int> unknown;  // at every node that is left, x first; empty where that is all in order
   std::vector<int> fixed;    // unknowns, and their diagonals
   std::vector<double> fixed_diagonal;
-  /// a_km with k on the grid and m fixed, by rows: row r of `eliminated` is that of node lifted_node[r] of the grid that is left.
+  /// a_km with k on the grid and m fixed, by rows: row r of `eliminated` is that of node lifted_node[r] of the grid that is
+  /// left.
   SparseRows eliminated;
   std::vector<int> lifted_node;
 

@@ -250,8 +250,8 @@ class MatrixSolver::State {
                       "another solver");
   }
 
-  /// `use` of b and x in flat arrays that the Context computes on: on subdomains those of the subdomain's lines. x is taken along
-  /// where it matters.
+  /// `use` of b and x in flat arrays that the Context computes on: on subdomains those of the subdomain's lines. x is taken
+  /// along where it matters.
   template <class Use>
   void on_context(Context& ctx, std::span<const double> b, std::span<double> x, bool with_x, const Use& use) {
     const auto n = static_cast<std::size_t>(rows.unknowns());
@@ -362,7 +362,8 @@ class MatrixSolver::State {
     if (cycle_is_scaled() || !rows.parts.any() || rows.parts.is_whole || !params.singular.value_or(true)) return {};
     return PartMeans(ctx, rows.a.shape(), rows.parts);
   }
-  /// The rows are scaled, and fall into parts or are in units of their own: what is solved is D A x = D b, with all that symmetric parts are solved by.
+  /// The rows are scaled, and fall into parts or are in units of their own: what is solved is D A x = D b, with all that
+  /// symmetric parts are solved by.
   [[nodiscard]] bool symmetrised() const { return is_symmetrised(scaled); }
   [[nodiscard]] bool is_symmetrised(const std::optional<RowScales>& scales) const {
     return scales && scales->symmetric && (rows.parts.connected > 1 || scales->are_units);
@@ -533,8 +534,8 @@ class MatrixSolver::State {
     }
     means->project(ctx, b_.view());
   }
-  /// A x = b. In parts that are coupled to no others the error has to be small beside x there: where solutions differ in size b and
-  /// x are scaled part by part, and it goes on.
+  /// A x = b. In parts that are coupled to no others the error has to be small beside x there: where solutions differ in size b
+  /// and x are scaled part by part, and it goes on.
   SolveReport solve_parts(Context& ctx, FieldView<const double> b, FieldView<double> x, const StoppingParams& given,
                           const Monitor& monitor) {
     SolveReport report = solver.solve(ctx, b, x, monitor);

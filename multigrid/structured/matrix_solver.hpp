@@ -6,10 +6,10 @@
 //     MatrixSolver solver = MatrixSolver::from_csr(ctx, start, column, value, nx, ny);
 //     SolveReport report = solver(ctx, b, x);                                   arrays in the numbering of the matrix
 //
-// How unknowns are numbered, whether A is symmetric or singular, what its sides are: all detected (multigrid/structured/grid_rows.hpp).
-// Rows that hold nothing but their diagonal are solved first, what couples to them goes to the right-hand side. Coarse levels
-// are Galerkin products whose interpolation follows the matrix; the cycle is in float, vectors and residuals in double. Where
-// `solver.method` is left open it is
+// How unknowns are numbered, whether A is symmetric or singular, what its sides are: all detected
+// (multigrid/structured/grid_rows.hpp). Rows that hold nothing but their diagonal are solved first, what couples to them goes
+// to the right-hand side. Coarse levels are Galerkin products whose interpolation follows the matrix; the cycle is in float,
+// vectors and residuals in double. Where `solver.method` is left open it is
 //
 //     symmetric      conjugate gradients, around the cycle that smoother "auto" chooses (multigrid/poisson_solver.hpp). Where
 //                    few isolated parts are coupled a thousand times as strongly as what lies between, they are deflated by a
@@ -19,20 +19,22 @@
 //                    says if that is symmetric. If A falls into parts that are coupled to no others, too, or d spans more than 1e12, D A x = D b is solved
 //                    as a symmetric system is, until b - A x is as small as was asked for
 //
-// Where a few rows are all that the norm of b knows of, Dirichlet rows or penalties, solves go on until the estimated error of x is
-// small (StoppingParams::error_tol).
+// Where a few rows are all that the norm of b knows of, Dirichlet rows or penalties, solves go on until the estimated error of
+// x is small (StoppingParams::error_tol).
 //
 // Singular: right-hand sides must have no mean (|sum b| <= 1e-8 sum |b|, which is subtracted) unless `project`; solutions have
 // none. Of scaled rows it is D b that has none, and a constant that is subtracted from b.
 //
 // On a Context with a communicator every subdomain of the grid gives rows of its own, in order or with their nodes
-// (multigrid/structured/grid_rows.hpp), and its part of b and x, in whatever way the grid is shared out; nx and ny are those of all. Where
-// a subdomain's rows are not the subdomain of lines that the hierarchy wants (mesh/partition.hpp), b and x are brought there and back, by
-// way of the host. Entries are given likewise, by each subdomain its own; bands by lines, with ny those of the subdomain.
+// (multigrid/structured/grid_rows.hpp), and its part of b and x, in whatever way the grid is shared out; nx and ny are those of
+// all. Where a subdomain's rows are not the subdomain of lines that the hierarchy wants (mesh/partition.hpp), b and x are
+// brought there and back, by way of the host. Entries are given likewise, by each subdomain its own; bands by lines, with ny
+// those of the subdomain.
 //
-// Rows stay with the subdomains that gave them, however few they are: on GPUs no solve is moved to one of them, as the programs do with
-// small ones. Several GPUs pay from about 1e6 unknowns in all (five bands on H200, milliseconds of a solve on one, two and four GPUs:
-// 2047^2 7.4, 5.5 and 4.4; 1023^2 3.13 on one and 2.97 on four). Reports say so where there are fewer (SolveReport::choice).
+// Rows stay with the subdomains that gave them, however few they are: on GPUs no solve is moved to one of them, as the programs
+// do with small ones. Several GPUs pay from about 1e6 unknowns in all (five bands on H200, milliseconds of a solve on one, two
+// and four GPUs: 2047^2 7.4, 5.5 and 4.4; 1023^2 3.13 on one and 2.97 on four). Reports say so where there are fewer
+// (SolveReport::choice).
 //
 // As a Preconditioner it is one cycle from zero, symmetric where A is, for grid vectors or for flat ones in the numbering of
 // the matrix. A handle: copies are the same solver, which serves one thread at a time. `solve` and `apply` allocate nothing on
@@ -190,8 +192,8 @@ class MatrixSolver final : public Preconditioner<double>, public Handle {
     const auto [starts, columns, values] = spans(start, column, value, nx * ny);
     return from_csr(ctx, starts, columns, values, nx, ny, params);
   }
-  /// Entries in any order, those of one place are added. On subdomains rows are numbers of the whole matrix, as columns are, or nodes
-  /// where those of own rows are given, and every row has all its entries on one subdomain.
+  /// Entries in any order, those of one place are added. On subdomains rows are numbers of the whole matrix, as columns are, or
+  /// nodes where those of own rows are given, and every row has all its entries on one subdomain.
   template <detail::IndexRange Row, detail::IndexRange Column, detail::NumberRange Value>
   [[nodiscard]] static MatrixSolver from_coo(Context& ctx, const Row& row, const Column& column, const Value& value,
                                              int nx, int ny, const MatrixSolverParams& params = {}) {
@@ -203,8 +205,8 @@ class MatrixSolver final : public Preconditioner<double>, public Handle {
     return of_compressed(a, [&](const auto&... arrays) { return from_csr(ctx, arrays..., nx, ny, params); });
   }
   /// Nine arrays of nx ny numbers one behind the other, band 3 (dy + 1) + dx + 1 of what couples to (i + dx, j + dy), or the
-  /// five from the centre on of a symmetric matrix. On subdomains each gives its own lines, nx x ny nodes, which follow those of the
-  /// subdomains before.
+  /// five from the centre on of a symmetric matrix. On subdomains each gives its own lines, nx x ny nodes, which follow those
+  /// of the subdomains before.
   [[nodiscard]] static MatrixSolver from_bands(Context& ctx, std::span<const double> bands, int nx, int ny,
                                                const MatrixSolverParams& params = {}) {
     return {ctx, GridRows(ctx, BandArrays{bands}, nx, ny, params.cells(), params.on_pieces()), params};
@@ -248,9 +250,9 @@ class MatrixSolver final : public Preconditioner<double>, public Handle {
 
   /// Solves A x = b from the given x: arrays on the host, in the numbering of the matrix.
   SolveReport solve(Context& ctx, std::span<const double> b, std::span<double> x, const Monitor& monitor = {});
-  /// The same of vectors: on the grid of `rows().a`, where b and x belong to nodes that are no identity rows, or flat ones in the
-  /// numbering of the matrix. Their shape tells: of a grid of one row without identity rows they are in the numbering of the
-  /// matrix.
+  /// The same of vectors: on the grid of `rows().a`, where b and x belong to nodes that are no identity rows, or flat ones in
+  /// the numbering of the matrix. Their shape tells: of a grid of one row without identity rows they are in the numbering of
+  /// the matrix.
   SolveReport solve(Context& ctx, FieldView<const double> b, FieldView<double> x, const Monitor& monitor = {});
   SolveReport operator()(Context& ctx, std::span<const double> b, std::span<double> x) { return solve(ctx, b, x); }
 

@@ -34,8 +34,8 @@ inline bool is_alone(double diagonal, double others) {
   return diagonal != 0 && std::isfinite(diagonal) && others <= nothing_beside * std::abs(diagonal);
 }
 
-/// What a fixed node on the grid that nothing couples to has on its diagonal, of the least diagonal there is. Coarse levels spread it
-/// over what lies beside: as a solid that conducts next to nothing, not as one that holds zero.
+/// What a fixed node on the grid that nothing couples to has on its diagonal, of the least diagonal there is. Coarse levels
+/// spread it over what lies beside: as a solid that conducts next to nothing, not as one that holds zero.
 inline constexpr double next_to_nothing = 1e-10;
 
 /// Throws UsageError for arrays that are not n rows.
@@ -88,8 +88,8 @@ struct BandRows {
   }
 };
 
-/// Rows of a subdomain whose bands are those of its own lines, which follow the lines of the subdomains before; columns are numbers of
-/// the whole matrix. Throws UsageError on all subdomains.
+/// Rows of a subdomain whose bands are those of its own lines, which follow the lines of the subdomains before; columns are
+/// numbers of the whole matrix. Throws UsageError on all subdomains.
 SparseRows rows_of_lines(Communicator& comm, const BandArrays& a, int nx, int lines);
 
 /// What is wrong with a row, the first of all.

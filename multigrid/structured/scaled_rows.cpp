@@ -155,8 +155,8 @@ class CutRows {
   std::vector<double> all_;
 };
 
-/// Scales of all subdomains' parts, those of subdomain r from begin[r] on, one in the first of those that are coupled across cuts. Empty
-/// where there are none.
+/// Scales of all subdomains' parts, those of subdomain r from begin[r] on, one in the first of those that are coupled across
+/// cuts. Empty where there are none.
 std::vector<double> scales_of_parts(const CutRows& rows, const std::vector<std::size_t>& begin,
                                     const GridLayout<2>& shape) {
   struct Link {

@@ -11,8 +11,8 @@
 //
 // and q alike. (Transport upwind makes one of the two couplings large, which says nothing about volumes; rows that are alike
 // have like volumes.) An estimate is taken where it lessens by a fifth, at the least, how far D A is from conserving: the sum
-// over inner columns j of |sum over i of d_i a_ij - d_j a_ji| / sum over i of |d_i a_ij|. O(entries). Of a grid in subdomains all
-// call it together, and d is that of the whole.
+// over inner columns j of |sum over i of d_i a_ij - d_j a_ji| / sum over i of |d_i a_ij|. O(entries). Of a grid in subdomains
+// all call it together, and d is that of the whole.
 
 #include <optional>
 #include <vector>
@@ -33,17 +33,18 @@ struct RowScales {
   bool are_units = false;                    // d spans more than volumes do: rows are in units of their own
 };
 
-/// d by which A, whose halos are up to date, is symmetric, one a node of the subdomain: 1 in the first row of every part that is
-/// coupled to no other. Empty, on all subdomains, where there is none (core/operators/row_scales.hpp).
+/// d by which A, whose halos are up to date, is symmetric, one a node of the subdomain: 1 in the first row of every part that
+/// is coupled to no other. Empty, on all subdomains, where there is none (core/operators/row_scales.hpp).
 [[nodiscard]] std::vector<double> scales_to_symmetry(Context& ctx, const GridOperator<double>& a);
 
-/// Of a nonsymmetric matrix in bands, whose halos are up to date. None where no scales are found, or none that jump, unless they
-/// are exact and D A is singular, or its symmetry is wanted. Where no two couplings are so far apart, nothing goes to the host.
+/// Of a nonsymmetric matrix in bands, whose halos are up to date. None where no scales are found, or none that jump, unless
+/// they are exact and D A is singular, or its symmetry is wanted. Where no two couplings are so far apart, nothing goes to the
+/// host.
 [[nodiscard]] std::optional<RowScales> scaled_rows(Context& ctx, const GridOperator<double>& a,
                                                    bool wants_symmetry = false);
 
-/// Of a symmetric D A: d such that what couples nodes has the same size in all parts that are coupled to no others, which are in units
-/// of their own.
+/// Of a symmetric D A: d such that what couples nodes has the same size in all parts that are coupled to no others, which are
+/// in units of their own.
 void make_parts_alike(Context& ctx, const SingularParts& parts, RowScales& scales);
 
 }  // namespace stratum

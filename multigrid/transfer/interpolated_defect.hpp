@@ -1,6 +1,7 @@
 #pragma once
 
-// For CUDA sources only: the defect of an interpolant, r = s (b - A P e), of a tensor operator and P = Px (x) Py, straight from e:
+// For CUDA sources only: the defect of an interpolant, r = s (b - A P e), of a tensor operator and P = Px (x) Py, straight from
+// e:
 //
 //     A P = Kx Px (x) My Py + Mx Px (x) (Ky + E) Py .
 //
@@ -8,10 +9,11 @@
 // coarse rows. Of a linear function the stiffness is none between two coarse nodes: what would be the difference of large
 // numbers, and rounding, does not arise. 1.25 words a fine node, and r.
 //
-// Behind a Neumann or Robin first boundary columns or rows are `shifted`: the first node is a coarse one, and number 2 I where it is 2 I - 1
-// behind a side that is no unknown. Pairs are as before, the first one then begins before the grid. So do the rows of subdomains but
-// the lowest one: there the interval before the first row is a whole one, of which the second half alone is needed, and the halo of
-// e has its first end. Of subdomains but the uppermost the halo has the second end of the last interval.
+// Behind a Neumann or Robin first boundary columns or rows are `shifted`: the first node is a coarse one, and number 2 I where
+// it is 2 I - 1 behind a side that is no unknown. Pairs are as before, the first one then begins before the grid. So do the
+// rows of subdomains but the lowest one: there the interval before the first row is a whole one, of which the second half alone
+// is needed, and the halo of e has its first end. Of subdomains but the uppermost the halo has the second end of the last
+// interval.
 
 #include <stratum/core/field/streaming_stencil.hpp>
 #include <stratum/core/operators/tensor.hpp>
@@ -21,9 +23,9 @@ namespace stratum::cuda {
 
 /// What a coarse interval makes of a function that is a and b at its ends, and left a + right b, where left + right = 1, at the
 /// node between its two intervals of stiffness k and mass m: at its ends and at that node. An interval that stays alone has its
-/// second end there (left = 0). Behind a Neumann or Robin boundary stands an interval with the side's alpha for k and no mass, and the
-/// function is zero: of the last node it is a coarse interval of its own, or the second one of an interval that stays alone; of
-/// the first one it is the second one of coarse interval -1.
+/// second end there (left = 0). Behind a Neumann or Robin boundary stands an interval with the side's alpha for k and no mass,
+/// and the function is zero: of the last node it is a coarse interval of its own, or the second one of an interval that stays
+/// alone; of the first one it is the second one of coarse interval -1.
 template <class T>
 struct InterpolatedInterval {
   T k[2], m[2], left, right;
@@ -43,8 +45,8 @@ struct InterpolatedInterval {
   [[nodiscard]] __device__ STRATUM_INLINE AtEnds<T> mass_second() const { return {m[1] * left, m[1] * (2 + right)}; }
 };
 
-/// Coarse interval `number` of a direction with `nodes` fine nodes and factors k, m. `shift`: 1 where it is shifted, else 0. `cut`: the
-/// grid goes on before its first node.
+/// Coarse interval `number` of a direction with `nodes` fine nodes and factors k, m. `shift`: 1 where it is shifted, else 0.
+/// `cut`: the grid goes on before its first node.
 template <class T>
 [[nodiscard]] __device__ STRATUM_INLINE InterpolatedInterval<T>
 interpolated_interval(const T* k, const T* m, const TransferView<T>& weights, int number, int nodes, int shift,
@@ -91,8 +93,8 @@ struct InterpolatedDefect {
 
   [[nodiscard]] int rows() const { return coarse.ny + 1; }
 
-  /// Mx Px e and Kx Px e at a lane's columns: a coarse one, the one between it and the next, and so on; shifted, the one between
-  /// it and the last comes before it.
+  /// Mx Px e and Kx Px e at a lane's columns: a coarse one, the one between it and the next, and so on; shifted, the one
+  /// between it and the last comes before it.
   struct Products {
     T mass[n], stiffness[n];
   };

@@ -13,9 +13,10 @@
 //     x = (wL x_L + wR x_R) / (wL + wR)          of widths, where K = 1
 //
 // The node at the centre of a coarse cell satisfies its equation A x = 0, its neighbours on the cell's edges being
-// interpolated, where s = - (sum of the eight other coefficients) >= a_(0,0) / 2; beside a Dirichlet boundary, whose coefficients a
-// matrix need not hold, s is a_(0,0) less what a reaction term adds to the row. Where the reaction dominates it is the mean of
-// the four neighbours, weighted by conductances. No weight suffers cancellation; with K = 1 all are those of the widths.
+// interpolated, where s = - (sum of the eight other coefficients) >= a_(0,0) / 2; beside a Dirichlet boundary, whose
+// coefficients a matrix need not hold, s is a_(0,0) less what a reaction term adds to the row. Where the reaction dominates it
+// is the mean of the four neighbours, weighted by conductances. No weight suffers cancellation; with K = 1 all are those of the
+// widths.
 //
 // Or wL and wR are split sums, - (a_(-1,-1) + a_(-1,0) + a_(-1,1)) of the part A_x of A that has derivatives in x, those in y
 // of A_y, both with the mixed terms, on all nodes, carried down as P^T A_x P: fewer cycles where K jumps (where a sum is
@@ -72,8 +73,8 @@ enum class EdgeWeights : std::uint8_t { conductances, matrix };
 void set_network_weights(Context& ctx, const GridOperator<double>& a, const Conductances& k, EdgeWeights edges,
                          Transfer<double>& p);
 
-/// A_x and A_y on all nodes of a mesh, whatever its ends; of a subdomain of its unknowns on these rows, and those of sides where
-/// the subdomain ends.
+/// A_x and A_y on all nodes of a mesh, whatever its ends; of a subdomain of its unknowns on these rows, and those of sides
+/// where the subdomain ends.
 class SplitParts {
  public:
   SplitParts(Context& ctx, const TensorMesh<2>& mesh, const CellCoefficients& k, const GridLayout<2>& unknowns);

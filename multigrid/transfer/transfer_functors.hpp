@@ -77,8 +77,8 @@ STRATUM_HOST_DEVICE STRATUM_INLINE int fine_node(const TransferView<T>& t, int i
   return i >= 0 && i < n ? i : -1;
 }
 
-/// d(I, J) = P^T d_fine with the fine defect, of fine_nx x fine_ny nodes, given by a functor. `plain`: every coarse node has fine
-/// ones on both sides.
+/// d(I, J) = P^T d_fine with the fine defect, of fine_nx x fine_ny nodes, given by a functor. `plain`: every coarse node has
+/// fine ones on both sides.
 template <bool plain, class Defect, class T>
 struct Restrict {
   static constexpr bool hot = plain;

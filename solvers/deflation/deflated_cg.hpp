@@ -9,8 +9,8 @@
 // x in two parts (`two_parts`, for contrasts from 1e4 on): x = x^ + Z y and p = p^ + Z c, the means over the vectors' cores in
 // y and c, so that A p = A p^ + (A Z) c loses nothing where p is large and even. Those of the first x move to y, too. The
 // residual that is tested is that of both parts. The sum that is returned rounds x to what one array can hold: the iteration
-// ends there as `round-off limit`, or goes on to what both parts can hold (`beyond_one_array`); where the sum's residual is then above
-// the tolerance the status is the same, and the reason says both.
+// ends there as `round-off limit`, or goes on to what both parts can hold (`beyond_one_array`); where the sum's residual is
+// then above the tolerance the status is the same, and the reason says both.
 //
 // Where A is singular (A 1 = 0) right-hand sides have no mean; that of r, rounding, is removed every ten iterations. Of the
 // solutions the one with sum a_ii x_i = 0 is taken: x is small where coefficients are large, and so is the residual's rounding.

@@ -16,8 +16,8 @@
 // vectors in parallel. CUDA: a warp for up to 1024 entries of a vector, sums in a fixed order; E^-1 is a matrix of m^2 words.
 // Nothing waits for the stream, nothing is allocated after set-up. A handle: copies are the same.
 //
-// On a Context with other subdomains of the grid each has its own rows of A and of Z; E is added up from those of all, every subdomain
-// factorises it, and a product Z^T r is one gather of m numbers. Coarse vectors are the same on all subdomains.
+// On a Context with other subdomains of the grid each has its own rows of A and of Z; E is added up from those of all, every
+// subdomain factorises it, and a product Z^T r is one gather of m numbers. Coarse vectors are the same on all subdomains.
 //
 // Throws UsageError, on all subdomains, for vectors of another grid or without an entry, ResourceError where factors or inverse
 // would not fit into memory.

@@ -6,9 +6,9 @@
 // Domains are numbers of nodes, -1 where a node is in none; the vector of a domain is one there and zero elsewhere. Square
 // blocks do more than as many stripes; where they cut inclusions of another phase, split blocks do more again.
 //
-// On subdomains of a grid each has the nodes of its own rows, in as many vectors as all of them, of which some may have no entry
-// there. Domains are then numbers that all subdomains use alike: those of stripes and blocks are; split_domains and connected_parts
-// number what they see, and want the whole grid.
+// On subdomains of a grid each has the nodes of its own rows, in as many vectors as all of them, of which some may have no
+// entry there. Domains are then numbers that all subdomains use alike: those of stripes and blocks are; split_domains and
+// connected_parts number what they see, and want the whole grid.
 //
 // Sources: J. M. Tang, Two-Level Preconditioned Conjugate Gradient Methods with Applications to Bubbly Flow Problems, 2008;
 // R. Gupta, Implementation of the Deflated Preconditioned Conjugate Gradient Method for Bubbly Flow on the Graphical
@@ -35,9 +35,9 @@ struct DeflationVectors {
 /// Of domains 0 .. count - 1, all of them, of which other subdomains of the grid have nodes as well.
 [[nodiscard]] DeflationVectors vectors_of_domains(const std::vector<int>& domain, int count);
 
-/// One more vector, one everywhere, on all subdomains, whose core is what has none: the slow mode of what is nearly singular. It is
-/// zero at nodes that are `held`, each by a diagonal of its own: their rows would be all of A z. For vectors that do not cover
-/// the grid.
+/// One more vector, one everywhere, on all subdomains, whose core is what has none: the slow mode of what is nearly singular.
+/// It is zero at nodes that are `held`, each by a diagonal of its own: their rows would be all of A z. For vectors that do not
+/// cover the grid.
 void add_constant(DeflationVectors& vectors, const std::vector<char>& held = {});
 
 /// `count` stripes of consecutive nodes, as equal as can be. Throws UsageError unless there is a node for each.

@@ -49,8 +49,8 @@ int bandwidth(const GridLayout<2>& shape) {
 }
 constexpr int widest = 34;
 
-/// What a row of the factors is to the GPU: entries below the diagonal, by their distance, and above; the reciprocal of that on it,
-/// and of what the row was divided by.
+/// What a row of the factors is to the GPU: entries below the diagonal, by their distance, and above; the reciprocal of that on
+/// it, and of what the row was divided by.
 constexpr int factor_numbers = 2 * widest + 2;
 
 #if defined(__CUDACC__)
@@ -131,8 +131,9 @@ class Bands {
   [[nodiscard]] std::size_t end(std::size_t i) const { return std::min(i + width_ + 1, n_); }
   [[nodiscard]] std::size_t filled_end(std::size_t i) const { return std::min(i + 2 * width_ + 1, n_); }
 
-  /// Gaussian elimination: factors take the place of entries. Rows come scaled to a largest entry of one, and are exchanged where
-  /// the diagonal is much smaller than what lies below: of matrices that need no exchange scaling alone makes it somewhat so.
+  /// Gaussian elimination: factors take the place of entries. Rows come scaled to a largest entry of one, and are exchanged
+  /// where the diagonal is much smaller than what lies below: of matrices that need no exchange scaling alone makes it somewhat
+  /// so.
   void eliminate() {
     constexpr double much = 1000;
     const double rounding = std::max(4.0, static_cast<double>(n_)) * std::numeric_limits<double>::epsilon();

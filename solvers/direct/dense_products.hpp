@@ -8,9 +8,9 @@
 // Matrices are square, row after row, padded with zeros to a multiple of dense_padding; so are the boxes, whose padding holds
 // zeros (or numbers that stay finite) and stays as it is. `add`: out = out + product. in and out do not overlap.
 //
-// On a GPU by cuBLAS, which is opened when the first object is made (STRATUM_CUBLAS names another library file), else by a kernel
-// of our own, at a tenth of the speed. On a CPU by loops in registers, plane by plane. 2 n operations a number. Nothing waits for
-// the stream.
+// On a GPU by cuBLAS, which is opened when the first object is made (STRATUM_CUBLAS names another library file), else by a
+// kernel of our own, at a tenth of the speed. On a CPU by loops in registers, plane by plane. 2 n operations a number. Nothing
+// waits for the stream.
 
 #include <cstdint>
 #include <memory>
@@ -31,8 +31,8 @@ struct DenseMatrix {
   int size = 0;
 };
 
-/// c = a b or c + a b, of m x k and k x n numbers in rows that are lda, ldb, ldc apart. On the host, by one thread; `scratch` has
-/// room for product_scratch(k) numbers.
+/// c = a b or c + a b, of m x k and k x n numbers in rows that are lda, ldb, ldc apart. On the host, by one thread; `scratch`
+/// has room for product_scratch(k) numbers.
 void multiply(int m, int n, int k, const double* a, std::int64_t lda, const double* b, std::int64_t ldb, double* c,
               std::int64_t ldc, bool add, double* scratch);
 [[nodiscard]] std::size_t product_scratch(int k);

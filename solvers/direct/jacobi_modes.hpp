@@ -1,8 +1,8 @@
 #pragma once
 
-// All modes of a line by one-sided Jacobi rotations: eigenvalues and eigenvectors of the pencil K v = lambda M v, V^T M V = 1, of an
-// axis that may be periodic (core/operators/box_operator.hpp: AxisFactors). With S = diag(M)^-1/2, S M S = L L^T and K = B^T B,
-// a row (k_i)^1/2 (v_i - v_(i-1)) of B for every interval,
+// All modes of a line by one-sided Jacobi rotations: eigenvalues and eigenvectors of the pencil K v = lambda M v, V^T M V = 1,
+// of an axis that may be periodic (core/operators/box_operator.hpp: AxisFactors). With S = diag(M)^-1/2, S M S = L L^T and K =
+// B^T B, a row (k_i)^1/2 (v_i - v_(i-1)) of B for every interval,
 //
 //     G = B S L^-T ,    G W = U Sigma ,    V = S L^-T W ,    lambda = sigma^2
 //
@@ -19,8 +19,8 @@ namespace stratum {
 
 [[nodiscard]] LineModes jacobi_modes(const AxisFactors& axis, int threads);
 
-/// By solvers/direct/line_modes.hpp where that has them, else by rotations. Where K has constants as its kernel the first value is
-/// zero and its vector constant, exactly.
+/// By solvers/direct/line_modes.hpp where that has them, else by rotations. Where K has constants as its kernel the first value
+/// is zero and its vector constant, exactly.
 [[nodiscard]] LineModes axis_modes(const AxisFactors& axis, int threads);
 
 }  // namespace stratum

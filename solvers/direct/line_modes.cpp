@@ -149,8 +149,8 @@ void eigenvector(const Pencil& a, double lambda, const double* before, std::size
   for (int k = 0; k < most_trials && best < enough; ++k) {
     const Twisted factors(a, lambda * (1 + k * static_cast<double>(count) * beside));
     for (std::size_t i = 0; i < a.n; ++i) inverse[i] = factors.inverse(i);
-    // Where eigenvalues agree to rounding any of their vectors may be the first. Beside them there is about as much of each: the
-    // others are taken from the inverse.
+    // Where eigenvalues agree to rounding any of their vectors may be the first. Beside them there is about as much of each:
+    // the others are taken from the inverse.
     for (std::size_t b = 0; b < count && k > 0; ++b) {
       const double* const other = before + b * a.n;
       const std::size_t at = largest([&](std::size_t i) { return other[i] * other[i] * mass(i); });

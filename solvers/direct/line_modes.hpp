@@ -18,8 +18,8 @@
 // two equal layers do, vectors are made orthogonal to each other.
 //
 // Sources: J. Demmel, W. Kahan, Accurate singular values of bidiagonal matrices, SIAM J. Sci. Stat. Comput. 11, 1990 (factors
-// by differences); I. Dhillon, B. Parlett, Orthogonal eigenvectors and relative gaps, SIAM J. Matrix Anal. Appl. 25, 2003 (where
-// factors meet).
+// by differences); I. Dhillon, B. Parlett, Orthogonal eigenvectors and relative gaps, SIAM J. Matrix Anal. Appl. 25, 2003
+// (where factors meet).
 
 #include <cstddef>
 #include <vector>

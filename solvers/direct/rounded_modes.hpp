@@ -1,7 +1,8 @@
 #pragma once
 
 // What multigrid/fast_diagonalization.hpp asks of a tensor operator A = Kx (x) My + Mx (x) (Ky + E) before it solves by the
-// modes of a line (solvers/direct/line_modes.hpp): the factors of a direction, and whether modes and solutions may be rounded to T.
+// modes of a line (solvers/direct/line_modes.hpp): the factors of a direction, and whether modes and solutions may be rounded
+// to T.
 
 #include <stratum/core/operators/grid_operator.hpp>
 #include <stratum/solvers/direct/line_modes.hpp>
@@ -20,9 +21,9 @@ template <class T>
 [[nodiscard]] bool survive_rounding(const LineFactors& line, const LineModes& modes);
 
 /// What becomes of a smooth load, as a part of it, when x is rounded to T in every node by itself, as line solves may round it
-/// (of modes rows that are equal in T give equal x). Inside a thin layer that is not at a Dirichlet boundary unknowns are equal to
-/// more digits than T has. What rounding makes of them flows through the layer, and of that flow the next residual keeps as much
-/// as T keeps of any number.
+/// (of modes rows that are equal in T give equal x). Inside a thin layer that is not at a Dirichlet boundary unknowns are equal
+/// to more digits than T has. What rounding makes of them flows through the layer, and of that flow the next residual keeps as
+/// much as T keeps of any number.
 template <class T>
 [[nodiscard]] double lost_to_rounding(const LineFactors& line);
 /// More than this and cycles may diverge. In float layers of 1e-9 of a line are below it.

@@ -48,8 +48,9 @@ class SearchDirection {
 ///
 ///     p <- r + beta p,  q <- A p,  x <- x + alpha p,  r <- r - alpha q,    alpha = (r, r) / (p, q),  beta = (r, r)_new / (r, r)
 ///
-/// All numbers are in the memory of the Context, where those of subdomains of a grid are added up by rank. On a GPU an iteration is
-/// recorded if A is_recordable. Where (p, q) is not above zero x and r stay as they are from there on, and (r, r) is NaN.
+/// All numbers are in the memory of the Context, where those of subdomains of a grid are added up by rank. On a GPU an
+/// iteration is recorded if A is_recordable. Where (p, q) is not above zero x and r stay as they are from there on, and (r, r)
+/// is NaN.
 template <class T>
 class QueuedSteps {
  public:

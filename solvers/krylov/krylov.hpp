@@ -27,8 +27,8 @@ void expects_constant_symmetric(std::string_view method, const Preconditioner<T>
           "for a symmetric one that varies, gcr, gmres, bicgstab, richardson)");
 }
 
-/// One solve: the residual r, its tests and its report. r belongs to the solver, and so does `free`, a vector that holds nothing
-/// between iterations: the error is estimated in it (solvers/error_estimate.hpp) where M says that it can.
+/// One solve: the residual r, its tests and its report. r belongs to the solver, and so does `free`, a vector that holds
+/// nothing between iterations: the error is estimated in it (solvers/error_estimate.hpp) where M says that it can.
 template <class T>
 class KrylovIteration {
  public:

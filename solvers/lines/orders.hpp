@@ -1,7 +1,7 @@
 #pragma once
 
-// In which order the lines of a grid are taken: zebra takes every second line and then the others, simultaneous all from the old
-// values. Backward runs the same parts in the opposite order.
+// In which order the lines of a grid are taken: zebra takes every second line and then the others, simultaneous all from the
+// old values. Backward runs the same parts in the opposite order.
 
 #include <cstdint>
 

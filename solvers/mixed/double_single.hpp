@@ -1,19 +1,19 @@
 #pragma once
 
-// DoubleSingleRefinement: A x = b without arithmetic in double but for sums, for GPUs whose double is slow. What is added to the x
-// that is given is kept in double-single (the sum of two floats), or to zero where that is nearer; with d = b - A x, formed once in double, so that boundary
-// values in x and b, however large, do not come into floats,
+// DoubleSingleRefinement: A x = b without arithmetic in double but for sums, for GPUs whose double is slow. What is added to
+// the x that is given is kept in double-single (the sum of two floats), or to zero where that is nearer; with d = b - A x,
+// formed once in double, so that boundary values in x and b, however large, do not come into floats,
 //
 //     r = (d - A hi) - A lo ,   A e = s r to 1e-4 in float ,   (hi, lo) <- (hi, lo) + e / s ,   s a power of two near 1 / ||r|| ,
 //
-// the last by an error-free sum. Where the float residual keeps to differences of neighbours (tensor and element-coefficient operators),
-// rounding A is a relative change of K by 6e-8 a cell, and x comes out as near to the solution in the energy norm, sqrt(e' A e
-// / x' A x) about 1e-7. Stored bands lose A 1 = 0 by rounding, and with it three digits and more.
+// the last by an error-free sum. Where the float residual keeps to differences of neighbours (tensor and element-coefficient
+// operators), rounding A is a relative change of K by 6e-8 a cell, and x comes out as near to the solution in the energy norm,
+// sqrt(e' A e / x' A x) about 1e-7. Stored bands lose A 1 = 0 by rounding, and with it three digits and more.
 //
 // The residual ||b - A x|| is another matter: x in double-single leaves 1e-6 ||b|| and more of it, which doubles a level.
 // So rounds end where the next correction, as far as the last two tell, would be below the rounding of float in the energy
-// norm, most often after two, and the error that the size of e tells of is small too. Then the residual is formed once in double,
-// and the report goes by that:
+// norm, most often after two, and the error that the size of e tells of is small too. Then the residual is formed once in
+// double, and the report goes by that:
 //
 //     converged       it is within the tolerance, and so is the estimated error (solvers/error_estimate.hpp)
 //     rounding        it is above, the rounds have ended as above, and float explains it (<= 2 eps || |A| |x| + |b| ||)

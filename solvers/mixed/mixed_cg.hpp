@@ -18,8 +18,8 @@
 //
 // Sources: as of solvers/mixed/reliable_cg.hpp, which has no preconditioner.
 //
-// 20 bytes an unknown beside b and x, on a GPU 24. Words of float a node and iteration: on a GPU 12 and the operator's, else 14;
-// double ones around a float cycle are twice as long, and there are 20 of them. An update moves 13 more. Two waits for the
+// 20 bytes an unknown beside b and x, on a GPU 24. Words of float a node and iteration: on a GPU 12 and the operator's, else
+// 14; double ones around a float cycle are twice as long, and there are 20 of them. An update moves 13 more. Two waits for the
 // stream an iteration; nothing is allocated by `solve`.
 
 #include <stratum/core/io/solve_report.hpp>

@@ -64,8 +64,8 @@ struct ReliableCgParams {
   bool carry_direction = true;      // else every update starts again from d = r
   bool replace_residual = true;     // by the true one
   bool reset_solution = true;       // y = 0
-  /// The host submits an iteration before it has the numbers of the one before, so that an update comes an iteration after it is
-  /// due. Unset: on GPUs. Not with solution_in_double.
+  /// The host submits an iteration before it has the numbers of the one before, so that an update comes an iteration after it
+  /// is due. Unset: on GPUs. Not with solution_in_double.
   std::optional<bool> ahead{};
 };
 

@@ -19,13 +19,13 @@
 //
 // Positive definite: scaled, wherever A is and its graph has no odd cycle, as on five points (L^ + L^^T changes its sign with
 // that of every second unknown, so that I - L^ - L^^T is as definite as I + L^ + L^^T, and L^ L^^T adds to the diagonal); on
-// five points with Neumann boundaries, too. Both, wherever nothing is dropped. Else that is not known, and for bilinear elements on
-// stretched meshes it is not: conjugate gradients say so. Constant, symmetric bit for bit.
+// five points with Neumann boundaries, too. Both, wherever nothing is dropped. Else that is not known, and for bilinear
+// elements on stretched meshes it is not: conjugate gradients say so. Constant, symmetric bit for bit.
 //
-// Formed in double on the host, kept in T: on vectors of a grid as a nine-point operator (five words per unknown), for which nodes
-// may couple with their neighbours only; on flat ones by bands where they take no more memory than rows, else by rows. `apply`
-// moves that, r and z, and does not wait for the stream. z must not be r. Throws UsageError when a is not symmetric, or on a
-// grid for an entry between nodes that are no neighbours; BreakdownError for a diagonal entry that is not above 0.
+// Formed in double on the host, kept in T: on vectors of a grid as a nine-point operator (five words per unknown), for which
+// nodes may couple with their neighbours only; on flat ones by bands where they take no more memory than rows, else by rows.
+// `apply` moves that, r and z, and does not wait for the stream. z must not be r. Throws UsageError when a is not symmetric, or
+// on a grid for an entry between nodes that are no neighbours; BreakdownError for a diagonal entry that is not above 0.
 
 #include <memory>
 

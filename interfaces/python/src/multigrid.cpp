@@ -1,5 +1,5 @@
-// A matrix on a grid for Python (multigrid/structured/matrix_solver.hpp). Arrays come as NumPy's or through DLPack, on a GPU those that
-// lie there; everything that takes long runs without the GIL.
+// A matrix on a grid for Python (multigrid/structured/matrix_solver.hpp). Arrays come as NumPy's or through DLPack, on a GPU
+// those that lie there; everything that takes long runs without the GIL.
 
 #include <algorithm>
 #include <array>

@@ -90,13 +90,13 @@ GridOperator<double> assemble_diffusion(Context& ctx, const MappedMesh& mesh, co
 }
 
 GridOperator<double> assemble_diffusion(Context& ctx, const MappedMesh& mesh, const MappedCells& cells,
-                                        const OperatorTerms& terms, const GridLayout<2>& strip) {
+                                        const OperatorTerms& terms, const GridLayout<2>& subdomain) {
   detail::check_terms(mesh.logical(), terms);
-  SymmetricNineBand<double> a(ctx, strip);
+  SymmetricNineBand<double> a(ctx, subdomain);
   const auto centre = a.band[0].view();
-  for_each_node(
-      ctx, all_nodes(centre),
-      AssembleRow{cells.view(), strip, centre, a.band[1].view(), a.band[2].view(), a.band[3].view(), a.band[4].view()});
+  for_each_node(ctx, all_nodes(centre),
+                AssembleRow{cells.view(), subdomain, centre, a.band[1].view(), a.band[2].view(), a.band[3].view(),
+                            a.band[4].view()});
   for (auto& band : a.band) exchange(ctx, band);
   if (ctx.is_dry_run()) return GridOperator<double>(std::move(a));
   return detail::with_boundaries(ctx, mesh, varying(terms), std::move(a));

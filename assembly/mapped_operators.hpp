@@ -53,6 +53,6 @@ class MappedCells {
                                                       const OperatorTerms& terms = {});
 /// Of a subdomain (mesh/partition.hpp), the cells those of the whole mesh.
 [[nodiscard]] GridOperator<double> assemble_diffusion(Context& ctx, const MappedMesh& mesh, const MappedCells& cells,
-                                                      const OperatorTerms& terms, const GridLayout<2>& strip);
+                                                      const OperatorTerms& terms, const GridLayout<2>& subdomain);
 
 }  // namespace stratum

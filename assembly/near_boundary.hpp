@@ -2,7 +2,7 @@
 
 // Nodal values of a solution on the two outermost lines of every boundary of a mesh, on the host: what the cells at the
 // boundaries need, copied from a GPU without the rest. Each line is as long as a boundary, Dirichlet values included. Where the
-// grid is cut into subdomains each subdomain gets all of them.
+// grid is partitioned into subdomains each subdomain gets all of them.
 
 #include <array>
 #include <vector>

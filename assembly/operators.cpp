@@ -306,7 +306,7 @@ GridOperator<double> assemble_diffusion(Context& ctx, const TensorMesh<2>& mesh,
 
 GridOperator<double> assemble_diffusion(Context& ctx, const TensorMesh<2>& mesh, const CellCoefficients& k,
                                         const CellFields& fields, const OperatorTerms& terms,
-                                        const GridLayout<2>& strip) {
+                                        const GridLayout<2>& subdomain) {
   check_range<double>(mesh);
   detail::check_terms(mesh, terms);
   expects(k.nx == mesh.x().size() && k.ny == mesh.y().size(), "the coefficients are of ", k.nx, " x ", k.ny,
@@ -321,8 +321,8 @@ GridOperator<double> assemble_diffusion(Context& ctx, const TensorMesh<2>& mesh,
     others.reaction = 0;
   }
   if (const auto factors = separated(terms.reaction > 0 ? all : k))
-    if (const auto held = tensor_terms(*factors, others)) return tensor_operator(ctx, mesh, *held, strip, *factors);
-  ElementOperator<double> cells = cell_operator(ctx, mesh, k, fields, terms, strip);
+    if (const auto held = tensor_terms(*factors, others)) return tensor_operator(ctx, mesh, *held, subdomain, *factors);
+  ElementOperator<double> cells = cell_operator(ctx, mesh, k, fields, terms, subdomain);
   if (!terms.varies()) return GridOperator<double>(std::move(cells));
   return detail::with_boundaries(ctx, mesh, terms, bands_of<SymmetricNineBand<double>>(ctx, cells));
 }
@@ -361,10 +361,10 @@ void set_reaction(Context& ctx, const TensorMesh<2>& mesh, const OperatorTerms& 
 }
 
 GridOperator<double> assemble_mass(Context& ctx, const TensorMesh<2>& mesh, double capacity,
-                                   const GridLayout<2>& strip) {
+                                   const GridLayout<2>& subdomain) {
   OperatorTerms terms;
   terms.reaction = capacity;
-  TensorOperator<double> a = tensor_operator(ctx, mesh, terms, strip);
+  TensorOperator<double> a = tensor_operator(ctx, mesh, terms, subdomain);
   if (ctx.is_dry_run()) return GridOperator<double>(std::move(a));
   auto x = one_dimensional_factors(mesh.x(), a.grid.origin_x, a.grid.nx, 0, 0),
        y = one_dimensional_factors(mesh.y(), a.grid.origin_y, a.grid.ny, 0, 0);
@@ -378,9 +378,9 @@ GridOperator<double> assemble_mass(Context& ctx, const TensorMesh<2>& mesh, doub
 
 GridOperator<double> assemble_cells(Context& ctx, const TensorMesh<2>& mesh, const CellFields& fields,
                                     const OperatorTerms& terms, CellTensor tensor, StorageFormat format,
-                                    const GridLayout<2>& strip) {
+                                    const GridLayout<2>& subdomain) {
   check_range<double>(mesh);
-  ElementOperator<double> cells(ctx, strip, tensor, true);
+  ElementOperator<double> cells(ctx, subdomain, tensor, true);
   fill_cells(ctx, mesh, fields, terms, cells);
   if (format == StorageFormat::cell) return GridOperator<double>(std::move(cells));
   return detail::with_boundaries(ctx, mesh, terms, bands_of<SymmetricNineBand<double>>(ctx, cells));
@@ -420,12 +420,12 @@ GridOperator<T> assemble_operator(Context& ctx, const TensorMesh<2>& mesh, Stora
 
 template <class T>
 GridOperator<T> assemble_operator(Context& ctx, const TensorMesh<2>& mesh, StorageFormat format,
-                                  const OperatorTerms& terms, const GridLayout<2>& strip) {
+                                  const OperatorTerms& terms, const GridLayout<2>& subdomain) {
   check_range<T>(mesh);
   detail::check_terms(mesh, terms);
   expects(!terms.varies() || traits(format).has_bands, "a ", to_string(format),
           " operator cannot hold an alpha that varies along its boundary; store bands");
-  TensorOperator<double> a = tensor_operator(ctx, mesh, terms, strip);
+  TensorOperator<double> a = tensor_operator(ctx, mesh, terms, subdomain);
   return visit_storage_format<double>(format, [&](auto type) -> GridOperator<T> {
     using Format = typename decltype(type)::type;
     if constexpr (Format::View::is_separable) {
@@ -433,7 +433,7 @@ GridOperator<T> assemble_operator(Context& ctx, const TensorMesh<2>& mesh, Stora
     } else if constexpr (std::is_same_v<Format, ElementOperator<double>>) {
       const CellCoefficients ones = unit_coefficients(mesh);
       return in_precision<T>(ctx, GridOperator<double>(cell_operator(
-                                      ctx, mesh, ones, CellFields(ctx, mesh, ones, terms.reaction), terms, strip)));
+                                      ctx, mesh, ones, CellFields(ctx, mesh, ones, terms.reaction), terms, subdomain)));
     } else {
       static_assert(Format::View::has_bands, "nothing assembles this storage format");
       if (!terms.varies()) return bands_of<typename Format::template In<T>>(ctx, a);

@@ -44,7 +44,7 @@ template <class T>
 /// Of a subdomain of the mesh (mesh/partition.hpp), with the subdomain's part of the unknowns.
 template <class T>
 [[nodiscard]] GridOperator<T> assemble_operator(Context& ctx, const TensorMesh<2>& mesh, StorageFormat format,
-                                                const OperatorTerms& terms, const GridLayout<2>& strip);
+                                                const OperatorTerms& terms, const GridLayout<2>& subdomain);
 
 /// The same operator with its entries in memory. Throws UsageError for a storage format that has none.
 [[nodiscard]] GridOperator<double> stored(Context& ctx, const GridOperator<double>& a, StorageFormat format);
@@ -61,7 +61,7 @@ template <class T>
 /// Of a subdomain, k and its fields those of the whole mesh.
 [[nodiscard]] GridOperator<double> assemble_diffusion(Context& ctx, const TensorMesh<2>& mesh,
                                                       const CellCoefficients& k, const CellFields& fields,
-                                                      const OperatorTerms& terms, const GridLayout<2>& strip);
+                                                      const OperatorTerms& terms, const GridLayout<2>& subdomain);
 
 /// Another c for a tensor operator of this mesh that was assembled with one, in the memory it has: nothing is allocated on the
 /// device. `terms` are the operator's with the new c.
@@ -70,7 +70,7 @@ void set_reaction(Context& ctx, const TensorMesh<2>& mesh, const OperatorTerms& 
 
 /// The matrix of the integrals of `capacity` phi_i phi_j, as a tensor operator; of all unknowns or a subdomain of them.
 [[nodiscard]] GridOperator<double> assemble_mass(Context& ctx, const TensorMesh<2>& mesh, double capacity,
-                                                 const GridLayout<2>& strip);
+                                                 const GridLayout<2>& subdomain);
 
 /// What an element-coefficient operator stores of this K.
 [[nodiscard]] CellTensor cell_tensor(const TensorMesh<2>& mesh, const CellCoefficients& k);
@@ -79,7 +79,7 @@ void set_reaction(Context& ctx, const TensorMesh<2>& mesh, const OperatorTerms& 
 /// them, the fields those of the whole mesh.
 [[nodiscard]] GridOperator<double> assemble_cells(Context& ctx, const TensorMesh<2>& mesh, const CellFields& fields,
                                                   const OperatorTerms& terms, CellTensor tensor, StorageFormat format,
-                                                  const GridLayout<2>& strip);
+                                                  const GridLayout<2>& subdomain);
 /// Other coefficients for one of those, `fields` those of k, in the memory it has; nothing is allocated on the device where it
 /// is of cell form. Throws UsageError for K that it has no room for.
 void assign_cells(Context& ctx, const TensorMesh<2>& mesh, const CellCoefficients& k, const CellFields& fields,

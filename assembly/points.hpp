@@ -29,14 +29,14 @@ inline void expects_nodal(const Geometry& mesh, std::span<const double> nodal, i
           " nodes");
 }
 
-/// The number, among all rows of unknowns, of the first one of `part`, which has all rows or those of a strip.
+/// The number, among all rows of unknowns, of the first one of `part`, which has all rows or those of a subdomain.
 template <class T>
 [[nodiscard]] int first_row_of(const Context& ctx, const char* name, const TensorMesh<2>& mesh,
                                const FieldView<T>& part) {
   const GridLayout<2> all = mesh.unknowns();
-  const bool strip = part.below || part.above;
-  expects_fit(ctx, name, part, all.nx, strip ? part.ny : all.ny);
-  if (!strip) return 0;
+  const bool subdomain = part.below || part.above;
+  expects_fit(ctx, name, part, all.nx, subdomain ? part.ny : all.ny);
+  if (!subdomain) return 0;
   const int first = part.origin_y - all.origin_y;
   expects(first >= 0 && first + part.ny <= all.ny, name, " is a subdomain ", first, " to ", first + part.ny - 1,
           " of a mesh that has ", all.ny);

@@ -102,8 +102,8 @@ Compatibility make_compatible(Context& ctx, const Geometry& mesh, FieldView<doub
 void subtract_integral_mean(Context& ctx, const Geometry& mesh, FieldView<double> u);
 
 /// u at the unknowns of a smooth function with the Dirichlet boundaries' values, linear between opposite sides (Coons): what a
-/// pass of full multigrid starts from, since the coarser levels know nothing of those values. Zero where no boundary has any.
-/// Of a subdomain (mesh/partition.hpp), its rows.
+/// cycle of full multigrid (FMG) starts from, since the coarser levels know nothing of those values. Zero where no boundary has
+/// any. Of a subdomain (mesh/partition.hpp), its rows.
 void lift_boundary(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, FieldView<double> u);
 /// Some Dirichlet boundary has values that are not known to be zero.
 [[nodiscard]] bool has_boundary_values(const PoissonProblem& problem);

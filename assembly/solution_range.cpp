@@ -88,18 +88,18 @@ SolutionRange range_in(Context& ctx, const Geometry& mesh, NodeRows nodes, std::
 }
 
 /// Of all subdomains, the first of equal ones.
-SolutionRange merged(const std::vector<SolutionRange>& pieces) {
-  SolutionRange all = pieces.front();
+SolutionRange merged(const std::vector<SolutionRange>& subdomains) {
+  SolutionRange all = subdomains.front();
   const auto step = [](const SolutionRange& range) { return std::abs(range.step_to.value - range.step_from.value); };
-  for (const SolutionRange& piece : pieces) {
-    if (piece.smallest.value < all.smallest.value) all.smallest = piece.smallest;
-    if (piece.largest.value > all.largest.value) all.largest = piece.largest;
-    all.smallest_on_boundary = std::min(all.smallest_on_boundary, piece.smallest_on_boundary);
-    all.largest_on_boundary = std::max(all.largest_on_boundary, piece.largest_on_boundary);
-    if (step(piece) > step(all)) {
-      all.step_from = piece.step_from;
-      all.step_to = piece.step_to;
-      all.line = piece.line;
+  for (const SolutionRange& subdomain : subdomains) {
+    if (subdomain.smallest.value < all.smallest.value) all.smallest = subdomain.smallest;
+    if (subdomain.largest.value > all.largest.value) all.largest = subdomain.largest;
+    all.smallest_on_boundary = std::min(all.smallest_on_boundary, subdomain.smallest_on_boundary);
+    all.largest_on_boundary = std::max(all.largest_on_boundary, subdomain.largest_on_boundary);
+    if (step(subdomain) > step(all)) {
+      all.step_from = subdomain.step_from;
+      all.step_to = subdomain.step_to;
+      all.line = subdomain.line;
     }
   }
   return all;

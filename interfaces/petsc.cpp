@@ -91,7 +91,7 @@ class GridCycle {
             bool singular)
       : ctx_(context(options, communicator)) {
     GridRows rows(ctx_, a.arrays(), nx, ny, a.node, {}, {.scale_to_symmetry = true});
-    if (ctx_.pieces() > 1) {
+    if (ctx_.subdomains() > 1) {
       scales_ = rows.scales;
     } else if (!rows.symmetric) {
       SparseRows scaled = a.copy();
@@ -118,7 +118,7 @@ class GridCycle {
 
   /// Throws UsageError where that which was detected does not hold any more.
   void update(const Rows& a) {
-    if (is_scaled() && ctx_.pieces() == 1) {
+    if (is_scaled() && ctx_.subdomains() == 1) {
       SparseRows scaled = a.copy();
       scales_ = scale_to_symmetry(scaled);
       expects(is_scaled(), "the rows of the matrix cannot be scaled to symmetry any more");
@@ -139,7 +139,7 @@ class GridCycle {
   [[nodiscard]] bool is_scaled() const { return !scales_.empty(); }
   [[nodiscard]] const GridRows& rows() const { return solver_->rows(); }
   [[nodiscard]] const PoissonSolver& solver() const { return solver_->solver(); }
-  [[nodiscard]] int processes() const { return ctx_.pieces(); }
+  [[nodiscard]] int processes() const { return ctx_.subdomains(); }
 
  private:
   /// Processes that were not told how many threads to take have one each where there are several.

@@ -27,7 +27,7 @@
  * Precision single is for methods that keep to b - A x: KSPCG, KSPFCG, KSPFGMRES, KSPGCR, KSPRICHARDSON. KSPGMRES, PETSc's
  * default, and others that sum up what M^-1 gave them may then claim 1e-8 where b - A x is at 1e-3.
  *
- * On several processes unknowns are brought to strips of the grid's lines and back in every application, but where they lie so
+ * On several processes unknowns are brought to subdomains of whole lines and back in every application, but where they lie so
  * already; iterations are those of one process. Of a DMDA the matrix is in PETSc's order, with the DMDA's unknowns on every
  * process; of a given grid rows are in order from process to process. Threads are one unless said, or OMP_NUM_THREADS does. A
  * grid needs two lines a process or more.

@@ -34,7 +34,7 @@ Share share_of(const char* what, int first, int n, int count, int rank, int leve
 
 }  // namespace
 
-Strip::Strip(const TensorMesh<2>& mesh, int count, int rank, int levels)
+Subdomain::Subdomain(const TensorMesh<2>& mesh, int count, int rank, int levels)
     : shape_(mesh.unknowns()), levels_(levels), last_(rank + 1 == count) {
   const auto [begin, end] = share_of("rows", shape_.origin_y, shape_.ny, count, rank, levels);
   shape_.origin_y = begin;
@@ -44,10 +44,10 @@ Strip::Strip(const TensorMesh<2>& mesh, int count, int rank, int levels)
   shape_.above = rank + 1 < count || shape_.periodic_y;
 }
 
-Strip Strip::coarser(const TensorMesh<2>& coarse_mesh) const {
+Subdomain Subdomain::coarser(const TensorMesh<2>& coarse_mesh) const {
   const GridLayout<2> whole = coarse_mesh.unknowns();
   expects(levels_ > 0, "the subdomain was cut for no coarser level");
-  Strip coarse;
+  Subdomain coarse;
   coarse.levels_ = levels_ - 1;
   coarse.shape_ = whole;
   coarse.shape_.below = shape_.below;
@@ -89,89 +89,92 @@ GridLayout<3> coarser_slab(const TensorMesh<3>& coarse_mesh, const GridLayout<3>
 
 namespace {
 
-/// Levels that are cut where nothing else is asked for: those with unknowns enough, as far as every subdomain has some rows of
+/// Distributed levels where nothing else is asked for: those with unknowns enough, as far as every subdomain has some rows of
 /// the last, which keeps the subdomains of like size.
-int levels_worth_cutting(const Context& ctx, std::span<const TensorMesh<2>> meshes, int count, int most) {
+int levels_worth_distributing(const Context& ctx, std::span<const TensorMesh<2>> meshes, int count, int most) {
   constexpr int least_rows = 8;
   const std::int64_t least = ctx.on_gpu() ? PartitionLevels::least_on_gpus : PartitionLevels::least_on_cpu * count;
-  int cut = 1;
-  while (cut < most) {
-    const GridLayout<2> next = meshes[meshes.size() - 1 - static_cast<std::size_t>(cut)].unknowns();
+  int levels = 1;
+  while (levels < most) {
+    const GridLayout<2> next = meshes[meshes.size() - 1 - static_cast<std::size_t>(levels)].unknowns();
     if (next.nodes() < least || next.ny < 2 * least_rows * count) break;
-    ++cut;
+    ++levels;
   }
-  return cut;
+  return levels;
 }
 
 }  // namespace
 
-PartitionLevels::PartitionLevels(const Context& ctx, std::span<const TensorMesh<2>> meshes, const StripParams& params)
+PartitionLevels::PartitionLevels(const Context& ctx, std::span<const TensorMesh<2>> meshes,
+                                 const PartitionParams& params)
     : params_(params), fixed_(meshes.size()) {
   expects(!meshes.empty(), "a hierarchy needs at least one mesh");
   for (const auto& mesh : meshes) unknowns_.push_back(mesh.unknowns());
-  const int finest = static_cast<int>(meshes.size()) - 1, count = ctx.pieces();
-  whole_ = finest;
+  const int finest = static_cast<int>(meshes.size()) - 1, count = ctx.subdomains();
+  replicated_ = finest;
   own_ = unknowns_.back();
   int most = 0;
   while (most < finest && meshes[static_cast<std::size_t>(finest - most)].y().can_coarsen()) ++most;
-  int pieces = count;
-  if (params.fixed_pieces) {
-    pieces = std::clamp(most == 0 ? 1 : own_.ny >> params.cut.value_or(1), 1, most_fixed);
-    expects(count <= pieces, own_.ny, " rows are ", pieces, " fixed pieces, which cannot be shared by ", count,
+  int chunks = count;
+  if (params.fixed_chunks) {
+    chunks = std::clamp(most == 0 ? 1 : own_.ny >> params.distributed_levels.value_or(1), 1, most_fixed);
+    expects(count <= chunks, own_.ny, " rows are ", chunks, " fixed chunks, which cannot be shared by ", count,
             " subdomains");
   }
-  if (pieces == 1) return;
+  if (chunks == 1) return;
   expects(most > 0, own_.ny, " rows cannot be cut into ", count, " subdomains");
-  const int cut = params.cut.value_or(levels_worth_cutting(ctx, meshes, pieces, most));
-  expects(cut >= 1 && cut <= most, "1 to ", most, " levels of this hierarchy can be cut into subdomains, not ", cut);
-  if (count > 1) whole_ = finest - cut;
-  std::vector<Strip> all;
-  for (int r = 0; r < pieces; ++r) all.emplace_back(meshes.back(), pieces, r, cut);
+  const int distributed = params.distributed_levels.value_or(levels_worth_distributing(ctx, meshes, chunks, most));
+  expects(distributed >= 1 && distributed <= most, "1 to ", most,
+          " levels of this hierarchy can be partitioned into subdomains, not ", distributed);
+  if (count > 1) replicated_ = finest - distributed;
+  std::vector<Subdomain> all;
+  for (int r = 0; r < chunks; ++r) all.emplace_back(meshes.back(), chunks, r, distributed);
   // Subdomain `rank` on the level at which `all` are.
-  const auto strip = [&](int rank) {
-    const auto piece = [&](int r) {
-      return all[static_cast<std::size_t>(std::int64_t{pieces} * r / count)].unknowns();
+  const auto subdomain = [&](int rank) {
+    const auto chunk = [&](int r) {
+      return all[static_cast<std::size_t>(std::int64_t{chunks} * r / count)].unknowns();
     };
-    GridLayout<2> shape = piece(rank);
-    const GridLayout<2>& last = all[static_cast<std::size_t>(std::int64_t{pieces} * (rank + 1) / count) - 1].unknowns();
+    GridLayout<2> shape = chunk(rank);
+    const GridLayout<2>& last = all[static_cast<std::size_t>(std::int64_t{chunks} * (rank + 1) / count) - 1].unknowns();
     shape.ny = last.origin_y + last.ny - shape.origin_y;
     shape.above = last.above;
     return shape;
   };
   const int own = count > 1 ? ctx.communicator()->rank() : 0;
   for (int l = finest;; --l) {
-    if (l == finest - cut) {
-      for (int rank = 0; count > 1 && rank < count; ++rank) rows_.push_back(strip(rank).ny);
-      if (count > 1) own_ = strip(own);
+    if (l == finest - distributed) {
+      for (int rank = 0; count > 1 && rank < count; ++rank) rows_.push_back(subdomain(rank).ny);
+      if (count > 1) own_ = subdomain(own);
       break;
     }
-    if (count > 1) unknowns_[static_cast<std::size_t>(l)] = strip(own);
-    if (params.fixed_pieces) {
+    if (count > 1) unknowns_[static_cast<std::size_t>(l)] = subdomain(own);
+    if (params.fixed_chunks) {
       auto& rows = fixed_[static_cast<std::size_t>(l)];
-      for (const Strip& piece : all) rows.push_back(piece.unknowns().origin_y);
+      for (const Subdomain& chunk : all) rows.push_back(chunk.unknowns().origin_y);
       rows.push_back(all.back().unknowns().origin_y + all.back().unknowns().ny);
     }
-    for (Strip& piece : all) piece = piece.coarser(meshes[static_cast<std::size_t>(l) - 1]);
+    for (Subdomain& chunk : all) chunk = chunk.coarser(meshes[static_cast<std::size_t>(l) - 1]);
   }
 }
 
 template <class T>
 void PartitionLevels::gather(Context& ctx, FieldView<const std::type_identity_t<T>> own, FieldView<T> whole) const {
   // Rows of boundaries.
-  const GridLayout<2>& inner = unknowns(whole_);
+  const GridLayout<2>& inner = unknowns(replicated_);
   const int before = inner.origin_y - whole.origin_y, behind = whole.ny - inner.ny - before;
-  std::vector<int> pieces = rows_;
-  pieces.front() += before;
-  pieces.back() += behind;
+  std::vector<int> row_counts = rows_;
+  row_counts.front() += before;
+  row_counts.back() += behind;
   expects(before >= 0 && behind >= 0 && whole.nx >= inner.nx, "the whole must be ", inner.nx, " x ", inner.ny,
           " or larger by its boundaries, not ", whole.nx, " x ", whole.ny);
-  expects_fit(ctx, "a subdomain's rows", own, whole.nx, pieces[static_cast<std::size_t>(ctx.communicator()->rank())]);
+  expects_fit(ctx, "a subdomain's rows", own, whole.nx,
+              row_counts[static_cast<std::size_t>(ctx.communicator()->rank())]);
   expects(own.pitch == whole.pitch, "rows of a subdomain are ", own.pitch, " numbers apart, of the whole ",
           whole.pitch);
   const auto row = static_cast<std::size_t>(whole.pitch) * sizeof(T);
   std::vector<std::size_t> counts, offsets;
   std::size_t begin = 0;
-  for (const int rows : pieces) {
+  for (const int rows : row_counts) {
     counts.push_back(static_cast<std::size_t>(rows) * row);
     offsets.push_back(begin);
     begin += counts.back();

@@ -1,16 +1,15 @@
 #pragma once
 
-// Subdomains: the unknowns of a mesh cut into subdomains of whole rows,
+// Subdomains: a partition of the unknowns of a mesh into whole rows,
 //
 //     subdomain r has the nodes with global row numbers begin <= j < end ,   begin a multiple of 2^levels but for the first subdomain ,
 //
-// so that on `levels` coarser meshes every subdomain's first row is a coarse row, and subdomains coarsen to strips. Each
+// so that on `levels` coarser meshes every subdomain's first row is a coarse row, and subdomains coarsen to subdomains. Each
 // subdomain has a Context with its communicator (core/comm/communicator.hpp). Throws UsageError where there are not rows enough
 // for every subdomain.
 
 //
-// A hierarchy has fine levels that are cut, and coarse ones that every subdomain has whole and works on alone, all with the
-// same bits: what is restricted to the finest of these is gathered, once a cycle. PartitionLevels says which.
+// @@ what is restricted to the finest of these is gathered, once a cycle. PartitionLevels says which.
 
 #include <optional>
 #include <span>
@@ -30,18 +29,18 @@ struct NodeRows {
 /// cells are some subdomain's, and of one alone.
 [[nodiscard]] NodeRows node_rows(const TensorMesh<2>& mesh, const GridLayout<2>& unknowns);
 
-class Strip {
+class Subdomain {
  public:
   /// Subdomain `rank` of `count`, with rows shared out evenly.
-  Strip(const TensorMesh<2>& mesh, int count, int rank, int levels);
+  Subdomain(const TensorMesh<2>& mesh, int count, int rank, int levels);
 
   /// The subdomain's part of the unknowns.
   [[nodiscard]] const GridLayout<2>& unknowns() const { return shape_; }
   /// On the next coarser mesh, up to `levels` times.
-  [[nodiscard]] Strip coarser(const TensorMesh<2>& coarse_mesh) const;
+  [[nodiscard]] Subdomain coarser(const TensorMesh<2>& coarse_mesh) const;
 
  private:
-  Strip() = default;
+  Subdomain() = default;
   GridLayout<2> shape_;
   int levels_ = 0;
   bool last_ = false;  // its rows end where the mesh's do
@@ -54,20 +53,22 @@ class Strip {
 [[nodiscard]] GridLayout<3> coarser_slab(const TensorMesh<3>& coarse_mesh, const GridLayout<3>& fine);
 
 /// What may be asked of PartitionLevels.
-struct StripParams {
+struct PartitionParams {
   // NOLINTBEGIN(google-explicit-constructor): most often nothing but this is asked for
-  StripParams(std::optional<int> levels = {}, bool fixed = false) : cut(levels), fixed_pieces(fixed) {}
-  StripParams(int levels) : StripParams(std::optional(levels)) {}
+  PartitionParams(std::optional<int> levels = {}, bool fixed = false)
+      : distributed_levels(levels), fixed_chunks(fixed) {}
+  PartitionParams(int levels) : PartitionParams(std::optional(levels)) {}
   // NOLINTEND(google-explicit-constructor)
 
-  /// So many levels are cut, the finest and those that follow; left open, those with unknowns enough, but the finest always.
-  std::optional<int> cut;
-  /// Subdomains are made of subdomains that are the same whatever the number of subdomains, one among them; which levels are
-  /// cut goes by these subdomains. Smoothers that are given them compute the same bits on any number of strips.
-  bool fixed_pieces;
+  /// So many levels are distributed, the finest and those that follow; left open, those with unknowns enough, but the finest
+  /// always.
+  std::optional<int> distributed_levels;
+  /// Subdomains are made of chunks of rows that are the same whatever the number of subdomains, one among them; which levels
+  /// are distributed depends on these chunks. Smoothers that are given them compute the same bits on any number of subdomains.
+  bool fixed_chunks;
 };
 
-/// Which levels of a hierarchy, level 0 the coarsest, are cut among the subdomains of a Context's communicator, and a
+/// Which levels of a hierarchy, level 0 the coarsest, are distributed over the subdomains of a Context's communicator, and a
 /// subdomain's part of them. The same on all subdomains.
 class PartitionLevels {
  public:
@@ -81,30 +82,30 @@ class PartitionLevels {
   /// Fixed subdomains, where there are rows enough for so many.
   static constexpr int most_fixed = 16;
 
-  /// Meshes coarsest first. One subdomain, or no communicator: no level is cut. Throws UsageError where there are not rows
-  /// enough, and for more subdomains than fixed pieces.
-  PartitionLevels(const Context& ctx, std::span<const TensorMesh<2>> meshes, const StripParams& params = {});
+  /// Meshes coarsest first. One subdomain, or no communicator: no level is distributed. Throws UsageError where there are not
+  /// rows enough, and for more subdomains than fixed chunks.
+  PartitionLevels(const Context& ctx, std::span<const TensorMesh<2>> meshes, const PartitionParams& params = {});
 
-  [[nodiscard]] const StripParams& params() const { return params_; }
+  [[nodiscard]] const PartitionParams& params() const { return params_; }
 
-  /// The finest level that every subdomain has whole.
-  [[nodiscard]] int whole() const { return whole_; }
-  [[nodiscard]] bool is_cut(int level) const { return level > whole_; }
-  /// Levels that are.
-  [[nodiscard]] int cut() const { return static_cast<int>(unknowns_.size()) - 1 - whole_; }
-  /// Of a level that is cut the subdomain, of others all.
+  /// The finest replicated level.
+  [[nodiscard]] int replicated() const { return replicated_; }
+  [[nodiscard]] bool is_distributed(int level) const { return level > replicated_; }
+  /// The number of distributed levels.
+  [[nodiscard]] int distributed() const { return static_cast<int>(unknowns_.size()) - 1 - replicated_; }
+  /// Of a distributed level the subdomain, of a replicated one all.
   [[nodiscard]] const GridLayout<2>& unknowns(int level) const { return unknowns_[static_cast<std::size_t>(level)]; }
   [[nodiscard]] const GridLayout<2>& finest() const { return unknowns_.back(); }
-  /// The fixed pieces of a level: global numbers of their first rows and of the row behind the last; none on coarse levels.
-  [[nodiscard]] const std::vector<int>& fixed_pieces(int level) const {
+  /// The fixed chunks of a level: global numbers of their first rows and of the row behind the last; none on coarse levels.
+  [[nodiscard]] const std::vector<int>& fixed_chunks(int level) const {
     return fixed_[static_cast<std::size_t>(level)];
   }
-  /// The subdomain's rows of the finest whole level, which level whole() + 1 restricts to: none on the first subdomain where
-  /// that ends before a coarse row.
+  /// The subdomain's rows of the finest replicated level, which level replicated() + 1 restricts to: none on the first
+  /// subdomain where that ends before a coarse row.
   [[nodiscard]] const GridLayout<2>& own() const { return own_; }
 
-  /// The rows of all subdomains, between vectors of shapes own() and unknowns(whole()), or with rows of boundaries. For the
-  /// stream.
+  /// The rows of all subdomains, between vectors of shapes own() and unknowns(replicated()), or with rows of boundaries. For
+  /// the stream.
   template <class T>
   void gather(Context& ctx, FieldView<const std::type_identity_t<T>> own, FieldView<T> whole) const;
   /// The subdomain's rows where they lie in the whole, the rows beside them for a halo. Halos of the whole must be up to date.
@@ -112,12 +113,12 @@ class PartitionLevels {
   [[nodiscard]] FieldView<T> own_rows(FieldView<T> whole) const;
 
  private:
-  StripParams params_;
-  int whole_ = 0;
+  PartitionParams params_;
+  int replicated_ = 0;
   std::vector<GridLayout<2>> unknowns_;
   std::vector<std::vector<int>> fixed_;  // by level
   GridLayout<2> own_;
-  std::vector<int> rows_;  // of all subdomains on the finest whole level
+  std::vector<int> rows_;  // of all subdomains on the finest replicated level
 };
 
 }  // namespace stratum

@@ -101,14 +101,14 @@ struct JumpAbove {
 
 /// Between the rows beside a cut.
 template <class View>
-double jump_across_cuts(Context& ctx, const GridLayout<2>& strip, const Jump<View>& jump) {
+double jump_across_cuts(Context& ctx, const GridLayout<2>& subdomain, const Jump<View>& jump) {
   GridLayout<2> row{jump.nx, 1};
-  row.below = strip.below;
-  row.above = strip.above;
+  row.below = subdomain.below;
+  row.above = subdomain.above;
   Field<double> sizes(ctx, row);
   for_each_node(ctx, {0, jump.nx, 1, 0, 1, 1}, FirstSizes<View>{jump, sizes.view()});
   exchange(ctx, sizes);
-  const bool is_last = ctx.communicator()->rank() + 1 == ctx.pieces();
+  const bool is_last = ctx.communicator()->rank() + 1 == ctx.subdomains();
   return largest_of(ctx, is_last ? 0 : jump.nx, 1, JumpAbove<View>{jump, sizes.cview()});
 }
 

@@ -44,7 +44,7 @@ DeflationVectors ritz_vectors(Context& ctx, const GridOperator<double>& a, Preco
   // Of all subdomains, in the order of their nodes.
   std::vector<std::int64_t> nodes{a.shape().nodes()};
   std::size_t own = 0;
-  if (ctx.pieces() > 1) {
+  if (ctx.subdomains() > 1) {
     own = static_cast<std::size_t>(ctx.communicator()->rank());
     nodes = ctx.communicator()->gather_on_host(nodes.front());
   }
@@ -94,7 +94,7 @@ bool holds_nodes(Context& ctx, const SparseRows& a) {
   for_each_row(a, [&](std::size_t /*k*/, double sum, double coupled) {
     held = held || (coupled > 0 && sum > strongly * coupled);
   });
-  if (ctx.pieces() == 1) return held;
+  if (ctx.subdomains() == 1) return held;
   const auto all = ctx.communicator()->gather_on_host(held ? 1 : 0);
   return std::find(all.begin(), all.end(), 1) != all.end();
 }
@@ -162,7 +162,7 @@ DeflatedSolver make(Context& ctx, const Hierarchy<double>& hierarchy, const Know
   if (why_none.empty() && count == 0) why_none = "none: no inclusion of high K is isolated";
   const bool by_inclusions = automatic || params.by == DeflateBy::inclusions;
   std::vector<std::vector<char>> constants;  // nodes that each leaves out
-  if (by_inclusions && !singular && params.in_parts && ctx.pieces() == 1)
+  if (by_inclusions && !singular && params.in_parts && ctx.subdomains() == 1)
     constants = beside_loose_parts(k.rows());
   else if (by_inclusions && !singular && !holds_values(mesh) && !holds_nodes(ctx, k.rows()))
     constants.emplace_back();
@@ -220,7 +220,7 @@ DeflatedSolver make_deflated_solver(Context& ctx, const Hierarchy<double>& hiera
                                     const DeflateParams& params) {
   const TensorMesh<2>& mesh = hierarchy.meshes().back();
   const auto rows = [&] {
-    if (ctx.pieces() > 1) return strip_rows(ctx, hierarchy.finest());
+    if (ctx.subdomains() > 1) return subdomain_rows(ctx, hierarchy.finest());
     Context host(Backend::cpu, ctx.threads());
     return sparse_rows(host, ctx.on_gpu() ? assemble_diffusion(host, mesh, k, terms) : hierarchy.finest());
   };
@@ -232,16 +232,16 @@ DeflatedSolver make_deflated_solver(Context& ctx, const Hierarchy<double>& hiera
 
 DeflatedSolver make_deflated_solver(Context& ctx, const Hierarchy<double>& hierarchy, const Couplings& found,
                                     Preconditioner<double>& m, const DeflateParams& params) {
-  const bool in_pieces = ctx.pieces() > 1;
+  const bool distributed = ctx.subdomains() > 1;
   std::optional<SparseRows> read;
   const auto rows = [&]() -> const SparseRows& {
-    if (!read) read = in_pieces ? strip_rows(ctx, hierarchy.finest()) : sparse_rows(ctx, hierarchy.finest());
+    if (!read) read = distributed ? subdomain_rows(ctx, hierarchy.finest()) : sparse_rows(ctx, hierarchy.finest());
     return *read;
   };
   const auto of_matrix = [&] {
-    return in_pieces ? inclusions(*ctx.communicator(), rows(), hierarchy.finest().shape(),
-                                  hierarchy.meshes().back().unknowns())
-                     : inclusions(rows());
+    return distributed ? inclusions(*ctx.communicator(), rows(), hierarchy.finest().shape(),
+                                    hierarchy.meshes().back().unknowns())
+                       : inclusions(rows());
   };
   return make(ctx, hierarchy, {found.jump, true, of_matrix, rows, false}, m, params);
 }

@@ -15,8 +15,8 @@ FullMultigrid<T>::FullMultigrid(Context& ctx, Hierarchy<double> hierarchy, Multi
       levels_(static_cast<std::size_t>(hierarchy_.levels())) {
   expects(hierarchy_.levels() == multigrid_.levels(), "the cycle has ", multigrid_.levels(),
           " levels, full multigrid was given ", hierarchy_.levels());
-  const PartitionLevels& strips = hierarchy_.strips();
-  if (strips.cut() > 0) own_b_ = Field<double>(ctx, strips.own());
+  const PartitionLevels& partition = hierarchy_.partition();
+  if (partition.distributed() > 0) own_b_ = Field<double>(ctx, partition.own());
   for (int l = multigrid_.lowest_level(); l < hierarchy_.levels(); ++l) {
     const GridLayout<2> shape = hierarchy_.level_operator(l).shape();
     Level& level = levels_[static_cast<std::size_t>(l)];
@@ -52,20 +52,20 @@ FullMultigridPass FullMultigrid<T>::solve(Context& ctx, FieldView<const double> 
   const auto rhs = [&](int l) { return l == finest ? b : at(l).b.cview(); };
   const auto iterate = [&](int l) { return l == finest ? x : at(l).x.view(); };
   FullMultigridPass pass;
-  const PartitionLevels& strips = hierarchy_.strips();
-  const auto from_whole = [&](int l) { return strips.is_cut(l) && !strips.is_cut(l - 1); };
+  const PartitionLevels& partition = hierarchy_.partition();
+  const auto from_replicated = [&](int l) { return partition.is_distributed(l) && !partition.is_distributed(l - 1); };
   Context alone = ctx.alone();
-  const auto context_of = [&](int l) -> Context& { return strips.is_cut(l) ? ctx : alone; };
-  const bool records =
-      multigrid_.is_recordable() && finest > lowest && (strips.cut() == 0 || ctx.communicator()->keeps_order());
+  const auto context_of = [&](int l) -> Context& { return partition.is_distributed(l) ? ctx : alone; };
+  const bool records = multigrid_.is_recordable() && finest > lowest &&
+                       (partition.distributed() == 0 || ctx.communicator()->keeps_order());
   if (const int generation = multigrid_.generation(); generation != recorded_generation_) {
     restriction_.clear();
     below_.clear();
     recorded_generation_ = generation;
   }
-  const auto own_rows = [&](int l) { return from_whole(l) ? own_b_.view() : at(l - 1).b.view(); };
+  const auto own_rows = [&](int l) { return from_replicated(l) ? own_b_.view() : at(l - 1).b.view(); };
   const auto gather_from = [&](int l) {
-    if (from_whole(l)) strips.gather(ctx, own_rows(l), at(l - 1).b.view());
+    if (from_replicated(l)) partition.gather(ctx, own_rows(l), at(l - 1).b.view());
   };
   const auto restrict_all = [&] {
     for (int l = finest - 1; l > lowest; --l) {
@@ -105,10 +105,10 @@ FullMultigridPass FullMultigrid<T>::solve(Context& ctx, FieldView<const double> 
     const bool fused = transfer != nullptr && transfer->fuses_interpolation(on, a, rhs(l));
     const auto coarser = [&] {
       const FieldView<const double> below = iterate(l - 1);
-      return from_whole(l) ? strips.own_rows(below) : below;
+      return from_replicated(l) ? partition.own_rows(below) : below;
     };
-    if (from_whole(l)) exchange(alone, hierarchy_.level_operator(l - 1).shape(), iterate(l - 1));
-    const Ghosts ghosts = from_whole(l) ? Ghosts::current : Ghosts::stale;
+    if (from_replicated(l)) exchange(alone, hierarchy_.level_operator(l - 1).shape(), iterate(l - 1));
+    const Ghosts ghosts = from_replicated(l) ? Ghosts::current : Ghosts::stale;
     if (fused) {
       transfer->interpolated_residual(on, a, scale, rhs(l), coarser(), r, ghosts);
     } else {

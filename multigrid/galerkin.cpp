@@ -39,7 +39,7 @@ struct Collapse {
     inner[1] = t.left[node];
     outer[1] = t.right[node];
   }
-  /// Of the fine nodes that belong to it; none: there is none. The halo of a strip is one.
+  /// Of the fine nodes that belong to it; none: there is none. The halo of a subdomain is one.
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE int fine(int p, int nodes, bool below) const {
     if (reach == 0) return centre;
     if (below && centre + p == -1) return -1;
@@ -365,13 +365,14 @@ GridOperator<double> galerkin_operator(Context& ctx, const GridOperator<double>&
   return NineBandMatrix<double>(ctx, coarse);
 }
 
-void gather(Context& ctx, const PartitionLevels& strips, const GridOperator<double>& own, GridOperator<double>& whole) {
+void gather(Context& ctx, const PartitionLevels& partition, const GridOperator<double>& own,
+            GridOperator<double>& whole) {
   std::visit(
       [&](const auto& from) {
         const auto given = from.parts();
         auto taken = std::get<std::decay_t<decltype(from)>>(whole.storage()).parts();
         for (std::size_t k = 0; k < given.size(); ++k) {
-          strips.gather(ctx, given[k], taken[k]);
+          partition.gather(ctx, given[k], taken[k]);
           if (std::decay_t<decltype(from)>::View::has_bands) exchange(ctx, whole.shape(), taken[k]);
         }
       },

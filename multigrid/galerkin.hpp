@@ -36,8 +36,9 @@ void check_coefficients(Context& ctx, const GridOperator<double>& a, bool symmet
 [[nodiscard]] GridOperator<double> galerkin_operator(Context& ctx, const GridOperator<double>& fine,
                                                      const GridLayout<2>& coarse, bool symmetric = false);
 
-/// The rows of all subdomains on the finest level that is not cut: bands of galerkin_operator, on the nodes of boundaries too
+/// The rows of all subdomains on the finest replicated level: bands of galerkin_operator, on the nodes of boundaries too
 /// or not.
-void gather(Context& ctx, const PartitionLevels& strips, const GridOperator<double>& own, GridOperator<double>& whole);
+void gather(Context& ctx, const PartitionLevels& partition, const GridOperator<double>& own,
+            GridOperator<double>& whole);
 
 }  // namespace stratum

@@ -74,7 +74,7 @@ void add(Context& ctx, const GridOperator<double>& a, double s, const GridOperat
 HeatOperators::HeatOperators(Context& ctx, const Geometry& mesh, const HeatProblem& problem, double t, double s,
                              const PoissonSolverParams& params, const SmootherRegistry& registry)
     : mesh_(mesh), stretched_(mesh.logical()),
-      strip_(PartitionLevels(ctx, mesh_hierarchy(mesh.logical()), params.multigrid.strips()).finest()),
+      subdomain_(PartitionLevels(ctx, mesh_hierarchy(mesh.logical()), params.multigrid.partition()).finest()),
       problem_(problem), t_(t), s_(s), varies_(coefficients_vary(problem)) {
   expects(params.precision == Precision::mixed || params.precision == Precision::full,
           "steps in time are not for single or double-single precision: take mixed or double");
@@ -92,12 +92,12 @@ HeatOperators::HeatOperators(Context& ctx, const Geometry& mesh, const HeatProbl
   find_boundary_types(t, now);
   if (problem.capacity.constant || constant) return;
   if (!mesh_.mapped()) {
-    even_mass_ = assemble_mass(ctx, mesh_.logical(), 1, strip_);
+    even_mass_ = assemble_mass(ctx, mesh_.logical(), 1, subdomain_);
     return;
   }
   const auto even = mass_coefficients(now.k, std::vector<double>(now.capacity.size(), 1.0));
   even_mass_ =
-      assemble_diffusion(ctx, *mesh_.mapped(), MappedCells(ctx, *mesh_.mapped(), &even), OperatorTerms(), strip_);
+      assemble_diffusion(ctx, *mesh_.mapped(), MappedCells(ctx, *mesh_.mapped(), &even), OperatorTerms(), subdomain_);
 }
 
 HeatOperators::Coefficients HeatOperators::at(Context& ctx, const Geometry& cells, double t) const {
@@ -124,8 +124,8 @@ void HeatOperators::make_tensor(Context& ctx, const Coefficients& now, PoissonSo
   terms.bottom.constant *= scale_;
   terms.top.constant *= scale_;
   terms.reaction = reaction_;
-  a_ = assemble_operator<double>(ctx, mesh, StorageFormat::tensor, terms, strip_);
-  mass_ = assemble_mass(ctx, mesh, capacity_, strip_);
+  a_ = assemble_operator<double>(ctx, mesh, StorageFormat::tensor, terms, subdomain_);
+  mass_ = assemble_mass(ctx, mesh, capacity_, subdomain_);
   // Made with a small mass term, whatever the first step: a direct solve of a coarse level rounds stiffness beside it.
   const double length = std::max(mesh.x().length(), mesh.y().length());
   terms.reaction += 1 / (length * length);
@@ -140,7 +140,7 @@ void HeatOperators::make_cells(Context& ctx, const Coefficients& now, PoissonSol
   const TensorMesh<2>& mesh = mesh_.logical();
   if (mesh_.mapped()) {
     assemble_quadrilaterals(ctx, now);
-    sum_ = assemble_diffusion(ctx, *mesh_.mapped(), MappedCells(ctx, *mesh_.mapped(), &now.k), now.terms, strip_);
+    sum_ = assemble_diffusion(ctx, *mesh_.mapped(), MappedCells(ctx, *mesh_.mapped(), &now.k), now.terms, subdomain_);
     params.multigrid.cycle = params.multigrid.cycle.value_or(Cycle::v);  // widths are not asked
   } else {
     const Coefficient &xy = problem_.space.diffusion.xy, &yy = problem_.space.diffusion.yy;
@@ -157,9 +157,9 @@ void HeatOperators::make_cells(Context& ctx, const Coefficients& now, PoissonSol
     const CellCoefficients mass = mass_coefficients(now.k, now.capacity);
     fields_.emplace(ctx, mesh, now.k);
     fields_of_mass_.emplace(ctx, mesh, mass);
-    a_ = assemble_cells(ctx, mesh, *fields_, now.terms, tensor, format, strip_);
-    mass_ = assemble_cells(ctx, mesh, *fields_of_mass_, {}, CellTensor::scalar, format, strip_);
-    sum_ = assemble_cells(ctx, mesh, *fields_, now.terms, tensor, format, strip_);
+    a_ = assemble_cells(ctx, mesh, *fields_, now.terms, tensor, format, subdomain_);
+    mass_ = assemble_cells(ctx, mesh, *fields_of_mass_, {}, CellTensor::scalar, format, subdomain_);
+    sum_ = assemble_cells(ctx, mesh, *fields_, now.terms, tensor, format, subdomain_);
     conductances_.emplace(ctx, mesh, *fields_);
     reaction_of_a_ = reaction_of(ctx, mesh, *fields_);
     reaction_of_mass_ = reaction_of(ctx, mesh, *fields_of_mass_);
@@ -178,7 +178,7 @@ void HeatOperators::assemble_quadrilaterals(Context& ctx, const Coefficients& no
   a_ = mass_ = {};  // makes room
   const auto assemble = [&](const CellCoefficients& k, const OperatorTerms& terms, GridOperator<double>& to) {
     const MappedCells cells(ctx, mesh, &k);
-    to = assemble_diffusion(ctx, mesh, cells, terms, strip_);
+    to = assemble_diffusion(ctx, mesh, cells, terms, subdomain_);
     conductances_.emplace(ctx, mesh, cells);
   };
   assemble(mass_coefficients(now.k, now.capacity), {}, mass_);

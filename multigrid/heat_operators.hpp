@@ -69,7 +69,7 @@ class HeatOperators {
 
   ProblemMesh mesh_;
   TensorMesh<2> stretched_;  // of tensor operators
-  GridLayout<2> strip_;      // the subdomain's unknowns
+  GridLayout<2> subdomain_;  // the subdomain's unknowns
   HeatProblem problem_;
   double t_, s_;
   bool varies_, conserves_ = false;

@@ -34,10 +34,10 @@ Tableau tableau_of(TimeMethod method) {
 }
 
 /// Of all subdomains in the order of ranks, on the first subdomain; the others have none. In parts, so that they hold little.
-std::vector<double> rows_on_first_piece(Context& ctx, FieldView<const double> x) {
+std::vector<double> rows_on_first_subdomain(Context& ctx, FieldView<const double> x) {
   std::vector<double> own(static_cast<std::size_t>(x.nodes()));
   if (!own.empty()) copy_to_host(ctx, x, own.data());
-  if (ctx.pieces() == 1) return own;
+  if (ctx.subdomains() == 1) return own;
   constexpr std::size_t part = 1 << 14;
   auto& communicator = *ctx.communicator();
   const auto counts = communicator.gather_on_host(own.size());
@@ -123,7 +123,8 @@ struct HeatSolver::Implementation {
       : geometry(with_boundaries(m, p.space.boundaries)), mesh(geometry.logical()), problem(p), params(given),
         tableau(tableau_of(given.method)) {
     check();
-    const GridLayout<2> shape = PartitionLevels(ctx, mesh_hierarchy(mesh), params.solver.multigrid.strips()).finest();
+    const GridLayout<2> shape =
+        PartitionLevels(ctx, mesh_hierarchy(mesh), params.solver.multigrid.partition()).finest();
     first_row = shape.origin_y - mesh.unknowns().origin_y;
     for (auto* v : {&u, &x, &b, &load, &work, &other, &slope, &slope_before}) *v = Field<double>(ctx, shape);
     for (std::size_t i = 0; i < tableau.stages; ++i) k[i] = Field<double>(ctx, shape);
@@ -596,9 +597,9 @@ HeatState HeatSolver::state(Context& ctx) const {
                   {},
                   {},
                   self.boundary_slope};
-  state.u = rows_on_first_piece(ctx, self.u.cview());
-  state.slope = rows_on_first_piece(ctx, self.slope.cview());
-  state.slope_before = rows_on_first_piece(ctx, self.slope_before.cview());
+  state.u = rows_on_first_subdomain(ctx, self.u.cview());
+  state.slope = rows_on_first_subdomain(ctx, self.slope.cview());
+  state.slope_before = rows_on_first_subdomain(ctx, self.slope_before.cview());
   return state;
 }
 

@@ -60,10 +60,10 @@ std::array<const void*, 9> addresses(const GridOperator<double>& a) {
 
 template <class T>
 Hierarchy<T>::State::State(Context& ctx, std::vector<TensorMesh<2>> all, const PartitionLevels& s, bool weighted)
-    : meshes(std::move(all)), strips(s), transfer(meshes.size()) {
+    : meshes(std::move(all)), partition(s), transfer(meshes.size()) {
   for (int l = 1; l < static_cast<int>(meshes.size()); ++l) {
-    const GridLayout<2>& fine = strips.unknowns(l);
-    const GridLayout<2>& coarse = l == strips.whole() + 1 ? strips.own() : strips.unknowns(l - 1);
+    const GridLayout<2>& fine = partition.unknowns(l);
+    const GridLayout<2>& coarse = l == partition.replicated() + 1 ? partition.own() : partition.unknowns(l - 1);
     const auto at = static_cast<std::size_t>(l);
     transfer[at] = weighted ? Transfer<T>::weighted(ctx, meshes[at], meshes[at - 1], fine, coarse)
                             : Transfer<T>(ctx, meshes[at], meshes[at - 1], fine, coarse);
@@ -72,16 +72,16 @@ Hierarchy<T>::State::State(Context& ctx, std::vector<TensorMesh<2>> all, const P
 
 template <class T>
 Hierarchy<T> Hierarchy<T>::assembled(Context& ctx, const std::vector<TensorMesh<2>>& meshes, StorageFormat format,
-                                     const OperatorTerms& terms, const StripParams& cut) {
-  auto state = std::make_shared<State>(ctx, meshes, PartitionLevels(ctx, meshes, cut));
+                                     const OperatorTerms& terms, const PartitionParams& partition_params) {
+  auto state = std::make_shared<State>(ctx, meshes, PartitionLevels(ctx, meshes, partition_params));
   state->traits = {true, stratum::is_singular(meshes.back(), terms)};
   state->assembly = {format, terms};
   Context alone = ctx.alone();
   const int finest = static_cast<int>(meshes.size()) - 1;
   for (int l = 0; l <= finest; ++l)
-    state->a.push_back(assemble_operator<T>(state->strips.is_cut(l) ? ctx : alone, meshes[static_cast<std::size_t>(l)],
-                                            l == finest ? format : coarse_format(*state->assembly), terms,
-                                            state->strips.unknowns(l)));
+    state->a.push_back(assemble_operator<T>(
+        state->partition.is_distributed(l) ? ctx : alone, meshes[static_cast<std::size_t>(l)],
+        l == finest ? format : coarse_format(*state->assembly), terms, state->partition.unknowns(l)));
   state->kept.resize(meshes.size());
   Hierarchy hierarchy(std::move(state));
   hierarchy.keep_in_double(ctx, 0);
@@ -105,8 +105,9 @@ void Hierarchy<T>::form_products(Context& ctx, const Conductances* k, std::optio
     Context alone = ctx.alone();
     for (std::size_t l = state.a.size(); l-- > 1;) {
       const int level = static_cast<int>(l);
-      const bool cut = state.strips.is_cut(level), to_whole = cut && !state.strips.is_cut(level - 1);
-      Context& on = cut ? ctx : alone;
+      const bool distributed = state.partition.is_distributed(level),
+                 to_replicated = distributed && !state.partition.is_distributed(level - 1);
+      Context& on = distributed ? ctx : alone;
       if (of_matrix) {
         set_network_weights(on, state.a[l], state.k[l], EdgeWeights::matrix, state.transfer[l]);
       } else if (k != nullptr) {
@@ -116,13 +117,13 @@ void Hierarchy<T>::form_products(Context& ctx, const Conductances* k, std::optio
           set_network_weights(on, state.a[l], *k, EdgeWeights::conductances, state.transfer[l]);
         if (parts && l > 1) {
           parts->coarsen(on, state.transfer[l], state.meshes[l - 1]);
-          if (to_whole) parts->gather(ctx, state.strips);
+          if (to_replicated) parts->gather(ctx, state.partition);
         }
         coarsen(on, *k, state.k[l - 1]);
         k = &state.k[l - 1];
       }
-      galerkin_product(on, state.a[l], state.transfer[l], to_whole ? state.own : state.a[l - 1]);
-      if (to_whole) gather(ctx, state.strips, state.own, state.a[l - 1]);
+      galerkin_product(on, state.a[l], state.transfer[l], to_replicated ? state.own : state.a[l - 1]);
+      if (to_replicated) gather(ctx, state.partition, state.own, state.a[l - 1]);
     }
   }
 }
@@ -130,13 +131,13 @@ void Hierarchy<T>::form_products(Context& ctx, const Conductances* k, std::optio
 template <class T>
 Hierarchy<T> Hierarchy<T>::galerkin(Context& ctx, const GridOperator<double>& a, const TensorMesh<2>& mesh,
                                     const MatrixTraits& traits, const Interpolation& interpolation,
-                                    const StripParams& cut) requires std::is_same_v<T, double> {
+                                    const PartitionParams& partition_params) requires std::is_same_v<T, double> {
   // clang++ before 16 instantiates this for float, too.
   if constexpr (std::is_same_v<T, double>) {
     const auto meshes = mesh_hierarchy(mesh);
-    const PartitionLevels strips(ctx, meshes, cut);
-    const GridLayout<2> shape = a.shape(), unknowns = strips.finest();
-    const bool cuts = ctx.pieces() > 1;
+    const PartitionLevels partition(ctx, meshes, partition_params);
+    const GridLayout<2> shape = a.shape(), unknowns = partition.finest();
+    const bool cuts = ctx.subdomains() > 1;
     expects(shape.nx == unknowns.nx && shape.ny == unknowns.ny, "a mesh of ", mesh.x().size(), " x ", mesh.y().size(),
             " cells has ", unknowns.nx, " x ", unknowns.ny, " unknowns", cuts ? " on this subdomain" : "",
             "; the matrix is for ", shape.nx, " x ", shape.ny);
@@ -147,12 +148,12 @@ Hierarchy<T> Hierarchy<T>::galerkin(Context& ctx, const GridOperator<double>& a,
     const Conductances* k = interpolation.conductances();
     if (k != nullptr) expect_cells(*k, mesh);
     check_coefficients(ctx, a, traits.symmetric);
-    auto state = std::make_shared<State>(ctx, meshes, strips, !interpolation.by_widths());
+    auto state = std::make_shared<State>(ctx, meshes, partition, !interpolation.by_widths());
     state->traits = traits;
-    if (cuts) state->own = galerkin_operator(ctx, a, strips.own(), traits.symmetric);
+    if (cuts) state->own = galerkin_operator(ctx, a, partition.own(), traits.symmetric);
     for (const auto& level : state->meshes) {
       const bool finest = &level == &state->meshes.back();
-      const GridLayout<2>& unknowns_here = strips.unknowns(static_cast<int>(state->a.size()));
+      const GridLayout<2>& unknowns_here = partition.unknowns(static_cast<int>(state->a.size()));
       state->a.push_back(finest ? a : galerkin_operator(ctx, a, unknowns_here, traits.symmetric));
       if (k != nullptr && !finest) state->k.emplace_back(ctx, level, !k->reaction.empty());
       if (k == nullptr && !interpolation.by_widths()) state->k.emplace_back(ctx, level);
@@ -172,16 +173,16 @@ Hierarchy<T>::Hierarchy(Context& ctx, const Hierarchy<double>& other) {
     state_ = other.state_;
   } else if (other.state_->assembly) {
     const auto& [format, terms] = *other.state_->assembly;
-    const PartitionLevels& strips = other.strips();
-    *this = assembled(ctx, other.meshes(), format, terms, strips.params());
+    const PartitionLevels& partition = other.partition();
+    *this = assembled(ctx, other.meshes(), format, terms, partition.params());
   } else {
-    state_ = std::make_shared<State>(ctx, other.meshes(), other.strips(), other.is_weighted());
+    state_ = std::make_shared<State>(ctx, other.meshes(), other.partition(), other.is_weighted());
     state_->traits = other.state_->traits;
     state_->in_double = std::make_shared<Hierarchy<double>>(other);
     Context alone = ctx.alone();
     for (const auto& a : other.state_->a) {
-      const bool cut = strips().is_cut(static_cast<int>(state_->a.size()));
-      state_->a.push_back(convert<T>(cut ? ctx : alone, a, state_->traits.symmetric));
+      const bool distributed = partition().is_distributed(static_cast<int>(state_->a.size()));
+      state_->a.push_back(convert<T>(distributed ? ctx : alone, a, state_->traits.symmetric));
     }
     round_weights(ctx);
   }
@@ -269,7 +270,7 @@ bool Hierarchy<T>::update(Context& ctx, const GridOperator<double>& a, const Con
     (void)state_->in_double->update(ctx, a, k);
     Context alone = ctx.alone();
     for (int l = 0; l < levels(); ++l)
-      assign(strips().is_cut(l) ? ctx : alone, state_->in_double->level_operator(l),
+      assign(partition().is_distributed(l) ? ctx : alone, state_->in_double->level_operator(l),
              state_->a[static_cast<std::size_t>(l)]);
     round_weights(ctx);
     return true;

@@ -57,7 +57,7 @@ class Interpolation {
     return {&k, false, &cells};
   }
   /// A five-point matrix between Neumann or Robin boundaries by split sums of its links; k are its conductances. Not for
-  /// `update`, nor on strips. 1.5 words.
+  /// `update`, nor on subdomains. 1.5 words.
   [[nodiscard]] static Interpolation split_links(const Conductances& k) { return {&k, false, nullptr, true}; }
   /// The matrix, where no K is known. 1.5 words a fine node.
   [[nodiscard]] static Interpolation of_matrix() { return {nullptr, true}; }
@@ -91,18 +91,18 @@ class Hierarchy final : public Handle {
  public:
   /// Meshes coarsest first. Throws UsageError as assemble_operator and PartitionLevels do; `cut` are the latter's.
   [[nodiscard]] static Hierarchy assembled(Context& ctx, const std::vector<TensorMesh<2>>& meshes, StorageFormat format,
-                                           const OperatorTerms& terms = {}, const StripParams& cut = {});
+                                           const OperatorTerms& terms = {}, const PartitionParams& partition = {});
   /// From a matrix, which is shared, whose unknowns are those of the mesh, or the subdomain of them. Throws UsageError for
   /// coefficients that check_coefficients refuses, and for a mesh of other unknowns or cells.
   [[nodiscard]] static Hierarchy galerkin(Context& ctx, const GridOperator<double>& a, const TensorMesh<2>& mesh,
                                           const MatrixTraits& traits = {}, const Interpolation& interpolation = {},
-                                          const StripParams& cut = {}) requires std::is_same_v<T, double>;
+                                          const PartitionParams& partition = {}) requires std::is_same_v<T, double>;
   /// The levels of another in this precision; in double the same.
   Hierarchy(Context& ctx, const Hierarchy<double>& other);
 
   [[nodiscard]] int levels() const { return static_cast<int>(state_->meshes.size()); }
   [[nodiscard]] const std::vector<TensorMesh<2>>& meshes() const { return state_->meshes; }
-  [[nodiscard]] const PartitionLevels& strips() const { return state_->strips; }
+  [[nodiscard]] const PartitionLevels& partition() const { return state_->partition; }
   /// Throw UsageError for a level that there is not; transfers belong to levels 1 and up.
   [[nodiscard]] const GridOperator<T>& level_operator(int level) const;
   [[nodiscard]] const Transfer<T>& transfer(int level) const;
@@ -133,7 +133,7 @@ class Hierarchy final : public Handle {
   friend class Hierarchy;
   struct State {
     std::vector<TensorMesh<2>> meshes;
-    PartitionLevels strips;
+    PartitionLevels partition;
     MatrixTraits traits;
     std::optional<std::pair<StorageFormat, OperatorTerms>> assembly;  // none: from a matrix
     bool by_split_sums = false;
@@ -145,7 +145,7 @@ class Hierarchy final : public Handle {
         k;  // of products in double by weights of cells: below the finest level where K is known, else of all
     GridOperator<double> own;  // products on subdomains: the subdomain's rows of the finest level that all have whole
     /// With the transfers of these meshes, by widths or by weights of their cells.
-    State(Context& ctx, std::vector<TensorMesh<2>> meshes, const PartitionLevels& strips, bool weighted = false);
+    State(Context& ctx, std::vector<TensorMesh<2>> meshes, const PartitionLevels& partition, bool weighted = false);
   };
   [[nodiscard]] bool is_weighted() const;
   void round_weights(Context& ctx);

@@ -120,8 +120,8 @@ Inclusions inclusions(const TensorMesh<2>& mesh, const CellCoefficients& k) {
 
 namespace {
 
-/// Of a subdomain's rows, as strip_rows has them, and those of the others; `comm` null: of a whole matrix.
-Inclusions inclusions_of_rows(const SparseRows& a, Communicator* comm, const GridLayout<2>& strip,
+/// Of a subdomain's rows, as subdomain_rows has them, and those of the others; `comm` null: of a whole matrix.
+Inclusions inclusions_of_rows(const SparseRows& a, Communicator* comm, const GridLayout<2>& subdomain,
                               const GridLayout<2>& whole) {
   constexpr double strong = 1e-2;
   const auto n = static_cast<std::size_t>(a.rows);
@@ -131,13 +131,14 @@ Inclusions inclusions_of_rows(const SparseRows& a, Communicator* comm, const Gri
   const auto of_all = [comm](const std::vector<double>& own) {
     return comm == nullptr ? own : comm->join_on_host(own);
   };
-  const int first_row = comm == nullptr ? 0 : strip.origin_y - whole.origin_y, beside = comm == nullptr ? 0 : strip.nx;
+  const int first_row = comm == nullptr ? 0 : subdomain.origin_y - whole.origin_y,
+            beside = comm == nullptr ? 0 : subdomain.nx;
   const std::size_t begin = static_cast<std::size_t>(first_row) * static_cast<std::size_t>(beside);
   const auto node_of = [&](int column) {
     if (comm == nullptr) return static_cast<std::size_t>(column);
-    const int j = (first_row + column / strip.nx - 1 + whole.ny) % whole.ny;
-    return static_cast<std::size_t>(j) * static_cast<std::size_t>(strip.nx) +
-           static_cast<std::size_t>(column % strip.nx);
+    const int j = (first_row + column / subdomain.nx - 1 + whole.ny) % whole.ny;
+    return static_cast<std::size_t>(j) * static_cast<std::size_t>(subdomain.nx) +
+           static_cast<std::size_t>(column % subdomain.nx);
   };
   std::vector<double> own_coupled(n, 0.0), sum(n, 0.0);
   for (std::size_t k = 0; k < n; ++k)
@@ -232,8 +233,9 @@ Inclusions inclusions_of_rows(const SparseRows& a, Communicator* comm, const Gri
 }  // namespace
 
 Inclusions inclusions(const SparseRows& a) { return inclusions_of_rows(a, nullptr, {}, {}); }
-Inclusions inclusions(Communicator& comm, const SparseRows& a, const GridLayout<2>& strip, const GridLayout<2>& whole) {
-  return inclusions_of_rows(a, &comm, strip, whole);
+Inclusions inclusions(Communicator& comm, const SparseRows& a, const GridLayout<2>& subdomain,
+                      const GridLayout<2>& whole) {
+  return inclusions_of_rows(a, &comm, subdomain, whole);
 }
 
 Inclusions inclusions(const GridLayout<2>& unknowns, const std::vector<double>& kappa) {
@@ -245,7 +247,7 @@ Inclusions inclusions(const GridLayout<2>& unknowns, const std::vector<double>& 
 
 DeflationVectors inclusion_vectors(Context& ctx, const Hierarchy<double>& hierarchy, const Inclusions& inclusions) {
   const auto& meshes = hierarchy.meshes();
-  const PartitionLevels& strips = hierarchy.strips();
+  const PartitionLevels& partition = hierarchy.partition();
   const GridLayout<2> finest = hierarchy.finest().shape(), whole = meshes.back().unknowns();
   expects(inclusions.of_unknown.size() == static_cast<std::size_t>(whole.nodes()), "inclusions of ",
           inclusions.of_unknown.size(), " unknowns for a hierarchy of ", whole.nx, " x ", whole.ny);
@@ -285,14 +287,14 @@ DeflationVectors inclusion_vectors(Context& ctx, const Hierarchy<double>& hierar
         if (*number >= 0) boxes[at][static_cast<std::size_t>(*number)].add(i, j);
   }
   for (int l = first; l <= last; ++l) u.emplace_back(ctx, hierarchy.level_operator(l).shape());
-  // To a level that is cut from one that every subdomain has whole.
+  // To a distributed level from a replicated one.
   Context alone = ctx.alone();
-  const auto from_whole = [&](int l) { return strips.is_cut(l) && !strips.is_cut(l - 1); };
+  const auto from_replicated = [&](int l) { return partition.is_distributed(l) && !partition.is_distributed(l - 1); };
   const auto coarser = [&](int l) {
     const Field<double>& below = u[static_cast<std::size_t>(l - 1 - first)];
-    if (!from_whole(l)) return below.cview();
+    if (!from_replicated(l)) return below.cview();
     exchange(alone, below);
-    return strips.own_rows(below.cview());
+    return partition.own_rows(below.cview());
   };
   const int first_row = finest.origin_y - whole.origin_y;  // own
 
@@ -308,8 +310,8 @@ DeflationVectors inclusion_vectors(Context& ctx, const Hierarchy<double>& hierar
     for (int l = first; l <= last; ++l) {
       const auto k = static_cast<std::size_t>(l - first);
       if (l > first) {
-        hierarchy.transfer(l).prolongate(strips.is_cut(l) ? ctx : alone, coarser(l), u[k].view(),
-                                         from_whole(l) ? Ghosts::current : Ghosts::stale);
+        hierarchy.transfer(l).prolongate(partition.is_distributed(l) ? ctx : alone, coarser(l), u[k].view(),
+                                         from_replicated(l) ? Ghosts::current : Ghosts::stale);
         if (!box.is_empty()) {
           const auto &fine = meshes[static_cast<std::size_t>(l)], &coarse = meshes[static_cast<std::size_t>(l) - 1];
           std::tie(box.first_x, box.last_x) = range_above(fine.x(), coarse.x(), box.first_x, box.last_x);

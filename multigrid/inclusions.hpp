@@ -37,9 +37,9 @@ struct Inclusions {
 /// of either's or more are connected, and one whose row sums to that much is a Dirichlet node's neighbour. Nodes whose rows sum
 /// to ten times what couples them, held by penalties, are grounded.
 [[nodiscard]] Inclusions inclusions(const SparseRows& a);
-/// The same where each subdomain has its own rows of it (strip_rows of core/operators/csr_matrix.hpp): every subdomain gathers
-/// two numbers a node of the whole.
-[[nodiscard]] Inclusions inclusions(Communicator& comm, const SparseRows& a, const GridLayout<2>& strip,
+/// The same where each subdomain has its own rows of it (subdomain_rows of core/operators/csr_matrix.hpp): every subdomain
+/// gathers two numbers a node of the whole.
+[[nodiscard]] Inclusions inclusions(Communicator& comm, const SparseRows& a, const GridLayout<2>& subdomain,
                                     const GridLayout<2>& whole);
 /// Of a number an unknown, where unknowns are cells (apps/two_phase/five_point.hpp): those that share a side are connected.
 [[nodiscard]] Inclusions inclusions(const GridLayout<2>& unknowns, const std::vector<double>& kappa);

@@ -28,7 +28,7 @@ std::vector<SmootherChoice> level_smoothers(Context& ctx, const Hierarchy<T>& hi
     Context alone = ctx.alone();
     for (int l = 1; l < hierarchy.levels(); ++l)
       matrices[static_cast<std::size_t>(l)] =
-          couplings(hierarchy.strips().is_cut(l) ? ctx : alone, hierarchy.level_operator(l));
+          couplings(hierarchy.partition().is_distributed(l) ? ctx : alone, hierarchy.level_operator(l));
     // Without numbers: what takes the most memory.
     if (ctx.is_dry_run())
       for (auto& level : matrices) level.rotated = 1;
@@ -49,7 +49,7 @@ struct ExactLevel {
   ExactLevel(const Context& ctx, const Hierarchy<T>& hierarchy, const MultigridParams& params, int finest,
              const Make& make) {
     if (!ctx.on_gpu() || params.coarse != "automatic") return;
-    for (int l = std::min(finest, hierarchy.strips().whole()); l >= 0; --l) {
+    for (int l = std::min(finest, hierarchy.partition().replicated()); l >= 0; --l) {
       const GridLayout<2> shape = hierarchy.level_operator(l).shape();
       if (std::min(shape.nx, shape.ny) > params.exact_below) continue;
       if (solver = make(l); !solver) continue;
@@ -124,7 +124,7 @@ class Multigrid<T>::State {
     std::unique_ptr<Smoother<T>> smoother;
     std::optional<Overlap<T>> overlap;  // of one that is cut, where it is smoothed so
     Field<T> b, x;   // right-hand side and correction, on levels below the finest, and where there are rows beside
-    Field<T> own_b;  // of the finest level that all pieces have whole: a piece's rows of b
+    Field<T> own_b;  // of the finest replicated level: a subdomain's rows of b
     KrylovCorrection<T> krylov;  // below the two finest levels of a K-cycle
     Recording recording;         // of a cycle from zero that starts here
     double seconds = 0;
@@ -172,16 +172,17 @@ Multigrid<T>::State::State(Context& ctx, const Hierarchy<T>& given, const Multig
     : hierarchy(given), params(asked), registry(smoothers), levels(given.meshes().size()),
       made_with_(given.reaction()) {
   const auto choices = level_smoothers(ctx, hierarchy, params);
-  const PartitionLevels& strips = hierarchy.strips();
-  expects(!params.reproducible || (!ctx.on_gpu() && strips.params().fixed_pieces),
+  const PartitionLevels& partition = hierarchy.partition();
+  expects(!params.reproducible || (!ctx.on_gpu() && partition.params().fixed_chunks),
           "the same bits on any number of subdomains need the CPU, and a hierarchy of fixed chunks of rows");
   expects(!params.reproducible || params.distributed_smoothing != DistributedSmoothing::overlap,
           "the same bits on any number of subdomains are for lines that are solved exactly, not by overlap");
-  if (strips.cut() > 0) levels[static_cast<std::size_t>(strips.whole())].own_b = Field<T>(ctx, strips.own());
+  if (partition.distributed() > 0)
+    levels[static_cast<std::size_t>(partition.replicated())].own_b = Field<T>(ctx, partition.own());
   for (int l = 0; l < hierarchy.levels(); ++l) {
     SmootherChoice& choice = levels[static_cast<std::size_t>(l)].choice = choices[static_cast<std::size_t>(l)];
     choice.params.format = hierarchy.level_operator(l).format();
-    choice.params.pieces = strips.fixed_pieces(l);
+    choice.params.chunks = partition.fixed_chunks(l);
     expects(!params.reproducible || l == 0 || !hierarchy.transfer(l).is_weighted(),
             "interpolation that follows the coefficients does not give the same bits on any number of subdomains");
     make_level(ctx, l, overlap_of(ctx, l));
@@ -193,8 +194,8 @@ Multigrid<T>::State::State(Context& ctx, const Hierarchy<T>& given, const Multig
   coarse_ = make_coarse_solver(alone, hierarchy, coarse_solver, registry, coarse_solvers);
   if (!coarse_) return;
   if (hierarchy.is_singular()) {
-    GridLayout<2> largest = strips.finest();
-    largest.ny = std::max(largest.ny, strips.unknowns(strips.whole()).ny);
+    GridLayout<2> largest = partition.finest();
+    largest.ny = std::max(largest.ny, partition.unknowns(partition.replicated()).ny);
     mean_ = mean_scratch(ctx, largest);
   }
   const auto end_at = [&](auto exact, auto& solver) {
@@ -237,7 +238,8 @@ std::optional<std::vector<OverlapRows>> Multigrid<T>::State::overlap_of(Context&
   const TensorMesh<2>& mesh = hierarchy.meshes()[static_cast<std::size_t>(index)];
   const GridOperator<T>& a = hierarchy.level_operator(index);
   const bool automatic = params.distributed_smoothing == DistributedSmoothing::automatic;
-  if (!hierarchy.strips().is_cut(index) || params.distributed_smoothing == DistributedSmoothing::exact || sweeps == 0)
+  if (!hierarchy.partition().is_distributed(index) || params.distributed_smoothing == DistributedSmoothing::exact ||
+      sweeps == 0)
     return std::nullopt;
   if (params.reproducible) return std::nullopt;
   // Across a periodic direction with an odd number of rows these would be of other colours than beside.
@@ -247,9 +249,10 @@ std::optional<std::vector<OverlapRows>> Multigrid<T>::State::overlap_of(Context&
   uncut.below = uncut.above = false;
   const auto reach = registry.make<T>(dry_run, smoother, uncut, smoother_params)->reach(sweeps);
   if (!reach) return std::nullopt;
-  // Rows beside cost what own ones do. On a CPU exact lines cost about as much again as those of a strip alone (two pieces,
-  // 1023^2 and 2047^2, adi), half of which a quarter of the rows on either side is, at most. On GPUs they take 39 kernels for
-  // 8, and a level 2.7 times as long (A3, 8191^2, two H100); half of the rows on either side make it twice as long, at most.
+  // Rows beside cost what own ones do. On a CPU exact lines cost about as much again as those of a subdomain alone (two
+  // subdomains, 1023^2 and 2047^2, adi), half of which a quarter of the rows on either side is, at most. On GPUs they take 39
+  // kernels for 8, and a level 2.7 times as long (A3, 8191^2, two H100); half of the rows on either side make it twice as long,
+  // at most.
   const double share = !automatic ? 1 : ctx.on_gpu() ? 0.5 : 0.25;
   const OverlapWish wish{share, params.is_corrected ? OverlapWish::corrected : overlap_rounding<T>};
   if (!ctx.is_dry_run()) return overlap_rows(ctx, *ctx.communicator(), a, *reach, wish);
@@ -304,8 +307,8 @@ void Multigrid<T>::State::set_up(Context& ctx) {
   Context alone = ctx.alone();
   for (int l = 0; l < hierarchy.levels(); ++l) {
     const Level& level = levels[static_cast<std::size_t>(l)];
-    const bool cut = hierarchy.strips().is_cut(l) && !level.overlap;
-    level.smoother->set_up(cut ? ctx : alone,
+    const bool distributed = hierarchy.partition().is_distributed(l) && !level.overlap;
+    level.smoother->set_up(distributed ? ctx : alone,
                            level.overlap ? level.overlap->level_operator() : hierarchy.level_operator(l));
   }
   if (coarse_) coarse_->set_up(alone, hierarchy);
@@ -339,14 +342,14 @@ void Multigrid<T>::State::cycle(Context& ctx, int level, FieldView<const T> b, F
   expects_fit(ctx, "b", b, a.shape());
   expects_fit(ctx, "x", x, a.shape());
   const auto entered = guard.enter("cycle");
-  const bool cut = hierarchy.strips().is_cut(level);
-  Context on = cut ? ctx : ctx.alone();
+  const bool distributed = hierarchy.partition().is_distributed(level);
+  Context on = distributed ? ctx : ctx.alone();
   const auto work = [&] {
     cycle(on, level, b, x, guess, params.cycle.value_or(Cycle::v));
     if (hierarchy.is_singular())
       subtract_mean(on, x, mean_.view(), hierarchy.meshes()[static_cast<std::size_t>(level)].unknowns().nodes());
   };
-  if (recordable_ && (!cut || ctx.communicator()->keeps_order()) && guess == Guess::zero && level >= lowest)
+  if (recordable_ && (!distributed || ctx.communicator()->keeps_order()) && guess == Guess::zero && level >= lowest)
     levels[static_cast<std::size_t>(level)].recording.run(on, b.data, x.data, work);
   else
     work();
@@ -395,11 +398,12 @@ void Multigrid<T>::State::cycle(Context& ctx, int index, FieldView<const T> b, F
     b = level.b.cview();
     x = level.x.view();
   }
-  // From the lowest level that is cut: own rows to the whole, and back.
-  const bool cut = hierarchy.strips().is_cut(index), to_whole = cut && !hierarchy.strips().is_cut(index - 1);
-  const FieldView<T> defect = to_whole ? coarser.own_b.view() : coarser.own(coarser.b);
+  // From the lowest distributed level: own rows to the whole, and back.
+  const bool distributed = hierarchy.partition().is_distributed(index),
+             to_replicated = distributed && !hierarchy.partition().is_distributed(index - 1);
+  const FieldView<T> defect = to_replicated ? coarser.own_b.view() : coarser.own(coarser.b);
   const auto ghosts_after = [&](const Level& of, SweepOrder order) {
-    const bool filled = cut && of.choice.sweeps > 0 && (of.overlap || of.smoother->fills_halo(order));
+    const bool filled = distributed && of.choice.sweeps > 0 && (of.overlap || of.smoother->fills_halo(order));
     return filled ? Ghosts::current : Ghosts::stale;
   };
   const SweepOrder last = params.symmetric || params.mirrored ? SweepOrder::backward : SweepOrder::forward;
@@ -411,8 +415,8 @@ void Multigrid<T>::State::cycle(Context& ctx, int index, FieldView<const T> b, F
   }
   FieldView<const T> correction = coarser.own(coarser.x);
   Ghosts ghosts_of_correction = Ghosts::current;
-  if (to_whole) {
-    hierarchy.strips().gather(ctx, defect, coarser.b.view());
+  if (to_replicated) {
+    hierarchy.partition().gather(ctx, defect, coarser.b.view());
     Context alone = ctx.alone();
     const auto below = [&] {
       correct(alone, index, shape);
@@ -423,13 +427,13 @@ void Multigrid<T>::State::cycle(Context& ctx, int index, FieldView<const T> b, F
       coarser.recording.run(alone, coarser.b.cview().data, coarser.x.cview().data, below);
     else
       below();
-    correction = hierarchy.strips().own_rows(correction);
+    correction = hierarchy.partition().own_rows(correction);
   } else {
     correct(ctx, index, shape);
     ghosts_of_correction = shape == Cycle::k ? Ghosts::stale : ghosts_after(coarser, last);
   }
   const Stopwatch watch(ctx, seconds);
-  const bool reads_some = level.choice.sweeps > 0 && !overlap && !cut;
+  const bool reads_some = level.choice.sweeps > 0 && !overlap && !distributed;
   transfer.prolongate_add(ctx, correction, overlap ? overlap->own(x) : x,
                           reads_some ? level.smoother->rows_read(last) : SomeRows::all, ghosts_of_correction,
                           ghosts_of_x);
@@ -455,14 +459,14 @@ Multigrid<T>::Multigrid(Context& ctx, const std::vector<TensorMesh<2>>& meshes, 
 template <class T>
 Multigrid<T>::Multigrid(Context& ctx, const std::vector<TensorMesh<2>>& meshes, StorageFormat format,
                         const OperatorTerms& terms, const MultigridParams& params, const SmootherRegistry& registry)
-    : Multigrid(ctx, Hierarchy<T>::assembled(ctx, meshes, format, terms, params.strips()), params, registry) {}
+    : Multigrid(ctx, Hierarchy<T>::assembled(ctx, meshes, format, terms, params.partition()), params, registry) {}
 
 template <class T>
 Multigrid<T>::Multigrid(Context& ctx, const GridOperator<double>& a, const TensorMesh<2>& mesh,
                         const MultigridParams& params, const SmootherRegistry& registry)
     : Multigrid(ctx,
                 Hierarchy<T>(ctx, Hierarchy<double>::galerkin(ctx, a, mesh, {params.symmetric, params.singular}, {},
-                                                              params.strips())),
+                                                              params.partition())),
                 params, registry) {}
 
 namespace {

@@ -17,7 +17,7 @@
 //
 // Copies are the same cycle, which serves one thread at a time and says so when two try (UsageError).
 //
-// On subdomains (mesh/partition.hpp) a cycle is that of the whole grid. What the lowest level that is cut restricts is
+// On subdomains (mesh/partition.hpp) a cycle is that of the whole grid. What the lowest distributed level restricts is
 // gathered, every subdomain goes on from there by itself, and takes the correction of its own rows, with those beside them,
 // from the whole.
 //
@@ -46,7 +46,7 @@ template <>
 inline constexpr auto names_of<Cycle> = std::to_array<Named<Cycle>>(
     {{Cycle::v, "v"}, {Cycle::w, "w"}, {Cycle::f, "f"}, {Cycle::w2, "w2"}, {Cycle::k, "k"}});
 
-/// How levels that are cut are smoothed: each by what costs less; exactly as if there were no cut; or with rows of the
+/// How distributed levels are smoothed: each by what costs less; exactly as if there were one subdomain; or with rows of the
 /// subdomains beside (multigrid/overlap.hpp), where these are enough, else exactly.
 enum class DistributedSmoothing : std::uint8_t { automatic, exact, overlap };
 
@@ -75,8 +75,8 @@ struct MultigridParams {
   /// periodic ones. At most so many unknowns in the shorter direction; 0: cycles go on to level 0. With smoother "auto" and
   /// `sweeps` left open the finest level of a tensor operator is solved so, too, and there is no cycle.
   int exact_below = 520;
-  /// Levels that are cut where the Context has other subdomains of the grid: as mesh/partition.hpp says.
-  std::optional<int> cut{};
+  /// Distributed levels where the Context has other subdomains of the grid: as mesh/partition.hpp says.
+  std::optional<int> distributed_levels{};
   DistributedSmoothing distributed_smoothing = DistributedSmoothing::automatic;
   /// An iteration around the cycle corrects what it leaves, and takes any fixed map: by overlap a level then has rows enough
   /// beside a cut where 1e-3 of an error is left, not rounding alone (multigrid/overlap.hpp).
@@ -85,7 +85,7 @@ struct MultigridParams {
   /// Up to PartitionLevels::most_fixed subdomains; not for interpolation that follows K.
   bool reproducible = false;
 
-  [[nodiscard]] StripParams strips() const { return {cut, reproducible}; }
+  [[nodiscard]] PartitionParams partition() const { return {distributed_levels, reproducible}; }
   /// Nobody asked for what a cycle is made of.
   [[nodiscard]] bool may_be_direct() const { return smoother == "auto" && !sweeps; }
 };

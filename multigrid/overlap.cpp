@@ -67,8 +67,8 @@ template <class T>
 std::optional<std::vector<OverlapRows>> overlap_rows(Context& ctx, Communicator& communicator, const GridOperator<T>& a,
                                                      const typename Smoother<T>::Reach& reach,
                                                      const OverlapWish& wish) {
-  const GridLayout<2> strip = a.shape();
-  const int most = static_cast<int>(wish.share * strip.ny);
+  const GridLayout<2> subdomain = a.shape();
+  const int most = static_cast<int>(wish.share * subdomain.ny);
   // What the subdomain beyond a cut is to have of this one's rows.
   const auto wanted = [&](bool there, bool at_top) {
     const int least = reach.rows + 2;
@@ -76,13 +76,14 @@ std::optional<std::vector<OverlapRows>> overlap_rows(Context& ctx, Communicator&
     if (!reach.along_y_lines || least > most) return least;
     return least + static_cast<int>(std::ceil(1.3 * depth(ctx, a, at_top, most, wish.bound)));
   };
-  struct Subdomain {
+  struct Wish {
     int to_below, to_above, most;
   };
-  const auto all = communicator.gather_on_host(Subdomain{wanted(strip.below, false), wanted(strip.above, true), most});
+  const auto all =
+      communicator.gather_on_host(Wish{wanted(subdomain.below, false), wanted(subdomain.above, true), most});
   std::vector<OverlapRows> rows(all.size());
   for (std::size_t r = 0; r < all.size(); ++r) {
-    const Subdomain &below = all[(r + all.size() - 1) % all.size()], &above = all[(r + 1) % all.size()];
+    const Wish &below = all[(r + all.size() - 1) % all.size()], &above = all[(r + 1) % all.size()];
     rows[r] = {below.to_above, above.to_below};
     if (rows[r].below > std::min(all[r].most, below.most) || rows[r].above > std::min(all[r].most, above.most))
       return std::nullopt;
@@ -92,7 +93,7 @@ std::optional<std::vector<OverlapRows>> overlap_rows(Context& ctx, Communicator&
 
 template <class T>
 Overlap<T>::Overlap(Context& ctx, const GridOperator<T>& own, const std::vector<OverlapRows>& rows)
-    : rows_(rows), strip_(own.shape()), shape_(strip_) {
+    : rows_(rows), subdomain_(own.shape()), shape_(subdomain_) {
   const auto size = rows.size(), rank = static_cast<std::size_t>(ctx.communicator()->rank());
   taken_ = rows.at(rank);
   given_ = {rows[(rank + size - 1) % size].above, rows[(rank + 1) % size].below};
@@ -125,10 +126,10 @@ template <class T>
 FieldView<T> Overlap<T>::own(FieldView<T> all) const {
   FieldView<T> rows = all;
   rows.data += taken_.below * all.pitch;
-  rows.ny = strip_.ny;
-  rows.origin_y = strip_.origin_y;
-  rows.below = strip_.below;
-  rows.above = strip_.above;
+  rows.ny = subdomain_.ny;
+  rows.origin_y = subdomain_.origin_y;
+  rows.below = subdomain_.below;
+  rows.above = subdomain_.above;
   return rows;
 }
 
@@ -145,15 +146,15 @@ void Overlap<T>::exchange_rows(Context& ctx, T* first, std::int64_t pitch, int m
     return static_cast<std::size_t>(count) * static_cast<std::size_t>(pitch) * sizeof(T);
   };
   Communicator::Rows rows;
-  if (strip_.below) {
+  if (subdomain_.below) {
     rows.to_below = row(more);
     rows.from_below = row(-taken_.below);
     rows.bytes.to_below = bytes(given_.below);
     rows.bytes.from_below = bytes(taken_.below);
   }
-  if (strip_.above) {
-    rows.to_above = row(strip_.ny - given_.above);
-    rows.from_above = row(strip_.ny + more);
+  if (subdomain_.above) {
+    rows.to_above = row(subdomain_.ny - given_.above);
+    rows.from_above = row(subdomain_.ny + more);
     rows.bytes.to_above = bytes(given_.above);
     rows.bytes.from_above = bytes(taken_.above);
   }
@@ -210,7 +211,7 @@ void Overlap<T>::extend(Context& ctx, const Bands& own, Bands& all) const {
     FieldView<T> end = to[k];
     end.ny = 1;
     if (dy > 0) end.data += (shape_.ny - 1) * end.pitch;
-    if ((dy < 0 && strip_.below) || (dy > 0 && strip_.above)) set(ctx, T(0), end);
+    if ((dy < 0 && subdomain_.below) || (dy > 0 && subdomain_.above)) set(ctx, T(0), end);
     exchange(alone, shape_, to[k]);
   }
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-// Overlap: how a level that is cut into subdomains is smoothed by smoothers that know of no cut. A subdomain has rows of its
-// neighbours beside its own, smooths them as well with zeros beyond, and only its own rows count:
+// Overlap: how a level that is partitioned into subdomains is smoothed by smoothers that know of no cut. A subdomain has rows
+// of its neighbours beside its own, smooths them as well with zeros beyond, and only its own rows count:
 //
 //     0 0 0 0 0 0                                 zeros beyond
 //     a a a a a a   `above` of them               rows of the subdomain above: wrong at the outer end, and less so row by row
@@ -86,7 +86,7 @@ class Overlap {
 
   std::vector<OverlapRows> rows_;
   OverlapRows taken_, given_;  // given: to the subdomains below and above
-  GridLayout<2> strip_, shape_;
+  GridLayout<2> subdomain_, shape_;
   GridOperator<T> a_;
 };
 

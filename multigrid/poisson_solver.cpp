@@ -124,7 +124,7 @@ std::string choose_by_matrix(const Couplings& found, PoissonSolverParams& params
 
 /// How many systems of a batch are solved at the same time; one: with the solver's own hierarchy.
 std::size_t side_by_side(const Context& ctx, const GridLayout<2>& shape, std::size_t systems) {
-  if (ctx.on_gpu() || ctx.pieces() > 1 || shape.nodes() > PoissonSolver::most_unknowns_side_by_side) return 1;
+  if (ctx.on_gpu() || ctx.subdomains() > 1 || shape.nodes() > PoissonSolver::most_unknowns_side_by_side) return 1;
   return std::clamp<std::size_t>(systems, 1, static_cast<std::size_t>(ctx.threads()));
 }
 
@@ -206,7 +206,7 @@ struct PoissonSolver::Implementation {
   std::optional<Couplings> found;  // of the matrix, where they were asked for
   SmootherRegistry registry;
   std::vector<TensorMesh<2>> meshes;
-  PartitionLevels strips;
+  PartitionLevels partition;
   std::optional<GridOperator<double>> matrix;    // of the hierarchy; none: operators are assembled on the meshes
   std::optional<GridOperator<double>> unscaled;  // what is iterated on where `matrix` is D times it
   std::vector<double> scales;                    // D
@@ -233,8 +233,9 @@ struct PoissonSolver::Implementation {
                  std::optional<GridOperator<double>> iterated_on = {}, std::vector<double> d = {},
                  std::optional<PartMeans> part_means = {})
       : params(with_method(std::move(p))), registry(std::move(r)), meshes(mesh_hierarchy(mesh)),
-        strips(ctx, meshes, params.multigrid.strips()), matrix(std::move(given)), unscaled(std::move(iterated_on)),
-        scales(std::move(d)), means(std::move(part_means)), follows_conductances(weights != nullptr) {
+        partition(ctx, meshes, params.multigrid.partition()), matrix(std::move(given)),
+        unscaled(std::move(iterated_on)), scales(std::move(d)), means(std::move(part_means)),
+        follows_conductances(weights != nullptr) {
     const auto begin = Clock::now();
     if (params.multigrid.reproducible && params.deflate.by == DeflateBy::automatic) params.deflate = {};
     expects(!params.multigrid.reproducible || params.deflate.by == DeflateBy::none,
@@ -307,7 +308,7 @@ struct PoissonSolver::Implementation {
     if (tries_double) params.precision = Precision::full;
     if (!in_double && (params.precision == Precision::full || params.full_multigrid)) in_double = levels_in_double(ctx);
     a = in_double ? in_double->finest()
-                  : assemble_operator<double>(ctx, mesh, params.format, params.terms, strips.finest());
+                  : assemble_operator<double>(ctx, mesh, params.format, params.terms, partition.finest());
     if (unscaled) a = *unscaled;
     params.format = a.format();
     if (params.precision == Precision::full) make_double_cycle(ctx);
@@ -354,14 +355,14 @@ struct PoissonSolver::Implementation {
   [[nodiscard]] bool may_be_direct_in_double(const Context& ctx) const {
     const bool is_open = params.precision == Precision::mixed && !params.inner.tests() && params.inner.cycles == 1;
     const StorageFormat format = in_double ? in_double->finest().format() : params.format;
-    const GridLayout<2>& shape = strips.finest();
+    const GridLayout<2>& shape = partition.finest();
     return ctx.on_gpu() && is_open && params.multigrid.may_be_direct() && format == StorageFormat::tensor &&
            meshes.size() > 1 && !shape.has_halo() && std::min(shape.nx, shape.ny) <= params.multigrid.exact_below;
   }
 
   void expect_room_for_all(const Context& ctx, const TensorMesh<2>& mesh, const Conductances* weights = nullptr) const {
     Context dry_run = ctx.memory_dry_run();
-    const Field<double> b(dry_run, strips.finest()), x(dry_run, strips.finest());
+    const Field<double> b(dry_run, partition.finest()), x(dry_run, partition.finest());
     const Implementation in_dry_run(dry_run, matrix, mesh, params, registry, weights, unscaled, scales, means);
     expect_room(ctx, mesh, dry_run.memory()->peak_bytes);
   }
@@ -369,7 +370,7 @@ struct PoissonSolver::Implementation {
   [[nodiscard]] GridOperator<double> assembled_in_room(Context& ctx, const TensorMesh<2>& mesh) const {
     expect_room_for_all(ctx, mesh);
     const CellFields fields(ctx, mesh, *params.coefficients, params.terms.reaction);
-    return assemble_diffusion(ctx, mesh, *params.coefficients, fields, params.terms, strips.finest());
+    return assemble_diffusion(ctx, mesh, *params.coefficients, fields, params.terms, partition.finest());
   }
   /// Of the matrix, with the conductances that it was given with, or of K and c by cells.
   [[nodiscard]] Hierarchy<double> products(Context& ctx, const TensorMesh<2>& mesh, const Conductances* weights) const {
@@ -382,19 +383,19 @@ struct PoissonSolver::Implementation {
               " needs K, and a matrix has none; bilinear and matrix do not");
       return Hierarchy<double>::galerkin(
           ctx, *matrix, mesh, {weights != nullptr || params.multigrid.symmetric, params.multigrid.singular},
-          by_weights ? Interpolation::by_conductances(*weights) : simple, params.multigrid.strips());
+          by_weights ? Interpolation::by_conductances(*weights) : simple, params.multigrid.partition());
     }
     const CellCoefficients& k = *params.coefficients;
     const MatrixTraits traits{true, is_singular(mesh, params.terms) && k.c.empty()};
     const CellFields fields(ctx, mesh, k, params.terms.reaction);
     const auto finest =
-        a.shape().nodes() > 0 ? a : assemble_diffusion(ctx, mesh, k, fields, params.terms, strips.finest());
-    if (!follows_k) return Hierarchy<double>::galerkin(ctx, finest, mesh, traits, simple, params.multigrid.strips());
+        a.shape().nodes() > 0 ? a : assemble_diffusion(ctx, mesh, k, fields, params.terms, partition.finest());
+    if (!follows_k) return Hierarchy<double>::galerkin(ctx, finest, mesh, traits, simple, params.multigrid.partition());
     const Conductances conductances(ctx, mesh, fields);
     return Hierarchy<double>::galerkin(ctx, finest, mesh, traits,
                                        kind == InterpolationKind::split ? Interpolation::split(conductances, k)
                                                                         : Interpolation::by_conductances(conductances),
-                                       params.multigrid.strips());
+                                       params.multigrid.partition());
   }
   static std::unique_ptr<Implementation> on(Context& ctx, const Geometry& mesh, PoissonSolverParams params,
                                             const SmootherRegistry& registry) {
@@ -408,8 +409,8 @@ struct PoissonSolver::Implementation {
     std::optional<MappedCells> cells(std::in_place, ctx, *mesh.mapped(), params.coefficients.get(),
                                      params.terms.reaction);
     params.multigrid.singular = is_singular(mesh.logical(), params.terms) && !cells->has_reaction();
-    const PartitionLevels strips(ctx, mesh_hierarchy(mesh.logical()), params.multigrid.strips());
-    const auto a = assemble_diffusion(ctx, *mesh.mapped(), *cells, params.terms, strips.finest());
+    const PartitionLevels partition(ctx, mesh_hierarchy(mesh.logical()), params.multigrid.partition());
+    const auto a = assemble_diffusion(ctx, *mesh.mapped(), *cells, params.terms, partition.finest());
     const Conductances k(ctx, *mesh.mapped(), *cells);
     cells.reset();  // makes room
     std::string choice;
@@ -431,7 +432,7 @@ struct PoissonSolver::Implementation {
   [[nodiscard]] Hierarchy<double> levels_in_double(Context& ctx) const {
     return in_double
                ? *in_double
-               : Hierarchy<double>::assembled(ctx, meshes, params.format, params.terms, params.multigrid.strips());
+               : Hierarchy<double>::assembled(ctx, meshes, params.format, params.terms, params.multigrid.partition());
   }
   void make_float_cycle(Context& ctx) {
     // Assembled operators are symmetric: of nine bands a cycle that double corrects needs five.
@@ -440,7 +441,7 @@ struct PoissonSolver::Implementation {
     const auto levels = of_products
                             ? Hierarchy<float>(ctx, *in_double)
                             : Hierarchy<float>::assembled(ctx, meshes, nine ? StorageFormat::symmetric : params.format,
-                                                          params.terms, params.multigrid.strips());
+                                                          params.terms, params.multigrid.partition());
     float_cycle = std::make_unique<DoubleCycle<float>>(ctx, levels, params, registry);
     scale_rows(ctx, *float_cycle);
   }
@@ -698,7 +699,7 @@ std::int64_t required_memory(const Context& ctx, const Geometry& mesh, const Poi
                              const SmootherRegistry& registry, std::size_t systems) {
   Context dry_run = ctx.memory_dry_run();
   const GridLayout<2> unknowns =
-      PartitionLevels(ctx, mesh_hierarchy(mesh.logical()), params.multigrid.strips()).finest();
+      PartitionLevels(ctx, mesh_hierarchy(mesh.logical()), params.multigrid.partition()).finest();
   std::vector<Field<double>> b_and_x;
   for (std::size_t k = 0; k < 2 * systems; ++k) b_and_x.emplace_back(dry_run, unknowns);
   const PoissonSolver solver(dry_run, mesh, params, registry);

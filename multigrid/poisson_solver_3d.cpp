@@ -121,8 +121,9 @@ struct PoissonSolver3D::Implementation {
         order(order_of(plan.lines)) {
     const auto begin = Clock::now();
     params.stop.validate();
-    expects(ctx.pieces() == 1,
-            "the direct solver in three dimensions runs on one rank; it was given a communicator of ", ctx.pieces());
+    expects(ctx.subdomains() == 1,
+            "the direct solver in three dimensions runs on one rank; it was given a communicator of ",
+            ctx.subdomains());
     if (!ctx.is_dry_run()) expect_room();
     std::array<AxisFactors, 3> factors;
     const int threads = std::max(1, ctx.threads());

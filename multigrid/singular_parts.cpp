@@ -301,7 +301,7 @@ SingularParts singular_parts(Communicator* comm, const RowsOfGrid& rows) {
       for (const double v : rows.row(i, j)) shown.take(v);
     });
     if (comm != nullptr)
-      for (const Shown& of_piece : comm->gather_on_host(shown)) shown.take(of_piece);
+      for (const Shown& of_subdomain : comm->gather_on_host(shown)) shown.take(of_subdomain);
   }
   const auto closer = [&](const Stencil& v) {
     Row row = row_of(v);
@@ -342,9 +342,9 @@ SingularParts singular_parts(Communicator* comm, const RowsOfGrid& rows) {
     constexpr std::size_t numbers = sizeof(PartSums) / sizeof(double);
     const std::span<const double> mine(reinterpret_cast<const double*>(sums.data()), numbers * count);
     const std::vector<double> all = comm->join_on_host(mine);
-    const auto* const of_pieces = reinterpret_cast<const PartSums*>(all.data());
+    const auto* const of_subdomains = reinterpret_cast<const PartSums*>(all.data());
     std::vector<PartSums> added(count);
-    for (std::size_t p = 0; p < all.size() / numbers; ++p) added[p % count].take(of_pieces[p]);
+    for (std::size_t p = 0; p < all.size() / numbers; ++p) added[p % count].take(of_subdomains[p]);
     sums = std::move(added);
   }
 
@@ -437,7 +437,7 @@ std::vector<double> scales_of_parts(Context& ctx, const SingularParts& parts, Fi
       double& of_part = size[static_cast<std::size_t>(part[k])];
       of_part = std::max(of_part, std::abs(values[k]));
     }
-  if (ctx.pieces() > 1) {
+  if (ctx.subdomains() > 1) {
     const std::vector<double> all = ctx.communicator()->join_on_host(size);
     for (std::size_t k = 0; k < all.size(); ++k) size[k % size.size()] = std::max(size[k % size.size()], all[k]);
   }
@@ -466,7 +466,7 @@ GridOperator<double> connected(Context& ctx, const SingularParts& parts, const G
   for (std::size_t k = 0; k < diagonal.size(); ++k)
     if (parts.of_node[k] != SingularParts::fixed) least = std::min(least, diagonal[k]);
   if (ctx.communicator() != nullptr)
-    for (const double of_piece : ctx.communicator()->gather_on_host(least)) least = std::min(least, of_piece);
+    for (const double of_subdomain : ctx.communicator()->gather_on_host(least)) least = std::min(least, of_subdomain);
   const double link = next_to_nothing * least;
   for (std::size_t k = 0; k < diagonal.size(); ++k) {
     const double links = std::popcount(parts.open[k]) * link;
@@ -515,7 +515,7 @@ std::vector<PartMeans::Sum> PartMeans::sums(Context& ctx, FieldView<const double
       own[2 * at(p)] += state_->numbers[k];
       own[2 * at(p) + 1] += std::abs(state_->numbers[k]);
     }
-  if (ctx.pieces() > 1) own = ctx.communicator()->join_on_host(own);
+  if (ctx.subdomains() > 1) own = ctx.communicator()->join_on_host(own);
   std::vector<Sum> sums(count);
   for (std::size_t k = 0; k < own.size(); k += 2) {
     Sum& to = sums[k / 2 % count];

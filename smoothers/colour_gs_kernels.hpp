@@ -10,10 +10,11 @@
 // need the rows beside it, which have other colours, so that a row does both while it is in cache: 3 words per unknown and
 // the coefficients. omega = 1 by default.
 //
-// Where the grid is cut into strips a stream relaxes a strip as if it were alone, and then again what lies on a cut and is
-// relaxed second, from the neighbour's relaxed row: two exchanges a step. What does not stream exchanges before every colour.
+// Where the grid is partitioned into subdomains a stream relaxes a subdomain as if it were alone, and then again what lies on a
+// cut and is relaxed second, from the neighbour's relaxed row: two exchanges a step. What does not stream exchanges before
+// every colour.
 //
-// On a GPU one pass does all four colours, out of place, between x and a scratch vector: a warp walks down a strip
+// On a GPU one pass does all four colours, out of place, between x and a scratch vector: a warp streams down a panel
 // (core/field/streaming_stencil.hpp) and relaxes a row of the first colours as soon as it has the rows around it, then the row
 // of the other colours above. Four passes in place would touch every sector of memory four times.
 //
@@ -259,7 +260,7 @@ template <class T>
 class ColourGaussSeidel final : public Smoother<T> {
  public:
   ColourGaussSeidel(Context& ctx, const GridLayout<2>& shape, const SmootherParams& params)
-      : Smoother<T>(shape), omega_(static_cast<T>(damping_or(params, 1.0))), in_pieces_(!params.pieces.empty()) {
+      : Smoother<T>(shape), omega_(static_cast<T>(damping_or(params, 1.0))), in_chunks_(!params.chunks.empty()) {
     if (ctx.on_gpu()) scratch_ = Field<T>(ctx, shape);
   }
 
@@ -300,7 +301,7 @@ class ColourGaussSeidel final : public Smoother<T> {
         }
 #endif
       const ColourStep<View, T> step{view, b, x, omega_};
-      if (grid.has_halo() || in_pieces_) return by_colours(ctx, grid, step, sweeps, guess, ghosts, forward);
+      if (grid.has_halo() || in_chunks_) return by_colours(ctx, grid, step, sweeps, guess, ghosts, forward);
       bool skip_first = false;
       if (guess == Guess::zero && ctx.on_gpu()) {
         const int begin_x = forward ? odd_x : 1 - odd_x, begin_y = forward ? odd_y : 1 - odd_y;
@@ -376,7 +377,7 @@ class ColourGaussSeidel final : public Smoother<T> {
     struct Class {
       int begin, end, step;
     };
-    // The grid ends at an odd number where its number of nodes is odd, of strips the last one; all have as many colours.
+    // The grid ends at an odd number where its number of nodes is odd, of subdomains the last one; all have as many colours.
     const bool cut = grid.below || grid.above;
     const bool uppermost = !cut || ctx.communicator()->rank() + 1 == ctx.communicator()->size();
     const auto classes = [](int n, int origin, bool wraps, bool ends = true) {
@@ -440,7 +441,7 @@ class ColourGaussSeidel final : public Smoother<T> {
   }
 
   T omega_;
-  bool in_pieces_;    // one strip goes colour by colour as several do
+  bool in_chunks_;    // one subdomain goes colour by colour as several do
   Field<T> scratch_;  // on a GPU only
 };
 

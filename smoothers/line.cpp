@@ -22,7 +22,7 @@ LineSweep<T>::LineSweep(Context& ctx, const GridLayout<2>& shape, const Smoother
     : line_order_(params.line_order),
       omega_(static_cast<T>(damping_or(params, params.line_order == LineOrder::zebra ? 1.0 : simultaneous_damping))),
       threads_(ctx.threads()), grid_(shape) {
-  if (shape.below || shape.above || !params.pieces.empty()) cut_ = line::CutLines<T>(ctx, shape, params.pieces);
+  if (shape.below || shape.above || !params.chunks.empty()) cut_ = line::PartitionedLines<T>(ctx, shape, params.chunks);
   if (shape.has_halo() || !cut_.empty()) zeros_ = Field<T>(ctx, std::max(shape.nx, shape.ny));
   if (ctx.on_gpu()) {
     interface_ = Field<T>(ctx, line::interface_numbers(shape.nx, shape.ny));

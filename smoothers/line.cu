@@ -14,7 +14,7 @@ void LineSweep<T>::sweep_on_gpu(Context& ctx, Direction direction, const GridOpe
   line::visit(a, zeros(), [&]<class View>(const View& view) {
     cuda::GpuSweep<View, T> sweep{view, b, x, y, line_order_, order, guess == Guess::zero, omega_};
     sweep.grid = grid_;
-    sweep.is_cut = !cut_.empty();
+    sweep.is_distributed = !cut_.empty();
     sweep.third_row = cut_.has_third_row();
     sweep.has_third_row = cut_.has_third_row() && cut_.is_last();
     sweep.memory = interface_.view().data;

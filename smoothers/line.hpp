@@ -13,8 +13,8 @@
 // Backward order takes the even lines first. Across a periodic direction with an odd number of lines the last one lies beside
 // the first: it is a third colour, after the others, or before them in backward order.
 //
-// On a grid that is cut into strips of rows, x lines lie within strips, and rows are exchanged between their colours; y lines
-// are cut, and solved in three steps (solvers/lines/partitioned_lines.hpp).
+// On a grid that is partitioned into subdomains of rows, x lines lie within subdomains, and rows are exchanged between their
+// colours; y lines are cut, and solved in three steps (solvers/lines/partitioned_lines.hpp).
 
 #include <stratum/smoothers/smoother.hpp>
 #include <stratum/solvers/lines/cuda/tiled_bands.hpp>
@@ -51,7 +51,7 @@ class LineSweep {
       return SomeRows::all;
     return order == SweepOrder::forward ? SomeRows::even : SomeRows::odd;
   }
-  /// On strips: what a sweep in this direction leaves.
+  /// On subdomains: what a sweep in this direction leaves.
   [[nodiscard]] bool fills_halo(Direction direction) const {
     return !cut_.empty() && direction == Direction::y && line_order_ == LineOrder::zebra;
   }
@@ -80,10 +80,10 @@ class LineSweep {
   T omega_;
   int threads_;
   GridLayout<2> grid_;
-  Field<T> zeros_;         // where the grid is periodic or cut: the reaction that tensor operators lack
-  line::CutLines<T> cut_;  // where the grid is cut, or its columns are to be in pieces
-  Field<T> interface_;     // GPU: parts of long lines
-  Field<T> passed_;        // GPU: columns that clusters of blocks pass to each other; zeros between sweeps
+  Field<T> zeros_;                 // where the grid is periodic or cut: the reaction that tensor operators lack
+  line::PartitionedLines<T> cut_;  // where the grid is cut, or its columns are to be in chunks
+  Field<T> interface_;             // GPU: parts of long lines
+  Field<T> passed_;                // GPU: columns that clusters of blocks pass to each other; zeros between sweeps
   Field<T> tiles_;         // GPU: stored bands in the order of a persistent kernel over y lines, where there is one
   GridOperator<T> tiled_;  // whose they are
   Field<T> elimination_;   // CPU, per thread: multipliers and right-hand sides of a batch of lines

@@ -10,10 +10,10 @@ namespace stratum {
 
 namespace line {
 
-/// The rows of a strip. Those of the second colour that have one of the first beside them in another strip follow an exchange,
-/// all pieces together.
+/// The rows of a subdomain. Those of the second colour that have one of the first beside them in another subdomain follow an
+/// exchange, all subdomains together.
 template <class Lines, class Cut>
-void zebra_of_strip(Context& ctx, const GridLayout<2>& grid, const Lines& lines, const Cut& cut, SweepOrder order) {
+void zebra_of_subdomain(Context& ctx, const GridLayout<2>& grid, const Lines& lines, const Cut& cut, SweepOrder order) {
   const bool backward = order == SweepOrder::backward;
   const int odd = 1 - (grid.origin_y & 1), first = backward ? 1 - odd : odd;
   const bool third = cut.has_third_row(), has_third = third && cut.is_last();
@@ -72,7 +72,7 @@ void LineSweep<T>::sweep_on_cpu(Context& ctx, const GridOperator<T>& a, FieldVie
         if (line_order_ == LineOrder::simultaneous)
           lines.simultaneous();
         else if (grid_.below || grid_.above)
-          line::zebra_of_strip(ctx, grid_, lines, cut_, order);
+          line::zebra_of_subdomain(ctx, grid_, lines, cut_, order);
         else
           line::zebra(ctx, grid_, direction, lines, order);
       };

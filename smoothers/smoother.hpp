@@ -39,10 +39,10 @@ struct SmootherParams {
   /// How operators are going to be stored. What a smoother keeps in memory may suit this storage format; others work all the
   /// same.
   StorageFormat format = StorageFormat::nine_band;
-  /// On the CPU, for the same bits into however many subdomains a grid is cut, one among them: subdomains of its columns that
-  /// are always the same, by the global numbers of their first rows and of the row behind the last (PartitionLevels of
+  /// On the CPU, for the same bits into however many subdomains a grid is partitioned, one among them: chunks of its columns
+  /// that are always the same, by the global numbers of their first rows and of the row behind the last (PartitionLevels of
   /// mesh/partition.hpp), read at construction. Empty: results differ by rounding.
-  std::span<const int> pieces{};
+  std::span<const int> chunks{};
 };
 
 template <class T>

@@ -20,7 +20,7 @@ static int solve(MPI_Comm comm, int level) {
   const SolveReport report = solver.solve(ctx, b.cview(), u.view());
   const auto error = relative_l2_error(ctx, mesh, PoissonProblem{}, u.cview());
   if (ctx.communicator()->rank() == 0)
-    std::printf("%d cycles on %d ranks, error %.2e\n", report.iterations, ctx.pieces(), *error);
+    std::printf("%d cycles on %d ranks, error %.2e\n", report.iterations, ctx.subdomains(), *error);
   return exit_code(report.status);
 }
 

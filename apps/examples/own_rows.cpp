@@ -19,8 +19,8 @@ static double k_between(int n, double i, double j) {
 static int solve(MPI_Comm comm, int n) {
   Context ctx(Backend::cpu, 1);
   ctx.set_communicator(mpi_communicator(comm));
-  const int rank = ctx.communicator()->rank(), first = n * n / ctx.pieces() * rank,
-            end = rank + 1 == ctx.pieces() ? n * n : n * n / ctx.pieces() * (rank + 1);
+  const int rank = ctx.communicator()->rank(), first = n * n / ctx.subdomains() * rank,
+            end = rank + 1 == ctx.subdomains() ? n * n : n * n / ctx.subdomains() * (rank + 1);
   std::vector<int> start{0}, column;  // columns are numbers of the whole matrix
   std::vector<double> value;
   for (int row = first; row < end; ++row) {
@@ -42,7 +42,7 @@ static int solve(MPI_Comm comm, int n) {
   MatrixSolver solver = MatrixSolver::from_csr(ctx, start, column, value, n, n);
   const SolveReport report = solver(ctx, b, x);
   if (rank == 0)
-    std::printf("%d iterations on %d ranks, residual %.1e\n", report.iterations, ctx.pieces(),
+    std::printf("%d iterations on %d ranks, residual %.1e\n", report.iterations, ctx.subdomains(),
                 report.residual / report.reference_norm_value);
   return exit_code(report.status);
 }

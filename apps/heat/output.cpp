@@ -61,10 +61,10 @@ std::int64_t expected_memory(const Context& ctx, const Settings& settings, const
                              const OutputFiles& outputs) {
   const TensorMesh<2>& mesh = geometry.logical();
   const std::string what = named(mesh);
-  const GridLayout<2> strip =
-      PartitionLevels(ctx, mesh_hierarchy(mesh), settings.params.solver.multigrid.strips()).finest();
+  const GridLayout<2> subdomain =
+      PartitionLevels(ctx, mesh_hierarchy(mesh), settings.params.solver.multigrid.partition()).finest();
   const std::int64_t line = std::int64_t{mesh.x().size() + 1} * std::int64_t{sizeof(double)};
-  const std::int64_t whole = line * (mesh.y().size() + 1), field = line * node_rows(mesh, strip).count();
+  const std::int64_t whole = line * (mesh.y().size() + 1), field = line * node_rows(mesh, subdomain).count();
   // K, c and the capacity of all cells, and K = 0 beside the capacity once more; every rank has them.
   const bool numbers = coefficients_are_numbers(geometry, settings.problem, settings.params.start);
   const std::int64_t coefficients = numbers ? 0 : 5 * whole;

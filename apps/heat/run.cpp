@@ -88,7 +88,7 @@ int run(Settings settings, const CommandLine& options, OutputFiles outputs) {
   const auto find_rank_numbers = [&] {
     const PoissonSolver& of_stages = solver.solver();
     result.ranks = rank_numbers(ctx, settings.machine,
-                                PartitionLevels(ctx, of_stages.meshes(), of_stages.params().multigrid.strips()),
+                                PartitionLevels(ctx, of_stages.meshes(), of_stages.params().multigrid.partition()),
                                 result.setup_seconds, result.solve_seconds, result.expected_memory);
   };
   find_rank_numbers();

@@ -33,9 +33,9 @@ struct HostFields {
 
 }  // namespace
 
-GridLayout<2> strip_of(const Context& ctx, const TensorMesh<2>& mesh, const PoissonSolverParams& params) {
-  if (ctx.pieces() == 1) return mesh.unknowns();
-  return PartitionLevels(ctx, mesh_hierarchy(mesh), params.multigrid.strips()).finest();
+GridLayout<2> subdomain_of(const Context& ctx, const TensorMesh<2>& mesh, const PoissonSolverParams& params) {
+  if (ctx.subdomains() == 1) return mesh.unknowns();
+  return PartitionLevels(ctx, mesh_hierarchy(mesh), params.multigrid.partition()).finest();
 }
 
 PoissonSolverParams params_on(Context& ctx, const Settings& settings, const Geometry& mesh) {
@@ -57,12 +57,12 @@ PoissonSolverParams params_on(Context& ctx, const Settings& settings, const Geom
 std::int64_t expected_memory(const Context& ctx, const Settings& settings, const Geometry& geometry, const Uses& uses,
                              const PoissonSolverParams& params) {
   const TensorMesh<2>& mesh = geometry.logical();
-  const NodeRows rows = node_rows(mesh, strip_of(ctx, mesh, params));
+  const NodeRows rows = node_rows(mesh, subdomain_of(ctx, mesh, params));
   const std::int64_t line = std::int64_t{mesh.x().size() + 1} * std::int64_t{sizeof(double)};
   const std::int64_t whole = line * (mesh.y().size() + 1), field = line * rows.count();
   const HostFields on_host(ctx, settings, geometry, uses);
   const auto systems = settings.problems.size();
-  const GridLayout<2> strip = strip_of(ctx, mesh, params);
+  const GridLayout<2> subdomain = subdomain_of(ctx, mesh, params);
   const std::int64_t solver = required_memory(ctx, geometry, params, builtin_smoothers(), systems);
   const std::int64_t solving = (on_host.loads ? field : 0) + (ctx.on_gpu() ? 0 : solver);
   const std::int64_t writer = vtk_writer_bytes(field, ctx.threads());
@@ -72,8 +72,8 @@ std::int64_t expected_memory(const Context& ctx, const Settings& settings, const
   // Unknowns and nodes of one solution, beside those that are kept.
   const std::int64_t comparing = on_host.solutions
                                      ? (uses.nodal() ? count + 1 : 2) * field +
-                                           (ctx.pieces() > 1 && uses.kept ? 2 * count * whole : 0) +
-                                           (ctx.on_gpu() ? 0 : count * field_bytes<double>(Backend::cpu, strip))
+                                           (ctx.subdomains() > 1 && uses.kept ? 2 * count * whole : 0) +
+                                           (ctx.on_gpu() ? 0 : count * field_bytes<double>(Backend::cpu, subdomain))
                                      : 0;
   const std::int64_t needed = std::max({solving, comparing, uses.vtk ? writer + fields * field : 0});
   expect_room_on_ranks(ctx, settings.machine, named(mesh), needed, solver,

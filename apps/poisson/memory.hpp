@@ -18,7 +18,8 @@ struct Uses {
 };
 
 /// The unknowns of this rank, which are all where there is one rank.
-[[nodiscard]] GridLayout<2> strip_of(const Context& ctx, const TensorMesh<2>& mesh, const PoissonSolverParams& params);
+[[nodiscard]] GridLayout<2> subdomain_of(const Context& ctx, const TensorMesh<2>& mesh,
+                                         const PoissonSolverParams& params);
 
 /// The parameters of the solver on one mesh, with the coefficients of all cells on every rank. Throws ResourceError where there
 /// is no room for them.

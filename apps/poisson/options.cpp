@@ -88,7 +88,7 @@ CommandLine make_command_line() {
              "matrix (conductance)"}},
            smoothing_options(),
            {{"distributed-smoothing", "NAME", std::string(to_string(params.multigrid.distributed_smoothing)),
-             "of several ranks, how levels are smoothed that are cut: exact, as if they were not; overlap, with rows "
+             "of several ranks, how distributed levels are smoothed: exact, as if they were not; overlap, with rows "
              "of "
              "the neighbours, where these are enough; or auto, level by level what costs less"},
             {"deflate", "KIND", "none",
@@ -111,7 +111,7 @@ CommandLine make_command_line() {
              "rounded entries are what fails)"},
             {"reproducible", "", "",
              message("the same bits on any number of ranks, up to ", PartitionLevels::most_fixed,
-                     ", and threads: lines along y are solved in pieces that are always the same; on CPUs, not where "
+                     ", and threads: lines along y are solved in chunks that are always the same; on CPUs, not where "
                      "interpolation follows coefficients or deformed cells")}})},
       {"Stopping",
        {{"rtol", "X", plain(params.stop.rtol),

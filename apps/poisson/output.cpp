@@ -45,7 +45,7 @@ void write_vtk(Context& ctx, const Settings& settings, const ProblemMesh& mesh, 
       mesh.mapped() ? cell_aspect_ratios(*mesh.mapped(), rows) : cell_aspect_ratios(mesh.logical(), rows);
   const std::vector<VtkField> of_cells{{"aspect_ratio", aspect_ratios}};
   if (path.ends_with(".pvtr") || path.ends_with(".pvts")) {
-    const auto alone = pieces(1);  // the first of several ranks may be
+    const auto alone = thread_communicators(1);  // the first of several ranks may be
     auto& ranks = settings.machine.has_ranks() ? *settings.machine.ranks->communicator() : *alone.front();
     write_pieces(ranks, path, mesh, rows, fields, of_cells, settings.compression);
   } else if (mesh.mapped()) {

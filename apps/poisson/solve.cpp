@@ -22,7 +22,8 @@ namespace {
 
 /// What the ranks tell each other of a solve.
 std::vector<RankNumbers> rank_numbers(const Context& ctx, const Settings& settings, const Outcome& outcome) {
-  return rank_numbers(ctx, settings.machine, PartitionLevels(ctx, outcome.hierarchy, outcome.params.multigrid.strips()),
+  return rank_numbers(ctx, settings.machine,
+                      PartitionLevels(ctx, outcome.hierarchy, outcome.params.multigrid.partition()),
                       outcome.report.setup_seconds, outcome.report.solve_seconds, outcome.expected_memory);
 }
 
@@ -90,14 +91,14 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
                                "); it has the value of the left or right one"));
   progress(settings, "setting up ...");
   solver->warm_up(ctx);
-  const GridLayout<2> strip = strip_of(ctx, mesh.logical(), params);
+  const GridLayout<2> subdomain = subdomain_of(ctx, mesh.logical(), params);
   std::vector<Field<double>> bs, xs;
   std::vector<double> means(settings.problems.size(), 0.0), loads(means);
   progress(settings, "assembling the right-hand side ...");
   for (std::size_t k = 0; k < settings.problems.size(); ++k) {
     const auto& problem = settings.problems[k];
-    bs.emplace_back(ctx, strip);
-    xs.emplace_back(ctx, strip);
+    bs.emplace_back(ctx, subdomain);
+    xs.emplace_back(ctx, subdomain);
     assemble_load(ctx, mesh, problem, bs.back().view(), cells.get());
     if (uses.summary) loads[k] = load_integral(ctx, mesh, problem, bs.back().cview(), cells.get());
     if (has_boundary_values(problem)) lift_boundary(ctx, mesh, problem, xs.back().view());
@@ -128,7 +129,7 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
   outcome.ranks = rank_numbers(ctx, settings, outcome);
   if (!outcome.ranks.empty()) {
     const auto all = solver->overlaps();
-    outcome.overlaps.assign(all.rbegin(), all.rbegin() + outcome.ranks.front().levels_cut);
+    outcome.overlaps.assign(all.rbegin(), all.rbegin() + outcome.ranks.front().distributed_levels);
   }
   if (talk) print_heading(settings, options, ctx, outcome);
   auto reports = solve_all(ctx, settings, *solver, bs, xs);
@@ -136,7 +137,7 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
     for (auto& x : xs) subtract_integral_mean(ctx, mesh, x.view());
   solver.reset();  // makes room for what follows
   bs.clear();
-  const NodeRows rows = node_rows(mesh.logical(), strip);
+  const NodeRows rows = node_rows(mesh.logical(), subdomain);
   std::vector<std::vector<double>> kept;
   for (std::size_t k = 0; k < reports.size(); ++k) {
     const auto& problem = settings.problems[k];
@@ -163,7 +164,7 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
   if (talk && xs.size() > 1) print_systems(outcome);
   if (talk) warn_of_balance(outcome);
   if (talk) warn_of_layers(outcome);
-  return {std::move(outcome), std::move(mesh), rows, std::move(kept), uses.kept || ctx.pieces() == 1};
+  return {std::move(outcome), std::move(mesh), rows, std::move(kept), uses.kept || ctx.subdomains() == 1};
 }
 
 void compare(Outcome& outcome, std::span<const double> nodal, const Solved& coarser) {

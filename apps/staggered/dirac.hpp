@@ -21,7 +21,7 @@
 // a scale per site. Arithmetic is in float.
 //
 // On a Context with other subdomains the lattice is cut in t and z: every subdomain has the links and vectors of its sites, and
-// before every D those beside it travel. Cut::overlap: meanwhile D is made where it needs none of them. The field is given
+// before every D those beside it travel. LatticePartition::overlap: meanwhile D is made where it needs none of them. The field is given
 // whole.
 //
 // `apply` takes two D and neither allocates nor waits; the second one adds m^2 x on the way. x and y must differ, r may be b.
@@ -71,11 +71,11 @@ class PackedLinks {
 
   /// Throws UsageError where a link does not come back from 10 reals to within 1000 eps, for 10 reals of 16 bits, and for a
   /// lattice that cannot be cut.
-  PackedLinks(Context& ctx, const GaugeField& field, Reals reals, const Cut& cut = {});
+  PackedLinks(Context& ctx, const GaugeField& field, Reals reals, const LatticePartition& partition = {});
 
   /// Of this subdomain.
   [[nodiscard]] const Lattice& lattice() const { return lattice_; }
-  [[nodiscard]] const LatticePiece& piece() const { return piece_; }
+  [[nodiscard]] const LatticeSubdomain& subdomain() const { return subdomain_; }
   [[nodiscard]] Reals reals() const { return reals_; }
   /// Of the links that start on the sites of a parity.
   [[nodiscard]] const Word* planes(Parity parity, int mu) const {
@@ -91,7 +91,7 @@ class PackedLinks {
  private:
   Field<Word> packed(Context& ctx, const GaugeField& field, Parity parity, int mu, const Box& box);
 
-  LatticePiece piece_;
+  LatticeSubdomain subdomain_;
   Lattice lattice_;
   Reals reals_;
   double error_ = 0;
@@ -121,8 +121,9 @@ class StaggeredOperator final : public LinearOperator<typename NumbersOf<T>::Num
 
   /// Throws UsageError unless the mass is finite and above zero.
   StaggeredOperator(Context& ctx, std::shared_ptr<const PackedLinks<T>> links, double mass);
-  StaggeredOperator(Context& ctx, const GaugeField& field, double mass, Reals reals = Reals::r18, const Cut& cut = {})
-      : StaggeredOperator(ctx, std::make_shared<const PackedLinks<T>>(ctx, field, reals, cut), mass) {}
+  StaggeredOperator(Context& ctx, const GaugeField& field, double mass, Reals reals = Reals::r18,
+                    const LatticePartition& partition = {})
+      : StaggeredOperator(ctx, std::make_shared<const PackedLinks<T>>(ctx, field, reals, partition), mass) {}
 
   [[nodiscard]] GridLayout<2> shape() const override;
   void apply(Context& ctx, FieldView<const Number> x, FieldView<Number> y) const override;

@@ -100,10 +100,10 @@ struct HopBy : HopTo<T> {
  private:
   template <HopKind kind, class Source, class Target>
   void run(Context& ctx, const Source& x, const Target& y) const;
-  template <HopKind kind, bool cut, class Source, class Target, class Beyonds, class Nexts, class PlaneRange>
+  template <HopKind kind, bool distributed, class Source, class Target, class Beyonds, class Nexts, class PlaneRange>
   void run(Context& ctx, const Source& x, const Target& y, const Beyonds& beyond, const Nexts& next,
            const PlaneRange& planes_z, const PlaneRange& planes_t) const;
-  template <HopKind kind, bool cut, bool packs, class Source, class Target, class Beyonds, class Nexts,
+  template <HopKind kind, bool distributed, bool packs, class Source, class Target, class Beyonds, class Nexts,
             class PlaneRange>
   void launch(Context& ctx, const Source& x, const Target& y, const Beyonds& beyond, const Nexts& next,
               const PlaneRange& planes_z, const PlaneRange& planes_t) const;

@@ -19,14 +19,14 @@ template <class Links, class From>
 struct Beyond {
   From x_below, x_above;
   Links links_below;  // that lead here
-  int is_cut;
+  int is_distributed;
 };
 
 /// Where the first and the last sites of a subdomain along z or t go, too, for those below and above.
 template <class To>
 struct Faces {
   To below, above;
-  int is_cut;
+  int is_distributed;
 };
 
 /// Planes of sites along z or t.
@@ -36,7 +36,7 @@ struct Planes {
 
 /// y = D x, or where it is added to z, y = shift z + weight D x; z may be y. Rows j run over some planes of z and t. `packs`:
 /// what the subdomains beside need of y is stored for them, too.
-template <class Links, int reals, class From, class To, bool adds, bool cut, bool packs>
+template <class Links, int reals, class From, class To, bool adds, bool distributed, bool packs>
 struct Hop {
   using T = typename Links::Number;
   static constexpr bool hot = true;
@@ -65,13 +65,13 @@ struct Hop {
   STRATUM_HOST_DEVICE STRATUM_INLINE Beside beside(int mu, int at, int n, int apart, int first, int face) const {
     Beside b{x, x, there[mu], first + (at == n - 1 ? -apart * (n - 1) : apart),
              first + (at == 0 ? apart * (n - 1) : -apart)};
-    if constexpr (cut) {
+    if constexpr (distributed) {
       const Beyond<Links, From>& others = beyond[mu - 2];
-      if (others.is_cut != 0 && at == n - 1) {
+      if (others.is_distributed != 0 && at == n - 1) {
         b.x_above = others.x_above;
         b.above = face;
       }
-      if (others.is_cut != 0 && at == 0) {
+      if (others.is_distributed != 0 && at == 0) {
         b.x_below = others.x_below;
         b.links_below = others.links_below;
         b.below = face;
@@ -121,7 +121,7 @@ struct Hop {
     /// Of n planes the one `at`, whose site has number `there` in a face.
     STRATUM_HOST_DEVICE STRATUM_INLINE static void pack(const Faces<To>& to, int at, int n, int there,
                                                         const Colour<T>& v) {
-      if (to.is_cut == 0) return;
+      if (to.is_distributed == 0) return;
       if (at == 0) store_colour(to.below, there, v);
       if (at == n - 1) store_colour(to.above, there, v);
     }
@@ -138,8 +138,8 @@ struct Hop {
             (z_ + t + parity) & 1,
             z_,
             t,
-            at_end && (!cut || turns_above != 0) ? 1 : 0,
-            at_begin && (!cut || turns_below != 0) ? 1 : 0};
+            at_end && (!distributed || turns_above != 0) ? 1 : 0,
+            at_begin && (!distributed || turns_below != 0) ? 1 : 0};
   }
 };
 
@@ -212,19 +212,19 @@ inline void pack(Context& ctx, const ScaledShorts& x, const FaceShape& face, con
 template <class T, int reals>
 template <HopKind kind, class Source, class Target>
 void HopBy<T, reals>::run(Context& ctx, const Source& x, const Target& y) const {
-  const LatticePiece& piece = links.piece();
+  const LatticeSubdomain& subdomain = links.subdomain();
   const Lattice& l = links.lattice();
   const Planes all_z{0, 1, l.nz}, all_t{0, 1, l.nt};
   using Links = decltype(link_planes(links, to, 0));
   std::array<Beyond<Links, Source>, 2> beyond{};
   std::array<Faces<Target>, 2> next{};
-  if (piece.is_whole()) return run<kind, false>(ctx, x, y, beyond, next, all_z, all_t);
+  if (subdomain.is_whole()) return run<kind, false>(ctx, x, y, beyond, next, all_z, all_t);
 
   std::array<Communicator::Rows, 2> rows;
   std::size_t directions = 0;
   auto* first = faces;
   for (const int mu : {3, 2}) {
-    if (!piece.is_cut(mu)) continue;
+    if (!subdomain.is_distributed(mu)) continue;
     auto& there = beyond[static_cast<std::size_t>(mu - 2)];
     const FaceShape face(l, mu);
     const FaceNumbers f = faces_of(x, face, first);
@@ -234,47 +234,55 @@ void HopBy<T, reals>::run(Context& ctx, const Source& x, const Target& y) const 
     const FaceNumbers of_y = faces_of(y, face, first);
     next[static_cast<std::size_t>(mu - 2)] = {sites_of(y, face, of_y, 0), sites_of(y, face, of_y, 1), 1};
     there.links_below = link_planes_below(links, other(to), mu, face.sites());
-    there.is_cut = 1;
-    rows[directions++] = {f.as<void>(0), f.as<void>(1),           f.as<void>(2),         f.as<void>(3),
-                          f.bytes,       piece.neighbour(mu, -1), piece.neighbour(mu, 1)};
+    there.is_distributed = 1;
+    rows[directions++] = {f.as<void>(0),
+                          f.as<void>(1),
+                          f.as<void>(2),
+                          f.as<void>(3),
+                          f.bytes,
+                          subdomain.neighbour(mu, -1),
+                          subdomain.neighbour(mu, 1)};
     first += FaceNumbers::most_words * face.sites();
   }
   Communicator& communicator = *ctx.communicator();
-  if (!*piece.cut.overlap) {
+  if (!*subdomain.partition.overlap) {
     for (std::size_t k = 0; k < directions; ++k) communicator.exchange(ctx, rows[k]);
     return run<kind, true>(ctx, x, y, beyond, next, all_z, all_t);
   }
   communicator.start_exchange(ctx, std::span(rows).first(directions));
-  const auto inner = [&](int mu, int n) { return piece.is_cut(mu) ? Planes{1, 1, n - 2} : Planes{0, 1, n}; };
+  const auto inner = [&](int mu, int n) {
+    return subdomain.is_distributed(mu) ? Planes{1, 1, n - 2} : Planes{0, 1, n};
+  };
   run<kind, false>(ctx, x, y, beyond, next, inner(2, l.nz), inner(3, l.nt));
   communicator.finish_exchange(ctx);
-  if (piece.is_cut(3)) run<kind, true>(ctx, x, y, beyond, next, all_z, {0, l.nt - 1, 2});
-  if (piece.is_cut(2)) run<kind, true>(ctx, x, y, beyond, next, {0, l.nz - 1, 2}, inner(3, l.nt));
+  if (subdomain.is_distributed(3)) run<kind, true>(ctx, x, y, beyond, next, all_z, {0, l.nt - 1, 2});
+  if (subdomain.is_distributed(2)) run<kind, true>(ctx, x, y, beyond, next, {0, l.nz - 1, 2}, inner(3, l.nt));
 }
-/// Where `cut` is not, planes may lie anywhere but beside others' sites. The CPU looks once a row.
+/// Where `distributed` is not, planes may lie anywhere but beside others' sites. The CPU looks once a row.
 template <class T, int reals>
-template <HopKind kind, bool cut, class Source, class Target, class Beyonds, class Nexts, class PlaneRange>
+template <HopKind kind, bool distributed, class Source, class Target, class Beyonds, class Nexts, class PlaneRange>
 void HopBy<T, reals>::run(Context& ctx, const Source& x, const Target& y, const Beyonds& beyond, const Nexts& next,
                           const PlaneRange& planes_z, const PlaneRange& planes_t) const {
-  if constexpr (!cut)
+  if constexpr (!distributed)
     if (!ctx.on_gpu()) return run<kind, true>(ctx, x, y, beyond, next, planes_z, planes_t);
-  if constexpr (cut && kind == HopKind::to_between)
-    if (ctx.on_gpu()) return launch<kind, cut, true>(ctx, x, y, beyond, next, planes_z, planes_t);
-  launch<kind, cut, false>(ctx, x, y, beyond, next, planes_z, planes_t);
+  if constexpr (distributed && kind == HopKind::to_between)
+    if (ctx.on_gpu()) return launch<kind, distributed, true>(ctx, x, y, beyond, next, planes_z, planes_t);
+  launch<kind, distributed, false>(ctx, x, y, beyond, next, planes_z, planes_t);
 }
 template <class T, int reals>
-template <HopKind kind, bool cut, bool packs, class Source, class Target, class Beyonds, class Nexts, class PlaneRange>
+template <HopKind kind, bool distributed, bool packs, class Source, class Target, class Beyonds, class Nexts,
+          class PlaneRange>
 void HopBy<T, reals>::launch(Context& ctx, const Source& x, const Target& y, const Beyonds& beyond, const Nexts& next,
                              const PlaneRange& planes_z, const PlaneRange& planes_t) const {
   const Lattice& l = links.lattice();
   constexpr bool adds = kind == HopKind::from_between;
-  Hop<decltype(link_planes(links, to, 0)), reals, Source, Target, adds, cut, packs> hop{};
+  Hop<decltype(link_planes(links, to, 0)), reals, Source, Target, adds, distributed, packs> hop{};
   for (std::size_t k = 0; k < 2; ++k) {
     hop.beyond[k] = beyond[k];
     hop.faces[k] = next[k];
   }
-  hop.turns_below = links.piece().is_first(3) ? 1 : 0;
-  hop.turns_above = links.piece().is_last(3) ? 1 : 0;
+  hop.turns_below = links.subdomain().is_first(3) ? 1 : 0;
+  hop.turns_above = links.subdomain().is_last(3) ? 1 : 0;
   for (int mu = 0; mu < 4; ++mu) {
     hop.here[mu] = link_planes(links, to, mu);
     hop.there[mu] = link_planes(links, other(to), mu);
@@ -293,7 +301,7 @@ void HopBy<T, reals>::launch(Context& ctx, const Source& x, const Target& y, con
   hop.parity = to == Parity::even ? 0 : 1;
   hop.per_row = 1.0F / static_cast<float>(hop.nxh);
   const NodeRange<2> range{0, l.row(), 1, 0, planes_z.count * planes_t.count, 1};
-  if constexpr (cut && !packs)
+  if constexpr (distributed && !packs)
     for_each_node(ctx, range, hop);
   else
     for_each_node_on_gpu(ctx, range, hop);

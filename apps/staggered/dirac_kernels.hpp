@@ -40,17 +40,17 @@ double difference(const Planes& planes, int s, int sign, const Matrix3& u) {
 }  // namespace
 
 template <class T>
-PackedLinks<T>::PackedLinks(Context& ctx, const GaugeField& field, Reals reals, const Cut& cut)
-    : piece_(LatticePiece::of(ctx, field.lattice, cut)), lattice_(piece_.lattice()), reals_(reals) {
+PackedLinks<T>::PackedLinks(Context& ctx, const GaugeField& field, Reals reals, const LatticePartition& partition)
+    : subdomain_(LatticeSubdomain::of(ctx, field.lattice, partition)), lattice_(subdomain_.lattice()), reals_(reals) {
   expects(!std::is_same_v<T, Short> || reals != Reals::r10,
           "10 reals of 16 bits are too few to make a link of: use 12 or 18");
   for (const Parity parity : {Parity::even, Parity::odd}) {
     const auto p = static_cast<std::size_t>(parity);
     for (int mu = 0; mu < 4; ++mu)
-      planes_[p][static_cast<std::size_t>(mu)] = packed(ctx, field, parity, mu, piece_.box());
+      planes_[p][static_cast<std::size_t>(mu)] = packed(ctx, field, parity, mu, subdomain_.box());
     for (const int mu : {2, 3})
-      if (piece_.is_cut(mu))
-        below_[p][static_cast<std::size_t>(mu - 2)] = packed(ctx, field, parity, mu, piece_.below(mu));
+      if (subdomain_.is_distributed(mu))
+        below_[p][static_cast<std::size_t>(mu - 2)] = packed(ctx, field, parity, mu, subdomain_.below(mu));
   }
 }
 
@@ -119,7 +119,7 @@ StaggeredOperator<T>::StaggeredOperator(Context& ctx, std::shared_ptr<const Pack
   // 16 bits read vectors of float too.
   int sites = 0;
   for (const int mu : {2, 3})
-    if (links_->piece().is_cut(mu)) sites += FaceShape(links_->lattice(), mu).sites();
+    if (links_->subdomain().is_distributed(mu)) sites += FaceShape(links_->lattice(), mu).sites();
   if (sites > 0) faces_ = SharedField<typename NumbersOf<T>::Word>(ctx, FaceNumbers::most_words * sites);
 }
 

@@ -80,7 +80,7 @@ struct Lattice {
 };
 
 /// How a lattice is cut, for the subdomains of a Context.
-struct Cut {
+struct LatticePartition {
   int t = 0, z = 0;  // subdomains along them; 0: along t alone where that is possible, else as few as can be along z
   std::optional<bool> overlap;  // sites whose neighbours are here are worked on while faces travel; unset: they are
 };
@@ -98,48 +98,52 @@ struct Box {
 
 /// One subdomain of a lattice that is cut in t and z, with even extents, so that parities stay. Ranks run along z first.
 /// Directions mu are 2 (z) and 3 (t).
-struct LatticePiece {
+struct LatticeSubdomain {
   Lattice whole;
-  Cut cut;  // as it was chosen
+  LatticePartition partition;  // as it was chosen
   int rank = 0;
 
   /// That of a subdomain of a Context. Throws UsageError where such subdomains have odd extents, or are more or fewer than
   /// those of the Context.
-  [[nodiscard]] static LatticePiece of(const Context& ctx, const Lattice& whole, const Cut& cut = {}) {
+  [[nodiscard]] static LatticeSubdomain of(const Context& ctx, const Lattice& whole,
+                                           const LatticePartition& partition = {}) {
     whole.validate();
-    const int pieces = ctx.pieces();
+    const int subdomains = ctx.subdomains();
     const auto even = [](int n, int parts) { return n % (2 * parts) == 0; };
-    LatticePiece piece{whole, cut, ctx.communicator() == nullptr ? 0 : ctx.communicator()->rank()};
-    piece.cut.overlap = cut.overlap.value_or(true);
-    if (cut.t == 0 && cut.z == 0) {
+    LatticeSubdomain subdomain{whole, partition, ctx.communicator() == nullptr ? 0 : ctx.communicator()->rank()};
+    subdomain.partition.overlap = partition.overlap.value_or(true);
+    if (partition.t == 0 && partition.z == 0) {
       int z = 1;
-      while (z <= pieces && !(pieces % z == 0 && even(whole.nz, z) && even(whole.nt, pieces / z))) ++z;
-      expects(z <= pieces, "nt = ", whole.nt, " and nz = ", whole.nz, " cannot be cut into ", pieces,
+      while (z <= subdomains && !(subdomains % z == 0 && even(whole.nz, z) && even(whole.nt, subdomains / z))) ++z;
+      expects(z <= subdomains, "nt = ", whole.nt, " and nz = ", whole.nz, " cannot be cut into ", subdomains,
               " subdomains with even nt and nz");
-      piece.cut.t = pieces / z;
-      piece.cut.z = z;
-      return piece;
+      subdomain.partition.t = subdomains / z;
+      subdomain.partition.z = z;
+      return subdomain;
     }
-    expects(cut.t >= 1 && cut.z >= 1, "subdomains along t and z must be 1 or more, not ", cut.t, " and ", cut.z);
-    expects(std::int64_t{cut.t} * cut.z == pieces, cut.t, " x ", cut.z, " subdomains are not ", pieces,
-            ", as there are");
-    expects(even(whole.nt, cut.t), "nt = ", whole.nt, " cannot be cut into ", cut.t, " subdomains with even nt");
-    expects(even(whole.nz, cut.z), "nz = ", whole.nz, " cannot be cut into ", cut.z, " subdomains with even nz");
-    return piece;
+    expects(partition.t >= 1 && partition.z >= 1, "subdomains along t and z must be 1 or more, not ", partition.t,
+            " and ", partition.z);
+    expects(std::int64_t{partition.t} * partition.z == subdomains, partition.t, " x ", partition.z,
+            " subdomains are not ", subdomains, ", as there are");
+    expects(even(whole.nt, partition.t), "nt = ", whole.nt, " cannot be cut into ", partition.t,
+            " subdomains with even nt");
+    expects(even(whole.nz, partition.z), "nz = ", whole.nz, " cannot be cut into ", partition.z,
+            " subdomains with even nz");
+    return subdomain;
   }
 
-  [[nodiscard]] Lattice lattice() const { return {whole.nx, whole.ny, whole.nz / cut.z, whole.nt / cut.t}; }
-  [[nodiscard]] int pieces(int mu) const { return mu == 3 ? cut.t : cut.z; }
-  [[nodiscard]] bool is_cut(int mu) const { return pieces(mu) > 1; }
-  [[nodiscard]] bool is_whole() const { return !is_cut(2) && !is_cut(3); }
+  [[nodiscard]] Lattice lattice() const { return {whole.nx, whole.ny, whole.nz / partition.z, whole.nt / partition.t}; }
+  [[nodiscard]] int subdomains(int mu) const { return mu == 3 ? partition.t : partition.z; }
+  [[nodiscard]] bool is_distributed(int mu) const { return subdomains(mu) > 1; }
+  [[nodiscard]] bool is_whole() const { return !is_distributed(2) && !is_distributed(3); }
   /// Among the subdomains along mu.
-  [[nodiscard]] int place(int mu) const { return mu == 3 ? rank / cut.z : rank % cut.z; }
+  [[nodiscard]] int place(int mu) const { return mu == 3 ? rank / partition.z : rank % partition.z; }
   [[nodiscard]] bool is_first(int mu) const { return place(mu) == 0; }
-  [[nodiscard]] bool is_last(int mu) const { return place(mu) == pieces(mu) - 1; }
+  [[nodiscard]] bool is_last(int mu) const { return place(mu) == subdomains(mu) - 1; }
   /// The rank of the next subdomain along mu, one step forward (+1) or backward (-1), around the ends.
   [[nodiscard]] int neighbour(int mu, int step) const {
-    const int there = (place(mu) + step + pieces(mu)) % pieces(mu);
-    return mu == 3 ? there * cut.z + place(2) : place(3) * cut.z + there;
+    const int there = (place(mu) + step + subdomains(mu)) % subdomains(mu);
+    return mu == 3 ? there * partition.z + place(2) : place(3) * partition.z + there;
   }
 
   [[nodiscard]] Box box() const {

@@ -69,11 +69,13 @@ void add_pion(Context& ctx, const StaggeredOperator<double>& a, FieldView<const 
   add(odd.cview(), 1);
 }
 
-std::vector<double> joined_correlator(Context& ctx, const LatticePiece& piece, const std::vector<double>& correlator) {
+std::vector<double> joined_correlator(Context& ctx, const LatticeSubdomain& subdomain,
+                                      const std::vector<double>& correlator) {
   if (ctx.communicator() == nullptr) return correlator;
-  const auto own = static_cast<std::size_t>(piece.lattice().nt), along_z = static_cast<std::size_t>(piece.cut.z);
+  const auto own = static_cast<std::size_t>(subdomain.lattice().nt),
+             along_z = static_cast<std::size_t>(subdomain.partition.z);
   const auto all = ctx.communicator()->join_on_host(correlator);
-  std::vector<double> whole(static_cast<std::size_t>(piece.whole.nt));
+  std::vector<double> whole(static_cast<std::size_t>(subdomain.whole.nt));
   for (std::size_t k = 0; k < all.size(); ++k) whole[k / (own * along_z) * own + k % own] += all[k];
   return whole;
 }
@@ -125,12 +127,12 @@ std::vector<double> source(const Lattice& lattice, Source kind, int colour, std:
   return b;
 }
 
-std::vector<double> of_piece(const LatticePiece& piece, const std::vector<double>& whole) {
-  const auto own = static_cast<std::size_t>(piece.lattice().half()),
-             half = static_cast<std::size_t>(piece.whole.half());
+std::vector<double> of_subdomain(const LatticeSubdomain& subdomain, const std::vector<double>& whole) {
+  const auto own = static_cast<std::size_t>(subdomain.lattice().half()),
+             half = static_cast<std::size_t>(subdomain.whole.half());
   std::vector<double> part(6 * own);
   for (std::size_t s = 0; s < own; ++s) {
-    const auto from = static_cast<std::size_t>(piece.box().half_site(piece.whole, static_cast<int>(s)));
+    const auto from = static_cast<std::size_t>(subdomain.box().half_site(subdomain.whole, static_cast<int>(s)));
     for (std::size_t k = 0; k < 6; ++k) part[k * own + s] = whole[k * half + from];
   }
   return part;

@@ -34,7 +34,7 @@ inline constexpr double delta_of_shorts = 0.5;
 void add_pion(Context& ctx, const StaggeredOperator<double>& a, FieldView<const double> y,
               std::vector<double>& correlator);
 /// That of the whole lattice, on all subdomains.
-[[nodiscard]] std::vector<double> joined_correlator(Context& ctx, const LatticePiece& piece,
+[[nodiscard]] std::vector<double> joined_correlator(Context& ctx, const LatticeSubdomain& subdomain,
                                                     const std::vector<double>& correlator);
 /// M(t) for t = 0 .. nt / 2 - 2; NaN where C has no such ratio.
 [[nodiscard]] std::vector<double> effective_masses(const std::vector<double>& correlator);
@@ -47,6 +47,6 @@ enum class Source : std::uint8_t { point, wall, random };
 /// b on even sites: 1 at the origin or on all even sites of t = 0, of this colour; normal numbers everywhere, for any colour.
 [[nodiscard]] std::vector<double> source(const Lattice& lattice, Source kind, int colour, std::uint64_t seed);
 /// What a subdomain has of such numbers.
-[[nodiscard]] std::vector<double> of_piece(const LatticePiece& piece, const std::vector<double>& whole);
+[[nodiscard]] std::vector<double> of_subdomain(const LatticeSubdomain& subdomain, const std::vector<double>& whole);
 
 }  // namespace stratum::staggered

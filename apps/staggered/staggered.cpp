@@ -28,11 +28,11 @@ int run(Settings settings, const CommandLine& options, OutputFiles outputs) {
   settings.machine.warn_of_binding("staggered");
   Context ctx = settings.machine.context();
   const Lattice lattice = settings.gauge.empty() ? settings.lattice : nersc_lattice(settings.gauge);
-  const auto expect_pieces = [&] { (void)LatticePiece::of(ctx, lattice, settings.cut); };
-  if (settings.cut.t > 0)
-    parsed("--cut", expect_pieces);
+  const auto expect_subdomains = [&] { (void)LatticeSubdomain::of(ctx, lattice, settings.partition); };
+  if (settings.partition.t > 0)
+    parsed("--partition", expect_subdomains);
   else
-    expect_pieces();
+    expect_subdomains();
   if (settings.machine.ranks->rank() == 0)
     outputs.check();
   else
@@ -40,7 +40,7 @@ int run(Settings settings, const CommandLine& options, OutputFiles outputs) {
   if (const auto why = settings.machine.too_few(lattice.volume(), least_sites_for_several_gpus, "sites");
       !why.empty()) {
     if (const auto code = settings.machine.go_on_alone(ctx, why)) return *code;
-    settings.cut.t = settings.cut.z = 0;
+    settings.partition.t = settings.partition.z = 0;
   }
   expect_room_for(ctx, settings, lattice);
   const GaugeField field = make_field(settings);

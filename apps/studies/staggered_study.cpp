@@ -198,12 +198,12 @@ class StaggeredStudy {
                               "); faster than on one"),
                       {"lattice    ", "t x z", "sites travel", "iterations", "seconds", "us/iteration", "faster"});
     const auto row = [&](const staggered::Lattice& lattice, const staggered::GaugeField& field,
-                         const staggered::Cut& cut, double alone) {
-      progress(message(name(lattice), " on ", cut.t, " x ", cut.z, " subdomains ..."));
-      const auto [report, seconds] = solved_on_pieces(field, cut);
+                         const staggered::LatticePartition& partition, double alone) {
+      progress(message(name(lattice), " on ", partition.t, " x ", partition.z, " subdomains ..."));
+      const auto [report, seconds] = solved_on_subdomains(field, partition);
       progress("");
-      table.row({name(lattice), message(cut.t, " x ", cut.z),
-                 cut.t * cut.z == 1 ? "" : (*cut.overlap ? "meanwhile" : "first"),
+      table.row({name(lattice), message(partition.t, " x ", partition.z),
+                 partition.t * partition.z == 1 ? "" : (*partition.overlap ? "meanwhile" : "first"),
                  message(report.iterations, report.status == Status::converged ? "" : "!"), scientific(seconds, 3),
                  message(std::round(1e7 * seconds / report.iterations) / 10), alone == 0 ? "" : ratio(alone, seconds)});
       return seconds;
@@ -221,8 +221,9 @@ class StaggeredStudy {
   static constexpr double light = 0.02;  // the mass of tables 4 and 5
 
   /// What the first subdomain says of the second solve, and its time.
-  std::pair<SolveReport, double> solved_on_pieces(const staggered::GaugeField& field, const staggered::Cut& cut) const {
-    const auto communicators = pieces(cut.t * cut.z);
+  std::pair<SolveReport, double> solved_on_subdomains(const staggered::GaugeField& field,
+                                                      const staggered::LatticePartition& partition) const {
+    const auto communicators = thread_communicators(partition.t * partition.z);
     std::vector<std::thread> threads;
     std::vector<std::exception_ptr> errors(communicators.size());
     SolveReport report;
@@ -232,10 +233,10 @@ class StaggeredStudy {
       Context ctx(ctx_.backend(), 1);
       if (communicators.size() > 1) ctx.set_communicator(communicators[k]);
       if (communicators.size() > 1 && ctx.on_gpu()) ctx.set_communicator(among_gpus(ctx, communicators[k]));
-      const staggered::StaggeredOperator<double> a(ctx, field, light, staggered::Reals::r18, cut);
-      const staggered::StaggeredOperator<float> inner(ctx, field, light, staggered::Reals::r18, cut);
+      const staggered::StaggeredOperator<double> a(ctx, field, light, staggered::Reals::r18, partition);
+      const staggered::StaggeredOperator<float> inner(ctx, field, light, staggered::Reals::r18, partition);
       const auto b = vector_from_host(
-          ctx, of_piece(a.links()->piece(), source(field.lattice, staggered::Source::random, 0, seed)));
+          ctx, of_subdomain(a.links()->subdomain(), source(field.lattice, staggered::Source::random, 0, seed)));
       Field<double> x(ctx, a.shape());
       ReliableCg solver(ctx, a.shape());
       for (int run = 0; run < 2; ++run) {

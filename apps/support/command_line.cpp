@@ -22,6 +22,7 @@ constexpr std::pair<const char*, const char*> names_elsewhere[] = {{"f", "rhs"},
 
 /// Names of options before this version.
 constexpr std::pair<const char*, const char*> renamed_options[] = {{"baseline", "reference-norm"},
+                                                                   {"cut", "partition"},
                                                                    {"cut-lines", "distributed-smoothing"},
                                                                    {"natural", "neumann"},
                                                                    {"steps", "sweeps"}};

@@ -66,7 +66,7 @@ inline void expect_room_on_ranks(const Context& ctx, const Machine& machine, con
 
 /// What one of several ranks has had to do.
 struct RankNumbers {
-  int first_row = 0, rows = 0, levels_cut = 0;  // of unknowns; of the hierarchy
+  int first_row = 0, rows = 0, distributed_levels = 0;  // of unknowns; of the hierarchy
   int threads = 0, gpu = -1;
   std::int64_t exchanges = 0, gathers = 0;
   double setup_seconds = 0, solve_seconds = 0;
@@ -75,17 +75,18 @@ struct RankNumbers {
 
 /// Of all ranks, of the levels of a hierarchy; none where there is one.
 [[nodiscard]] inline std::vector<RankNumbers> rank_numbers(const Context& ctx, const Machine& machine,
-                                                           const PartitionLevels& strips, double setup_seconds,
+                                                           const PartitionLevels& partition, double setup_seconds,
                                                            double solve_seconds, std::int64_t expected_memory) {
-  if (ctx.pieces() == 1) return {};
+  if (ctx.subdomains() == 1) return {};
   auto& communicator = *ctx.communicator();
-  const GridLayout<2>& strip = strips.finest();
-  return communicator.gather_on_host(RankNumbers{
-      strip.origin_y, strip.ny, strips.cut(), ctx.threads(), ctx.on_gpu() ? machine.ranks->rank_on_host() : -1,
-      communicator.exchanges(), communicator.gathers(), setup_seconds, solve_seconds, expected_memory, peak_memory()});
+  const GridLayout<2>& subdomain = partition.finest();
+  return communicator.gather_on_host(RankNumbers{subdomain.origin_y, subdomain.ny, partition.distributed(),
+                                                 ctx.threads(), ctx.on_gpu() ? machine.ranks->rank_on_host() : -1,
+                                                 communicator.exchanges(), communicator.gathers(), setup_seconds,
+                                                 solve_seconds, expected_memory, peak_memory()});
 }
 
-/// Rows beside every rank's own, of levels that are cut, the finest first: none of those that are smoothed exactly.
+/// Rows beside every rank's own, of distributed levels, the finest first: none of those that are smoothed exactly.
 using RankOverlaps = std::vector<std::vector<OverlapRows>>;
 
 /// "", ", 2 by overlap of 18 rows", ", 2 by overlap of 18 to 20 rows".
@@ -121,23 +122,23 @@ inline void print_ranks(const Context& ctx, const std::vector<RankNumbers>& rank
   if (ranks.empty()) return;
   const auto [fewest, most] =
       std::minmax_element(ranks.begin(), ranks.end(), [](const auto& l, const auto& r) { return l.rows < r.rows; });
-  const int levels = ranks.front().levels_cut;
+  const int levels = ranks.front().distributed_levels;
   const std::string rows = fewest->rows == most->rows ? message(most->rows) : message(fewest->rows, " to ", most->rows);
-  std::printf("ranks     %zu, with %s rows each; %d level%s cut%s, the others whole on every rank%s\n", ranks.size(),
-              rows.c_str(), levels, levels == 1 ? " is" : "s are", overlap_text(overlaps).c_str(),
+  std::printf("ranks     %zu, with %s rows each; %d level%s distributed%s, the others replicated on every rank%s\n",
+              ranks.size(), rows.c_str(), levels, levels == 1 ? " is" : "s are", overlap_text(overlaps).c_str(),
               ctx.on_gpu() ? exchange_text(*ctx.communicator()).c_str() : "");
   const auto largest = std::max_element(
       ranks.begin(), ranks.end(), [](const auto& l, const auto& r) { return l.expected_memory < r.expected_memory; });
   std::printf("memory    up to %lld MiB a rank expected\n", static_cast<long long>(largest->expected_memory >> 20));
 }
 
-/// Why one GPU is faster with a solver than these ranks: lines that are cut have to be solved exactly, in 39 kernels a level
+/// Why one GPU is faster with a solver than these ranks: distributed lines have to be solved exactly, in 39 kernels a level
 /// and cycle for 8, on the finest level or, of few unknowns, on any (A5 with 2047 x 2047 unknowns by CG, H200: 3.1 ms on one,
 /// 4.7 on two; A3 4.0 on four). Nothing where that is not so, or one has not the memory.
 [[nodiscard]] inline std::string why_one_gpu(const Context& ctx, const PoissonSolver& solver, const Geometry& mesh) {
   constexpr std::int64_t few = 8'000'000;
   const auto overlaps = solver.overlaps();
-  const int distributed = PartitionLevels(ctx, solver.meshes(), solver.params().multigrid.strips()).cut();
+  const int distributed = PartitionLevels(ctx, solver.meshes(), solver.params().multigrid.partition()).distributed();
   const bool any =
       std::any_of(overlaps.end() - distributed, overlaps.end(), [](const auto& level) { return level.empty(); });
   if (!overlaps.back().empty() && (!any || mesh.logical().unknowns().nodes() >= few)) return "";
@@ -145,7 +146,7 @@ inline void print_ranks(const Context& ctx, const std::vector<RankNumbers>& rank
   const bool fits = required_memory(alone, mesh, solver.params()) < available_memory(alone);
   const auto all = ctx.communicator()->gather_on_host(fits ? 1 : 0);
   if (all.front() == 0) return "";
-  return "lines that are cut would have to be solved exactly, which takes several longer";
+  return "distributed lines would have to be solved exactly, which takes several longer";
 }
 
 /// Of several ranks of which the first has gone on alone.
@@ -160,7 +161,7 @@ inline void add_alone(JsonObject& json, const Machine& machine) {
 inline void add_ranks(JsonObject& json, const Context& ctx, const std::vector<RankNumbers>& ranks,
                       const RankOverlaps& overlaps = {}) {
   if (ranks.empty()) return;
-  json.add("levels_cut", ranks.front().levels_cut);
+  json.add("distributed_levels", ranks.front().distributed_levels);
   if (!overlaps.empty()) json.add("overlaps", most_rows(overlaps));
   json.add("ranks_exchange_by", std::string(ctx.communicator()->name()));
   std::size_t r = 0;
@@ -185,7 +186,7 @@ inline void add_ranks(JsonObject& json, const Context& ctx, const std::vector<Ra
 /// Values on a rank's rows of nodes, of several ranks on all nodes.
 [[nodiscard]] inline std::vector<double> gathered(const Context& ctx, const TensorMesh<2>& mesh, const NodeRows& rows,
                                                   std::vector<double> nodal) {
-  if (ctx.pieces() == 1) return nodal;
+  if (ctx.subdomains() == 1) return nodal;
   // The last row is the next rank's first.
   if (rows.last < mesh.y().size()) nodal.resize(nodal.size() - nodal.size() / static_cast<std::size_t>(rows.count()));
   return ctx.communicator()->join_on_host(nodal);

@@ -45,7 +45,7 @@ CellRows cells_of_hats(Context& ctx, const TensorMesh<2>& mesh, FieldView<const 
   return {begin, {end - begin, first - begin, b.ny, false}};
 }
 /// All rows, or of a subdomain those that are its own (`node_rows`); its halo has the nodes of the subdomain above.
-CellRows cells_of_piece(Context& ctx, const TensorMesh<2>& mesh, FieldView<const double> u) {
+CellRows cells_of_subdomain(Context& ctx, const TensorMesh<2>& mesh, FieldView<const double> u) {
   const Axis& y = mesh.y();
   const int first = first_row_of(ctx, "the solution", mesh, u) + y.first_unknown();
   const NodeRows rows = node_rows(mesh, layout_of(mesh, u));
@@ -212,7 +212,7 @@ struct At {
 std::optional<SolutionRange> range_on_gpu(Context& ctx, const TensorMesh<2>& mesh, FieldView<const double> u,
                                           const BoundaryValues& boundaries) {
   if (!ctx.on_gpu() || u.nodes() == 0) return std::nullopt;
-  const CellRows rows = cells_of_piece(ctx, mesh, u);
+  const CellRows rows = cells_of_subdomain(ctx, mesh, u);
   const int before = rows.begin;
   const LineNodes x = nodes_of(mesh.x()), y = rows.nodes;
   if (u.below || u.above) exchange(ctx, layout_of(mesh, u), u);
@@ -303,7 +303,7 @@ std::optional<ErrorSums> errors_on_gpu(Context& ctx, const TensorMesh<2>& mesh, 
   else
     kernel = kernel_of_expression(exact, mesh.unknowns().nodes(), "errors_of", "ErrorArguments");
   if (!kernel) return std::nullopt;
-  const CellRows part = cells_of_piece(ctx, mesh, u);
+  const CellRows part = cells_of_subdomain(ctx, mesh, u);
   const GaussPoints x(ctx, mesh.x(), gauss3), y(ctx, mesh.y(), part.begin, part.nodes, gauss3);
   const NodesOnGpu nodes(ctx, u, boundaries, part.begin);
   CellMaterials materials{nullptr, nullptr, nullptr, nullptr, 0, reaction};

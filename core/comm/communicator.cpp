@@ -16,8 +16,8 @@ void Communicator::gather(Context& ctx, const void* mine, void* all, std::size_t
 
 void Communicator::gather(Context& ctx, const void* mine, void* all, std::span<const std::size_t> counts,
                           std::span<const std::size_t> offsets) {
-  const auto pieces = static_cast<std::size_t>(size());
-  expects(counts.size() == pieces && offsets.size() == pieces, "a gather of ", pieces,
+  const auto subdomains = static_cast<std::size_t>(size());
+  expects(counts.size() == subdomains && offsets.size() == subdomains, "a gather of ", subdomains,
           " subdomains needs as many counts and "
           "offsets, not ",
           counts.size(), " and ", offsets.size());
@@ -73,9 +73,9 @@ void Communicator::gather_on_host(const void* mine, void* all, std::size_t bytes
 
 void Communicator::all_to_all_on_host(const void* out, std::span<const std::size_t> to, void* in,
                                       std::span<const std::size_t> from) {
-  const auto pieces = static_cast<std::size_t>(size());
-  expects(to.size() == pieces && from.size() == pieces, pieces, " subdomains need as many counts, not ", to.size(),
-          " and ", from.size());
+  const auto subdomains = static_cast<std::size_t>(size());
+  expects(to.size() == subdomains && from.size() == subdomains, subdomains, " subdomains need as many counts, not ",
+          to.size(), " and ", from.size());
   expect_none_under_way();
   ++exchanges_;
   do_all_to_all_on_host(out, to, in, from);

@@ -128,6 +128,6 @@ class Communicator {
 };
 
 /// Subdomains that lie in one process, a thread each. Every call waits for the Context's stream and for all other subdomains.
-[[nodiscard]] std::vector<std::shared_ptr<Communicator>> pieces(int count);
+[[nodiscard]] std::vector<std::shared_ptr<Communicator>> thread_communicators(int count);
 
 }  // namespace stratum

@@ -119,15 +119,15 @@ class NcclCommunicator final : public GpuCommunicator {
   /// all, and rows of all in different numbers.
   void connect(Context& ctx) {
     constexpr std::size_t bytes = std::size_t{1} << 20;  // enough for every channel
-    const auto pieces = static_cast<std::size_t>(size());
-    const auto memory = allocate(ctx, (pieces + 3) * bytes);
+    const auto subdomains = static_cast<std::size_t>(size());
+    const auto memory = allocate(ctx, (subdomains + 3) * bytes);
     auto* const own = static_cast<std::byte*>(memory.get());
     std::byte* const all = own + 3 * bytes;
     const int below = (rank() + size() - 1) % size(), above = (rank() + 1) % size();
     const Rows rows{own, own, own + bytes, own + 2 * bytes, bytes, below, above};
     exchange_on(stream_of(ctx), {&rows, 1});
-    std::vector<std::size_t> counts(pieces, bytes), offsets(pieces);
-    for (std::size_t r = 0; r < pieces; ++r) offsets[r] = r * bytes;
+    std::vector<std::size_t> counts(subdomains, bytes), offsets(subdomains);
+    for (std::size_t r = 0; r < subdomains; ++r) offsets[r] = r * bytes;
     do_gather(ctx, own, all, counts, offsets);
     counts.back() /= 2;
     do_gather(ctx, own, all, counts, offsets);

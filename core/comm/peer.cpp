@@ -221,7 +221,7 @@ class PeerCommunicator final : public GpuCommunicator {
  public:
   PeerCommunicator(Context& ctx, std::shared_ptr<Communicator> host, bool share_gpu)
       : GpuCommunicator(std::move(host)) {
-    const auto pieces = static_cast<std::size_t>(size());
+    const auto subdomains = static_cast<std::size_t>(size());
     Address own;
     on_all(this->host(), [&] {
       gone_ = std::static_pointer_cast<int>(allocate_on_host(ctx, sizeof(int)));
@@ -229,12 +229,12 @@ class PeerCommunicator final : public GpuCommunicator {
       int device = 0;
       STRATUM_CUDA_CHECK(cudaGetDevice(&device));
       STRATUM_CUDA_CHECK(cudaDeviceGetPCIBusId(own.bus.data(), static_cast<int>(own.bus.size()), device));
-      if (pieces > most_links + 1)
-        throw ResourceError(message("peers are up to ", most_links + 1, " GPUs, not ", pieces));
+      if (subdomains > most_links + 1)
+        throw ResourceError(message("peers are up to ", most_links + 1, " GPUs, not ", subdomains));
       void* arena = nullptr;
-      STRATUM_CUDA_CHECK(cudaMalloc(&arena, pieces * sizeof(Desk)));
+      STRATUM_CUDA_CHECK(cudaMalloc(&arena, subdomains * sizeof(Desk)));
       arena_.reset(static_cast<Desk*>(arena));
-      STRATUM_CUDA_CHECK(cudaMemset(arena, 0, pieces * sizeof(Desk)));
+      STRATUM_CUDA_CHECK(cudaMemset(arena, 0, subdomains * sizeof(Desk)));
       STRATUM_CUDA_CHECK(cudaDeviceSynchronize());
       own.has_handle = cudaIpcGetMemHandle(&own.handle, arena) == cudaSuccess;
       if (!own.has_handle) (void)cudaGetLastError();

@@ -3,9 +3,9 @@
 // Redistribution: numbers of the nodes of a grid of nx x ny, of which every subdomain has some, in whatever order, brought to
 // subdomains of whole lines, and back:
 //
-//     strip((j - first + halo) nx + i) = own_k     where k is some subdomain's number at node j nx + i
+//     subdomain((j - first + halo) nx + i) = own_k     where k is some subdomain's number at node j nx + i
 //
-// Subdomain r's subdomain has the lines cut[r] .. cut[r + 1] - 1, and `halo` lines of others on either side, zero where there
+// Subdomain r has the lines cut[r] .. cut[r + 1] - 1, and `halo` lines of others on either side, zero where there
 // are none; where the grid is periodic in y they go around its ends. Arrays are on the host. All subdomains make the same
 // calls; each is one exchange of every subdomain with every other, but where all have what their subdomains hold already.
 
@@ -23,12 +23,12 @@ class Redistribution {
   /// subdomain's, once.
   Redistribution(Communicator& comm, std::span<const int> node, int nx, std::vector<int> cut, int halo, bool periodic);
 
-  void to_strip(Communicator& comm, std::span<const double> own, std::span<double> strip) const;
-  void to_own(Communicator& comm, std::span<const double> strip, std::span<double> own) const;
+  void to_subdomain(Communicator& comm, std::span<const double> own, std::span<double> subdomain) const;
+  void to_own(Communicator& comm, std::span<const double> subdomain, std::span<double> own) const;
 
   /// Numbers of this subdomain, and of its subdomain with the lines beside it.
   [[nodiscard]] std::size_t own_size() const { return own_size_; }
-  [[nodiscard]] std::size_t strip_size() const { return strip_size_; }
+  [[nodiscard]] std::size_t subdomain_size() const { return subdomain_size_; }
   [[nodiscard]] const std::vector<int>& cut() const { return cut_; }
   /// Own numbers are the subdomain's, in order, on all subdomains.
   [[nodiscard]] bool in_place() const { return in_place_; }
@@ -41,7 +41,7 @@ class Redistribution {
     void go(Communicator& comm, std::span<const double> source, std::span<double> target) const;
   };
   std::vector<int> cut_;
-  std::size_t own_size_ = 0, strip_size_ = 0;
+  std::size_t own_size_ = 0, subdomain_size_ = 0;
   Way there_, back_;
   bool in_place_ = false;
 };

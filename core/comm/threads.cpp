@@ -38,9 +38,9 @@ struct Meeting {
   bool abandoned = false;
 };
 
-class Piece final : public Communicator {
+class ThreadCommunicator final : public Communicator {
  public:
-  Piece(std::shared_ptr<Meeting> meeting, int rank) : meeting_(std::move(meeting)), rank_(rank) {}
+  ThreadCommunicator(std::shared_ptr<Meeting> meeting, int rank) : meeting_(std::move(meeting)), rank_(rank) {}
   [[nodiscard]] int rank() const override { return rank_; }
   [[nodiscard]] int size() const override { return static_cast<int>(meeting_->given.size()); }
   [[nodiscard]] std::string_view name() const override { return "subdomains"; }
@@ -135,12 +135,12 @@ class Piece final : public Communicator {
 
 }  // namespace
 
-std::vector<std::shared_ptr<Communicator>> pieces(int count) {
+std::vector<std::shared_ptr<Communicator>> thread_communicators(int count) {
   expects(count >= 1, "a grid has one subdomain or more, not ", count);
   const auto meeting = std::make_shared<Meeting>(count);
   std::vector<std::shared_ptr<Communicator>> all;
   all.reserve(static_cast<std::size_t>(count));
-  for (int rank = 0; rank < count; ++rank) all.push_back(std::make_shared<Piece>(meeting, rank));
+  for (int rank = 0; rank < count; ++rank) all.push_back(std::make_shared<ThreadCommunicator>(meeting, rank));
   return all;
 }
 

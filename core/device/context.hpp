@@ -51,10 +51,10 @@ class Context {
   [[nodiscard]] Context memory_dry_run() const;
   [[nodiscard]] bool is_dry_run() const { return dry_run_; }
 
-  /// With the other subdomains of a grid that is cut into subdomains; null where there are none.
+  /// With the other subdomains of a grid that is partitioned into subdomains; null where there are none.
   void set_communicator(std::shared_ptr<Communicator> communicator) { communicator_ = std::move(communicator); }
   [[nodiscard]] Communicator* communicator() const { return communicator_.get(); }
-  [[nodiscard]] int pieces() const { return communicator_ == nullptr ? 1 : communicator_->size(); }
+  [[nodiscard]] int subdomains() const { return communicator_ == nullptr ? 1 : communicator_->size(); }
   /// The same Context without them: for what every subdomain has whole.
   [[nodiscard]] Context alone() const {
     Context context = *this;

@@ -240,7 +240,7 @@ std::vector<double> dots(Context& ctx, const std::vector<DotPair<T>>& pairs) {
     for (std::size_t j = 0; j < static_cast<std::size_t>(rows); ++j)
       for (std::size_t k = 0; k < count; ++k) sums[first + k].add(partial[j * most_per_pass + k]);
   }
-  detail::add_pieces(ctx, std::span(sums));
+  detail::add_subdomains(ctx, std::span(sums));
   for (std::size_t k = 0; k < sums.size(); ++k) results[k] = sums[k].value();
   return results;
 }
@@ -411,12 +411,12 @@ double sum_of_scratch(Context& ctx, int count, [[maybe_unused]] const std::funct
 template <class T>
 bool halo_is_zero(Context& ctx, const Field<T>& field) {
   const FieldView<const T> x = field.cview();
-  const auto strip_is_zero = [&](int i, int j, int nx, int ny) {
+  const auto part_is_zero = [&](int i, int j, int nx, int ny) {
     return largest_of(ctx, nx, ny, Value<T>{{&x(i, j), nx, ny, x.pitch}}) == 0;
   };
-  const bool columns = strip_is_zero(-1, 0, 1, x.ny) && strip_is_zero(x.nx, 0, 1, x.ny);
+  const bool columns = part_is_zero(-1, 0, 1, x.ny) && part_is_zero(x.nx, 0, 1, x.ny);
   if (field.shape().halo_rows() == 0) return columns;
-  return columns && strip_is_zero(-1, -1, x.nx + 2, 1) && strip_is_zero(-1, x.ny, x.nx + 2, 1);
+  return columns && part_is_zero(-1, -1, x.nx + 2, 1) && part_is_zero(-1, x.ny, x.nx + 2, 1);
 }
 
 template <class T>

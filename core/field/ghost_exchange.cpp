@@ -26,7 +26,7 @@ struct WrapLines {
 
 GhostExchange<3>::GhostExchange(const Context& ctx, const GridLayout<3>& layout) : layout_(layout) {
   detail::expects_layout(layout);
-  const int subdomains = ctx.pieces(), axes[] = {layout.extents.nx, layout.extents.ny, layout.extents.nz};
+  const int subdomains = ctx.subdomains(), axes[] = {layout.extents.nx, layout.extents.ny, layout.extents.nz};
   for (int axis = 0; axis < 3; ++axis) {
     const auto a = static_cast<std::size_t>(axis);
     const char name = axis_names[a];

@@ -15,7 +15,7 @@ namespace stratum::cuda {
 
 constexpr int lanes = 32;
 constexpr unsigned whole_warp = 0xffffffffU;
-constexpr int stream_warps = 4;  // strips side by side in a block
+constexpr int stream_warps = 4;  // panels side by side in a block
 
 template <class T>
 constexpr int chunk_width = static_cast<int>(16 / sizeof(T));
@@ -59,15 +59,15 @@ template <class T>
 struct Lane {
   static constexpr int n = chunk_width<T>;
   int index, chunk, column, nx, ny;
-  int strip;
+  int panel;
   bool idle;    // the whole warp has nothing to do
   bool inside;  // the chunk has a column of the grid
   bool whole;   // all of its columns are of the grid
   bool owner;   // it stores its columns
 
   __device__ Lane(int grid_nx, int grid_ny, int margin) : nx(grid_nx), ny(grid_ny) {
-    strip = static_cast<int>(blockIdx.x) * stream_warps + static_cast<int>(threadIdx.x) / lanes;
-    const int first = strip * (lanes - 2 * margin), chunks = nx / n + 1;
+    panel = static_cast<int>(blockIdx.x) * stream_warps + static_cast<int>(threadIdx.x) / lanes;
+    const int first = panel * (lanes - 2 * margin), chunks = nx / n + 1;
     index = static_cast<int>(threadIdx.x) % lanes;
     chunk = first - margin + index;
     column = n * chunk - 1;

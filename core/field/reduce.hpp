@@ -10,7 +10,7 @@
 // Functors are named, their members STRATUM_HOST_DEVICE STRATUM_INLINE, and `hot` where iterations reduce them, as for
 // for_each_node. Partial sums belong to rows (to
 // parts of a row that is alone), not to threads, and are added in order: the same input gives the same bits on any number of
-// threads. On the CPU those of rows are added without rounding (core/field/exact_sum.hpp): the same bits for any strips of
+// threads. On the CPU those of rows are added without rounding (core/field/exact_sum.hpp): the same bits for any subdomains of
 // rows, too. Results come back to the host, which waits for them. For sources that compile as CUDA where there is CUDA.
 
 #include <algorithm>
@@ -106,13 +106,13 @@ struct Largest {
   [[nodiscard]] double value() const { return number; }
 };
 
-/// What the CPU combines the results of rows in, and those of pieces: in any order the same bits.
+/// What the CPU combines the results of rows in, and those of subdomains: in any order the same bits.
 template <class Term>
 using Total = std::conditional_t<Term::takes_maximum, Largest<Term>, ExactSum>;
 
-/// Totals of all pieces.
+/// Totals of all subdomains.
 template <class T>
-void add_pieces(const Context& ctx, std::span<T> totals) {
+void add_subdomains(const Context& ctx, std::span<T> totals) {
   if (ctx.communicator() == nullptr) return;
   auto& communicator = *ctx.communicator();
   std::vector<T> all(totals.size() * static_cast<std::size_t>(communicator.size()));
@@ -120,12 +120,12 @@ void add_pieces(const Context& ctx, std::span<T> totals) {
   std::copy_n(all.begin(), totals.size(), totals.begin());
   for (std::size_t k = totals.size(); k < all.size(); ++k) totals[k % totals.size()].add(all[k]);
 }
-/// Of `count` rows' results, on all pieces.
+/// Of `count` rows' results, on all subdomains.
 template <class Term>
 double total_of(const Context& ctx, const double* partial, int count) {
   Total<Term> total;
   for (int k = 0; k < count; ++k) total.add(partial[k]);
-  add_pieces(ctx, std::span(&total, 1));
+  add_subdomains(ctx, std::span(&total, 1));
   return total.value();
 }
 
@@ -225,13 +225,13 @@ __global__ void reduce_partials(double* partial, int count, double* host) {
 
 /// The first number is the result of those after it, in their order.
 template <class Term>
-struct CombinePieces {
+struct CombineSubdomains {
   double* numbers;
-  int pieces;
+  int subdomains;
   double* host;
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int /*i*/, int /*row*/) const {
     double result = numbers[1];
-    for (int k = 2; k <= pieces; ++k) result = combine<Term>(result, numbers[k]);
+    for (int k = 2; k <= subdomains; ++k) result = combine<Term>(result, numbers[k]);
     *host = numbers[0] = result;
   }
 };
@@ -244,17 +244,17 @@ inline namespace on_either {
 inline namespace on_cpu {
 #endif
 
-/// Numbers of scratch that a reduction over so many nodes takes, and the results of all pieces of a grid.
+/// Numbers of scratch that a reduction over so many nodes takes, and the results of all subdomains of a grid.
 inline int reduction_numbers(const Context& ctx, int nx, int ny) {
   int own = detail::RowParts{nx, ny}.count();
 #if defined(__CUDACC__)
   if (ctx.on_gpu()) own = detail::reduction_blocks - 1;
 #endif
-  return std::max(own, ctx.pieces() > 1 ? ctx.pieces() : 0) + 1;
+  return std::max(own, ctx.subdomains() > 1 ? ctx.subdomains() : 0) + 1;
 }
 
 #if defined(__CUDACC__)
-/// Reduces what this piece has to a number of every block, and returns how many these are.
+/// Reduces what this subdomain has to a number of every block, and returns how many these are.
 template <class Term>
 int reduce_by_blocks(Context& ctx, int nx, int ny, const Term& term, double* partial) {
   const int blocks = detail::reduction_grid(ny);
@@ -273,7 +273,7 @@ void reduce_on_gpu(Context& ctx, int nx, int ny, const Term& term, double* parti
 }
 #endif
 
-/// What all pieces have; `partial` as above.
+/// What all subdomains have; `partial` as above.
 template <class Term>
 double reduce_on_cpu(Context& ctx, int nx, int ny, const Term& term, double* partial) {
   const detail::RowParts parts{nx, ny};
@@ -283,18 +283,18 @@ double reduce_on_cpu(Context& ctx, int nx, int ny, const Term& term, double* par
   return detail::total_of<Term>(ctx, partial, count);
 }
 
-/// Reduces to the first of reduction_numbers numbers of the caller's what all pieces have, and on a GPU to `*host` as well.
+/// Reduces to the first of reduction_numbers numbers of the caller's what all subdomains have, and on a GPU to `*host` as well.
 /// There it does not wait for the stream.
 template <class Term>
 void reduce_to(Context& ctx, int nx, int ny, const Term& term, double* partial, [[maybe_unused]] double* host) {
 #if defined(__CUDACC__)
   if (ctx.on_gpu()) {
-    if (ctx.pieces() == 1) return reduce_on_gpu(ctx, nx, ny, term, partial, host);
+    if (ctx.subdomains() == 1) return reduce_on_gpu(ctx, nx, ny, term, partial, host);
     // Where it is gathered: nothing is copied.
     double* const own = partial + 1 + ctx.communicator()->rank();
     reduce_on_gpu(ctx, nx, ny, term, partial, own);
     ctx.communicator()->gather(ctx, own, partial + 1, sizeof(double));
-    return for_each_node(ctx, {0, 1, 1, 0, 1, 1}, detail::CombinePieces<Term>{partial, ctx.pieces(), host});
+    return for_each_node(ctx, {0, 1, 1, 0, 1, 1}, detail::CombineSubdomains<Term>{partial, ctx.subdomains(), host});
   }
 #endif
   partial[0] = reduce_on_cpu(ctx, nx, ny, term, partial);
@@ -308,8 +308,8 @@ double* reduce_in_place(Context& ctx, int nx, int ny, const Term& term) {
   return partial;
 }
 
-/// The results of all pieces of a grid, in the order of their ranks: what is reduced on a GPU and comes back to the host leaves
-/// here.
+/// The results of all subdomains of a grid, in the order of their ranks: what is reduced on a GPU and comes back to the host
+/// leaves here.
 template <class Term>
 void finish(const Context& ctx, std::span<double> results) {
   if (ctx.communicator() == nullptr) return;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Streaming stencils: stencil work on a GPU, one warp streaming down a strip of columns, a row at a time. For CUDA sources
+// Streaming stencils: stencil work on a GPU, one warp streaming down a panel of columns, a row at a time. For CUDA sources
 // only.
 //
 //     lane       0        1        2    ...    31          a lane holds 16 bytes of a row, loaded and stored at once;
@@ -10,10 +10,10 @@
 //
 // A stream is a pipeline put together at compile time. Each stage gives the rows of a grid function one after the other; a
 // stencil pulls three rows of the stage before it and right-hand sides, so that several sweeps cost one pass over memory.
-// What a stage finds beyond a strip is recomputed or useless: `margin` lanes at both ends of a strip belong to the strips
-// beside it, and a strip starts as many rows early as its stages look back. Columns and rows beyond the grid are zero. Rows -1
-// and ny, which other pieces of the grid have (mesh/partition.hpp) or its other end, a stencil of one stage finds in the halo
-// (`with_rows_of`); several sweeps in one pass look further, and are for grids without such rows.
+// What a stage finds beyond a panel is recomputed or useless: `margin` lanes at both ends of a panel belong to the panels
+// beside it, and a panel starts as many rows early as its stages look back. Columns and rows beyond the grid are zero. Rows -1
+// and ny, which other subdomains of the grid have (mesh/partition.hpp) or its other end, a stencil of one stage finds in the
+// halo (`with_rows_of`); several sweeps in one pass look further, and are for grids without such rows.
 //
 // Vectors must be aligned as `Field` makes them: column -1 of each row at a multiple of 16 bytes, and not periodic in x
 // (`can_stream`): columns outside are taken to be zero.
@@ -202,15 +202,15 @@ struct StoreRows {
   }
 };
 
-/// partial[a number of this strip] = what the lanes have added up of their own columns; by all of a warp.
+/// partial[a number of this panel] = what the lanes have added up of their own columns; by all of a warp.
 template <class T>
-__device__ STRATUM_INLINE void store_sum(const Lane<T>& lane, double sum, double* partial, int strips) {
+__device__ STRATUM_INLINE void store_sum(const Lane<T>& lane, double sum, double* partial, int panels) {
   if (!lane.owner) sum = 0;
   for (int distance = lanes / 2; distance > 0; distance /= 2) sum += __shfl_down_sync(whole_warp, sum, distance);
-  if (lane.index == 0) partial[static_cast<int>(blockIdx.y) * strips + lane.strip] = sum;
+  if (lane.index == 0) partial[static_cast<int>(blockIdx.y) * panels + lane.panel] = sum;
 }
 
-/// StoreRows that also adds up the squares of the rows, before they are rounded: one number a strip and block row. `keeps`: and
+/// StoreRows that also adds up the squares of the rows, before they are rounded: one number a panel and block row. `keeps`: and
 /// stores the rows that a stencil has computed them from.
 template <class Source, class To, bool keeps = false>
 struct StoreRowsAndSquares {
@@ -218,7 +218,7 @@ struct StoreRowsAndSquares {
   Source source;
   FieldView<To> y;
   double* partial;
-  int strips;  // side by side, of StreamGrid
+  int panels;  // side by side, of StreamGrid
   FieldView<Number> kept;
 
   [[nodiscard]] int rows() const { return y.ny; }
@@ -233,50 +233,50 @@ struct StoreRowsAndSquares {
 #pragma unroll
       for (int e = 0; e < lane.n; ++e) sum += static_cast<double>(row.v[e]) * static_cast<double>(row.v[e]);
     }
-    store_sum(lane, sum, partial, strips);
+    store_sum(lane, sum, partial, panels);
   }
 };
 
 template <class Stream>
 __global__ void __launch_bounds__(stream_warps* lanes)
     stream_kernel(const Stream stream, const int nx, const int ny, const int margin, const int rows,
-                  const int rows_a_strip) {
+                  const int rows_a_panel) {
   after_previous();
   const Lane<typename Stream::Number> lane(nx, ny, margin);
   if (lane.idle) return;
-  const int begin = static_cast<int>(blockIdx.y) * rows_a_strip;
-  stream.run(lane, begin, begin + rows_a_strip < rows ? begin + rows_a_strip : rows);
+  const int begin = static_cast<int>(blockIdx.y) * rows_a_panel;
+  stream.run(lane, begin, begin + rows_a_panel < rows ? begin + rows_a_panel : rows);
 }
 
-/// How a stream over `rows` rows of a grid nx numbers wide is cut: strips side by side, `length` rows of each, `parts` above
-/// each other. Begun with the shortest: their first rows, which the strips above load too, count little yet, and there are
+/// How a stream over `rows` rows of a grid nx numbers wide is cut: panels side by side, `length` rows of each, `parts` above
+/// each other. Begun with the shortest: their first rows, which the panels above load too, count little yet, and there are
 /// warps for the whole device.
 template <class T>
 struct StreamGrid {
   static constexpr int shortest = 8, usual = 32;
   static constexpr int warps_wanted = 1024;  // for the whole device
-  int strips, length = shortest, parts;
-  StreamGrid(int nx, int rows, int margin) : strips(divide_up(nx / chunk_width<T> + 1, lanes - 2 * margin)) {
-    while (length > 2 && static_cast<std::int64_t>(rows) * strips < std::int64_t{warps_wanted} * length) length /= 2;
+  int panels, length = shortest, parts;
+  StreamGrid(int nx, int rows, int margin) : panels(divide_up(nx / chunk_width<T> + 1, lanes - 2 * margin)) {
+    while (length > 2 && static_cast<std::int64_t>(rows) * panels < std::int64_t{warps_wanted} * length) length /= 2;
     parts = divide_up(rows, length);
   }
-  /// Strips that a device runs in one turn of all the blocks that it holds at once: where there are few turns the last one
+  /// Panels that a device runs in one turn of all the blocks that it holds at once: where there are few turns the last one
   /// would else be half empty. Of many turns that does not count.
   void fit(int rows, int resident_blocks) {
     constexpr int few_turns = 3;
-    const int blocks_wide = divide_up(strips, stream_warps), at_once = resident_blocks / blocks_wide;
+    const int blocks_wide = divide_up(panels, stream_warps), at_once = resident_blocks / blocks_wide;
     const bool many = divide_up(rows, usual) > few_turns * at_once;
     length = many ? std::max(length, usual) : std::max(length, divide_up(rows, at_once));
     parts = divide_up(rows, length);
   }
   [[nodiscard]] dim3 blocks() const {
-    return {static_cast<unsigned>(divide_up(strips, stream_warps)), static_cast<unsigned>(parts)};
+    return {static_cast<unsigned>(divide_up(panels, stream_warps)), static_cast<unsigned>(parts)};
   }
-  /// Of sums by strips; as it begins, the most that there can be.
-  [[nodiscard]] int count() const { return strips * parts; }
+  /// Of sums by panels; as it begins, the most that there can be.
+  [[nodiscard]] int count() const { return panels * parts; }
 };
 
-/// Runs a stream over the fine grid nx x ny; `margin` lanes of each strip are recomputed by the next. Returns how it was cut.
+/// Runs a stream over the fine grid nx x ny; `margin` lanes of each panel are recomputed by the next. Returns how it was cut.
 template <class Stream>
 StreamGrid<typename Stream::Number> run_stream(const Context& ctx, const Stream& stream, int nx, int ny,
                                                int margin = 1) {

@@ -133,7 +133,7 @@ SparseRows sparse_rows(Context& ctx, const GridOperator<double>& a) {
   return rows_of(ctx, a, 0, buffer);
 }
 
-SparseRows strip_rows(Context& ctx, const GridOperator<double>& a) {
+SparseRows subdomain_rows(Context& ctx, const GridOperator<double>& a) {
   Field<double> buffer = stencil_buffer(ctx, a.shape());
   return rows_of(ctx, a, 1, buffer);
 }

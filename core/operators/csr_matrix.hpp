@@ -29,7 +29,7 @@ namespace stratum {
 
 /// The rows of a subdomain of a grid with what they have towards the subdomains beside it: columns are numbered from the first
 /// node of the row below the subdomain's own, (ny + 2) nx of them.
-[[nodiscard]] SparseRows strip_rows(Context& ctx, const GridOperator<double>& a);
+[[nodiscard]] SparseRows subdomain_rows(Context& ctx, const GridOperator<double>& a);
 
 /// And back: the nine-point operator whose unknowns are the rows of a, five bands where a is symmetric bit for bit and nine
 /// where it is not. Throws UsageError for an entry that couples nodes which are not neighbours, naming its row and column.

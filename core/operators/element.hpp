@@ -130,7 +130,7 @@ struct ElementView : StencilSums<ElementView<T, scalar>, T> {
 };
 
 /// The cells that touch the unknowns of `grid`, those beyond Neumann or Robin boundaries among them: nx + 1 by ny + 1 numbers
-/// each, cell (i, j) south-west of unknown (i, j). Of a strip that others lie below, those of row -1 as well: a Galerkin
+/// each, cell (i, j) south-west of unknown (i, j). Of a subdomain that others lie below, those of row -1 as well: a Galerkin
 /// product reads one row of the subdomain below.
 template <class T>
 struct ElementOperator {

@@ -62,7 +62,7 @@ double stream_residual(Context& ctx, const GridOperator<T>& op, double scale, Fi
     using View = std::decay_t<decltype(a)>;
     if constexpr (View::streams) {
       using Rows = cuda::Stencil<View, Source, ScaledDefectFormula>;
-      const cuda::StoreRowsAndSquares<Rows, R, keeps> stream{{a, {b}, x, {scale}}, r, partial, most.strips, kept};
+      const cuda::StoreRowsAndSquares<Rows, R, keeps> stream{{a, {b}, x, {scale}}, r, partial, most.panels, kept};
       count = cuda::run_stream(ctx, stream, r.nx, r.ny).count();
     }
   });

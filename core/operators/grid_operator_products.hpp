@@ -127,7 +127,7 @@ struct StoreDirection {
   NextDirection<T> direction;
   FieldView<T> p, q;
   double* partial;
-  int strips;
+  int panels;
 
   [[nodiscard]] int rows() const { return q.ny; }
   __device__ STRATUM_INLINE void run(const cuda::Lane<T>& lane, int begin, int end) const {
@@ -152,7 +152,7 @@ struct StoreDirection {
 #pragma unroll
       for (int e = 0; e < lane.n; ++e) sum += static_cast<double>(own.v[e]) * static_cast<double>(product.v[e]);
     }
-    cuda::store_sum(lane, sum, partial, strips);
+    cuda::store_sum(lane, sum, partial, panels);
   }
 };
 
@@ -174,7 +174,7 @@ bool GridOperator<T>::next_direction_on_gpu([[maybe_unused]] Context& ctx, [[may
     if constexpr (View::streams_alone) {
       const cuda::StreamGrid<T> most(q.nx, q.ny, 1);
       double* const partial = ctx.reduction_scratch(static_cast<std::size_t>(most.count()));
-      const StoreDirection<View> stream{a, {{z}, {p}, static_cast<T>(beta)}, next, q, partial, most.strips};
+      const StoreDirection<View> stream{a, {{z}, {p}, static_cast<T>(beta)}, next, q, partial, most.panels};
       const int count = cuda::run_stream(ctx, stream, q.nx, q.ny).count();
       const cuda::Launch one_block{1, detail::reduction_threads};
       one_block(ctx, detail::reduce_partials<Product<T>>, partial, count, ctx.host_number());

@@ -101,7 +101,7 @@ struct TensorView : StencilSums<TensorView<T, reaction>, T> {
 template <class View>
 inline constexpr bool is_tensor = View::is_separable;
 
-/// A factor with one number more at both ends: of the intervals or nodes beyond, which a strip of a grid may read.
+/// A factor with one number more at both ends: of the intervals or nodes beyond, which a subdomain of a grid may read.
 template <class T>
 [[nodiscard]] FieldView<T> with_boundaries(FieldView<T> factor) {
   factor.data -= 1;

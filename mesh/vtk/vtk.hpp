@@ -1,8 +1,8 @@
 #pragma once
 
 // Rectilinear-grid files (.vtr) for ParaView: appended, compressed by VTK's compressors unless asked for otherwise, by several
-// threads, in double. Of a mesh that is cut into strips each piece is a file, and a .pvtr (.pvts of a deformed one) says where
-// they lie. The file is written under a temporary name and renamed, so that it is there whole or not at all.
+// threads, in double. Of a mesh that is partitioned into subdomains each piece is a file, and a .pvtr (.pvts of a deformed one)
+// says where they lie. The file is written under a temporary name and renamed, so that it is there whole or not at all.
 
 #include <span>
 #include <string>

@@ -104,7 +104,7 @@ OwnRows rows_by_node(Communicator& comm, const RowArrays<Index>& rows, const Gri
       seen.fault.take({Fault::diagonal, name, name, diagonal});
     }
   }
-  for (const Seen& piece : comm.gather_on_host(seen)) own.seen.take(piece);
+  for (const Seen& subdomain : comm.gather_on_host(seen)) own.seen.take(subdomain);
   return own;
 }
 
@@ -114,12 +114,12 @@ class Lines {
   static constexpr int halo = 2;
 
   Lines(Communicator& comm, const OwnRows& own, const GridRows& g, const Redistribution& moved)
-      : nx_(g.nx), periodic_x_(g.periodic_x), fixed_(moved.strip_size()) {
+      : nx_(g.nx), periodic_x_(g.periodic_x), fixed_(moved.subdomain_size()) {
     for (std::size_t b = 0; b < 9; ++b) {
-      band_[b].resize(moved.strip_size());
-      moved.to_strip(comm, own.band[b], band_[b]);
+      band_[b].resize(moved.subdomain_size());
+      moved.to_subdomain(comm, own.band[b], band_[b]);
     }
-    moved.to_strip(comm, own.fixed, fixed_);
+    moved.to_subdomain(comm, own.fixed, fixed_);
   }
 
   /// Of node (i, line): line 0 is the subdomain's first. i may lie beyond a periodic end.
@@ -181,8 +181,8 @@ void decide_ends(Communicator& comm, const Lines& lines, int first, int end, Gri
     }
   }
   std::array<BoundarySums, 4> all{};
-  for (const auto& piece : comm.gather_on_host(own))
-    for (std::size_t side = 0; side < 4; ++side) all[side].add(piece[side]);
+  for (const auto& subdomain : comm.gather_on_host(own))
+    for (std::size_t side = 0; side < 4; ++side) all[side].add(subdomain[side]);
   const auto decide = [&](BoundaryType& side, const BoundarySums& sums) {
     if (side == BoundaryType::neumann) side = sums.end();
   };
@@ -197,7 +197,7 @@ void decide_ends(Communicator& comm, const Lines& lines, int first, int end, Gri
 }
 
 /// The free nodes of a subdomain, from line to line.
-struct FreeStrip {
+struct FreeSubdomain {
   const Lines& lines;
   const GridRows& g;
   int first, begin, end;  // lines: the subdomain's, and of the grid that is left
@@ -223,28 +223,29 @@ struct Asymmetry {
   double there = 0, back = 0;
 };
 
-Asymmetry asymmetry(Communicator& comm, const FreeStrip& strip) {
-  const GridRows& g = strip.g;
+Asymmetry asymmetry(Communicator& comm, const FreeSubdomain& subdomain) {
+  const GridRows& g = subdomain.g;
   Asymmetry largest;
-  strip.for_each_free([&](int i, int line) {
-    const Stencil v = strip.lines.free_row(i, line);
+  subdomain.for_each_free([&](int i, int line) {
+    const Stencil v = subdomain.lines.free_row(i, line);
     for (int dy = -1; dy <= 0; ++dy)
       for (int dx = -1; dx <= (dy < 0 ? 1 : -1); ++dx) {
-        const int p = g.periodic_x ? (i + dx + g.nx) % g.nx : i + dx, q = line + dy + strip.first;
+        const int p = g.periodic_x ? (i + dx + g.nx) % g.nx : i + dx, q = line + dy + subdomain.first;
         if (p < g.first_i || p >= g.first_i + g.left_nx || (q < g.first_j && !g.periodic_y)) continue;
-        const double there = v[at(band_index(dx, dy))],
-                     back = strip.lines.is_fixed(p, line + dy) ? 0.0 : strip.lines.entry(-dx, -dy, p, line + dy);
+        const double there = v[at(band_index(dx, dy))], back = subdomain.lines.is_fixed(p, line + dy)
+                                                                   ? 0.0
+                                                                   : subdomain.lines.entry(-dx, -dy, p, line + dy);
         if (there == back) continue;
-        const double size = std::abs(there - back) / std::sqrt(v[4] * strip.lines.entry(0, 0, p, line + dy));
+        const double size = std::abs(there - back) / std::sqrt(v[4] * subdomain.lines.entry(0, 0, p, line + dy));
         const auto name = [&](int column, int j) {
           j = (j + g.ny) % g.ny;
           return g.numbering == Numbering::y_first ? column * g.ny + j : j * g.nx + column;
         };
-        if (size > largest.size) largest = {size, name(i, line + strip.first), name(p, q), there, back};
+        if (size > largest.size) largest = {size, name(i, line + subdomain.first), name(p, q), there, back};
       }
   });
-  for (const auto& piece : comm.gather_on_host(largest))
-    if (piece.size > largest.size) largest = piece;
+  for (const auto& there : comm.gather_on_host(largest))
+    if (there.size > largest.size) largest = there;
   return largest;
 }
 
@@ -348,7 +349,7 @@ SparseRows own_rows(Communicator& comm, std::vector<SparseEntry> entries, std::s
 }
 
 template <class Index>
-void GridRows::read_on_pieces(Context& ctx, const RowArrays<Index>& rows) {
+void GridRows::read_on_subdomains(Context& ctx, const RowArrays<Index>& rows) {
   Communicator& comm = *ctx.communicator();
   comm.agree("grid of unknowns", message(nx, " x ", ny));
   comm.agree("numbers of cells", message(cells.x, " x ", cells.y));
@@ -400,14 +401,14 @@ void GridRows::read_on_pieces(Context& ctx, const RowArrays<Index>& rows) {
             off && fixed_north == nx);
 
   // What the sides are decides where subdomains are cut. To see it, any subdomains will do.
-  const int rank = comm.rank(), pieces = comm.size();
+  const int rank = comm.rank(), subdomains = comm.size();
   std::vector<int> cut;
-  for (int r = 0; r <= pieces; ++r) cut.push_back(static_cast<int>(std::int64_t{ny} * r / pieces));
+  for (int r = 0; r <= subdomains; ++r) cut.push_back(static_cast<int>(std::int64_t{ny} * r / subdomains));
   std::optional<Redistribution> wide(std::in_place, comm, own.node, nx, cut, Lines::halo, periodic_y);
   std::optional<Lines> lines(std::in_place, comm, own, *this, *wide);
   decide_ends(comm, *lines, cut[at(rank)], cut[at(rank) + 1], *this);
   const TensorMesh<2> grid = mesh({}, {});
-  const GridLayout<2> shape = PartitionLevels(ctx, mesh_hierarchy(grid), on_pieces_.cut).finest();
+  const GridLayout<2> shape = PartitionLevels(ctx, mesh_hierarchy(grid), on_subdomains_.distributed_levels).finest();
   const auto begins = comm.gather_on_host(shape.origin_y - grid.unknowns().origin_y + first_j);
   std::vector<int> lasting(begins.begin(), begins.end());
   lasting.front() = 0;
@@ -419,9 +420,9 @@ void GridRows::read_on_pieces(Context& ctx, const RowArrays<Index>& rows) {
     lines.emplace(comm, own, *this, *wide);
   }
   const int begin = begins[at(rank)];
-  const FreeStrip strip{*lines, *this, cut[at(rank)], begin, begin + shape.ny};
+  const FreeSubdomain subdomain{*lines, *this, cut[at(rank)], begin, begin + shape.ny};
 
-  const Asymmetry apart = asymmetry(comm, strip);
+  const Asymmetry apart = asymmetry(comm, subdomain);
   symmetric = apart.size <= as_symmetric_as_it_gets;
   if (!symmetric)
     unsymmetric =
@@ -433,8 +434,8 @@ void GridRows::read_on_pieces(Context& ctx, const RowArrays<Index>& rows) {
   double alone = 1;
   if (fixed_in_all > 0) {
     double least = std::numeric_limits<double>::infinity();
-    strip.for_each_free([&](int i, int line) { least = std::min(least, lines->entry(0, 0, i, line)); });
-    for (const double of_piece : comm.gather_on_host(least)) least = std::min(least, of_piece);
+    subdomain.for_each_free([&](int i, int line) { least = std::min(least, lines->entry(0, 0, i, line)); });
+    for (const double of_subdomain : comm.gather_on_host(least)) least = std::min(least, of_subdomain);
     if (std::isfinite(least)) alone = next_to_nothing * least;
   }
   const auto store = [&](bool five) {
@@ -443,7 +444,7 @@ void GridRows::read_on_pieces(Context& ctx, const RowArrays<Index>& rows) {
     else
       a = NineBandMatrix<double>(ctx, shape);
     HostBands bands(ctx, a);
-    strip.for_each([&](int i, int line) {
+    subdomain.for_each([&](int i, int line) {
       Stencil v = lines->free_row(i, line);
       const double own_scale = scale(i, line);
       if (lines->is_fixed(i, line)) {
@@ -464,14 +465,14 @@ void GridRows::read_on_pieces(Context& ctx, const RowArrays<Index>& rows) {
     bands.finish(ctx);
   };
   store(apart.size <= as_symmetric_as_five_bands);
-  if (!symmetric && on_pieces_.scale_to_symmetry) {
+  if (!symmetric && on_subdomains_.scale_to_symmetry) {
     if (const auto found = scales_to_symmetry(ctx, a); !found.empty()) {
-      d.assign(wide->strip_size(), 1.0);
+      d.assign(wide->subdomain_size(), 1.0);
       std::size_t k = 0;
-      strip.for_each([&](int i, int line) { d[lines->number(i, line)] = found[k++]; });
+      subdomain.for_each([&](int i, int line) { d[lines->number(i, line)] = found[k++]; });
       scales.resize(wide->own_size());
       wide->to_own(comm, d, scales);
-      wide->to_strip(comm, scales, d);
+      wide->to_subdomain(comm, scales, d);
       symmetric = true;
       store(true);
     }
@@ -496,7 +497,7 @@ void GridRows::read_on_pieces(Context& ctx, const RowArrays<Index>& rows) {
     double value;
   };
   std::vector<Entry> towards_fixed;
-  strip.for_each_free([&](int i, int line) {
+  subdomain.for_each_free([&](int i, int line) {
     for (int dy = -1; dy <= 1; ++dy)
       for (int dx = -1; dx <= 1; ++dx)
         if (const double value = lines->entry(dx, dy, i, line);
@@ -508,7 +509,7 @@ void GridRows::read_on_pieces(Context& ctx, const RowArrays<Index>& rows) {
   const int halo = std::find(lifts.begin(), lifts.end(), 1) == lifts.end() ? 0 : 1;
   moved = std::make_shared<Redistribution>(comm, own.node, nx, cut, halo, periodic_y);
   const auto number = [&](int i, int line) { return (line + halo) * nx + (periodic_x ? (i + nx) % nx : i); };
-  eliminated.columns = static_cast<int>(moved->strip_size());
+  eliminated.columns = static_cast<int>(moved->subdomain_size());
   int row = -1;
   for (const auto& entry : towards_fixed) {
     if (entry.node != row) {
@@ -521,18 +522,18 @@ void GridRows::read_on_pieces(Context& ctx, const RowArrays<Index>& rows) {
     eliminated.start.back() = static_cast<int>(eliminated.value.size());
   }
   eliminated.rows = static_cast<int>(lifted_node.size());
-  const int strip_lines = cut[at(rank) + 1] - cut[at(rank)];
-  for (int line = -halo; line < strip_lines + halo; ++line)
+  const int panel_lines = cut[at(rank) + 1] - cut[at(rank)];
+  for (int line = -halo; line < panel_lines + halo; ++line)
     for (int i = 0; i < nx; ++i)
       if (lines->is_fixed(i, line)) {
         fixed.push_back(number(i, line));
         fixed_diagonal.push_back(lines->entry(0, 0, i, line));
       }
   if (halo == 0 && fixed_in_all == 0) return;
-  strip.for_each([&](int i, int line) { unknown.push_back(lines->is_fixed(i, line) ? -1 : number(i, line)); });
+  subdomain.for_each([&](int i, int line) { unknown.push_back(lines->is_fixed(i, line) ? -1 : number(i, line)); });
 }
 
-template void GridRows::read_on_pieces(Context&, const RowArrays<std::int32_t>&);
-template void GridRows::read_on_pieces(Context&, const RowArrays<std::int64_t>&);
+template void GridRows::read_on_subdomains(Context&, const RowArrays<std::int32_t>&);
+template void GridRows::read_on_subdomains(Context&, const RowArrays<std::int64_t>&);
 
 }  // namespace stratum

@@ -581,10 +581,10 @@ void GridRows::read_again(Context& ctx, const Rows& rows) {
 
 template <class Index>
 GridRows::GridRows(Context& ctx, const RowArrays<Index>& rows, int width, int height, std::span<const int> nodes,
-                   const CellCounts& counts, const OnPieces& on_pieces)
-    : nx(width), ny(height), cells(counts), node(nodes.begin(), nodes.end()), on_pieces_(on_pieces) {
+                   const CellCounts& counts, const OnSubdomains& on_subdomains)
+    : nx(width), ny(height), cells(counts), node(nodes.begin(), nodes.end()), on_subdomains_(on_subdomains) {
   if (ctx.communicator() != nullptr) {
-    read_on_pieces(ctx, rows);
+    read_on_subdomains(ctx, rows);
   } else {
     expects_grid(nx, ny);
     read(ctx, CsrRows<Index>{rows});
@@ -592,12 +592,12 @@ GridRows::GridRows(Context& ctx, const RowArrays<Index>& rows, int width, int he
 }
 
 GridRows::GridRows(Context& ctx, const BandArrays& bands, int width, int height, const CellCounts& counts,
-                   const OnPieces& on_pieces)
-    : nx(width), ny(height), cells(counts), on_pieces_(on_pieces) {
+                   const OnSubdomains& on_subdomains)
+    : nx(width), ny(height), cells(counts), on_subdomains_(on_subdomains) {
   if (ctx.communicator() != nullptr) {
     const SparseRows own = rows_of_lines(*ctx.communicator(), bands, nx, height);
     ny = own.columns / nx;
-    read_on_pieces(ctx, RowArrays<std::int32_t>{own.start, own.column, own.value});
+    read_on_subdomains(ctx, RowArrays<std::int32_t>{own.start, own.column, own.value});
   } else {
     expects_grid(nx, ny);
     read(ctx, WholeBands(bands, nx, ny));
@@ -607,7 +607,7 @@ GridRows::GridRows(Context& ctx, const BandArrays& bands, int width, int height,
 template <class Index>
 void GridRows::update(Context& ctx, const RowArrays<Index>& rows) {
   if (moved == nullptr) return read_again(ctx, CsrRows<Index>{rows});
-  GridRows now(ctx, rows, nx, ny, node, cells, on_pieces_);
+  GridRows now(ctx, rows, nx, ny, node, cells, on_subdomains_);
   expects(now.symmetric == symmetric && now.a.format() == a.format() && now.scales.empty() == scales.empty(),
           "the matrix was ",
           symmetric ? "symmetric and is not any more: " + now.unsymmetric : "not symmetric and is now",
@@ -635,9 +635,9 @@ TensorMesh<2> GridRows::mesh(const std::vector<double>& widths_x, const std::vec
 }
 
 template GridRows::GridRows(Context&, const RowArrays<std::int32_t>&, int, int, std::span<const int>, const CellCounts&,
-                            const OnPieces&);
+                            const OnSubdomains&);
 template GridRows::GridRows(Context&, const RowArrays<std::int64_t>&, int, int, std::span<const int>, const CellCounts&,
-                            const OnPieces&);
+                            const OnSubdomains&);
 template void GridRows::update(Context&, const RowArrays<std::int32_t>&);
 template void GridRows::update(Context&, const RowArrays<std::int64_t>&);
 

@@ -71,10 +71,10 @@ struct CellCounts {
 };
 
 /// For matrices that lie on several subdomains.
-struct OnPieces {
+struct OnSubdomains {
   bool scale_to_symmetry =
       false;  // rows by the scales, where there are such, that make A symmetric (core/operators/row_scales.hpp)
-  std::optional<int> cut{};  // levels, as PartitionLevels takes it
+  std::optional<int> distributed_levels{};  // levels, as PartitionLevels takes it
 };
 
 /// Throws UsageError unless there are 1 to 2^31 - 1 nodes.
@@ -90,10 +90,10 @@ struct GridRows {
   /// `node`: j nx + i of every unknown; empty: to be detected.
   template <class Index>
   GridRows(Context& ctx, const RowArrays<Index>& a, int nx, int ny, std::span<const int> node = {},
-           const CellCounts& cells = {}, const OnPieces& on_pieces = {});
+           const CellCounts& cells = {}, const OnSubdomains& on_subdomains = {});
   /// On subdomains ny counts its own lines.
   GridRows(Context& ctx, const BandArrays& a, int nx, int ny, const CellCounts& cells = {},
-           const OnPieces& on_pieces = {});
+           const OnSubdomains& on_subdomains = {});
 
   /// Other values at the same places, into the same memory. Throws UsageError where rows become fixed or cease to be, and where
   /// five bands no longer suffice.
@@ -135,8 +135,8 @@ struct GridRows {
 
  private:
   template <class Index>
-  void read_on_pieces(Context& ctx, const RowArrays<Index>& rows);
-  OnPieces on_pieces_{};
+  void read_on_subdomains(Context& ctx, const RowArrays<Index>& rows);
+  OnSubdomains on_subdomains_{};
   template <class Rows>
   void read(Context& ctx, const Rows& rows);
   template <class Rows>

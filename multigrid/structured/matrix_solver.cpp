@@ -179,7 +179,7 @@ GridRows grid_rows(Context& ctx, const GridOperator<double>& a, const MatrixSolv
   });
   std::vector<double> numbers(static_cast<std::size_t>(9 * shape.nodes()));
   copy_to_host(ctx, bands.cview(), numbers.data());
-  return {ctx, BandArrays{numbers}, shape.nx, shape.ny, params.cells(), params.on_pieces()};
+  return {ctx, BandArrays{numbers}, shape.nx, shape.ny, params.cells(), params.on_subdomains()};
 }
 
 /// A flat vector that goes from subdomain to subdomain.
@@ -198,14 +198,14 @@ class MatrixSolver::State {
         solver(make(ctx)), b_(ctx, rows.a.shape()), x_(ctx, rows.a.shape()) {
     if (!rows.unknown.empty()) number_ = vector_from_host(ctx, rows.unknown);
     if (!rows.fixed.empty()) fixed_ = vector_from_host(ctx, rows.fixed);
-    const std::size_t flat = rows.moved ? rows.moved->strip_size() : static_cast<std::size_t>(rows.unknowns());
+    const std::size_t flat = rows.moved ? rows.moved->subdomain_size() : static_cast<std::size_t>(rows.unknowns());
     if (ctx.on_gpu()) {
       flat_b_ = Field<double>(ctx, GridLayout<2>::flat(static_cast<int>(flat)));
       flat_x_ = Field<double>(ctx, GridLayout<2>::flat(static_cast<int>(flat)));
     }
     if (rows.moved && !rows.moved->in_place()) {
-      strip_b_.resize(flat);
-      strip_x_.resize(flat);
+      subdomain_b_.resize(flat);
+      subdomain_x_.resize(flat);
     }
     if (rows.moved) {
       const bool alike = rows.a.shape().nx == rows.unknowns() && rows.a.shape().ny == 1;
@@ -263,12 +263,12 @@ class MatrixSolver::State {
                     fault.empty() ? fault : message("rank ", ctx.communicator()->rank(), ": ", fault));
     else
       expects(fault.empty(), fault);
-    if (strip_b_.empty()) return on_device(ctx, b, x, with_x, use);
+    if (subdomain_b_.empty()) return on_device(ctx, b, x, with_x, use);
     Communicator& comm = *ctx.communicator();
-    rows.moved->to_strip(comm, b, strip_b_);
-    if (with_x) rows.moved->to_strip(comm, x, strip_x_);
-    on_device(ctx, strip_b_, strip_x_, with_x, use);
-    rows.moved->to_own(comm, strip_x_, x);
+    rows.moved->to_subdomain(comm, b, subdomain_b_);
+    if (with_x) rows.moved->to_subdomain(comm, x, subdomain_x_);
+    on_device(ctx, subdomain_b_, subdomain_x_, with_x, use);
+    rows.moved->to_own(comm, subdomain_x_, x);
   }
   template <class Use>
   void on_device(Context& ctx, std::span<const double> b, std::span<double> x, bool with_x, const Use& use) {
@@ -513,7 +513,7 @@ class MatrixSolver::State {
     const std::string scales_note =
         symmetrised() ? "rows are scaled as makes the matrix symmetric, and residuals before the last are of these"
                       : "";
-    const std::string gpus_note = ctx.on_gpu() ? note_on_gpus(nodes(), ctx.pieces()) : "";
+    const std::string gpus_note = ctx.on_gpu() ? note_on_gpus(nodes(), ctx.subdomains()) : "";
     for (const std::string& note : {rows.parts.note(), scales_note, precision_note, gpus_note})
       if (!note.empty()) report.choice += (report.choice.empty() ? "" : "; ") + note;
     return report;
@@ -673,8 +673,8 @@ class MatrixSolver::State {
   Field<double> diagonal_, value_, flat_b_, flat_x_, mean_, d_, by_d_, weighted_, best_x_, scales_, scaled_b_;
   double sum_of_d_ = 0;
   Field<double> b_, x_;
-  bool shapes_are_alike_ = false;          // of a flat vector and one on the grid, on some subdomain
-  std::vector<double> strip_b_, strip_x_;  // on subdomains whose unknowns are not those of their subdomains
+  bool shapes_are_alike_ = false;                  // of a flat vector and one on the grid, on some subdomain
+  std::vector<double> subdomain_b_, subdomain_x_;  // on subdomains whose unknowns are not those of their subdomains
 };
 
 MatrixSolver::MatrixSolver(Context& ctx, GridRows rows, const MatrixSolverParams& params,
@@ -684,7 +684,7 @@ MatrixSolver::MatrixSolver(Context& ctx, GridRows rows, const MatrixSolverParams
 MatrixSolver::MatrixSolver(Context& ctx, const SparseRows& a, int nx, int ny, const MatrixSolverParams& params)
     : MatrixSolver(ctx,
                    GridRows(ctx, RowArrays<int>{a.start, a.column, a.value}, nx, ny, params.numbering, params.cells(),
-                            params.on_pieces()),
+                            params.on_subdomains()),
                    params) {}
 
 MatrixSolver::MatrixSolver(Context& ctx, const GridOperator<double>& a, const MatrixSolverParams& params)

@@ -73,7 +73,7 @@ struct MatrixSolverParams {
   [[nodiscard]] CellCounts cells() const {
     return {static_cast<int>(widths_x.size()), static_cast<int>(widths_y.size())};
   }
-  [[nodiscard]] OnPieces on_pieces() const { return {false, solver.multigrid.cut}; }
+  [[nodiscard]] OnSubdomains on_subdomains() const { return {false, solver.multigrid.distributed_levels}; }
   [[nodiscard]] static PoissonSolverParams by_default() {
     PoissonSolverParams params;
     params.multigrid.smoother = "auto";
@@ -179,7 +179,7 @@ class MatrixSolver final : public Preconditioner<double>, public Handle {
   [[nodiscard]] static MatrixSolver from_csr(Context& ctx, const Start& start, const Column& column, const Value& value,
                                              int nx, int ny, const MatrixSolverParams& params = {}) {
     const detail::IndexArrays<Start, Column> index(start, column);
-    return {ctx, GridRows(ctx, index.with(value), nx, ny, params.numbering, params.cells(), params.on_pieces()),
+    return {ctx, GridRows(ctx, index.with(value), nx, ny, params.numbering, params.cells(), params.on_subdomains()),
             params};
   }
   /// The same by pointers, in one subdomain.
@@ -188,7 +188,7 @@ class MatrixSolver final : public Preconditioner<double>, public Handle {
                                              const double* value, int nx, int ny,
                                              const MatrixSolverParams& params = {}) {
     expects_grid(nx, ny);
-    expects_one_piece(ctx);
+    expects_one_subdomain(ctx);
     const auto [starts, columns, values] = spans(start, column, value, nx * ny);
     return from_csr(ctx, starts, columns, values, nx, ny, params);
   }
@@ -209,7 +209,7 @@ class MatrixSolver final : public Preconditioner<double>, public Handle {
   /// of the subdomains before.
   [[nodiscard]] static MatrixSolver from_bands(Context& ctx, std::span<const double> bands, int nx, int ny,
                                                const MatrixSolverParams& params = {}) {
-    return {ctx, GridRows(ctx, BandArrays{bands}, nx, ny, params.cells(), params.on_pieces()), params};
+    return {ctx, GridRows(ctx, BandArrays{bands}, nx, ny, params.cells(), params.on_subdomains()), params};
   }
   template <BandView Bands>
   [[nodiscard]] static MatrixSolver from_bands(Context& ctx, const Bands& bands,
@@ -273,8 +273,8 @@ class MatrixSolver final : public Preconditioner<double>, public Handle {
  private:
   class State;
 
-  static void expects_one_piece(const Context& ctx) {
-    expects(ctx.pieces() == 1,
+  static void expects_one_subdomain(const Context& ctx) {
+    expects(ctx.subdomains() == 1,
             "on several subdomains give arrays with a size (spans, vectors), which say how many rows a subdomain has");
   }
   template <class Start, class Column>

@@ -81,7 +81,7 @@ std::vector<double> estimated(Context& ctx, const GridOperator<double>& a, const
     columns[k % at(nx)].take(in_x[k]);
     rows[k / at(nx)].take(in_y[k]);
   }
-  if (ctx.pieces() > 1) {
+  if (ctx.subdomains() > 1) {
     Communicator& comm = *ctx.communicator();
     std::vector<Mean> all(columns.size() * at(comm.size()));
     comm.gather_on_host(columns.data(), all.data(), columns.size() * sizeof(Mean));
@@ -124,7 +124,7 @@ struct AcrossCuts {
 class CutRows {
  public:
   CutRows(Context& ctx, const GridOperator<double>& a, const PartScales& own)
-      : nx_(at(a.shape().nx)), numbers_(10 * nx_), all_(numbers_ * at(ctx.pieces())) {
+      : nx_(at(a.shape().nx)), numbers_(10 * nx_), all_(numbers_ * at(ctx.subdomains())) {
     const int nx = a.shape().nx, last = a.shape().ny - 1;
     Field<double> entries(ctx, 6 * nx);
     a.visit([&]<class View>(const View& view) {
@@ -140,16 +140,16 @@ class CutRows {
       }
     ctx.communicator()->gather_on_host(mine.data(), all_.data(), numbers_ * sizeof(double));
   }
-  [[nodiscard]] double down(std::size_t piece, int dx, int i) const { return number(piece, at(dx + 1), i); }
-  [[nodiscard]] double up(std::size_t piece, int dx, int i) const { return number(piece, at(dx + 4), i); }
-  [[nodiscard]] double d(std::size_t piece, bool last, int i) const { return number(piece, last ? 7 : 6, i); }
-  [[nodiscard]] std::size_t part(std::size_t piece, bool last, int i) const {
-    return static_cast<std::size_t>(number(piece, last ? 9 : 8, i));
+  [[nodiscard]] double down(std::size_t subdomain, int dx, int i) const { return number(subdomain, at(dx + 1), i); }
+  [[nodiscard]] double up(std::size_t subdomain, int dx, int i) const { return number(subdomain, at(dx + 4), i); }
+  [[nodiscard]] double d(std::size_t subdomain, bool last, int i) const { return number(subdomain, last ? 7 : 6, i); }
+  [[nodiscard]] std::size_t part(std::size_t subdomain, bool last, int i) const {
+    return static_cast<std::size_t>(number(subdomain, last ? 9 : 8, i));
   }
 
  private:
-  [[nodiscard]] double number(std::size_t piece, std::size_t line, int i) const {
-    return all_[piece * numbers_ + line * nx_ + at(i)];
+  [[nodiscard]] double number(std::size_t subdomain, std::size_t line, int i) const {
+    return all_[subdomain * numbers_ + line * nx_ + at(i)];
   }
   std::size_t nx_, numbers_;
   std::vector<double> all_;
@@ -164,9 +164,9 @@ std::vector<double> scales_of_parts(const CutRows& rows, const std::vector<std::
     double ratio;
   };
   std::vector<std::vector<Link>> links(begin.back());
-  const std::size_t pieces = begin.size() - 1;
-  for (std::size_t below = 0; below < (shape.periodic_y ? pieces : pieces - 1); ++below) {
-    const std::size_t above = (below + 1) % pieces;
+  const std::size_t subdomains = begin.size() - 1;
+  for (std::size_t below = 0; below < (shape.periodic_y ? subdomains : subdomains - 1); ++below) {
+    const std::size_t above = (below + 1) % subdomains;
     for (int i = 0; i < shape.nx; ++i)
       for (int dx = -1; dx <= 1; ++dx) {
         const int p = shape.periodic_x ? (i + dx + shape.nx) % shape.nx : i + dx;
@@ -242,7 +242,7 @@ GridOperator<double> times_rows(Context& ctx, FieldView<const double> d, const G
 }  // namespace
 
 Whole::Whole(const Context& ctx, const GridLayout<2>& shape) : nx(shape.nx), ny(shape.ny) {
-  if (ctx.pieces() == 1) return;
+  if (ctx.subdomains() == 1) return;
   Communicator& comm = *ctx.communicator();
   const auto rows = comm.gather_on_host(shape.ny);
   ny = 0;
@@ -255,7 +255,7 @@ Whole::Whole(const Context& ctx, const GridLayout<2>& shape) : nx(shape.nx), ny(
 std::vector<double> scales_to_symmetry(Context& ctx, const GridOperator<double>& a) {
   const SparseRows rows = sparse_rows(ctx, a);
   auto own = part_scales(rows);
-  if (ctx.pieces() == 1)
+  if (ctx.subdomains() == 1)
     return own && ScaleSpans(rows, own->d).are_of_rows() ? std::move(own->d) : std::vector<double>();
   Communicator& comm = *ctx.communicator();
   std::vector<std::size_t> begin{0};
@@ -267,7 +267,7 @@ std::vector<double> scales_to_symmetry(Context& ctx, const GridOperator<double>&
   if (scale.empty()) return {};
   for (std::size_t k = 0; k < own->d.size(); ++k) own->d[k] *= scale[begin[at(comm.rank())] + at(own->part[k])];
   ScaleSpans spans;
-  for (const ScaleSpans& of_piece : comm.gather_on_host(ScaleSpans(rows, own->d))) spans.take(of_piece);
+  for (const ScaleSpans& of_subdomain : comm.gather_on_host(ScaleSpans(rows, own->d))) spans.take(of_subdomain);
   return spans.are_of_rows() ? std::move(own->d) : std::vector<double>();
 }
 
@@ -287,7 +287,7 @@ void make_parts_alike(Context& ctx, const SingularParts& parts, RowScales& scale
   for (std::size_t k = 0; k < sum.size(); ++k)
     if (const int part = parts.connected_part[k]; part >= 0)
       most[at(part)] = std::max(most[at(part)], std::abs(diagonal[k] - sum[k]));
-  if (ctx.pieces() > 1) {
+  if (ctx.subdomains() > 1) {
     const std::vector<double> all = ctx.communicator()->join_on_host(most);
     for (std::size_t k = 0; k < all.size(); ++k) most[k % most.size()] = std::max(most[k % most.size()], all[k]);
   }
@@ -320,8 +320,8 @@ std::optional<RowScales> scaled_rows(Context& ctx, const GridOperator<double>& a
     if (!jumps(d) && !zero_sums && !wants_symmetry) return {};
     ScaleSpans::Span span;
     for (const double v : d) span.take(v);
-    if (ctx.pieces() > 1)
-      for (const auto& of_piece : ctx.communicator()->gather_on_host(span)) span.take(of_piece);
+    if (ctx.subdomains() > 1)
+      for (const auto& of_subdomain : ctx.communicator()->gather_on_host(span)) span.take(of_subdomain);
     const bool are_units = span.most > widest_scales * span.least;
     return RowScales{times_rows<SymmetricNineBand>(ctx, grid_d.cview(), a), std::move(d), true, zero_sums, are_units};
   }

@@ -83,8 +83,8 @@ class SplitParts {
   /// The weights of p by split sums, and A_x and A_y of the coarser mesh.
   void set_weights(Context& ctx, const GridOperator<double>& a, const Conductances& k, Transfer<double>& p) const;
   void coarsen(Context& ctx, const Transfer<double>& p, const TensorMesh<2>& coarse);
-  /// Of the finest level that is not cut, which they have been coarsened to: the rows of all subdomains, on every subdomain.
-  void gather(Context& ctx, const PartitionLevels& strips);
+  /// Of the finest replicated level, which they have been coarsened to: the rows of all subdomains, on every subdomain.
+  void gather(Context& ctx, const PartitionLevels& partition);
 
  private:
   TensorMesh<2> mesh_;  // its ends are Neumann or Robin where they are not periodic

@@ -151,10 +151,10 @@ void SplitParts::coarsen(Context& ctx, const Transfer<double>& p, const TensorMe
   mesh_ = std::move(below);
 }
 
-void SplitParts::gather(Context& ctx, const PartitionLevels& strips) {
+void SplitParts::gather(Context& ctx, const PartitionLevels& partition) {
   for (auto* part : {&x_, &y_}) {
     auto whole = galerkin_operator(ctx, *part, mesh_.unknowns());
-    stratum::gather(ctx, strips, *part, whole);
+    stratum::gather(ctx, partition, *part, whole);
     *part = std::move(whole);
   }
 }

@@ -44,7 +44,7 @@ struct TransferView {
 ///     centre of the cell between the four           x = sw x_(I,J) + se x_(I+1,J) + nw x_(I,J+1) + ne x_(I+1,J+1)    both
 ///
 /// An interval that stays alone has edge weight 0, its centres those of its right edge. A subdomain has the rows of its own
-/// coarse nodes, and one more beside other strips.
+/// coarse nodes, and one more beside other subdomains.
 template <class T>
 struct WeightsView {
   T *west = nullptr, *south = nullptr;
@@ -66,12 +66,12 @@ class Transfer {
   /// Between a subdomain of the fine mesh and the one below it. Subdomains restrict their own rows; what belongs to the first
   /// row of the subdomain above goes there: on the CPU before it is added, so that no bit depends on the cuts (but by weights),
   /// else after.
-  Transfer(Context& ctx, const TensorMesh<2>& fine, const TensorMesh<2>& coarse, const GridLayout<2>& fine_strip,
-           const GridLayout<2>& coarse_strip);
+  Transfer(Context& ctx, const TensorMesh<2>& fine, const TensorMesh<2>& coarse, const GridLayout<2>& fine_subdomain,
+           const GridLayout<2>& coarse_subdomain);
   /// By weights of every coarse cell, which are zero until they are set.
   [[nodiscard]] static Transfer weighted(Context& ctx, const TensorMesh<2>& fine, const TensorMesh<2>& coarse);
   [[nodiscard]] static Transfer weighted(Context& ctx, const TensorMesh<2>& fine, const TensorMesh<2>& coarse,
-                                         const GridLayout<2>& fine_strip, const GridLayout<2>& coarse_strip);
+                                         const GridLayout<2>& fine_subdomain, const GridLayout<2>& coarse_subdomain);
 
   // Ghosts of a vector that are current are not exchanged.
 
@@ -164,7 +164,7 @@ class Transfer {
   [[nodiscard]] bool can_stream_by_cells() const {
     return coarsens_both() && is_weighted() && begins_after_sides_ && !weights().periodic_y;
   }
-  /// Steps that are fused with transfer look further than the halo of a strip.
+  /// Steps that are fused with transfer look further than the halo of a subdomain.
   [[nodiscard]] bool can_fuse() const { return can_stream() && !fine_.has_halo(); }
   /// The first row of weights, numbered as coarse nodes are.
   [[nodiscard]] int first_weights() const { return fine_.below ? coarse_.origin_y : -1; }

@@ -117,7 +117,7 @@ struct Measured {
   using Number = T;
   Given<T> x;
   double* partial;
-  int strips;  // side by side, of StreamGrid
+  int panels;  // side by side, of StreamGrid
 
   struct Rows {
     const Measured& stage;
@@ -137,7 +137,7 @@ struct Measured {
       return row;
     }
     __device__ STRATUM_INLINE void end() const {
-      if (stage.partial != nullptr) cuda::store_sum(lane, sum, stage.partial, stage.strips);
+      if (stage.partial != nullptr) cuda::store_sum(lane, sum, stage.partial, stage.panels);
     }
   };
 };
@@ -277,8 +277,9 @@ Transfer<T>::Transfer(Context& ctx, const TensorMesh<2>& fine, const TensorMesh<
 
 template <class T>
 Transfer<T>::Transfer(Context& ctx, const TensorMesh<2>& fine, const TensorMesh<2>& coarse,
-                      const GridLayout<2>& fine_strip, const GridLayout<2>& coarse_strip)
-    : fine_(fine_strip), coarse_(coarse_strip), intervals_x_(coarse.x().size()), intervals_y_(coarse.y().size()),
+                      const GridLayout<2>& fine_subdomain, const GridLayout<2>& coarse_subdomain)
+    : fine_(fine_subdomain), coarse_(coarse_subdomain), intervals_x_(coarse.x().size()),
+      intervals_y_(coarse.y().size()),
       begins_after_sides_(fine.x().first_unknown() == 1 && fine.y().first_unknown() == 1),
       is_periodic_(fine.x().is_periodic() || fine.y().is_periodic()) {
   const auto build = [&](const Axis& f, const Axis& c, int origin, int coarse_origin, bool cut, Direction& direction) {
@@ -325,13 +326,13 @@ Transfer<T> Transfer<T>::weighted(Context& ctx, const TensorMesh<2>& fine, const
 
 template <class T>
 Transfer<T> Transfer<T>::weighted(Context& ctx, const TensorMesh<2>& fine, const TensorMesh<2>& coarse,
-                                  const GridLayout<2>& fine_strip, const GridLayout<2>& coarse_strip) {
-  Transfer p(ctx, fine, coarse, fine_strip, coarse_strip);
+                                  const GridLayout<2>& fine_subdomain, const GridLayout<2>& coarse_subdomain) {
+  Transfer p(ctx, fine, coarse, fine_subdomain, coarse_subdomain);
   const bool x = !p.x_.left.empty(), y = !p.y_.left.empty(), both = x && y;
   GridLayout<2> cells{p.intervals_x_ + 3, 0};
-  cells.below = fine_strip.below;
-  cells.above = fine_strip.above;
-  cells.ny = (cells.above ? coarse_strip.origin_y + coarse_strip.ny : p.intervals_y_ + 2) - p.first_weights();
+  cells.below = fine_subdomain.below;
+  cells.above = fine_subdomain.above;
+  cells.ny = (cells.above ? coarse_subdomain.origin_y + coarse_subdomain.ny : p.intervals_y_ + 2) - p.first_weights();
   for (const bool there : {x, y, both, both, both, both})
     p.weights_.push_back(there ? Field<T>(ctx, cells) : Field<T>());
   if (!ctx.on_gpu() && both) p.rows_ = Field<T>(ctx, GridLayout<2>{p.fine_.nx + 3, 3 * ctx.threads()});
@@ -466,7 +467,7 @@ bool Transfer<T>::stream_down([[maybe_unused]] Context& ctx, [[maybe_unused]] Fi
   const cuda::StreamGrid<T> most(fine.nx, wanted.ny, 1);
   const auto room = static_cast<std::size_t>(most.count());
   double* const partial = square != nullptr ? ctx.reduction_scratch(room) : nullptr;
-  const stream::Measured<T> rows{{fine}, partial, most.strips};
+  const stream::Measured<T> rows{{fine}, partial, most.panels};
   const int count = stream::run_restriction(ctx, x_.view(), y_.view(), rows, wanted, fine.nx, fine.ny);
   detail::add_from_below(ctx, coarse);
   if (square != nullptr) *square = sum_of_scratch(ctx, count, meanwhile);

@@ -184,7 +184,7 @@ void with_last_alone(const FieldView<T>& coarse, int nx, const F& f) {
 }
 
 /// Restricts from a fine grid nx x ny to coarse rows from `first` on. Returns how many sums a stage has stored that adds up by
-/// strips.
+/// subdomains.
 template <class Defect, class T = typename Defect::Number>
 int run_restriction(const Context& ctx, const TransferView<T>& x, const TransferView<T>& y, const Defect& defect,
                     FieldView<T> coarse, int nx, int ny, int margin = 1, int first = 0) {

@@ -62,7 +62,7 @@ DeflatedCg::DeflatedCg(Context& ctx, const GridLayout<2>& shape, const DeflatedC
   expects(params.diagonal.size() == static_cast<std::size_t>(shape.nodes()), "a diagonal of ", params.diagonal.size(),
           " numbers for ", shape.nx, " x ", shape.ny, " unknowns");
   double sum = std::accumulate(params.diagonal.begin(), params.diagonal.end(), 0.0);
-  if (ctx.pieces() > 1) {
+  if (ctx.subdomains() > 1) {
     const auto all = ctx.communicator()->gather_on_host(sum);
     sum = std::accumulate(all.begin(), all.end(), 0.0);
   }

@@ -229,7 +229,8 @@ SparseRows added_up(Communicator* comm, SparseRows own) {
 
 /// Z by nodes with those of the rows beside: of the subdomains below and above, none where there is no such subdomain.
 SparseRows with_rows_beside(Communicator& comm, const SparseRows& z, const GridLayout<2>& shape) {
-  const int pieces = comm.size(), below = (comm.rank() + pieces - 1) % pieces, above = (comm.rank() + 1) % pieces;
+  const int subdomains = comm.size(), below = (comm.rank() + subdomains - 1) % subdomains,
+            above = (comm.rank() + 1) % subdomains;
   // A row as numbers: of every node how many vectors it has, which, and their values there.
   const auto packed = [&](bool there, int first) {
     std::vector<double> numbers;
@@ -247,7 +248,7 @@ SparseRows with_rows_beside(Communicator& comm, const SparseRows& z, const GridL
   std::vector<double> out;
   std::size_t arriving = 0;
   // Where one subdomain is below and above what goes down is first.
-  for (int r = 0; r < pieces; ++r) {
+  for (int r = 0; r < subdomains; ++r) {
     const std::size_t before = out.size(), from_above = r == above ? sizes[std::size_t(r)][0] : 0,
                       from_below = r == below ? sizes[std::size_t(r)][1] : 0;
     if (r == below) out.insert(out.end(), down.begin(), down.end());
@@ -270,7 +271,7 @@ SparseRows with_rows_beside(Communicator& comm, const SparseRows& z, const GridL
       row.start.push_back(static_cast<int>(row.value.size()));
     }
   };
-  for (int r = 0; r < pieces; ++r) {
+  for (int r = 0; r < subdomains; ++r) {
     if (r == above) unpack(shape.above, row_above);
     if (r == below) unpack(shape.below, row_below);
   }
@@ -297,14 +298,14 @@ struct SumChunks {
 };
 
 /// d_k <- keep d_k + factor times the sum of what the subdomains have
-struct SumPieces {
-  const double* of_pieces;
-  int count, pieces;
+struct SumSubdomains {
+  const double* of_subdomains;
+  int count, subdomains;
   double keep, factor;
   FieldView<double> d;
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int k, int /*row*/) const {
     double sum = 0;
-    for (int r = 0; r < pieces; ++r) sum += of_pieces[static_cast<std::int64_t>(r) * count + k];
+    for (int r = 0; r < subdomains; ++r) sum += of_subdomains[static_cast<std::int64_t>(r) * count + k];
     d[k] = (keep == 0 ? 0 : keep * d[k]) + factor * sum;
   }
 };
@@ -376,7 +377,7 @@ __global__ void multiply_rows(const double* inverse, const double* d, double* c,
 Deflation::Deflation(Context& ctx, const SparseRows& a, const GridLayout<2>& shape, const DeflationVectors& vectors,
                      std::span<const double> given_sums)
     : shape_(shape), count_(vectors.count()) {
-  Communicator* const comm = ctx.pieces() > 1 ? ctx.communicator() : nullptr;
+  Communicator* const comm = ctx.subdomains() > 1 ? ctx.communicator() : nullptr;
   std::string fault;
   try {
     check(a, vectors, given_sums, comm == nullptr ? 0 : 2 * shape.nx);
@@ -395,7 +396,7 @@ Deflation::Deflation(Context& ctx, const SparseRows& a, const GridLayout<2>& sha
     if (d >= 0) ++counted[std::size_t(count_ + d)];
   counted.back() = vectors.covers ? 1 : 0;
   counted = added_up(comm, std::move(counted));
-  const bool covers = counted.back() == ctx.pieces();
+  const bool covers = counted.back() == ctx.subdomains();
   const std::span<const double> nodes(counted.data(), std::size_t(count_)),
       cores(&counted[std::size_t(count_)], nodes.size());
   for (std::size_t d = 0; d < nodes.size(); ++d) expects(nodes[d] > 0, "deflation vector ", d, " is zero");
@@ -448,7 +449,7 @@ Deflation::Deflation(Context& ctx, const SparseRows& a, const GridLayout<2>& sha
   right_ = SharedField<double>(ctx, count_);
   if (comm == nullptr) return;
   own_ = SharedField<double>(ctx, count_);
-  of_pieces_ = SharedField<double>(ctx, count_ * comm->size());
+  of_subdomains_ = SharedField<double>(ctx, count_ * comm->size());
 }
 
 /// `beside`: nodes of the rows beside a subdomain's own.
@@ -512,9 +513,9 @@ void Deflation::multiply_transposed(Context& ctx, const ByVectors& w, FieldView<
   const int* const first_chunk = w.first_chunk.view().data;
   if (own_.empty()) return for_each_node(ctx, all_nodes(d), SumChunks{first_chunk, partial, keep, factor, d});
   for_each_node(ctx, all_nodes(d), SumChunks{first_chunk, partial, 0, 1, own_.view()});
-  const double* const of_pieces = of_pieces_.view().data;
-  ctx.communicator()->gather(ctx, own_.view().data, of_pieces_.view().data, std::size_t(count_) * sizeof(double));
-  for_each_node(ctx, all_nodes(d), SumPieces{of_pieces, count_, ctx.pieces(), keep, factor, d});
+  const double* const of_subdomains = of_subdomains_.view().data;
+  ctx.communicator()->gather(ctx, own_.view().data, of_subdomains_.view().data, std::size_t(count_) * sizeof(double));
+  for_each_node(ctx, all_nodes(d), SumSubdomains{of_subdomains, count_, ctx.subdomains(), keep, factor, d});
 }
 
 void Deflation::multiply_add(Context& ctx, const ByNodes& w, double alpha, FieldView<const double> c,

@@ -37,7 +37,7 @@ namespace stratum {
 
 class Deflation final : public Handle {
  public:
-  /// Of A, whose rows are the nodes of the shape; on subdomains as strip_rows of core/operators/csr_matrix.hpp has them.
+  /// Of A, whose rows are the nodes of the shape; on subdomains as subdomain_rows of core/operators/csr_matrix.hpp has them.
   /// `given_sums`: A 1, where it is known better than from the entries.
   Deflation(Context& ctx, const SparseRows& a, const GridLayout<2>& shape, const DeflationVectors& vectors,
             std::span<const double> given_sums = {});
@@ -97,7 +97,7 @@ class Deflation final : public Handle {
   std::shared_ptr<const CoarseFactor> factor_;
   SharedField<double> inverse_;  // on a GPU
   SharedField<double> means_, right_;
-  SharedField<double> own_, of_pieces_;  // sums of this subdomain's rows, and of every subdomain's
+  SharedField<double> own_, of_subdomains_;  // sums of this subdomain's rows, and of every subdomain's
 };
 
 }  // namespace stratum

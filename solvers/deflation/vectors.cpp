@@ -67,37 +67,38 @@ void add_constant(DeflationVectors& vectors, const std::vector<char>& held) {
 namespace {
 
 /// The subdomain's first row among those of the whole.
-int first_row(const GridLayout<2>& whole, const GridLayout<2>& strip) {
-  const int first = strip.origin_y - whole.origin_y;
-  expects(strip.nx == whole.nx && first >= 0 && first + strip.ny <= whole.ny, "rows ", first, " to ",
-          first + strip.ny - 1, " of ", strip.nx, " nodes are no subdomain of a grid of ", whole.nx, " x ", whole.ny);
+int first_row(const GridLayout<2>& whole, const GridLayout<2>& subdomain) {
+  const int first = subdomain.origin_y - whole.origin_y;
+  expects(subdomain.nx == whole.nx && first >= 0 && first + subdomain.ny <= whole.ny, "rows ", first, " to ",
+          first + subdomain.ny - 1, " of ", subdomain.nx, " nodes are no subdomain of a grid of ", whole.nx, " x ",
+          whole.ny);
   return first;
 }
 
 }  // namespace
 
-std::vector<int> stripes(const GridLayout<2>& whole, int count, const GridLayout<2>& strip) {
+std::vector<int> stripes(const GridLayout<2>& whole, int count, const GridLayout<2>& subdomain) {
   expects(count >= 1 && count <= whole.nodes(), "deflation by ", count, " stripes: the grid has only ", whole.nodes(),
           " unknowns, and as many stripes can be made");
   std::vector<int> domain;
-  domain.reserve(static_cast<std::size_t>(strip.nodes()));
-  const std::int64_t first = std::int64_t{first_row(whole, strip)} * whole.nx;
-  for (std::int64_t k = first; k < first + strip.nodes(); ++k)
+  domain.reserve(static_cast<std::size_t>(subdomain.nodes()));
+  const std::int64_t first = std::int64_t{first_row(whole, subdomain)} * whole.nx;
+  for (std::int64_t k = first; k < first + subdomain.nodes(); ++k)
     domain.push_back(static_cast<int>(k * count / whole.nodes()));
   return domain;
 }
 std::vector<int> stripes(const GridLayout<2>& shape, int count) { return stripes(shape, count, shape); }
 
-std::vector<int> square_blocks(const GridLayout<2>& whole, int across, const GridLayout<2>& strip) {
+std::vector<int> square_blocks(const GridLayout<2>& whole, int across, const GridLayout<2>& subdomain) {
   const int most = std::min(whole.nx, whole.ny);
   expects(across >= 1 && across <= most, "deflation by ", across, " x ", across, " blocks: the grid has only ",
           whole.nx, " x ", whole.ny, " unknowns, for up to ", most, " x ", most, " blocks");
   std::vector<int> domain, block_of_column;
-  domain.reserve(static_cast<std::size_t>(strip.nodes()));
+  domain.reserve(static_cast<std::size_t>(subdomain.nodes()));
   const auto block = [across](int i, int n) { return static_cast<int>(std::int64_t{i} * across / n); };
   for (int i = 0; i < whole.nx; ++i) block_of_column.push_back(block(i, whole.nx));
-  const int begin = first_row(whole, strip);
-  for (int j = begin; j < begin + strip.ny; ++j) {
+  const int begin = first_row(whole, subdomain);
+  for (int j = begin; j < begin + subdomain.ny; ++j) {
     const int first = block(j, whole.ny) * across;
     for (const int column : block_of_column) domain.push_back(first + column);
   }

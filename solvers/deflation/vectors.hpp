@@ -45,8 +45,8 @@ void add_constant(DeflationVectors& vectors, const std::vector<char>& held = {})
 /// across x across rectangles, as equal as can be. Throws UsageError unless there is a node for each.
 [[nodiscard]] std::vector<int> square_blocks(const GridLayout<2>& shape, int across);
 /// Those of the whole grid on a subdomain of its rows.
-[[nodiscard]] std::vector<int> stripes(const GridLayout<2>& whole, int count, const GridLayout<2>& strip);
-[[nodiscard]] std::vector<int> square_blocks(const GridLayout<2>& whole, int across, const GridLayout<2>& strip);
+[[nodiscard]] std::vector<int> stripes(const GridLayout<2>& whole, int count, const GridLayout<2>& subdomain);
+[[nodiscard]] std::vector<int> square_blocks(const GridLayout<2>& whole, int across, const GridLayout<2>& subdomain);
 /// A domain for every pair that occurs, in the order of the first number.
 [[nodiscard]] std::vector<int> split_domains(const std::vector<int>& domain, const std::vector<int>& by);
 

@@ -184,7 +184,7 @@ __global__ void __launch_bounds__(detail::reduction_threads)
   __shared__ double all[1 + PeerNumbers::most];  // the first is for the sum
   peers.gather(detail::reduce_numbers<Term>(partial, count), all + 1);
   if (threadIdx.x != 0) return;
-  detail::CombinePieces<Term>{all, peers.size, partial}(0, 0);
+  detail::CombineSubdomains<Term>{all, peers.size, partial}(0, 0);
   then(0, 0);
 }
 
@@ -258,7 +258,7 @@ ConjugateStep SearchDirection<T>::step(Context& ctx, const LinearOperator<T>& a,
                                        double beta, FieldView<T> q, FieldView<T> x, FieldView<T> r) {
   if (beta == 0) set(ctx, T(0), p_.view());
 #if defined(__CUDACC__)
-  if (steps_on_gpu(ctx) && ctx.pieces() == 1) {
+  if (steps_on_gpu(ctx) && ctx.subdomains() == 1) {
     const auto hold = ctx.hold_scratch();
     (void)scratch_for_step(ctx, r);  // before it holds something
     if (a.next_direction_on_gpu(ctx, z, beta, p_.cview(), next_.view(), q)) {
@@ -346,7 +346,7 @@ void QueuedSteps<T>::iterate(Context& ctx, const LinearOperator<T>& a, FieldView
   };
 #if defined(__CUDACC__)
   if (ctx.on_gpu()) {
-    if (ctx.pieces() == 1) {
+    if (ctx.subdomains() == 1) {
       reduce_to(ctx, p.nx, p.ny, Product<T>{p, q}, curvature, unused);
       run_step(ctx, term, step, sums, unused);
       return advance(sums, 1);
@@ -363,7 +363,7 @@ void QueuedSteps<T>::iterate(Context& ctx, const LinearOperator<T>& a, FieldView
     double* const own = sums + 1 + ctx.communicator()->rank();
     run_step(ctx, term, step, sums, own);
     ctx.communicator()->gather(ctx, own, sums + 1, sizeof(double));
-    return advance(sums + 1, ctx.pieces());
+    return advance(sums + 1, ctx.subdomains());
   }
 #endif
   reduce_to(ctx, p.nx, p.ny, Product<T>{p, q}, curvature, unused);

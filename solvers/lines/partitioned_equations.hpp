@@ -14,7 +14,7 @@
 namespace stratum::line {
 
 template <class View, class T>
-struct CutLine {
+struct PartitionedLine {
   LineRhs<Direction::y, true, View, T> rhs;
   FieldView<T> y;
   T omega;
@@ -71,13 +71,14 @@ requires View::has_bands [[nodiscard]] View from_row(View a, int j) {
 
 /// Rows begin .. end - 1 of cut lines, which others follow below or above.
 template <class View, class T>
-[[nodiscard]] CutLine<View, T> chunk_of(const CutLine<View, T>& cut, int begin, int end, bool below, bool above) {
-  CutLine<View, T> chunk{{from_row(cut.rhs.a, begin), from_row(cut.rhs.b, begin), from_row(cut.rhs.x, begin)},
-                         from_row(cut.y, begin),
-                         cut.omega,
-                         cut.lines,
-                         below,
-                         above};
+[[nodiscard]] PartitionedLine<View, T> chunk_of(const PartitionedLine<View, T>& cut, int begin, int end, bool below,
+                                                bool above) {
+  PartitionedLine<View, T> chunk{{from_row(cut.rhs.a, begin), from_row(cut.rhs.b, begin), from_row(cut.rhs.x, begin)},
+                                 from_row(cut.y, begin),
+                                 cut.omega,
+                                 cut.lines,
+                                 below,
+                                 above};
   chunk.y.ny = chunk.rhs.x.ny = chunk.rhs.b.ny = end - begin;
   return chunk;
 }
@@ -85,7 +86,7 @@ template <class View, class T>
 /// What chunk `me` is to know, once the interface is solved.
 template <class View, class T>
 struct TakeInterface {
-  CutLine<View, T> cut;
+  PartitionedLine<View, T> cut;
   Interface<T> interface;
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int line, int /*row*/) const {
     const auto& [own, sides, factors, ends, me, count, is_cyclic] = interface;
@@ -103,7 +104,7 @@ struct TakeInterface {
 };
 // clang++ before 17 deduces no arguments of aggregates by itself.
 template <class View, class T>
-TakeInterface(CutLine<View, T>, Interface<T>) -> TakeInterface<View, T>;
+TakeInterface(PartitionedLine<View, T>, Interface<T>) -> TakeInterface<View, T>;
 
 template <class View, class T>
 struct SolveInterface {
@@ -117,7 +118,7 @@ struct SolveInterface {
 template <class View, class T>
 SolveInterface(TakeInterface<View, T>) -> SolveInterface<View, T>;
 
-/// The rows beside the cuts as the strips beside have them, bit for bit.
+/// The rows beside the cuts as the subdomains beside have them, bit for bit.
 template <class T>
 struct PutInterface {
   FieldView<T> y;
@@ -160,12 +161,12 @@ struct FactorInterface {
   }
 };
 
-/// The three steps for chunks 0 .. own - 1 of this strip, all of them by what `chunk(k)` says: a pair of its CutLine and
-/// Interface. `eliminate(chunk)` gives its right-hand sides, `gather()` puts those of all strips together, `substitute(chunk)`
-/// gives y from its ends.
+/// The three steps for chunks 0 .. own - 1 of this subdomain, all of them by what `chunk(k)` says: a pair of its
+/// PartitionedLine and Interface. `eliminate(chunk)` gives its right-hand sides, `gather()` puts those of all subdomains
+/// together, `substitute(chunk)` gives y from its ends.
 template <class ChunkAt, class Eliminate, class Gather, class Substitute>
-void solve_cut_lines(Context& ctx, int own, const ChunkAt& chunk, const Eliminate& eliminate, const Gather& gather,
-                     const Substitute& substitute) {
+void solve_partitioned_lines(Context& ctx, int own, const ChunkAt& chunk, const Eliminate& eliminate,
+                             const Gather& gather, const Substitute& substitute) {
   for (int k = 0; k < own; ++k) eliminate(chunk(k));
   gather();
   const auto on_lines = [&](const auto& cut, const auto& functor) {
@@ -188,13 +189,13 @@ void solve_cut_lines(Context& ctx, int own, const ChunkAt& chunk, const Eliminat
 
 // --- in segments ---------------------------------------------------------------------------------------------------------
 //
-// So that there is work for all threads of a GPU, a strip's part of a line is cut further, into segments of S rows, a thread
-// each, whose chunks are joined by up to 16 on several levels to the chunk of the strip, and opened again once its ends are
-// known:
+// So that there is work for all threads of a GPU, a subdomain's part of a line is cut further, into segments of S rows, a
+// thread each, whose chunks are joined by up to 16 on several levels to the chunk of the subdomain, and opened again once its
+// ends are known:
 //
 //     rows  | S | S | S | S | ...         level 0, eliminated
 //           |    16    |    16   | ...    level 1, joined
-//           |        strip           |    the last level, interface.own
+//           |        subdomain           |    the last level, interface.own
 //
 // Neighbouring threads have neighbouring columns of a colour. 7 numbers a segment and line go to memory and back.
 
@@ -206,7 +207,7 @@ inline constexpr int chunks_joined = 16;
 /// `sides`: with right-hand sides, else as if they were zero.
 template <int S, bool sides, class View, class T>
 struct EliminateSegment {
-  CutLine<View, T> cut;
+  PartitionedLine<View, T> cut;
   ChunksOfLines<T> segments;
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int line, int segment) const {
     const int i = cut.column(line), begin = segment * S, end = begin + S < cut.y.ny ? begin + S : cut.y.ny;
@@ -252,7 +253,7 @@ struct OpenChunks {
 /// registers: x_k = x_(k+1) + (z_k - q_k x_(k+1)).
 template <int S, class View, class T>
 struct SubstituteSegment {
-  CutLine<View, T> cut;
+  PartitionedLine<View, T> cut;
   ChunksOfLines<T> segments;
   InterfaceOfLines<T> ends;
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int line, int segment) const {
@@ -282,7 +283,7 @@ struct SubstituteSegment {
   }
 };
 
-/// Numbers that a strip of this shape takes for the chunks of its segments.
+/// Numbers that a subdomain of this shape takes for the chunks of its segments.
 [[nodiscard]] inline std::int64_t segment_numbers(int rows_of_segment, const GridLayout<2>& shape) {
   std::int64_t chunks = 0;
   for (int count = (shape.ny - 1) / rows_of_segment + 1; count > 1; count = (count - 1) / chunks_joined + 1)
@@ -290,7 +291,7 @@ struct SubstituteSegment {
   return chunks * ChunksOfLines<double>::rows * shape.nx;
 }
 
-/// The levels of a strip's lines, `memory` having segment_numbers of numbers for them.
+/// The levels of a subdomain's lines, `memory` having segment_numbers of numbers for them.
 template <int S, class T>
 struct SegmentLevels {
   struct Level {
@@ -308,13 +309,13 @@ struct SegmentLevels {
     levels.push_back({own, 1});
   }
   template <bool sides, class View>
-  void eliminate(Context& ctx, const CutLine<View, T>& cut) const {
+  void eliminate(Context& ctx, const PartitionedLine<View, T>& cut) const {
     for_each_node(ctx, range(0), EliminateSegment<S, sides, View, T>{cut, levels[0].chunks});
     for (std::size_t k = 1; k < levels.size(); ++k)
       for_each_node(ctx, range(k), JoinChunks<T>{levels[k - 1].chunks, levels[k].chunks, levels[k - 1].count});
   }
   template <class View>
-  void substitute(Context& ctx, const CutLine<View, T>& cut, const InterfaceOfLines<T>& ends) const {
+  void substitute(Context& ctx, const PartitionedLine<View, T>& cut, const InterfaceOfLines<T>& ends) const {
     for (std::size_t k = levels.size() - 1; k > 0; --k)
       for_each_node(ctx, range(k), OpenChunks<T>{levels[k - 1].chunks, levels[k].chunks, levels[k - 1].count, ends});
     for_each_node(ctx, range(0), SubstituteSegment<S, View, T>{cut, levels[0].chunks, ends});
@@ -326,16 +327,16 @@ struct SegmentLevels {
 
 /// The matrix of all lines, to where it is factored. `memory`: segment_numbers.
 template <int S, class View, class T>
-void eliminate_matrix(Context& ctx, const CutLine<View, T>& cut, const Interface<T>& interface, T* memory) {
+void eliminate_matrix(Context& ctx, const PartitionedLine<View, T>& cut, const Interface<T>& interface, T* memory) {
   SegmentLevels<S, T>(interface.factors.chunk(interface.me), cut.y.ny, memory).template eliminate<false>(ctx, cut);
 }
 
-/// Of a strip that is one chunk.
+/// Of a subdomain that is one chunk.
 template <int S, class View, class T, class Gather>
-void solve_in_segments(Context& ctx, const CutLine<View, T>& cut, const Interface<T>& interface, T* memory,
+void solve_in_segments(Context& ctx, const PartitionedLine<View, T>& cut, const Interface<T>& interface, T* memory,
                        const Gather& gather) {
   const SegmentLevels<S, T> segments(interface.own, cut.y.ny, memory);
-  solve_cut_lines(
+  solve_partitioned_lines(
       ctx, 1, [&](int /*chunk*/) { return std::pair(cut, interface); },
       [&](const auto& chunk) { segments.template eliminate<true>(ctx, chunk.first); }, gather,
       [&](const auto& chunk) { segments.substitute(ctx, chunk.first, interface.ends); });

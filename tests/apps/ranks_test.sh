@@ -130,7 +130,7 @@ sys.exit(0 if len(a) == len(b) and all(abs(x - y) < 1e-9 for x, y in zip(a, b)) 
   [ "$(grep -c turned .errors)" -eq 1 ] || fail "says it more than once"
 }
 
-# exchanges ROWS GATHERS ARGS...: of a cycle, in each level that is cut. Besides the residual takes one exchange, the coarse
+# exchanges ROWS GATHERS ARGS...: of a cycle, in each distributed level. Besides the residual takes one exchange, the coarse
 # right-hand side a gather and the norm another.
 exchanges() {
   local rows=$1 gathers=$2
@@ -139,17 +139,17 @@ exchanges() {
   ranks 2 2 "${options[@]}" --max-iterations 2
   mv report.json two.json
   ranks 2 2 "${options[@]}" --max-iterations 3
-  check "all(k['exchanges'] - l['exchanges'] == $rows * r['levels_cut'] + 1 and k['gathers'] - l['gathers'] == $gathers * r['levels_cut'] + 2
+  check "all(k['exchanges'] - l['exchanges'] == $rows * r['distributed_levels'] + 1 and k['gathers'] - l['gathers'] == $gathers * r['distributed_levels'] + 2
     for k, l in zip(r['ranks'], json.load(open('two.json'))['ranks']))"
 }
 
 # A cycle V(2,2) with zebra ADI takes 5 exchanges of rows and 4 gathers a level, by overlap 2 exchanges.
 case_exchanges_of_a_cycle() {
   exchanges 5 4 --mesh A3 --level 8 --distributed-smoothing exact
-  check "r['levels_cut'] >= 2 and r['overlaps'] == [0] * r['levels_cut']"
+  check "r['distributed_levels'] >= 2 and r['overlaps'] == [0] * r['distributed_levels']"
   exchanges 2 0 --level 8 --distributed-smoothing overlap
-  check "r['levels_cut'] >= 2 and r['overlaps'] == [12] * r['levels_cut']"
-  check "[k['rows_beside'] for k in r['ranks']] == [[[0, 12]] * r['levels_cut'], [[12, 0]] * r['levels_cut']]"
+  check "r['distributed_levels'] >= 2 and r['overlaps'] == [12] * r['distributed_levels']"
+  check "[k['rows_beside'] for k in r['ranks']] == [[[0, 12]] * r['distributed_levels'], [[12, 0]] * r['distributed_levels']]"
 }
 
 case_overlap() { # heavy: on threads in tests/multigrid/overlap_test.cpp
@@ -166,7 +166,7 @@ case_overlap() { # heavy: on threads in tests/multigrid/overlap_test.cpp
   check "r['overlaps'][0] > 0"
   as_on_one 3 --cells 40,150 --rhs 1 --kappa '1+x+3*y' --top neumann:x --distributed-smoothing overlap
   ranks 2 0 --level 9 --vtk none
-  prints '^ranks +2, .* levels are cut, [1-9] by overlap of [0-9]+ rows, the others whole'
+  prints '^ranks +2, .* levels are distributed, [1-9] by overlap of [0-9]+ rows, the others replicated'
   ranks 2 1 --distributed-smoothing half
   says "distributed-smoothing.*half"
   ranks 2 1 --exchange pear
@@ -351,8 +351,8 @@ END
   says '^staggered: nt = 8 and nz = 4 cannot be cut into 3 subdomains'
 }
 
-# cut_as_one COUNT WHAT ARGS...: so many ranks, which have WHAT each, must give what one gives.
-cut_as_one() {
+# partitioned_as_one COUNT WHAT ARGS...: so many ranks, which have WHAT each, must give what one gives.
+partitioned_as_one() {
   local count=$1 each=$2
   shift 2
   ranks "$count" 0 --lattice 4,4,8,4 --rtol 1e-8 "$@" --report several.json
@@ -360,7 +360,7 @@ cut_as_one() {
   python3 - "$count" <<'END' || fail "$count ranks give something else than one"
 import json, sys
 one, several = json.load(open("one.json")), json.load(open("several.json"))
-assert several["cut"][0] * several["cut"][1] == int(sys.argv[1])
+assert several["partition"][0] * several["partition"][1] == int(sys.argv[1])
 for a, b in zip(one["runs"], several["runs"]):
     assert abs(a["iterations"] - b["iterations"]) <= 1, (a, b)
 for a, b in zip(one["correlators"], several["correlators"]):
@@ -373,19 +373,19 @@ case_quarks_cut_in_z() { # heavy: on threads in tests/apps/staggered/subdomains_
   program=$(dirname "$program")/staggered
   [ -x "$program" ] || skip "staggered was not built"
   run 0 --lattice 4,4,8,4 --rtol 1e-8 --report one.json
-  cut_as_one 2 '4 times and nz = 4 each; work goes on while sites travel' --cut 1,2
-  cut_as_one 2 '4 times and nz = 4 each; sites travel first' --cut 1,2 --overlap no
-  cut_as_one 4 '2 times and nz = 4 each; work goes on' --overlap yes
-  cut_as_one 4 '4 times and nz = 2 each; work goes on' --cut 1,4
-  ranks 2 1 --lattice 4,4,4,8 --cut 2
-  says "^staggered: --cut: '2' is not T,Z"
-  ranks 2 1 --lattice 4,4,4,8 --cut 2,2
-  says '^staggered: --cut: 2 x 2 subdomains are not 2, as there are'
-  ranks 2 1 --lattice 4,4,6,8 --cut 1,2
-  says '^staggered: --cut: nz = 6 cannot be cut into 2 subdomains with even nz'
+  partitioned_as_one 2 '4 times and nz = 4 each; work goes on while sites travel' --partition 1,2
+  partitioned_as_one 2 '4 times and nz = 4 each; sites travel first' --partition 1,2 --overlap no
+  partitioned_as_one 4 '2 times and nz = 4 each; work goes on' --overlap yes
+  partitioned_as_one 4 '4 times and nz = 2 each; work goes on' --partition 1,4
+  ranks 2 1 --lattice 4,4,4,8 --partition 2
+  says "^staggered: --partition: '2' is not T,Z"
+  ranks 2 1 --lattice 4,4,4,8 --partition 2,2
+  says '^staggered: --partition: 2 x 2 subdomains are not 2, as there are'
+  ranks 2 1 --lattice 4,4,6,8 --partition 1,2
+  says '^staggered: --partition: nz = 6 cannot be cut into 2 subdomains with even nz'
   ranks 4 1 --lattice 4,4,2,4
   says '^staggered: nt = 4 and nz = 2 cannot be cut into 4 subdomains'
-  refused --lattice 4,4,4,8 --cut 1,2 -- --cut "1 x 2 subdomains are not 1"
+  refused --lattice 4,4,4,8 --partition 1,2 -- --partition "1 x 2 subdomains are not 1"
   refused --overlap maybe -- --overlap maybe "auto, yes, no"
 }
 
@@ -397,7 +397,7 @@ case_what_is_refused() {
   ranks 4 1 --cells 16,4
   says '^poisson2d: 3 rows cannot be cut'
   ranks 4 1 --level 3 --reproducible
-  says '^poisson2d: 7 rows are 3 fixed pieces, which cannot be shared by 4 subdomains'
+  says '^poisson2d: 7 rows are 3 fixed chunks, which cannot be shared by 4 subdomains'
   ranks 2 1 --level 4 --rhs 1 --kappa '1+x' --reproducible
   says '^poisson2d: --reproducible: interpolation that follows coefficients'
   command="two kinds of ranks"

@@ -250,11 +250,11 @@ TEST_P(DeflatedTest, ProductsSeeNoCut) {
       std::vector<Values> coarse;
       const auto products = [&](int count) {
         coarse.assign(static_cast<std::size_t>(count), {});
-        return test::on_pieces(GetParam(), count, [&](Context& on) {
+        return test::on_subdomains(GetParam(), count, [&](Context& on) {
           const GridLayout<2> shape = PartitionLevels(on, mesh_hierarchy(mesh), 1).finest();
           const auto a = assemble_operator<double>(on, mesh, StorageFormat::tensor, terms, shape);
           const Deflation deflation(
-              on, count > 1 ? strip_rows(on, a) : sparse_rows(on, a), shape,
+              on, count > 1 ? subdomain_rows(on, a) : sparse_rows(on, a), shape,
               part_of(vectors, (shape.origin_y - whole.origin_y) * whole.nx, static_cast<int>(shape.nodes())));
           auto u = test::poisoned_rows<double>(on, shape, whole, x);
           const auto given = vector_from_host(on, c);
@@ -306,7 +306,7 @@ TEST_P(DeflatedTest, VectorsOfInclusionsSeeNoCut) {
     ASSERT_EQ(found.floating(), 3);
     for (const int cut : {1, 2}) {
       const auto vectors = [&](int count) {
-        return test::on_pieces(GetParam(), count, [&](Context& on) {
+        return test::on_subdomains(GetParam(), count, [&](Context& on) {
           const GridLayout<2> shape = PartitionLevels(on, mesh_hierarchy(mesh), cut).finest();
           const CellFields fields(on, mesh, k, 0);
           const Conductances conductances(on, mesh, fields);
@@ -353,7 +353,7 @@ TEST_P(DeflatedTest, ConjugateGradientsSeeNoCut) {
     for (std::size_t i = 0; i < load.size(); ++i)
       load[i] *= i < load.size() / 2 ? 1 : i == load.size() / 2 && load.size() % 2 == 1 ? 0 : -1;
     PoissonSolverParams params;
-    params.multigrid.cut = 2;
+    params.multigrid.distributed_levels = 2;
     params.method = Method::cg;
     params.precision = Precision::full;
     params.coefficients = std::make_shared<CellCoefficients>(k);
@@ -368,7 +368,7 @@ TEST_P(DeflatedTest, ConjugateGradientsSeeNoCut) {
       std::vector<Solved> solved;
       const auto solve = [&](int count) {
         solved.assign(static_cast<std::size_t>(count), {});
-        return test::on_pieces(GetParam(), count, [&](Context& on) {
+        return test::on_subdomains(GetParam(), count, [&](Context& on) {
           PoissonSolver solver(on, mesh, params);
           const GridLayout<2> shape = solver.fine_operator().shape();
           const auto b = test::poisoned_rows<double>(on, shape, mesh.unknowns(), load);
@@ -400,17 +400,17 @@ TEST_P(DeflatedTest, ConjugateGradientsSeeNoCut) {
   }
 }
 
-TEST_P(DeflatedTest, PiecesRefuseTogether) {
+TEST_P(DeflatedTest, SubdomainsRefuseTogether) {
   const auto mesh = square(16, dirichlet);
   const auto errors = [&](const auto& vectors_of) {
-    return test::on_pieces(GetParam(), 2,
-                           [&](Context& on) {
-                             const GridLayout<2> shape = PartitionLevels(on, mesh_hierarchy(mesh), 1).finest();
-                             const auto a = assemble_operator<double>(on, mesh, StorageFormat::tensor, {}, shape);
-                             (void)Deflation(on, strip_rows(on, a), shape,
-                                             vectors_of(shape, on.communicator()->rank()));
-                             return Values{};
-                           })
+    return test::on_subdomains(GetParam(), 2,
+                               [&](Context& on) {
+                                 const GridLayout<2> shape = PartitionLevels(on, mesh_hierarchy(mesh), 1).finest();
+                                 const auto a = assemble_operator<double>(on, mesh, StorageFormat::tensor, {}, shape);
+                                 (void)Deflation(on, subdomain_rows(on, a), shape,
+                                                 vectors_of(shape, on.communicator()->rank()));
+                                 return Values{};
+                               })
         .errors;
   };
   const auto blocks = [&](const GridLayout<2>& shape, int count) {
@@ -437,11 +437,11 @@ TEST_P(DeflatedTest, InclusionsOfAMatrixSeeNoCut) {
     auto k = discs(64, 1e6);
     for (int j = 20; j < 50; ++j) k.xx[static_cast<std::size_t>(j * 64 + (j < 40 ? 0 : j - 40))] = 1e6;
     const auto numbers = [&](int count) {
-      return test::on_pieces(GetParam(), count, [&](Context& on) {
+      return test::on_subdomains(GetParam(), count, [&](Context& on) {
         const GridLayout<2> shape = PartitionLevels(on, mesh_hierarchy(mesh), 1).finest();
         const CellFields fields(on, mesh, k, 0);
         const auto a = assemble_diffusion(on, mesh, k, fields, {}, shape);
-        const Inclusions found = count > 1 ? inclusions(*on.communicator(), strip_rows(on, a), shape, whole)
+        const Inclusions found = count > 1 ? inclusions(*on.communicator(), subdomain_rows(on, a), shape, whole)
                                            : inclusions(sparse_rows(on, a));
         Values all(found.of_unknown.begin(), found.of_unknown.end());
         all.insert(all.end(), found.grounded.begin(), found.grounded.end());

@@ -1,5 +1,5 @@
-// Multigrid on a grid cut into subdomains that is smoothed exactly, a thread and a Context each, against the same work on
-// one subdomain. By overlap: multigrid/overlap_test.cpp.
+// Multigrid on a grid partitioned into subdomains that is smoothed exactly, a thread and a Context each, against the same work
+// on one subdomain. By overlap: multigrid/overlap_test.cpp.
 
 #include <algorithm>
 #include <cmath>
@@ -34,21 +34,21 @@ constexpr Ends every_ends[] = {{dirichlet, dirichlet, dirichlet, dirichlet},
                                {periodic, periodic, neumann, neumann}};
 
 template <class T>
-class StripLevelsTest : public test::OnEverySetting<T> {
+class DistributedLevelsTest : public test::OnEverySetting<T> {
  protected:
   using Number = T;
 
   /// work(ctx) on one subdomain and on several; the same within `tolerance` of the largest number.
   template <class Work>
   void expect_the_same(std::initializer_list<int> counts, double tolerance, const Work& work) {
-    const auto one = test::on_pieces(this->backend(), 1, work);
+    const auto one = test::on_subdomains(this->backend(), 1, work);
     ASSERT_EQ(one.errors[0], "");
     double largest = 0;
     for (const double value : one.values) largest = std::max(largest, std::abs(value));
     ASSERT_GT(largest, 0);
     for (const int count : counts) {
       SCOPED_TRACE(testing::Message() << count << " subdomains");
-      const auto several = test::on_pieces(this->backend(), count, work);
+      const auto several = test::on_subdomains(this->backend(), count, work);
       ASSERT_THAT(several.errors, testing::Each(""));
       ASSERT_EQ(several.values.size(), one.values.size());
       double difference = 0;
@@ -62,7 +62,7 @@ class StripLevelsTest : public test::OnEverySetting<T> {
   /// Two cycles, from zero and from what that gives, with halos poisoned before.
   [[nodiscard]] static Values two_cycles(Context& ctx, const Hierarchy<Number>& levels, MultigridParams params,
                                          const Values& bs) {
-    params.exact_below = 0;  // on one subdomain a GPU would solve a level that is cut on several
+    params.exact_below = 0;  // on one subdomain a GPU would solve a distributed level on several
     params.distributed_smoothing = DistributedSmoothing::exact;
     Multigrid<Number> m(ctx, levels, params);
     const GridLayout<2> shape = levels.finest().shape(), whole = levels.meshes().back().unknowns();
@@ -81,7 +81,7 @@ class StripLevelsTest : public test::OnEverySetting<T> {
   test::Random random_{402};
 };
 
-TEST_ON_EVERY_SETTING(StripLevelsTest, CyclesSeeNoCut) {
+TEST_ON_EVERY_SETTING(DistributedLevelsTest, CyclesSeeNoCut) {
   for (const auto& [name, smoothers] :
        {std::pair<const char*, std::vector<const char*>>{"U1", {"jacobi", "colour_gs", "line_x"}},
         {"A3", {"colour_gs", "line_y", "adi"}},
@@ -94,7 +94,7 @@ TEST_ON_EVERY_SETTING(StripLevelsTest, CyclesSeeNoCut) {
         this->expect_the_same({2, 3, 4, 8}, this->rounding, [&](Context& ctx) {
           return this->two_cycles(ctx,
                                   Hierarchy<T>::assembled(ctx, mesh_hierarchy(mesh), StorageFormat::tensor, {}, cut),
-                                  {.smoother = smoother, .cut = cut}, bs);
+                                  {.smoother = smoother, .distributed_levels = cut}, bs);
         });
       }
   }
@@ -102,15 +102,17 @@ TEST_ON_EVERY_SETTING(StripLevelsTest, CyclesSeeNoCut) {
 
 // Of a V-cycle with zebra ADI: rows after the first colour of x lines and after the second, two gathers of y lines, before
 // and after the coarse correction, and the partial sums of restriction. Once a cycle the right-hand side is gathered.
-TEST_ON_EVERY_SETTING(StripLevelsTest, NineExchangesALevel) {
+TEST_ON_EVERY_SETTING(DistributedLevelsTest, NineExchangesALevel) {
   const TensorMesh<2> mesh = make_mesh(mesh_family("A1"), 7);
   const auto bs = this->random_numbers(mesh);
   for (const int cut : {1, 2, 3}) {
-    const auto counted = test::on_pieces(this->backend(), 3, [&](Context& ctx) {
+    const auto counted = test::on_subdomains(this->backend(), 3, [&](Context& ctx) {
       const auto levels = Hierarchy<T>::assembled(ctx, mesh_hierarchy(mesh), StorageFormat::tensor, {}, cut);
-      Multigrid<T> m(
-          ctx, levels,
-          {.smoother = "adi", .sweeps = 2, .cut = cut, .distributed_smoothing = DistributedSmoothing::exact});
+      Multigrid<T> m(ctx, levels,
+                     {.smoother = "adi",
+                      .sweeps = 2,
+                      .distributed_levels = cut,
+                      .distributed_smoothing = DistributedSmoothing::exact});
       const GridLayout<2> shape = levels.finest().shape();
       const auto b = test::poisoned_rows<T>(ctx, shape, mesh.unknowns(), bs);
       Field<T> x(ctx, shape);
@@ -123,7 +125,7 @@ TEST_ON_EVERY_SETTING(StripLevelsTest, NineExchangesALevel) {
   }
 }
 
-TEST_ON_EVERY_SETTING(StripLevelsTest, EveryCycleOnEverySide) {
+TEST_ON_EVERY_SETTING(DistributedLevelsTest, EveryCycleOnEverySide) {
   for (const Ends& ends : every_ends)
     for (const auto& [nx, ny] : {std::pair{20, 32}, {33, 45}}) {
       const TensorMesh<2> mesh =
@@ -139,13 +141,13 @@ TEST_ON_EVERY_SETTING(StripLevelsTest, EveryCycleOnEverySide) {
           this->expect_the_same({2, 5}, 10 * this->rounding, [&](Context& ctx) {
             return this->two_cycles(
                 ctx, Hierarchy<T>::assembled(ctx, mesh_hierarchy(mesh), StorageFormat::tensor, terms, cut),
-                {.smoother = "colour_gs", .cycle = cycle, .cut = cut}, bs);
+                {.smoother = "colour_gs", .cycle = cycle, .distributed_levels = cut}, bs);
           });
         }
     }
 }
 
-TEST_ON_EVERY_SETTING(StripLevelsTest, EveryForm) {
+TEST_ON_EVERY_SETTING(DistributedLevelsTest, EveryForm) {
   for (const auto format : storage_formats) {
     SCOPED_TRACE(to_string(format));
     const TensorMesh<2> mesh = with_boundaries({Axis(this->random_.widths(40, 1)), Axis(this->random_.widths(50, 1))},
@@ -153,13 +155,13 @@ TEST_ON_EVERY_SETTING(StripLevelsTest, EveryForm) {
     const auto bs = this->random_numbers(mesh);
     this->expect_the_same({3}, 10 * this->rounding, [&](Context& ctx) {
       return this->two_cycles(ctx, Hierarchy<T>::assembled(ctx, mesh_hierarchy(mesh), format, {}, 2),
-                              {.smoother = "jacobi", .cut = 2}, bs);
+                              {.smoother = "jacobi", .distributed_levels = 2}, bs);
     });
   }
 }
 
-// The lowest level that is cut has subdomains of 1, 2 and 4 rows, of which the first subdomain keeps none below.
-TEST_ON_EVERY_SETTING(StripLevelsTest, StripsOfOneRow) {
+// The lowest distributed level has subdomains of 1, 2 and 4 rows, of which the first subdomain keeps none below.
+TEST_ON_EVERY_SETTING(DistributedLevelsTest, SubdomainsOfOneRow) {
   for (const Ends& ends : every_ends) {
     const TensorMesh<2> mesh =
         with_boundaries({Axis(this->random_.widths(20, 1)), Axis(this->random_.widths(16, 1))}, ends);
@@ -172,14 +174,14 @@ TEST_ON_EVERY_SETTING(StripLevelsTest, StripsOfOneRow) {
         this->expect_the_same({3}, 10 * this->rounding, [&](Context& ctx) {
           return this->two_cycles(ctx,
                                   Hierarchy<T>::assembled(ctx, mesh_hierarchy(mesh), StorageFormat::tensor, terms, 2),
-                                  {.smoother = smoother, .symmetric = symmetric, .cut = 2}, bs);
+                                  {.smoother = smoother, .symmetric = symmetric, .distributed_levels = 2}, bs);
         });
       }
   }
 }
 
 // Products on subdomains, gathered to the whole, and their interpolation by widths, conductances, split sums or the matrix.
-TEST_ON_EVERY_SETTING(StripLevelsTest, ProductsSeeNoCut) {
+TEST_ON_EVERY_SETTING(DistributedLevelsTest, ProductsSeeNoCut) {
   for (const Ends& ends : every_ends) {
     const TensorMesh<2> mesh =
         with_boundaries({Axis(this->random_.widths(33, 1)), Axis(this->random_.widths(45, 1))}, ends);
@@ -193,9 +195,9 @@ TEST_ON_EVERY_SETTING(StripLevelsTest, ProductsSeeNoCut) {
         SCOPED_TRACE(testing::Message() << to_string(ends.left) << " " << to_string(ends.bottom) << ", " << cut << ", "
                                         << to_string(kind));
         this->expect_the_same({2, 3}, 10 * this->rounding, [&](Context& ctx) {
-          const PartitionLevels strips(ctx, mesh_hierarchy(mesh), cut);
+          const PartitionLevels partition(ctx, mesh_hierarchy(mesh), cut);
           const CellFields fields(ctx, mesh, k, 0);
-          const auto a = assemble_diffusion(ctx, mesh, k, fields, {}, strips.finest());
+          const auto a = assemble_diffusion(ctx, mesh, k, fields, {}, partition.finest());
           const Conductances conductances(ctx, mesh, fields);
           const auto interpolation = kind == InterpolationKind::conductance
                                          ? Interpolation::by_conductances(conductances)
@@ -203,14 +205,15 @@ TEST_ON_EVERY_SETTING(StripLevelsTest, ProductsSeeNoCut) {
                                      : kind == InterpolationKind::matrix ? Interpolation::of_matrix()
                                                                          : Interpolation();
           const auto levels = Hierarchy<double>::galerkin(ctx, a, mesh, {true, false}, interpolation, cut);
-          return this->two_cycles(ctx, Hierarchy<T>(ctx, levels), {.smoother = "colour_gs", .cut = cut}, bs);
+          return this->two_cycles(ctx, Hierarchy<T>(ctx, levels), {.smoother = "colour_gs", .distributed_levels = cut},
+                                  bs);
         });
       }
   }
 }
 
 // Smoothers hear of what operators are given in place: another reaction, and products of another matrix.
-TEST_ON_EVERY_SETTING(StripLevelsTest, OtherCoefficients) {
+TEST_ON_EVERY_SETTING(DistributedLevelsTest, OtherCoefficients) {
   const TensorMesh<2> mesh = with_boundaries({Axis(this->random_.widths(33, 1)), Axis(this->random_.widths(45, 1))},
                                              {neumann, dirichlet, dirichlet, neumann});
   const auto bs = this->random_numbers(mesh);
@@ -221,7 +224,7 @@ TEST_ON_EVERY_SETTING(StripLevelsTest, OtherCoefficients) {
     m.apply(ctx, b.cview(), x.view());
     return test::to_host(ctx, x);
   };
-  const MultigridParams params{.smoother = "adi", .exact_below = 0, .cut = 2};
+  const MultigridParams params{.smoother = "adi", .exact_below = 0, .distributed_levels = 2};
   this->expect_the_same({2, 3}, 10 * this->rounding, [&](Context& ctx) {
     OperatorTerms terms;
     terms.reaction = 0.5;
@@ -231,11 +234,11 @@ TEST_ON_EVERY_SETTING(StripLevelsTest, OtherCoefficients) {
     return cycle_from_zero(ctx, m);
   });
   this->expect_the_same({2, 3}, 10 * this->rounding, [&](Context& ctx) {
-    const PartitionLevels strips(ctx, mesh_hierarchy(mesh), 2);
+    const PartitionLevels partition(ctx, mesh_hierarchy(mesh), 2);
     const auto matrix = [&](double reaction) {
       OperatorTerms terms;
       terms.reaction = reaction;
-      return assemble_operator<double>(ctx, mesh, StorageFormat::nine_band, terms, strips.finest());
+      return assemble_operator<double>(ctx, mesh, StorageFormat::nine_band, terms, partition.finest());
     };
     Multigrid<T> m(ctx, matrix(0.5), mesh, params);
     (void)cycle_from_zero(ctx, m);
@@ -245,7 +248,7 @@ TEST_ON_EVERY_SETTING(StripLevelsTest, OtherCoefficients) {
 }
 
 // Constants are taken from the whole grid.
-TEST_ON_EVERY_SETTING(StripLevelsTest, SingularOperators) {
+TEST_ON_EVERY_SETTING(DistributedLevelsTest, SingularOperators) {
   const TensorMesh<2> mesh = with_boundaries({Axis(this->random_.widths(40, 1)), Axis(this->random_.widths(50, 1))},
                                              {neumann, neumann, periodic, periodic});
   Values bs = this->random_numbers(mesh);
@@ -256,7 +259,7 @@ TEST_ON_EVERY_SETTING(StripLevelsTest, SingularOperators) {
     this->expect_the_same({2, 3}, 10 * this->rounding, [&](Context& ctx) {
       const auto levels = Hierarchy<T>::assembled(ctx, mesh_hierarchy(mesh), StorageFormat::tensor, {}, cut);
       EXPECT_TRUE(levels.is_singular());
-      return this->two_cycles(ctx, levels, {.smoother = "jacobi", .cut = cut}, bs);
+      return this->two_cycles(ctx, levels, {.smoother = "jacobi", .distributed_levels = cut}, bs);
     });
 }
 
@@ -270,7 +273,7 @@ BoundaryCondition side(BoundaryType end, const ScalarFunction& value) {
 
 // --- solvers -------------------------------------------------------------------------------------------------------------
 
-class StripSolversTest : public test::OnEveryBackend {
+class DistributedSolversTest : public test::OnEveryBackend {
  protected:
   struct Solved {
     Values x;
@@ -279,7 +282,7 @@ class StripSolversTest : public test::OnEveryBackend {
   [[nodiscard]] Solved solve(int count, const Geometry& mesh, const PoissonProblem& problem,
                              const PoissonSolverParams& params) const {
     Solved solved{{}, std::vector<int>(static_cast<std::size_t>(count))};
-    const auto found = test::on_pieces(GetParam(), count, [&](Context& ctx) {
+    const auto found = test::on_subdomains(GetParam(), count, [&](Context& ctx) {
       auto [x, report] = test::solved(ctx, mesh, problem, params);
       if (is_singular(ctx, mesh, problem)) subtract_integral_mean(ctx, mesh, x.view());
       const auto rank = ctx.communicator() == nullptr ? 0 : ctx.communicator()->rank();
@@ -310,7 +313,7 @@ class StripSolversTest : public test::OnEveryBackend {
   [[nodiscard]] static PoissonSolverParams params() {
     PoissonSolverParams p;
     p.multigrid.smoother = "colour_gs";
-    p.multigrid.cut = 2;
+    p.multigrid.distributed_levels = 2;
     p.multigrid.distributed_smoothing = DistributedSmoothing::exact;
     p.multigrid.exact_below = 0;
     p.stop.rtol = 1e-9;
@@ -320,9 +323,9 @@ class StripSolversTest : public test::OnEveryBackend {
   // Of x, where cycles in float end at a tolerance.
   static constexpr double at_tolerance = 1e-9;
 };
-INSTANTIATE_ON_EVERY_BACKEND(StripSolversTest);
+INSTANTIATE_ON_EVERY_BACKEND(DistributedSolversTest);
 
-TEST_P(StripSolversTest, EveryMethodAndPrecision) {
+TEST_P(DistributedSolversTest, EveryMethodAndPrecision) {
   const TensorMesh<2> mesh = make_mesh(mesh_family("U1"), 6);
   for (const auto precision : {Precision::mixed, Precision::full})
     for (const auto method : values_of<Method>) {
@@ -336,7 +339,7 @@ TEST_P(StripSolversTest, EveryMethodAndPrecision) {
     }
 }
 
-TEST_P(StripSolversTest, TwoFloats) {
+TEST_P(DistributedSolversTest, TwoFloats) {
   auto p = params();
   p.precision = Precision::double_single;
   p.stop.rtol = 1e-5;
@@ -344,7 +347,7 @@ TEST_P(StripSolversTest, TwoFloats) {
 }
 
 // What "auto" chooses goes by the whole mesh, and K by cells by what the matrices of all subdomains couple.
-TEST_P(StripSolversTest, AutomaticSmoothersAndLevels) {
+TEST_P(DistributedSolversTest, AutomaticSmoothersAndLevels) {
   const TensorMesh<2> mesh{Axis(random_.widths(200, 1)), Axis(random_.widths(300, 1))};
   PoissonSolverParams p;
   p.multigrid.smoother = "auto";
@@ -360,27 +363,27 @@ TEST_P(StripSolversTest, AutomaticSmoothersAndLevels) {
 }
 
 // K rotated at random, and one that jumps where the grid is cut in two.
-TEST_P(StripSolversTest, CouplingsSeeNoCut) {
+TEST_P(DistributedSolversTest, CouplingsSeeNoCut) {
   const TensorMesh<2> mesh = make_mesh(mesh_family("U1"), 5);
   const auto cells = [&](double low, double high) {
     return random_.values(static_cast<std::size_t>(mesh.cells()), low, high);
   };
   const CellCoefficients rotated{mesh.x().size(), mesh.y().size(), cells(1, 9), cells(-0.99, 0.99), cells(1, 9), {}};
   CellCoefficients layers{mesh.x().size(), mesh.y().size(), cells(1, 1), {}, {}, {}};
-  const auto below = static_cast<std::size_t>(Strip(mesh, 2, 1, 1).unknowns().origin_y * layers.nx);
+  const auto below = static_cast<std::size_t>(Subdomain(mesh, 2, 1, 1).unknowns().origin_y * layers.nx);
   for (std::size_t k = 0; k < below; ++k) layers.xx[k] = 1e-3;
   layers.xx[0] = 2e-3;  // not separable
   for (const auto* k : {&rotated, &std::as_const(layers)}) {
     const auto numbers = [&](Context& ctx) {
-      const PartitionLevels strips(ctx, mesh_hierarchy(mesh), 1);
-      const auto a = assemble_diffusion(ctx, mesh, *k, CellFields(ctx, mesh, *k, 0), {}, strips.finest());
+      const PartitionLevels partition(ctx, mesh_hierarchy(mesh), 1);
+      const auto a = assemble_diffusion(ctx, mesh, *k, CellFields(ctx, mesh, *k, 0), {}, partition.finest());
       const Couplings found = couplings(ctx, a);
       return Values{found.along_x, found.along_y, found.least_aligned, found.rotated, found.jump};
     };
-    const Values one = test::on_pieces(GetParam(), 1, numbers).values;
+    const Values one = test::on_subdomains(GetParam(), 1, numbers).values;
     EXPECT_GT(one.back(), 2);
     for (const int count : {2, 3}) {
-      const auto several = test::on_pieces(GetParam(), count, numbers);
+      const auto several = test::on_subdomains(GetParam(), count, numbers);
       ASSERT_THAT(several.errors, testing::Each(""));
       for (std::size_t n = 0; n < several.values.size(); ++n)
         EXPECT_NEAR(several.values[n], one[n % one.size()], 1e-12 * one[n % one.size()]) << count << ", " << n;
@@ -388,7 +391,7 @@ TEST_P(StripSolversTest, CouplingsSeeNoCut) {
   }
 }
 
-TEST_P(StripSolversTest, FullMultigrid) {
+TEST_P(DistributedSolversTest, FullMultigrid) {
   for (const char* name : {"U1", "A1"}) {
     const TensorMesh<2> mesh = make_mesh(mesh_family(name), 7);
     for (const auto precision : {Precision::mixed, Precision::full})
@@ -396,7 +399,7 @@ TEST_P(StripSolversTest, FullMultigrid) {
         SCOPED_TRACE(testing::Message() << name << ", " << cut << " levels cut");
         auto p = params();
         p.precision = precision;
-        p.multigrid.cut = cut;
+        p.multigrid.distributed_levels = cut;
         p.full_multigrid = true;
         expect_the_same(mesh, {}, p, {2, 4}, precision == Precision::full ? 1e-13 : 1e-6);
         p.continue_after_full_multigrid = true;
@@ -418,7 +421,7 @@ TEST_P(StripSolversTest, FullMultigrid) {
 }
 
 // K and c of the cells, alpha along the boundaries, and what is said of the solution.
-TEST_P(StripSolversTest, SolutionsAndWhatIsSaidOfThem) {
+TEST_P(DistributedSolversTest, SolutionsAndWhatIsSaidOfThem) {
   Context host(Backend::cpu, 1);
   for (const Ends& ends : every_ends)
     for (const auto& [by_cells, deformed] : {std::pair{false, false}, {true, false}, {false, true}, {true, true}}) {
@@ -473,9 +476,9 @@ TEST_P(StripSolversTest, SolutionsAndWhatIsSaidOfThem) {
                       fluxes.reaction,
                       load_integral(ctx, mesh, problem, b.cview())};
       };
-      const auto one = test::on_pieces(GetParam(), 1, numbers);
+      const auto one = test::on_subdomains(GetParam(), 1, numbers);
       ASSERT_EQ(one.errors[0], "");
-      const auto several = test::on_pieces(GetParam(), 3, numbers);
+      const auto several = test::on_subdomains(GetParam(), 3, numbers);
       ASSERT_THAT(several.errors, testing::Each(""));
       for (std::size_t k = 0; k < several.values.size(); ++k) {
         const double expected = one.values[k % one.values.size()];
@@ -484,7 +487,7 @@ TEST_P(StripSolversTest, SolutionsAndWhatIsSaidOfThem) {
     }
 }
 
-TEST_P(StripSolversTest, DeformedMeshes) {
+TEST_P(DistributedSolversTest, DeformedMeshes) {
   Context host(Backend::cpu, 1);
   PoissonProblem problem;
   problem.rhs = [](const Point& q) { return std::cos(q.x) + q.y; };
@@ -537,18 +540,18 @@ TEST_P(StripSolversTest, DeformedMeshes) {
   }
 }
 
-TEST_P(StripSolversTest, EveryPieceTakesItsPartOfTheMemory) {
+TEST_P(DistributedSolversTest, EverySubdomainTakesItsPartOfTheMemory) {
   const TensorMesh<2> rectangle = make_mesh(mesh_family("U1"), 8);
   Context host(Backend::cpu, 1);
   const MappedMesh wavy = test::wavy(host, rectangle);
   for (const Geometry& mesh : {Geometry(rectangle), Geometry(wavy)}) {
     Context one(GetParam(), 1);
     const auto whole = static_cast<double>(required_memory(one, mesh, params()));
-    const auto found = test::on_pieces(GetParam(), 3, [&](Context& ctx) {
+    const auto found = test::on_subdomains(GetParam(), 3, [&](Context& ctx) {
       const auto required = static_cast<double>(required_memory(ctx, mesh, params()));
-      const GridLayout<2> strip =
-          PartitionLevels(ctx, mesh_hierarchy(mesh.logical()), params().multigrid.strips()).finest();
-      const Field<double> b(ctx, strip), x(ctx, strip);
+      const GridLayout<2> subdomain =
+          PartitionLevels(ctx, mesh_hierarchy(mesh.logical()), params().multigrid.partition()).finest();
+      const Field<double> b(ctx, subdomain), x(ctx, subdomain);
       const PoissonSolver solver(ctx, mesh, params());
       return Values{required, static_cast<double>(ctx.memory()->peak_bytes)};
     });
@@ -560,10 +563,10 @@ TEST_P(StripSolversTest, EveryPieceTakesItsPartOfTheMemory) {
   }
 }
 
-TEST_P(StripSolversTest, EveryPieceNeedsRows) {
+TEST_P(DistributedSolversTest, EverySubdomainNeedsRows) {
   const TensorMesh<2> mesh = make_mesh(mesh_family("U1"), 3);
   for (const auto& [count, message] : {std::pair{4, "7 rows cannot be cut into 4 subdomains"}, {9, "7 rows cannot"}}) {
-    const auto found = test::on_pieces(GetParam(), count, [&](Context& ctx) {
+    const auto found = test::on_subdomains(GetParam(), count, [&](Context& ctx) {
       PoissonSolver solver(ctx, mesh, {});
       return Values{};
     });

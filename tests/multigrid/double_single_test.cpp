@@ -148,8 +148,8 @@ TEST_P(DoubleSingle, SeesNoCut) {
         const TensorMesh<2>& mesh = periodic_y ? around : a3;
         const PoissonProblem problem = periodic_y ? waves : PoissonProblem{};
         Problem p(ctx(), mesh, jumps ? std::optional(checkerboard(mesh, 7, 1e4)) : std::nullopt, problem);
-        p.params.multigrid.cut = 2;
-        p.params.multigrid.exact_below = 0;  // on one subdomain a GPU would solve a level that is cut on several
+        p.params.multigrid.distributed_levels = 2;
+        p.params.multigrid.exact_below = 0;  // on one subdomain a GPU would solve a distributed level on several
         p.params.stop.rtol = rtol;
         // Of any size beside the solution: both words matter from the first residual on.
         test::Values start(static_cast<std::size_t>(mesh.unknowns().nodes()));
@@ -160,7 +160,7 @@ TEST_P(DoubleSingle, SeesNoCut) {
           SCOPED_TRACE(testing::Message() << count << " subdomains" << (jumps ? ", K jumps" : "")
                                           << (periodic_y ? ", periodic" : "") << ", " << rtol);
           std::vector<SolveReport> reports(static_cast<std::size_t>(count));
-          const auto found = test::on_pieces(GetParam(), count, [&](Context& on) {
+          const auto found = test::on_subdomains(GetParam(), count, [&](Context& on) {
             PoissonSolver solver(on, mesh, p.params);
             const GridLayout<2> rows = solver.fine_operator().shape();
             Field<double> b(on, rows);

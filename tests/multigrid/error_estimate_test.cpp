@@ -195,7 +195,7 @@ TEST(ErrorsOfSolves, RanksAgree) {
     EXPECT_LE(report.estimated_error.value_or(1), limit);
     return test::host(ctx, x.cview());
   };
-  const auto one = test::on_pieces(Backend::cpu, 1, work), two = test::on_pieces(Backend::cpu, 2, work);
+  const auto one = test::on_subdomains(Backend::cpu, 1, work), two = test::on_subdomains(Backend::cpu, 2, work);
   ASSERT_FALSE(one.failed() || two.failed());
   EXPECT_LT(test::error_of_range(two.values, one.values), 2 * slack * limit);
 }

@@ -1,4 +1,4 @@
-// Steps in time on a grid cut into subdomains, a thread and a Context each, against the same on one subdomain.
+// Steps in time on a grid partitioned into subdomains, a thread and a Context each, against the same on one subdomain.
 
 #include <algorithm>
 #include <cmath>
@@ -34,14 +34,14 @@ struct Stepped {
 
 double smooth(const Point& p) { return (1 + p.x * p.x) * std::cos(3 * p.t) + (p.x + 2 * p.y) * std::sin(p.t); }
 
-class HeatStripsTest : public test::OnEveryBackend {
+class HeatSubdomainsTest : public test::OnEveryBackend {
  protected:
   /// From `from`, where it is given, over 0.1 to 0.3.
   [[nodiscard]] Stepped run(int count, const Geometry& mesh, const HeatProblem& problem, const HeatParams& params,
                             const HeatState* from = nullptr, double to = 0.3) const {
     Stepped run;
     run.told.resize(static_cast<std::size_t>(count));
-    const auto found = test::on_pieces(GetParam(), count, [&](Context& ctx) {
+    const auto found = test::on_subdomains(GetParam(), count, [&](Context& ctx) {
       HeatSolver solver(ctx, mesh, problem, params);
       if (from != nullptr)
         solver.restore(ctx, *from);
@@ -101,7 +101,7 @@ class HeatStripsTest : public test::OnEveryBackend {
     else
       p.dt = 0.06;
     p.solver.precision = precision;
-    p.solver.multigrid.cut = 2;
+    p.solver.multigrid.distributed_levels = 2;
     p.solver.multigrid.exact_below = 0;
     return p;
   }
@@ -135,9 +135,9 @@ class HeatStripsTest : public test::OnEveryBackend {
   static constexpr TimeMethod every_method[] = {TimeMethod::euler, TimeMethod::crank_nicolson, TimeMethod::tr_bdf2};
   test::Random random_{519};
 };
-INSTANTIATE_ON_EVERY_BACKEND(HeatStripsTest);
+INSTANTIATE_ON_EVERY_BACKEND(HeatSubdomainsTest);
 
-TEST_P(HeatStripsTest, EveryMethodWithSidesAndCoefficientsOfEveryKind) {
+TEST_P(HeatSubdomainsTest, EveryMethodWithSidesAndCoefficientsOfEveryKind) {
   const BoundaryConditionType every_sides[][4] = {{dirichlet, dirichlet, dirichlet, dirichlet},
                                                   {neumann, dirichlet, neumann, robin},
                                                   {dirichlet, robin, periodic, periodic},
@@ -157,7 +157,7 @@ TEST_P(HeatStripsTest, EveryMethodWithSidesAndCoefficientsOfEveryKind) {
     }
 }
 
-TEST_P(HeatStripsTest, DeformedMeshes) {
+TEST_P(HeatSubdomainsTest, DeformedMeshes) {
   Context host(Backend::cpu, 1);
   const auto mesh_of = [&](int nx, int ny, const BoundaryConditions& boundaries) {
     return test::wavy(
@@ -179,12 +179,12 @@ TEST_P(HeatStripsTest, DeformedMeshes) {
                       1e-10);
     }
   HeatParams p = params(TimeMethod::tr_bdf2, Precision::mixed);
-  p.solver.multigrid.cut.reset();
+  p.solver.multigrid.distributed_levels.reset();
   p.solver.multigrid.smoother = "auto";
   expect_the_same(test::wavy(host, make_mesh(mesh_family("U1"), 6)), problem({}, Data::steady), p, {2}, 1e-6);
 }
 
-TEST_P(HeatStripsTest, SmoothersSolversAndMixedPrecision) {
+TEST_P(HeatSubdomainsTest, SmoothersSolversAndMixedPrecision) {
   const HeatProblem changing = problem({side(neumann), {}, {}, side(robin)}, Data::changing),
                     constant = problem({}, Data::constant);
   struct Case {
@@ -204,23 +204,23 @@ TEST_P(HeatStripsTest, SmoothersSolversAndMixedPrecision) {
 }
 
 // Levels are cut as far as it is worth it.
-TEST_P(HeatStripsTest, LevelsAsTheyAreCutByDefault) {
+TEST_P(HeatSubdomainsTest, LevelsAsTheyAreCutByDefault) {
   HeatParams p = params(TimeMethod::tr_bdf2, Precision::mixed);
-  p.solver.multigrid.cut.reset();
+  p.solver.multigrid.distributed_levels.reset();
   expect_the_same(make_mesh(mesh_family("A2"), 8), problem({}, Data::constant), p, {2}, 1e-7);
 }
 
-TEST_P(HeatStripsTest, StripsOfOneRow) {
+TEST_P(HeatSubdomainsTest, SubdomainsOfOneRow) {
   const TensorMesh<2> mesh{Axis(random_.widths(5, 1)), Axis(random_.widths(9, 1))};
   HeatParams p = params(TimeMethod::tr_bdf2);
-  p.solver.multigrid.cut = 1;
+  p.solver.multigrid.distributed_levels = 1;
   for (const auto& boundaries :
        {BoundaryConditions{}, BoundaryConditions{{}, {}, {periodic, {}, {}}, {periodic, {}, {}}}})
     for (const Data data : {Data::constant, Data::changing})
       expect_the_same(mesh, problem(boundaries, data), p, {4}, 1e-11);
 }
 
-TEST_P(HeatStripsTest, WallsKeepTheHeat) {
+TEST_P(HeatSubdomainsTest, WallsKeepTheHeat) {
   HeatProblem walls;
   walls.initial = [](const Point& p) { return p.x < 0.3 ? 1 + p.y : 0.0; };
   walls.space.boundaries = {{neumann, {}, {}}, {neumann, {}, {}}, {neumann, {}, {}}, {neumann, {}, {}}};
@@ -232,7 +232,7 @@ TEST_P(HeatStripsTest, WallsKeepTheHeat) {
     p.eta = 1e-3;  // what is not solved for is heat
     const TensorMesh<2> mesh = make_mesh(mesh_family("A1"), 5);
     double before = 0;
-    (void)test::on_pieces(GetParam(), 1, [&](Context& ctx) {
+    (void)test::on_subdomains(GetParam(), 1, [&](Context& ctx) {
       before = HeatSolver(ctx, mesh, *given, p).heat(ctx);
       return Values{};
     });
@@ -240,7 +240,7 @@ TEST_P(HeatStripsTest, WallsKeepTheHeat) {
   }
 }
 
-TEST_P(HeatStripsTest, AStateGoesOnOnAnyNumberOfPieces) {
+TEST_P(HeatSubdomainsTest, AStateGoesOnOnAnyNumberOfSubdomains) {
   const TensorMesh<2> mesh{Axis(random_.widths(13, 1)), Axis(random_.widths(22, 1))};
   for (const Data data : {Data::constant, Data::changing})
     for (const auto method : every_method) {
@@ -255,7 +255,7 @@ TEST_P(HeatStripsTest, AStateGoesOnOnAnyNumberOfPieces) {
         expect_near(run(count, mesh, given, p, &half.told[0].state), whole, 1e-11);
       }
       EXPECT_EQ(run(3, mesh, given, p, &half.told[0].state).u, on_three.u) << "not the bits of a run without the break";
-      const auto of_another_mesh = test::on_pieces(GetParam(), 3, [&](Context& ctx) {
+      const auto of_another_mesh = test::on_subdomains(GetParam(), 3, [&](Context& ctx) {
         HeatSolver solver(ctx, make_mesh(mesh_family("U1"), 4), {}, p);
         solver.restore(ctx, half.told[0].state);
         return Values{};
@@ -264,10 +264,10 @@ TEST_P(HeatStripsTest, AStateGoesOnOnAnyNumberOfPieces) {
     }
 }
 
-TEST_P(HeatStripsTest, APieceWhoseDataAreNotFiniteEndsAll) {
+TEST_P(HeatSubdomainsTest, ASubdomainWhoseDataAreNotFiniteEndsAll) {
   HeatProblem given = problem({}, Data::changing);
   given.space.rhs = [](const Point& p) { return p.t > 0.05 && p.y > 0.9 ? std::sqrt(-1.0) : 1.0; };
-  const auto found = test::on_pieces(GetParam(), 3, [&](Context& ctx) {
+  const auto found = test::on_subdomains(GetParam(), 3, [&](Context& ctx) {
     HeatSolver solver(ctx, make_mesh(mesh_family("U1"), 4), given, params(TimeMethod::euler));
     (void)solver.advance(ctx, 1);
     return Values{};
@@ -278,7 +278,7 @@ TEST_P(HeatStripsTest, APieceWhoseDataAreNotFiniteEndsAll) {
     EXPECT_THAT(found.errors[static_cast<std::size_t>(other)], testing::HasSubstr("given up"));
 }
 
-TEST_P(HeatStripsTest, EveryPieceTakesItsPartOfTheMemory) {
+TEST_P(HeatSubdomainsTest, EverySubdomainTakesItsPartOfTheMemory) {
   const TensorMesh<2> rectangle = make_mesh(mesh_family("U1"), 8);
   Context host(Backend::cpu, 1);
   const MappedMesh wavy = test::wavy(host, rectangle);
@@ -290,7 +290,7 @@ TEST_P(HeatStripsTest, EveryPieceTakesItsPartOfTheMemory) {
     HeatParams p = params(TimeMethod::tr_bdf2, Precision::mixed);
     Context one(GetParam(), 1);
     const auto whole = static_cast<double>(required_memory(one, mesh, given, p));
-    const auto found = test::on_pieces(GetParam(), 3, [&, mesh = mesh, data = data](Context& ctx) {
+    const auto found = test::on_subdomains(GetParam(), 3, [&, mesh = mesh, data = data](Context& ctx) {
       const auto required = static_cast<double>(required_memory(ctx, mesh, given, p));
       HeatSolver solver(ctx, mesh, given, p);
       if (data == Data::changing) (void)solver.advance(ctx, 1e-3);

@@ -75,15 +75,15 @@ class OverlapRowsTest : public test::OnEverySetting<T> {
   static MultigridParams params(const char* smoother) {
     return {.smoother = smoother,
             .sweeps = 2,
-            .exact_below = 0,  // on one subdomain a GPU would solve a level that is cut on several
-            .cut = 1,
+            .exact_below = 0,  // on one subdomain a GPU would solve a distributed level on several
+            .distributed_levels = 1,
             .distributed_smoothing = DistributedSmoothing::overlap};
   }
 
   /// Rows beside, by rank: below and above.
   [[nodiscard]] std::vector<int> rows(const Values& h, bool periodic, int count, double share = 1) {
     const TensorMesh<2> mesh = growing(h, periodic);
-    const auto found = test::on_pieces(this->backend(), count, [&](Context& ctx) {
+    const auto found = test::on_subdomains(this->backend(), count, [&](Context& ctx) {
       const PartitionLevels levels(ctx, mesh_hierarchy(mesh), 1);
       const auto a = assemble_operator<T>(ctx, mesh, StorageFormat::tensor, {}, levels.finest());
       Values numbers;
@@ -117,7 +117,7 @@ class OverlapRowsTest : public test::OnEverySetting<T> {
       m.cycle(ctx, m.levels() - 1, b.cview(), x.view(), Guess::zero);
       test::poison(ctx, x);
       m.cycle(ctx, m.levels() - 1, b.cview(), x.view(), Guess::given);
-      if (count > 1 && ctx.pieces() > 1) {
+      if (count > 1 && ctx.subdomains() > 1) {
         std::vector<int> rows;
         for (const OverlapRows& beside : m.overlap(m.levels() - 1)) rows.push_back(beside.below);
         EXPECT_EQ(rows.size(), static_cast<std::size_t>(count));
@@ -125,8 +125,8 @@ class OverlapRowsTest : public test::OnEverySetting<T> {
       }
       return test::to_host(ctx, x);
     };
-    const auto one = test::on_pieces(this->backend(), 1, cycles),
-               several = test::on_pieces(this->backend(), count, cycles);
+    const auto one = test::on_subdomains(this->backend(), 1, cycles),
+               several = test::on_subdomains(this->backend(), count, cycles);
     EXPECT_THAT(one.errors, testing::Each(""));
     EXPECT_THAT(several.errors, testing::Each(""));
     ASSERT_EQ(several.values.size(), one.values.size());
@@ -240,7 +240,7 @@ TEST_P(OverlapRowsSolverTest, AsManyIterationsAsOnOne) {
       PoissonSolverParams params;
       params.method = method;
       params.full_multigrid = params.continue_after_full_multigrid = full;
-      params.multigrid.cut = 1;
+      params.multigrid.distributed_levels = 1;
       params.multigrid.exact_below = 0;
       params.multigrid.distributed_smoothing = DistributedSmoothing::overlap;
       params.stop.rtol = 1e-8;
@@ -251,12 +251,12 @@ TEST_P(OverlapRowsSolverTest, AsManyIterationsAsOnOne) {
         assemble_load(ctx, mesh, PoissonProblem{}, b.view());
         const auto report = solver.solve(ctx, b.cview(), x.view());
         EXPECT_EQ(report.status, Status::converged) << report.reason;
-        if (ctx.pieces() > 1) {
+        if (ctx.subdomains() > 1) {
           EXPECT_THAT(solver.overlaps().back(), testing::SizeIs(4));
         }
         return Values{static_cast<double>(report.iterations)};
       };
-      const auto one = test::on_pieces(GetParam(), 1, solve), four = test::on_pieces(GetParam(), 4, solve);
+      const auto one = test::on_subdomains(GetParam(), 1, solve), four = test::on_subdomains(GetParam(), 4, solve);
       EXPECT_THAT(four.errors, testing::Each(""));
       EXPECT_THAT(four.values, testing::Each(one.values.at(0)))
           << to_string(method) << (full ? ", full multigrid" : "");

@@ -1,5 +1,5 @@
-// Multigrid on a grid cut into subdomains that is smoothed by overlap (multigrid/overlap.hpp), a thread and a Context each,
-// against the same work on one subdomain.
+// Multigrid on a grid partitioned into subdomains that is smoothed by overlap (multigrid/overlap.hpp), a thread and a Context
+// each, against the same work on one subdomain.
 
 #include <algorithm>
 #include <cmath>
@@ -40,7 +40,7 @@ class OverlapTest : public test::OnEverySetting<T> {
   template <class Update>
   [[nodiscard]] static Values two_cycles(Context& ctx, const Hierarchy<Number>& levels, MultigridParams params,
                                          const Values& bs, const Update& update) {
-    params.exact_below = 0;  // on one subdomain a GPU would solve a level that is cut on several
+    params.exact_below = 0;  // on one subdomain a GPU would solve a distributed level on several
     Multigrid<Number> m(ctx, levels, params);
     update(m);
     const GridLayout<2> shape = levels.finest().shape(), whole = levels.meshes().back().unknowns();
@@ -60,7 +60,8 @@ class OverlapTest : public test::OnEverySetting<T> {
   /// The largest difference between work(ctx) on one subdomain and on `count`, relative to the largest number.
   template <class Work>
   [[nodiscard]] double difference(int count, const Work& work) {
-    const auto one = test::on_pieces(this->backend(), 1, work), several = test::on_pieces(this->backend(), count, work);
+    const auto one = test::on_subdomains(this->backend(), 1, work),
+               several = test::on_subdomains(this->backend(), count, work);
     EXPECT_THAT(one.errors, testing::Each(""));
     EXPECT_THAT(several.errors, testing::Each(""));
     EXPECT_EQ(several.values.size(), one.values.size());
@@ -76,9 +77,9 @@ class OverlapTest : public test::OnEverySetting<T> {
 
   /// How often a cycle from zero exchanges rows and gathers.
   [[nodiscard]] double exchanges(int count, const TensorMesh<2>& mesh, const MultigridParams& params) {
-    const auto counted = test::on_pieces(this->backend(), count, [&](Context& ctx) {
+    const auto counted = test::on_subdomains(this->backend(), count, [&](Context& ctx) {
       const auto levels =
-          Hierarchy<Number>::assembled(ctx, mesh_hierarchy(mesh), StorageFormat::tensor, {}, params.cut);
+          Hierarchy<Number>::assembled(ctx, mesh_hierarchy(mesh), StorageFormat::tensor, {}, params.distributed_levels);
       Multigrid<Number> m(ctx, levels, params);
       const GridLayout<2> shape = levels.finest().shape();
       const Field<Number> b(ctx, shape);
@@ -100,7 +101,10 @@ class OverlapTest : public test::OnEverySetting<T> {
     return with_boundaries({Axis(random_.widths(nx, 1)), Axis(random_.widths(ny, 1))}, ends);
   }
   static MultigridParams params(const char* smoother, int cut, std::optional<int> sweeps = {}) {
-    return {.smoother = smoother, .sweeps = sweeps, .cut = cut, .distributed_smoothing = DistributedSmoothing::overlap};
+    return {.smoother = smoother,
+            .sweeps = sweeps,
+            .distributed_levels = cut,
+            .distributed_smoothing = DistributedSmoothing::overlap};
   }
   /// What rounding and the depth leave. A GPU eliminates lines in another order: an H200 leaves 3e-6 (A1, three subdomains).
   [[nodiscard]] double tolerance() const {
@@ -110,7 +114,7 @@ class OverlapTest : public test::OnEverySetting<T> {
   test::Random random_{404};
 };
 
-// Levels that are cut, of smoothers that reach so many rows, have rows enough where the count of exchanges says so.
+// Distributed levels, of smoothers that reach so many rows, have rows enough where the count of exchanges says so.
 TEST_ON_EVERY_SETTING(OverlapTest, CyclesSeeNoCut) {
   struct Case {
     const char* mesh;
@@ -221,10 +225,10 @@ TEST_ON_EVERY_SETTING(OverlapTest, ProductsAndOtherCoefficients) {
           SCOPED_TRACE(testing::Message() << to_string(ends.bottom) << ", " << smoother);
           EXPECT_LE(this->difference(2,
                                      [&](Context& ctx) {
-                                       const PartitionLevels strips(ctx, mesh_hierarchy(mesh), 2);
+                                       const PartitionLevels partition(ctx, mesh_hierarchy(mesh), 2);
                                        const auto matrix = [&](const CellCoefficients& numbers,
                                                                const CellFields& fields) {
-                                         return assemble_diffusion(ctx, mesh, numbers, fields, {}, strips.finest());
+                                         return assemble_diffusion(ctx, mesh, numbers, fields, {}, partition.finest());
                                        };
                                        const CellFields fields(ctx, mesh, k, 0), others(ctx, mesh, other, 0);
                                        const Conductances conductances(ctx, mesh, fields), later(ctx, mesh, others);
@@ -248,11 +252,11 @@ TEST_ON_EVERY_SETTING(OverlapTest, DepthIsThatOfTheLines) {
   // Of a cycle that is corrected, 1e-3.
   for (const auto& [name, depth] : {std::pair{"U1", this->in_float ? 9 : 18}, {"A3", this->in_float ? 40 : 86}}) {
     const TensorMesh<2> mesh = make_mesh(mesh_family(name), this->in_float ? 8 : 9);
-    const auto found = test::on_pieces(this->backend(), 2, [&](Context& ctx) {
-      const PartitionLevels strips(ctx, mesh_hierarchy(mesh), 1);
+    const auto found = test::on_subdomains(this->backend(), 2, [&](Context& ctx) {
+      const PartitionLevels partition(ctx, mesh_hierarchy(mesh), 1);
       const auto rows_of = [&](double share, bool along_y, double bound = overlap_rounding<T>) {
         const auto rows = overlap_rows(ctx, *ctx.communicator(),
-                                       assemble_operator<T>(ctx, mesh, StorageFormat::tensor, {}, strips.finest()),
+                                       assemble_operator<T>(ctx, mesh, StorageFormat::tensor, {}, partition.finest()),
                                        {4, along_y}, {share, bound});
         if (!rows) return -1.0;
         // Of the two sides of the cut the larger number.
@@ -282,7 +286,7 @@ class OverlapSolversTest : public test::OnEveryBackend {
   };
   [[nodiscard]] Solved solve(int count, const TensorMesh<2>& mesh, const PoissonSolverParams& params) const {
     Solved solved{{}, std::vector<int>(static_cast<std::size_t>(count))};
-    const auto found = test::on_pieces(GetParam(), count, [&](Context& ctx) {
+    const auto found = test::on_subdomains(GetParam(), count, [&](Context& ctx) {
       PoissonSolver solver(ctx, mesh, params);
       const GridLayout<2> shape = solver.fine_operator().shape();
       Field<double> b(ctx, shape), x(ctx, shape);
@@ -291,7 +295,7 @@ class OverlapSolversTest : public test::OnEveryBackend {
       test::poison(ctx, x);
       const auto report = solver.solve(ctx, b.cview(), x.view());
       EXPECT_EQ(report.status, Status::converged) << report.reason;
-      solved.iterations[static_cast<std::size_t>(ctx.pieces() == 1 ? 0 : ctx.communicator()->rank())] =
+      solved.iterations[static_cast<std::size_t>(ctx.subdomains() == 1 ? 0 : ctx.communicator()->rank())] =
           report.iterations;
       return test::to_host(ctx, x);
     });
@@ -300,7 +304,7 @@ class OverlapSolversTest : public test::OnEveryBackend {
     return solved;
   }
   void expect_the_same(const TensorMesh<2>& mesh, PoissonSolverParams params, int count) const {
-    params.multigrid.cut = 2;
+    params.multigrid.distributed_levels = 2;
     params.multigrid.distributed_smoothing = DistributedSmoothing::overlap;
     params.multigrid.exact_below = 0;
     const Solved one = solve(1, mesh, params), several = solve(count, mesh, params);
@@ -338,10 +342,10 @@ TEST_P(OverlapSolversTest, AsManyIterationsAsWithoutACut) {
 TEST_P(OverlapSolversTest, MemoryIsFoundByADryRun) {
   const TensorMesh<2> mesh = make_mesh(mesh_family("U1"), 8);
   for (const auto format : {StorageFormat::tensor, StorageFormat::nine_band}) {
-    const auto found = test::on_pieces(GetParam(), 2, [&](Context& ctx) {
+    const auto found = test::on_subdomains(GetParam(), 2, [&](Context& ctx) {
       PoissonSolverParams params;
       params.format = format;
-      params.multigrid.cut = 2;
+      params.multigrid.distributed_levels = 2;
       params.multigrid.distributed_smoothing = DistributedSmoothing::overlap;
       const auto required = static_cast<double>(required_memory(ctx, mesh, params));
       const PoissonSolver solver(ctx, mesh, params);

@@ -29,9 +29,9 @@ struct Solved {
 Solved solve(int count, int threads, const Geometry& mesh, const PoissonProblem& problem,
              const PoissonSolverParams& params) {
   Solved solved;
-  const auto found = test::on_pieces(Backend::cpu, count, [&](Context& of_piece) {
+  const auto found = test::on_subdomains(Backend::cpu, count, [&](Context& of_subdomain) {
     Context ctx(Backend::cpu, threads);
-    if (count > 1) ctx.set_communicator({of_piece.communicator(), [](Communicator*) {}});
+    if (count > 1) ctx.set_communicator({of_subdomain.communicator(), [](Communicator*) {}});
     const auto [x, report] = test::solved(ctx, mesh, problem, params);
     if (ctx.communicator() == nullptr || ctx.communicator()->rank() == 0) solved.history = report.history;
     return test::to_host(ctx, x);
@@ -108,14 +108,14 @@ TEST(Reproducible, EveryMethodAndCycle) {
     SCOPED_TRACE(to_string(method));
     auto params = params_of("adi");
     params.method = method;
-    params.multigrid.cut = 2;
+    params.multigrid.distributed_levels = 2;
     expect_the_same_bits(mesh, {}, params);
   }
   for (const auto cycle : {Cycle::w, Cycle::f, Cycle::w2, Cycle::k}) {
     SCOPED_TRACE(to_string(cycle));
     auto params = params_of("adi");
     params.multigrid.cycle = cycle;
-    params.multigrid.cut = 3;
+    params.multigrid.distributed_levels = 3;
     if (cycle == Cycle::k) params.method = Method::fcg;
     expect_the_same_bits(mesh, {}, params);
   }
@@ -179,11 +179,12 @@ TEST(Reproducible, WhatItIsNotFor) {
   auto params = params_of("jacobi");
   params.multigrid.reproducible = true;
   // 7 rows are 3 subdomains.
-  const auto four = test::on_pieces(Backend::cpu, 4, [&](Context& ctx) {
+  const auto four = test::on_subdomains(Backend::cpu, 4, [&](Context& ctx) {
     PoissonSolver(ctx, mesh, params);
     return Values{};
   });
-  EXPECT_THAT(four.errors, testing::Each(testing::HasSubstr("3 fixed pieces, which cannot be shared by 4 subdomains")));
+  EXPECT_THAT(four.errors,
+              testing::Each(testing::HasSubstr("3 fixed subdomains, which cannot be shared by 4 subdomains")));
   Context ctx(Backend::cpu, 1);
   PoissonProblem problem;
   problem.diffusion.xx = ScalarFunction([](const Point& p) { return 1 + p.x; });

@@ -13,7 +13,7 @@ TEST(Room, OwnRowsOfTheResidualAreLeftAloneByACycle) {
   const auto meshes = mesh_hierarchy(make_mesh(mesh_family("U2"), 7));
   for (const char* smoother : {"jacobi", "colour_gs", "line_y", "adi"})
     for (const Cycle cycle : {Cycle::v, Cycle::w, Cycle::f, Cycle::w2, Cycle::k}) {
-      const auto result = test::on_pieces(Backend::cpu, 2, [&](Context& ctx) -> test::Values {
+      const auto result = test::on_subdomains(Backend::cpu, 2, [&](Context& ctx) -> test::Values {
         MultigridParams params;
         params.smoother = smoother;
         params.cycle = cycle;

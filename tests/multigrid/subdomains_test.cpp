@@ -1,4 +1,5 @@
-// A grid cut into subdomains, a thread and a Context each, against the same work on one subdomain. Halos hold NaN before.
+// A grid partitioned into subdomains, a thread and a Context each, against the same work on one subdomain. Halos hold NaN
+// before.
 
 #include <algorithm>
 #include <limits>
@@ -63,15 +64,15 @@ OperatorTerms terms_of(const Kind& kind, const TensorMesh<2>& mesh) {
 }
 
 template <class T>
-class StripsTest : public test::OnEverySetting<T> {
+class SubdomainsTest : public test::OnEverySetting<T> {
  protected:
   using Number = T;
 
   /// One subdomain of the work: on Contexts and subdomains of its own.
-  struct Piece {
+  struct Here {
     Context ctx;
     TensorMesh<2> mesh, coarse_mesh;
-    Strip fine, coarse;
+    Subdomain fine, coarse;
 
     [[nodiscard]] Field<Number> part(const GridLayout<2>& shape, const GridLayout<2>& whole, const Values& numbers) {
       Values own;
@@ -126,33 +127,33 @@ class StripsTest : public test::OnEverySetting<T> {
     }
   };
 
-  [[nodiscard]] static Conductances deformed_conductances(Piece& piece, const CellCoefficients& k, double reaction) {
-    const MappedMesh wavy = test::wavy(piece.ctx, piece.mesh);
-    return {piece.ctx, wavy, MappedCells(piece.ctx, wavy, &k, reaction)};
+  [[nodiscard]] static Conductances deformed_conductances(Here& here, const CellCoefficients& k, double reaction) {
+    const MappedMesh wavy = test::wavy(here.ctx, here.mesh);
+    return {here.ctx, wavy, MappedCells(here.ctx, wavy, &k, reaction)};
   }
   /// By widths, or by the conductances of the kind's K, or its split sums.
-  [[nodiscard]] static Transfer<Number> transfer(Piece& piece, const Kind* by = nullptr, bool split = false) {
-    const auto fine = piece.fine.unknowns(), coarse = piece.coarse.unknowns();
-    if (by == nullptr) return {piece.ctx, piece.mesh, piece.coarse_mesh, fine, coarse};
-    auto exact = Transfer<double>::weighted(piece.ctx, piece.mesh, piece.coarse_mesh, fine, coarse);
-    const CellCoefficients cells = piece.coefficients(*by);
-    const double reaction = terms_of(*by, piece.mesh).reaction;
-    const Conductances k = by->deformed ? deformed_conductances(piece, cells, reaction)
-                                        : Conductances(piece.ctx, piece.mesh, cells, reaction);
-    const auto a = convert<double>(piece.ctx, piece.make(*by));
+  [[nodiscard]] static Transfer<Number> transfer(Here& here, const Kind* by = nullptr, bool split = false) {
+    const auto fine = here.fine.unknowns(), coarse = here.coarse.unknowns();
+    if (by == nullptr) return {here.ctx, here.mesh, here.coarse_mesh, fine, coarse};
+    auto exact = Transfer<double>::weighted(here.ctx, here.mesh, here.coarse_mesh, fine, coarse);
+    const CellCoefficients cells = here.coefficients(*by);
+    const double reaction = terms_of(*by, here.mesh).reaction;
+    const Conductances k = by->deformed ? deformed_conductances(here, cells, reaction)
+                                        : Conductances(here.ctx, here.mesh, cells, reaction);
+    const auto a = convert<double>(here.ctx, here.make(*by));
     if (split)
-      SplitParts(piece.ctx, piece.mesh, cells, fine).set_weights(piece.ctx, a, k, exact);
+      SplitParts(here.ctx, here.mesh, cells, fine).set_weights(here.ctx, a, k, exact);
     else
-      set_network_weights(piece.ctx, a, k, EdgeWeights::conductances, exact);
-    auto p = Transfer<Number>::weighted(piece.ctx, piece.mesh, piece.coarse_mesh, fine, coarse);
-    p.assign_weights(piece.ctx, exact);
+      set_network_weights(here.ctx, a, k, EdgeWeights::conductances, exact);
+    auto p = Transfer<Number>::weighted(here.ctx, here.mesh, here.coarse_mesh, fine, coarse);
+    p.assign_weights(here.ctx, exact);
     return p;
   }
 
   /// work(subdomain) gives the subdomain's rows of the result; all of them together.
   template <class Work>
-  Values on_pieces(const TensorMesh<2>& mesh, int count, const Work& work) {
-    const auto communicators = pieces(count);
+  Values on_subdomains(const TensorMesh<2>& mesh, int count, const Work& work) {
+    const auto communicators = thread_communicators(count);
     std::vector<Values> parts(static_cast<std::size_t>(count));
     std::vector<std::string> errors(parts.size());
     std::vector<std::thread> threads;
@@ -160,10 +161,10 @@ class StripsTest : public test::OnEverySetting<T> {
       threads.emplace_back([&, rank] {
         const auto k = static_cast<std::size_t>(rank);
         try {
-          const Strip fine(mesh, count, rank, 1);
-          Piece piece{Context(this->backend(), 1), mesh, mesh.coarser(), fine, fine.coarser(mesh.coarser())};
-          if (count > 1) piece.ctx.set_communicator(communicators[k]);
-          parts[k] = work(piece);
+          const Subdomain fine(mesh, count, rank, 1);
+          Here here{Context(this->backend(), 1), mesh, mesh.coarser(), fine, fine.coarser(mesh.coarser())};
+          if (count > 1) here.ctx.set_communicator(communicators[k]);
+          parts[k] = work(here);
         } catch (const std::exception& error) {
           errors[k] = error.what();
           communicators[k]->abandon();
@@ -179,12 +180,12 @@ class StripsTest : public test::OnEverySetting<T> {
   /// The same of 1, 2, 3 and 5 subdomains, with `tolerance` relative to the largest number; 0: bit for bit.
   template <class Work>
   void expect_the_same(const TensorMesh<2>& mesh, double tolerance, const Work& work) {
-    const Values one = on_pieces(mesh, 1, work);
+    const Values one = on_subdomains(mesh, 1, work);
     double largest = 0;
     for (const double value : one) largest = std::max(largest, std::abs(value));
     for (const int count : {2, 3, 5}) {
       SCOPED_TRACE(testing::Message() << count << " subdomains");
-      const Values several = on_pieces(mesh, count, work);
+      const Values several = on_subdomains(mesh, count, work);
       ASSERT_EQ(several.size(), one.size());
       for (std::size_t k = 0; k < one.size(); ++k) ASSERT_NEAR(several[k], one[k], tolerance * largest) << k;
     }
@@ -207,19 +208,19 @@ class StripsTest : public test::OnEverySetting<T> {
   test::Random random_{401};
 };
 
-TEST_ON_EVERY_SETTING(StripsTest, ResidualsAndSmoothersSeeNoCut) {
+TEST_ON_EVERY_SETTING(SubdomainsTest, ResidualsAndSmoothersSeeNoCut) {
   this->for_every_mesh([&](const TensorMesh<2>& mesh) {
     const GridLayout<2> whole = mesh.unknowns();
     const Values xs = this->random_numbers(whole), bs = this->random_numbers(whole);
     for (const Kind& kind : every_kind) {
       SCOPED_TRACE(kind.name);
-      this->expect_the_same(mesh, 0, [&](auto& piece) {
-        const auto shape = piece.fine.unknowns();
-        const auto a = piece.make(kind);
-        const auto x = piece.part(shape, whole, xs), b = piece.part(shape, whole, bs);
-        Field<T> r(piece.ctx, shape);
-        a.residual(piece.ctx, b.cview(), x.cview(), r.view());
-        return test::to_host(piece.ctx, r);
+      this->expect_the_same(mesh, 0, [&](auto& here) {
+        const auto shape = here.fine.unknowns();
+        const auto a = here.make(kind);
+        const auto x = here.part(shape, whole, xs), b = here.part(shape, whole, bs);
+        Field<T> r(here.ctx, shape);
+        a.residual(here.ctx, b.cview(), x.cview(), r.view());
+        return test::to_host(here.ctx, r);
       });
       for (const char* name : {"jacobi", "colour_gs"})
         for (const auto guess : {Guess::zero, Guess::given})
@@ -228,21 +229,21 @@ TEST_ON_EVERY_SETTING(StripsTest, ResidualsAndSmoothersSeeNoCut) {
             // once.
             this->expect_the_same(
                 mesh, name == std::string("jacobi") && this->backend() == Backend::cpu ? 0 : test::tolerance<T>,
-                [&](auto& piece) {
-                  const auto shape = piece.fine.unknowns();
-                  const auto a = piece.make(kind);
-                  auto x = piece.part(shape, whole, xs);
-                  const auto b = piece.part(shape, whole, bs);
-                  const auto smoother = builtin_smoothers().make<T>(piece.ctx, name, shape, {});
-                  smoother->smooth(piece.ctx, a, b.cview(), x.view(), 3, guess, order);
-                  return test::to_host(piece.ctx, x);
+                [&](auto& here) {
+                  const auto shape = here.fine.unknowns();
+                  const auto a = here.make(kind);
+                  auto x = here.part(shape, whole, xs);
+                  const auto b = here.part(shape, whole, bs);
+                  const auto smoother = builtin_smoothers().make<T>(here.ctx, name, shape, {});
+                  smoother->smooth(here.ctx, a, b.cview(), x.view(), 3, guess, order);
+                  return test::to_host(here.ctx, x);
                 });
     }
   });
 }
 
 // Every row is on a cut.
-TEST_ON_EVERY_SETTING(StripsTest, StripsOfOneRow) {
+TEST_ON_EVERY_SETTING(SubdomainsTest, SubdomainsOfOneRow) {
   const TensorMesh<2> mesh{Axis(this->random_.widths(70, 1)),
                            Axis(this->random_.widths(6, 1)).with_boundaries(neumann, dirichlet)};
   const GridLayout<2> whole = mesh.unknowns();
@@ -252,16 +253,16 @@ TEST_ON_EVERY_SETTING(StripsTest, StripsOfOneRow) {
       for (const auto guess : {Guess::zero, Guess::given})
         for (const auto order : {SweepOrder::forward, SweepOrder::backward}) {
           const auto work = [&](Context& ctx) {
-            const int rank = ctx.pieces() == 1 ? 0 : ctx.communicator()->rank();
-            const GridLayout<2> shape = Strip(mesh, ctx.pieces(), rank, 0).unknowns();
+            const int rank = ctx.subdomains() == 1 ? 0 : ctx.communicator()->rank();
+            const GridLayout<2> shape = Subdomain(mesh, ctx.subdomains(), rank, 0).unknowns();
             const auto a = assemble_operator<T>(ctx, mesh, kind.format, terms_of(kind, mesh), shape);
             auto x = test::poisoned_rows<T>(ctx, shape, whole, xs);
             const auto b = test::poisoned_rows<T>(ctx, shape, whole, bs);
             builtin_smoothers().make<T>(ctx, name, shape, {})->smooth(ctx, a, b.cview(), x.view(), 3, guess, order);
             return test::to_host(ctx, x);
           };
-          const auto one = test::on_pieces(this->backend(), 1, work),
-                     all = test::on_pieces(this->backend(), whole.ny, work);
+          const auto one = test::on_subdomains(this->backend(), 1, work),
+                     all = test::on_subdomains(this->backend(), whole.ny, work);
           ASSERT_THAT(all.errors, testing::Each(""));
           ASSERT_EQ(all.values.size(), one.values.size());
           for (std::size_t k = 0; k < one.values.size(); ++k)
@@ -271,11 +272,11 @@ TEST_ON_EVERY_SETTING(StripsTest, StripsOfOneRow) {
 }
 
 // On a GPU a stream relaxes all colours, and rows on cuts again.
-TEST_ON_EVERY_SETTING(StripsTest, ColoursAreExchangedOnceOrTwiceAStep) {
+TEST_ON_EVERY_SETTING(SubdomainsTest, ColoursAreExchangedOnceOrTwiceAStep) {
   const TensorMesh<2> mesh{Axis(this->random_.widths(20, 1)), Axis(this->random_.widths(24, 1))};
   for (const auto guess : {Guess::zero, Guess::given}) {
-    const auto found = test::on_pieces(this->backend(), 2, [&](Context& ctx) {
-      const GridLayout<2> shape = Strip(mesh, 2, ctx.communicator()->rank(), 1).unknowns();
+    const auto found = test::on_subdomains(this->backend(), 2, [&](Context& ctx) {
+      const GridLayout<2> shape = Subdomain(mesh, 2, ctx.communicator()->rank(), 1).unknowns();
       const auto a = assemble_operator<T>(ctx, mesh, StorageFormat::tensor, {}, shape);
       Field<T> x(ctx, shape), b(ctx, shape);
       const auto smoother = builtin_smoothers().make<T>(ctx, "colour_gs", shape, {});
@@ -289,31 +290,31 @@ TEST_ON_EVERY_SETTING(StripsTest, ColoursAreExchangedOnceOrTwiceAStep) {
   }
 }
 
-TEST_ON_EVERY_SETTING(StripsTest, TransferSeesNoCut) {
+TEST_ON_EVERY_SETTING(SubdomainsTest, TransferSeesNoCut) {
   this->for_every_mesh([&](const TensorMesh<2>& mesh) {
     const GridLayout<2> whole = mesh.unknowns(), whole_coarse = mesh.coarser().unknowns();
     const Values xs = this->random_numbers(whole), bs = this->random_numbers(whole),
                  es = this->random_numbers(whole_coarse);
     const auto prolongate = [&](const Kind* by, bool split = false) {
-      this->expect_the_same(mesh, 0, [&](auto& piece) {
-        const auto transfer = this->transfer(piece, by, split);
-        auto x = piece.part(piece.fine.unknowns(), whole, xs);
-        const auto e = piece.part(piece.coarse.unknowns(), whole_coarse, es);
-        transfer.prolongate_add(piece.ctx, e.cview(), x.view());
-        return test::to_host(piece.ctx, x);
+      this->expect_the_same(mesh, 0, [&](auto& here) {
+        const auto transfer = this->transfer(here, by, split);
+        auto x = here.part(here.fine.unknowns(), whole, xs);
+        const auto e = here.part(here.coarse.unknowns(), whole_coarse, es);
+        transfer.prolongate_add(here.ctx, e.cview(), x.view());
+        return test::to_host(here.ctx, x);
       });
     };
     const auto restrict_residual = [&](const Kind& kind, const Kind* by) {
-      this->expect_the_same(mesh, test::tolerance<T>, [&](auto& piece) {
-        const auto shape = piece.fine.unknowns();
-        const auto transfer = this->transfer(piece, by);
-        const auto x = piece.part(shape, whole, xs), b = piece.part(shape, whole, bs);
-        Field<T> d(piece.ctx, piece.coarse.unknowns());
-        piece.poison(d);
-        transfer.restrict_residual(piece.ctx, piece.make(kind), b.cview(), x.cview(), d.view());
-        Values both = test::to_host(piece.ctx, d);
-        transfer.restrict_to(piece.ctx, b.cview(), d.view());
-        const Values second = test::to_host(piece.ctx, d);
+      this->expect_the_same(mesh, test::tolerance<T>, [&](auto& here) {
+        const auto shape = here.fine.unknowns();
+        const auto transfer = this->transfer(here, by);
+        const auto x = here.part(shape, whole, xs), b = here.part(shape, whole, bs);
+        Field<T> d(here.ctx, here.coarse.unknowns());
+        here.poison(d);
+        transfer.restrict_residual(here.ctx, here.make(kind), b.cview(), x.cview(), d.view());
+        Values both = test::to_host(here.ctx, d);
+        transfer.restrict_to(here.ctx, b.cview(), d.view());
+        const Values second = test::to_host(here.ctx, d);
         for (std::size_t k = 0; k < both.size(); ++k) both[k] += 1e-3 * second[k];
         return both;
       });
@@ -329,48 +330,48 @@ TEST_ON_EVERY_SETTING(StripsTest, TransferSeesNoCut) {
   });
 }
 
-TEST_ON_EVERY_SETTING(StripsTest, ReductionsAreOfAllPieces) {
+TEST_ON_EVERY_SETTING(SubdomainsTest, ReductionsAreOfAllSubdomains) {
   const TensorMesh<2> mesh{Axis(this->random_.widths(20)), Axis(this->random_.widths(41))};
   const GridLayout<2> whole = mesh.unknowns();
   const Values xs = this->random_numbers(whole), bs = this->random_numbers(whole);
-  const auto work = [&](auto& piece) -> Values {
-    const auto shape = piece.fine.unknowns();
-    const auto x = piece.part(shape, whole, xs), b = piece.part(shape, whole, bs);
-    const Values found{norm2(piece.ctx, x.cview()), dot(piece.ctx, x.cview(), b.cview()),
-                       norm_max(piece.ctx, b.cview()),
-                       dots<T>(piece.ctx, {{x.cview(), b.cview()}, {b.cview(), b.cview()}})[1]};
-    return piece.ctx.communicator() == nullptr || piece.ctx.communicator()->rank() == 0 ? found : Values{};
+  const auto work = [&](auto& here) -> Values {
+    const auto shape = here.fine.unknowns();
+    const auto x = here.part(shape, whole, xs), b = here.part(shape, whole, bs);
+    const Values found{norm2(here.ctx, x.cview()), dot(here.ctx, x.cview(), b.cview()), norm_max(here.ctx, b.cview()),
+                       dots<T>(here.ctx, {{x.cview(), b.cview()}, {b.cview(), b.cview()}})[1]};
+    return here.ctx.communicator() == nullptr || here.ctx.communicator()->rank() == 0 ? found : Values{};
   };
   this->expect_the_same(mesh, 1e-14, work);
-  EXPECT_EQ(this->on_pieces(mesh, 3, work), this->on_pieces(mesh, 3, work)) << "the same subdomains, the same bits";
+  EXPECT_EQ(this->on_subdomains(mesh, 3, work), this->on_subdomains(mesh, 3, work))
+      << "the same subdomains, the same bits";
 }
 
-TEST_ON_EVERY_SETTING(StripsTest, GalerkinProductsSeeNoCut) {
+TEST_ON_EVERY_SETTING(SubdomainsTest, GalerkinProductsSeeNoCut) {
   if constexpr (std::is_same_v<T, double>)
     this->for_every_mesh([&](const TensorMesh<2>& mesh) {
       for (const Kind& kind : every_kind) {
         SCOPED_TRACE(kind.name);
         for (const Kind* by : {static_cast<const Kind*>(nullptr), &kind})
-          this->expect_the_same(mesh, 1e-14, [&](auto& piece) {
-            const auto coarse = piece.coarse.unknowns();
-            const auto transfer = this->transfer(piece, by);
-            const auto a = piece.make(kind);
-            auto product = galerkin_operator(piece.ctx, a, coarse);
-            galerkin_product(piece.ctx, a, transfer, product);
+          this->expect_the_same(mesh, 1e-14, [&](auto& here) {
+            const auto coarse = here.coarse.unknowns();
+            const auto transfer = this->transfer(here, by);
+            const auto a = here.make(kind);
+            auto product = galerkin_operator(here.ctx, a, coarse);
+            galerkin_product(here.ctx, a, transfer, product);
             // Seen through a product with random numbers, halos of bands included.
             test::Random random(7);
-            const GridLayout<2> whole_coarse = piece.coarse_mesh.unknowns();
+            const GridLayout<2> whole_coarse = here.coarse_mesh.unknowns();
             const auto x =
-                piece.part(coarse, whole_coarse, random.values(static_cast<std::size_t>(whole_coarse.nodes())));
-            Field<double> y(piece.ctx, coarse);
-            product.apply(piece.ctx, x.cview(), y.view());
-            return test::to_host(piece.ctx, y);
+                here.part(coarse, whole_coarse, random.values(static_cast<std::size_t>(whole_coarse.nodes())));
+            Field<double> y(here.ctx, coarse);
+            product.apply(here.ctx, x.cview(), y.view());
+            return test::to_host(here.ctx, y);
           });
       }
     });
 }
 
-TEST_ON_EVERY_SETTING(StripsTest, LoadsAndSideValuesSeeNoCut) {
+TEST_ON_EVERY_SETTING(SubdomainsTest, LoadsAndSideValuesSeeNoCut) {
   if constexpr (std::is_same_v<T, double>)
     this->for_every_mesh([&](const TensorMesh<2>& mesh) {
       const auto value = [](const Point& p) { return 2 + p.x - p.y * p.y; };
@@ -387,26 +388,25 @@ TEST_ON_EVERY_SETTING(StripsTest, LoadsAndSideValuesSeeNoCut) {
       given.diffusion.xx = given.rhs;
       PoissonProblem polynomial;
       polynomial.boundaries = given.boundaries;
-      const auto load = [](auto& piece, const Geometry& of, const PoissonProblem& problem) {
-        Field<double> b(piece.ctx, piece.fine.unknowns()), u(piece.ctx, piece.fine.unknowns());
-        assemble_load(piece.ctx, of, problem, b.view());
-        lift_boundary(piece.ctx, of, problem, u.view());
-        axpy<double, double>(piece.ctx, 1e-3, u.cview(), b.view());
-        return test::to_host(piece.ctx, b);
+      const auto load = [](auto& here, const Geometry& of, const PoissonProblem& problem) {
+        Field<double> b(here.ctx, here.fine.unknowns()), u(here.ctx, here.fine.unknowns());
+        assemble_load(here.ctx, of, problem, b.view());
+        lift_boundary(here.ctx, of, problem, u.view());
+        axpy<double, double>(here.ctx, 1e-3, u.cview(), b.view());
+        return test::to_host(here.ctx, b);
       };
       for (const auto* problem : {&given, &polynomial})
-        this->expect_the_same(mesh, 0, [&](auto& piece) { return load(piece, piece.mesh, *problem); });
-      this->expect_the_same(mesh, 0,
-                            [&](auto& piece) { return load(piece, test::wavy(piece.ctx, piece.mesh), given); });
+        this->expect_the_same(mesh, 0, [&](auto& here) { return load(here, here.mesh, *problem); });
+      this->expect_the_same(mesh, 0, [&](auto& here) { return load(here, test::wavy(here.ctx, here.mesh), given); });
     });
 }
 
-TEST(Strip, SplitSumsOfLinksAreOfOnePiece) {
+TEST(Subdomain, SplitSumsOfLinksAreOfOneSubdomain) {
   const TensorMesh<2> mesh{Axis(std::vector<double>(9, 1.0)).with_boundaries(neumann, neumann),
                            Axis(std::vector<double>(100, 1.0)).with_boundaries(neumann, neumann)};
   Context ctx(Backend::cpu, 1);
-  ctx.set_communicator(pieces(2)[0]);
-  const auto a = assemble_operator<double>(ctx, mesh, StorageFormat::tensor, {}, Strip(mesh, 2, 0, 1).unknowns());
+  ctx.set_communicator(thread_communicators(2)[0]);
+  const auto a = assemble_operator<double>(ctx, mesh, StorageFormat::tensor, {}, Subdomain(mesh, 2, 0, 1).unknowns());
   const Conductances k(ctx, mesh);
   EXPECT_THAT(
       [&] {
@@ -415,15 +415,15 @@ TEST(Strip, SplitSumsOfLinksAreOfOnePiece) {
       testing::ThrowsMessage<UsageError>(testing::HasSubstr("split sums of links")));
 }
 
-TEST(Strip, NeedsACommunicatorToExchange) {
+TEST(Subdomain, NeedsACommunicatorToExchange) {
   const TensorMesh<2> mesh{Axis(std::vector<double>(9, 1.0)), Axis(std::vector<double>(100, 1.0))};
   Context ctx(Backend::cpu, 1);
-  Field<double> x(ctx, Strip(mesh, 2, 0, 1).unknowns());
+  Field<double> x(ctx, Subdomain(mesh, 2, 0, 1).unknowns());
   EXPECT_THAT([&] { exchange(ctx, x); }, testing::ThrowsMessage<UsageError>(testing::HasSubstr("no communicator")));
 }
 
 // The last subdomain may end at an odd row, which no other does.
-TEST(Strip, CoarseStripsAreAllRowsOfTheCoarseMesh) {
+TEST(Subdomain, CoarseSubdomainsAreAllRowsOfTheCoarseMesh) {
   for (const auto& [first, last] :
        {std::pair{dirichlet, dirichlet}, {neumann, neumann}, {dirichlet, neumann}, {periodic, periodic}})
     for (int n = 24; n < 44; ++n)
@@ -434,29 +434,29 @@ TEST(Strip, CoarseStripsAreAllRowsOfTheCoarseMesh) {
         const GridLayout<2> whole = mesh.coarser().unknowns();
         int next = whole.origin_y;
         for (int rank = 0; rank < count; ++rank) {
-          const GridLayout<2> strip = Strip(mesh, count, rank, 1).coarser(mesh.coarser()).unknowns();
-          EXPECT_EQ(strip.origin_y, next) << n << " intervals, subdomain " << rank << " of " << count;
-          next += strip.ny;
+          const GridLayout<2> subdomain = Subdomain(mesh, count, rank, 1).coarser(mesh.coarser()).unknowns();
+          EXPECT_EQ(subdomain.origin_y, next) << n << " intervals, subdomain " << rank << " of " << count;
+          next += subdomain.ny;
         }
         EXPECT_EQ(next, whole.origin_y + whole.ny);
       }
 }
 
-TEST(Strip, CutsFallOnCoarseRows) {
+TEST(Subdomain, CutsFallOnCoarseRows) {
   const TensorMesh<2> mesh{Axis(std::vector<double>(9, 1.0)), Axis(std::vector<double>(100, 1.0))};
   int rows = 0;
   for (int rank = 0; rank < 3; ++rank) {
-    const Strip strip(mesh, 3, rank, 2);
-    EXPECT_TRUE(rank == 0 ? strip.unknowns().origin_y == 1 : strip.unknowns().origin_y % 4 == 0);
-    rows += strip.unknowns().ny;
-    const auto coarse = strip.coarser(mesh.coarser());
-    EXPECT_EQ(coarse.unknowns().origin_y, (strip.unknowns().origin_y + 1) / 2);
+    const Subdomain subdomain(mesh, 3, rank, 2);
+    EXPECT_TRUE(rank == 0 ? subdomain.unknowns().origin_y == 1 : subdomain.unknowns().origin_y % 4 == 0);
+    rows += subdomain.unknowns().ny;
+    const auto coarse = subdomain.coarser(mesh.coarser());
+    EXPECT_EQ(coarse.unknowns().origin_y, (subdomain.unknowns().origin_y + 1) / 2);
   }
   EXPECT_EQ(rows, 99);
-  EXPECT_THROW(Strip(mesh, 3, 0, 6), UsageError);
-  EXPECT_THROW(Strip(mesh, 3, 3, 0), UsageError);
+  EXPECT_THROW(Subdomain(mesh, 3, 0, 6), UsageError);
+  EXPECT_THROW(Subdomain(mesh, 3, 3, 0), UsageError);
   Context ctx(Backend::cpu, 1);
-  EXPECT_THROW((void)builtin_smoothers().make<double>(ctx, "adi", Strip(mesh, 2, 0, 1).unknowns(), {}), UsageError);
+  EXPECT_THROW((void)builtin_smoothers().make<double>(ctx, "adi", Subdomain(mesh, 2, 0, 1).unknowns(), {}), UsageError);
 }
 
 }  // namespace

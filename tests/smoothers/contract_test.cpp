@@ -330,7 +330,7 @@ std::vector<FormAndShape> every_shape() {
   return all;
 }
 
-// On grids large enough that threads share the work, several strips of columns or of rows each.
+// On grids large enough that threads share the work, several subdomains of columns or of rows each.
 TEST(SmootherThreads, TheNumberOfThreadsDoesNotChangeABit) {
   const auto registry = builtin_smoothers();
   for (const auto& [name, entry] : registry.entries())

@@ -304,8 +304,8 @@ TEST_ON_EVERY_SETTING(SmootherOracle, TheLongestLines) {
     }
 }
 
-// More pieces of a line than a cluster's exchange buffer has room for.
-TEST_ON_EVERY_SETTING(SmootherOracle, LinesOfManyPieces) {
+// More chunks of a line than a cluster's exchange buffer has room for.
+TEST_ON_EVERY_SETTING(SmootherOracle, LinesOfManyChunks) {
   for (const auto format : {StorageFormat::cell, StorageFormat::tensor}) {
     SCOPED_TRACE(testing::Message() << to_string(format));
     const bool scalar = format == StorageFormat::cell;

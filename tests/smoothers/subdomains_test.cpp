@@ -1,5 +1,5 @@
-// Smoothers on a grid cut into strips of rows, a thread and a Context each, against the same smoother on one piece, for every
-// form of operator, every kind of side and strips of one row. Halos hold NaN before.
+// Smoothers on a grid partitioned into subdomains of rows, a thread and a Context each, against the same smoother on one
+// subdomain, for every form of operator, every kind of side and subdomains of one row. Halos hold NaN before.
 
 #include <algorithm>
 #include <cmath>
@@ -39,7 +39,7 @@ constexpr Kind every_kind[] = {
     {"scalar K", StorageFormat::cell, false, 1},    {"full K", StorageFormat::cell, true, 3}};
 
 /// Rows begin .. end - 1 of the mesh's unknowns, counted from 0.
-GridLayout<2> strip_of(const TensorMesh<2>& mesh, int begin, int end) {
+GridLayout<2> subdomain_of(const TensorMesh<2>& mesh, int begin, int end) {
   GridLayout<2> shape = mesh.unknowns();
   if (end - begin == shape.ny) return shape;
   shape.below = begin > 0 || shape.periodic_y;
@@ -50,14 +50,15 @@ GridLayout<2> strip_of(const TensorMesh<2>& mesh, int begin, int end) {
 }
 
 template <class T>
-GridOperator<T> make_operator(Context& ctx, const TensorMesh<2>& mesh, const Kind& kind, const GridLayout<2>& strip) {
+GridOperator<T> make_operator(Context& ctx, const TensorMesh<2>& mesh, const Kind& kind,
+                              const GridLayout<2>& subdomain) {
   OperatorTerms terms;
   if (kind.reaction) {
     terms.reaction = 3;
     if (mesh.x().first_boundary() == neumann) terms.left.constant = 2;
     if (mesh.y().last_boundary() == neumann) terms.top.constant = 5;
   }
-  if (kind.numbers == 0) return assemble_operator<T>(ctx, mesh, kind.format, terms, strip);
+  if (kind.numbers == 0) return assemble_operator<T>(ctx, mesh, kind.format, terms, subdomain);
   test::Random random(11);
   const auto draw = [&](double low, double high) {
     return random.values(static_cast<std::size_t>(mesh.cells()), low, high);
@@ -65,7 +66,7 @@ GridOperator<T> make_operator(Context& ctx, const TensorMesh<2>& mesh, const Kin
   CellCoefficients k{mesh.x().size(), mesh.y().size(), draw(1, 9), {}, {}, {}};
   if (kind.numbers == 3) k.xy = draw(-0.9, 0.9), k.yy = draw(1, 9), k.c = draw(0, 2);
   const CellFields fields(ctx, mesh, k, terms.reaction);
-  return convert<T>(ctx, assemble_diffusion(ctx, mesh, k, fields, terms, strip));
+  return convert<T>(ctx, assemble_diffusion(ctx, mesh, k, fields, terms, subdomain));
 }
 
 /// What a smoother is to do.
@@ -76,10 +77,10 @@ struct Work {
   SweepOrder order = SweepOrder::forward;
   int applications = 2;
   bool sets_up = true;
-  std::vector<int> pieces{};  // SmootherParams
+  std::vector<int> chunks{};  // SmootherParams
 };
 
-/// A piece of the work.
+/// A part of the work.
 template <class T>
 struct Smoothing {
   Context& ctx;
@@ -95,7 +96,7 @@ struct Smoothing {
     SmootherParams params;
     params.line_order = work.line_order;
     params.format = kind.format;
-    params.pieces = work.pieces;
+    params.chunks = work.chunks;
     smoother = builtin_smoothers().make<T>(ctx, work.smoother, shape, params);
     if (work.sets_up) smoother->set_up(ctx, a);
   }
@@ -107,27 +108,27 @@ struct Smoothing {
 };
 
 template <class T>
-class SmootherStrips : public test::OnEverySetting<T> {
+class SmootherSubdomains : public test::OnEverySetting<T> {
  protected:
-  /// What `result` says of the work when it is done, in strips of so many rows each.
+  /// What `result` says of the work when it is done, in subdomains of so many rows each.
   template <class Number = T, class Result>
   Values after(const TensorMesh<2>& mesh, const Kind& kind, const Work& work, const std::vector<int>& rows,
                const Result& result) {
-    const auto done = test::on_pieces(this->backend(), static_cast<int>(rows.size()), [&](Context& ctx) {
+    const auto done = test::on_subdomains(this->backend(), static_cast<int>(rows.size()), [&](Context& ctx) {
       const auto rank = ctx.communicator() == nullptr ? 0 : ctx.communicator()->rank();
       const int begin = std::accumulate(rows.begin(), rows.begin() + rank, 0);
-      const GridLayout<2> shape = strip_of(mesh, begin, begin + rows[static_cast<std::size_t>(rank)]);
-      Smoothing<Number> piece(ctx, mesh, kind, work, shape, xs_, bs_);
-      return result(piece);
+      const GridLayout<2> shape = subdomain_of(mesh, begin, begin + rows[static_cast<std::size_t>(rank)]);
+      Smoothing<Number> own(ctx, mesh, kind, work, shape, xs_, bs_);
+      return result(own);
     });
     for (const auto& error : done.errors) EXPECT_EQ(error, "");
     return done.values;
   }
   template <class Number = T>
   Values smoothed(const TensorMesh<2>& mesh, const Kind& kind, const Work& work, const std::vector<int>& rows) {
-    return after<Number>(mesh, kind, work, rows, [](auto& piece) {
-      piece.run();
-      return test::to_host(piece.ctx, piece.x);
+    return after<Number>(mesh, kind, work, rows, [](auto& own) {
+      own.run();
+      return test::to_host(own.ctx, own.x);
     });
   }
   void draw(const TensorMesh<2>& mesh) {
@@ -162,11 +163,11 @@ class OneInTurn {
   std::size_t next_ = 0;
 };
 
-/// `rows` rows in `count` strips, the last with what is left; or one row each but for one strip.
+/// `rows` rows in `count` subdomains, the last with what is left; or one row each but for one subdomain.
 std::vector<int> shared_out(int rows, int count, bool single = false) {
-  std::vector<int> strips(static_cast<std::size_t>(count), single ? 1 : rows / count);
-  strips[single ? strips.size() / 2 : strips.size() - 1] += rows - count * strips[0];
-  return strips;
+  std::vector<int> subdomains(static_cast<std::size_t>(count), single ? 1 : rows / count);
+  subdomains[single ? subdomains.size() / 2 : subdomains.size() - 1] += rows - count * subdomains[0];
+  return subdomains;
 }
 
 double largest_of(const Values& values) {
@@ -182,7 +183,7 @@ double difference(const Values& a, const Values& b) {
   return largest;
 }
 
-TEST_ON_EVERY_SETTING(SmootherStrips, SeveralEqualOne) {
+TEST_ON_EVERY_SETTING(SmootherSubdomains, SeveralEqualOne) {
   using Number = T;
   const double tolerance = std::is_same_v<Number, double> ? 1e-13 : 2e-5;
   const auto registry = builtin_smoothers();
@@ -204,16 +205,16 @@ TEST_ON_EVERY_SETTING(SmootherStrips, SeveralEqualOne) {
                                               << to_string(line_order) << (guess == Guess::zero ? ", from zero" : "")
                                               << (order == SweepOrder::backward ? ", backward" : ""));
               const Values one = this->smoothed(mesh, kind, work, {rows});
-              for (const auto& strips : some({shared_out(rows, 2), shared_out(rows, 3, true), shared_out(rows, 5)}))
-                ASSERT_LE(difference(this->smoothed(mesh, kind, work, strips), one), tolerance * largest_of(one))
-                    << strips.size() << " strips";
+              for (const auto& subdomains : some({shared_out(rows, 2), shared_out(rows, 3, true), shared_out(rows, 5)}))
+                ASSERT_LE(difference(this->smoothed(mesh, kind, work, subdomains), one), tolerance * largest_of(one))
+                    << subdomains.size() << " subdomains";
             }
     }
 }
 
 // Cells thin along y, across y, and both; sides that keep thin cells' unknowns, too, which bands hold only as far as their
-// entries do. As exact as one piece, whose error in float says how far rounding goes.
-TEST_ON_EVERY_SETTING(SmootherStrips, ThinCellsLoseNothing) {
+// entries do. As exact as one subdomain, whose error in float says how far rounding goes.
+TEST_ON_EVERY_SETTING(SmootherSubdomains, ThinCellsLoseNothing) {
   using Number = T;
   for (const char* name : {"U1", "A3", "A5"})
     for (const auto end : {dirichlet, neumann}) {
@@ -233,41 +234,42 @@ TEST_ON_EVERY_SETTING(SmootherStrips, ThinCellsLoseNothing) {
                                                               : 1e-6 * largest_of(one) + rounding;
         for (const int count : {2, 3, 4, 5, 8})
           EXPECT_LE(difference(this->smoothed(mesh, kind, work, shared_out(rows, count)), one), allowed)
-              << count << " strips, where float is off by " << rounding;
+              << count << " subdomains, where float is off by " << rounding;
       }
     }
 }
 
-TEST_ON_EVERY_SETTING(SmootherStrips, TwoRunsGiveTheSameBits) {
+TEST_ON_EVERY_SETTING(SmootherSubdomains, TwoRunsGiveTheSameBits) {
   for (const Sides& sides : every_boundary) {
     const TensorMesh<2> mesh = this->mesh(sides, 40, 30);
     this->draw(mesh);
     for (const Kind& kind : every_kind) {
-      const auto strips = shared_out(mesh.unknowns().ny, 3);
-      EXPECT_EQ(this->smoothed(mesh, kind, {"adi"}, strips), this->smoothed(mesh, kind, {"adi"}, strips)) << kind.name;
+      const auto subdomains = shared_out(mesh.unknowns().ny, 3);
+      EXPECT_EQ(this->smoothed(mesh, kind, {"adi"}, subdomains), this->smoothed(mesh, kind, {"adi"}, subdomains))
+          << kind.name;
     }
   }
 }
 
 // Both halo rows come out of the interface, with the bits of the rows they stand for; what has to be said is one exchange of
 // rows for x lines, one before y lines, and one gather a colour of these.
-TEST_ON_EVERY_SETTING(SmootherStrips, HaloRowsComeOutOfTheInterface) {
+TEST_ON_EVERY_SETTING(SmootherSubdomains, HaloRowsComeOutOfTheInterface) {
   const TensorMesh<2> mesh = this->mesh(every_boundary[1], 21, 30);
   this->draw(mesh);
   for (const Kind& kind : every_kind) {
     SCOPED_TRACE(kind.name);
     const Work work{"adi", LineOrder::zebra, Guess::zero, SweepOrder::forward, 1};
-    const auto rows_of_x = [](auto& piece) {
-      const auto& communicator = *piece.ctx.communicator();
+    const auto rows_of_x = [](auto& own) {
+      const auto& communicator = *own.ctx.communicator();
       const auto exchanges = communicator.exchanges(), gathers = communicator.gathers();
-      piece.run();
+      own.run();
       EXPECT_EQ(communicator.exchanges() - exchanges, 2);
       EXPECT_EQ(communicator.gathers() - gathers, 2);
-      FieldView<const T> all = piece.x.cview();
+      FieldView<const T> all = own.x.cview();
       all.data -= all.pitch;
       all.ny += 2;
       std::vector<T> host(static_cast<std::size_t>(all.nodes()));
-      copy_to_host(piece.ctx, all, host.data());
+      copy_to_host(own.ctx, all, host.data());
       return Values(host.begin(), host.end());
     };
     const int nx = mesh.unknowns().nx, rows = 6;
@@ -283,7 +285,7 @@ TEST_ON_EVERY_SETTING(SmootherStrips, HaloRowsComeOutOfTheInterface) {
   }
 }
 
-/// A piece's communicator that keeps how many bytes each gather took of it.
+/// A subdomain's communicator that keeps how many bytes each gather took of it.
 class CountsBytes final : public Communicator {
  public:
   explicit CountsBytes(Communicator& through) : through_(through) {}
@@ -312,7 +314,7 @@ class CountsBytes final : public Communicator {
 };
 
 // Two words a line of a colour, the right-hand sides; seven a line once, the matrix.
-TEST_ON_EVERY_SETTING(SmootherStrips, AGatherHasTwoWordsALine) {
+TEST_ON_EVERY_SETTING(SmootherSubdomains, AGatherHasTwoWordsALine) {
   const TensorMesh<2> mesh = this->mesh(every_boundary[0], 20, 30);
   this->draw(mesh);
   const std::size_t odd = 10 * sizeof(T), even = 9 * sizeof(T);
@@ -320,11 +322,11 @@ TEST_ON_EVERY_SETTING(SmootherStrips, AGatherHasTwoWordsALine) {
     SCOPED_TRACE(kind.name);
     Work work{"adi", LineOrder::zebra, Guess::given, SweepOrder::forward, 2};
     work.sets_up = false;
-    (void)this->after(mesh, kind, work, shared_out(mesh.unknowns().ny, 3), [&](auto& piece) {
-      CountsBytes counts(*piece.ctx.communicator());
-      Context ctx = piece.ctx;
+    (void)this->after(mesh, kind, work, shared_out(mesh.unknowns().ny, 3), [&](auto& own) {
+      CountsBytes counts(*own.ctx.communicator());
+      Context ctx = own.ctx;
       ctx.set_communicator({&counts, [](Communicator*) {}});
-      piece.run(ctx);
+      own.run(ctx);
       EXPECT_EQ(counts.gathered, (std::vector<std::size_t>{7 * (odd + even), 2 * odd, 2 * even, 2 * odd, 2 * even}));
       return Values{};
     });
@@ -332,7 +334,7 @@ TEST_ON_EVERY_SETTING(SmootherStrips, AGatherHasTwoWordsALine) {
 }
 
 // Of another operator, and of the same one with other numbers, once the smoother is told.
-TEST_ON_EVERY_SETTING(SmootherStrips, OtherNumbers) {
+TEST_ON_EVERY_SETTING(SmootherSubdomains, OtherNumbers) {
   for (const Sides& sides : {every_boundary[1], every_boundary[5]}) {
     const TensorMesh<2> before = this->mesh(sides, 21, 30), mesh = this->mesh(sides, 21, 30);
     this->draw(mesh);
@@ -343,16 +345,16 @@ TEST_ON_EVERY_SETTING(SmootherStrips, OtherNumbers) {
         const Work work{"adi", line_order};
         const Values expected = this->smoothed(mesh, kind, work, {rows});
         for (const bool in_place : {false, true}) {
-          const Values found = this->after(before, kind, work, shared_out(rows, 3), [&](auto& piece) {
-            const auto other = make_operator<double>(piece.ctx, mesh, kind, piece.a.shape());
+          const Values found = this->after(before, kind, work, shared_out(rows, 3), [&](auto& own) {
+            const auto other = make_operator<double>(own.ctx, mesh, kind, own.a.shape());
             if (in_place) {
-              assign(piece.ctx, other, piece.a);
-              piece.smoother->set_up(piece.ctx, piece.a);
+              assign(own.ctx, other, own.a);
+              own.smoother->set_up(own.ctx, own.a);
             } else {
-              piece.a = convert<T>(piece.ctx, other);
+              own.a = convert<T>(own.ctx, other);
             }
-            piece.run();
-            return test::to_host(piece.ctx, piece.x);
+            own.run();
+            return test::to_host(own.ctx, own.x);
           });
           EXPECT_LE(difference(found, expected), (std::is_same_v<T, double> ? 1e-13 : 2e-5) * largest_of(expected))
               << (in_place ? "in place" : "another operator");
@@ -361,11 +363,11 @@ TEST_ON_EVERY_SETTING(SmootherStrips, OtherNumbers) {
   }
 }
 
-// Columns in pieces that are always the same, of one row among them: strips of some pieces each give the bits of one strip.
-// That is what is solved without pieces, but for rounding.
-TEST_ON_EVERY_SETTING(SmootherStrips, FixedPiecesGiveTheSameBits) {
+// Columns in chunks that are always the same, of one row among them: subdomains of some chunks each give the bits of one
+// subdomain. That is what is solved without chunks, but for rounding.
+TEST_ON_EVERY_SETTING(SmootherSubdomains, FixedChunksGiveTheSameBits) {
   using Number = T;
-  if (this->backend() != Backend::cpu) GTEST_SKIP() << "pieces are for the CPU";
+  if (this->backend() != Backend::cpu) GTEST_SKIP() << "chunks are for the CPU";
   const double tolerance = std::is_same_v<Number, double> ? 1e-13 : 2e-5;
   const auto registry = builtin_smoothers();
   OneInTurn some;
@@ -384,17 +386,17 @@ TEST_ON_EVERY_SETTING(SmootherStrips, FixedPiecesGiveTheSameBits) {
                          << " " << to_string(sides.top) << ", " << kind.name << ", " << name << ", "
                          << to_string(line_order) << (guess == Guess::zero ? ", from zero, backward" : ""));
             const Values without = this->smoothed(mesh, kind, work, {rows});
-            for (const int row : {0, 5, 6, 14, 20, 30, rows}) work.pieces.push_back(first + row);
+            for (const int row : {0, 5, 6, 14, 20, 30, rows}) work.chunks.push_back(first + row);
             const Values one = this->smoothed(mesh, kind, work, {rows});
             ASSERT_LE(difference(one, without), tolerance * largest_of(one));
-            for (const auto& strips : some({{14, rows - 14}, {6, 14, rows - 20}, {5, 1, 8, 6, 10, rows - 30}}))
-              ASSERT_EQ(this->smoothed(mesh, kind, work, strips), one) << strips.size() << " strips";
+            for (const auto& subdomains : some({{14, rows - 14}, {6, 14, rows - 20}, {5, 1, 8, 6, 10, rows - 30}}))
+              ASSERT_EQ(this->smoothed(mesh, kind, work, subdomains), one) << subdomains.size() << " subdomains";
           }
   }
 }
 
-// On strips large enough that threads share the work.
-TEST(SmootherStripsThreads, TheNumberOfThreadsDoesNotChangeABit) {
+// On subdomains large enough that threads share the work.
+TEST(SmootherSubdomainsThreads, TheNumberOfThreadsDoesNotChangeABit) {
   test::Random random(433);
   const TensorMesh<2> mesh{Axis(random.widths(204)), Axis(random.widths(240))};
   const Values xs = random.values(static_cast<std::size_t>(mesh.unknowns().nodes())), bs = random.values(xs.size());
@@ -403,14 +405,14 @@ TEST(SmootherStripsThreads, TheNumberOfThreadsDoesNotChangeABit) {
       SCOPED_TRACE(testing::Message() << to_string(line_order) << ", " << kind.name);
       Values expected;
       for (const int threads : {1, 2, 3, 5}) {
-        const auto done = test::on_pieces(Backend::cpu, 2, [&](Context& ctx) {
+        const auto done = test::on_subdomains(Backend::cpu, 2, [&](Context& ctx) {
           Context several(Backend::cpu, threads);
           several.set_communicator({ctx.communicator(), [](Communicator*) {}});
           const int begin = ctx.communicator()->rank() * 119;
-          Smoothing<double> piece(several, mesh, kind, {"adi", line_order},
-                                  strip_of(mesh, begin, begin == 0 ? 119 : 239), xs, bs);
-          piece.run();
-          return test::to_host(several, piece.x);
+          Smoothing<double> own(several, mesh, kind, {"adi", line_order},
+                                subdomain_of(mesh, begin, begin == 0 ? 119 : 239), xs, bs);
+          own.run();
+          return test::to_host(several, own.x);
         });
         for (const auto& error : done.errors) EXPECT_EQ(error, "");
         if (threads == 1) expected = done.values;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Work on the subdomains of a grid cut into subdomains, a thread and a Context each.
+// Work on the subdomains of a grid partitioned into subdomains, a thread and a Context each.
 
 #include <limits>
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace test {
 
-struct PiecesResult {
+struct SubdomainsResult {
   Values values;  // of all subdomains, by rank
   std::vector<std::string> errors;
   [[nodiscard]] bool failed() const {
@@ -25,10 +25,10 @@ struct PiecesResult {
 
 /// work(ctx) gives a subdomain's part of the result. One subdomain has no communicator.
 template <class Work>
-[[nodiscard]] PiecesResult on_pieces(Backend backend, int count, const Work& work) {
-  const auto communicators = stratum::pieces(count);
+[[nodiscard]] SubdomainsResult on_subdomains(Backend backend, int count, const Work& work) {
+  const auto communicators = stratum::thread_communicators(count);
   std::vector<Values> parts(communicators.size());
-  PiecesResult result;
+  SubdomainsResult result;
   result.errors.resize(parts.size());
   std::vector<std::thread> threads;
   for (std::size_t k = 0; k < parts.size(); ++k)

@@ -24,15 +24,15 @@ namespace stratum::apps::propagators {
 
 namespace {
 
-double error_of(Context& ctx, const LatticePiece& piece, double mass, int colour, FieldView<const double> y) {
-  const auto exact = free_propagator(piece.whole, mass);
+double error_of(Context& ctx, const LatticeSubdomain& subdomain, double mass, int colour, FieldView<const double> y) {
+  const auto exact = free_propagator(subdomain.whole, mass);
   std::vector<double> host(static_cast<std::size_t>(y.nx));
   copy_to_host(ctx, y, host.data());
-  const auto half = static_cast<std::size_t>(piece.lattice().half());
+  const auto half = static_cast<std::size_t>(subdomain.lattice().half());
   double largest = 0;
   for (std::size_t k = 0; k < host.size(); ++k) {
-    const int s = piece.box().half_site(piece.whole, static_cast<int>(k % half));
-    const auto site = static_cast<std::size_t>(piece.whole.site(Parity::even, s));
+    const int s = subdomain.box().half_site(subdomain.whole, static_cast<int>(k % half));
+    const auto site = static_cast<std::size_t>(subdomain.whole.site(Parity::even, s));
     const double wanted = k / half == 2 * static_cast<std::size_t>(colour) ? exact[site] : 0;
     const double apart = std::abs(host[k] - wanted);
     largest = apart > largest || std::isnan(apart) ? apart : largest;
@@ -47,7 +47,7 @@ class Propagators {
  public:
   Propagators(Context& ctx, const GaugeField& field, const Settings& s)
       : ctx_(ctx), settings_(s),
-        links_(std::make_shared<const PackedLinks<double>>(ctx, field, s.mixed ? Reals::r18 : s.reals, s.cut)),
+        links_(std::make_shared<const PackedLinks<double>>(ctx, field, s.mixed ? Reals::r18 : s.reals, s.partition)),
         shape_(StaggeredOperator<double>(ctx, links_, 1).shape()) {
     if (s.mixed) {
       if (s.shorts)
@@ -100,14 +100,14 @@ class Propagators {
   }
 
   [[nodiscard]] const GridLayout<2>& shape() const { return shape_; }
-  [[nodiscard]] const LatticePiece& piece() const { return links_->piece(); }
+  [[nodiscard]] const LatticeSubdomain& subdomain() const { return links_->subdomain(); }
   [[nodiscard]] StaggeredOperator<double> a(double mass) const { return {ctx_, links_, mass}; }
 
  private:
   using InnerOperators = std::function<std::unique_ptr<LinearOperator<float>>(double mass)>;
   template <class Format>
   InnerOperators inner_operators(const GaugeField& field) {
-    const auto links = std::make_shared<const PackedLinks<Format>>(ctx_, field, settings_.reals, settings_.cut);
+    const auto links = std::make_shared<const PackedLinks<Format>>(ctx_, field, settings_.reals, settings_.partition);
     inner_link_error_ = links->error();
     return [this, links](double mass) { return std::make_unique<StaggeredOperator<Format>>(ctx_, links, mass); };
   }
@@ -132,7 +132,7 @@ void expect_room_for(const Context& ctx, const Settings& s, const Lattice& latti
   const std::int64_t floats = s.mixed ? 4 * volume * reals / (s.shorts ? 2 : 1) : 0;
   const std::int64_t vectors =
       6 * half * (s.mixed ? 8 + 4 : 9) + 6 * half * (s.together ? 2 * std::int64_t(s.masses.size()) : 0);
-  const std::int64_t solving = (8 * doubles + 4 * floats + 8 * vectors) / ctx.pieces();
+  const std::int64_t solving = (8 * doubles + 4 * floats + 8 * vectors) / ctx.subdomains();
   // Every rank has the field whole.
   const int sharing = s.machine.has_ranks() ? s.machine.ranks->ranks_of_host() : 1;
   const std::int64_t host = sharing * (GaugeField::bytes(lattice) + 9 * 8 * volume + (ctx.on_gpu() ? 0 : solving));
@@ -160,14 +160,14 @@ Outcome compute(Context& ctx, const GaugeField& field, const Settings& s) {
   std::vector<FieldView<double>> views;
   for (std::size_t k = 0; k < s.masses.size(); ++k) y.emplace_back(ctx, propagators.shape());
   for (auto& vector : y) views.push_back(vector.view());
-  const LatticePiece& piece = propagators.piece();
-  outcome.correlators.assign(s.masses.size(), std::vector<double>(static_cast<std::size_t>(piece.lattice().nt)));
+  const LatticeSubdomain& subdomain = propagators.subdomain();
+  outcome.correlators.assign(s.masses.size(), std::vector<double>(static_cast<std::size_t>(subdomain.lattice().nt)));
   outcome.condensates.assign(s.masses.size(), 0);
   outcome.setup_seconds = wall_seconds() - begin;
   Progress progress(!s.quiet);
   const int colours = s.source == Source::random ? 1 : 3;
   for (int colour = 0; colour < colours; ++colour) {
-    const auto b = vector_from_host(ctx, of_piece(piece, source(field.lattice, s.source, colour, s.seed)));
+    const auto b = vector_from_host(ctx, of_subdomain(subdomain, source(field.lattice, s.source, colour, s.seed)));
     const double norm = norm2(ctx, b.cview());
     const double start = wall_seconds();
     auto runs = propagators.solve(colour, b.cview(), views, [&](double mass) -> Monitor {
@@ -185,12 +185,13 @@ Outcome compute(Context& ctx, const GaugeField& field, const Settings& s) {
         outcome.condensates[k] += dot(ctx, b.cview(), y[k].cview());
       }
       if (unit && s.source == Source::point)
-        outcome.error = std::max(outcome.error.value_or(0), error_of(ctx, piece, s.masses[k], colour, y[k].cview()));
+        outcome.error =
+            std::max(outcome.error.value_or(0), error_of(ctx, subdomain, s.masses[k], colour, y[k].cview()));
       outcome.runs.push_back(std::move(runs[k]));
     }
   }
   progress.clear();
-  for (auto& correlator : outcome.correlators) correlator = joined_correlator(ctx, piece, correlator);
+  for (auto& correlator : outcome.correlators) correlator = joined_correlator(ctx, subdomain, correlator);
   return outcome;
 }
 

@@ -63,7 +63,7 @@ CommandLine make_command_line() {
          {"solution-in-double", "", "", "mixed: add steps up in double; delta may then be smaller"}}},
        machine_options_of_ranks(),
        {"Several ranks (mpirun)",
-        {{"cut", "T,Z", "",
+        {{"partition", "T,Z", "",
           "ranks along t and along z, which have even nt and nz each; without it along t alone where that is possible"},
          {"overlap", "WHEN", "auto",
           "yes: work on sites whose neighbours are here while those of others travel; no; or auto: yes"}}},

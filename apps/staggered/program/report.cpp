@@ -23,11 +23,11 @@ void print_heading(const Context& ctx, const GaugeField& field, const Settings& 
               : s.field == StartField::random ? "random"
                                               : message("near the unit field, sigma ", s.sigma).c_str(),
               plaquette(field), link_trace(field));
-  if (ctx.pieces() > 1) {
-    const auto piece = LatticePiece::of(ctx, l, s.cut);
-    std::printf("ranks       %d, with %d times%s each; %s\n", ctx.pieces(), piece.lattice().nt,
-                piece.is_cut(2) ? message(" and nz = ", piece.lattice().nz).c_str() : "",
-                *piece.cut.overlap ? "work goes on while sites travel" : "sites travel first");
+  if (ctx.subdomains() > 1) {
+    const auto subdomain = LatticeSubdomain::of(ctx, l, s.partition);
+    std::printf("ranks       %d, with %d times%s each; %s\n", ctx.subdomains(), subdomain.lattice().nt,
+                subdomain.is_distributed(2) ? message(" and nz = ", subdomain.lattice().nz).c_str() : "",
+                *subdomain.partition.overlap ? "work goes on while sites travel" : "sites travel first");
   }
   if (!s.machine.alone.empty()) std::printf("ranks       %s\n", s.machine.alone.c_str());
   const int reals = static_cast<int>(s.reals);
@@ -82,8 +82,10 @@ std::string json_report(const CommandLine& options, const Context& ctx, const Ga
   json.add("delta", s.reliable.delta).add("scheme", options.text("scheme")).add("beta", options.text("beta"));
   json.add("solution_in_double", s.reliable.solution_in_double);
   add_machine(json, ctx);
-  const auto piece = LatticePiece::of(ctx, field.lattice, s.cut);
-  json.add("ranks", ctx.pieces()).add("cut", Json({piece.cut.t, piece.cut.z})).add("overlap", *piece.cut.overlap);
+  const auto subdomain = LatticeSubdomain::of(ctx, field.lattice, s.partition);
+  json.add("ranks", ctx.subdomains())
+      .add("partition", Json({subdomain.partition.t, subdomain.partition.z}))
+      .add("overlap", *subdomain.partition.overlap);
   if (!s.machine.alone.empty()) json.add("solved_on_one", s.machine.alone);
   json.add("setup_seconds", outcome.setup_seconds).add("solve_seconds", outcome.solve_seconds);
   json.add("runs", json_array(outcome.runs, [](const Run& run) {

@@ -77,14 +77,15 @@ Settings parse_settings(const CommandLine& options) {
   s.tolerance_asked_for = options.has("rtol");
   s.stop.max_iterations = options.integer("max-iterations", 1, 1'000'000'000);
   s.machine = parse_machine(options);
-  if (options.has("cut")) {
-    const auto counts = parts(options.text("cut"));
-    expects(counts.size() == 2, "--cut: '", shown(options.text("cut")), "' is not T,Z");
-    s.cut.t = parse_integer("--cut", counts[0], 1, 1'000'000'000);
-    s.cut.z = parse_integer("--cut", counts[1], 1, 1'000'000'000);
+  if (options.has("partition")) {
+    const auto counts = parts(options.text("partition"));
+    expects(counts.size() == 2, "--partition: '", shown(options.text("partition")), "' is not T,Z");
+    s.partition.t = parse_integer("--partition", counts[0], 1, 1'000'000'000);
+    s.partition.z = parse_integer("--partition", counts[1], 1, 1'000'000'000);
   }
   using When = std::optional<bool>;
-  s.cut.overlap = choice<When>("--overlap", options.text("overlap"), {{"auto", When()}, {"yes", true}, {"no", false}});
+  s.partition.overlap =
+      choice<When>("--overlap", options.text("overlap"), {{"auto", When()}, {"yes", true}, {"no", false}});
   s.quiet = options.is_set("quiet");
   return s;
 }

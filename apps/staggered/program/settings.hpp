@@ -33,7 +33,7 @@ struct Settings {
   ReliableCgParams reliable;
   StoppingParams stop;
   bool tolerance_asked_for = false;
-  Cut cut;
+  LatticePartition partition;
   Machine machine;
   bool quiet = false;
 };

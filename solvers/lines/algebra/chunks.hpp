@@ -158,10 +158,10 @@ STRATUM_HOST_DEVICE STRATUM_INLINE Row<T, with_sum> append(ReducedChunk<T, with_
 /// Numbers that a GPU needs for the chunks of all lines of a grid: of rows in parts of at least 1024 nodes, of columns in parts
 /// of 512, two more rows of chunks for the columns beside the grid.
 [[nodiscard]] inline int interface_numbers(int nx, int ny) {
-  constexpr std::int64_t row_part = 1024, column_part = 512, a_piece = 8, columns_beside = 64;
+  constexpr std::int64_t row_part = 1024, column_part = 512, a_chunk = 8, columns_beside = 64;
   const auto parts = [](std::int64_t length, std::int64_t part) { return length / part + 1; };
   const std::int64_t numbers =
-      a_piece * std::max(ny * parts(nx + 1, row_part), (nx + columns_beside) * parts(ny + 1, column_part));
+      a_chunk * std::max(ny * parts(nx + 1, row_part), (nx + columns_beside) * parts(ny + 1, column_part));
   return static_cast<int>(numbers);
 }
 
@@ -189,7 +189,7 @@ template <class T, int S, bool symmetric, bool by_row_sums = false, bool in_cycl
 class Segment {
  public:
   Segment() = default;
-  STRATUM_HOST_DEVICE STRATUM_INLINE explicit Segment(int last) : last_(last), piece_{} {}
+  STRATUM_HOST_DEVICE STRATUM_INLINE explicit Segment(int last) : last_(last), chunk_{} {}
 
   /// Takes equation k, in the order k = 0 .. S - 1; `diagonal` is its diagonal entry, or the sum over the row.
   STRATUM_HOST_DEVICE STRATUM_INLINE void push(int k, T lower, T diagonal, T upper, T right) {
@@ -205,7 +205,7 @@ class Segment {
       if constexpr (by_row_sums) first_sum_ = w_ * sum_;
       if (in_cyclic_line && last_ == 0) {
         put_last(0, upper);
-        piece_.first = same_as_right<T, by_row_sums>();  // of one unknown: the last itself
+        chunk_.first = same_as_right<T, by_row_sums>();  // of one unknown: the last itself
       }
     } else {
       const T m = lower * r_[k - 1];
@@ -220,10 +220,10 @@ class Segment {
       }
       if (in_cyclic_line ? k == last_ : k == S - 1) {
         put_last(k, upper);
-        piece_.first.a = lower_ * first_a_;
-        piece_.first.c = upper_ * w_;
-        piece_.first.f = first_f_;
-        if constexpr (by_row_sums) piece_.first.s = first_sum_;
+        chunk_.first.a = lower_ * first_a_;
+        chunk_.first.c = upper_ * w_;
+        chunk_.first.f = first_f_;
+        if constexpr (by_row_sums) chunk_.first.s = first_sum_;
       }
       if (k < S - 1) {
         w_ = symmetric ? p_ * r_[k] : -upper_ * w_ * r_[k];
@@ -235,7 +235,7 @@ class Segment {
     if constexpr (!symmetric) u_[k] = upper * r_[k];
     upper_ = upper;
   }
-  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE const ReducedChunk<T, by_row_sums>& chunk() const { return piece_; }
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE const ReducedChunk<T, by_row_sums>& chunk() const { return chunk_; }
 
   /// Once the unknown left of the segment and its own last one are known: all the others.
   STRATUM_HOST_DEVICE STRATUM_INLINE void substitute(T left, T last) {
@@ -284,10 +284,10 @@ class Segment {
     }
   }
   STRATUM_HOST_DEVICE STRATUM_INLINE void put_last(int k, T upper) {
-    piece_.last.a = p_ * lower_ * r_[k];
-    piece_.last.c = upper * r_[k];
-    piece_.last.f = y_ * r_[k];
-    if constexpr (by_row_sums) piece_.last.s = sum_ * r_[k];
+    chunk_.last.a = p_ * lower_ * r_[k];
+    chunk_.last.c = upper * r_[k];
+    chunk_.last.f = y_ * r_[k];
+    if constexpr (by_row_sums) chunk_.last.s = sum_ * r_[k];
   }
 
   int last_;  // in_cyclic_line
@@ -296,7 +296,7 @@ class Segment {
   T u_[symmetric ? 1 : S];  // u_k r_k
   T lower_, upper_, y_, p_, w_, first_a_, first_f_;
   T sum_, first_sum_;  // by_row_sums
-  ReducedChunk<T, by_row_sums> piece_;
+  ReducedChunk<T, by_row_sums> chunk_;
 };
 
 }  // namespace stratum::line

@@ -188,8 +188,8 @@ struct FactoredInterface {
   }
 };
 
-/// What a strip knows of its lines' ends once the interface is solved: solved for, the unknowns left (below) and right of it,
-/// and the results in rows -1, 0, n - 1 and n.
+/// What a subdomain knows of its lines' ends once the interface is solved: solved for, the unknowns left (below) and right of
+/// it, and the results in rows -1, 0, n - 1 and n.
 template <class T>
 struct InterfaceOfLines {
   T* numbers;

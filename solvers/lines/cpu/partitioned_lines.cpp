@@ -24,12 +24,12 @@ struct TensorBatch {
   FieldView<const T> b, x;
   int start, count;  // the column before lane 0
   bool whole;
-  StripRows<T> rows;
-  StripsAhead<T> ahead;
-  StripLines<R, false, true, View, true> lines;
+  PanelRows<T> rows;
+  PanelsAhead<T> ahead;
+  PanelLines<R, false, true, View, true> lines;
   Pack left[packs], right[packs];  // the columns beside the lines
 
-  STRATUM_INLINE TensorBatch(const CutLine<View, T>& cut, int first_line, int lines_of_batch)
+  STRATUM_INLINE TensorBatch(const PartitionedLine<View, T>& cut, int first_line, int lines_of_batch)
       : a(along<Direction::y>(cut.rhs.a)), b(cut.rhs.b), x(cut.rhs.x), start(cut.column(first_line) - 1),
         count(lines_of_batch), whole(start >= 0 && start + 2 * w <= x.nx), rows(start, -1, x.nx),
         ahead(start, x.nx, x.ny), lines(a, {start + 1, 2, lines_of_batch}) {}
@@ -65,7 +65,7 @@ struct TensorBatch {
 template <class View, class T>
 struct EliminateTensorBatch {
   static constexpr int most = batch_width<T>;
-  CutLine<View, T> cut;
+  PartitionedLine<View, T> cut;
   SidesOfLines<T> sides;
   int me, first, count;  // the chunk, and the lines of the batch
 
@@ -101,7 +101,7 @@ struct EliminateTensorBatch {
 
 template <class View, class T>
 struct SubstituteTensorBatch {
-  CutLine<View, T> cut;
+  PartitionedLine<View, T> cut;
   InterfaceOfLines<T> ends;
   int first, count;
   bool alone;  // only columns of the lines may be written
@@ -171,7 +171,7 @@ struct SubstituteTensorBatch {
 template <class View, class T>
 struct EliminateRows {
   static constexpr int most = 512;
-  CutLine<View, T> cut;
+  PartitionedLine<View, T> cut;
   SidesOfLines<T> sides;
   int me, first, count;
 
@@ -259,7 +259,7 @@ struct EliminateRows {
 
 template <class View, class T>
 struct SubstituteRows {
-  CutLine<View, T> cut;
+  PartitionedLine<View, T> cut;
   InterfaceOfLines<T> ends;
   int first, count;
   LineScratch<T> scratch;
@@ -274,11 +274,12 @@ struct SubstituteRows {
 }  // namespace
 
 template <class T>
-CutLines<T>::CutLines(Context& ctx, const GridLayout<2>& shape, std::span<const int> chunks) : grid_(shape) {
+PartitionedLines<T>::PartitionedLines(Context& ctx, const GridLayout<2>& shape, std::span<const int> chunks)
+    : grid_(shape) {
   const bool cut = shape.below || shape.above;
   expects(!cut || ctx.communicator() != nullptr,
-          "line smoothers need whole lines, and this is a strip of rows whose context has no communicator");
-  const int ranks = cut ? ctx.pieces() : 1, rank = cut ? ctx.communicator()->rank() : 0;
+          "line smoothers need whole lines, and this is a subdomain of rows whose context has no communicator");
+  const int ranks = cut ? ctx.subdomains() : 1, rank = cut ? ctx.communicator()->rank() : 0;
   int rows = shape.ny;
   if (chunks.empty()) {
     rows_ = {0, shape.ny};
@@ -292,7 +293,7 @@ CutLines<T>::CutLines(Context& ctx, const GridLayout<2>& shape, std::span<const 
     expects(!ctx.on_gpu(), "lines in given chunks are for the CPU");
     const auto first = std::find(chunks.begin(), chunks.end(), shape.origin_y);
     const auto end = std::find(chunks.begin(), chunks.end(), shape.origin_y + shape.ny);
-    expects(first != chunks.end() && end != chunks.end(), "a strip of rows ", shape.origin_y, " to ",
+    expects(first != chunks.end() && end != chunks.end(), "a subdomain of rows ", shape.origin_y, " to ",
             shape.origin_y + shape.ny - 1, " must begin and end with given chunks of lines");
     for (auto row = first; row <= end; ++row) rows_.push_back(*row - shape.origin_y);
     me_ = static_cast<int>(first - chunks.begin());
@@ -312,7 +313,7 @@ CutLines<T>::CutLines(Context& ctx, const GridLayout<2>& shape, std::span<const 
 }
 
 template <class T>
-Interface<T> CutLines<T>::interface_of(const SomeLines& lines, int k) {
+Interface<T> PartitionedLines<T>::interface_of(const SomeLines& lines, int k) {
   return {{own_.empty() ? nullptr : own_.view().data, lines.count},
           {sides_.view().data, lines.count},
           {factors_.view().data, grid_.nx},
@@ -323,7 +324,7 @@ Interface<T> CutLines<T>::interface_of(const SomeLines& lines, int k) {
 }
 
 template <class T>
-void CutLines<T>::gather(Context& ctx, T* numbers, int each) const {
+void PartitionedLines<T>::gather(Context& ctx, T* numbers, int each) const {
   if (begins_.size() == 2) return;
   std::vector<std::size_t> counts, offsets;
   for (std::size_t r = 0; r + 1 < begins_.size(); ++r) {
@@ -337,14 +338,14 @@ void CutLines<T>::gather(Context& ctx, T* numbers, int each) const {
 }
 
 template <class T>
-FactorInterface<T> CutLines<T>::gathered_factors(Context& ctx) {
+FactorInterface<T> PartitionedLines<T>::gathered_factors(Context& ctx) {
   T* const factors = factors_.view().data;
   gather(ctx, factors, FactoredInterface<T>::rows * grid_.nx);
   return {{factors, grid_.nx}, count_, grid_.periodic_y};
 }
 
 template <class T>
-void CutLines<T>::set_up(Context& ctx, const GridOperator<T>& a, const T* zeros) {
+void PartitionedLines<T>::set_up(Context& ctx, const GridOperator<T>& a, const T* zeros) {
   if (ctx.is_dry_run()) return;
   a_ = a;
   FieldView<T> y;  // of this shape, without numbers
@@ -356,7 +357,7 @@ void CutLines<T>::set_up(Context& ctx, const GridOperator<T>& a, const T* zeros)
     if constexpr (!is_tensor<View> || by_row_sums<View>)
       for (int k = 0; k < own_chunks(); ++k) {
         const auto at = static_cast<std::size_t>(k);
-        const CutLine<View, T> all{{view, y, y}, y, T(1), lines};
+        const PartitionedLine<View, T> all{{view, y, y}, y, T(1), lines};
         eliminate_matrix<std::numeric_limits<int>::max()>(ctx, chunk_of(all, rows_[at], rows_[at + 1], false, false),
                                                           interface_of(lines, k), segments_.view().data);
       }
@@ -365,9 +366,9 @@ void CutLines<T>::set_up(Context& ctx, const GridOperator<T>& a, const T* zeros)
 }
 
 template <class T>
-void CutLines<T>::sweep(Context& ctx, const GridOperator<T>& a, const T* zeros, FieldView<const T> b,
-                        FieldView<const T> x, FieldView<T> y, T omega, LineOrder line_order, SweepOrder order,
-                        FieldView<T> memory) {
+void PartitionedLines<T>::sweep(Context& ctx, const GridOperator<T>& a, const T* zeros, FieldView<const T> b,
+                                FieldView<const T> x, FieldView<T> y, T omega, LineOrder line_order, SweepOrder order,
+                                FieldView<T> memory) {
   if (ctx.is_dry_run()) return;
   if (&a.storage() != &a_.storage()) set_up(ctx, a, zeros);
   const auto solve = [&](const SomeLines& lines) {
@@ -390,9 +391,9 @@ void CutLines<T>::sweep(Context& ctx, const GridOperator<T>& a, const T* zeros, 
 }
 
 template <class T>
-void CutLines<T>::solve_on_cpu(Context& ctx, const GridOperator<T>& a, const T* zeros, FieldView<const T> b,
-                               FieldView<const T> x, FieldView<T> y, T omega, const SomeLines& lines,
-                               FieldView<T> memory) {
+void PartitionedLines<T>::solve_on_cpu(Context& ctx, const GridOperator<T>& a, const T* zeros, FieldView<const T> b,
+                                       FieldView<const T> x, FieldView<T> y, T omega, const SomeLines& lines,
+                                       FieldView<T> memory) {
   const auto scratch = [&](int part) { return LineScratch<T>(&memory(-1, part), y.ny, memory.nx); };
   // Calls work(first, count, part, is_first_of_part) for the lines in batches.
   const auto in_batches = [&](int width, const auto& work) {
@@ -407,8 +408,8 @@ void CutLines<T>::solve_on_cpu(Context& ctx, const GridOperator<T>& a, const T* 
   };
   visit(a, zeros, [&]<class View>(const View& view) {
     if constexpr (!is_tensor<View> || by_row_sums<View>) {
-      using Part = std::pair<CutLine<View, T>, Interface<T>>;
-      const CutLine<View, T> all{{view, b, x}, y, omega, lines};
+      using Part = std::pair<PartitionedLine<View, T>, Interface<T>>;
+      const PartitionedLine<View, T> all{{view, b, x}, y, omega, lines};
       const auto chunk = [&](int k) {
         const auto at = static_cast<std::size_t>(k);
         const bool below = k > 0 || grid_.below || grid_.periodic_y,
@@ -436,7 +437,7 @@ void CutLines<T>::solve_on_cpu(Context& ctx, const GridOperator<T>& a, const T* 
           });
       };
       T* const sides = sides_.view().data;
-      solve_cut_lines(
+      solve_partitioned_lines(
           ctx, own_chunks(), chunk, eliminate, [&] { gather(ctx, sides, ChunksOfLines<T>::sides * lines.count); },
           substitute);
     }
@@ -447,15 +448,15 @@ void CutLines<T>::solve_on_cpu(Context& ctx, const GridOperator<T>& a, const T* 
 #if !defined(STRATUM_HAVE_CUDA)  // else solvers/lines/cuda/partitioned_lines.cu has it
 
 template <class T>
-void CutLines<T>::solve_on_gpu(Context& /*ctx*/, const GridOperator<T>& /*a*/, const T* /*zeros*/,
-                               FieldView<const T> /*b*/, FieldView<const T> /*x*/, FieldView<T> /*y*/, T /*omega*/,
-                               const SomeLines& /*lines*/) {}
+void PartitionedLines<T>::solve_on_gpu(Context& /*ctx*/, const GridOperator<T>& /*a*/, const T* /*zeros*/,
+                                       FieldView<const T> /*b*/, FieldView<const T> /*x*/, FieldView<T> /*y*/,
+                                       T /*omega*/, const SomeLines& /*lines*/) {}
 template <class T>
-void CutLines<T>::set_up_on_gpu(Context& /*ctx*/, const GridOperator<T>& /*a*/, const T* /*zeros*/,
-                                FieldView<T> /*shape*/) {}
+void PartitionedLines<T>::set_up_on_gpu(Context& /*ctx*/, const GridOperator<T>& /*a*/, const T* /*zeros*/,
+                                        FieldView<T> /*shape*/) {}
 #endif
 
-template class CutLines<float>;
-template class CutLines<double>;
+template class PartitionedLines<float>;
+template class PartitionedLines<double>;
 
 }  // namespace stratum::line

@@ -6,7 +6,7 @@
 //
 // x lines run in chunks of positions: right-hand sides and coefficients of a chunk are formed row by row, where memory is
 // contiguous, and turned so that lanes are contiguous. Lanes without a line solve d x = 0. y lines of a tensor operator take
-// both colours of a strip of columns at once (solve_strip), those of stored bands whole rows (solve_wide_batch).
+// both colours of a panel of columns at once (solve_panel), those of stored bands whole rows (solve_wide_batch).
 //
 // In zebra order the second colour follows the first by one batch, so that what both read is still in the cache: b and x come
 // from memory once a sweep. What comes later is asked for: lines that are far apart defeat hardware prefetchers. Threads share
@@ -76,7 +76,7 @@ struct Batch {
 
 /// A thread's memory for lines of n positions: three arrays of n + 1 by W numbers, or two of n by `wide` from the first on, for
 /// y lines with bands. On periodic grids there is one more of either, for `sums` of cyclic lines. Several threads have two
-/// more of the former each, for a strip that waits for its second colour.
+/// more of the former each, for a panel that waits for its second colour.
 template <class T>
 struct LineScratch {
   T *multipliers, *eliminated, *second, *sums;
@@ -100,7 +100,7 @@ struct LineScratch {
         wide(static_cast<int>(std::min<std::int64_t>(widest_batch, size / ((is_cyclic ? 3 : 2) * n))) / rounded *
              rounded) {}
 
-  /// For the strip that waits, with lines of n positions.
+  /// For the panel that waits, with lines of n positions.
   [[nodiscard]] LineScratch waiting(int n, bool has_sums) const {
     LineScratch other = *this;
     other.eliminated = (has_sums ? sums : second) + lane_numbers(n);
@@ -926,10 +926,10 @@ STRATUM_INLINE void solve_batch(const LineRhs<Direction::y, coupled, View, T> rh
   solve_wide_batch<R, 2, is_cyclic>(rhs, batch.first, batch.count, n, omega, keep, y, scratch);
 }
 
-/// Elimination along one colour of the y lines in a strip, tensor operator by columns, position after position. `goes_on`: what
+/// Elimination along one colour of the y lines in a panel, tensor operator by columns, position after position. `goes_on`: what
 /// lies beside the line before position 0 is given, as cyclic lines have it and chunks of lines.
 template <class R, bool is_cyclic, bool coupled, class View, bool goes_on = is_cyclic>
-struct StripLines
+struct PanelLines
     : BatchOfLines<R,
                    TensorElimination<typename R::Pack, typename View::Number, solves_for_difference<View>, is_cyclic>,
                    typename View::Number, is_cyclic> {
@@ -939,7 +939,7 @@ struct StripLines
   LinesBeside<Pack, differences> beside[R::packs];
   Pack mass[R::packs], stiffness[R::packs], from_before[R::packs];
 
-  STRATUM_INLINE StripLines(const View& a, const Batch& batch) {
+  STRATUM_INLINE PanelLines(const View& a, const Batch& batch) {
     constexpr int w = batch_width<T>, numbers = sizeof(LinesBeside<T, differences>) / sizeof(T);
     alignas(64) T own[2][w], others[numbers][w];
     for (int k = 0; k < w; ++k) {
@@ -997,14 +997,14 @@ struct StripLines
   }
 };
 
-/// Rows of a strip, 2 W columns from `start` on, of which lowest .. highest may be read: in place where these are all, else
+/// Rows of a panel, 2 W columns from `start` on, of which lowest .. highest may be read: in place where these are all, else
 /// copies with zeros elsewhere.
 template <class T>
-class StripRows {
+class PanelRows {
  public:
   static constexpr int columns = 2 * batch_width<T>;
 
-  STRATUM_INLINE StripRows(int start, int lowest, int highest)
+  STRATUM_INLINE PanelRows(int start, int lowest, int highest)
       : start_(start), from_(std::max(lowest - start, 0)), count_(std::min(highest - start + 1, columns) - from_),
         has_behind_(start + columns <= highest) {}
 
@@ -1015,7 +1015,7 @@ class StripRows {
     std::copy_n(&x(start_ + from_, j), count_, copy_ + from_);
     return copy_;
   }
-  /// The column after the strip.
+  /// The column after the panel.
   [[nodiscard]] STRATUM_INLINE T behind(const FieldView<const T>& x, int j) const {
     return has_behind_ ? x(start_ + columns, j) : T(0);
   }
@@ -1026,34 +1026,34 @@ class StripRows {
   alignas(64) T copy_[columns] = {};
 };
 
-/// Asks for what later strips read while one is solved. Long pieces of rows, which hardware prefetchers continue: those of a
-/// group of strips together, each strip of the group before asking for its share of the rows. Longer lines have smaller
+/// Asks for what later panels read while one is solved. Long pieces of rows, which hardware prefetchers continue: those of a
+/// group of panels together, each panel of the group before asking for its share of the rows. Longer lines have smaller
 /// groups, as these have to stay in a cache.
 template <class T>
-struct StripsAhead {
-  int strips, share, begin, end;  // strips of a group; columns of the next one
+struct PanelsAhead {
+  int panels, share, begin, end;  // panels of a group; columns of the next one
 
-  STRATUM_INLINE StripsAhead(int start, int last_column, int rows) {
-    constexpr int strip = 2 * batch_width<T>;
-    strips = rows <= 1024 ? 4 : 2;
-    const int index = (start + 1) / strip;  // strips start at column -1 or 0
-    share = index % strips;
-    begin = start + (strips - share) * strip;
-    end = std::min(begin + strips * strip, last_column);
+  STRATUM_INLINE PanelsAhead(int start, int last_column, int rows) {
+    constexpr int panel = 2 * batch_width<T>;
+    panels = rows <= 1024 ? 4 : 2;
+    const int index = (start + 1) / panel;  // panels start at column -1 or 0
+    share = index % panels;
+    begin = start + (panels - share) * panel;
+    end = std::min(begin + panels * panel, last_column);
   }
   /// Quarters from .. to - 1 of row j.
   STRATUM_INLINE void prefetch(const FieldView<const T>& x, int j, int from, int to) const {
-    if (j % strips != share) return;
-    const int quarter = strips * batch_width<T> / 2;
+    if (j % panels != share) return;
+    const int quarter = panels * batch_width<T> / 2;
     for (int i = begin + from * quarter; i < std::min(end, begin + to * quarter); i += cache_line<T>)
       __builtin_prefetch(&x(i, j), 0, 2);
   }
 };
 
-/// What all strips of a sweep have in common: y = (1 - omega) x + omega solution, y the same as x unless `simultaneous`.
+/// What all panels of a sweep have in common: y = (1 - omega) x + omega solution, y the same as x unless `simultaneous`.
 /// `from_zero`: x stands for zeros, whatever it holds; not where omega is not one, `simultaneous` or cyclic lines.
 template <class View, class T>
-struct StripSweep {
+struct PanelSweep {
   View a;
   FieldView<const T> b, x;
   FieldView<T> y;
@@ -1063,26 +1063,26 @@ struct StripSweep {
 
 /// 2 W columns from `start` on, of which begin .. end - 1 are solved; begin - 1 and end are the halo or solved already.
 template <class T>
-struct Strip {
+struct Panel {
   int start, begin, end;
   int share_end;  // of the columns that the thread goes on with
   LineScratch<T> scratch;
-  /// The line before the strip, where x does not have its solution yet, by position W apart.
+  /// The line before the panel, where x does not have its solution yet, by position W apart.
   const T* line_before = nullptr;
 };
 
 enum class Colours { first, second, both };
 
-/// Both colours of the y lines in a strip, tensor operator: lane k of the second colour is column start + 2 k, lane k of the
-/// first column start + 2 k + 1. Everything on the left of the strip is solved before the second colour. Rows are taken apart
+/// Both colours of the y lines in a panel, tensor operator: lane k of the second colour is column start + 2 k, lane k of the
+/// first column start + 2 k + 1. Everything on the left of the panel is solved before the second colour. Rows are taken apart
 /// into the two colours when they are first read and put together once, when both are solved; all four passes ask for later
-/// strips, as only so many requests can be under way. The first colour alone leaves its solution and the second's right-hand
-/// sides in the strip's memory and x as it is; the second alone goes on from there. `damped`: omega may be other than one,
+/// panels, as only so many requests can be under way. The first colour alone leaves its solution and the second's right-hand
+/// sides in the panel's memory and x as it is; the second alone goes on from there. `damped`: omega may be other than one,
 /// or the sweep simultaneous. `is_cyclic`: cyclic lines. Their halo is not read.
 template <class R, bool is_cyclic, bool from_zero, bool damped, class View, class T>
-STRATUM_INLINE void solve_strip(const StripSweep<View, T>& sweep, const Strip<T>& strip, const Colours colours) {
-  const int start = strip.start, begin = strip.begin, end = strip.end;
-  const LineScratch<T>& scratch = strip.scratch;
+STRATUM_INLINE void solve_panel(const PanelSweep<View, T>& sweep, const Panel<T>& panel, const Colours colours) {
+  const int start = panel.start, begin = panel.begin, end = panel.end;
+  const LineScratch<T>& scratch = panel.scratch;
   const View a = along<Direction::y>(sweep.a);
   const FieldView<const T> b = sweep.b, x = sweep.x;
   const FieldView<T> y = sweep.y;
@@ -1092,15 +1092,15 @@ STRATUM_INLINE void solve_strip(const StripSweep<View, T>& sweep, const Strip<T>
   using Pack = typename R::Pack;
   constexpr int w = batch_width<T>, width = R::width, packs = R::packs;
   constexpr int bytes = width * static_cast<int>(sizeof(T));
-  const int n = x.ny, next_strip = start + 2 * w;
-  const bool whole = start >= begin && next_strip <= end;  // all columns are solved
-  const int own_begin = std::max(start, begin) - start, own_end = std::min(end, next_strip) - start;
-  const StripsAhead<T> ahead(start, strip.share_end, n);
+  const int n = x.ny, next_panel = start + 2 * w;
+  const bool whole = start >= begin && next_panel <= end;  // all columns are solved
+  const int own_begin = std::max(start, begin) - start, own_end = std::min(end, next_panel) - start;
+  const PanelsAhead<T> ahead(start, panel.share_end, n);
   const Batch firsts{start + 1, 2, std::min(w, (end - start) / 2)};
   const Batch seconds{start, 2, std::min(w, (end - start + 1) / 2), start < begin ? 1 : 0};
   T *const multipliers = scratch.multipliers, *const first = scratch.eliminated, *const second = scratch.second;
   T* const sums = scratch.sums;
-  StripRows<T> rows_of_x(start, begin - 1, end), rows_of_b(start, std::max(begin - 1, 0), std::min(end, x.nx - 1));
+  PanelRows<T> rows_of_x(start, begin - 1, end), rows_of_b(start, std::max(begin - 1, 0), std::min(end, x.nx - 1));
   alignas(64) T solved[2 * w];
   const auto row_at = [n](int j) { return !is_cyclic ? j : j < 0 ? n - 1 : j < n ? j : 0; };
   const auto back = [&](int j, int v, const T* z, Pack behind, Pack last) __attribute__((always_inline)) {
@@ -1110,7 +1110,7 @@ STRATUM_INLINE void solve_strip(const StripSweep<View, T>& sweep, const Strip<T>
     return substituted < is_cyclic || by_row_sums<View>, Pack > (R::pack(multipliers + at), right, behind);
   };
   if (colours != Colours::second && firsts.count > 0) {
-    StripLines<R, is_cyclic, !from_zero, View> lines(a, firsts);
+    PanelLines<R, is_cyclic, !from_zero, View> lines(a, firsts);
     const Eliminated<T> to_first{multipliers, first, sums};
     // The columns on the left of pack v of the first colour and on its right.
     Pack left[packs + 1];
@@ -1170,14 +1170,14 @@ STRATUM_INLINE void solve_strip(const StripSweep<View, T>& sweep, const Strip<T>
   if (colours == Colours::first) return;
   if (firsts.count < seconds.count)  // the second colour ends at column end, which somebody else solved
     for (int j = 0; j < n; ++j) first[std::int64_t{j} * w + firsts.count] = x(end, j);
-  StripLines<R, is_cyclic, true, View> lines(a, seconds);
+  PanelLines<R, is_cyclic, true, View> lines(a, seconds);
   const Eliminated<T> to_second{multipliers, second, sums};
-  // The columns on the left of the second colour: the first colour's, and the one before the strip.
+  // The columns on the left of the second colour: the first colour's, and the one before the panel.
   Pack before[packs + 1] = {};
   const auto take_first = [&](int position) __attribute__((always_inline)) {
     const int j = row_at(position);
     before[0] = simd::filled<T, bytes>(start < begin                  ? T(0)
-                                       : strip.line_before != nullptr ? strip.line_before[std::int64_t{j} * w]
+                                       : panel.line_before != nullptr ? panel.line_before[std::int64_t{j} * w]
                                                                       : x(start - 1, j));
     if (simultaneous) {
       const T* old = rows_of_x.row(x, j);
@@ -1244,9 +1244,9 @@ struct SolveBatch {
 };
 
 template <class View, class T, bool is_cyclic = false>
-struct SolveStrip {
-  StripSweep<View, T> sweep;
-  Strip<T> strip;
+struct SolvePanel {
+  PanelSweep<View, T> sweep;
+  Panel<T> panel;
   Colours colours;
   template <int bytes>
   STRATUM_INLINE void run() const {
@@ -1257,7 +1257,7 @@ struct SolveStrip {
  private:
   template <int bytes, bool from_zero, bool damped>
   STRATUM_INLINE void solve() const {
-    solve_strip<Registers<T, bytes>, is_cyclic, from_zero, damped>(sweep, strip, colours);
+    solve_panel<Registers<T, bytes>, is_cyclic, from_zero, damped>(sweep, panel, colours);
   }
 };
 
@@ -1301,15 +1301,15 @@ struct Sweep {
 
   /// All lines from the old x.
   void simultaneous() const {
-    const int w = in_strips ? strip_lines : by_twos() ? 2 * lanes() : lanes();
+    const int w = in_panels ? panel_lines : by_twos() ? 2 * lanes() : lanes();
     const int batches = (lines() + w - 1) / w, parts = team(batches);
 #pragma omp parallel for schedule(static, 1) num_threads(threads) if (parts > 1)
     for (int part = 0; part < parts; ++part) {
       const auto share = [&](int p) { return static_cast<int>(std::int64_t{batches} * p / parts); };
       const int begin = share(part) * w, end = std::min(share(part + 1) * w, lines());
       for (int line = begin; line < end; line += w) {
-        if constexpr (in_strips)
-          solve_strip({line, begin, end, end, scratch(part)}, Colours::both, true);
+        if constexpr (in_panels)
+          solve_panel({line, begin, end, end, scratch(part)}, Colours::both, true);
         else if (by_twos())
           for (int first = line; first < std::min(line + 2, end); ++first)
             solve_first({first, 2, (std::min(line + w, end) - first + 1) / 2}, scratch(part));
@@ -1321,24 +1321,24 @@ struct Sweep {
 
   /// One line from the old ones beside it.
   void one(int line) const {
-    if constexpr (in_strips)
-      solve_strip({line, line, line + 1, line + 1, scratch(0)}, Colours::both);
+    if constexpr (in_panels)
+      solve_panel({line, line, line + 1, line + 1, scratch(0)}, Colours::both);
     else
       solve_first({line, 1, 1}, scratch(0));
   }
 
   /// Of lines lowest .. end - 1 those of the parity of `first`, 0 or 1, and then the others; x and y are the same.
   void zebra(int first, int lowest, int end) const {
-    const int start = first - 1;  // of the first strip: its lane 0 of the second colour
-    const int strips = (end - start + strip_lines - 1) / strip_lines, parts = team(strips);
-    const auto begin = [&](int p) { return start + static_cast<int>(std::int64_t{strips} * p / parts) * strip_lines; };
+    const int start = first - 1;  // of the first panel: its lane 0 of the second colour
+    const int panels = (end - start + panel_lines - 1) / panel_lines, parts = team(panels);
+    const auto begin = [&](int p) { return start + static_cast<int>(std::int64_t{panels} * p / parts) * panel_lines; };
 #pragma omp parallel num_threads(threads) if (parts > 1)
     {
 #pragma omp for schedule(static, 1)
       for (int part = 0; part < parts - 1; ++part) {
         const int next = begin(part + 1);
-        if constexpr (in_strips)
-          solve_strip({next - strip_lines, lowest, end, next, waiting(part)}, Colours::first);
+        if constexpr (in_panels)
+          solve_panel({next - panel_lines, lowest, end, next, waiting(part)}, Colours::first);
         else
           solve_colour(last_batch(begin(part), next), next, lanes(), scratch(part));
       }
@@ -1346,8 +1346,8 @@ struct Sweep {
       for (int part = 0; part < parts; ++part) {
         const bool is_last = part == parts - 1;
         const int next = is_last ? end : begin(part + 1);
-        if constexpr (in_strips)
-          solve_strips(begin(part), next, lowest, end, part, !is_last);
+        if constexpr (in_panels)
+          solve_panels(begin(part), next, lowest, end, part, !is_last);
         else
           solve_batches(first, std::max(begin(part), lowest), is_last ? end : last_batch(begin(part), next),
                         is_last ? end : next - 1, scratch(part));
@@ -1356,8 +1356,8 @@ struct Sweep {
   }
 
  private:
-  static constexpr bool in_strips = direction == Direction::y && !has_bands<View>;
-  static constexpr int strip_lines = 2 * batch_width<T>;
+  static constexpr bool in_panels = direction == Direction::y && !has_bands<View>;
+  static constexpr int panel_lines = 2 * batch_width<T>;
   /// Batches of every second line, where all are solved at once.
   [[nodiscard]] bool by_twos() const {
     return direction == Direction::y && has_bands<View> && !(from_zero && side_by_side<false, View>);
@@ -1365,17 +1365,17 @@ struct Sweep {
 
   [[nodiscard]] LineScratch<T> waiting(int part) const { return scratch(part).waiting(length(), is_cyclic); }
 
-  void solve_strip(const Strip<T>& strip, Colours colours, bool all_from_old = false) const {
-    simd::run_widest(SolveStrip<View, T, is_cyclic>{{a, b, x, y, omega, from_zero, all_from_old}, strip, colours});
+  void solve_panel(const Panel<T>& panel, Colours colours, bool all_from_old = false) const {
+    simd::run_widest(SolvePanel<View, T, is_cyclic>{{a, b, x, y, omega, from_zero, all_from_old}, panel, colours});
   }
 
-  /// The strips from `start` to `next`; `waits`: the first colour of the last one is solved. So it is in every part but the
+  /// The panels from `start` to `next`; `waits`: the first colour of the last one is solved. So it is in every part but the
   /// last, and with it the line before a part.
-  void solve_strips(int start, int next, int lowest, int end, int part, bool waits) const {
+  void solve_panels(int start, int next, int lowest, int end, int part, bool waits) const {
     const T* line_before = part > 0 ? waiting(part - 1).eliminated + batch_width<T> - 1 : nullptr;
-    for (; start < next; start += strip_lines) {
-      const bool second = waits && start + strip_lines == next;
-      solve_strip({start, lowest, end, next, second ? waiting(part) : scratch(part), line_before},
+    for (; start < next; start += panel_lines) {
+      const bool second = waits && start + panel_lines == next;
+      solve_panel({start, lowest, end, next, second ? waiting(part) : scratch(part), line_before},
                   second ? Colours::second : Colours::both);
       line_before = nullptr;
     }

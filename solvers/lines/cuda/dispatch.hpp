@@ -223,9 +223,9 @@ class Sweep : GpuSweep<View, T> {
     if (this->line_order == LineOrder::simultaneous) return solve(ctx, 0, lines, 1, !zero);
     const bool backward = this->order == SweepOrder::backward;
     const bool wraps = (along_x ? this->grid.periodic_y : this->grid.periodic_x) && lines % 2 != 0;
-    const bool third = this->is_cut ? this->third_row : wraps;     // of the grid
-    const bool here = this->is_cut ? this->has_third_row : wraps;  // and of this subdomain of it
-    const int pairs = here ? lines - 1 : lines;                    // lines of two colours
+    const bool third = this->is_distributed ? this->third_row : wraps;     // of the grid
+    const bool here = this->is_distributed ? this->has_third_row : wraps;  // and of this subdomain of it
+    const int pairs = here ? lines - 1 : lines;                            // lines of two colours
     const auto third_colour = [&] {
       if (here) solve(ctx, pairs, lines, 1, true);
     };

@@ -5,8 +5,8 @@
 namespace stratum::line {
 
 template <class T>
-void CutLines<T>::solve_on_gpu(Context& ctx, const GridOperator<T>& a, const T* zeros, FieldView<const T> b,
-                               FieldView<const T> x, FieldView<T> y, T omega, const SomeLines& lines) {
+void PartitionedLines<T>::solve_on_gpu(Context& ctx, const GridOperator<T>& a, const T* zeros, FieldView<const T> b,
+                                       FieldView<const T> x, FieldView<T> y, T omega, const SomeLines& lines) {
   const Interface<T> interface = interface_of(lines, 0);
   const auto put_together = [&] {
     if (count_ > 1)
@@ -15,29 +15,33 @@ void CutLines<T>::solve_on_gpu(Context& ctx, const GridOperator<T>& a, const T* 
   };
   visit(a, zeros, [&]<class View>(const View& view) {
     if constexpr (!is_tensor<View> || by_row_sums<View>)
-      solve_in_segments<segment_rows<T>>(ctx, CutLine<View, T>{{view, b, x}, y, omega, lines, grid_.below, grid_.above},
-                                         interface, segments_.view().data, put_together);
+      solve_in_segments<segment_rows<T>>(
+          ctx, PartitionedLine<View, T>{{view, b, x}, y, omega, lines, grid_.below, grid_.above}, interface,
+          segments_.view().data, put_together);
   });
   if (grid_.periodic_x) for_each_node(ctx, WrapRow<T>::range(y), WrapRow<T>{y});
 }
 
 template <class T>
-void CutLines<T>::set_up_on_gpu(Context& ctx, const GridOperator<T>& a, const T* zeros, FieldView<T> shape) {
+void PartitionedLines<T>::set_up_on_gpu(Context& ctx, const GridOperator<T>& a, const T* zeros, FieldView<T> shape) {
   const SomeLines lines{0, 1, shape.nx};
   visit(a, zeros, [&]<class View>(const View& view) {
     if constexpr (!is_tensor<View> || by_row_sums<View>)
-      eliminate_matrix<segment_rows<T>>(ctx, CutLine<View, T>{{view, shape, shape}, shape, T(1), lines},
+      eliminate_matrix<segment_rows<T>>(ctx, PartitionedLine<View, T>{{view, shape, shape}, shape, T(1), lines},
                                         interface_of(lines, 0), segments_.view().data);
   });
   for_each_node(ctx, {0, grid_.nx, 1, 0, 1, 1}, gathered_factors(ctx));
 }
 
-template void CutLines<float>::solve_on_gpu(Context&, const GridOperator<float>&, const float*, FieldView<const float>,
-                                            FieldView<const float>, FieldView<float>, float, const SomeLines&);
-template void CutLines<double>::solve_on_gpu(Context&, const GridOperator<double>&, const double*,
-                                             FieldView<const double>, FieldView<const double>, FieldView<double>,
-                                             double, const SomeLines&);
-template void CutLines<float>::set_up_on_gpu(Context&, const GridOperator<float>&, const float*, FieldView<float>);
-template void CutLines<double>::set_up_on_gpu(Context&, const GridOperator<double>&, const double*, FieldView<double>);
+template void PartitionedLines<float>::solve_on_gpu(Context&, const GridOperator<float>&, const float*,
+                                                    FieldView<const float>, FieldView<const float>, FieldView<float>,
+                                                    float, const SomeLines&);
+template void PartitionedLines<double>::solve_on_gpu(Context&, const GridOperator<double>&, const double*,
+                                                     FieldView<const double>, FieldView<const double>,
+                                                     FieldView<double>, double, const SomeLines&);
+template void PartitionedLines<float>::set_up_on_gpu(Context&, const GridOperator<float>&, const float*,
+                                                     FieldView<float>);
+template void PartitionedLines<double>::set_up_on_gpu(Context&, const GridOperator<double>&, const double*,
+                                                      FieldView<double>);
 
 }  // namespace stratum::line

@@ -22,7 +22,7 @@ struct GpuSweep {
   GridLayout<2> grid{};  // what borders on the lines: nothing where it is left out
   // Where the grid has other subdomains below or above: whether all of it has an odd number of rows and is periodic across
   // them, and whether this subdomain has the last one.
-  bool is_cut = false, third_row = false, has_third_row = false;
+  bool is_distributed = false, third_row = false, has_third_row = false;
   T* memory = nullptr;    // line::interface_numbers, for the chunks of long lines
   FieldView<T> passed{};  // zeros, in which clusters of blocks pass columns to each other; or nothing
   FieldView<const T>

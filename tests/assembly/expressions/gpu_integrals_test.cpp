@@ -180,7 +180,7 @@ TEST_F(GpuIntegralsTest, RandomExpressions) {
 }
 
 // Loads have the bits of one subdomain. An expression takes level 9.
-TEST_F(GpuIntegralsTest, StripsComputeTheirRows) {
+TEST_F(GpuIntegralsTest, SubdomainsComputeTheirRows) {
   struct Case {
     BoundaryConditions boundaries;
     bool expression;
@@ -207,8 +207,8 @@ TEST_F(GpuIntegralsTest, StripsComputeTheirRows) {
     test::Values numbers;
     for (int k = 0; k < static_cast<int>(whole.nodes()); ++k) numbers.push_back(0.1 + 0.05 * std::sin(0.37 * k));
     const auto rows_of = [&](Context& ctx) {
-      if (ctx.pieces() == 1) return whole;
-      return Strip(mesh, ctx.pieces(), ctx.communicator()->rank(), 1).unknowns();
+      if (ctx.subdomains() == 1) return whole;
+      return Subdomain(mesh, ctx.subdomains(), ctx.communicator()->rank(), 1).unknowns();
     };
     const auto load_of = [&](Context& ctx) {
       Field<double> b(ctx, rows_of(ctx));
@@ -228,15 +228,15 @@ TEST_F(GpuIntegralsTest, StripsComputeTheirRows) {
           range.largest.y,      range.step_from.x,   range.step_from.y, range.step_from.value, range.step_to.x,
           range.step_to.y,      range.step_to.value, found.l2,          found.largest,         found.energy};
     };
-    const auto load = test::on_pieces(Backend::cuda, 1, load_of),
-               summary = test::on_pieces(Backend::cuda, 1, summary_of);
+    const auto load = test::on_subdomains(Backend::cuda, 1, load_of),
+               summary = test::on_subdomains(Backend::cuda, 1, summary_of);
     ASSERT_THAT(load.errors, testing::Each(""));
     ASSERT_THAT(summary.errors, testing::Each(""));
     for (const int count : {2, 3}) {
-      const auto loads = test::on_pieces(Backend::cuda, count, load_of);
+      const auto loads = test::on_subdomains(Backend::cuda, count, load_of);
       ASSERT_THAT(loads.errors, testing::Each(""));
       EXPECT_EQ(loads.values, load.values);
-      const auto summaries = test::on_pieces(Backend::cuda, count, summary_of);
+      const auto summaries = test::on_subdomains(Backend::cuda, count, summary_of);
       ASSERT_THAT(summaries.errors, testing::Each(""));
       for (std::size_t k = 0; k < summaries.values.size(); ++k) {
         const auto of_one = k % summary.values.size();

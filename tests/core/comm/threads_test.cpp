@@ -21,8 +21,8 @@ using namespace stratum;
 using Work = std::function<void(Communicator&, Context&)>;
 
 /// On as many threads; errors by rank.
-std::vector<std::string> on_pieces(int count, Backend backend, const Work& work) {
-  const auto communicators = pieces(count);
+std::vector<std::string> on_subdomains(int count, Backend backend, const Work& work) {
+  const auto communicators = thread_communicators(count);
   std::vector<std::string> errors(communicators.size());
   std::vector<std::thread> threads;
   for (std::size_t k = 0; k < communicators.size(); ++k)
@@ -41,15 +41,15 @@ std::vector<std::string> on_pieces(int count, Backend backend, const Work& work)
 }
 
 template <class T>
-class PiecesTest : public test::OnEverySetting<T> {
+class ThreadCommunicatorsTest : public test::OnEverySetting<T> {
  protected:
   void expect_of_all(int count, const Work& work) {
-    const auto errors = on_pieces(count, this->backend(), work);
+    const auto errors = on_subdomains(count, this->backend(), work);
     EXPECT_EQ(errors, std::vector<std::string>(errors.size()));
   }
 };
 
-TEST_ON_EVERY_SETTING(PiecesTest, GatherByRank) {
+TEST_ON_EVERY_SETTING(ThreadCommunicatorsTest, GatherByRank) {
   for (const int count : {1, 2, 5}) {
     this->expect_of_all(count, [&](Communicator& comm, Context& ctx) {
       // Subdomain r has r + 1 numbers; they arrive in turn, the first subdomain's last.
@@ -86,7 +86,7 @@ TEST_ON_EVERY_SETTING(PiecesTest, GatherByRank) {
   }
 }
 
-TEST_ON_EVERY_SETTING(PiecesTest, RowsGoAroundTheEnds) {
+TEST_ON_EVERY_SETTING(ThreadCommunicatorsTest, RowsGoAroundTheEnds) {
   for (const int count : {1, 2, 3}) {
     this->expect_of_all(count, [&](Communicator& comm, Context& ctx) {
       const int rank = comm.rank();
@@ -102,7 +102,7 @@ TEST_ON_EVERY_SETTING(PiecesTest, RowsGoAroundTheEnds) {
 }
 
 /// 2 x 3 subdomains: lines of two and lines of three, in two steps at once.
-TEST_ON_EVERY_SETTING(PiecesTest, RowsGoToThoseThatAreNamed) {
+TEST_ON_EVERY_SETTING(ThreadCommunicatorsTest, RowsGoToThoseThatAreNamed) {
   this->expect_of_all(6, [&](Communicator& comm, Context& ctx) {
     const int rank = comm.rank(), i = rank / 3, j = rank % 3;
     const auto at = [](int row, int column) { return (row + 2) % 2 * 3 + (column + 3) % 3; };
@@ -133,7 +133,7 @@ TEST_ON_EVERY_SETTING(PiecesTest, RowsGoToThoseThatAreNamed) {
 }
 
 // Rows and numbers of a block's chunk, of several and of many rounds, in turn and one way, more often than there are slots.
-TEST_ON_EVERY_SETTING(PiecesTest, LongRowsAgainAndAgain) {
+TEST_ON_EVERY_SETTING(ThreadCommunicatorsTest, LongRowsAgainAndAgain) {
   constexpr int longest = 600'000;
   for (const int count : {2, 3})
     this->expect_of_all(count, [&](Communicator& comm, Context& ctx) {
@@ -169,7 +169,7 @@ TEST_ON_EVERY_SETTING(PiecesTest, LongRowsAgainAndAgain) {
 
 // What goes up and what comes down between two, and what goes to either side, have lengths of their own: of one chunk, of some,
 // of many.
-TEST_ON_EVERY_SETTING(PiecesTest, RowsOfSeveralLengths) {
+TEST_ON_EVERY_SETTING(ThreadCommunicatorsTest, RowsOfSeveralLengths) {
   constexpr int longest = 300'000;
   constexpr std::array lengths{1, longest, 700, 90'000, 4096, 2};
   for (const int count : {2, 3, 4})
@@ -205,14 +205,14 @@ TEST_ON_EVERY_SETTING(PiecesTest, RowsOfSeveralLengths) {
     });
 }
 
-TEST(Pieces, NameEachOther) {
-  const auto errors = on_pieces(3, Backend::cpu, [&](Communicator& comm, Context& ctx) {
+TEST(ThreadCommunicators, NameEachOther) {
+  const auto errors = on_subdomains(3, Backend::cpu, [&](Communicator& comm, Context& ctx) {
     Communicator::Rows rows;
     if (comm.rank() == 2) rows.below = 0;
     comm.exchange(ctx, rows);
   });
   EXPECT_EQ(errors[2], "subdomain 2 names subdomains 0 and 0 below and above it, which name 1 and 2 above and below");
-  const auto there_is_none = on_pieces(1, Backend::cpu, [&](Communicator& comm, Context& ctx) {
+  const auto there_is_none = on_subdomains(1, Backend::cpu, [&](Communicator& comm, Context& ctx) {
     Communicator::Rows rows;
     rows.above = 1;
     comm.exchange(ctx, rows);
@@ -221,8 +221,8 @@ TEST(Pieces, NameEachOther) {
 }
 
 /// Subdomain r gives q r + 1 numbers to subdomain q.
-TEST(Pieces, FromAllToAll) {
-  const auto errors = on_pieces(3, Backend::cpu, [&](Communicator& comm, Context&) {
+TEST(ThreadCommunicators, FromAllToAll) {
+  const auto errors = on_subdomains(3, Backend::cpu, [&](Communicator& comm, Context&) {
     const test::AllToAll numbers(comm.rank(), comm.size());
     EXPECT_EQ(numbers.sent(comm), numbers.expected);
   });
@@ -230,26 +230,26 @@ TEST(Pieces, FromAllToAll) {
 }
 
 /// Numbers of nodes in any order come to subdomains with a line of others, and back.
-TEST(Pieces, RedistributeNodes) {
+TEST(ThreadCommunicators, RedistributeNodes) {
   constexpr int nx = 3, ny = 5;
   for (const bool periodic : {false, true})
     for (const int halo : {0, 1, 2}) {
-      const auto errors = on_pieces(2, Backend::cpu, [&](Communicator& comm, Context&) {
+      const auto errors = on_subdomains(2, Backend::cpu, [&](Communicator& comm, Context&) {
         std::vector<int> node;
         for (int k = nx * ny - 1; k >= 0; --k)
           if (k % 2 == comm.rank()) node.push_back(k);
         const Redistribution moved(comm, node, nx, {0, 2, 5}, halo, periodic);
         const std::vector<double> own(node.begin(), node.end());
-        std::vector<double> strip(moved.strip_size(), -1), back(own.size());
-        moved.to_strip(comm, own, strip);
+        std::vector<double> subdomain(moved.subdomain_size(), -1), back(own.size());
+        moved.to_subdomain(comm, own, subdomain);
         const int first = comm.rank() == 0 ? 0 : 2, lines = comm.rank() == 0 ? 2 : 3;
-        ASSERT_EQ(strip.size(), static_cast<std::size_t>((lines + 2 * halo) * nx));
+        ASSERT_EQ(subdomain.size(), static_cast<std::size_t>((lines + 2 * halo) * nx));
         for (int line = -halo; line < lines + halo; ++line)
           for (int i = 0; i < nx; ++i) {
             const int j = periodic ? (first + line + ny) % ny : first + line;
-            EXPECT_EQ(strip[static_cast<std::size_t>((line + halo) * nx + i)], j < 0 || j >= ny ? 0 : j * nx + i);
+            EXPECT_EQ(subdomain[static_cast<std::size_t>((line + halo) * nx + i)], j < 0 || j >= ny ? 0 : j * nx + i);
           }
-        moved.to_own(comm, strip, back);
+        moved.to_own(comm, subdomain, back);
         EXPECT_EQ(back, own);
         EXPECT_FALSE(moved.in_place());
       });
@@ -257,21 +257,21 @@ TEST(Pieces, RedistributeNodes) {
     }
 }
 
-TEST(Pieces, RedistributeNothingWhereStripsAreThere) {
-  const auto errors = on_pieces(2, Backend::cpu, [&](Communicator& comm, Context&) {
+TEST(ThreadCommunicators, RedistributeNothingWhereSubdomainsAreThere) {
+  const auto errors = on_subdomains(2, Backend::cpu, [&](Communicator& comm, Context&) {
     const std::vector<int> node = comm.rank() == 0 ? std::vector{0, 1, 2, 3} : std::vector{4, 5};
     const Redistribution moved(comm, node, 2, {0, 2, 3}, 0, false);
     EXPECT_TRUE(moved.in_place());
     const auto before = comm.exchanges();
-    std::vector<double> own(node.begin(), node.end()), strip(own.size());
-    moved.to_strip(comm, own, strip);
-    EXPECT_EQ(strip, own);
+    std::vector<double> own(node.begin(), node.end()), subdomain(own.size());
+    moved.to_subdomain(comm, own, subdomain);
+    EXPECT_EQ(subdomain, own);
     EXPECT_EQ(comm.exchanges(), before);
   });
   EXPECT_EQ(errors, std::vector<std::string>(2));
 }
 
-TEST(Pieces, NodesBelongToOnePieceEach) {
+TEST(ThreadCommunicators, NodesBelongToOneSubdomainEach) {
   struct Case {
     std::vector<int> first, second;
     const char* reason;
@@ -280,16 +280,16 @@ TEST(Pieces, NodesBelongToOnePieceEach) {
                         Case{{0, 1, 2, 5}, {3, 4, 5}, "node (1, 2) is said to be of two unknowns"},
                         Case{{0, 1, 2}, {3, 4, 6}, "unknown 2 of rank 1 is said to be node 6 of a grid of 2 x 3"},
                         Case{{-1, 1, 2}, {3, 4, 5}, "unknown 0 of rank 0 is said to be node -1"}}) {
-    const auto errors = on_pieces(2, Backend::cpu, [&](Communicator& comm, Context&) {
+    const auto errors = on_subdomains(2, Backend::cpu, [&](Communicator& comm, Context&) {
       const Redistribution moved(comm, comm.rank() == 0 ? c.first : c.second, 2, {0, 2, 3}, 0, false);
     });
     for (const auto& error : errors) EXPECT_THAT(error, testing::HasSubstr(c.reason));
   }
 }
 
-TEST(Pieces, RowsOfOneLengthOnly) {
+TEST(ThreadCommunicators, RowsOfOneLengthOnly) {
   for (const bool nothing : {false, true}) {
-    const auto errors = on_pieces(2, Backend::cpu, [&](Communicator& comm, Context& ctx) {
+    const auto errors = on_subdomains(2, Backend::cpu, [&](Communicator& comm, Context& ctx) {
       std::array<double, 4> row{};
       Communicator::Rows rows;
       rows.bytes = comm.rank() == 0 ? 8 : 16;
@@ -304,9 +304,9 @@ TEST(Pieces, RowsOfOneLengthOnly) {
   }
 }
 
-TEST(Pieces, AgreeOrAllThrow) {
+TEST(ThreadCommunicators, AgreeOrAllThrow) {
   for (const char* other : {"v", "", "ww"}) {
-    const auto errors = on_pieces(3, Backend::cpu, [&](Communicator& comm, Context&) {
+    const auto errors = on_subdomains(3, Backend::cpu, [&](Communicator& comm, Context&) {
       comm.agree("version", "1.0");
       comm.agree("cycle", message("level=3\n", comm.rank() == 2 ? other : "v"));
     });
@@ -318,8 +318,8 @@ TEST(Pieces, AgreeOrAllThrow) {
   }
 }
 
-TEST(Pieces, MakeTheSameCalls) {
-  const auto errors = on_pieces(2, Backend::cpu, [&](Communicator& comm, Context& ctx) {
+TEST(ThreadCommunicators, MakeTheSameCalls) {
+  const auto errors = on_subdomains(2, Backend::cpu, [&](Communicator& comm, Context& ctx) {
     if (comm.rank() == 0)
       comm.barrier();
     else
@@ -329,8 +329,8 @@ TEST(Pieces, MakeTheSameCalls) {
   EXPECT_EQ(errors[1], "subdomain 1 exchanges rows, and subdomain 0 waits");
 }
 
-TEST(Pieces, OneGivesUpAndTheOthersLearnOfIt) {
-  const auto errors = on_pieces(3, Backend::cpu, [&](Communicator& comm, Context&) {
+TEST(ThreadCommunicators, OneGivesUpAndTheOthersLearnOfIt) {
+  const auto errors = on_subdomains(3, Backend::cpu, [&](Communicator& comm, Context&) {
     if (comm.rank() == 1) throw std::runtime_error("mine");
     comm.barrier();
   });

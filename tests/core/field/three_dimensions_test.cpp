@@ -267,7 +267,7 @@ TEST_ON_EVERY_SETTING(ThreeDimensions, GhostsOfSlabsAreTheirNeighboursPlanes) {
     for (const bool around : {false, true}) {
       SCOPED_TRACE(testing::Message() << count << " slabs" << (around ? ", periodic" : ""));
       const std::array<bool, 3> periodic{true, false, around};
-      const auto result = test::on_pieces(this->backend(), count, [&](Context& ctx) {
+      const auto result = test::on_subdomains(this->backend(), count, [&](Context& ctx) {
         const int rank = count == 1 ? 0 : ctx.communicator()->rank();
         const auto layout = uneven_slab(all, periodic, rank, count);
         const int first_plane = layout.first[2] - (around ? 0 : 1);
@@ -293,7 +293,7 @@ TEST_ON_EVERY_SETTING(ThreeDimensions, SumsHaveTheSameBitsForAnySlabs) {
   const Values numbers = test::Random(5).values(all.nodes(), -1e6, 1e6);
   std::vector<double> sums;
   for (const int count : {1, 2, 3, 5}) {
-    const auto result = test::on_pieces(this->backend(), count, [&](Context& ctx) {
+    const auto result = test::on_subdomains(this->backend(), count, [&](Context& ctx) {
       const auto layout = uneven_slab(all, {}, count == 1 ? 0 : ctx.communicator()->rank(), count);
       const auto begin = numbers.begin() + (layout.first[2] - 1) * (all.nx * all.ny);
       const auto field = field_of<T>(ctx, layout, Values(begin, begin + layout.nodes()));

@@ -211,7 +211,7 @@ TEST_P(ConvertTest, NineBandsThatAreSymmetricBecomeFive) {
   EXPECT_EQ(convert<float>(ctx(), test::nine_band_operator<double>(ctx(), oracle)).format(), StorageFormat::nine_band);
 }
 
-// Small shapes, and one of many strips.
+// Small shapes, and one of many subdomains.
 TEST_P(ConvertTest, AScaledResidualComesWithItsNorm) {
   test::Random random(23);
   for (const auto& [nx, ny] : {std::pair{5, 3}, {64, 64}, {1, 40}, {700, 300}})

@@ -171,7 +171,7 @@ std::string facts(const GridRows& g) {
                  g.periodic_y, g.fixed_in_all, " ", to_string(g.a.format()), " ", g.unsymmetric.empty());
 }
 
-TEST(PieceRows, CyclesAndSolvesAreThoseOfOnePiece) {
+TEST(SubdomainRows, CyclesAndSolvesAreThoseOfOneSubdomain) {
   for (const Problem& problem : problems()) {
     const SparseRows a = matrix_of(problem);
     Context ctx(Backend::cpu, 1);
@@ -189,7 +189,7 @@ TEST(PieceRows, CyclesAndSolvesAreThoseOfOnePiece) {
       SCOPED_TRACE(message(problem.name, ", ", count, " subdomains, ", static_cast<int>(shared)));
       const bool in_order = shared == Shared::in_turn || shared == Shared::unevenly;
       std::vector<double> z_here(b.size()), x_here(b.size());
-      const auto result = test::on_pieces(Backend::cpu, count, [&](Context& own) {
+      const auto result = test::on_subdomains(Backend::cpu, count, [&](Context& own) {
         const OwnRows rows(a, nodes_of(shared, own.communicator()->rank(), count));
         auto p = params();
         if (!in_order) p.numbering = rows.node;
@@ -224,7 +224,7 @@ TEST(PieceRows, CyclesAndSolvesAreThoseOfOnePiece) {
 }
 
 /// Rows stay on the GPUs that have them, and the report says that these are too many.
-TEST(PieceRows, ReportsSayWhereOneGpuWouldBeFaster) {
+TEST(SubdomainRows, ReportsSayWhereOneGpuWouldBeFaster) {
   constexpr const char* note = "1665 unknowns on 2 GPUs: one GPU would be faster";
   EXPECT_EQ(MatrixSolver::note_on_gpus(nx * ny, 2), note);
   EXPECT_EQ(MatrixSolver::note_on_gpus(nx * ny, 1), "");
@@ -233,7 +233,7 @@ TEST(PieceRows, ReportsSayWhereOneGpuWouldBeFaster) {
   const Values b = random_numbers();
   for (const Backend backend : {Backend::cpu, Backend::cuda}) {
     if (!test::available(backend)) continue;
-    const auto result = test::on_pieces(backend, 2, [&](Context& own) {
+    const auto result = test::on_subdomains(backend, 2, [&](Context& own) {
       const OwnRows rows(a, nodes_of(Shared::in_turn, own.communicator()->rank(), 2));
       auto solver = MatrixSolver::from_csr(own, rows.start, rows.column, rows.value, nx, ny, params());
       const Values r = rows.of(b);
@@ -247,7 +247,7 @@ TEST(PieceRows, ReportsSayWhereOneGpuWouldBeFaster) {
 }
 
 /// Numbered along y, and so read.
-TEST(PieceRows, AlongY) {
+TEST(SubdomainRows, AlongY) {
   const SparseRows a = matrix_of({.name = "along y", .dirichlet_x = false, .jump = 10, .c = 0.1});
   std::vector<SparseEntry> entries;
   const auto number = [](int node) { return node % nx * ny + node / nx; };
@@ -261,7 +261,7 @@ TEST(PieceRows, AlongY) {
   auto alone = MatrixSolver::from_csr(ctx, along_y.start, along_y.column, along_y.value, nx, ny, params());
   Values z(b.size());
   alone.apply(ctx, b, z);
-  const auto result = test::on_pieces(Backend::cpu, 3, [&](Context& own) {
+  const auto result = test::on_subdomains(Backend::cpu, 3, [&](Context& own) {
     const OwnRows rows(along_y, nodes_of(Shared::unevenly, own.communicator()->rank(), 3));
     auto solver = MatrixSolver::from_csr(own, rows.start, rows.column, rows.value, nx, ny, params());
     EXPECT_EQ(solver.rows().numbering, Numbering::y_first);
@@ -305,7 +305,7 @@ Values bands_of(const SparseRows& a, int first, int begin, int end) {
   return bands;
 }
 
-TEST(PieceRows, EveryWayInGivesTheSame) {
+TEST(SubdomainRows, EveryWayInGivesTheSame) {
   const std::vector<Problem> all{{.name = "nine points", .jump = 100, .corners = 0.5},
                                  {.name = "around both", .around_x = true, .around_y = true, .c = 0.1, .corners = 0.5},
                                  {.name = "fixed", .fixed = [](int i, int j) { return i == 7 || j == 0; }},
@@ -315,8 +315,8 @@ TEST(PieceRows, EveryWayInGivesTheSame) {
     for (const int count : {1, 3}) {
       SCOPED_TRACE(message(problem.name, ", ", count));
       const SparseRows a = matrix_of(problem);
-      const auto result = test::on_pieces(Backend::cpu, count, [&](Context& own) {
-        if (count == 1) own.set_communicator(stratum::pieces(1).front());
+      const auto result = test::on_subdomains(Backend::cpu, count, [&](Context& own) {
+        if (count == 1) own.set_communicator(stratum::thread_communicators(1).front());
         const int rank = own.communicator()->rank();
         const auto solution = [&](MatrixSolver solver, const Values& r) {
           Values x(r.size());
@@ -346,12 +346,12 @@ TEST(PieceRows, EveryWayInGivesTheSame) {
         }
         if (by_rows.rows().fixed_in_all == 0) {
           Communicator& comm = *own.communicator();
-          const GridOperator<double>& strip = by_rows.rows().a;
-          const auto lines = comm.gather_on_host(strip.shape().ny);
+          const GridOperator<double>& subdomain = by_rows.rows().a;
+          const auto lines = comm.gather_on_host(subdomain.shape().ny);
           const auto first = std::accumulate(lines.begin(), lines.begin() + rank, 0) * nx,
-                     last = first + strip.shape().ny * nx;
+                     last = first + subdomain.shape().ny * nx;
           const Values x = comm.join_on_host(expected);
-          EXPECT_EQ(solution(MatrixSolver(own, strip, params()), Values(b.begin() + first, b.begin() + last)),
+          EXPECT_EQ(solution(MatrixSolver(own, subdomain, params()), Values(b.begin() + first, b.begin() + last)),
                     Values(x.begin() + first, x.begin() + last));
         }
 
@@ -371,7 +371,7 @@ TEST(PieceRows, EveryWayInGivesTheSame) {
 }
 
 /// Rows by scales, of one part and of several, as core/operators/row_scales.hpp has them on one subdomain.
-TEST(PieceRows, ScaleToSymmetry) {
+TEST(SubdomainRows, ScaleToSymmetry) {
   const auto volume = [](int i, int j) { return 1.0 + (i * 7 + j * 3) % 10; };
   std::vector<Problem> scaled{{.name = "scaled", .scale = volume},
                               {.name = "around y", .around_y = true, .scale = volume},
@@ -383,7 +383,7 @@ TEST(PieceRows, ScaleToSymmetry) {
     SparseRows a = matrix_of(problem);
     const SparseRows given = a;
     const std::vector<double> d = scale_to_symmetry(a);
-    const auto result = test::on_pieces(Backend::cpu, 3, [&](Context& own) {
+    const auto result = test::on_subdomains(Backend::cpu, 3, [&](Context& own) {
       const OwnRows rows(given, nodes_of(Shared::at_random, own.communicator()->rank(), 3));
       const GridRows found(own, RowArrays<int>{rows.start, rows.column, rows.value}, nx, ny, rows.node, {},
                            {.scale_to_symmetry = true});
@@ -397,11 +397,11 @@ TEST(PieceRows, ScaleToSymmetry) {
   }
 }
 
-TEST(PieceRows, UpdateOnAllOrOnNone) {
+TEST(SubdomainRows, UpdateOnAllOrOnNone) {
   const SparseRows a = matrix_of({.name = "before"}), jumping = matrix_of({.name = "jumping", .jump = 20}),
                    flow = matrix_of({.name = "flow", .flow = 0.5});
   const Values b = random_numbers();
-  const auto result = test::on_pieces(Backend::cpu, 2, [&](Context& own) {
+  const auto result = test::on_subdomains(Backend::cpu, 2, [&](Context& own) {
     const auto nodes = nodes_of(Shared::in_blocks, own.communicator()->rank(), 2);
     const OwnRows rows(a, nodes), others(jumping, nodes), unsymmetric(flow, nodes);
     auto p = params();
@@ -433,11 +433,11 @@ TEST(PieceRows, UpdateOnAllOrOnNone) {
 }
 
 /// Scales come and go with the numbers.
-TEST(PieceRows, UpdateOfScaledRows) {
+TEST(SubdomainRows, UpdateOfScaledRows) {
   const SparseRows plain = matrix_of({.name = "plain", .c = 0.1, .flow = 0.5}),
                    scaled = matrix_of({.name = "scaled", .c = 0.1, .flow = 0.5, .scale = volumes});
   const Values b = random_numbers();
-  const auto result = test::on_pieces(Backend::cpu, 2, [&](Context& own) {
+  const auto result = test::on_subdomains(Backend::cpu, 2, [&](Context& own) {
     const auto nodes = nodes_of(Shared::at_random, own.communicator()->rank(), 2);
     auto p = params();
     p.numbering = nodes;
@@ -462,7 +462,7 @@ TEST(PieceRows, UpdateOfScaledRows) {
 }
 
 /// Tolerances, rounding and no numbers: a solve ends as on one subdomain.
-TEST(PieceRows, NoFalseSuccess) {
+TEST(SubdomainRows, NoFalseSuccess) {
   std::vector<Problem> problems;
   for (const double penalty : {1e4, 1e8, 1e12, 1e15, 1e17, 1e20, 1e30})
     problems.push_back({.name = "penalties", .jump = 10, .kept = true, .penalty = penalty});
@@ -488,7 +488,7 @@ TEST(PieceRows, NoFalseSuccess) {
       if (spoilt >= 0) rhs[static_cast<std::size_t>(spoilt)] = NAN;
       const SolveReport report = alone.solve(ctx, rhs, x);
       EXPECT_EQ(report.status == Status::non_finite, spoilt >= 0);
-      const auto result = test::on_pieces(Backend::cpu, 2, [&](Context& own) {
+      const auto result = test::on_subdomains(Backend::cpu, 2, [&](Context& own) {
         const OwnRows rows(a, nodes_of(Shared::unevenly, own.communicator()->rank(), 2));
         auto solver = MatrixSolver::from_csr(own, rows.start, rows.column, rows.value, nx, ny);
         const Values r = rows.of(rhs);
@@ -508,7 +508,7 @@ TEST(PieceRows, NoFalseSuccess) {
 }
 
 /// By the vectors that the matrix of all subdomains says.
-TEST(PieceRows, IsolatedPartsAreDeflatedAsOnOnePiece) {
+TEST(SubdomainRows, IsolatedPartsAreDeflatedAsOnOneSubdomain) {
   for (const bool around : {false, true}) {
     const SparseRows a = matrix_of({.name = "jumping", .around_y = around, .jump = 1e7});
     const Values b = random_numbers();
@@ -520,7 +520,7 @@ TEST(PieceRows, IsolatedPartsAreDeflatedAsOnOnePiece) {
     Values x(b.size());
     const SolveReport report = alone.solve(ctx, b, x);
     for (const auto shared : {Shared::in_turn, Shared::at_random}) {
-      const auto result = test::on_pieces(Backend::cpu, 3, [&](Context& own) {
+      const auto result = test::on_subdomains(Backend::cpu, 3, [&](Context& own) {
         const OwnRows rows(a, nodes_of(shared, own.communicator()->rank(), 3));
         auto q = p;
         q.numbering = rows.node;
@@ -545,10 +545,10 @@ TEST(PieceRows, IsolatedPartsAreDeflatedAsOnOnePiece) {
   }
 }
 
-TEST(PieceRows, RefusedOnAll) {
+TEST(SubdomainRows, RefusedOnAll) {
   const SparseRows a = matrix_of({.name = "good"});
   const auto refused = [&](const std::function<void(Context&, OwnRows&)>& spoil, const char* reason, int width = nx) {
-    const auto result = test::on_pieces(Backend::cpu, 3, [&](Context& own) {
+    const auto result = test::on_subdomains(Backend::cpu, 3, [&](Context& own) {
       OwnRows rows(a, nodes_of(Shared::in_turn, own.communicator()->rank(), 3));
       auto p = params();
       p.numbering = rows.node;
@@ -600,7 +600,7 @@ TEST(PieceRows, RefusedOnAll) {
       "gives no nodes of its rows, and others do");
   refused([](Context&, OwnRows&) {}, "has 1620 rows, not 1665 on all ranks", nx - 1);
   const auto refused_entries = [&](const std::function<void(Context&, Entries&)>& spoil, const char* reason) {
-    const auto result = test::on_pieces(Backend::cpu, 3, [&](Context& own) {
+    const auto result = test::on_subdomains(Backend::cpu, 3, [&](Context& own) {
       Entries e(a, nodes_of(Shared::in_turn, own.communicator()->rank(), 3));
       spoil(own, e);
       (void)MatrixSolver::from_coo(own, e.row, e.column, e.value, nx, ny, params());
@@ -626,7 +626,7 @@ TEST(PieceRows, RefusedOnAll) {
         e.column[0] = nx * ny;
       },
       "rank 2: entry (1112, 1665) lies outside the 1665 x 1665 matrix");
-  const auto result = test::on_pieces(Backend::cpu, 2, [&](Context& own) {
+  const auto result = test::on_subdomains(Backend::cpu, 2, [&](Context& own) {
     const std::vector<double> bands(static_cast<std::size_t>(9 * nx * 5 + own.communicator()->rank()));
     (void)MatrixSolver::from_bands(own, bands, nx, 5);
     return Values{};
@@ -634,7 +634,7 @@ TEST(PieceRows, RefusedOnAll) {
   for (const auto& error : result.errors)
     EXPECT_THAT(error, testing::HasSubstr("rank 1: bands on a grid of 37 x 5 nodes are 9 or 5 times 185 numbers"));
   // 2^31 entries, before anything of that size is asked for.
-  const auto too_many = test::on_pieces(Backend::cpu, 2, [&](Context& own) {
+  const auto too_many = test::on_subdomains(Backend::cpu, 2, [&](Context& own) {
     (void)MatrixSolver::from_bands(own, std::span<const double>(), 15448, 15448);
     return Values{};
   });
@@ -643,11 +643,11 @@ TEST(PieceRows, RefusedOnAll) {
 }
 
 /// What only one of them says or has otherwise.
-TEST(PieceRows, OneAloneIsRefusedOnAll) {
+TEST(SubdomainRows, OneAloneIsRefusedOnAll) {
   const SparseRows a = matrix_of({.name = "good"});
   const auto refused = [&](const std::function<void(Context&, const OwnRows&, bool odd)>& make, const char* reason) {
     for (const int odd : {0, 2}) {
-      const auto result = test::on_pieces(Backend::cpu, 3, [&](Context& own) {
+      const auto result = test::on_subdomains(Backend::cpu, 3, [&](Context& own) {
         const int rank = own.communicator()->rank();
         make(own, OwnRows(a, nodes_of(Shared::in_turn, rank, 3)), rank == odd);
         return Values{};

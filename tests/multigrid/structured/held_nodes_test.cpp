@@ -146,7 +146,7 @@ TEST(HeldNodes, ACornerBesideAThinWallDoesNotMakeABoundary) {
     EXPECT_EQ(found.north, BoundaryType::neumann);
     EXPECT_LE(solved(a, n, n + 1).iterations, 8);
     // On subdomains the same.
-    const auto result = test::on_pieces(Backend::cpu, 3, [&](Context& ctx) {
+    const auto result = test::on_subdomains(Backend::cpu, 3, [&](Context& ctx) {
       const int rank = ctx.communicator()->rank(), first = (n + 1) * rank / 3 * n, end = (n + 1) * (rank + 1) / 3 * n;
       std::vector<int> start{0}, column;
       Values value;

@@ -353,7 +353,7 @@ TEST(SingularMatrices, ASingularPartBesideIdentityRowsIsTested) {
   EXPECT_EQ(x[3 * 8 + 3], 1);
 }
 
-TEST(SingularMatrices, TheSameOnSeveralPieces) {
+TEST(SingularMatrices, TheSameOnSeveralSubdomains) {
   for (const bool text : {false, true})
     for (const bool walls : {false, true}) {
       const Rooms rooms(walls);
@@ -366,7 +366,7 @@ TEST(SingularMatrices, TheSameOnSeveralPieces) {
       ASSERT_EQ(report.status, Status::converged);
       for (const int count : {2, 3}) {
         SCOPED_TRACE(testing::Message() << count << " subdomains, text " << text << ", walls " << walls);
-        const auto result = test::on_pieces(Backend::cpu, count, [&](Context& own) {
+        const auto result = test::on_subdomains(Backend::cpu, count, [&](Context& own) {
           const int rank = own.communicator()->rank(), first = high * rank / count * wide,
                     end = high * (rank + 1) / count * wide;
           std::vector<int> start{0}, column;

@@ -42,7 +42,7 @@ TEST(DeflationVectorsTest, StripesAndBlocksShareNodesEqually) {
   EXPECT_THAT(split_domains({0, 0, 1, -1, 1}, {7, 3, 3, 3, 3}), ElementsAre(1, 0, 2, -1, 2));
 }
 
-TEST(DeflationVectorsTest, StripsHaveTheirPartOfTheWhole) {
+TEST(DeflationVectorsTest, SubdomainsHaveTheirPartOfTheWhole) {
   const GridLayout<2> whole{5, 3}, lower{5, 1}, upper{5, 2, 1, 2};
   EXPECT_THAT(square_blocks(whole, 2, lower), ElementsAre(0, 0, 0, 1, 1));
   EXPECT_THAT(square_blocks(whole, 2, upper), ElementsAre(0, 0, 0, 1, 1, 2, 2, 2, 3, 3));

@@ -106,14 +106,14 @@ TEST_P(QueuedStepsTest, AMonitorThatThrowsLeavesTheSolverFitForAnother) {
   EXPECT_EQ(solver.solve(ctx(), a, f, b.cview(), x.view(), to(1e-8)).history, wanted.history);
 }
 
-TEST(QueuedSteps, OnSeveralPiecesTheirNumbersAreAddedUp) {
+TEST(QueuedSteps, OnSeveralSubdomainsTheirNumbersAreAddedUp) {
   const TensorMesh<2> mesh = make_mesh(mesh_family("U2"), 6);
   std::vector<int> iterations;
   for (const int count : {1, 2, 3}) {
-    std::vector<int> of_pieces(static_cast<std::size_t>(count));
-    const auto result = test::on_pieces(Backend::cpu, count, [&](Context& ctx) -> test::Values {
+    std::vector<int> of_subdomains(static_cast<std::size_t>(count));
+    const auto result = test::on_subdomains(Backend::cpu, count, [&](Context& ctx) -> test::Values {
       const int rank = count > 1 ? ctx.communicator()->rank() : 0;
-      const GridLayout<2> shape = Strip(mesh, count, rank, 1).unknowns();
+      const GridLayout<2> shape = Subdomain(mesh, count, rank, 1).unknowns();
       const auto a = assemble_operator<double>(ctx, mesh, StorageFormat::tensor, {}, shape);
       const auto f = assemble_operator<float>(ctx, mesh, StorageFormat::tensor, {}, shape);
       Field<double> b(ctx, shape), x(ctx, shape);
@@ -123,12 +123,12 @@ TEST(QueuedSteps, OnSeveralPiecesTheirNumbersAreAddedUp) {
       stop.max_iterations = 1000;
       const auto report = ReliableCg(ctx, shape, {.ahead = true}).solve(ctx, a, f, b.cview(), x.view(), stop);
       EXPECT_EQ(report.status, Status::converged) << report.reason;
-      of_pieces[static_cast<std::size_t>(rank)] = report.iterations;
+      of_subdomains[static_cast<std::size_t>(rank)] = report.iterations;
       return {};
     });
     EXPECT_FALSE(result.failed());
-    for (const int n : of_pieces) EXPECT_EQ(n, of_pieces.front());
-    iterations.push_back(of_pieces.front());
+    for (const int n : of_subdomains) EXPECT_EQ(n, of_subdomains.front());
+    iterations.push_back(of_subdomains.front());
   }
   EXPECT_NEAR(iterations[1], iterations[0], 2);
   EXPECT_NEAR(iterations[2], iterations[0], 2);

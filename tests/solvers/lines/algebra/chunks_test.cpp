@@ -1,4 +1,4 @@
-// Chunks of tridiagonal systems and their joins, on the host: what the threads of a GPU do, and the strips of a grid.
+// Chunks of tridiagonal systems and their joins, on the host: what the threads of a GPU do, and the subdomains of a grid.
 
 #include <algorithm>
 #include <array>
@@ -83,7 +83,7 @@ System thin_cyclic_line(std::size_t n, bool symmetric) {
 }
 
 template <class T, bool symmetric>
-std::vector<double> ring_in_pieces(const System& s) {
+std::vector<double> cyclic_line_in_chunks(const System& s) {
   constexpr int size = 8;
   const int n = static_cast<int>(s.size()), count = (n + size - 1) / size;
   using Part = Segment<T, size, symmetric, true, true>;
@@ -121,7 +121,7 @@ std::vector<double> ring_in_pieces(const System& s) {
 }
 
 template <class T, bool symmetric, bool by_row_sums>
-std::vector<double> solved_in_pieces(const System& s) {
+std::vector<double> solved_in_chunks(const System& s) {
   constexpr int size = 8;
   const std::size_t count = s.size() / size;
   std::vector<Segment<T, size, symmetric, by_row_sums>> segments(count);
@@ -160,11 +160,11 @@ TEST(Chunks, RowSumsKeepWhatEntriesLose) {
     const System symmetric = thin_line(n, true), other = thin_line(n, false);
     // Some rounding an unknown: where q is below it, 1 - q is 1.
     const double some = 10 * static_cast<double>(n), in_float = some * 6e-8, in_double = some * 1.1e-16;
-    EXPECT_LT(relative_error(solved_in_pieces<float, true, true>(symmetric), symmetric.solution()), in_float) << n;
-    EXPECT_LT(relative_error(solved_in_pieces<float, false, true>(other), other.solution()), in_float) << n;
-    EXPECT_LT(relative_error(solved_in_pieces<double, true, true>(symmetric), symmetric.solution()), in_double) << n;
-    EXPECT_GT(relative_error(solved_in_pieces<float, true, false>(symmetric), symmetric.solution()), 1e-2) << n;
-    EXPECT_GT(relative_error(solved_in_pieces<float, false, false>(other), other.solution()), 1e-2) << n;
+    EXPECT_LT(relative_error(solved_in_chunks<float, true, true>(symmetric), symmetric.solution()), in_float) << n;
+    EXPECT_LT(relative_error(solved_in_chunks<float, false, true>(other), other.solution()), in_float) << n;
+    EXPECT_LT(relative_error(solved_in_chunks<double, true, true>(symmetric), symmetric.solution()), in_double) << n;
+    EXPECT_GT(relative_error(solved_in_chunks<float, true, false>(symmetric), symmetric.solution()), 1e-2) << n;
+    EXPECT_GT(relative_error(solved_in_chunks<float, false, false>(other), other.solution()), 1e-2) << n;
   }
 }
 
@@ -179,8 +179,8 @@ TEST(Chunks, BothFormsAgreeOnWellConditionedLines) {
     s.right.push_back(random.values(1)[0]);
   }
   const auto x = s.solution();
-  EXPECT_LT(relative_error(solved_in_pieces<double, false, true>(s), x), 1e-13);
-  EXPECT_LT(relative_error(solved_in_pieces<double, false, false>(s), x), 1e-13);
+  EXPECT_LT(relative_error(solved_in_chunks<double, false, true>(s), x), 1e-13);
+  EXPECT_LT(relative_error(solved_in_chunks<double, false, false>(s), x), 1e-13);
 }
 
 // Of any length: the last chunk ends anywhere in its segment, at the first unknown, too.
@@ -194,12 +194,12 @@ TEST(Chunks, ARingBordersOnItself) {
       s.sum.push_back(2.5 + s.lower.back() + s.upper.back());
       s.right.push_back(random.values(1)[0]);
     }
-    EXPECT_LT(relative_error(ring_in_pieces<double, false>(s), cyclic_solution(s)), 1e-13) << n;
+    EXPECT_LT(relative_error(cyclic_line_in_chunks<double, false>(s), cyclic_solution(s)), 1e-13) << n;
     for (std::size_t i = 0; i < n; ++i) {
       s.upper[i] = s.lower[(i + 1) % n];
       s.sum[i] = 2.5 + s.lower[i] + s.upper[i];
     }
-    EXPECT_LT(relative_error(ring_in_pieces<double, true>(s), cyclic_solution(s)), 1e-13) << n;
+    EXPECT_LT(relative_error(cyclic_line_in_chunks<double, true>(s), cyclic_solution(s)), 1e-13) << n;
   }
 }
 
@@ -207,8 +207,8 @@ TEST(Chunks, RowSumsKeepWhatEntriesLoseOnARing) {
   for (const std::size_t n : {9, 60, 64, 1021}) {
     const System symmetric = thin_cyclic_line(n, true), other = thin_cyclic_line(n, false);
     const double in_float = 10 * static_cast<double>(n) * 6e-8;
-    EXPECT_LT(relative_error(ring_in_pieces<float, true>(symmetric), cyclic_solution(symmetric)), in_float) << n;
-    EXPECT_LT(relative_error(ring_in_pieces<float, false>(other), cyclic_solution(other)), in_float) << n;
+    EXPECT_LT(relative_error(cyclic_line_in_chunks<float, true>(symmetric), cyclic_solution(symmetric)), in_float) << n;
+    EXPECT_LT(relative_error(cyclic_line_in_chunks<float, false>(other), cyclic_solution(other)), in_float) << n;
   }
 }
 

@@ -62,7 +62,7 @@ TYPED_TEST(RegistersTest, LinesAlongX) {
     });
 }
 
-TYPED_TEST(RegistersTest, StripsOfLinesAlongY) {
+TYPED_TEST(RegistersTest, PanelsOfLinesAlongY) {
   using T = TypeParam;
   constexpr int columns = 2 * line::batch_width<T>;
   for (const bool from_zero : {false, true})
@@ -70,8 +70,8 @@ TYPED_TEST(RegistersTest, StripsOfLinesAlongY) {
       for (const int start : {2, -1}) {  // inside the grid, and over its left side
         const int begin = std::max(start, 0), end = start + columns - (start < 0 ? 4 : 0);
         this->expect_the_same_from_all([&](FieldView<T> x, const LineScratch<T>& scratch, auto run) {
-          const line::StripSweep<TensorView<T>, T> sweep{this->view_, this->b_.cview(), x, x, omega, from_zero, false};
-          run(line::SolveStrip<TensorView<T>, T>{sweep, {start, begin, end, end, scratch}, line::Colours::both});
+          const line::PanelSweep<TensorView<T>, T> sweep{this->view_, this->b_.cview(), x, x, omega, from_zero, false};
+          run(line::SolvePanel<TensorView<T>, T>{sweep, {start, begin, end, end, scratch}, line::Colours::both});
         });
       }
 }

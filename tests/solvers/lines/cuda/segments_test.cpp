@@ -1,4 +1,4 @@
-// Lines in segments, which are joined on several levels, on the host: what the threads of a GPU do on a strip. The exact
+// Lines in segments, which are joined on several levels, on the host: what the threads of a GPU do on a subdomain. The exact
 // solution is a fixed point.
 
 #include <stratum/solvers/lines/partitioned_equations.hpp>
@@ -27,7 +27,8 @@ void expect_fixed_point(int nx, int ny, StorageFormat format, bool is_cyclic) {
   exchange(ctx, x);
   line::visit(a, zeros.view().data, [&]<class View>(const View& view) {
     if constexpr (!is_tensor<View> || line::by_row_sums<View>) {
-      const line::CutLine<View, T> cut{{view, b.cview(), x.cview()}, y.view(), T(1), {0, 1, nx}, is_cyclic, is_cyclic};
+      const line::PartitionedLine<View, T> cut{
+          {view, b.cview(), x.cview()}, y.view(), T(1), {0, 1, nx}, is_cyclic, is_cyclic};
       // Of one chunk: its right-hand sides lie where those of all do.
       const line::Interface<T> interface {
         {own.view().data, nx}, {own.view().data, nx}, {factors.view().data, nx}, {ends.view().data, nx}, 0, 1, is_cyclic

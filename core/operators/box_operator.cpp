@@ -231,11 +231,12 @@ struct ExchangeBox {
 };
 
 /// Copies planes of ghosts across `axis`: nodes (i, j) of the two other axes, ghosts included.
+template <class T>
 struct CopyGhosts {
-  FieldView<double, 3> u;
+  FieldView<T, 3> u;
   int axis, n;
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
-    double* const at = axis == 0 ? &u(0, i - 1, j - 1) : axis == 1 ? &u(i - 1, 0, j - 1) : &u(i - 1, j - 1, 0);
+    T* const at = axis == 0 ? &u(0, i - 1, j - 1) : axis == 1 ? &u(i - 1, 0, j - 1) : &u(i - 1, j - 1, 0);
     const std::int64_t stride = axis == 0 ? 1 : axis == 1 ? u.strides.row : u.strides.plane;
     at[-stride] = at[(n - 1) * stride];
     at[n * stride] = at[0];
@@ -287,17 +288,21 @@ double BoxOperator::magnitude(Context& ctx, FieldView<const double, 3> b, FieldV
   return norm2(ctx, scratch);
 }
 
-void fill_periodic_ghosts(Context& ctx, const std::array<bool, 3>& periodic, FieldView<double, 3> u) {
+template <class T>
+void fill_periodic_ghosts(Context& ctx, const std::array<bool, 3>& periodic, FieldView<T, 3> u) {
   const std::array<int, 3> n{u.extents.nx, u.extents.ny, u.extents.nz};
   for (int axis = 0; axis < 3; ++axis) {
     if (!periodic[static_cast<std::size_t>(axis)]) continue;
     const int across = axis == 0 ? 1 : 0, up = axis == 2 ? 1 : 2;
-    FieldView<double, 2> nodes;
+    FieldView<T, 2> nodes;
     nodes.nx = n[static_cast<std::size_t>(across)] + 2;
     nodes.ny = n[static_cast<std::size_t>(up)] + 2;
-    for_each_node(ctx, all_nodes(nodes), CopyGhosts{u, axis, n[static_cast<std::size_t>(axis)]});
+    for_each_node(ctx, all_nodes(nodes), CopyGhosts<T>{u, axis, n[static_cast<std::size_t>(axis)]});
   }
 }
+
+template void fill_periodic_ghosts(Context&, const std::array<bool, 3>&, FieldView<float, 3>);
+template void fill_periodic_ghosts(Context&, const std::array<bool, 3>&, FieldView<double, 3>);
 
 void box_add(Context& ctx, double value, FieldView<double, 3> v) {
   for_each_node(ctx, all_nodes(v), AddNumber{value, v});

@@ -64,7 +64,8 @@ class BoxOperator {
 };
 
 /// Copies what lies across a periodic box into the ghosts of u, direction by direction, edges and corners too.
-void fill_periodic_ghosts(Context& ctx, const std::array<bool, 3>& periodic, FieldView<double, 3> u);
+template <class T>
+void fill_periodic_ghosts(Context& ctx, const std::array<bool, 3>& periodic, FieldView<T, 3> u);
 
 // Beside core/field/blas_3d.hpp:
 /// v = v + value

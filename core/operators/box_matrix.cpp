@@ -1,0 +1,245 @@
+#include <stratum/core/operators/box_matrix.hpp>
+
+#include <algorithm>
+#include <cstddef>
+
+#include <stratum/core/field/blas_3d.hpp>
+#include <stratum/core/field/reduce_3d.hpp>
+
+namespace stratum {
+
+namespace {
+
+template <class Rows, class T = typename Rows::Number>
+struct ResidualOfRows {
+  static constexpr bool hot = true;
+  Rows rows;
+  FieldView<const T, 3> b, u;
+  FieldView<T, 3> r;
+  STRATUM_HOST_DEVICE STRATUM_INLINE T value(int i, int j, int k) const {
+    return b(i, j, k) - rows.product(u, i, j, k).value;
+  }
+  STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, int k, T value) const { r(i, j, k) = value; }
+};
+
+template <class Rows, class T = typename Rows::Number>
+struct ProductOfRows {
+  static constexpr bool hot = true;
+  Rows rows;
+  FieldView<const T, 3> u;
+  FieldView<T, 3> y;
+  STRATUM_HOST_DEVICE STRATUM_INLINE T value(int i, int j, int k) const { return rows.product(u, i, j, k).value; }
+  STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, int k, T value) const { y(i, j, k) = value; }
+};
+
+template <class Rows, class T = typename Rows::Number>
+struct MagnitudeOfRows {
+  static constexpr bool takes_maximum = false;
+  Rows rows;
+  FieldView<const T, 3> b, u;
+  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j, int k) const {
+    return static_cast<double>(std::abs(b(i, j, k)) + rows.template product<true>(u, i, j, k).value);
+  }
+};
+
+/// |u|, or `least` where that is more.
+template <class T>
+struct AtLeast {
+  FieldView<const T, 3> u;
+  T least;
+  STRATUM_HOST_DEVICE STRATUM_INLINE T operator()(int i, int j, int k) const {
+    const T size = std::abs(u(i, j, k));
+    return size > least ? size : least;
+  }
+};
+
+template <class Rows, class T = typename Rows::Number>
+struct BackwardErrorOfRows {
+  static constexpr bool takes_maximum = true;
+  Rows rows;
+  FieldView<const T, 3> b, u;
+  T least;
+  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j, int k) const {
+    const double size = static_cast<double>(std::abs(b(i, j, k))) +
+                        static_cast<double>(rows.template product<true>(AtLeast<T>{u, least}, i, j, k).value);
+    const double r = std::abs(static_cast<double>(b(i, j, k) - rows.product(u, i, j, k).value));
+    return size > 0 ? r / size : 0;
+  }
+};
+
+template <class Rows>
+struct RowsToBands {
+  Rows rows;
+  BoxBandRows<double> bands;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j, int k) const {
+    double entries[box_row];
+    bands.at(0, i, j, k) = rows.row(i, j, k, entries);
+    for (int n = 1; n <= box_neighbours; ++n) bands.at(n, i, j, k) = entries[box_neighbours + n];
+  }
+};
+
+template <class T>
+std::vector<T> converted(const std::vector<double>& numbers) {
+  std::vector<T> result;
+  result.reserve(numbers.size());
+  for (const double number : numbers) result.push_back(static_cast<T>(number));
+  return result;
+}
+
+}  // namespace
+
+BoxShape BoxCoefficients::shape() const {
+  return {{axes[0].unknowns(), axes[1].unknowns(), axes[2].unknowns()},
+          {axes[0].periodic, axes[1].periodic, axes[2].periodic}};
+}
+
+template <class T>
+BoxCells<T>::BoxCells(Context& ctx, const BoxCoefficients& coefficients, bool scalar)
+    : k_(std::make_shared<std::array<Field<T, 3>, 3>>()) {
+  rows_.shape = coefficients.shape();
+  rows_.reaction = static_cast<T>(coefficients.reaction);
+  const auto& [nx, ny, nz] = rows_.shape.n;
+  const auto cells = GridLayout<3>::box({nx + 1, ny + 1, nz + 1}, {}, 0);
+  const std::array<const std::vector<double>*, 3> given{&coefficients.xx, &coefficients.yy, &coefficients.zz};
+  for (std::size_t d = 0; d < 3; ++d) {
+    if (d > 0 && scalar) {
+      rows_.k[d] = rows_.k[0];
+      continue;
+    }
+    (*k_)[d] = Field<T, 3>(ctx, cells);
+    rows_.k[d] = (*k_)[d].cview();
+    if (ctx.is_dry_run()) continue;
+    const std::vector<T> numbers = converted<T>(*given[d]);
+    copy_from_host(ctx, numbers.data(), (*k_)[d].view());
+    ctx.synchronise();
+  }
+  std::vector<T> numbers;
+  for (const AxisFactors& axis : coefficients.axes)
+    for (const auto* of : {&axis.k, &axis.m}) {
+      const auto part = converted<T>(*of);
+      numbers.insert(numbers.end(), part.begin(), part.end());
+    }
+  take_numbers(vector_from_host(ctx, numbers));
+  ctx.synchronise();
+}
+
+template <class T>
+void BoxCells<T>::take_numbers(Field<T> numbers) {
+  numbers_ = std::move(numbers);
+  const T* next = numbers_.cview().data;
+  for (int d = 0; d < 3; ++d) {
+    const int count = rows_.shape.size(d) + 1;
+    rows_.axes[static_cast<std::size_t>(d)] = {next, next + count};
+    next += 2 * count;
+  }
+}
+
+template <class T>
+template <class From>
+BoxCells<T>::BoxCells(Context& ctx, const BoxCells<From>& cells) : k_(std::make_shared<std::array<Field<T, 3>, 3>>()) {
+  rows_.shape = cells.rows_.shape;
+  rows_.reaction = static_cast<T>(cells.rows_.reaction);
+  for (std::size_t d = 0; d < 3; ++d) {
+    rows_.k[d] = rows_.k[0];
+    if (d > 0 && cells.is_scalar()) continue;
+    (*k_)[d] = Field<T, 3>(ctx, (*cells.k_)[d].layout());
+    copy(ctx, (*cells.k_)[d].cview(), (*k_)[d].view());
+    rows_.k[d] = (*k_)[d].cview();
+  }
+  Field<T> numbers(ctx, cells.numbers_.shape());
+  copy<From, T>(ctx, cells.numbers_.cview(), numbers.view());
+  take_numbers(std::move(numbers));
+}
+
+template <class T>
+BoxBands<T>::BoxBands(Context& ctx, const BoxShape& shape) {
+  const auto& [nx, ny, nz] = shape.n;
+  constexpr int bands = box_neighbours + 1;
+  numbers_ = std::make_shared<Field<T, 3>>(ctx, GridLayout<3>::box({nx, ny, bands * (nz + 2) - 2}));
+  rows_.shape = shape;
+  rows_.first = numbers_->view();
+  rows_.first.extents = shape.n;
+  rows_.apart = (std::int64_t{nz} + 2) * rows_.first.strides.plane;
+}
+
+template <class T>
+template <class From>
+BoxBands<T>::BoxBands(Context& ctx, const BoxBands<From>& bands) : BoxBands(ctx, bands.rows().shape) {
+  for (int n = 0; n <= box_neighbours; ++n) copy(ctx, with_ghosts(bands.band(n), 1), with_ghosts(band(n), 1));
+}
+
+template <class T>
+FieldView<T, 3> BoxBands<T>::band(int n) const {
+  FieldView<T, 3> view = rows_.first;
+  view.data += (n == 0 ? box_neighbours : n - 1) * rows_.apart;
+  return view;
+}
+
+template <class T>
+void BoxBands<T>::fill_ghosts(Context& ctx) {
+  for (int n = 0; n <= box_neighbours; ++n) fill_periodic_ghosts(ctx, rows_.shape.periodic, band(n));
+}
+
+template <class T>
+template <class From>
+BoxMatrix<T>::BoxMatrix(Context& ctx, const BoxMatrix<From>& a) {
+  if (const auto* cells = std::get_if<BoxCells<From>>(&a.any_))
+    any_ = BoxCells<T>(ctx, *cells);
+  else
+    any_ = BoxBands<T>(ctx, std::get<BoxBands<From>>(a.any_));
+}
+
+BoxBands<double> bands_of(Context& ctx, const BoxMatrix<double>& a) {
+  BoxBands<double> bands(ctx, a.shape());
+  a.with_rows([&](const auto& rows) {
+    using Rows = std::remove_cvref_t<decltype(rows)>;
+    for_each_node(ctx, all_nodes(a.shape().n), RowsToBands<Rows>{rows, bands.rows()});
+  });
+  bands.fill_ghosts(ctx);
+  return bands;
+}
+
+template <class T>
+void BoxMatrix<T>::residual(Context& ctx, FieldView<const T, 3> b, FieldView<const T, 3> u, FieldView<T, 3> r) const {
+  with_rows([&](const auto& rows) {
+    using Rows = std::remove_cvref_t<decltype(rows)>;
+    for_each_node(ctx, all_nodes(r), ResidualOfRows<Rows>{rows, b, u, r});
+  });
+}
+
+template <class T>
+void BoxMatrix<T>::apply(Context& ctx, FieldView<const T, 3> u, FieldView<T, 3> y) const {
+  with_rows([&](const auto& rows) {
+    using Rows = std::remove_cvref_t<decltype(rows)>;
+    for_each_node(ctx, all_nodes(y), ProductOfRows<Rows>{rows, u, y});
+  });
+}
+
+template <class T>
+double BoxMatrix<T>::magnitude(Context& ctx, FieldView<const T, 3> b, FieldView<const T, 3> u) const {
+  return with_rows([&](const auto& rows) {
+    using Rows = std::remove_cvref_t<decltype(rows)>;
+    return norm_of(ctx, b.extents, MagnitudeOfRows<Rows>{rows, b, u});
+  });
+}
+
+template <class T>
+double BoxMatrix<T>::backward_error(Context& ctx, FieldView<const T, 3> b, FieldView<const T, 3> u,
+                                    double least) const {
+  return with_rows([&](const auto& rows) {
+    using Rows = std::remove_cvref_t<decltype(rows)>;
+    return reduce(ctx, b.extents, BackwardErrorOfRows<Rows>{rows, b, u, static_cast<T>(least)});
+  });
+}
+
+template class BoxCells<float>;
+template class BoxCells<double>;
+template class BoxBands<float>;
+template class BoxBands<double>;
+template BoxBands<float>::BoxBands(Context&, const BoxBands<double>&);
+template BoxCells<float>::BoxCells(Context&, const BoxCells<double>&);
+template BoxMatrix<float>::BoxMatrix(Context&, const BoxMatrix<double>&);
+template class BoxMatrix<float>;
+template class BoxMatrix<double>;
+
+}  // namespace stratum

@@ -1,0 +1,117 @@
+#pragma once
+
+// Matrices on the unknowns of a box that core/operators/box_rows.hpp has rows of, and what is done with all of their rows.
+//
+//     BoxCells<T>    the Q1 operator of -div(K grad u) + c u with K by cells. Words a cell: 1 (scalar K) or 3.
+//     BoxBands<T>    14 bands, with ghosts: 14 words a node. Zero when made; `fill_ghosts` after they are written.
+//     BoxMatrix<T>   either; copies share their numbers.
+//
+//     residual         r = b - A u
+//     magnitude        || |A| |u| + |b| ||_2, of which 2 eps is the rounding of r
+//     backward_error   max_i |b - A u|_i / (|A| max(|u|, least) + |b|)_i
+//
+// u has ghosts, where Dirichlet faces have their values, or zeros, and periodic directions what lies across (`fill_ghosts`). Nothing
+// waits for the stream but norms. Shapes are the caller's duty.
+
+#include <array>
+#include <memory>
+#include <span>
+#include <variant>
+
+#include <stratum/core/device/context.hpp>
+#include <stratum/core/field/field_3d.hpp>
+#include <stratum/core/operators/box_operator.hpp>
+#include <stratum/core/operators/box_rows.hpp>
+
+namespace stratum {
+
+/// K on the cells of all intervals of the axes (n + 1 a direction), x fastest; yy and zz empty: a scalar K. Outside Neumann and Robin
+/// faces it is 1, as k and m of the axes say the rest there; across a periodic direction the cell is the same at both ends.
+struct BoxCoefficients {
+  std::array<AxisFactors, 3> axes;  // of K = 1
+  std::vector<double> xx, yy, zz;
+  double reaction = 0;
+
+  [[nodiscard]] BoxShape shape() const;
+};
+
+template <class T>
+class BoxCells {
+ public:
+  BoxCells() = default;
+  /// In a memory dry run K may be empty.
+  BoxCells(Context& ctx, const BoxCoefficients& coefficients, bool scalar);
+  /// The same in another precision.
+  template <class From>
+  BoxCells(Context& ctx, const BoxCells<From>& cells);
+  [[nodiscard]] const BoxCellRows<T>& rows() const { return rows_; }
+
+ private:
+  template <class>
+  friend class BoxCells;
+  [[nodiscard]] bool is_scalar() const { return (*k_)[1].empty(); }
+  /// Factors of axes of these numbers of intervals, one behind the other.
+  void take_numbers(Field<T> numbers);
+
+  std::shared_ptr<std::array<Field<T, 3>, 3>> k_;
+  SharedField<T> numbers_;
+  BoxCellRows<T> rows_{};
+};
+
+template <class T>
+class BoxBands {
+ public:
+  BoxBands() = default;
+  BoxBands(Context& ctx, const BoxShape& shape);
+  /// The same in another precision.
+  template <class From>
+  BoxBands(Context& ctx, const BoxBands<From>& bands);
+
+  void fill_ghosts(Context& ctx);
+  [[nodiscard]] const BoxBandRows<T>& rows() const { return rows_; }
+  /// Number 0: what is left of rows.
+  [[nodiscard]] FieldView<T, 3> band(int n) const;
+
+ private:
+  std::shared_ptr<Field<T, 3>> numbers_;
+  BoxBandRows<T> rows_{};
+};
+
+template <class T>
+class BoxMatrix {
+ public:
+  BoxMatrix() = default;
+  BoxMatrix(BoxCells<T> cells) : any_(std::move(cells)) {}  // NOLINT(google-explicit-constructor): either is one
+  BoxMatrix(BoxBands<T> bands) : any_(std::move(bands)) {}  // NOLINT(google-explicit-constructor)
+  /// The same in another precision.
+  template <class From>
+  BoxMatrix(Context& ctx, const BoxMatrix<From>& a);
+
+  /// use(rows)
+  template <class F>
+  decltype(auto) with_rows(const F& use) const {
+    return std::visit([&](const auto& matrix) -> decltype(auto) { return use(matrix.rows()); }, any_);
+  }
+  [[nodiscard]] const BoxShape& shape() const {
+    return with_rows([](const auto& rows) -> const BoxShape& { return rows.shape; });
+  }
+
+  void fill_ghosts(Context& ctx, FieldView<T, 3> u) const { fill_periodic_ghosts(ctx, shape().periodic, u); }
+  void residual(Context& ctx, FieldView<const T, 3> b, FieldView<const T, 3> u, FieldView<T, 3> r) const;
+  /// y = A u
+  void apply(Context& ctx, FieldView<const T, 3> u, FieldView<T, 3> y) const;
+  [[nodiscard]] double magnitude(Context& ctx, FieldView<const T, 3> b, FieldView<const T, 3> u) const;
+  [[nodiscard]] double backward_error(Context& ctx, FieldView<const T, 3> b, FieldView<const T, 3> u,
+                                      double least) const;
+
+ private:
+  template <class>
+  friend class BoxMatrix;
+
+  std::variant<BoxCells<T>, BoxBands<T>> any_;
+};
+
+/// All rows of a matrix in bands.
+[[nodiscard]] BoxBands<double> bands_of(Context& ctx, const BoxMatrix<double>& a);
+
+}  // namespace stratum

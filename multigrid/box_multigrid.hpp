@@ -1,0 +1,102 @@
+#pragma once
+
+// Multigrid in a box for K by cells: a V(1,1) cycle with gated coarsening (multigrid/gate.hpp), points or lines as the gate says
+// (smoothers/box/box_smoothers.hpp), interpolation by conductances and Galerkin matrices in 14 bands (multigrid/transfer/box_transfer.hpp),
+// and the inverse of the last level's matrix, of at most about 300 unknowns. After the coarse correction everything is done in the
+// reversed order, so that the cycle is symmetric, a preconditioner of conjugate gradients.
+//
+// All levels are formed in double, and kept in T. Memory: of level l x, r, b and 2 numbers a node and direction with lines; on coarse
+// levels 14 bands; weights, 3.4 numbers a node or fewer. `nodes` says by how much all levels together are larger than the finest one, at
+// most about 4.
+//
+// Singular problems (`singular`: A 1 = 0): the last level solves without the mean of its right-hand side, and the cycle's result has no
+// mean.
+//
+// `apply` takes and gives vectors without ghosts, planes one behind the other (`box_of`). In double it waits for nothing.
+// Throws UsageError where the last level has more than `most_dense` unknowns, BreakdownError where its matrix is not positive definite.
+
+#include <array>
+#include <type_traits>
+#include <vector>
+
+#include <stratum/core/device/context.hpp>
+#include <stratum/core/operators/box_matrix.hpp>
+#include <stratum/core/operators/linear_operator.hpp>
+#include <stratum/multigrid/gate.hpp>
+#include <stratum/multigrid/transfer/box_transfer.hpp>
+#include <stratum/smoothers/box/box_smoothers.hpp>
+#include <stratum/solvers/direct/box_inverse.hpp>
+
+namespace stratum {
+
+/// Vectors of the unknowns as Krylov methods know them: nx numbers a row, all planes' rows one behind the other.
+[[nodiscard]] GridLayout<2> rows_of(const BoxShape& shape);
+template <class T>
+[[nodiscard]] FieldView<T, 3> box_of(const BoxShape& shape, const FieldView<T, 2>& rows) {
+  return {rows.data, shape.n, {rows.pitch, rows.pitch * shape.n.ny}};
+}
+
+/// A of the unknowns for Krylov methods, Dirichlet values being zero. Copies a vector to where it has ghosts: 2 words a node more.
+class BoxLinearOperator final : public LinearOperator<double> {
+ public:
+  BoxLinearOperator(Context& ctx, BoxMatrix<double> a);
+
+  [[nodiscard]] GridLayout<2> shape() const override { return rows_of(a_.shape()); }
+  void apply(Context& ctx, FieldView<const double> x, FieldView<double> y) const override;
+  void residual(Context& ctx, FieldView<const double> b, FieldView<const double> x, FieldView<double> r) const override;
+  [[nodiscard]] double magnitude(Context& ctx, FieldView<const double> b, FieldView<const double> x) const override;
+  [[nodiscard]] double backward_error(Context& ctx, FieldView<const double> b, FieldView<const double> x,
+                                      double least) const override;
+
+ private:
+  [[nodiscard]] FieldView<const double, 3> with_values(Context& ctx, FieldView<const double> x) const;
+
+  BoxMatrix<double> a_;
+  std::shared_ptr<Field<double, 3>> u_;
+};
+
+struct BoxMultigridParams {
+  GateParams gate{};
+  bool singular = false;
+};
+
+template <class T>
+class BoxMultigrid final : public Preconditioner<double> {
+ public:
+  static constexpr int most_dense = 4096;
+
+  /// `axes`: widths as the gate is to see them.
+  BoxMultigrid(Context& ctx, const BoxMatrix<double>& a, const std::array<GatedAxis, 3>& axes,
+               const BoxMultigridParams& params = {});
+
+  void apply(Context& ctx, FieldView<const double> r, FieldView<double> z) override;
+  [[nodiscard]] bool is_constant() const override { return true; }
+  [[nodiscard]] bool is_symmetric() const override { return true; }
+  [[nodiscard]] bool estimates_error() const override { return true; }
+  /// In float the right-hand side is scaled by its norm.
+  [[nodiscard]] bool waits() const override { return !std::is_same_v<T, double>; }
+
+  [[nodiscard]] const std::vector<GatedLevel>& gate() const { return gate_; }
+  /// Nodes of all levels by those of the finest one.
+  [[nodiscard]] double nodes() const;
+  [[nodiscard]] const BoxMatrix<double>& matrix() const { return finest_; }
+
+ private:
+  struct Level {
+    BoxMatrix<T> a;
+    BoxTransfer<T> transfer;
+    std::array<BoxLines<T>, 3> lines;
+    Field<T, 3> x, b, r;
+  };
+  void smooth(Context& ctx, std::size_t l, FieldView<const T, 3> b, bool reversed);
+  void cycle(Context& ctx, std::size_t l, FieldView<const T, 3> b);
+
+  BoxMatrix<double> finest_;
+  std::vector<GatedLevel> gate_;
+  std::vector<Level> levels_;
+  BoxInverse inverse_;
+  Field<double> mean_;
+  bool singular_;
+};
+
+}  // namespace stratum

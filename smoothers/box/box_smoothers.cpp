@@ -1,0 +1,351 @@
+#include <stratum/smoothers/box/box_smoothers.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+#include <stratum/core/field/for_each_node_3d.hpp>
+
+namespace stratum {
+
+namespace {
+
+/// Nodes of one colour of a direction.
+int colours(const BoxShape& shape, int axis) {
+  const int n = shape.size(axis);
+  return n == 1 ? 1 : shape.periodic[static_cast<std::size_t>(axis)] && n % 2 == 1 ? 3 : 2;
+}
+AxisRange nodes_of_colour(const BoxShape& shape, int axis, int colour) {
+  const int n = shape.size(axis), all = colours(shape, axis);
+  if (all == 3) return colour == 2 ? AxisRange{n - 1, n, 2} : AxisRange{colour, n - 1, 2};
+  return {colour, n, 2};
+}
+
+template <class Rows, class T = typename Rows::Number>
+struct RelaxPoint {
+  static constexpr bool hot = true, strided = true;
+  Rows rows;
+  FieldView<const T, 3> b;
+  FieldView<T, 3> x;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j, int k) const {
+    const RowProduct<T> product = rows.product(x, i, j, k);
+    x(i, j, k) += (b(i, j, k) - product.value) / product.diagonal;
+  }
+};
+
+template <class Rows, class T = typename Rows::Number>
+struct ResidualOfColour {
+  static constexpr bool hot = true, strided = true;
+  Rows rows;
+  FieldView<const T, 3> b, x;
+  FieldView<T, 3> r;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j, int k) const {
+    r(i, j, k) = b(i, j, k) - rows.product(x, i, j, k).value;
+  }
+};
+
+/// Where a line lies: node i of the line whose other indices are (p, q), in their order.
+template <class View>
+STRATUM_HOST_DEVICE STRATUM_INLINE auto& on_line(const View& v, int axis, int i, int p, int q) {
+  return axis == 0 ? v(i, p, q) : axis == 1 ? v(p, i, q) : v(p, q, i);
+}
+
+template <class Rows, class T>
+struct EliminateLine {
+  Rows rows;
+  BoxLineNumbers<T> to;
+  int axis, n;
+  bool periodic;
+
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double edge(int i, int p, int q) const {
+    return axis == 0 ? rows.edge(0, i, p, q) : axis == 1 ? rows.edge(1, p, i, q) : rows.edge(2, p, q, i);
+  }
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double excess(int i, int p, int q) const {
+    return axis == 0   ? rows.line_excess(0, i, p, q)
+           : axis == 1 ? rows.line_excess(1, p, i, q)
+                       : rows.line_excess(2, p, q, i);
+  }
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int p, int q) const {
+    const auto inverse = [&](int i) -> T& { return on_line(to.inverse, axis, i, p, q); };
+    const auto factor = [&](int i) -> T& { return on_line(to.factor, axis, i, p, q); };
+    const auto around = [&](int i) -> T& { return on_line(to.around, axis, i, p, q); };
+    // Of a periodic line the last node, `end`, is taken out; its neighbours are the first and the last of the others.
+    const int end = periodic ? n - 1 : n;
+    const double to_last = periodic ? edge(end, p, q) : 0, from_last = periodic ? edge(end - 1, p, q) : 0;
+    double left = 0, before = 0, sum = 0;  // E without the row's own part; f and y of the node before
+    for (int i = 0; i < end; ++i) {
+      const double e = excess(i, p, q) + (i == 0 ? to_last : 0) + (i == end - 1 ? from_last : 0), g = edge(i, p, q);
+      const double coupling = i < end - 1 ? g : 0, part = e + left, pivot = coupling + part;
+      inverse(i) = static_cast<T>(1 / pivot);
+      factor(i) = static_cast<T>(before);
+      // The rows' sums without what the last node gives: 1 less that.
+      if (periodic) {
+        sum = excess(i, p, q) + before * sum;
+        around(i) = static_cast<T>(sum);
+      }
+      before = coupling / pivot;
+      left = before * part;
+    }
+    if (!periodic) return;
+    double behind = 0, first = 0, last = 0;
+    for (int i = end - 1; i >= 0; --i) {
+      const double f = i < end - 1 ? static_cast<double>(factor(i + 1)) : 0;
+      behind = static_cast<double>(around(i)) * static_cast<double>(inverse(i)) + f * behind;
+      if (i == end - 1) last = behind;
+      first = behind;
+      around(i) = static_cast<T>(1 - behind);
+    }
+    inverse(end) = static_cast<T>(1 / (excess(end, p, q) + to_last * first + from_last * last));
+    factor(end) = static_cast<T>(to_last);
+    around(end) = static_cast<T>(from_last);
+  }
+};
+
+/// Solves for the correction of a line, in r, and adds it to x.
+template <class T>
+struct SolveLine {
+  static constexpr bool strided = true;
+  BoxLineNumbers<T> a;
+  FieldView<T, 3> r, x;
+  int axis, n;
+  bool periodic;
+
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int p, int q) const {
+    const int end = periodic ? n - 1 : n;
+    T y = 0;
+    for (int i = 0; i < end; ++i) {
+      T& of_row = on_line(r, axis, i, p, q);
+      y = of_row + on_line(a.factor, axis, i, p, q) * y;
+      of_row = y;
+    }
+    T d = 0;
+    if (!periodic) {
+      for (int i = end - 1; i >= 0; --i) {
+        const T f = i < end - 1 ? on_line(a.factor, axis, i + 1, p, q) : T(0);
+        d = on_line(r, axis, i, p, q) * on_line(a.inverse, axis, i, p, q) + f * d;
+        on_line(x, axis, i, p, q) += d;
+      }
+      return;
+    }
+    T last = 0;
+    for (int i = end - 1; i >= 0; --i) {
+      const T f = i < end - 1 ? on_line(a.factor, axis, i + 1, p, q) : T(0);
+      d = on_line(r, axis, i, p, q) * on_line(a.inverse, axis, i, p, q) + f * d;
+      on_line(r, axis, i, p, q) = d;
+      if (i == end - 1) last = d;
+    }
+    const T of_end = (on_line(r, axis, end, p, q) + on_line(a.factor, axis, end, p, q) * d +
+                      on_line(a.around, axis, end, p, q) * last) *
+                     on_line(a.inverse, axis, end, p, q);
+    for (int i = 0; i < end; ++i)
+      on_line(x, axis, i, p, q) += on_line(r, axis, i, p, q) + on_line(a.around, axis, i, p, q) * of_end;
+    on_line(x, axis, end, p, q) += of_end;
+  }
+};
+
+/// Two directions in their order.
+std::array<int, 2> others(int axis) { return {axis == 0 ? 1 : 0, axis == 2 ? 1 : 2}; }
+
+NodeRange<2> lines_of(const AxisRange& p, const AxisRange& q) {
+  return {p.begin, p.end, p.step, q.begin, q.end, q.step};
+}
+
+#if defined(__CUDACC__)
+
+constexpr int warp = 32;
+
+/// A warp has 32 lines along x, and goes through them in tiles of 32 columns, which it loads and stores by rows.
+template <class T>
+struct XLines {
+  SolveLine<T> solve;
+  AxisRange p, q;
+
+  struct Tile {
+    T numbers[warp][warp + 1];
+  };
+  /// Line `l` of the range.
+  __device__ STRATUM_INLINE void place(int l, int& j, int& k) const {
+    j = p.begin + l % p.count() * p.step;
+    k = q.begin + l / p.count() * q.step;
+  }
+  template <class View>
+  __device__ STRATUM_INLINE void load(const View& v, Tile& tile, int first_line, int lines, int begin, int end) const {
+    const int i = begin + static_cast<int>(threadIdx.x);
+    for (int l = 0; l < warp && first_line + l < lines; ++l) {
+      int j, k;
+      place(first_line + l, j, k);
+      if (i < end) tile.numbers[l][threadIdx.x] = v(i, j, k);
+    }
+  }
+  template <class View>
+  __device__ STRATUM_INLINE void store(const View& v, const Tile& tile, int first_line, int lines, int begin, int end,
+                                       bool add) const {
+    const int i = begin + static_cast<int>(threadIdx.x);
+    for (int l = 0; l < warp && first_line + l < lines; ++l) {
+      int j, k;
+      place(first_line + l, j, k);
+      if (i < end) v(i, j, k) = tile.numbers[l][threadIdx.x] + (add ? v(i, j, k) : T(0));
+    }
+  }
+};
+
+template <class T>
+__global__ void __launch_bounds__(warp) x_lines_kernel(const XLines<T> lines) {
+  using Tile = typename XLines<T>::Tile;
+  __shared__ Tile r, factor, inverse;
+  cuda::after_previous();
+  const SolveLine<T>& s = lines.solve;
+  const int count = lines.p.count() * lines.q.count(), first = static_cast<int>(blockIdx.x) * warp;
+  const int t = static_cast<int>(threadIdx.x), end = s.periodic ? s.n - 1 : s.n;
+  T y = 0;
+  for (int begin = 0; begin < end; begin += warp) {
+    const int stop = begin + warp < end ? begin + warp : end;
+    __syncwarp();
+    lines.load(s.r, r, first, count, begin, stop);
+    lines.load(s.a.factor, factor, first, count, begin, stop);
+    __syncwarp();
+    for (int i = 0; i < stop - begin; ++i) r.numbers[t][i] = y = r.numbers[t][i] + factor.numbers[t][i] * y;
+    __syncwarp();
+    lines.store(s.r, r, first, count, begin, stop, false);
+  }
+  T d = 0, f = 0, last = 0;
+  for (int begin = (end - 1) / warp * warp; begin >= 0; begin -= warp) {
+    const int stop = begin + warp < end ? begin + warp : end;
+    __syncwarp();
+    lines.load(s.r, r, first, count, begin, stop);
+    lines.load(s.a.factor, factor, first, count, begin, stop);
+    lines.load(s.a.inverse, inverse, first, count, begin, stop);
+    __syncwarp();
+    for (int i = stop - begin - 1; i >= 0; --i) {
+      r.numbers[t][i] = d = r.numbers[t][i] * inverse.numbers[t][i] + f * d;
+      f = factor.numbers[t][i];
+      if (begin + i == end - 1) last = d;
+    }
+    __syncwarp();
+    if (s.periodic)
+      lines.store(s.r, r, first, count, begin, stop, false);
+    else
+      lines.store(s.x, r, first, count, begin, stop, true);
+  }
+  __syncwarp();
+  if (!s.periodic || first + t >= count) return;
+  int j, k;
+  lines.place(first + t, j, k);
+  const T of_end = (s.r(end, j, k) + s.a.factor(end, j, k) * d + s.a.around(end, j, k) * last) * s.a.inverse(end, j, k);
+  for (int i = 0; i < end; ++i) s.x(i, j, k) += s.r(i, j, k) + s.a.around(i, j, k) * of_end;
+  s.x(end, j, k) += of_end;
+}
+
+#endif
+
+/// On a CPU lines along y and z go in step, side by side along x.
+template <class T>
+STRATUM_SIMD_CLONES void solve_side_by_side(const SolveLine<T>& s, const AxisRange& x, int q) {
+  constexpr int most = 64;
+  T y[most];
+  const auto row = [&](const FieldView<T, 3>& v, int i) { return s.axis == 1 ? v.row(i, q) : v.row(q, i); };
+  for (int begin = x.begin; begin < x.end; begin += most * x.step) {
+    const int stop = std::min(x.end, begin + most * x.step), count = (stop - begin + x.step - 1) / x.step;
+    std::fill_n(y, count, T(0));
+    for (int i = 0; i < s.n; ++i) {
+      T* const r = row(s.r, i) + begin;
+      const T* const f = row(s.a.factor, i) + begin;
+#pragma omp simd
+      for (int c = 0; c < count; ++c) r[c * x.step] = y[c] = r[c * x.step] + f[c * x.step] * y[c];
+    }
+    std::fill_n(y, count, T(0));
+    for (int i = s.n - 1; i >= 0; --i) {
+      const T *const r = row(s.r, i) + begin, *const inverse = row(s.a.inverse, i) + begin;
+      const T* const f = row(s.a.factor, std::min(i + 1, s.n - 1)) + begin;
+      T* const u = row(s.x, i) + begin;
+#pragma omp simd
+      for (int c = 0; c < count; ++c) {
+        y[c] = r[c * x.step] * inverse[c * x.step] + f[c * x.step] * y[c];
+        u[c * x.step] += y[c];
+      }
+    }
+  }
+}
+
+template <class T>
+void solve_lines(Context& ctx, const SolveLine<T>& s, const AxisRange& p, const AxisRange& q) {
+  if (ctx.is_dry_run() || p.count() == 0 || q.count() == 0) return;
+#if defined(__CUDACC__)
+  if (ctx.on_gpu() && s.axis == 0) {
+    const auto blocks = static_cast<unsigned>(cuda::divide_up(p.count() * q.count(), warp));
+    return cuda::Launch{blocks, warp}(ctx, x_lines_kernel<T>, XLines<T>{s, p, q});
+  }
+#endif
+  if (!ctx.on_gpu() && s.axis != 0 && !s.periodic) {
+#pragma omp parallel for schedule(static) num_threads(ctx.threads()) if (s.x.nodes() > serial_limit)
+    for (int line = q.begin; line < q.end; line += q.step) solve_side_by_side(s, p, line);
+    return;
+  }
+  for_each_node(ctx, lines_of(p, q), s);
+}
+
+}  // namespace
+
+template <class T>
+void box_points(Context& ctx, const BoxMatrix<T>& a, FieldView<const T, 3> b, FieldView<T, 3> x, bool reversed) {
+  const BoxShape& shape = a.shape();
+  const int cx = colours(shape, 0), cy = colours(shape, 1), all = cx * cy * colours(shape, 2);
+  a.with_rows([&](const auto& rows) {
+    using Rows = std::remove_cvref_t<decltype(rows)>;
+    for (int step = 0; step < all; ++step) {
+      const int colour = reversed ? all - 1 - step : step;
+      a.fill_ghosts(ctx, x);
+      for_each_node(ctx,
+                    NodeRange<3>{nodes_of_colour(shape, 0, colour % cx), nodes_of_colour(shape, 1, colour / cx % cy),
+                                 nodes_of_colour(shape, 2, colour / cx / cy)},
+                    RelaxPoint<Rows>{rows, b, x});
+    }
+  });
+}
+
+template <class T>
+BoxLines<T>::BoxLines(Context& ctx, const BoxMatrix<double>& a, int axis)
+    : axis_(axis), numbers_(std::make_shared<std::array<Field<T, 3>, 3>>()) {
+  const BoxShape& shape = a.shape();
+  const auto layout = GridLayout<3>::box(shape.n, {}, 0);
+  const bool periodic = shape.periodic[static_cast<std::size_t>(axis)];
+  for (std::size_t n = 0; n < (periodic ? 3U : 2U); ++n) (*numbers_)[n] = Field<T, 3>(ctx, layout);
+  view_ = {(*numbers_)[0].view(), (*numbers_)[1].view(), (*numbers_)[2].view()};
+  const auto [p, q] = others(axis);
+  const NodeRange<2> lines = lines_of({0, shape.size(p)}, {0, shape.size(q)});
+  a.with_rows([&](const auto& rows) {
+    using Rows = std::remove_cvref_t<decltype(rows)>;
+    for_each_node(ctx, lines, EliminateLine<Rows, T>{rows, view_, axis, shape.size(axis), periodic});
+  });
+}
+
+template <class T>
+void BoxLines<T>::apply(Context& ctx, const BoxMatrix<T>& a, FieldView<const T, 3> b, FieldView<T, 3> x,
+                        FieldView<T, 3> r, bool reversed) const {
+  const BoxShape& shape = a.shape();
+  const auto [first, second] = others(axis_);
+  const int cp = colours(shape, first), all = cp * colours(shape, second);
+  const AxisRange along{0, shape.size(axis_)};
+  const SolveLine<T> solve{view_, r, x, axis_, shape.size(axis_), shape.periodic[static_cast<std::size_t>(axis_)]};
+  a.with_rows([&](const auto& rows) {
+    using Rows = std::remove_cvref_t<decltype(rows)>;
+    for (int step = 0; step < all; ++step) {
+      const int colour = reversed ? all - 1 - step : step;
+      const AxisRange p = nodes_of_colour(shape, first, colour % cp), q = nodes_of_colour(shape, second, colour / cp);
+      a.fill_ghosts(ctx, x);
+      const NodeRange<3> nodes = axis_ == 0   ? NodeRange<3>{along, p, q}
+                                 : axis_ == 1 ? NodeRange<3>{p, along, q}
+                                              : NodeRange<3>{p, q, along};
+      for_each_node(ctx, nodes, ResidualOfColour<Rows>{rows, b, x, r});
+      solve_lines(ctx, solve, p, q);
+    }
+  });
+}
+
+template void box_points(Context&, const BoxMatrix<float>&, FieldView<const float, 3>, FieldView<float, 3>, bool);
+template void box_points(Context&, const BoxMatrix<double>&, FieldView<const double, 3>, FieldView<double, 3>, bool);
+template class BoxLines<float>;
+template class BoxLines<double>;
+
+}  // namespace stratum

@@ -1,0 +1,58 @@
+#pragma once
+
+// Gauss-Seidel by points and by lines for the matrices of core/operators/box_matrix.hpp, in colours: nodes, or lines, of one colour are not
+// coupled and are relaxed at once.
+//
+//     points   8 colours, by the parities of i, j, k
+//     lines    along x, y or z: 4 colours, by the parities of the two other indices; A_line d = (b - A x)_line ,  x <- x + d
+//
+// A periodic direction of an odd number of nodes has a third colour, its last node. `reversed` goes through the colours the other way
+// round: before and after a symmetric coarse correction the two make a symmetric cycle.
+//
+// Lines are eliminated by what their rows have left, never by a difference: with couplings g_i to the node behind and e_i of the row,
+//
+//     D_i = g_i + E_i ,   E_(i+1) = e_(i+1) + g_i E_i / D_i ,   E_0 = e_0 ;      y_(i+1) = r_(i+1) + f_i y_i ,   d_i = y_i / D_i + f_i d_(i+1) ,
+//     f_i = g_i / D_i .
+//
+// A periodic line's last node is taken out: what it gives to the others is 1 less the solution for the row sums. Set-up is in double, and
+// keeps 2 numbers a node and direction, 3 where it is periodic.
+//
+// x has ghosts, which are brought up to date before every colour. r is scratch. Nothing waits for the stream.
+
+#include <array>
+#include <memory>
+
+#include <stratum/core/device/context.hpp>
+#include <stratum/core/operators/box_matrix.hpp>
+
+namespace stratum {
+
+/// One step x <- x + S (b - A x) by points.
+template <class T>
+void box_points(Context& ctx, const BoxMatrix<T>& a, FieldView<const T, 3> b, FieldView<T, 3> x, bool reversed);
+
+/// What kernels see of a direction's lines.
+template <class T>
+struct BoxLineNumbers {
+  FieldView<T, 3> inverse, factor,
+      around;  // 1 / D_i; f_(i-1), that of the node before; of a periodic line what its last node gives
+};
+
+template <class T>
+class BoxLines {
+ public:
+  BoxLines() = default;
+  /// Of lines along `axis`, from A in double.
+  BoxLines(Context& ctx, const BoxMatrix<double>& a, int axis);
+
+  /// One step.
+  void apply(Context& ctx, const BoxMatrix<T>& a, FieldView<const T, 3> b, FieldView<T, 3> x, FieldView<T, 3> r,
+             bool reversed) const;
+
+ private:
+  int axis_ = 0;
+  std::shared_ptr<std::array<Field<T, 3>, 3>> numbers_;
+  BoxLineNumbers<T> view_{};
+};
+
+}  // namespace stratum

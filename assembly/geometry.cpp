@@ -5,8 +5,8 @@
 namespace stratum {
 
 Point Geometry::node(int i, int j) const {
-  if (mapped_ != nullptr) return make_point(mapped_->node(i, j));
-  return make_point(node_of(logical_->x(), i), node_of(logical_->y(), j));
+  const LinePoint x = node_of(logical_->x(), i), y = node_of(logical_->y(), j);
+  return mapped_ != nullptr ? make_point(mapped_->node(i, j), x.place, y.place) : make_point(x, y);
 }
 
 Point Geometry::on_boundary(const BoundaryPlace& side, int k, double t) const {

@@ -17,7 +17,8 @@
 namespace stratum {
 
 /// A point of the mesh with its distances to all boundaries, accurate in the thinnest cells: on [0, a] x [0, b] they are a - x,
-/// b - y, x and y, and NaN where the mesh is no rectangle; and the time where there is one.
+/// b - y, x and y, and NaN where the mesh is no rectangle; the time where there is one; and where it lies among the mesh's cells,
+/// by their numbers: (i + t) / nx in x at fraction t of cells (i, .), whatever their widths.
 struct Point {
   double x = 0;
   double y = 0;
@@ -26,21 +27,25 @@ struct Point {
   double to_left = 0;
   double to_bottom = 0;
   double t = 0;
+  double place_x = std::numeric_limits<double>::quiet_NaN();
+  double place_y = std::numeric_limits<double>::quiet_NaN();
 };
 
 /// Called from several threads at once, each on a copy of its own.
 using ScalarFunction = std::function<double(const Point&)>;
 
-/// The same of a line: a coordinate, and the distances to both ends.
+/// The same of a line: a coordinate, the distances to both ends, and its place among the cells.
 struct LinePoint {
   double at;
   double from_begin;
   double from_end;
+  double place = std::numeric_limits<double>::quiet_NaN();
 };
 
 [[nodiscard]] inline LinePoint node_of(const Axis& line, int i) {
   const auto k = static_cast<std::size_t>(i);
-  return {line.origin() + line.from_begin()[k], line.from_begin()[k], line.from_end()[k]};
+  return {line.origin() + line.from_begin()[k], line.from_begin()[k], line.from_end()[k],
+          static_cast<double>(i) / line.size()};
 }
 
 /// The unknown that node i is; negative: none.
@@ -54,37 +59,42 @@ struct LinePoint {
 struct LineInterval {
   double origin = 0, from_begin = 0, from_end = 0, width = 0,
          length = 0;  // of its first end, of its second; the line's length
+  int number = 0, count = 1;
 
   LineInterval() = default;
   LineInterval(const Axis& line, int i)
       : origin(line.origin()), from_begin(line.from_begin()[static_cast<std::size_t>(i)]),
         from_end(line.from_end()[static_cast<std::size_t>(i) + 1]), width(line.widths()[static_cast<std::size_t>(i)]),
-        length(line.length()) {}
+        length(line.length()), number(i), count(line.size()) {}
 
   /// At fraction t. Rounding must not carry a point of the thinnest cell beyond the side that it touches.
   [[nodiscard]] LinePoint at(double t) const {
     const double begin = std::min(from_begin + t * width, length);
-    return {origin + begin, begin, std::min(from_end + (1 - t) * width, length)};
+    return {origin + begin, begin, std::min(from_end + (1 - t) * width, length), place(t)};
   }
+  [[nodiscard]] double place(double t) const { return (number + t) / count; }
 };
 
 [[nodiscard]] inline Point make_point(const LinePoint& x, const LinePoint& y) {
-  return {x.at, y.at, x.from_end, y.from_end, x.from_begin, y.from_begin, 0};
+  return {x.at, y.at, x.from_end, y.from_end, x.from_begin, y.from_begin, 0, x.place, y.place};
 }
-[[nodiscard]] inline Point make_point(const Position& p) {
+/// Of a mesh that is no rectangle.
+[[nodiscard]] inline Point make_point(const Position& p, double place_x, double place_y) {
   constexpr double none = std::numeric_limits<double>::quiet_NaN();
-  return {p.x, p.y, none, none, none, none, 0};
+  return {p.x, p.y, none, none, none, none, 0, place_x, place_y};
 }
 
 /// The points of one cell. A copy, so that loops over them read nothing else.
 class CellPoints {
  public:
   CellPoints(const LineInterval& x, const LineInterval& y) : x_(x), y_(y) {}
-  explicit CellPoints(const Quadrilateral& mapped) : is_mapped_(true), mapped_(mapped) {}
+  /// A quadrilateral in the place of a rectangle's cell.
+  CellPoints(const LineInterval& x, const LineInterval& y, const Quadrilateral& mapped)
+      : is_mapped_(true), x_(x), y_(y), mapped_(mapped) {}
 
   /// At fractions t and s.
   [[nodiscard]] Point at(double t, double s) const {
-    return is_mapped_ ? make_point(mapped_.at(t, s)) : make_point(x_.at(t), y_.at(s));
+    return is_mapped_ ? make_point(mapped_.at(t, s), x_.place(t), y_.place(s)) : make_point(x_.at(t), y_.at(s));
   }
   [[nodiscard]] double measure(double t, double s) const {
     return is_mapped_ ? mapped_.jacobian(t, s) : x_.width * y_.width;
@@ -115,8 +125,8 @@ class Geometry {
 
   [[nodiscard]] Point node(int i, int j) const;
   [[nodiscard]] CellPoints cell(int i, int j) const {
-    if (mapped_ != nullptr) return CellPoints(mapped_->cell(i, j));
-    return {LineInterval(logical_->x(), i), LineInterval(logical_->y(), j)};
+    const LineInterval x(logical_->x(), i), y(logical_->y(), j);
+    return mapped_ != nullptr ? CellPoints(x, y, mapped_->cell(i, j)) : CellPoints(x, y);
   }
   /// At fraction t of interval k of a side, and how long the interval is there.
   [[nodiscard]] Point on_boundary(const BoundaryPlace& side, int k, double t) const;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <utility>
 
 #include <stratum/assembly/gauss_rules.hpp>
 #include <stratum/assembly/points.hpp>
@@ -19,15 +20,20 @@ using detail::BoundaryOf;
 
 namespace {
 
+/// The interval of a line that has the point at distance s from its begin, and the fraction of it.
+std::pair<int, double> place_on(const Axis& line, double s) {
+  const auto& nodes = line.from_begin();
+  const auto next = std::upper_bound(nodes.begin() + 1, nodes.end() - 1, s);
+  const auto k = static_cast<std::size_t>(next - nodes.begin() - 1);
+  return {static_cast<int>(k), (s - nodes[k]) / line.widths()[k]};
+}
+
 /// alpha at a place on the boundary given by the logical mesh's line.
 std::function<double(double)> along_mapped_side(const MappedMesh& mesh, const BoundaryOf& boundary) {
   return [alpha = boundary.condition.alpha, mesh, place = boundary.place](double s) {
     const Geometry geometry(mesh);
-    const Axis& line = geometry.along(place);
-    const auto& nodes = line.from_begin();
-    const auto next = std::upper_bound(nodes.begin() + 1, nodes.end() - 1, s);
-    const auto k = static_cast<std::size_t>(next - nodes.begin() - 1);
-    return alpha(geometry.on_boundary(place, static_cast<int>(k), (s - nodes[k]) / line.widths()[k]));
+    const auto [interval, fraction] = place_on(geometry.along(place), s);
+    return alpha(geometry.on_boundary(place, interval, fraction));
   };
 }
 
@@ -135,9 +141,9 @@ OperatorTerms operator_terms(const Geometry& mesh, const PoissonProblem& problem
     }
     const Axis& other = mesh.across(boundary.place);
     alphas[k]->varying = [alpha = boundary.condition.alpha, row = boundary.place.along == Direction::x,
-                          across = node_of(other, boundary.place.last ? other.size() : 0), origin = along.origin(),
-                          length = along.length()](double s) {
-      const LinePoint p{origin + s, s, length - s};
+                          across = node_of(other, boundary.place.last ? other.size() : 0), along](double s) {
+      const auto [interval, fraction] = place_on(along, s);
+      const LinePoint p{along.origin() + s, s, along.length() - s, LineInterval(along, interval).place(fraction)};
       return alpha(row ? make_point(p, across) : make_point(across, p));
     };
   }

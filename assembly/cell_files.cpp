@@ -25,30 +25,35 @@ namespace {
 
 constexpr const char* known_endings = "known are .vtr, .vti, .npy and .csv";
 
+using On = FileValues::On;
+
 [[noreturn]] void unreadable(const std::string& path, const std::string& reason) {
   throw FileError(message("cannot read '", path, "': ", reason));
 }
 
-CellValues checked(CellValues cells) {
-  const auto nx = static_cast<std::size_t>(cells.nx);
-  for (std::size_t k = 0; k < cells.values.size(); ++k)
-    expects(std::isfinite(cells.values[k]), "'", cells.from, "': the number of cell (", k % nx, ", ", k / nx, ") is ",
-            cells.values[k], "; all must be finite");
-  return cells;
+void check(const FileValues& read) {
+  const auto columns = static_cast<std::size_t>(read.columns);
+  const char* const of = read.on == On::cells ? "cell " : read.on == On::nodes ? "node " : "column and row ";
+  for (const auto& values : read.components)
+    for (std::size_t k = 0; k < values.size(); ++k)
+      expects(std::isfinite(values[k]), "'", read.from, "': the number of ", of, "(", k % columns, ", ", k / columns,
+              ") is ", values[k], "; all must be finite");
 }
 
-/// As int, where a direction can have so many cells.
-int cell_count(const std::string& path, std::uint64_t cells) {
-  expects(cells >= 1 && cells <= std::uint64_t{max_cells}, "'", path, "': a direction has 1 .. ", max_cells,
-          " cells, not ", cells);
-  return static_cast<int>(cells);
+/// As int, where a direction can have so many numbers.
+int count_of(const std::string& path, std::uint64_t numbers) {
+  constexpr std::uint64_t most = std::uint64_t{max_cells} + 1;
+  expects(numbers >= 1 && numbers <= most, "'", path, "': a direction has 1 .. ", most, " numbers, not ", numbers);
+  return static_cast<int>(numbers);
 }
 
 // --- .csv ----------------------------------------------------------------------------------------------------------------
 
-CellValues read_csv(const std::string& path) {
+FileValues read_csv(const std::string& path) {
   TextFile file(path);
-  CellValues cells{0, 0, {}, path};
+  FileValues read;
+  read.from = path;
+  auto& values = read.components.emplace_back();
   while (file.next()) {
     const std::string_view line = std::string_view(file.line()).substr(0, file.line().find('#'));
     const auto where = [&] { return message("'", path, "', line ", file.number()); };
@@ -69,20 +74,20 @@ CellValues read_csv(const std::string& path) {
       const auto [stop, error] = std::from_chars(word.data() + (plus ? 1 : 0), word.data() + word.size(), value);
       expects(error == std::errc() && stop == word.data() + word.size() && std::isfinite(value), where(), ": '",
               shown(word, 24), "' is not a finite number");
-      cells.values.push_back(value);
+      values.push_back(value);
       wanted = false;
       ++count;
       at = end;
     }
     expects(!wanted, where(), ": no number behind the last comma");
     if (count == 0) continue;
-    if (cells.ny == 0) cells.nx = cell_count(path, count);
-    expects(count == static_cast<std::uint64_t>(cells.nx), where(), " has ", count, " numbers, the first row has ",
-            cells.nx);
-    cells.ny = cell_count(path, static_cast<std::uint64_t>(cells.ny) + 1);
+    if (read.rows == 0) read.columns = count_of(path, count);
+    expects(count == static_cast<std::uint64_t>(read.columns), where(), " has ", count, " numbers, the first row has ",
+            read.columns);
+    read.rows = count_of(path, static_cast<std::uint64_t>(read.rows) + 1);
   }
-  expects(cells.ny > 0, "'", path, "' holds no numbers");
-  return cells;
+  expects(read.rows > 0, "'", path, "' holds no numbers");
+  return read;
 }
 
 // --- .npy ----------------------------------------------------------------------------------------------------------------
@@ -186,7 +191,7 @@ class ByteFile {
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
 };
 
-CellValues read_npy(const std::string& path) {
+FileValues read_npy(const std::string& path) {
   ByteFile file(path);
   unsigned char start[8], length[4] = {};
   file.read(start, sizeof start, "first bytes");
@@ -213,11 +218,15 @@ CellValues read_npy(const std::string& path) {
   const auto& shape = *header.shape;
   std::string shape_text;
   for (const auto n : shape) shape_text += message(shape_text.empty() ? "" : ", ", n);
-  expects(shape.size() == 2, "'", path, "' has shape (", shape_text,
-          "); rows and columns of cells are needed, (ny, nx)");
+  expects(shape.size() == 2 || shape.size() == 1, "'", path, "' has shape (", shape_text,
+          "); rows and columns are needed, (ny, nx) of cells");
 
-  CellValues cells{cell_count(path, shape[1]), cell_count(path, shape[0]), {}, path};
-  const auto nx = static_cast<std::size_t>(cells.nx), ny = static_cast<std::size_t>(cells.ny);
+  FileValues read;
+  read.columns = count_of(path, shape.back());
+  read.rows = shape.size() == 2 ? count_of(path, shape[0]) : 1;
+  read.dimensions = static_cast<int>(shape.size());
+  read.from = path;
+  const auto nx = static_cast<std::size_t>(read.columns), ny = static_cast<std::size_t>(read.rows);
   // What a file says of its size is believed by what there is of it.
   std::error_code error;
   const auto there = std::filesystem::file_size(path, error);
@@ -227,55 +236,95 @@ CellValues read_npy(const std::string& path) {
   file.read(bytes.data(), bytes.size(), "numbers");
   expects(file.at_end(), "'", path, "' goes on behind its ", ny, " x ", nx, " numbers");
   const bool swapped = order != '|' && (order == '>') == (std::endian::native == std::endian::little) && order != '=';
-  cells.values.resize(nx * ny);
+  auto& values = read.components.emplace_back(nx * ny);
   for (std::size_t j = 0; j < ny; ++j)
     for (std::size_t i = 0; i < nx; ++i)
-      cells.values[j * nx + i] =
-          type->read(&bytes[(*header.fortran_order ? i * ny + j : j * nx + i) * type->size], swapped);
-  return cells;
+      values[j * nx + i] = type->read(&bytes[(*header.fortran_order ? i * ny + j : j * nx + i) * type->size], swapped);
+  return read;
 }
 
 // --- .vtr, .vti ----------------------------------------------------------------------------------------------------------
 
-std::vector<CellValues> read_vtk(const std::string& path, const std::string& name) {
+/// Among which one is looked for; cells_first: on cells, where there are any.
+enum class Arrays { of_cells, cells_first, all };
+
+FileValues read_vtk(const std::string& path, const std::string& name, Arrays which) {
+  using VtkOn = detail::VtkXmlFile::On;
   const detail::VtkXmlFile file(path, path.ends_with(".vtr") ? "RectilinearGrid" : "ImageData");
   const auto& whole = file.whole();
   expects(whole.points(0) >= 2 && whole.points(1) >= 2 && whole.points(2) <= 2, "'", path, "' has ", whole.points(0),
           " x ", whole.points(1), " x ", whole.points(2), " points; one layer of cells in x and y is needed");
-  const auto arrays = file.cell_arrays();
+  const bool nodes_too = which == Arrays::all || (which == Arrays::cells_first && file.arrays(VtkOn::cells).empty());
+  const char* const places = nodes_too ? "cells and nodes" : "cells";
+  struct Known {
+    std::string name;
+    VtkOn on;
+    std::size_t number;
+  };
+  std::vector<Known> known;
   std::string names;
-  for (const auto& known : arrays)
-    names += message(names.empty() ? "" : ", ", known.empty() ? "(without a name)" : known);
-  expects(!arrays.empty(), "'", path, "' has no cell data");
-  expects(!name.empty() || arrays.size() == 1, "'", path, "' has several arrays on its cells, ", names,
+  for (const VtkOn on : {VtkOn::cells, VtkOn::points}) {
+    if (on == VtkOn::points && !(nodes_too && whole.points(2) == 1)) continue;
+    const auto arrays = file.arrays(on);
+    for (std::size_t k = 0; k < arrays.size(); ++k) {
+      known.push_back({arrays[k], on, k});
+      names += message(names.empty() ? "" : ", ", arrays[k].empty() ? "(without a name)" : arrays[k]);
+    }
+  }
+  expects(!known.empty(), "'", path, "' has no ", nodes_too ? "data on cells and nodes" : "cell data");
+  expects(!name.empty() || known.size() == 1, "'", path, "' has several arrays on its ", places, ", ", names,
           "; say which, as in PATH:ARRAY");
-  const auto found = name.empty() ? arrays.begin() : std::find(arrays.begin(), arrays.end(), name);
-  expects(found != arrays.end(), "'", path, "' has no array '", name, "' of numbers on its cells; it has ", names);
-  CellValues shape{cell_count(path, static_cast<std::uint64_t>(whole.cells(0))),
-                   cell_count(path, static_cast<std::uint64_t>(whole.cells(1))),
-                   {},
-                   path};
-  const auto array = file.cell_array(static_cast<std::size_t>(found - arrays.begin()));
-  expects(array.components == 1 || array.components == 3, "'", path, "': array '", *found, "' has ", array.components,
-          " components; one is needed, or the three KXX, KXY and KYY");
+  const auto is_it = [&](const Known& one) { return name.empty() || one.name == name; };
+  const auto found = std::find_if(known.begin(), known.end(), is_it);
+  expects(found != known.end(), "'", path, "' has no array '", name, "' of numbers on its ", places, "; it has ",
+          names);
+  expects(std::none_of(found + 1, known.end(), is_it) || found->on == std::find_if(found + 1, known.end(), is_it)->on,
+          "'", path, "' has an array '", name, "' on its cells and another one on its nodes; give one another name");
+  const bool on_cells = found->on == VtkOn::cells;
+  FileValues read;
+  read.on = on_cells ? On::cells : On::nodes;
+  read.columns = count_of(path, static_cast<std::uint64_t>(on_cells ? whole.cells(0) : whole.points(0)));
+  read.rows = count_of(path, static_cast<std::uint64_t>(on_cells ? whole.cells(1) : whole.points(1)));
+  read.from = path;
+  const auto array = file.array(found->on, found->number);
+  expects(array.components == 1 || array.components == 3, "'", path, "': array '", found->name, "' has ",
+          array.components, " components; one is needed, or the three KXX, KXY and KYY");
   const auto components = static_cast<std::size_t>(array.components);
-  std::vector<CellValues> all(components, shape);
-  for (std::size_t k = 0; k < array.values.size(); ++k) all[k % components].values.push_back(array.values[k]);
-  return all;
+  read.components.resize(components);
+  for (std::size_t k = 0; k < array.values.size(); ++k) read.components[k % components].push_back(array.values[k]);
+  return read;
 }
 
 bool is_vtk(std::string_view path) { return path.ends_with(".vtr") || path.ends_with(".vti"); }
 
-}  // namespace
-
-std::vector<CellValues> read_cell_values(const std::string& path, const std::string& array) {
+FileValues read(const std::string& path, const std::string& array, Arrays which) {
   const bool csv = path.ends_with(".csv"), npy = path.ends_with(".npy");
   expects(csv || npy || is_vtk(path), "'", path, "' is no file of numbers on cells by its ending; ", known_endings);
   expects(array.empty() || is_vtk(path), "'", path, "' has no arrays with names, as '", array, "'");
   std::error_code error;
   if (std::filesystem::is_directory(path, error)) unreadable(path, std::strerror(EISDIR));
-  auto all = csv ? std::vector{read_csv(path)} : npy ? std::vector{read_npy(path)} : read_vtk(path, array);
-  for (auto& cells : all) cells = checked(std::move(cells));
+  auto found = csv ? read_csv(path) : npy ? read_npy(path) : read_vtk(path, array, which);
+  if (which == Arrays::of_cells) found.on = On::cells;
+  check(found);
+  return found;
+}
+
+}  // namespace
+
+FileValues read_values(const std::string& path, const std::string& array, bool cells_first) {
+  return read(path, array, cells_first && array.empty() ? Arrays::cells_first : Arrays::all);
+}
+
+std::vector<CellValues> read_cell_values(const std::string& path, const std::string& array) {
+  return cells_of(read(path, array, Arrays::of_cells));
+}
+
+std::vector<CellValues> cells_of(FileValues numbers) {
+  expects(numbers.dimensions == 2, "'", numbers.from, "' has shape (", numbers.columns,
+          "); rows and columns are needed, (ny, nx) of cells");
+  std::vector<CellValues> all;
+  for (auto& values : numbers.components)
+    all.push_back({numbers.columns, numbers.rows, std::move(values), numbers.from});
   return all;
 }
 

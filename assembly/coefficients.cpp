@@ -12,20 +12,6 @@ namespace stratum {
 
 namespace {
 
-/// Parts, a power of two, that each of `given` cells is cut into to make `cells`; 0: none.
-int parts_of(int cells, int given) {
-  int parts = 1;
-  while (given > 0 && given < cells / parts && parts < (1 << 30)) parts *= 2;
-  return given > 0 && cells % parts == 0 && given == cells / parts ? parts : 0;
-}
-
-/// The numbers of cells that `cells` refine.
-std::string coarser_counts(int cells) {
-  std::string counts = message(cells);
-  for (; cells % 2 == 0; cells /= 2) counts += message(cells % 4 == 0 ? ", " : " or ", cells / 2);
-  return counts;
-}
-
 void check_cells(const TensorMesh<2>& mesh, const CellValues& given, const std::string& name) {
   const int nx = mesh.x().size(), ny = mesh.y().size();
   expects(parts_of(nx, given.nx) > 0 && parts_of(ny, given.ny) > 0, name, " has values on ", given.nx, " x ", given.ny,
@@ -156,6 +142,18 @@ std::optional<std::pair<std::vector<double>, std::vector<double>>> factors(const
 }
 
 }  // namespace
+
+int parts_of(int cells, int given) {
+  int parts = 1;
+  while (given > 0 && given < cells / parts && parts < (1 << 30)) parts *= 2;
+  return given > 0 && cells % parts == 0 && given == cells / parts ? parts : 0;
+}
+
+std::string coarser_counts(int cells) {
+  std::string counts = message(cells);
+  for (; cells % 2 == 0; cells /= 2) counts += message(cells % 4 == 0 ? ", " : " or ", cells / 2);
+  return counts;
+}
 
 CellCoefficients on_cells(Context& ctx, const Geometry& mesh, const Diffusion& k, const Coefficient& c) {
   CellCoefficients cells;

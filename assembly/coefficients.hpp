@@ -34,6 +34,11 @@ struct CellValues {
   std::string from{};
 };
 
+/// Parts, a power of two, that each of `given` cells is cut into to make `cells`; 0: none.
+[[nodiscard]] int parts_of(int cells, int given);
+/// The numbers of cells that `cells` refine, for messages.
+[[nodiscard]] std::string coarser_counts(int cells);
+
 struct Coefficient {
   std::optional<double> constant;
   ScalarFunction function;

@@ -41,14 +41,17 @@ CommandLine make_command_line() {
   const std::vector<OptionGroup> settings{
       {"Mesh", joined(mesh_options<2>(), mapped_mesh_options())},
       {"Problem: capacity u_t - div(K grad u) + c u = f; expressions in x, y, the time t, a, b, xl, xr, yl, yr",
-       joined({{"initial", "EXPR", "", "u at the start (the exact solution there where it is given, else 0)"},
-               {"rhs", "EXPR", "0", "f"},
-               coefficient_option("capacity", "EXPR", "1",
-                                  "positive; an expression or file:PATH, taken cell by cell as c is"),
-               {"exact", "EXPR", "", "the exact solution, to measure the error by"},
-               {"boundary", "EXPR", "",
-                "u on the boundaries that have no value of their own (the exact solution where it is given, else 0)"}},
-              boundary_and_coefficient_options())},
+       joined(
+           {expression_option("initial", "EXPR", "",
+                              "u at the start (the exact solution there where it is given, else 0)"),
+            expression_option("rhs", "EXPR", "0", "f"),
+            expression_option("capacity", "EXPR", "1",
+                              "positive; an expression or file:PATH, taken cell by cell as c is"),
+            expression_option("exact", "EXPR", "", "the exact solution, to measure the error by"),
+            expression_option(
+                "boundary", "EXPR", "",
+                "u on the boundaries that have no value of their own (the exact solution where it is given, else 0)")},
+           boundary_and_coefficient_options())},
       {"Time",
        {{"start", "T", "0", "when it starts"},
         {"end", "T", "0.1", "and ends"},
@@ -100,7 +103,7 @@ CommandLine make_command_line() {
 std::string text_before_options() { return before_options; }
 
 std::string text_after_options() {
-  return message(about_expressions, about_gradings, about_coefficient_files, examples, about_outputs, about_end);
+  return message(about_expressions, about_gradings, about_files, examples, about_outputs, about_end);
 }
 
 }  // namespace stratum::apps::heat

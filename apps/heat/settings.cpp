@@ -27,52 +27,48 @@ bool is_default_problem(const CommandLine& options) {
 }
 
 /// K, c, the capacity or alpha have the time in them.
-bool coefficients_have_time(const CommandLine& options, const MeshFamily<2>& family) {
+bool coefficients_have_time(const CommandLine& options, const ProblemReader& read) {
   std::vector<std::string> texts;
   for (const auto& option : coefficient_options)
-    for (const auto& part : expressions_of(options.text(option)))
-      if (!part.starts_with(file_prefix)) texts.push_back(part);
+    for (const auto& part : expressions_of(options.text(option))) texts.push_back(part);
   for (const char* side : boundary_names) {
     const std::string text = options.text(side);
     constexpr std::string_view robin = "robin:";
     if (text.starts_with(robin)) texts.push_back(expressions_of(text.substr(robin.size()))[0]);
   }
-  return std::any_of(texts.begin(), texts.end(), [&](const std::string& text) {
-    return depends_on_time(text, family.lengths[0], family.lengths[1]);
-  });
+  return std::any_of(texts.begin(), texts.end(), [&](const std::string& text) { return read.depends_on_time(text); });
 }
 
-HeatProblem parse_problem(const CommandLine& options, const MeshFamily<2>& family, Variables variables, double start) {
+HeatProblem parse_problem(const CommandLine& options, const ProblemReader& read, double start) {
   const auto function = [&](const std::string& name) -> ScalarFunction {
-    return parsed("--" + name, [&] {
-      return parse_expression(options.text(name), family.lengths[0], family.lengths[1], variables);
-    });
+    return parsed("--" + name, [&] { return read.function(options.text(name)); });
   };
   HeatProblem problem;
   if (is_default_problem(options)) {
-    const double kx = std::numbers::pi / family.lengths[0], ky = std::numbers::pi / family.lengths[1];
+    const auto [a, b] = read.mesh.family.lengths;
+    const double kx = std::numbers::pi / a, ky = std::numbers::pi / b;
     problem.space.exact = [=](const Point& p) {
       return std::sin(kx * p.to_left) * std::sin(ky * p.to_bottom) * std::exp(-(kx * kx + ky * ky) * (p.t - start));
     };
     return problem;
   }
-  problem.space.boundaries = parse_boundaries(options, family, variables);
-  parse_coefficients(options, family, problem.space, variables);
+  problem.space.boundaries = parse_boundaries(options, read);
+  parse_coefficients(options, read, problem.space);
   if (options.has("capacity"))
     problem.capacity = parsed("--capacity", [&] {
-      auto read = parse_coefficient(options.text("capacity"), family, variables);
-      expects(read.size() == 1, "'", options.text("capacity"), "' has ", read.size(),
+      auto capacity = read.coefficient(options.text("capacity"));
+      expects(capacity.size() == 1, "'", options.text("capacity"), "' has ", capacity.size(),
               " numbers a cell, one is needed here");
-      return std::move(read[0]);
+      return std::move(capacity[0]);
     });
   if (options.has("initial")) problem.initial = function("initial");
   if (options.has("exact")) problem.space.exact = function("exact");
   if (options.has("boundary")) problem.space.boundary = function("boundary");
   if (options.has("rhs")) {
     problem.space.rhs = function("rhs");
-    problem.steady_rhs = !depends_on_time(options.text("rhs"), family.lengths[0], family.lengths[1]);
+    problem.steady_rhs = !read.depends_on_time(options.text("rhs"));
   }
-  problem.steady_coefficients = !coefficients_have_time(options, family);
+  problem.steady_coefficients = !coefficients_have_time(options, read);
   return problem;
 }
 
@@ -130,7 +126,8 @@ Settings parse_settings(const CommandLine& options) {
   expects(!settings.deformation.is_given() || !is_default_problem(options),
           options.has("map") ? "--map" : "--mesh-file",
           ": give --initial, --rhs or boundaries as well; what decays without them is of a rectangle");
-  settings.problem = parse_problem(options, settings.mesh.family, settings.deformation.variables(true), params.start);
+  settings.problem =
+      parse_problem(options, {settings.mesh, settings.level, settings.deformation.variables(true)}, params.start);
   (void)with_boundaries(settings.mesh.at(std::min(settings.level, 2)), settings.problem.space.boundaries);
   settings.probe = parse_probe(options, settings.mesh, settings.deformation);
   settings.machine = parse_machine(options);

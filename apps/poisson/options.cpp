@@ -35,7 +35,7 @@ constexpr const char* examples =
     "  poisson2d --rhs 0 --boundary 'x == 0 || y == b ? 1 : 0' --quiet --report - --vtk none\n"
     "  poisson2d --rhs 1 --left neumann --right robin:10,0 --reaction 4\n"
     "  poisson2d --rhs 1 --kappa file:k.npy --level 8\n"
-    "  poisson2d --rhs 1 --kappa file:a.csv,0,1+x --reaction file:c.vtr:density\n"
+    "  poisson2d --rhs file:f.vtr:source --kappa file:a.csv,0,1+x --left dirichlet:file:walls.npy\n"
     "  poisson2d --cells 300,200 --left periodic --right periodic --rhs 'sin(2*pi*x)' --vtk none\n"
     "  poisson2d --map '(1+x)*cos(pi/2*y),(1+x)*sin(pi/2*y)' --rhs 0 --boundary x\n"
     "  poisson2d --mesh-file wing.vts --rhs 1 --level 2\n"
@@ -52,18 +52,23 @@ CommandLine make_command_line() {
       {"Problem: -Laplace u + c u = f; on every boundary u, its outward derivative or both are given, or it is "
        "periodic",
        joined(
-           {{"rhs", "EXPR", "",
-             "f in x, y, the lengths a and b of the boundaries, and the distances xl, xr, yl, yr to the left, right, "
-             "lower "
-             "and "
-             "upper boundary, xr = a - x (2 (yl yr + xl xr)); given several times, all are solved for, each with its "
-             "own "
-             "report",
-             true},
-            {"exact", "EXPR", "",
-             "the exact solution, to measure the error by (of the default f: xl xr yl yr); once for each --rhs", true},
-            {"boundary", "EXPR", "",
-             "u on the boundaries that have no value of their own (the exact solution where it is given, else 0)"}},
+           {expression_option("rhs", "EXPR", "",
+                              "f in x, y, the lengths a and b of the boundaries, and the distances xl, xr, yl, yr to "
+                              "the left, right, "
+                              "lower "
+                              "and "
+                              "upper boundary, xr = a - x (2 (yl yr + xl xr)); given several times, all are solved "
+                              "for, each with its "
+                              "own "
+                              "report",
+                              true),
+            expression_option(
+                "exact", "EXPR", "",
+                "the exact solution, to measure the error by (of the default f: xl xr yl yr); once for each --rhs",
+                true),
+            expression_option(
+                "boundary", "EXPR", "",
+                "u on the boundaries that have no value of their own (the exact solution where it is given, else 0)")},
            boundary_and_coefficient_options(),
            {{"project", "", "",
              "where u is known up to a constant only, subtract from f what keeps the problem from having a "
@@ -149,7 +154,7 @@ CommandLine make_command_line() {
 std::string text_before_options() { return before_options; }
 
 std::string text_after_options() {
-  return message(about_expressions, about_gradings, about_coefficient_files, examples, about_outputs, about_exit_codes);
+  return message(about_expressions, about_gradings, about_files, examples, about_outputs, about_exit_codes);
 }
 
 }  // namespace stratum::apps::poisson

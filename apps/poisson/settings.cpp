@@ -12,20 +12,19 @@ namespace stratum::apps::poisson {
 
 namespace {
 
-std::vector<PoissonProblem> parse_problems(const CommandLine& options, const MeshFamily<2>& family,
-                                           Variables variables) {
+std::vector<PoissonProblem> parse_problems(const CommandLine& options, const ProblemReader& read) {
   const auto rhs = options.texts("rhs"), exact = options.texts("exact");
-  const BoundaryConditions boundaries = parse_boundaries(options, family, variables);
+  const BoundaryConditions boundaries = parse_boundaries(options, read);
   PoissonProblem plain;
   plain.boundaries = boundaries;
-  parse_coefficients(options, family, plain, variables);
+  parse_coefficients(options, read, plain);
   expects(exact.empty() || options.has("rhs") || options.has("boundary") || !plain.has_exact(),
           "--exact: give --rhs as well; the default right-hand side has the solution xl xr yl yr");
   const std::size_t count = std::max<std::size_t>(1, rhs.size());
   expects(exact.empty() || exact.size() == count, "--exact: ", exact.size(), " given for ", count,
           " right-hand sides; give one for each --rhs, in the same order, or none");
   const auto function = [&](const std::string& name, const std::string& text) {
-    return parsed("--" + name, [&] { return parse_expression(text, family.lengths[0], family.lengths[1], variables); });
+    return parsed("--" + name, [&] { return read.function(text); });
   };
   std::vector<PoissonProblem> problems(count, plain);
   for (std::size_t k = 0; k < count; ++k) {
@@ -82,11 +81,15 @@ Settings parse_settings(const CommandLine& options) {
   settings.mesh = parse_mesh<2>(options);
   settings.deformation = parse_deformation(options, settings.mesh);
   settings.first_level = settings.last_level = parse_level(options, settings.mesh);
+  if (options.has("convergence-table")) {
+    std::tie(settings.first_level, settings.last_level) = parse_table_levels<2>(options);
+    settings.table = true;
+  }
   settings.solver = parse_solver(options);
   settings.tolerance_asked_for =
       options.has("rtol") || options.has("atol") || settings.solver.precision == Precision::single;
   settings.solver.stop.rounding_will_do = !settings.tolerance_asked_for;
-  settings.problems = parse_problems(options, settings.mesh.family, settings.deformation.variables());
+  settings.problems = parse_problems(options, {settings.mesh, settings.first_level, settings.deformation.variables()});
   if (settings.deformation.is_given()) {
     const char* const option = options.has("map") ? "--map" : "--mesh-file";
     expects(options.has("rhs"), option, ": give --rhs as well; the default right-hand side is one of a rectangle");
@@ -109,11 +112,8 @@ Settings parse_settings(const CommandLine& options) {
   settings.reference_norm_follows_values = !options.has("reference-norm") && has_boundary_values(settings.problems[0]);
   if (settings.reference_norm_follows_values) settings.solver.stop.reference_norm = ReferenceNorm::initial;
   settings.solver.full_multigrid_from_x = has_boundary_values(settings.problems[0]);
-  if (options.has("convergence-table")) {
-    expects(settings.problems.size() == 1, "--convergence-table: one right-hand side, not ", settings.problems.size());
-    std::tie(settings.first_level, settings.last_level) = parse_table_levels<2>(options);
-    settings.table = true;
-  }
+  expects(!settings.table || settings.problems.size() == 1, "--convergence-table: one right-hand side, not ",
+          settings.problems.size());
   constexpr int always_enough = 2;  // level: 4 x 4 cells
   if (settings.mesh.base || settings.first_level < always_enough)
     (void)settings.logical_at(settings.first_level);  // too few cells for the boundaries are found here

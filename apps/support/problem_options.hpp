@@ -11,10 +11,12 @@
 
 #include <stratum/assembly/cell_files.hpp>
 #include <stratum/assembly/expressions/expression.hpp>
+#include <stratum/assembly/field_files.hpp>
 #include <stratum/mesh/graded.hpp>
 #include <stratum/mesh/named_meshes.hpp>
 
 #include "command_line.hpp"
+#include "mesh_options.hpp"
 
 namespace stratum::apps {
 
@@ -34,22 +36,30 @@ namespace stratum::apps {
 
 inline constexpr std::string_view file_prefix = "file:";
 
+[[nodiscard]] inline bool names_file(std::string_view text) { return text.starts_with(file_prefix); }
+
 /// Of an option that takes PATH after `file:`, once or among other expressions.
-[[nodiscard]] inline std::vector<std::string> coefficient_files(const std::string& text) {
+[[nodiscard]] inline std::vector<std::string> files_of_expressions(const std::string& text) {
   std::vector<std::string> files;
   for (const auto& part : expressions_of(text))
-    if (part.starts_with(file_prefix)) try {
+    if (names_file(part)) try {
         files.push_back(parse_cell_file(std::string_view(part).substr(file_prefix.size())).path);
       } catch (const UsageError&) {  // names none; who reads it says why
       }
   return files;
 }
 
-/// K, c or a capacity.
-[[nodiscard]] inline Option coefficient_option(std::string name, std::string value_name, std::string fallback,
-                                               std::string help) {
-  return with_files({std::move(name), std::move(value_name), std::move(fallback), std::move(help)}, Names::input,
-                    coefficient_files);
+/// Behind the kind of a boundary.
+[[nodiscard]] inline std::vector<std::string> files_of_boundary(const std::string& text) {
+  const auto colon = text.find(':');
+  return colon == std::string::npos ? std::vector<std::string>() : files_of_expressions(text.substr(colon + 1));
+}
+
+/// One that takes expressions, and files in their place.
+[[nodiscard]] inline Option expression_option(std::string name, std::string value_name, std::string fallback,
+                                              std::string help, bool repeatable = false) {
+  return with_files({std::move(name), std::move(value_name), std::move(fallback), std::move(help), repeatable},
+                    Names::input, files_of_expressions);
 }
 
 /// By the ends of the axes: the first and the last of x, of y and, in a box, of z.
@@ -69,6 +79,8 @@ template <int D>
   if (D == 3) {
     options.push_back({"front", "TYPE", "", "the front, where z begins (dirichlet)"});
     options.push_back({"back", "TYPE", "", "and the back, where z ends (dirichlet)"});
+  } else {
+    for (Option& option : options) option = with_files(std::move(option), Names::input, files_of_boundary);
   }
   return options;
 }
@@ -76,14 +88,13 @@ template <int D>
 [[nodiscard]] inline std::vector<Option> boundary_and_coefficient_options() {
   return joined(
       boundary_options<2>(),
-      {coefficient_option("kappa", "K", "1",
-                          "K in -div(K grad u) + c u = f, an expression, or three for KXX,KXY,KYY, positive definite; "
-                          "its value at the "
-                          "centre of a cell is the cell's. Each may be file:PATH instead, numbers on cells, see below"),
-       coefficient_option(
-           "reaction", "C", "0",
-           "c, 0 or more: a number, an expression or file:PATH, taken cell by cell as well; a cell where "
-           "an expression jumps has its mean, and the mean of f")});
+      {expression_option("kappa", "K", "1",
+                         "K in -div(K grad u) + c u = f, an expression, or three for KXX,KXY,KYY, positive definite; "
+                         "its value at the "
+                         "centre of a cell is the cell's. Each may be file:PATH instead, see below"),
+       expression_option("reaction", "C", "0",
+                         "c, 0 or more: a number, an expression or file:PATH, taken cell by cell as well; a cell where "
+                         "an expression jumps has its mean, and the mean of f")});
 }
 
 /// For the end of --help.
@@ -97,29 +108,61 @@ inline constexpr const char* about_expressions =
     "  pi e                   and the names that the options above say: x, y ...\n\n";
 
 /// For the end of --help.
-inline constexpr const char* about_coefficient_files =
-    "Coefficients from files, on the cells of the mesh or of one that it refines by halving; bottom row first\n"
-    "  file:PATH.vtr[:ARRAY]  cell data of VTK's rectilinear grids, .vti of uniform ones; one number a cell, or\n"
-    "                         three for KXX, KXY and KYY. ARRAY may be left out where there is one only\n"
-    "  file:PATH.npy          NumPy's array of shape (ny, nx), floating-point or whole numbers\n"
-    "  file:PATH.csv          a line for every row of cells, commas or blanks between numbers, # comments\n\n";
+inline constexpr const char* about_files =
+    "Files in the place of any expression of the problem, on the cells or the nodes of the mesh or of one that it "
+    "refines by\n"
+    "halving, bottom row first; between nodes the numbers are bilinear\n"
+    "  file:PATH.vtr[:ARRAY]  cell or point data of VTK's rectilinear grids, .vti of uniform ones; for K three numbers "
+    "a\n"
+    "                         cell are KXX, KXY and KYY. ARRAY may be left out where there is one only\n"
+    "  file:PATH.npy          NumPy's array, floating-point or whole numbers: of shape (ny, nx) on cells, (ny + 1, nx "
+    "+ 1)\n"
+    "                         on nodes; of a boundary also (n) or (n + 1) along it\n"
+    "  file:PATH.csv          a line for every row, commas or blanks between numbers, # comments; of a boundary also "
+    "one\n"
+    "                         row or column\n\n";
 
-/// A coefficient by an expression or from a file, which may have three: KXX, KXY and KYY.
-[[nodiscard]] inline std::vector<Coefficient> parse_coefficient(const std::string& text, const MeshFamily<2>& family,
-                                                                Variables variables = Variables::space) {
-  if (!text.starts_with(file_prefix)) return {parse_expression(text, family.lengths[0], family.lengths[1], variables)};
-  const CellFile file = parse_cell_file(std::string_view(text).substr(file_prefix.size()));
-  std::vector<Coefficient> read;
-  for (auto& cells : read_cell_values(file.path, file.array)) read.emplace_back(std::move(cells));
-  return read;
-}
+/// Reads expressions and files of a problem. Files are for the coarsest mesh that is solved on.
+struct ProblemReader {
+  const MeshChoice<2>& mesh;
+  int level;
+  Variables variables = Variables::space;
+
+  [[nodiscard]] ScalarFunction function(const std::string& text) const {
+    return names_file(text) ? function_of(values(text), mesh.at(level)) : expression(text);
+  }
+  [[nodiscard]] ScalarFunction function(const std::string& text, const BoundaryPlace& boundary) const {
+    return names_file(text) ? function_of(values(text), mesh.at(level), boundary) : expression(text);
+  }
+  /// K, c or a capacity; of a file the three numbers KXX, KXY and KYY, where it has these.
+  [[nodiscard]] std::vector<Coefficient> coefficient(const std::string& text) const {
+    if (!names_file(text)) return {expression(text)};
+    FileValues numbers = values(text, true);
+    if (numbers.on == FileValues::On::nodes || lies_on(numbers, mesh.at(level)) == FileValues::On::nodes)
+      return {Coefficient(function_of(std::move(numbers), mesh.at(level)))};
+    std::vector<Coefficient> read;
+    for (auto& cells : cells_of(std::move(numbers))) read.emplace_back(std::move(cells));
+    return read;
+  }
+  [[nodiscard]] bool depends_on_time(const std::string& text) const {
+    return !names_file(text) && stratum::depends_on_time(text, mesh.family.lengths[0], mesh.family.lengths[1]);
+  }
+
+ private:
+  [[nodiscard]] ScalarFunction expression(const std::string& text) const {
+    return parse_expression(text, mesh.family.lengths[0], mesh.family.lengths[1], variables);
+  }
+  [[nodiscard]] static FileValues values(const std::string& text, bool cells_first = false) {
+    const CellFile file = parse_cell_file(std::string_view(text).substr(file_prefix.size()));
+    return read_values(file.path, file.array, cells_first);
+  }
+};
 
 /// K and c, where they are not 1 and a number.
-inline void parse_coefficients(const CommandLine& options, const MeshFamily<2>& family, PoissonProblem& problem,
-                               Variables variables = Variables::space) {
+inline void parse_coefficients(const CommandLine& options, const ProblemReader& read, PoissonProblem& problem) {
   const auto coefficient = [&](const char* option, const std::string& text) -> Coefficient {
     return parsed(option, [&] {
-      auto parts = parse_coefficient(text, family, variables);
+      auto parts = read.coefficient(text);
       expects(parts.size() == 1, "'", text, "' has ", parts.size(), " numbers a cell, one is needed here");
       return std::move(parts[0]);
     });
@@ -130,7 +173,7 @@ inline void parse_coefficients(const CommandLine& options, const MeshFamily<2>& 
             "' is not one expression or file, and not three, KXX,KXY,KYY");
     std::vector<Coefficient> k;
     if (parts.size() == 1)
-      k = parsed("--kappa", [&] { return parse_coefficient(parts[0], family, variables); });
+      k = parsed("--kappa", [&] { return read.coefficient(parts[0]); });
     else
       for (const auto& part : parts) k.push_back(coefficient("--kappa", part));
     problem.diffusion.xx = std::move(k[0]);
@@ -177,14 +220,13 @@ template <class Condition, class Function>
   return boundary;
 }
 
-[[nodiscard]] inline BoundaryConditions parse_boundaries(const CommandLine& options, const MeshFamily<2>& family,
-                                                         Variables variables = Variables::space) {
-  const auto boundary = [&](const char* name) {
-    return parse_boundary<BoundaryCondition>(options, name, [&](const std::string& expression) {
-      return parse_expression(expression, family.lengths[0], family.lengths[1], variables);
-    });
+[[nodiscard]] inline BoundaryConditions parse_boundaries(const CommandLine& options, const ProblemReader& read) {
+  const auto boundary = [&](const char* name, const BoundaryPlace& place) {
+    return parse_boundary<BoundaryCondition>(
+        options, name, [&](const std::string& expression) { return read.function(expression, place); });
   };
-  return {boundary("left"), boundary("right"), boundary("bottom"), boundary("top")};
+  return {boundary("left", {Direction::y, false}), boundary("right", {Direction::y, true}),
+          boundary("bottom", {Direction::x, false}), boundary("top", {Direction::x, true})};
 }
 
 }  // namespace stratum::apps

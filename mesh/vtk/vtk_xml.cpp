@@ -86,6 +86,8 @@ int base64_digit(char c) {
   return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
+const char* element_of(VtkXmlFile::On on) { return on == VtkXmlFile::On::cells ? "CellData" : "PointData"; }
+
 /// Characters that so many bytes take, groups of four for three.
 std::size_t base64_length(std::size_t bytes) { return (bytes + 2) / 3 * 4; }
 
@@ -295,19 +297,19 @@ std::vector<const VtkXmlFile::Element*> VtkXmlFile::arrays_of(const Element* gro
   return arrays;
 }
 
-std::vector<std::string> VtkXmlFile::cell_arrays() const {
+std::vector<std::string> VtkXmlFile::arrays(On on) const {
   std::vector<std::string> names;
-  for (const Element* array : arrays_of(child(*pieces_.front().element, "CellData")))
+  for (const Element* array : arrays_of(child(*pieces_.front().element, element_of(on))))
     names.push_back(array->attribute("Name"));
   return names;
 }
 
-VtkXmlFile::Array VtkXmlFile::cell_array(std::size_t k) const {
-  const std::string name = cell_arrays().at(k);
+VtkXmlFile::Array VtkXmlFile::array(On on, std::size_t k) const {
+  const std::string name = arrays(on).at(k);
   const std::string what = message("array '", shown(name, 40), "'");
   std::vector<const Element*> of_pieces;
   for (const Piece& piece : pieces_) {
-    const auto arrays = arrays_of(child(*piece.element, "CellData"));
+    const auto arrays = arrays_of(child(*piece.element, element_of(on)));
     const auto found = &piece == &pieces_.front()
                            ? arrays.begin() + static_cast<std::ptrdiff_t>(k)
                            : std::find_if(arrays.begin(), arrays.end(),
@@ -315,7 +317,7 @@ VtkXmlFile::Array VtkXmlFile::cell_array(std::size_t k) const {
     if (found == arrays.end()) fail(message("piece ", of_pieces.size() + 1, " lacks ", what));
     of_pieces.push_back(*found);
   }
-  return gather(On::cells, what, of_pieces);
+  return gather(on, what, of_pieces);
 }
 
 VtkXmlFile::Array VtkXmlFile::points() const {

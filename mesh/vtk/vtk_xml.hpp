@@ -41,15 +41,16 @@ class VtkXmlFile {
   VtkXmlFile(const std::string& path, std::string_view kind);
 
   [[nodiscard]] const VtkExtent& whole() const { return whole_; }
-  /// Names of the arrays of numbers on cells, in their order; empty where one has none.
-  [[nodiscard]] std::vector<std::string> cell_arrays() const;
+  enum class On { cells, points };
+  /// Names of the arrays of numbers on cells or on points, in their order; empty where one has none.
+  [[nodiscard]] std::vector<std::string> arrays(On on) const;
 
   struct Array {
     int components = 1;
     std::vector<double> values;  // those of a cell or a node together
   };
-  /// The k-th of cell_arrays, on all cells of the grid.
-  [[nodiscard]] Array cell_array(std::size_t k) const;
+  /// The k-th of them, on all cells or points of the grid.
+  [[nodiscard]] Array array(On on, std::size_t k) const;
   /// Three numbers for every node of the grid.
   [[nodiscard]] Array points() const;
 
@@ -65,7 +66,6 @@ class VtkXmlFile {
       return found == attributes.end() ? otherwise : found->second;
     }
   };
-  enum class On { cells, points };
 
   [[noreturn]] void fail(const std::string& reason) const;
   [[noreturn]] void broken() const;

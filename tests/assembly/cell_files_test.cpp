@@ -167,7 +167,7 @@ TEST_F(CellFiles, BadNumpyFilesAreRefused) {
   for (const char* type : {"<f2", "<c16", "|b1", "<U4", "|O", "", "f8", "<f16", "?f8"})
     refused(write("k.npy", npy(type, false, "(2, 3)", numbers)), "known are f4, f8");
   for (const char* shape : {"(6,)", "()", "(1, 2, 3)"})
-    refused(write("k.npy", npy("<f8", false, shape, numbers)), "rows and columns of cells are needed");
+    refused(write("k.npy", npy("<f8", false, shape, numbers)), "rows and columns are needed");
   refused(write("k.npy", npy("<f8", false, "(0, 3)", "")), "a direction has 1 .. ");
   refused(write("k.npy", npy("<f8", false, "(2, 99999999999)", numbers)), "99999999999");
   refused<FileError>(write("k.npy", npy("<f8", false, "(4000000, 4000000)", numbers)), "it ends before");

@@ -28,7 +28,7 @@ constexpr const char* examples =
 
 /// Of FILE[:ARRAY].
 std::vector<std::string> phase_files(const std::string& text) {
-  return coefficient_files(std::string(file_prefix) + text);
+  return files_of_expressions(std::string(file_prefix) + text);
 }
 
 }  // namespace
@@ -49,7 +49,7 @@ CommandLine make_command_line() {
          {"densities", "IN,OUT", "", "bubbles, --phase: densities inside and outside instead, above 0"},
          {"bubbles", "N|NxN", "3x3", "N anywhere, or N x N in rows, 1 .. 10000 in all"},
          {"bubble", "X,Y,R", "", "one bubble, by centre and radius; as many as you like, instead of --bubbles", true},
-         coefficient_option(
+         expression_option(
              "rhs", "RHS", "",
              "white (noise), ax (A times a random solution, which is known then), gravity (p holds the fluids, at rest "
              "so far), file:PATH as --phase, or f as an expression in x and y (white; poisson ax; in time gravity)"),

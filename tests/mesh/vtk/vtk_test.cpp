@@ -60,7 +60,7 @@ TEST_F(VtkTest, BoxesHaveThreeAxes) {
   write_vtr(path, mesh, {{"solution", nodes}}, {{"aspect_ratio", cells}}, VtkCompression::none);
   const detail::VtkXmlFile read(path, "RectilinearGrid");
   EXPECT_EQ(read.whole().points(2), 4);
-  EXPECT_EQ(read.cell_array(0).values, cells);
+  EXPECT_EQ(read.array(detail::VtkXmlFile::On::cells, 0).values, cells);
   std::ifstream file(path, std::ios::binary);
   std::stringstream text;
   text << file.rdbuf();

@@ -68,7 +68,7 @@ class VtkXml : public testing::Test {
     return "<DataArray type=\"" + type + "\" Name=\"k\" " + more + ">" + numbers + "</DataArray>";
   }
   static std::vector<double> numbers_of(const std::string& file) {
-    return VtkXmlFile(file, "ImageData").cell_array(0).values;
+    return VtkXmlFile(file, "ImageData").array(VtkXmlFile::On::cells, 0).values;
   }
   static void refused(const std::string& file, const std::string& why) {
     try {
@@ -218,7 +218,7 @@ TEST_F(VtkXml, VtkReadsWhatIsWrittenByThreads) {
       check(grid->GetXCoordinates(), mesh.x().coordinates(), 1);
       check(grid->GetZCoordinates(), mesh.z().coordinates(), 1);
       const VtkXmlFile read(file, "RectilinearGrid");
-      EXPECT_EQ(read.cell_array(0).values, vectors);
+      EXPECT_EQ(read.array(VtkXmlFile::On::cells, 0).values, vectors);
     }
 }
 
@@ -226,9 +226,9 @@ TEST_F(VtkXml, ReadsWhatVtkWritesInEveryMode) {
   const auto grid = picture();
   const auto check = [&](const std::string& file) {
     const VtkXmlFile read(file, "ImageData");
-    ASSERT_THAT(read.cell_arrays(), ElementsAre("double", "float", "byte & <more>"));
+    ASSERT_THAT(read.arrays(VtkXmlFile::On::cells), ElementsAre("double", "float", "byte & <more>"));
     for (std::size_t a = 0; a < 3; ++a) {
-      const auto found = read.cell_array(a);
+      const auto found = read.array(VtkXmlFile::On::cells, a);
       auto* const given = grid->GetCellData()->GetArray(static_cast<int>(a));
       ASSERT_EQ(found.components, given->GetNumberOfComponents());
       const auto n = static_cast<std::size_t>(found.components);

@@ -39,7 +39,7 @@ def judge(report: dict[str, Any], x: Any, on_failure: str, tolerance_asked_for: 
     if on_failure == "raise" or report["failed"]:
         raise ConvergenceError(message, report, x)
     level = 1  # of whoever called this package
-    while sys._getframe(level).f_globals["__name__"].startswith(__package__ + "."):
+    while sys._getframe(level).f_globals.get("__name__", "").startswith(__package__ + "."):
         level += 1
     warnings.warn(message, ConvergenceWarning, stacklevel=level + 1)
 

@@ -1,4 +1,4 @@
-"""The blocks of Python in docs/guides/python.md print what they show, the examples run, and the package has types."""
+"""The blocks of Python in the pages print what they show, the examples run, and the package has types."""
 
 import doctest
 import importlib.metadata
@@ -15,13 +15,16 @@ root = Path(__file__).resolve().parents[2]
 examples = root / "interfaces/python/examples"
 
 
-def test_page():
-    """Blocks share their names, as in one session."""
-    blocks = re.findall(r"^```python\n(.*?)^```$", (root / "docs/guides/python.md").read_text(), re.M | re.S)
-    assert blocks
-    names, runner = {}, doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
-    for number, block in enumerate(blocks):
-        test = doctest.DocTestParser().get_doctest(block, names, f"block {number + 1}", "docs/guides/python.md", 0)
+def blocks_of(page):
+    return re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.M | re.S)
+
+
+@pytest.mark.parametrize("page", [page.relative_to(root).as_posix() for page in sorted(root.glob("docs/**/*.md")) if blocks_of(page)])
+def test_page(page):
+    """Blocks of a page share their names, as in one session."""
+    names, runner = {"__name__": "__main__"}, doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+    for number, block in enumerate(blocks_of(root / page)):
+        test = doctest.DocTestParser().get_doctest(block, names, f"block {number + 1}", page, 0)
         assert test.examples, f"block {number + 1} has no '>>>'"
         runner.run(test, clear_globs=False)
         names = test.globs

@@ -85,13 +85,6 @@ bool is_one(const Values& weights) {
 
 }  // namespace
 
-void expect_compatible(const Compatibility& found, bool project, const char* what) {
-  expects(found.holds() || project,
-          "The problem is singular (only Neumann or periodic faces, no reaction), and the data do not balance: ", what,
-          " is ", found.sum, ", ", 100 * std::abs(found.sum) / found.sum_of_magnitudes,
-          " % of their magnitudes. Use `project` (--project) to subtract the mean of f");
-}
-
 bool is_rounding(double magnitudes, const Compatibility& found) {
   constexpr double rounding = 64 * std::numeric_limits<double>::epsilon();
   return magnitudes <= rounding * found.sum_of_magnitudes;
@@ -347,7 +340,7 @@ BoxDiscretization::RightHandSide BoxDiscretization::right_hand_side(Context& ctx
     found.sum_of_magnitudes += std::abs(value);
   }
   found.mean = found.sum / volume();
-  expect_compatible(found, project, "the integral of f plus that of the boundary data");
+  expect_compatible(found, project, "the integral of f plus the boundary fluxes");
   rhs.compatibility = found;
   if (found.sum == 0) return rhs;
   const Values x = stratum::hat_integrals(mesh_.x()), y = stratum::hat_integrals(mesh_.y()),

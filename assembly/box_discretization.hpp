@@ -28,9 +28,6 @@
 
 namespace stratum {
 
-/// Throws UsageError where the data of a singular problem do not balance and `project` does not say that a constant is to be
-/// subtracted from f. `what` is the sum that had to vanish.
-void expect_compatible(const Compatibility& found, bool project, const char* what);
 /// Whether rounding alone is left of a right-hand side without its mean, its magnitudes adding up to so much: a solver would
 /// take that for a right-hand side.
 [[nodiscard]] bool is_rounding(double magnitudes, const Compatibility& found);

@@ -26,6 +26,13 @@ HatIntegrals hat_integrals(const TensorMesh<2>& mesh, int first_row) {
 
 }  // namespace
 
+void expect_compatible(const Compatibility& found, bool project, const char* what) {
+  expects(found.holds() || project,
+          "singular problem (only Neumann or periodic boundaries, no reaction) with incompatible data: ", what, " is ",
+          found.sum, ", ", 100 * std::abs(found.sum) / found.sum_of_magnitudes,
+          " % of the sum of magnitudes. Use --project (`project` in code) to subtract the mean of f");
+}
+
 Compatibility make_compatible(Context& ctx, const Geometry& mesh, FieldView<double> b) {
   const int first_row = first_row_of(ctx, "the load vector", mesh.logical(), b);
   if (mesh.mapped() == nullptr) return make_compatible(ctx, hat_integrals(mesh.logical(), first_row), b);

@@ -93,6 +93,10 @@ struct Compatibility {
   [[nodiscard]] bool holds() const { return std::abs(sum) <= negligible * sum_of_magnitudes; }
 };
 
+/// Throws UsageError if the data of a singular problem are incompatible and `project` does not ask to subtract the mean of f.
+/// `what` names the sum that has to vanish.
+void expect_compatible(const Compatibility& found, bool project, const char* what);
+
 // Loads and solutions below may be a subdomain's; all subdomains make these calls then, and each has the whole's answer.
 
 /// Subtracts from f the constant that makes b compatible, and says how large the sum was before. Where nothing but rounding is

@@ -596,8 +596,8 @@ struct PoissonSolver::Implementation {
     if (!failed) return report;
     if (diverged) set(ctx, 0.0, x);
     const std::string first =
-        message(mixed_cg ? "conjugate gradients in float " : "mixed precision ", to_string(report.status), " after ",
-                report.iterations, " iterations, taken up again in double: ");
+        message("double-precision fallback, since ", mixed_cg ? "conjugate gradients in float" : "mixed precision",
+                " ended as ", to_string(report.status), " after ", report.iterations, " iterations: ");
     make_double_cycle(ctx);
     SolveReport second = go_on(ctx, b, x, report, params.stop, monitor);
     double_cycle.reset();

@@ -11,13 +11,11 @@ namespace stratum::apps::heat {
 
 namespace {
 
-constexpr const char* before_options = "Usage: heat2d [OPTIONS]\n\n"
-                                       "Solves the heat equation capacity u_t - div(K grad u) + c u = f on a rectangle "
-                                       "with bilinear finite elements, implicit\n"
-                                       "steps in time and geometric multigrid; the mesh may be stretched as far as "
-                                       "double precision reaches. All data may\n"
-                                       "change with the time. Without a problem of yours, u = sin(pi x/a) sin(pi y/b) "
-                                       "decays between boundaries held at zero.\n";
+constexpr const char* before_options =
+    "Usage: heat2d [OPTIONS]\n\nSolves the heat equation capacity u_t - div(K grad u) + c u = f on a rectangle, or on "
+    "a deformed one, by bilinear\nfinite elements, implicit time steps and geometric multigrid. Cells may be up to "
+    "10^15 times as long as wide. All data\nmay depend on the time. Without options u = sin(pi x/a) sin(pi y/b) decays "
+    "between boundaries that are held at zero.\n";
 
 constexpr const char* examples =
     "Examples:\n"
@@ -30,10 +28,9 @@ constexpr const char* examples =
     "  heat2d --end 1 --restart-every 0.1 --save run.state;  heat2d --end 2 --restart run.state --save more.state\n"
     "  mpirun -n 4 heat2d --level 10 --rhs 1           on four ranks, a subdomain each\n\n";
 
-constexpr const char* about_end =
-    "Exit codes: 0 all steps were solved, 1 usage, 2 a stage was not, or steps became too short or too many, 3 "
-    "diverged,\n"
-    "breakdown or not finite, 4 device or memory, 5 files; 128 + N after signal N: 130 interrupted.\n";
+constexpr const char* about_end = "Exit codes: 0 all steps were solved, 1 usage error, 2 a stage did not converge, or "
+                                  "the steps became too short or too\nmany, 3 diverged, breakdown or not finite, 4 "
+                                  "device or memory, 5 files; 128 + N after signal N (130: interrupted).\n";
 
 }  // namespace
 
@@ -41,59 +38,57 @@ CommandLine make_command_line() {
   const std::vector<OptionGroup> settings{
       {"Mesh", joined(mesh_options<2>(), mapped_mesh_options())},
       {"Problem: capacity u_t - div(K grad u) + c u = f; expressions in x, y, the time t, a, b, xl, xr, yl, yr",
-       joined(
-           {expression_option("initial", "EXPR", "",
-                              "u at the start (the exact solution there where it is given, else 0)"),
-            expression_option("rhs", "EXPR", "0", "f"),
-            expression_option("capacity", "EXPR", "1",
-                              "positive; an expression or file:PATH, taken cell by cell as c is"),
-            expression_option("exact", "EXPR", "", "the exact solution, to measure the error by"),
-            expression_option(
-                "boundary", "EXPR", "",
-                "u on the boundaries that have no value of their own (the exact solution where it is given, else 0)")},
-           boundary_and_coefficient_options())},
+       joined({expression_option("initial", "EXPR", "", "u at the start (the exact solution if it is given, else 0)"),
+               expression_option("rhs", "EXPR", "0", "f"),
+               expression_option("capacity", "EXPR", "1",
+                                 "positive: an expression or file:PATH, one value for each cell, as for c"),
+               expression_option("exact", "EXPR", "", "the exact solution, to compute the error"),
+               expression_option("boundary", "EXPR", "",
+                                 "u on Dirichlet boundaries that have no value of their own (the exact solution if it "
+                                 "is given, else 0)")},
+              boundary_and_coefficient_options())},
       {"Time",
-       {{"start", "T", "0", "when it starts"},
-        {"end", "T", "0.1", "and ends"},
+       {{"start", "T", "0", "time at which the run starts"},
+        {"end", "T", "0.1", "time at which it ends"},
         {"method", "NAME", "tr-bdf2",
-         "euler (implicit, first order), crank-nicolson (second; a start that is not smooth rings on) or tr-bdf2 "
-         "(second; "
-         "damps it)"},
+         "euler (implicit, first order), crank-nicolson (second order; initial values that are not smooth keep "
+         "oscillating) or tr-bdf2 (second order; damps such oscillations)"},
         {"tol", "X", "",
-         "tr-bdf2 finds its steps so that each errs by X of the norm of u, X in (0, 1) (1e-4 where "
-         "there is "
-         "no --dt)"},
-        {"dt", "DT", "", "steps of this length or a little shorter; with --tol of the first one"},
+         "tr-bdf2 adapts its steps so that the error of each is X times the norm of u, X in (0, 1) (1e-4 without "
+         "--dt)"},
+        {"dt", "DT", "", "length of the steps, which may be a little shorter; with --tol the length of the first step"},
         {"max-steps", "N", "10000000", "1 .. 1000000000"},
         input_file("restart", "FILE",
-                   "go on from a file of --save, with the bits of a run without the break; with other data from its u "
-                   "alone, which is said")}},
-      {"Solver",
-       joined({{"solver", "NAME", "", "multigrid, or cg around the cycle (cg where coefficients vary, else multigrid)"},
-               {"cycle", "NAME", "v", "v, w or f"}},
-              smoothing_options(),
-              {{"precision", "NAME", "mixed", "mixed (float cycles, double defect and update) or double"},
-               {"inner", "KIND:N", "cycles:1",
-                "mixed precision: between updates in double cycles:N (1 .. 1000), or rtol:X, as many as reduce the "
-                "residual to X (1e-6 .. 1)"},
-               {"rtol", "X", "",
-                "a stage is solved as well as its start were known up to X, X in (0, 1) (a hundredth of --tol; 1e-8)"},
-               {"max-iterations", "N", "100", "of a stage, 1 .. 1000000"}})},
+                   "continue from a file of --save, bit for bit like a run without the break. If the data have "
+                   "changed, continue from its u alone, with a warning")}},
+      {"Solver", joined({{"solver", "NAME", "",
+                          "multigrid, or cg preconditioned by one cycle (cg if coefficients vary, else multigrid)"},
+                         {"cycle", "NAME", "v", "v, w or f"}},
+                        smoothing_options(),
+                        {{"precision", "NAME", "mixed",
+                          "mixed (cycles in single, solution and residual in double precision) or double"},
+                         {"inner", "KIND:N", "cycles:1",
+                          "mixed precision: cycles between two double-precision updates, cycles:N (1 .. 1000), or "
+                          "rtol:X, as many as reduce the residual to X (1e-6 .. 1)"},
+                         {"rtol", "X", "",
+                          "tolerance of the solve of each stage, relative to u at its start, X in (0, 1) (a hundredth "
+                          "of --tol; 1e-8)"},
+                         {"max-iterations", "N", "100", "iterations of a stage, 1 .. 1000000"}})},
       machine_options_of_ranks(),
       {"Output",
        {output_file(
             "vtk", "SERIES.pvd",
-            "a film for ParaView: SERIES_0000.vtr at the start, SERIES_0001.vtr ... at the times of --output-every; "
-            ".vts of a deformed mesh, .pvtr or .pvts with a subdomain of each of several ranks"),
+            "a time series for ParaView: SERIES_0000.vtr at the start, SERIES_0001.vtr ... at the times of "
+            "--output-every; .vts for a deformed mesh, .pvtr or .pvts with a subdomain of each rank on several ranks"),
         {"output-every", "DT", "",
-         "a line, a file of the film and points of --probe whenever so much time has passed (at the end)"},
+         "time between two lines on the screen, files of the series and values of --probe (only at the end)"},
         with_files({"probe", "LINE:FILE", "",
-                    "X0,Y0,X1,Y1,N:FILE.csv, u along a line, at N points from (X0, Y0) to (X1, Y1), at the start and "
-                    "the times of --output-every: t, x, y, the distance from the first end and u; written at the end"},
+                    "X0,Y0,X1,Y1,N:FILE.csv, u at N points of the line from (X0, Y0) to (X1, Y1), at the start and the "
+                    "times of --output-every; columns: t, x, y, distance from the first point, u; written at the end"},
                    Names::output, probe_files),
-        output_file("save", "FILE", "all that --restart goes on from, on any number of ranks"),
-        {"restart-every", "DT", "", "write it whenever so much time has passed (at the end)"},
-        output_file("png", "FILE.png", "a picture of u at the end, and enlarged where cells are thin"),
+        output_file("save", "FILE", "the file from which --restart continues, on any number of ranks"),
+        {"restart-every", "DT", "", "time between two writes of that file (only at the end)"},
+        output_file("png", "FILE.png", "a picture of u at the end, and an enlarged part where the cells are thinnest"),
         output_file("report", "FILE.json", "everything that is printed and more, as JSON"),
         {"quiet", "", "", "print errors only"}}}};
   return CommandLine(settings, other_options("level=9", {{"list-meshes", "", "", "list the named meshes"},

@@ -15,11 +15,11 @@ namespace stratum::apps::poisson {
 namespace {
 
 constexpr const char* before_options =
-    "Usage: poisson2d [OPTIONS]\n\n"
-    "Solves the Poisson problem -Laplace u = f on a rectangle with bilinear finite elements and geometric\n"
-    "multigrid. The mesh may be stretched as far as double precision reaches: a smoother that solves along whole\n"
-    "lines (adi) keeps the number of cycles small where point smoothers stall. By default it solves a problem\n"
-    "with a known solution, prints how it converges and how large the error is, and writes a file for ParaView.\n";
+    "Usage: poisson2d [OPTIONS]\n\nSolves -div(K grad u) + c u = f on a rectangle, or on a deformed one, by bilinear "
+    "finite elements and geometric\nmultigrid. Cells may be up to 10^15 times as long as wide: the default smoother "
+    "(adi) solves along whole lines of the\ngrid, which keeps the number of cycles small where point smoothers stall. "
+    "Without options the program solves a\nproblem with a known solution, prints the convergence and the error, and "
+    "writes a file for ParaView.\n";
 
 constexpr const char* examples =
     "Examples:\n"
@@ -49,103 +49,94 @@ CommandLine make_command_line() {
   const PoissonSolverParams params;
   const std::vector<OptionGroup> settings{
       {"Mesh", joined(mesh_options<2>(), mapped_mesh_options())},
-      {"Problem: -Laplace u + c u = f; on every boundary u, its outward derivative or both are given, or it is "
-       "periodic",
+      {"Problem: -div(K grad u) + c u = f, with a Dirichlet, Neumann, Robin or periodic condition on each boundary",
        joined(
            {expression_option("rhs", "EXPR", "",
-                              "f in x, y, the lengths a and b of the boundaries, and the distances xl, xr, yl, yr to "
-                              "the left, right, "
-                              "lower "
-                              "and "
-                              "upper boundary, xr = a - x (2 (yl yr + xl xr)); given several times, all are solved "
-                              "for, each with its "
-                              "own "
-                              "report",
+                              "f, an expression in x and y, in the side lengths a and b, and in the distances xl, xr, "
+                              "yl and yr to the "
+                              "left, right, bottom and top boundary, as xr = a - x (2 (yl yr + xl xr)). Repeat the "
+                              "option to solve for "
+                              "several right-hand sides; each has its own report",
                               true),
             expression_option(
                 "exact", "EXPR", "",
-                "the exact solution, to measure the error by (of the default f: xl xr yl yr); once for each --rhs",
-                true),
-            expression_option(
-                "boundary", "EXPR", "",
-                "u on the boundaries that have no value of their own (the exact solution where it is given, else 0)")},
+                "the exact solution, to compute the error (for the default f: xl xr yl yr); one for each --rhs", true),
+            expression_option("boundary", "EXPR", "",
+                              "u on Dirichlet boundaries that have no value of their own (the exact solution if it is "
+                              "given, else 0)")},
            boundary_and_coefficient_options(),
            {{"project", "", "",
-             "where u is known up to a constant only, subtract from f what keeps the problem from having a "
-             "solution"}})},
+             "subtract the mean of f if the problem is singular (only Neumann or periodic boundaries, no reaction) and "
+             "its data are incompatible"}})},
       {"Solver",
-       joined(
-           {{"solver", "NAME", "multigrid",
-             "multigrid; or a Krylov method with the cycle as its preconditioner: cg, fcg, cr (a symmetric cycle), "
-             "gcr, "
-             "gmres, bicgstab (any). cg is the one to take where neighbouring widths jump a thousandfold in both "
-             "directions, or for a point smoother where cells are stretched"},
-            {"restart", "N", plain(params.krylov.restart),
-             "directions that gcr and gmres keep, each 16 bytes an unknown, 1 .. 1000"},
-            {"cycle", "NAME", "v",
-             "v, w, f; w2: twice below the two finest levels, for rotated tensors K and aligned boards; k: the same "
-             "by two steps of flexible conjugate gradients, better for rotated tensors (solver fcg there); or fmg: "
-             "one FMG cycle, and after it V-cycles, or the Krylov method of --solver, when --rtol, "
-             "--atol or a Krylov method is given"},
-            {"interpolation", "NAME", "",
-             "where K varies or the mesh is deformed: conductance (of the cells' conductances), split (sums of the "
-             "matrix's parts in x and y: fewer iterations where K jumps, more to set up; on rectangles), bilinear, or "
-             "matrix (conductance)"}},
-           smoothing_options(),
-           {{"distributed-smoothing", "NAME", std::string(to_string(params.multigrid.distributed_smoothing)),
-             "of several ranks, how distributed levels are smoothed: exact, as if they were not; overlap, with rows "
-             "of "
-             "the neighbours, where these are enough; or auto, level by level what costs less"},
-            {"deflate", "KIND", "none",
-             "cg where K varies: vectors that take slow modes out of it, inclusions (a vector for each isolated one of "
-             "high K, from 1000 times the rest on: half the iterations), blocks:N (N x N of them), ritz:K (the lowest "
-             "of another solve), or auto: inclusions where they pay"},
-            {"precision", "NAME", "mixed",
-             "mixed (float cycles, double defect and update), double, residual-replacement (CG in float as well, set "
-             "right in "
-             "double now and then: much the same iterations, each in less time), double-single (for GPUs whose double "
-             "is "
-             "slow: CG in float, x in two of them, right to 1e-7 in the energy norm with a residual above 1e-8; tensor "
-             "and element-coefficient operators), or single (to see it fail)"},
-            {"inner", "KIND:N", message("cycles:", params.inner.cycles),
-             "mixed precision: between updates in double cycles:N (1 .. 1000), or rtol:X, as many as reduce the "
-             "residual to X (1e-6 .. 1)"},
-            {"operator", "NAME", "",
-             "storage: tensor (none), symmetric (5 words per unknown) or nine-band (9) (tensor; with single nine-band, "
-             "whose "
-             "rounded entries are what fails)"},
-            {"reproducible", "", "",
-             message("the same bits on any number of ranks, up to ", PartitionLevels::most_fixed,
-                     ", and threads: lines along y are solved in chunks that are always the same; on CPUs, not where "
-                     "interpolation follows coefficients or deformed cells")}})},
+       joined({{"solver", "NAME", "multigrid",
+                "multigrid, or a Krylov method that is preconditioned by one cycle: cg, fcg, cr (by a symmetric "
+                "cycle), gcr, gmres, bicgstab (by any). Take cg if neighbouring widths differ a thousandfold in both "
+                "directions, or for a point smoother on stretched cells"},
+               {"restart", "N", plain(params.krylov.restart),
+                "directions that gcr and gmres keep, 1 .. 1000; each takes 16 bytes per unknown"},
+               {"cycle", "NAME", "v",
+                "v, w or f; w2: a W-cycle below the two finest levels, for rotated tensors K and aligned "
+                "checkerboards; k: the same with two steps of flexible conjugate gradients, better for rotated tensors "
+                "(with --solver fcg); fmg: one FMG cycle, followed by V-cycles or the method of --solver if --rtol, "
+                "--atol or a Krylov method is given"},
+               {"interpolation", "NAME", "",
+                "for varying K and deformed meshes, how corrections are interpolated: conductance (weights from K cell "
+                "by cell), split (weights from the x and y parts of the matrix: fewer iterations where K jumps, a "
+                "longer set-up, rectangles only), matrix (weights from the whole matrix), or bilinear (conductance)"}},
+              smoothing_options(),
+              {{"distributed-smoothing", "NAME", std::string(to_string(params.multigrid.distributed_smoothing)),
+                "on several ranks, how distributed levels are smoothed: exact (the same result as on one rank), "
+                "overlap (with additional rows of the neighbours), or auto (on each level what costs less)"},
+               {"deflate", "KIND", "none",
+                "deflation vectors, which remove slow modes from cg where K varies: inclusions (one for each isolated "
+                "inclusion whose K is at least 1000 times as large as around it: half the iterations), blocks:N (N x N "
+                "blocks), ritz:K (the K lowest Ritz vectors of a preceding solve), or auto (inclusions if they save "
+                "time)"},
+               {"precision", "NAME", "mixed",
+                "mixed (cycles in single, solution and residual in double precision), double, residual-replacement (CG "
+                "in single precision whose residual is replaced by the true one from time to time: about the same "
+                "iterations, each in less time), double-single (for GPUs with slow double precision: CG in single "
+                "precision, x as a sum of two floats, with an error of 1e-7 in the energy norm and a residual above "
+                "1e-8; tensor and element-coefficient operators), or single (to see it fail)"},
+               {"inner", "KIND:N", message("cycles:", params.inner.cycles),
+                "mixed precision: cycles between two double-precision updates, cycles:N (1 .. 1000), or rtol:X, as "
+                "many as reduce the residual to X (1e-6 .. 1)"},
+               {"operator", "NAME", "",
+                "storage format: tensor (stores no entries), symmetric (5 numbers per unknown) or nine-band (9) "
+                "(tensor; with --precision single nine-band, whose rounded entries make it fail)"},
+               {"reproducible", "", "",
+                message("the same bits on any number of ranks, up to ", PartitionLevels::most_fixed,
+                        ", and threads: lines along y are solved in a fixed number of chunks. Only on CPUs, and not if "
+                        "the interpolation follows coefficients or deformed cells")}})},
       {"Stopping",
        {{"rtol", "X", plain(params.stop.rtol),
-         "stop when the residual has fallen below X times the reference norm, X in (0, 1)"},
-        {"atol", "X", plain(params.stop.atol), "or below X itself, X from 0 on"},
+         "stop when the residual is below X times the reference norm, X in (0, 1)"},
+        {"atol", "X", plain(params.stop.atol), "or when it is below X, X >= 0"},
         {"reference-norm", "NAME", "",
-         "rhs (norm of the right-hand side) or initial (norm of the first residual) (initial with values on Dirichlet "
-         "boundaries, which make the right-hand side of thin cells large; else rhs)"},
+         "rhs (norm of the right-hand side) or initial (norm of the first residual) (initial if Dirichlet values are "
+         "given, because they make the right-hand side of thin cells large; else rhs)"},
         {"max-iterations", "N", plain(params.stop.max_iterations), "1 .. 1000000"}}},
       machine_options_of_ranks(),
       {"Output",
        {output_file("vtk", "FILE.vtr",
-                    "solution, exact solution, error, right-hand side and aspect ratios for ParaView "
-                    "(poisson2d_<mesh>_L<level>.vtr); FILE.vts with --map and --mesh-file; FILE.npy: the solution "
-                    "alone, an array "
-                    "for NumPy of shape (ny + 1, nx + 1), which is written where VTK is missing; FILE.pvtr or .pvts, "
-                    "with a subdomain of each, on several ranks"),
+                    "for ParaView: solution, exact solution, error, right-hand side and aspect ratios "
+                    "(poisson2d_<mesh>_L<level>.vtr). FILE.vts with --map and --mesh-file; FILE.pvtr or FILE.pvts, "
+                    "with a subdomain of each rank, on several ranks; FILE.npy: only the solution, a NumPy array of "
+                    "shape (ny + 1, nx + 1), the default of a build without VTK"),
         compression_option(),
-        output_file("png", "FILE.png",
-                    "a picture: the solution (the first one of several) in colours, and enlarged where cells are thin"),
+        output_file(
+            "png", "FILE.png",
+            "a picture of the solution (the first of several), and an enlarged part where the cells are thinnest"),
         output_file("report", "FILE.json", "everything that is printed and more, as JSON"),
         output_file("history", "FILE.csv", "the residual after every iteration"),
         with_files({"probe", "LINE:FILE", "",
-                    "X0,Y0,X1,Y1,N:FILE.csv, the solution along a line, at N points from (X0, Y0) to (X1, Y1): x, y, "
-                    "the distance from the first end and u"},
+                    "X0,Y0,X1,Y1,N:FILE.csv, the solution at N points of the line from (X0, Y0) to (X1, Y1); columns: "
+                    "x, y, distance from the first point, u"},
                    Names::output, probe_files),
         {"convergence-table", "L1..L2", "",
-         "solve on every level from L1 to L2 and print the errors side by side; without an exact solution the "
-         "differences of successive levels, the order they show, and the error that follows"},
+         "solve on every level from L1 to L2 and print a table of the errors; without an exact solution: the "
+         "differences of successive levels, the observed order, and the estimated error"},
         {"quiet", "", "", "print errors only"}}}};
   return CommandLine(settings, other_options("level=9", {{"list-meshes", "", "", "list the named meshes"},
                                                          {"list-smoothers", "", "", "list the smoothers"}}));

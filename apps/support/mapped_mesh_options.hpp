@@ -24,11 +24,12 @@ namespace stratum::apps {
 
 [[nodiscard]] inline std::vector<Option> mapped_mesh_options() {
   return {{"map", "X,Y", "",
-           "moves the node at (x, y) of the rectangle to (X, Y): two expressions in x, y, a, b, xl, xr, yl, yr. All "
-           "others are then in x and y alone, those of the moved point; left is still where the rectangle's is"},
+           "moves the node (x, y) of the rectangle to (X, Y), two expressions in x, y, a, b, xl, xr, yl, yr. All other "
+           "expressions then use only x and y, of the moved point. The boundaries keep the names that they have on the "
+           "rectangle"},
           input_file("mesh-file", "FILE.vts",
-                     "a mesh of quadrilaterals, the points of VTK's structured grids; --level N halves its cells N "
-                     "times; x and y alone in expressions")};
+                     "a mesh of quadrilaterals: the points of a VTK structured grid. --level N halves its cells N "
+                     "times. Expressions use only x and y")};
 }
 
 /// Where the nodes of a rectangle go, if anywhere.

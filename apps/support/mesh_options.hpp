@@ -90,8 +90,8 @@ template <int D>
   std::vector<Option> options{
       {"mesh", "NAME", "U1", "one of the published meshes, see --list-meshes"},
       {"level", "N", "",
-       message(cells, " cells, N in 0 .. ", max_level<D>, " as far as memory goes (", default_level<D>,
-               "); with --cells or a file, every interval is halved N times (0)")}};
+       message(cells, " cells, N in 0 .. ", max_level<D>, " as far as memory allows (", default_level<D>,
+               "); with --cells or a mesh file: how often every interval is halved (0)")}};
   if (!plane)
     options.push_back(
         {"graded", "AXES", "",
@@ -105,19 +105,20 @@ template <int D>
               : "a mesh of your own on [0, A] x [0, B] x [0, C], all above 0 (1,1,1)"},
        {"origin", plane ? "X0,Y0" : "X0,Y0,Z0", "",
         plane
-            ? "the lower left corner of any mesh, [X0, X0 + A] x [Y0, Y0 + B]; a file of coordinates has its own (0,0)"
+            ? "the lower left corner of the mesh, [X0, X0 + A] x [Y0, Y0 + B]; a file of coordinates has its own (0,0)"
             : "where x, y and z of any mesh begin, [X0, X0 + A] x [Y0, Y0 + B] x [Z0, Z0 + C]; a file of coordinates "
               "has its own (0,0,0)"},
        {"nu", "X", "",
-        "a mesh of your own: the thin ends' intervals are split nu/2 to 1 - nu/2 at every refinement, nu in "
-        "(0, 2) (1: uniform)"},
+        "a mesh of your own that is refined like the published ones: every refinement splits the interval at a thin "
+        "end into nu/2 and 1 - nu/2, nu in (0, 2) (1: uniform)"},
        {"thin", plane ? "X,Y" : "X,Y,Z", "",
-        plane ? "ends of x and y with the thin intervals: first, last or none (last,first)"
+        plane ? "for --nu: the ends of x and y where the intervals are thin, each first, last or none (last,first)"
               : "of --nu, in place of --graded: ends of x, y and z with the thin intervals: first, last or none "
                 "(none,none,first)"},
        {"cells", message("N|", sizes), "",
         plane
-            ? "a mesh of N x N or NX x NY cells, any numbers; a direction read from a file has its own, as in ,64"
+            ? "a mesh of N x N or NX x NY cells, any numbers; leave out the number of a direction that is read from a "
+              "file, as in ,64"
             : "a mesh of N x N x N or NX x NY x NZ cells, any numbers; a direction read from a file has its own, as in "
               "64,64,"}});
   for (std::size_t d = 0; d < D; ++d)

@@ -71,14 +71,15 @@ template <int D>
 [[nodiscard]] std::vector<Option> boundary_options() {
   std::vector<Option> options{
       {"left", "TYPE", "",
-       "dirichlet:G (u = G), neumann:G (n.grad u = G, n outward), robin:ALPHA,G (n.grad u + ALPHA u = G, ALPHA 0 or "
-       "more), or periodic, like the boundary across; ALPHA and G are expressions, G without a word is 0 (dirichlet)"},
-      {"right", "TYPE", "", "the same of the right boundary (dirichlet)"},
-      {"bottom", "TYPE", "", "the bottom (dirichlet)"},
-      {"top", "TYPE", "", D == 2 ? "and the top (dirichlet)" : "the top (dirichlet)"}};
+       "condition on the left boundary: dirichlet:G (u = G), neumann:G (n.K grad u = G, n outward), robin:ALPHA,G (n.K "
+       "grad u + ALPHA u = G, ALPHA >= 0), or periodic (on both opposite boundaries). ALPHA and G are expressions; "
+       "dirichlet and neumann without G mean G = 0 (dirichlet)"},
+      {"right", "TYPE", "", "the same on the right (dirichlet)"},
+      {"bottom", "TYPE", "", "the same at the bottom (dirichlet)"},
+      {"top", "TYPE", "", D == 2 ? "the same at the top (dirichlet)" : "the same at the top (dirichlet)"}};
   if (D == 3) {
-    options.push_back({"front", "TYPE", "", "the front, where z begins (dirichlet)"});
-    options.push_back({"back", "TYPE", "", "and the back, where z ends (dirichlet)"});
+    options.push_back({"front", "TYPE", "", "the same at the front, where z begins (dirichlet)"});
+    options.push_back({"back", "TYPE", "", "the same at the back, where z ends (dirichlet)"});
   } else {
     for (Option& option : options) option = with_files(std::move(option), Names::input, files_of_boundary);
   }
@@ -88,13 +89,13 @@ template <int D>
 [[nodiscard]] inline std::vector<Option> boundary_and_coefficient_options() {
   return joined(
       boundary_options<2>(),
-      {expression_option("kappa", "K", "1",
-                         "K in -div(K grad u) + c u = f, an expression, or three for KXX,KXY,KYY, positive definite; "
-                         "its value at the "
-                         "centre of a cell is the cell's. Each may be file:PATH instead, see below"),
+      {expression_option(
+           "kappa", "K", "1",
+           "K in -div(K grad u) + c u = f: one expression, or three, KXX,KXY,KYY, for a positive definite tensor. Each "
+           "cell has the value at its centre. file:PATH instead of an expression reads values on cells, see below"),
        expression_option("reaction", "C", "0",
-                         "c, 0 or more: a number, an expression or file:PATH, taken cell by cell as well; a cell where "
-                         "an expression jumps has its mean, and the mean of f")});
+                         "c >= 0: a number, an expression or file:PATH, one value for each cell. A cell in which the "
+                         "expression jumps has the mean of c, and the mean of f")});
 }
 
 /// For the end of --help.
@@ -109,17 +110,17 @@ inline constexpr const char* about_expressions =
 
 /// For the end of --help.
 inline constexpr const char* about_files =
-    "Files in the place of any expression of the problem, on the cells or the nodes of the mesh or of one that it "
-    "refines by\n"
-    "halving, bottom row first; between nodes the numbers are bilinear\n"
-    "  file:PATH.vtr[:ARRAY]  cell or point data of VTK's rectilinear grids, .vti of uniform ones; for K three numbers "
-    "a\n"
-    "                         cell are KXX, KXY and KYY. ARRAY may be left out where there is one only\n"
-    "  file:PATH.npy          NumPy's array, floating-point or whole numbers: of shape (ny, nx) on cells, (ny + 1, nx "
-    "+ 1)\n"
-    "                         on nodes; of a boundary also (n) or (n + 1) along it\n"
-    "  file:PATH.csv          a line for every row, commas or blanks between numbers, # comments; of a boundary also "
-    "one\n"
+    "Files instead of any expression of the problem, on the cells or the nodes of the mesh, or of a coarser one that "
+    "halving\n"
+    "refines to it; bottom row first; values between nodes are bilinear\n"
+    "  file:PATH.vtr[:ARRAY]  cell or point data of a VTK rectilinear grid, .vti of a uniform one; for K three numbers "
+    "per\n"
+    "                         cell are KXX, KXY and KYY. ARRAY may be left out if there is only one\n"
+    "  file:PATH.npy          a NumPy array, floating-point or integer, of shape (ny, nx) on cells or (ny + 1, nx + 1) "
+    "on\n"
+    "                         nodes; for a boundary also (n) or (n + 1) along it\n"
+    "  file:PATH.csv          a line for every row, numbers separated by commas or blanks, # comments; for a boundary "
+    "also one\n"
     "                         row or column\n\n";
 
 /// Reads expressions and files of a problem. Files are for the coarsest mesh that is solved on.

@@ -40,7 +40,7 @@ struct Program {
 /// --backend and --threads, of every program.
 [[nodiscard]] inline OptionGroup machine_options() {
   return {"Machine",
-          {{"backend", "NAME", "auto", "cpu, cuda, or auto: cuda where a device answers"},
+          {{"backend", "NAME", "auto", "cpu, cuda, or auto: cuda if a GPU is found"},
            {"threads", "N", "", "CPU threads, 1 .. 4096 (all)"}}};
 }
 
@@ -48,13 +48,13 @@ struct Program {
 [[nodiscard]] inline OptionGroup machine_options_of_ranks() {
   OptionGroup group = machine_options();
   group.options.push_back({"exchange", "NAME", "auto",
-                           "of ranks on GPUs: nccl; peer, between GPUs of one host that see each other's memory; host, "
-                           "by MPI through the host's memory; or auto: the first of peer, nccl and host that can be, "
-                           "the first two where there is a GPU for each"});
-  group.options.push_back({"several-from", "N", "",
-                           "of several ranks: the first solves alone, and the others wait, what has fewer than N "
-                           "unknowns (staggered: sites), or on GPUs what several take longer for; 0: ranks always "
-                           "share (0; GPUs: what was measured)"});
+                           "ranks on GPUs, how they exchange data: peer (GPUs of one host store into each other's "
+                           "memory), nccl, host (MPI through the memory of the host), or auto (the first of peer, nccl "
+                           "and host that is possible; peer and nccl need a GPU for each rank)"});
+  group.options.push_back(
+      {"several-from", "N", "",
+       "several ranks: the first rank alone solves a problem of fewer than N unknowns (staggered: sites), and the "
+       "others wait; 0: all ranks share every problem (0; on GPUs measured limits, below which one GPU is faster)"});
   return group;
 }
 
@@ -64,7 +64,7 @@ struct Program {
   return {"Other",
           joined({input_file("config", "FILE",
                              message("read options from a file of lines like ", line, "; the command line wins")),
-                  {"print-config", "", "", "print such a file for this command line, and stop"}},
+                  {"print-config", "", "", "print such a file for this command line and stop"}},
                  lists, {{"help", "", "", "print this"}, {"version", "", "", "print the version"}})};
 }
 
@@ -142,12 +142,12 @@ struct Machine {
 
 /// For the end of --help.
 inline constexpr const char* about_outputs =
-    "FILE - is standard output (what is printed for people then goes to standard error), none is no file; a link\n"
-    "stands for the file behind it. A configuration's switch is undone by --no-SWITCH.\n";
+    "The file name - is standard output (the report for people then goes to standard error), and none means no "
+    "file.\nLinks are followed. --no-SWITCH undoes a switch of a configuration file.\n";
 inline constexpr const char* about_exit_codes =
-    "Exit codes: 0 converged (or as far as rounding allows, where no tolerance was given), 1 usage, 2 not converged,\n"
-    "3 diverged, breakdown or not finite, 4 device or memory, 5 files; 128 + N after signal N: 130 interrupted, 141\n"
-    "nobody reads what is printed.\n";
+    "Exit codes: 0 converged (or at the round-off limit, if no tolerance was given), 1 usage error, 2 not "
+    "converged,\n3 diverged, breakdown or not finite, 4 device or memory, 5 files; 128 + N after signal N (130: "
+    "interrupted, 141: the\nreader of the output has gone).\n";
 
 /// A word about what takes time, on a terminal only, and gone when the next thing is printed.
 inline void progress(const std::string& what) {

@@ -16,14 +16,14 @@ namespace stratum::apps {
 [[nodiscard]] inline std::vector<Option> smoothing_options() {
   const MultigridParams params;
   return {{"smoother", "NAME", params.smoother,
-           "see --list-smoothers; jacobi and colour_gs suit square cells, adi all; auto chooses level by level, and "
-           "solver and cycle where they are not given"},
+           "see --list-smoothers. adi suits all cells, jacobi and colour_gs suit square ones; auto chooses for each "
+           "level, and chooses solver and cycle too if they are not given"},
           {"line-order", "NAME", std::string(to_string(params.smoother_params.line_order)),
-           "zebra, or simultaneous (which wants a damping of about 0.8)"},
-          {"damping", "W", "", "damping of the smoother in (0, 2) (the smoother's own)"},
+           "order in which lines are solved: zebra, or simultaneous (which needs a damping of about 0.8)"},
+          {"damping", "W", "", "damping factor of the smoother, in (0, 2) (the smoother's own)"},
           {"sweeps", "N", "",
-           message("sweeps before and after, 0 .. 1000; one adi application is two (", default_sweeps(params.smoother),
-                   "; auto and on a GPU: ", default_sweeps("auto"), ")")}};
+           message("sweeps before and after the coarse correction, 0 .. 1000; one application of adi is two sweeps (",
+                   default_sweeps(params.smoother), "; auto and on a GPU: ", default_sweeps("auto"), ")")}};
 }
 
 inline void list_smoothers() {
@@ -31,7 +31,7 @@ inline void list_smoothers() {
   for (const auto& [name, entry] : registry.entries())
     std::printf("%-10s %s\n", name.c_str(), entry.description.c_str());
   std::printf("%-10s %s\n", "auto",
-              "one of these on every level, by the shape of its cells; the output says which and why");
+              "chooses one of these for each level by the shape of its cells; the report shows which one and why");
 }
 
 inline void parse_smoothing(const CommandLine& options, MultigridParams& multigrid) {

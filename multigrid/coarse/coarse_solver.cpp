@@ -28,8 +28,8 @@ std::unique_ptr<CoarseSolver<T>> make_coarse_solver(Context& ctx, const Hierarch
     coarse_solver->set_up(ctx, hierarchy);
   } catch (const BreakdownError& error) {
     const TensorMesh<2>& mesh = hierarchy.meshes().front();
-    throw BreakdownError(message("the coarsest level, ", mesh.x().size(), " x ", mesh.y().size(),
-                                 " cells with widths from ", mesh.smallest_width(), " on: ", error.what()));
+    throw BreakdownError(message("coarsest level (", mesh.x().size(), " x ", mesh.y().size(), " cells, thinnest ",
+                                 mesh.smallest_width(), " wide): ", error.what()));
   }
   return coarse_solver;
 }

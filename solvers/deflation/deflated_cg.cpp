@@ -170,7 +170,7 @@ SolveReport DeflatedCg::run(Context& ctx, const LinearOperator<double>& a, Preco
     double product = dot<double>(ctx, r, z);
     if (two_parts) product += dot<double>(alone, c, d);
     if (!(product > 0)) {
-      restart = iteration.recover(message("(r, M^-1 r) = ", product, ": the preconditioner is not positive definite"));
+      restart = iteration.recover(message("the preconditioner is not positive definite: (r, M^-1 r) = ", product));
       continue;
     }
     const double beta = restart || rz == 0 ? 0 : product / rz;
@@ -194,7 +194,7 @@ SolveReport DeflatedCg::run(Context& ctx, const LinearOperator<double>& a, Preco
     }
     curvature += dot<double>(ctx, p, ap);
     if (!(curvature > 0)) {
-      restart = iteration.recover(message("(p, A p) = ", curvature, ": the operator is not positive definite"));
+      restart = iteration.recover(message("the operator is not positive definite: (p, A p) = ", curvature));
       continue;
     }
     const double alpha = rz / curvature;

@@ -145,7 +145,9 @@ class Bands {
       if (std::abs((*this)(pivot, column)) <= much * std::abs((*this)(column, column))) pivot = column;
       const double value = (*this)(pivot, column);
       if (!(std::abs(value) > rounding))
-        throw BreakdownError(message("the matrix of ", n_, " unknowns is singular to rounding: pivot ", value));
+        throw BreakdownError(message(std::isfinite(value) ? "the matrix is singular to working precision: pivot "
+                                                          : "entries of the matrix overflow or are not finite: pivot ",
+                                     value, " in row ", column + 1, " of ", n_));
       from_[column] = pivot;
       if (pivot != column) {
         exchanges_ = true;

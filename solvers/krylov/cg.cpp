@@ -41,7 +41,7 @@ SolveReport ConjugateGradients<T>::run(Context& ctx, const LinearOperator<T>& a,
       product = iteration.precondition_dot(r, z_.view());
     }
     if (!(product > 0)) {
-      iteration.break_down(message("(r, M^-1 r) = ", product, ": the preconditioner is not positive definite"));
+      iteration.break_down(message("the preconditioner is not positive definite: (r, M^-1 r) = ", product));
       break;
     }
     const double beta = restart ? 0 : flexible ? -of_last / curvature : product / rz;
@@ -50,7 +50,7 @@ SolveReport ConjugateGradients<T>::run(Context& ctx, const LinearOperator<T>& a,
     curvature = step.curvature;
     rr = step.square;
     if (!(curvature > 0)) {
-      iteration.break_down(message("(p, A p) = ", curvature, ": the operator is not positive definite"));
+      iteration.break_down(message("the operator is not positive definite: (p, A p) = ", curvature));
       break;
     }
     // Squares leave the range of double where norms do not.

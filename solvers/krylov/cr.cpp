@@ -68,8 +68,7 @@ class ConjugateResiduals final : public Solver<T> {
       }
       const double alpha = products[1] / square;
       if (!(alpha != 0 && std::isfinite(alpha))) {
-        restart = iteration.recover(
-            message("(A p, M^-1 r) = ", products[1], ": the operator is not definite; gmres does without"));
+        restart = iteration.recover(message("the operator is not definite, use gmres: (A p, M^-1 r) = ", products[1]));
         continue;
       }
       drifted = std::abs(products[2] - products[1]) > tolerated_drift * std::abs(products[1]);

@@ -89,12 +89,11 @@ SolveReport MixedCg::solve(Context& ctx, const GridOperator<double>& a, const Gr
     std::string broken;
     double norm = 0;
     if (!(rz > 0)) {
-      broken = message("(r, M^-1 r) = ", rz, ": the preconditioner is not positive definite");
+      broken = message("the preconditioner is not positive definite: (r, M^-1 r) = ", rz);
     } else {
       const auto step = p_.step(ctx, inner, rz, z_.cview(), beta, ap, y, r);
       norm = std::sqrt(step.square) / scale;
-      if (!(step.curvature > 0))
-        broken = message("(p, A p) = ", step.curvature, ": the operator is not positive definite");
+      if (!(step.curvature > 0)) broken = message("the operator is not positive definite: (p, A p) = ", step.curvature);
     }
     const bool claimed = broken.empty() && norm <= test.target();
     if (broken.empty() && !claimed && !updates.due(norm) && iteration < stop.max_iterations) {

@@ -93,7 +93,7 @@ SolveReport ReliableCg::solve(Context& ctx, const LinearOperator<double>& a, con
     const double before = rr;
     const auto step = next_step();
     if (!(step.curvature > 0)) {
-      iteration.break_down(message("(d, A d) = ", step.curvature, ": the operator is not positive definite"));
+      iteration.break_down(message("the operator is not positive definite: (d, A d) = ", step.curvature));
       break;
     }
     rr = step.square;

@@ -166,7 +166,7 @@ END
 case_right_hand_sides() {
   needs_expressions
   run 0 "${small[@]}" --rhs 'x-1/2' --quiet
-  refused "${small[@]}" --rhs x -- 'must balance' 0.5 '100 %' --project
+  refused "${small[@]}" --rhs x -- 'incompatible' 0.5 '100 %' --project
   run 0 "${small[@]}" --rhs x --project --quiet
   refused "${small[@]}" --rhs 'x+' -- --rhs
   refused "${small[@]}" --rhs '1/(x-x)' -- --rhs inf
@@ -292,8 +292,8 @@ case_bad_values() {
 }
 
 case_what_the_grid_does_not_allow() {
-  refused --cells 16 --deflate blocks:17 -- '17 x 17' '16 x 16' "up to 16 x 16 can be made"
-  refused --cells 16 --deflate stripes:257 -- 257 256 'as many can be made as there are cells'
+  refused --cells 16 --deflate blocks:17 -- '17 x 17' 'only 16 x 16 cells' 'at most 16'
+  refused --cells 16 --deflate stripes:257 -- 257 'only 256 cells'
   refused --cells 16 --preconditioner block-ic --blocks 257 -- --blocks 257 256
   printf '0,1\n1,0\n' >phase.csv
   refused --phase phase.csv --cells 4 -- phase.csv '2 x 2' '4 x 4'

@@ -42,7 +42,7 @@ case_around_an_annulus_and_up_to_a_constant() {
   run 0 --map 'x+y/3,y' --left neumann --right neumann --bottom neumann --top neumann --rhs 'x-2/3' --vtk none --level 5
   prints '^status +converged'
   refused --map 'x+y/3,y' --left neumann --right neumann --bottom neumann --top neumann --rhs x --vtk none --level 5 -- \
-    'must balance'
+    'incompatible data'
   run 0 --map 'x+y/3,y' --left neumann --right neumann --bottom neumann --top neumann --rhs x --vtk none --level 5 --project
 }
 

@@ -240,13 +240,13 @@ u = float(open('u.csv').read().split('\n')[-3].split(',')[-1])
 exit(not abs(u - 6.36166) < 0.002)" || fail "u after a restart of adaptive steps with other data: $(tail -2 u.csv | head -1)"
 }
 
-# --- right-hand sides that do not balance ------------------------------------------------------------------------------------------
+# --- incompatible right-hand sides ------------------------------------------------------------------------------------------
 
 case_pinned_data_must_balance() {
-  of "$bubbly2d" refused --cells 16 --rhs x --pin -- 'f must balance; its sum is 0.5, 100 %'
-  of "$bubbly2d" refused --cells 16 --rhs x -- 'f must balance; its sum is 0.5, 100 %'
+  of "$bubbly2d" refused --cells 16 --rhs x --pin -- 'incompatible right-hand side: its sum is 0.5, 100 %'
+  of "$bubbly2d" refused --cells 16 --rhs x -- 'incompatible right-hand side: its sum is 0.5, 100 %'
   printf '1 2\n3 4\n' >f.csv
-  of "$bubbly2d" refused --cells 2 --rhs file:f.csv --pin --bubble 0.25,0.25,0.1 -- 'f must balance'
+  of "$bubbly2d" refused --cells 2 --rhs file:f.csv --pin --bubble 0.25,0.25,0.1 -- 'incompatible right-hand side'
   # Balanced, pinned or not, p differs by a constant; so it does where the mean is taken away.
   for pin in '' --pin; do
     # shellcheck disable=SC2086

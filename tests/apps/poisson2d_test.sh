@@ -372,7 +372,7 @@ case_sides_that_cannot_be() {
   refused "${small[@]}" --top 'neumann:x+' -- --top
   refused "${small[@]}" --reaction -1 -- --reaction
   refused --cells 2,8 --left periodic --right periodic --vtk none -- "at least 3"
-  refused "${small[@]}" --left neumann --right neumann --bottom neumann --top neumann --rhs 1 -- balance --project
+  refused "${small[@]}" --left neumann --right neumann --bottom neumann --top neumann --rhs 1 -- "incompatible data" --project
   run 0 "${small[@]}" --left neumann --right neumann --bottom neumann --top neumann --rhs 1+x --project
 }
 
@@ -535,7 +535,7 @@ case_max_iterations() {
 }
 
 case_what_goes_on_keeps_target_and_limit() {
-  # A float cycle that stalls is taken up again in double; full multigrid is followed by cycles. Both start from x = 0, so that
+  # A cycle in float that stalls is repeated in double; full multigrid is followed by cycles. Both start from x = 0, so that
   # the initial residual is the right-hand side.
   for options in "--level 6 --mesh A2 --solver bicgstab --smoother jacobi --max-iterations 300" "--level 5 --cycle fmg"; do
     for reference_norm in rhs initial; do
@@ -648,7 +648,7 @@ case_conjugate_gradients_in_float() {
   for alpha in 1e-3 1e-4 1e-5; do
     run 0 --level 8 --sweeps 2 --precision residual-replacement --left robin:$alpha,$alpha --right robin:$alpha,$alpha \
       --bottom robin:$alpha,$alpha --top robin:$alpha,$alpha --vtk none --report report.json
-    prints 'conjugate gradients in float stagnated after [23] iterations, taken up again in double'
+    prints 'double-precision fallback, since conjugate gradients in float ended as stagnated after [23] iterations'
     check "r['iterations'] <= 11 and r['estimated_error'] < 1e-9"
   done
   run 0 --mesh A3 --level 6 --precision residual-replacement --cycle fmg --vtk none --report report.json

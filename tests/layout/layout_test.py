@@ -98,7 +98,7 @@ WORDS = {
     r"cell operators?\b|CellOperator": (0, "element-coefficient operator", ""),
     r"words? (?:a|per) node": (0, "memory traffic per unknown", ""),
     r"digits:N": (1, "inner relative tolerance", REFUSED),
-    r"taken up\s+(?:/// )?again": (1, "double-precision fallback", "a reason in reports, which programs of others may look for"),
+    r"taken up\s+(?:/// )?again": (0, "double-precision fallback", ""),
     r"float-cg|two-float": (2, "residual-replacement, double-single", REFUSED),
     r"--baseline|\"baseline": (1, "reference norm", REFUSED),
     r"fixed rows?\b": (0, "identity rows", ""),

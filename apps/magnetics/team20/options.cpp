@@ -12,11 +12,10 @@ namespace stratum::apps::magnetics {
 namespace {
 
 constexpr const char* before_options =
-    "Usage: team20 [OPTIONS]\n\n"
-    "Computes the field in problem 20 of the TEAM Workshop, a coil around a pole of steel below a yoke, by edge "
-    "elements\n"
-    "without a gauge: the matrix is singular, the right-hand side is orthogonal to its kernel, and Krylov methods do.\n"
-    "Prints force, energy and flux densities beside what was measured.\n";
+    "Usage: team20 [OPTIONS]\n\nComputes the magnetic field of problem 20 of the TEAM Workshop, a coil around a steel "
+    "pole below a yoke, by edge\nelements without a gauge. The matrix is singular and the right-hand side is "
+    "orthogonal to its kernel, so that Krylov\nmethods converge. Prints force, energy and flux densities beside the "
+    "measured values.\n";
 
 constexpr const char* examples =
     "Examples:\n"
@@ -32,39 +31,42 @@ CommandLine make_command_line() {
   const Settings defaults;
   return CommandLine(
       {{"Problem: curl (1/mu curl A) = J in a quarter of the device",
-        {{"element", "NAME", "hexahedra", "hexahedra, or tetrahedra: every box cut in six"},
+        {{"element", "NAME", "hexahedra", "hexahedra, or tetrahedra (six for each box)"},
          {"spacing", "H", "3.2", "millimetres between planes of the grid in the device, 0.3 .. 50"},
-         {"growth", "G", plain(defaults.grid.growth), "of the cells around the device, 1 .. 10"},
-         {"gap-cells", "N", plain(defaults.grid.gap_cells), "at least across the gaps of 1 and 1.5 mm, 1 .. 100"},
-         {"permeability", "MU", plain(defaults.permeability), "of the steel, relative, above 0"},
-         {"curve", "", "", "the steel's magnetisation curve instead: the field is nonlinear"},
-         {"ampere-turns", "NI", plain(defaults.ampere_turns), "of the coil, above 0"}}},
+         {"growth", "G", plain(defaults.grid.growth), "growth factor of the cells around the device, 1 .. 10"},
+         {"gap-cells", "N", plain(defaults.grid.gap_cells),
+          "least number of cells across the gaps of 1 and 1.5 mm, 1 .. 100"},
+         {"permeability", "MU", plain(defaults.permeability), "relative permeability of the steel, above 0"},
+         {"curve", "", "", "use the magnetisation curve of the steel instead: a nonlinear problem"},
+         {"ampere-turns", "NI", plain(defaults.ampere_turns), "ampere-turns of the coil, above 0"}}},
        {"Solver",
         {{"method", "NAME", "cg",
           "vpcg, vpgcr or vpgmres, preconditioned by an inner solve, or see --list-methods (cg, cr ...)"},
-         {"restart", "N", plain(defaults.solver.restart), "directions that gcr and gmres keep, 1 .. 10000"},
-         {"rtol", "X", "1e-8", "stop when the true residual has fallen below X ||b||, X in (0, 1)"},
+         {"restart", "N", plain(defaults.solver.restart),
+          "directions that gcr and gmres keep before they restart, 1 .. 10000"},
+         {"rtol", "X", "1e-8", "stop when the true residual is below X ||b||, X in (0, 1)"},
          {"nonlinear", "NAME", std::string(to_string(defaults.nonlinear.method)),
-          "--curve: newton with steps that lower the energy, or anderson: fixed points, accelerated"},
-         {"nonlinear-max", "N", plain(defaults.nonlinear.max_iterations), "of these, 1 .. 1000000"},
-         {"damping", "X", plain(defaults.nonlinear.damping), "of anderson, in (0, 1]"},
+          "with --curve: newton (steps that lower the energy), or anderson (accelerated fixed-point iteration)"},
+         {"nonlinear-max", "N", plain(defaults.nonlinear.max_iterations),
+          "largest number of nonlinear iterations, 1 .. 1000000"},
+         {"damping", "X", plain(defaults.nonlinear.damping), "damping of anderson, in (0, 1]"},
          {"max-iterations", "N", "", "1 .. 1000000000 (100000; 1000 around an inner solve)"},
-         {"inner", "METHOD", "", "of the inner solve, of --list-methods (vpcg cg; vpgcr and vpgmres cr)"},
-         {"inner-tolerance", "X", "1e-3", "of the inner solve, in (0, 1)"},
+         {"inner", "METHOD", "", "method of the inner solve, see --list-methods (vpcg: cg; vpgcr and vpgmres: cr)"},
+         {"inner-tolerance", "X", "1e-3", "tolerance of the inner solve, in (0, 1)"},
          {"inner-max", "N", "300", "iterations of the inner solve, 1 .. 1000000000"},
-         {"precision", "NAME", "double", "double, or mixed: preconditioner and inner solve in float"},
+         {"precision", "NAME", "double", "double, or mixed: preconditioner and inner solve in single precision"},
          {"preconditioner", "NAME", "none",
-          "none, or see --list-preconditioners; where there is an inner solve, of that one"},
+          "none, or see --list-preconditioners; with an inner solve it applies to that one"},
          {"block-size", "N", plain(IncompleteCholeskyParams::usual_block_size),
           "block-ic: rows of a block, 1 .. 1000000000"},
-         {"ic-shift", "X", "1e-3", "ic, block-ic: factorise A + X diag(A), X from 0 on; A is singular"}}},
+         {"ic-shift", "X", "1e-3", "ic, block-ic: factorise A + X diag(A), X >= 0, since A is singular"}}},
        machine_options(),
        {"Output",
         {output_file("report", "FILE.json", "everything that is printed and more, as JSON"),
          output_file("history", "FILE.csv", "the residual after every iteration"),
-         output_file("inner-history", "FILE.csv", "the same of every inner solve"),
-         output_file("png", "FILE.png", "a picture of |B| in the plane y = 0: pole, yoke and what is around"),
-         output_file("vtk", "FILE.vtu", "B, H, |B|, J and the material of every element"),
+         output_file("inner-history", "FILE.csv", "the residuals of every inner solve"),
+         output_file("png", "FILE.png", "a picture of |B| in the plane y = 0"),
+         output_file("vtk", "FILE.vtu", "for ParaView: B, H, |B|, J and the material of every element"),
          {"quiet", "", "", "print errors only"}}}},
       other_options("spacing=5", {{"list-methods", "", "", "list the methods and what they ask of the matrix"},
                                   {"list-preconditioners", "", "", "list the preconditioners, likewise"}}));

@@ -11,11 +11,10 @@ namespace stratum::apps::bubbly {
 namespace {
 
 constexpr const char* before_options =
-    "Usage: bubbly2d [OPTIONS]\n\n"
-    "Solves the pressure equation of two fluids, whose densities may be 10^6 apart, on the cells of a box, by\n"
-    "conjugate gradients with a preconditioner of your choice and deflation vectors that take out what it leaves "
-    "slow.\n"
-    "Between walls p is known up to a constant, and the system is solved as it is: singular and consistent.\n";
+    "Usage: bubbly2d [OPTIONS]\n\nSolves the pressure equation of two fluids, whose densities may differ by 10^6, on "
+    "the cells of a box, by conjugate\ngradients with a preconditioner of your choice. Deflation vectors remove the "
+    "modes that the preconditioner leaves\nslow. Between walls the pressure is determined up to a constant; the system "
+    "is singular and is solved as it is.\n";
 
 constexpr const char* examples =
     "Examples:\n"
@@ -38,53 +37,58 @@ CommandLine make_command_line() {
   return CommandLine(
       {{"Problem: -div(1/density grad p) = f in cells, walls all around",
         {{"problem", "NAME", "bubbles",
-          "bubbles; layers (two of them, the heavy one above); poisson (4 and -1, zeros beyond the boundaries)"},
+          "bubbles; layers (two, the heavy one above); poisson (five points with 4 and -1, zero beyond the "
+          "boundaries)"},
          with_files({"phase", "FILE[:ARRAY]", "",
-                     "instead: numbers in 0 .. 1 on the cells, where the fluid inside is, .npy, .csv, .vti or .vtr"},
+                     "instead of --problem: the volume fraction of the inner fluid on the cells, 0 .. 1; .npy, .csv, "
+                     ".vti or .vtr"},
                     Names::input, phase_files),
-         {"cells", "N|NX,NY", "128", "N x N or NX x NY cells, each 2 .. 32768 (those of --phase)"},
+         {"cells", "N|NX,NY", "128", "N x N or NX x NY cells, each number in 2 .. 32768 (the cells of --phase)"},
          {"domain", "W,H", "1,1", "bubbles, --phase: width and height of the box, above 0"},
          {"contrast", "C", "1000", "density of the heavy fluid over that of the light one, 1 .. 1e12"},
          {"inside", "NAME", "light", "bubbles, --phase: the fluid inside is light (1/C, and 1 outside) or heavy (C)"},
          {"densities", "IN,OUT", "", "bubbles, --phase: densities inside and outside instead, above 0"},
-         {"bubbles", "N|NxN", "3x3", "N anywhere, or N x N in rows, 1 .. 10000 in all"},
-         {"bubble", "X,Y,R", "", "one bubble, by centre and radius; as many as you like, instead of --bubbles", true},
-         expression_option(
-             "rhs", "RHS", "",
-             "white (noise), ax (A times a random solution, which is known then), gravity (p holds the fluids, at rest "
-             "so far), file:PATH as --phase, or f as an expression in x and y (white; poisson ax; in time gravity)"),
-         {"project", "", "", "make a right-hand side compatible that is not: take its mean away"},
-         {"seed", "N", "12345", "of random bubbles and right-hand sides, 0 .. 2147483647"},
-         {"pin", "", "", "fix p in the last cell instead of its mean, as some do; costs digits and iterations"}}},
+         {"bubbles", "N|NxN", "3x3", "N bubbles at random places, or N x N in rows, 1 .. 10000 in all"},
+         {"bubble", "X,Y,R", "", "a bubble by its centre and radius, instead of --bubbles; may be repeated", true},
+         expression_option("rhs", "RHS", "",
+                           "white (noise), ax (A times a random solution, which is then known), gravity (the weight "
+                           "of the fluids at rest), file:PATH as for --phase, or an expression in x and y (white; "
+                           "poisson: ax; with --time-steps: gravity)"),
+         {"project", "", "", "subtract the mean of an incompatible right-hand side"},
+         {"seed", "N", "12345", "seed of random bubbles and right-hand sides, 0 .. 2147483647"},
+         {"pin", "", "",
+          "fix p in the last cell instead of its mean, as some codes do; this costs digits and iterations"}}},
        {"Solver: conjugate gradients",
         {{"preconditioner", "NAME", defaults.preconditioner,
           "none, jacobi, ic, block-ic, incomplete-poisson, multigrid, or auto"},
-         {"blocks", "N", "", "block-ic: so many blocks, 1 .. the number of cells (a block for every two rows)"},
+         {"blocks", "N", "", "block-ic: number of blocks, 1 .. the number of cells (a block for every two rows)"},
          {"ip-form", "NAME", "scaled", "incomplete-poisson: scaled by the diagonal, or printed, as published"},
          {"smoother", "NAME", defaults.smoother, "multigrid: see poisson2d --list-smoothers"},
          {"sweeps", "N", plain(defaults.sweeps), "multigrid: sweeps before and after, 1 .. 1000"},
          {"interpolation", "NAME", std::string(to_string(defaults.interpolation)),
-          "multigrid: split (sums of links along x and y), conductance, matrix or bilinear"},
+          "multigrid: interpolation of corrections, split (weights from the couplings along x and y), conductance, "
+          "matrix or bilinear"},
          {"deflate", "VECTORS", "auto",
-          "none; stripes:D of consecutive cells; blocks:Q, Q x Q of them; split-blocks:Q, split where two fluids meet "
-          "in one; inclusions, one for each of low density; ritz:K of a solve of its own; or auto"},
-         {"precision", "NAME", "double", "double, or mixed: the preconditioner in float"},
-         {"rtol", "X", "1e-8", "stop when the true residual has fallen below X ||b||, X in (0, 1)"},
+          "deflation vectors: none; stripes:D (D stripes of consecutive cells); blocks:Q (Q x Q blocks); "
+          "split-blocks:Q (blocks that are split where two fluids meet in one); inclusions (one for each inclusion of "
+          "low density); ritz:K (K Ritz vectors of a preceding solve); or auto"},
+         {"precision", "NAME", "double", "double, or mixed: the preconditioner in single precision"},
+         {"rtol", "X", "1e-8", "stop when the true residual is below X ||b||, X in (0, 1)"},
          {"max-iterations", "N", "10000", "1 .. 1000000000"}}},
        {"Time: bubbles rise and turn",
-        {{"time-steps", "N", "", "solve again after each of so many steps, 1 .. 1000000"},
-         {"dt", "DT", "0.01", "of this length; the box is as high as a bubble rises in a time of 1"},
+        {{"time-steps", "N", "", "number of time steps, each followed by a solve, 1 .. 1000000"},
+         {"dt", "DT", "0.01", "length of a time step; in a time of 1 a bubble rises by the height of the box"},
          {"reuse", "WHAT", "auto",
-          "of the step before: none, guess (its p to start from), ritz:K (that and its K lowest Ritz vectors to "
-          "deflate "
-          "with, K in 1 .. 100) or auto (the guess where it is nearer to p than zero is, in the energy norm)"}}},
+          "what a solve takes from the step before: none, guess (its p as initial guess), ritz:K (its p, and its K "
+          "lowest Ritz vectors for deflation, K in 1 .. 100) or auto (its p if that is nearer to the new p than zero "
+          "is, in the energy norm)"}}},
        machine_options(),
        {"Output",
         {output_file("report", "FILE.json", "everything that is printed and more, as JSON"),
          output_file("history", "FILE.csv", "the residual after every iteration"),
          output_file("vtk", "FILE.vtr",
-                     "density, p, f and numbers of deflation vectors on the cells; in time FILE.pvd"),
-         output_file("npy", "FILE.npy", "p alone, as NumPy's array"),
+                     "density, p, f and numbers of deflation vectors on the cells; FILE.pvd with --time-steps"),
+         output_file("npy", "FILE.npy", "p alone, as a NumPy array"),
          output_file("png", "FILE.png", "a picture of p"),
          {"quiet", "", "", "print errors only"}}}},
       other_options("contrast=10"));

@@ -124,10 +124,10 @@ PressureParams parse_solver(const CommandLine& options, const Settings& s) {
   std::tie(params.deflate, params.count) = parse_pressure_deflation(options.text("deflate"));
   const bool blocks = params.deflate == DeflatePressure::blocks || params.deflate == DeflatePressure::split_blocks;
   const int most = std::min(s.nx, s.ny);
-  expects(!blocks || params.count <= most, "--deflate: ", params.count, " x ", params.count, " blocks of ", s.nx, " x ",
-          s.ny, " cells; up to ", most, " x ", most, " can be made");
+  expects(!blocks || params.count <= most, "--deflate asks for ", params.count, " x ", params.count,
+          " blocks, but the grid has only ", s.nx, " x ", s.ny, " cells; take at most ", most);
   expects(params.deflate != DeflatePressure::stripes || static_cast<std::size_t>(params.count) <= s.cells(),
-          "--deflate: ", params.count, " stripes of ", s.cells(), " cells; as many can be made as there are cells");
+          "--deflate asks for ", params.count, " stripes, but the grid has only ", s.cells(), " cells");
   params.mixed = choice<bool>("--precision", options.text("precision"), {{"double", false}, {"mixed", true}});
   return params;
 }

@@ -64,8 +64,9 @@ void make_compatible(const Settings& s, std::vector<double>& b) {
     magnitudes += std::abs(value);
   }
   constexpr double rounding = 1e-8;
-  expects(std::abs(sum) <= rounding * magnitudes || s.project, "--rhs: between walls f must balance; its sum is ", sum,
-          ", ", 100 * std::abs(sum) / magnitudes, " % of the sum of its magnitudes; --project subtracts a constant");
+  expects(std::abs(sum) <= rounding * magnitudes || s.project,
+          "--rhs: singular problem (walls all around) with an incompatible right-hand side: its sum is ", sum, ", ",
+          100 * std::abs(sum) / magnitudes, " % of the sum of magnitudes. Use --project to subtract its mean");
   for (double& value : b) value -= sum / static_cast<double>(b.size());
 }
 

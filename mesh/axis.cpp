@@ -56,6 +56,7 @@ Axis::Axis(std::vector<double> widths) : widths_(std::move(widths)) {
   from_end_ = sums_of(widths_, true);
   const double whole = from_begin_.back();
   expects(std::isfinite(whole), "the widths of ", size(), " intervals sum to more than double holds");
+  length_ = whole;
   for (std::size_t i = 0; i < from_begin_.size(); ++i) {
     const bool in_first_half = from_begin_[i] <= from_end_[i];
     double& far = in_first_half ? from_end_[i] : from_begin_[i];
@@ -67,6 +68,7 @@ Axis::Axis(std::vector<double> widths, double length) : Axis(std::move(widths)) 
   constexpr double rounding = 1e-12;
   expects(std::abs(this->length() - length) <= rounding * length, size(), " widths sum to ", this->length(),
           ", not to the length ", length);
+  length_ = length;
   for (std::size_t i = 0; i < from_begin_.size(); ++i) {
     const bool in_first_half = from_begin_[i] <= from_end_[i];
     double& near = in_first_half ? from_begin_[i] : from_end_[i];
@@ -87,6 +89,7 @@ Axis Axis::at(std::vector<double> coordinates) {
   Axis line(std::move(widths));
   line.from_end_ = std::move(from_end);
   line.from_begin_ = std::move(from_begin);
+  line.length_ = last - first;
   return line.starting_at(first);
 }
 
@@ -102,6 +105,18 @@ std::vector<double> Axis::coordinates() const {
   std::vector<double> x = from_begin_;
   for (double& value : x) value += origin_;
   return x;
+}
+
+Axis Axis::part(int first, int end) const {
+  expects(0 <= first && first < end && end <= size(), "intervals ", first, " to ", end - 1, " are no part of ", size());
+  if (end - first == size()) return *this;
+  Axis own = *this;
+  own.widths_.assign(widths_.begin() + first, widths_.begin() + end);
+  own.from_begin_.assign(from_begin_.begin() + first, from_begin_.begin() + end + 1);
+  own.from_end_.assign(from_end_.begin() + first, from_end_.begin() + end + 1);
+  if (first > 0 || is_periodic()) own.first_ = BoundaryType::neumann;
+  if (end < size() || is_periodic()) own.last_ = BoundaryType::neumann;
+  return own;
 }
 
 Axis Axis::with_boundaries(BoundaryType first, BoundaryType last) const {

@@ -52,12 +52,16 @@ class Axis {
   /// The same intervals with the first node at x_0.
   [[nodiscard]] Axis starting_at(double origin) const;
 
+  /// Intervals first .. end - 1, of a subdomain: nodes keep their coordinates, and their distances to the ends of the axis; `length` stays
+  /// the axis's. A cut end is a Neumann one, and so are both where the axis is periodic. All intervals: the axis itself.
+  [[nodiscard]] Axis part(int first, int end) const;
+
   /// The same intervals between ends of these kinds. Throws UsageError where one alone is periodic, or a periodic axis has
   /// fewer than three intervals.
   [[nodiscard]] Axis with_boundaries(BoundaryType first, BoundaryType last) const;
 
   [[nodiscard]] int size() const { return static_cast<int>(widths_.size()); }
-  [[nodiscard]] double length() const { return from_begin_.back(); }
+  [[nodiscard]] double length() const { return length_; }
   [[nodiscard]] const std::vector<double>& widths() const { return widths_; }
   /// x_0; 0 unless said otherwise.
   [[nodiscard]] double origin() const { return origin_; }
@@ -85,7 +89,7 @@ class Axis {
   std::vector<double> widths_;
   std::vector<double> from_begin_;
   std::vector<double> from_end_;
-  double origin_ = 0;
+  double origin_ = 0, length_ = 0;
   BoundaryType first_ = BoundaryType::dirichlet, last_ = BoundaryType::dirichlet;
 };
 

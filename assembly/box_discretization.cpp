@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include <stratum/assembly/box_points.hpp>
@@ -51,10 +52,13 @@ std::array<Values, 3> separated(Context& ctx, const TensorMesh<3>& mesh, const S
   for (std::size_t i = 0; i < at[0].size(); ++i) parts[0].push_back(value(f, i, 0, 0));
   for (std::size_t j = 0; j < at[1].size(); ++j) parts[1].push_back(value(f, 0, j, 0) / first);
   for (std::size_t k = 0; k < at[2].size(); ++k) parts[2].push_back(value(f, 0, 0, k) / first);
+  const auto ranks = static_cast<std::size_t>(ctx.pieces());
+  const std::size_t rank = ranks > 1 ? static_cast<std::size_t>(ctx.communicator()->rank()) : 0;
+  const std::size_t begin = at[2].size() * rank / ranks, end = at[2].size() * (rank + 1) / ranks;
   for_each_row(
-      ctx, static_cast<int>(at[2].size()),
+      ctx, static_cast<int>(end - begin),
       [&](int row, const ScalarFunction3D& own) {
-        const auto k = static_cast<std::size_t>(row);
+        const std::size_t k = begin + static_cast<std::size_t>(row);
         for (std::size_t j = 0; j < at[1].size(); ++j)
           for (std::size_t i = 0; i < at[0].size(); ++i) {
             const double v = value(own, i, j, k), product = parts[0][i] * parts[1][j] * parts[2][k];
@@ -77,6 +81,12 @@ Values common_weight(Values a, Values b, int axis, const char* of_a, const char*
             " and ", of_b, " vary by different factors, ", a[i], " and ", b[i], " in interval ", i,
             ". The direct solver in three dimensions needs kxx = kx(x) wy(y) wz(z), kyy = wx ky wz, kzz = wx wy kz");
   return a;
+}
+
+double of_all_ranks(const Context& ctx, double own) {
+  if (ctx.pieces() == 1) return own;
+  const auto all = ctx.communicator()->gather_on_host(own);
+  return std::accumulate(all.begin(), all.end(), 0.0);
 }
 
 bool is_one(const Values& weights) {
@@ -124,6 +134,28 @@ BoxDiscretization::BoxDiscretization(Context& ctx, TensorMesh<3> mesh, PoissonPr
     if (axis.last_boundary() == BoundaryType::neumann) put(alpha_[2 * d + 1], 0);
   }
   singular_ = stratum::is_singular(mesh_, problem_);
+  integrate_face_data();
+}
+
+BoxDiscretization::BoxDiscretization(const BoxDiscretization& whole, int axis, int first, int end)
+    : BoxDiscretization(whole) {
+  const auto d = static_cast<std::size_t>(axis);
+  const Axis& all = whole.mesh_.axis(axis);
+  std::array<Axis, 3> axes{mesh_.x(), mesh_.y(), mesh_.z()};
+  axes[d] = all.part(first, end);
+  mesh_ = TensorMesh<3>(axes, mesh_.name());
+  nodes_[d] = cells_of(axes[d]) + 1;
+  for (Values* const factors : {&k_[d], &w_[d]}) *factors = {factors->begin() + first, factors->begin() + end};
+  // The functions of faces without their own, which cuts must not change.
+  problem_.boundary = boundary_function(whole.problem_);
+  if (whole.problem_.has_exact()) problem_.exact = exact_function(whole.problem_);
+  cut_[2 * d] = first > 0;
+  cut_[2 * d + 1] = end < all.size();
+  for (const BoxFace face : all_box_faces) {
+    if (!is_cut(face)) continue;
+    problem_.boundaries[face] = {.kind = BoundaryConditionType::neumann};
+    alpha_[static_cast<std::size_t>(face)] = 0;
+  }
   integrate_face_data();
 }
 
@@ -339,6 +371,8 @@ BoxDiscretization::RightHandSide BoxDiscretization::right_hand_side(Context& ctx
     found.sum += value;
     found.sum_of_magnitudes += std::abs(value);
   }
+  found.sum = of_all_ranks(ctx, found.sum);
+  found.sum_of_magnitudes = of_all_ranks(ctx, found.sum_of_magnitudes);
   found.mean = found.sum / volume();
   expect_compatible(found, project, "the integral of f plus the boundary fluxes");
   rhs.compatibility = found;
@@ -352,7 +386,7 @@ BoxDiscretization::RightHandSide BoxDiscretization::right_hand_side(Context& ctx
   rhs.b = rhs_of();
   double left = 0;
   for (const double value : rhs.b) left += std::abs(value);
-  if (is_rounding(left, found)) std::fill(rhs.b.begin(), rhs.b.end(), 0.0);
+  if (is_rounding(of_all_ranks(ctx, left), found)) std::fill(rhs.b.begin(), rhs.b.end(), 0.0);
   return rhs;
 }
 

@@ -34,13 +34,17 @@ namespace stratum {
 
 class BoxDiscretization {
  public:
-  /// `mesh` has the ends of the problem's faces.
+  /// `mesh` has the ends of the problem's faces. Of several ranks each checks a share of the cells.
   BoxDiscretization(Context& ctx, TensorMesh<3> mesh, PoissonProblem3D problem, int points);
+  /// Cells first .. end - 1 of a direction, of a subdomain, with the nodes around them. Cuts are natural faces without data: loads and
+  /// fluxes are integrals over these cells, and those of all subdomains add up. Errors are those of all subdomains of the Context's
+  /// communicator, as what is subtracted from f is. Factors are the whole box's.
+  BoxDiscretization(const BoxDiscretization& whole, int axis, int first, int end);
 
   [[nodiscard]] const TensorMesh<3>& mesh() const { return mesh_; }
   [[nodiscard]] const PoissonProblem3D& problem() const { return problem_; }
   [[nodiscard]] bool is_singular() const { return singular_; }
-  /// Of the unknowns of each direction, with what its ends add.
+  /// Of the unknowns of each direction of the whole box, with what its ends add.
   [[nodiscard]] const std::array<AxisFactors, 3>& factors() const { return factors_; }
   [[nodiscard]] std::size_t nodes() const { return nodes_[0] * nodes_[1] * nodes_[2]; }
   [[nodiscard]] const std::array<std::size_t, 3>& nodes_of_axes() const { return nodes_; }
@@ -69,7 +73,7 @@ class BoxDiscretization {
   };
   [[nodiscard]] FaceLoads face_loads(std::span<const double> load) const;
 
-  /// Of a solution at all nodes.
+  /// Of a solution at all nodes. Extremes and steps are those of these cells.
   [[nodiscard]] std::optional<RelativeErrors> relative_errors(Context& ctx, std::span<const double> nodal) const;
   [[nodiscard]] BoundaryFluxes3D fluxes(Context& ctx, std::span<const double> nodal, const FaceLoads& loads) const;
   [[nodiscard]] SolutionRange3D range(Context& ctx, std::span<const double> nodal) const;
@@ -83,6 +87,7 @@ class BoxDiscretization {
   [[nodiscard]] std::size_t number(std::size_t i, std::size_t j, std::size_t k) const {
     return (k * nodes_[1] + j) * nodes_[0] + i;
   }
+  [[nodiscard]] bool is_cut(BoxFace face) const { return cut_[static_cast<std::size_t>(face)]; }
   void separate(Context& ctx);
   void integrate_face_data();
 
@@ -95,6 +100,7 @@ class BoxDiscretization {
   std::array<AxisFactors, 3> factors_;
   std::array<std::vector<double>, 6> data_;  // integrals of g phi_i over Neumann and Robin faces
   bool singular_ = false;
+  std::array<bool, 6> cut_{};  // faces that are none
 };
 
 }  // namespace stratum

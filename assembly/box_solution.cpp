@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include <stratum/assembly/box_discretization.hpp>
 #include <stratum/assembly/box_points.hpp>
@@ -82,6 +83,10 @@ std::optional<RelativeErrors> BoxDiscretization::relative_errors(Context& ctx, s
       exact_function(problem_));
   ErrorSums all = no_error_sums();
   for (const ErrorSums& layer : layers) add(layer, all);
+  if (ctx.pieces() > 1) {
+    const auto parts = ctx.communicator()->gather_on_host(std::exchange(all, no_error_sums()));
+    for (const ErrorSums& part : parts) add(part, all);
+  }
   return relative(all, singular_);
 }
 
@@ -192,14 +197,15 @@ BoundaryFluxes3D BoxDiscretization::fluxes(Context& ctx, std::span<const double>
         }
         if (kind == BoundaryConditionType::periodic && dirichlet > 0) {
           const auto opposite = static_cast<std::size_t>(face) ^ 1U;
-          sum += (fields.own[next] - faces[opposite].own[next]) / 2;
+          sum += fields.own[next] / 2;
+          fluxes.faces[opposite] += fields.own[next] / 2;
         } else if (dirichlet > 1) {
           sum += fields.own[next] + (rest - of_dirichlet) / dirichlet;
         } else {
           sum += rest;
         }
       }
-    fluxes.faces[static_cast<std::size_t>(face)] = -sum;
+    fluxes.faces[static_cast<std::size_t>(face)] -= sum;
   }
   if (problem_.reaction > 0) fluxes.reaction = problem_.reaction * integral(ctx, nodal);
   return fluxes;
@@ -241,7 +247,9 @@ SolutionRange3D BoxDiscretization::range(Context& ctx, std::span<const double> n
   };
   const auto value_of = [&](const Node& n) { return nodal[number(n[0], n[1], n[2])]; };
   const auto is_last = [&](const Node& n, std::size_t d) { return n[d] + 1 == nodes_[d]; };
-  const auto is_outer = [&](const Node& n, std::size_t d) { return n[d] == 0 || is_last(n, d); };
+  const auto is_outer = [&](const Node& n, std::size_t d) {
+    return (n[d] == 0 && !cut_[2 * d]) || (is_last(n, d) && !cut_[2 * d + 1]);
+  };
   std::vector<Found> planes(nodes_[2]);
 #pragma omp parallel for schedule(static) num_threads(ctx.threads())
   for (std::size_t k = 0; k < nodes_[2]; ++k) {

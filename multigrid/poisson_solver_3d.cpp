@@ -9,8 +9,10 @@
 #include <stratum/assembly/box_discretization.hpp>
 #include <stratum/core/errors.hpp>
 #include <stratum/core/field/blas_3d.hpp>
+#include <stratum/core/field/ghost_exchange.hpp>
 #include <stratum/core/operators/box_operator.hpp>
 #include <stratum/core/reentrancy_guard.hpp>
+#include <stratum/mesh/partition.hpp>
 #include <stratum/solvers/direct/box_diagonalization.hpp>
 #include <stratum/solvers/direct/jacobi_modes.hpp>
 
@@ -35,7 +37,12 @@ Order order_of(int lines) {
   return order;
 }
 
-DirectSolverPlan plan_of(const TensorMesh<3>& mesh) {
+/// The plane of a natural last end goes with the one before it: a rank of its own would have it without cells.
+bool shares_last_plane(const Axis& axis) {
+  return axis.last_boundary() == BoundaryType::neumann && axis.unknowns() > 1;
+}
+
+DirectSolverPlan plan_of(const TensorMesh<3>& mesh, int ranks) {
   DirectSolverPlan plan;
   double all = 1, best = std::numeric_limits<double>::infinity();
   for (std::size_t d = 0; d < 3; ++d) {
@@ -47,11 +54,17 @@ DirectSolverPlan plan_of(const TensorMesh<3>& mesh) {
   constexpr double line = 30, first_last = 1.02;
   for (std::size_t d = 3; d-- > 0;) {
     const double cost = 4.0 * others(d) + line * (mesh.axis(static_cast<int>(d)).is_periodic() ? 2 : 1);
+    const Axis& axis = mesh.axis(static_cast<int>(d));
+    if (ranks > 1 && plan.unknowns[d] - (shares_last_plane(axis) ? 1 : 0) < ranks) continue;
     if (cost * first_last >= best) continue;
     best = cost;
     plan.lines = static_cast<int>(d);
     plan.operations = 4.0 * all * others(d);
   }
+  expects(std::isfinite(best), ranks,
+          " ranks need as many planes of unknowns in some direction, one more where its last face is ",
+          "natural; this box has ", plan.unknowns[0], " x ", plan.unknowns[1], " x ", plan.unknowns[2],
+          " unknowns. Take fewer ranks");
   const auto lines = static_cast<std::size_t>(plan.lines);
   const std::size_t a = lines == 0 ? 1 : 0, b = lines == 2 ? 1 : 2;
   plan.method =
@@ -94,6 +107,54 @@ struct BoxMemory {
   [[nodiscard]] double* begin() const { return static_cast<double*>(memory.get()); }
 };
 
+int rank_of(const Context& ctx) { return ctx.pieces() > 1 ? ctx.communicator()->rank() : 0; }
+
+/// The planes of unknowns of a rank, and what lies beside them, in the order of storage.
+GridLayout<3> slab_of(const Context& ctx, const TensorMesh<3>& mesh, const Order& order, int rank) {
+  const auto axis = [&](std::size_t d) { return mesh.axis(static_cast<int>(order[d])); };
+  if (!shares_last_plane(axis(2))) return slab({axis(0), axis(1), axis(2), mesh.name()}, ctx.pieces(), rank);
+  const Axis without = axis(2).with_boundaries(axis(2).first_boundary(), BoundaryType::dirichlet);
+  GridLayout<3> layout = slab({axis(0), axis(1), without, mesh.name()}, ctx.pieces(), rank);
+  ++layout.global.nz;
+  if (rank + 1 == ctx.pieces()) ++layout.extents.nz;
+  return layout;
+}
+
+/// Modes of both directions, which two of several ranks make and all take, so that all have the same bits.
+std::array<LineModes, 2> modes_of(const Context& ctx, const AxisFactors& x, const AxisFactors& y, int threads) {
+  const int ranks = ctx.pieces(), own = rank_of(ctx);
+  const auto made = [&](const AxisFactors& axis, int by) {
+    const LineModes modes = own == by ? axis_modes(axis, threads) : LineModes{};
+    if (ranks == 1) return modes;
+    return LineModes{ctx.communicator()->join_on_host(modes.vectors), ctx.communicator()->join_on_host(modes.values)};
+  };
+  LineModes of_x = made(x, 0);
+  if (y == x) return {of_x, of_x};
+  return {std::move(of_x), made(y, ranks > 1 ? 1 : 0)};
+}
+
+/// Of equal values the first in the order of nodes, as on one rank.
+bool is_before(const NodalValue3D& a, const NodalValue3D& b) {
+  return std::array{a.z, a.y, a.x} < std::array{b.z, b.y, b.x};
+}
+SolutionRange3D joined(const std::vector<SolutionRange3D>& parts) {
+  SolutionRange3D all = parts.front();
+  const auto step = [](const SolutionRange3D& part) { return std::abs(part.step_to.value - part.step_from.value); };
+  for (const SolutionRange3D& part : parts) {
+    const auto take = [](NodalValue3D& value, const NodalValue3D& other, bool beyond) {
+      if (beyond || (other.value == value.value && is_before(other, value))) value = other;
+    };
+    take(all.smallest, part.smallest, part.smallest.value < all.smallest.value);
+    take(all.largest, part.largest, part.largest.value > all.largest.value);
+    all.smallest_on_boundary = std::min(all.smallest_on_boundary, part.smallest_on_boundary);
+    all.largest_on_boundary = std::max(all.largest_on_boundary, part.largest_on_boundary);
+    if (step(part) < step(all) || (step(part) == step(all) && !is_before(part.step_from, all.step_from))) continue;
+    all.step_from = part.step_from;
+    all.step_to = part.step_to;
+  }
+  return all;
+}
+
 }  // namespace
 
 struct PoissonSolver3D::Implementation {
@@ -103,10 +164,12 @@ struct PoissonSolver3D::Implementation {
   PoissonSolver3DParams params;
   DirectSolverPlan plan;
   Order order;
+  GridLayout<3> slab;
   ReentrancyGuard guard;
-  std::optional<BoxDiscretization> discretization;  // none in a memory dry run
+  std::optional<BoxDiscretization> discretization;  // of this rank's cells; none in a memory dry run
   BoxOperator a;
   BoxDiagonalization direct;
+  GhostExchange<3> planes_beside;
   BoxMemory b, x, v;
   Field<double> hats;                                      // integrals of phi_i of a singular problem
   std::optional<BoxDiscretization::FaceLoads> face_loads;  // none of a right-hand side in the Context's memory
@@ -117,13 +180,11 @@ struct PoissonSolver3D::Implementation {
 
   Implementation(Context& context, const TensorMesh<3>& given, const PoissonProblem3D& p,
                  const PoissonSolver3DParams& s)
-      : ctx(context), mesh(with_boundaries(given, p.boundaries)), problem(p), params(s), plan(plan_of(mesh)),
-        order(order_of(plan.lines)) {
+      : ctx(context), mesh(with_boundaries(given, p.boundaries)), problem(p), params(s),
+        plan(plan_of(mesh, context.pieces())), order(order_of(plan.lines)),
+        slab(slab_of(context, mesh, order, rank_of(context))) {
     const auto begin = Clock::now();
     params.stop.validate();
-    expects(ctx.subdomains() == 1,
-            "the direct solver in three dimensions runs on one rank; it was given a communicator of ",
-            ctx.subdomains());
     if (!ctx.is_dry_run()) expect_room();
     std::array<AxisFactors, 3> factors;
     const int threads = std::max(1, ctx.threads());
@@ -141,16 +202,20 @@ struct PoissonSolver3D::Implementation {
       discretization.emplace(ctx, mesh, problem, params.quadrature_points == 0 ? points : params.quadrature_points);
       for (std::size_t d = 0; d < 3; ++d) factors[d] = discretization->factors()[order[d]];
     }
-    const std::array<int, 3> n{plan.unknowns[order[0]], plan.unknowns[order[1]], plan.unknowns[order[2]]};
-    a = BoxOperator(ctx, factors, problem.reaction);
-    LineModes modes_x, modes_y;
-    if (!ctx.is_dry_run()) {
-      modes_x = axis_modes(factors[0], threads);
-      if (!(factors[1] == factors[0])) modes_y = axis_modes(factors[1], threads);
-    }
-    const bool same_modes = factors[1] == factors[0];
-    direct = BoxDiagonalization(ctx, factors, problem.reaction, modes_x, same_modes ? modes_x : modes_y);
-    b = BoxMemory(ctx, n, false);
+    const std::array<int, 3> n{slab.extents.nx, slab.extents.ny, slab.extents.nz};
+    std::array<AxisFactors, 3> own_factors = factors;
+    const auto begin_of_own = static_cast<std::ptrdiff_t>(first_plane());
+    for (auto* const numbers : {&own_factors[2].k, &own_factors[2].m})
+      *numbers = {numbers->begin() + begin_of_own, numbers->begin() + begin_of_own + n[2] + 1};
+    a = BoxOperator(ctx, own_factors, problem.reaction);
+    std::array<LineModes, 2> modes;
+    if (!ctx.is_dry_run()) modes = modes_of(ctx, factors[0], factors[1], threads);
+    direct = BoxDiagonalization(ctx, factors, problem.reaction, modes[0], modes[1], cuts());
+    modes = {};
+    planes_beside = GhostExchange<3>(ctx, beside());
+    // The plane that the next rank begins with, of which loads give each a part.
+    b = BoxMemory(ctx, {n[0], n[1], n[2] + (has_above() ? 1 : 0)}, false);
+    b.view.extents.nz = n[2];
     x = BoxMemory(ctx, n, true);
     v = BoxMemory(ctx, n, false);
     if (ctx.is_dry_run()) {
@@ -163,14 +228,49 @@ struct PoissonSolver3D::Implementation {
     }
     if (discretization->is_singular()) {
       Values numbers;
-      for (const std::size_t d : order)
+      for (const std::size_t d : {order[0], order[1]})
         for (const double hat : discretization->hat_integrals(static_cast<int>(d))) numbers.push_back(hat);
+      const Values across = discretization->hat_integrals(static_cast<int>(order[2]));
+      numbers.insert(numbers.end(), across.begin() + begin_of_own, across.begin() + begin_of_own + n[2]);
       hats = vector_from_host(ctx, numbers);
       ctx.synchronise();
+    }
+    if (ranks() > 1) {
+      const NodePlanes own = nodes();
+      discretization.emplace(BoxDiscretization(*discretization, own.axis, own.first, own.last));
     }
     set_boundary_values();
     take_load(discretization->load(ctx));
     setup_seconds = seconds_since(begin);
+  }
+
+  [[nodiscard]] int ranks() const { return ctx.pieces(); }
+  [[nodiscard]] bool has_below() const { return slab.lower[2].kind == Face::Kind::subdomain; }
+  [[nodiscard]] bool has_above() const { return slab.upper[2].kind == Face::Kind::subdomain; }
+  [[nodiscard]] const Axis& cut_axis() const { return mesh.axis(plan.lines); }
+  /// Of the unknowns.
+  [[nodiscard]] int first_plane() const { return slab.first[2] - cut_axis().first_unknown(); }
+  /// The first plane of every rank and the number of planes; none of one rank.
+  [[nodiscard]] std::vector<int> cuts() const {
+    if (ranks() == 1) return {};
+    std::vector<int> cuts;
+    for (int r = 0; r < ranks(); ++r)
+      cuts.push_back(slab_of(ctx, mesh, order, r).first[2] - cut_axis().first_unknown());
+    cuts.push_back(cut_axis().unknowns());
+    return cuts;
+  }
+  /// The slab, without what lies beside it on this rank.
+  [[nodiscard]] GridLayout<3> beside() const {
+    GridLayout<3> layout = slab;
+    for (std::size_t d = 0; d < 3; ++d)
+      for (Face* const face : {&layout.lower[d], &layout.upper[d]})
+        if (face->kind == Face::Kind::itself) *face = {};
+    return layout;
+  }
+  [[nodiscard]] NodePlanes nodes() const {
+    const int rank = rank_of(ctx);
+    return {plan.lines, rank == 0 ? 0 : slab.first[2],
+            rank + 1 == ranks() ? cut_axis().size() : slab.first[2] + slab.extents.nz};
   }
 
   void expect_room() const {
@@ -194,7 +294,8 @@ struct PoissonSolver3D::Implementation {
   /// The same of all nodes: use(number in x, number of the user's, distance of the user's).
   template <class F>
   void for_each_row_of_nodes(const F& use) const {
-    const auto first = [&](std::size_t d) { return mesh.axis(static_cast<int>(order[d])).first_unknown(); };
+    const TensorMesh<3>& own = discretization->mesh();
+    const auto first = [&](std::size_t d) { return own.axis(static_cast<int>(order[d])).first_unknown(); };
     for_each_stored_row(discretization->nodes_of_axes(), [&](int j, int k, std::size_t from, std::size_t stride) {
       use(x.first + (k - first(2)) * x.view.strides.plane + (j - first(1)) * x.view.strides.row - first(0), from,
           stride);
@@ -211,6 +312,10 @@ struct PoissonSolver3D::Implementation {
     Values nodal(discretization->nodes(), 0.0);
     discretization->set_dirichlet_values(nodal);
     homogeneous = std::all_of(nodal.begin(), nodal.end(), [](double value) { return value == 0; });
+    if (ranks() > 1) {
+      const auto of_ranks = ctx.communicator()->gather_on_host(homogeneous ? 1 : 0);
+      homogeneous = *std::min_element(of_ranks.begin(), of_ranks.end()) == 1;
+    }
     if (homogeneous) return;
     Values staged(ctx.on_gpu() ? static_cast<std::size_t>(x.size) : 0);
     double* const all = ctx.on_gpu() ? staged.data() : x.begin();
@@ -237,12 +342,29 @@ struct PoissonSolver3D::Implementation {
     Values staged(ctx.on_gpu() ? static_cast<std::size_t>(b.size) : 0);
     double* const to = ctx.on_gpu() ? staged.data() : b.begin();
     std::array<std::size_t, 3> users{};
-    for (std::size_t d = 0; d < 3; ++d) users[d] = static_cast<std::size_t>(plan.unknowns[d]);
+    for (std::size_t d = 0; d < 3; ++d) users[d] = static_cast<std::size_t>(discretization->unknowns()[d]);
     for_each_stored_row(users, [&](int j, int k, std::size_t from, std::size_t stride) {
       double* const row = to + k * b.view.strides.plane + j * b.view.strides.row;
       for (std::size_t i = 0; i < users[order[0]]; ++i) row[i] = rhs.b[from + i * stride];
     });
     bring(staged, b);
+    add_from_below();
+  }
+
+  /// The first plane of b grows by what the rank below has for it.
+  void add_from_below() {
+    if (!has_below() && !has_above()) return;
+    const Extents<3> plane{b.view.extents.nx, b.view.extents.ny, 1};
+    Communicator::Rows planes;
+    if (has_above()) planes.to_above = &b.view(0, 0, b.view.extents.nz);
+    if (has_below()) planes.from_below = &v.view(0, 0, 0);
+    planes.bytes = sizeof(double) * static_cast<std::size_t>((plane.ny - 1) * b.view.strides.row + plane.nx);
+    planes.below = slab.lower[2].rank;
+    planes.above = slab.upper[2].rank;
+    ctx.communicator()->exchange(ctx, planes);
+    if (has_below())
+      axpy(ctx, 1, FieldView<const double, 3>{v.view.data, plane, v.view.strides},
+           FieldView<double, 3>{b.view.data, plane, b.view.strides});
   }
 
   /// Distances of the user's numbers along the directions of storage.
@@ -271,7 +393,7 @@ struct PoissonSolver3D::Implementation {
 
   void expects_nodal(std::span<const double> nodal) const {
     expects(nodal.size() == discretization->nodes(), "the solution has ", nodal.size(), " nodal values, the mesh has ",
-            discretization->nodes(), " nodes");
+            discretization->nodes(), ranks() > 1 ? " nodes on this rank" : " nodes");
   }
 
   [[nodiscard]] Values nodal_solution() const {
@@ -290,12 +412,18 @@ struct PoissonSolver3D::Implementation {
 
   [[nodiscard]] std::array<bool, 3> periodic() const {
     const auto is_periodic = [&](std::size_t d) { return mesh.axis(static_cast<int>(order[d])).is_periodic(); };
-    return {is_periodic(0), is_periodic(1), is_periodic(2)};
+    return {is_periodic(0), is_periodic(1), is_periodic(2) && ranks() == 1};
+  }
+
+  /// What is no boundary's.
+  void fill_ghosts() {
+    fill_periodic_ghosts(ctx, periodic(), x.view);
+    planes_beside.fill(ctx, x.view);
   }
 
   /// || b - A x ||; v is scratch.
   double residual_norm() {
-    fill_periodic_ghosts(ctx, periodic(), x.view);
+    fill_ghosts();
     return a.residual_norm(ctx, b.view, x.view, v.view);
   }
 
@@ -377,7 +505,7 @@ struct PoissonSolver3D::Implementation {
       const double integral = box_sum(ctx, hat_weights(), x.view);
       box_add(ctx, -integral / discretization->volume(), x.view);
     }
-    fill_periodic_ghosts(ctx, periodic(), x.view);
+    fill_ghosts();
     ctx.synchronise();
     return report;
   }
@@ -399,9 +527,9 @@ SolveReport PoissonSolver3D::solve(const Monitor& monitor) {
 SolveReport PoissonSolver3D::solve(FieldView<const double, 3> b, FieldView<double, 3> x, const Monitor& monitor) {
   Implementation& self = *implementation_;
   const auto entered = self.guard.enter("solver");
-  const auto& n = self.plan.unknowns;
-  expects_fit(self.ctx, "b", b, Extents<3>{n[0], n[1], n[2]});
-  expects_fit(self.ctx, "x", x, Extents<3>{n[0], n[1], n[2]});
+  const Extents<3> own = unknowns().extents;
+  expects_fit(self.ctx, "b", b, own);
+  expects_fit(self.ctx, "x", x, own);
   self.take_rhs(b);
   SolveReport report = self.timed_solve(monitor);
   box_scatter(self.ctx, self.x.view, x.data, self.apart(x.strides));
@@ -449,7 +577,16 @@ BoundaryFluxes3D PoissonSolver3D::fluxes(std::span<const double> nodal) const {
   expects(self.face_loads.has_value(), "fluxes need the load at the faces, which a right-hand side of the unknowns "
                                        "alone does not have; give it by set_load");
   Context ctx = self.ctx;
-  return self.discretization->fluxes(ctx, nodal, *self.face_loads);
+  const BoundaryFluxes3D own = self.discretization->fluxes(ctx, nodal, *self.face_loads);
+  if (self.ranks() == 1) return own;
+  BoundaryFluxes3D all;
+  for (const BoundaryFluxes3D& part : ctx.communicator()->gather_on_host(own)) {
+    for (std::size_t face = 0; face < all.faces.size(); ++face) all.faces[face] += part.faces[face];
+    all.reaction += part.reaction;
+    all.load += part.load;
+    all.rounding += part.rounding;
+  }
+  return all;
 }
 BoundaryFluxes3D PoissonSolver3D::fluxes() const { return fluxes(nodal_solution()); }
 
@@ -457,12 +594,25 @@ SolutionRange3D PoissonSolver3D::range(std::span<const double> nodal) const {
   const Implementation& self = *implementation_;
   self.expects_nodal(nodal);
   Context ctx = self.ctx;
-  return self.discretization->range(ctx, nodal);
+  const SolutionRange3D own = self.discretization->range(ctx, nodal);
+  return self.ranks() == 1 ? own : joined(ctx.communicator()->gather_on_host(own));
 }
 SolutionRange3D PoissonSolver3D::range() const { return range(nodal_solution()); }
 
 const std::optional<Compatibility>& PoissonSolver3D::compatibility() const { return implementation_->compatibility; }
 const DirectSolverPlan& PoissonSolver3D::plan() const { return implementation_->plan; }
+NodePlanes PoissonSolver3D::nodes() const { return implementation_->nodes(); }
+GridLayout<3> PoissonSolver3D::unknowns() const {
+  const Implementation& self = *implementation_;
+  GridLayout<3> layout = self.mesh.unknowns();
+  const auto lines = static_cast<std::size_t>(self.plan.lines);
+  auto& [nx, ny, nz] = layout.extents;
+  *std::array{&nx, &ny, &nz}[lines] = self.slab.extents.nz;
+  layout.first[lines] = self.slab.first[2];
+  layout.lower[lines] = self.slab.lower[2];
+  layout.upper[lines] = self.slab.upper[2];
+  return layout;
+}
 const TensorMesh<3>& PoissonSolver3D::mesh() const { return implementation_->mesh; }
 const PoissonProblem3D& PoissonSolver3D::problem() const { return implementation_->problem; }
 

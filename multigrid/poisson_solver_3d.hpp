@@ -20,8 +20,14 @@
 // Sources: R. E. Lynch, J. R. Rice, D. H. Thomas, Direct solution of partial difference equations by tensor product methods,
 // Numer. Math. 6, 1964; Buzbee, Golub, Nielson, On Direct Methods for Solving Poisson's Equations, 1970.
 //
-// Arrays of nodal values hold all nodes of the box, its faces included, (nx + 1) (ny + 1) (nz + 1) of nx x ny x nz cells, x
-// fastest: node (i, j, k) is number (k (ny + 1) + j) (nx + 1) + i. In a periodic direction the last nodes are the first ones.
+// Arrays of nodal values hold all nodes of the box, its faces included, (nx + 1) (ny + 1) (nz + 1) of nx x ny x nz cells, x fastest:
+// node (i, j, k) is number (k (ny + 1) + j) (nx + 1) + i. In a periodic direction the last nodes are the first ones.
+//
+// Several ranks (core/comm/communicator.hpp): the direction of the lines is cut, and each rank has a slab of planes of unknowns, as many
+// as the others or one more. `nodes` are those around its cells: neighbours have a plane of nodes in common. Arrays and memory are the
+// rank's, loads the integrals over its own cells; reports, errors, fluxes and ranges are those of all. Products are local; a solve
+// gathers two numbers a line and rank, and exchanges a plane with either neighbour for every residual. Answers are those of one rank
+// to rounding. All ranks call together. UsageError where every direction has fewer planes than there are ranks.
 
 #include <array>
 #include <cstdint>
@@ -60,6 +66,12 @@ struct DirectSolverPlan {
   std::string reason;             // one sentence
 };
 
+/// Planes of nodes across a direction, first and last.
+struct NodePlanes {
+  int axis, first, last;
+  [[nodiscard]] int count() const { return last - first + 1; }
+};
+
 class PoissonSolver3D {
  public:
   /// `mesh` need not have the ends of the problem's faces: it is given them. Makes modes, loads and vectors.
@@ -88,7 +100,7 @@ class PoissonSolver3D {
   /// nothing.
   void set_load(std::span<const double> b);
 
-  /// u_h at all nodes, faces included.
+  /// u_h at all nodes, faces included, or those of this rank.
   [[nodiscard]] std::vector<double> nodal_solution() const;
   // Of u_h, by its values at all nodes as nodal_solution gives them; without them they are fetched for each.
   /// Empty where u is unknown.
@@ -103,6 +115,9 @@ class PoissonSolver3D {
   /// Of a singular problem: what the last right-hand side lacked to balance, and what was subtracted from f; else nothing.
   [[nodiscard]] const std::optional<Compatibility>& compatibility() const;
   [[nodiscard]] const DirectSolverPlan& plan() const;
+  /// This rank's.
+  [[nodiscard]] NodePlanes nodes() const;
+  [[nodiscard]] GridLayout<3> unknowns() const;
   /// With the ends of the problem's faces.
   [[nodiscard]] const TensorMesh<3>& mesh() const;
   [[nodiscard]] const PoissonProblem3D& problem() const;
@@ -113,7 +128,7 @@ class PoissonSolver3D {
   std::unique_ptr<Implementation> implementation_;
 };
 
-/// Bytes that a PoissonSolver3D takes on the Context's backend, by a memory dry run.
+/// Bytes that a PoissonSolver3D takes on the Context's backend, on this rank of several, by a memory dry run.
 [[nodiscard]] std::int64_t required_memory(const Context& ctx, const TensorMesh<3>& mesh,
                                            const PoissonProblem3D& problem, const PoissonSolver3DParams& params = {});
 

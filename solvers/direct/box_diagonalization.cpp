@@ -14,19 +14,53 @@ namespace stratum {
 
 namespace {
 
+STRATUM_HOST_DEVICE STRATUM_INLINE double coupling(const AxisFactorsView& line, int k, double beta) {
+  return line.k[k] - beta * line.m[k];
+}
+/// The sum of row k.
+STRATUM_HOST_DEVICE STRATUM_INLINE double excess_of(const AxisFactorsView& line, int k, double beta) {
+  return 3 * beta * (line.m[k] + line.m[k + 1]);
+}
+
 /// One step of the elimination along a line; zero pivots have an inverse of zero.
 struct LineStep {
   double before, behind;  // couplings
+  double excess;          // of the row
   double inverse;
-  double excess;  // of the row
-  double left;    // E / D: what is left of the row sum for the next row
+  double left;  // E / D: what is left of the row sum for the next row
 
-  STRATUM_HOST_DEVICE STRATUM_INLINE LineStep(const AxisFactorsView& line, int k, double beta, double left_before)
-      : before(line.k[k] - beta * line.m[k]), behind(line.k[k + 1] - beta * line.m[k + 1]),
-        excess(3 * beta * (line.m[k] + line.m[k + 1])) {
+  STRATUM_HOST_DEVICE STRATUM_INLINE LineStep(double coupling_before, double coupling_behind, double row_sum,
+                                              double left_before)
+      : before(coupling_before), behind(coupling_behind), excess(row_sum) {
     const double sum = excess + before * left_before, pivot = behind + sum;
     inverse = pivot != 0 ? 1 / pivot : 0;
     left = sum * inverse;
+  }
+  STRATUM_HOST_DEVICE STRATUM_INLINE LineStep(const AxisFactorsView& line, int k, double beta, double left_before)
+      : LineStep(coupling(line, k, beta), coupling(line, k + 1, beta), excess_of(line, k, beta), left_before) {}
+};
+
+/// A rank's part of a line, row after row: the row that is next.
+struct PartRows {
+  double to_left, excess;  // p, E
+
+  STRATUM_HOST_DEVICE STRATUM_INLINE PartRows(const AxisFactorsView& line, double beta)
+      : to_left(coupling(line, 0, beta)), excess(excess_of(line, 0, beta)) {}
+  STRATUM_HOST_DEVICE STRATUM_INLINE PartRows(double coupling_to_left, double row_sum)
+      : to_left(coupling_to_left), excess(row_sum) {}
+
+  /// An eliminated row: 1 / D, p / D and g / D, and what it adds to E_L.
+  struct Row {
+    double inverse, of_left, of_right, left_excess;
+  };
+  /// Eliminates row k.
+  STRATUM_HOST_DEVICE STRATUM_INLINE Row eliminate(const AxisFactorsView& line, int k, double beta) {
+    const double behind = coupling(line, k + 1, beta), pivot = to_left + behind + excess,
+                 inverse = pivot != 0 ? 1 / pivot : 0;
+    const Row row{inverse, to_left * inverse, behind * inverse, to_left * inverse * excess};
+    to_left = row.of_right * to_left;
+    excess = excess_of(line, k + 1, beta) + row.of_right * excess;
+    return row;
   }
 };
 
@@ -119,6 +153,208 @@ struct Lines {
   }
 };
 
+/// The line that ranks' parts leave of each: an unknown a rank, the last one of its part.
+struct Joints {
+  double* numbers;
+  std::int64_t columns;
+  int ranks;
+  bool cyclic;
+
+  /// To the one before; of a row's elimination 1 / D, at first the sum of the row; of cyclic lines the solution for row sums.
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double& coupling(int rank, std::int64_t column) const {
+    return at(rank, 0, column);
+  }
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double& inverse(int rank, std::int64_t column) const {
+    return at(rank, 1, column);
+  }
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double& sum(int rank, std::int64_t column) const {
+    return at(rank, 2, column);
+  }
+  /// What `solve` keeps a rank and column.
+  [[nodiscard]] static int rows(bool cyclic) { return cyclic ? 3 : 2; }
+
+  /// `end`: the coupling behind the last one, to a value of zero.
+  STRATUM_HOST_DEVICE STRATUM_INLINE void factor(std::int64_t column, double end) const {
+    const int n = cyclic ? ranks - 1 : ranks;
+    double left = 1, s = 0;
+    for (int r = 0; r < n; ++r) {
+      const double behind = r + 1 < ranks ? coupling(r + 1, column) : end;
+      const LineStep step(coupling(r, column), behind, inverse(r, column), left);
+      inverse(r, column) = step.inverse;
+      left = step.left;
+      if (!cyclic) continue;
+      s = (step.excess + (r > 0 ? step.before : 0) * s) * step.inverse;
+      sum(r, column) = s;
+    }
+    if (!cyclic) return;
+    const double s_behind = s;
+    for (int r = n - 2; r >= 0; --r) {
+      s = sum(r, column) + coupling(r + 1, column) * inverse(r, column) * s;
+      sum(r, column) = s;
+    }
+    const double pivot = inverse(n, column) + coupling(0, column) * s + coupling(n, column) * s_behind;
+    inverse(n, column) = pivot != 0 ? 1 / pivot : 0;
+  }
+
+  /// What rank `me` needs: its own unknown and the one before it, zero of the first rank of lines with ends. `sides`: what the parts'
+  /// right-hand sides come to, for the unknown before and for the own one.
+  struct Ends {
+    double left, right;
+  };
+  STRATUM_HOST_DEVICE STRATUM_INLINE Ends solve(double* sides, int me, std::int64_t column) const {
+    const auto of_left = [&](int rank) -> double& { return sides[std::int64_t{2} * rank * columns + column]; };
+    const auto own = [&](int rank) -> double& { return sides[(std::int64_t{2} * rank + 1) * columns + column]; };
+    const int n = cyclic ? ranks - 1 : ranks, first = cyclic || me == 0 ? 0 : me - 1;
+    double y = 0;
+    for (int r = 0; r < n; ++r) {
+      const double rhs = own(r) + (r + 1 < ranks ? of_left(r + 1) : 0);
+      y = (rhs + (r > 0 ? coupling(r, column) : 0) * y) * inverse(r, column);
+      own(r) = y;
+    }
+    const double y_behind = y;
+    for (int r = n - 2; r >= first; --r) {
+      y = own(r) + coupling(r + 1, column) * inverse(r, column) * y;
+      own(r) = y;
+    }
+    if (!cyclic) return {me > 0 ? own(me - 1) : 0, own(me)};
+    const double last =
+        (own(n) + of_left(0) + coupling(0, column) * y + coupling(n, column) * y_behind) * inverse(n, column);
+    const auto result = [&](int rank) { return rank == n ? last : own(rank) + (1 - sum(rank, column)) * last; };
+    return {result(me > 0 ? me - 1 : n), result(me)};
+  }
+
+ private:
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double& at(int rank, int row, std::int64_t column) const {
+    return numbers[(std::int64_t{rank} * (cyclic ? 3 : 2) + row) * columns + column];
+  }
+};
+
+/// The part of `rank`, of `n` rows of all lines, takes its place among the joints.
+struct JoinPart {
+  AxisFactorsView line;
+  const double *values_x, *values_y;
+  double c;
+  int n, rank, before;  // the rank before; negative: none
+  Joints joints;
+  std::int64_t width;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
+    const double beta = values_x[i] + values_y[j] + c;
+    const std::int64_t column = j * width + i;
+    PartRows rows(line, beta);
+    double left_excess = 0;
+    for (int k = 0; k + 1 < n; ++k) left_excess += rows.eliminate(line, k, beta).left_excess;
+    joints.coupling(rank, column) = rows.to_left;
+    joints.inverse(rank, column) += rows.excess;
+    if (before >= 0) joints.inverse(before, column) += left_excess;
+  }
+};
+
+struct FactorJoints {
+  AxisFactorsView line;
+  const double *values_x, *values_y;
+  double c;
+  int n;  // of the lines
+  Joints joints;
+  std::int64_t width;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
+    joints.factor(j * width + i, coupling(line, n, values_x[i] + values_y[j] + c));
+  }
+};
+
+/// Leaves the ends of this rank's part where its right-hand sides were.
+struct SolveJoints {
+  Joints joints;
+  double* sides;
+  int me;
+  std::int64_t width;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
+    const std::int64_t column = j * width + i;
+    const Joints::Ends ends = joints.solve(sides, me, column);
+    sides[std::int64_t{2} * me * joints.columns + column] = ends.left;
+    sides[(std::int64_t{2} * me + 1) * joints.columns + column] = ends.right;
+  }
+};
+
+/// This rank's parts of the columns (i, j) of v, in place; `line` begins with them. `left` and `right`, a number a column: what their
+/// right-hand sides come to, then their ends.
+struct Parts {
+  AxisFactorsView line;
+  const double *values_x, *values_y;
+  double c;
+  FieldView<double, 3> v;
+  double *left, *right;
+  double* factors = nullptr;  // as multipliers of Lines, two kinds one after the other
+  std::int64_t width = 0;
+
+#if defined(__CUDACC__)
+  __device__ STRATUM_INLINE void eliminate(int i, int j) const {
+    constexpr int chunk = line_chunk;
+    const int n = v.extents.nz - 1;
+    const std::int64_t stride = v.strides.plane, column_number = std::int64_t{j} * v.extents.nx + i;
+    const double beta = values_x[i] + values_y[j] + c;
+    double* const column = &v(i, j, 0);
+    PartRows rows(line, beta);
+    double y = 0, of_left = 0;
+    for (int first = 0; first < n; first += chunk) {
+      double numbers[chunk];
+#pragma unroll
+      for (int t = 0; t < chunk; ++t) numbers[t] = first + t < n ? column[(first + t) * stride] : 0;
+#pragma unroll
+      for (int t = 0; t < chunk; ++t) {
+        const int k = first + t;
+        if (k >= n) break;
+        const double before = k > 0 ? coupling(line, k, beta) : 0, to_left = rows.to_left;
+        y = (numbers[t] + before * y) * rows.eliminate(line, k, beta).inverse;
+        of_left += to_left * y;
+        column[k * stride] = y;
+      }
+    }
+    left[column_number] = of_left;
+    right[column_number] = column[n * stride] + (n > 0 ? coupling(line, n, beta) : 0) * y;
+  }
+  /// p and E at the beginning of every chunk of rows go to factors[at + chunk * width], all p before all E.
+  __device__ STRATUM_INLINE void substitute(int i, int j, std::int64_t at) const {
+    constexpr int chunk = line_chunk;
+    const int n = v.extents.nz - 1, chunks = (n + chunk - 1) / chunk;
+    const std::int64_t stride = v.strides.plane, column_number = std::int64_t{j} * v.extents.nx + i;
+    const double beta = values_x[i] + values_y[j] + c, u_left = left[column_number];
+    double* const column = &v(i, j, 0);
+    double* const excesses = factors + chunks * width;
+    PartRows rows(line, beta);
+    for (int first = 0; first < n; first += chunk) {
+      factors[at + first / chunk * width] = rows.to_left;
+      excesses[at + first / chunk * width] = rows.excess;
+#pragma unroll
+      for (int t = 0; t < chunk; ++t)
+        if (first + t < n) (void)rows.eliminate(line, first + t, beta);
+    }
+    double u = right[column_number];
+    column[n * stride] = u;
+    for (int p = chunks - 1; p >= 0; --p) {
+      const int first = p * chunk;
+      rows = PartRows(factors[at + p * width], excesses[at + p * width]);
+      double numbers[chunk], of_right[chunk];
+#pragma unroll
+      for (int t = 0; t < chunk; ++t) numbers[t] = first + t < n ? column[(first + t) * stride] : 0;
+#pragma unroll
+      for (int t = 0; t < chunk; ++t) {
+        of_right[t] = 0;
+        if (first + t >= n) continue;
+        const PartRows::Row row = rows.eliminate(line, first + t, beta);
+        numbers[t] += row.of_left * u_left;
+        of_right[t] = row.of_right;
+      }
+#pragma unroll
+      for (int t = chunk - 1; t >= 0; --t) {
+        if (first + t >= n) continue;
+        u = numbers[t] + of_right[t] * u;
+        column[(first + t) * stride] = u;
+      }
+    }
+  }
+#endif
+};
+
 /// Columns that a CPU takes together: registers, and pieces of cache lines that lie apart.
 constexpr int together = 64;
 
@@ -177,7 +413,90 @@ STRATUM_SIMD_CLONES void solve_columns(const Lines& lines, int i0, int count, in
   }
 }
 
+/// Columns i0 .. i0 + count - 1 of row j of parts, plane by plane.
+STRATUM_SIMD_CLONES void eliminate_columns(const Parts& parts, int i0, int count, int j) {
+  const int n = parts.v.extents.nz - 1;
+  const AxisFactorsView line = parts.line;
+  double beta[together], to_left[together], excess[together], y[together], of_left[together];
+  for (int l = 0; l < count; ++l) {
+    beta[l] = parts.values_x[i0 + l] + parts.values_y[j] + parts.c;
+    const PartRows rows(line, beta[l]);
+    to_left[l] = rows.to_left;
+    excess[l] = rows.excess;
+    y[l] = of_left[l] = 0;
+  }
+  for (int k = 0; k < n; ++k) {
+    double* const v = &parts.v(i0, j, k);
+    const double joined = k == 0 ? 0 : 1;
+#pragma omp simd
+    for (int l = 0; l < count; ++l) {
+      PartRows rows(to_left[l], excess[l]);
+      v[l] = y[l] = (v[l] + joined * coupling(line, k, beta[l]) * y[l]) * rows.eliminate(line, k, beta[l]).inverse;
+      of_left[l] += to_left[l] * y[l];
+      to_left[l] = rows.to_left;
+      excess[l] = rows.excess;
+    }
+  }
+  const std::int64_t at = std::int64_t{j} * parts.v.extents.nx + i0;
+  const double joined = n > 0 ? 1 : 0;
+  for (int l = 0; l < count; ++l) {
+    parts.left[at + l] = of_left[l];
+    parts.right[at + l] = parts.v(i0 + l, j, n) + joined * coupling(line, n, beta[l]) * y[l];
+  }
+}
+
+STRATUM_SIMD_CLONES void substitute_columns(const Parts& parts, int i0, int count, int j) {
+  const int n = parts.v.extents.nz - 1;
+  const AxisFactorsView line = parts.line;
+  double beta[together], to_left[together], excess[together], u[together];
+  for (int l = 0; l < count; ++l) {
+    beta[l] = parts.values_x[i0 + l] + parts.values_y[j] + parts.c;
+    const PartRows rows(line, beta[l]);
+    to_left[l] = rows.to_left;
+    excess[l] = rows.excess;
+  }
+  double* const all_of_left = parts.factors;
+  double* const all_of_right = parts.factors + n * parts.width;
+  for (int k = 0; k < n; ++k) {
+    double *const of_left = all_of_left + k * parts.width, *const of_right = all_of_right + k * parts.width;
+#pragma omp simd
+    for (int l = 0; l < count; ++l) {
+      PartRows rows(to_left[l], excess[l]);
+      const PartRows::Row row = rows.eliminate(line, k, beta[l]);
+      of_left[l] = row.of_left;
+      of_right[l] = row.of_right;
+      to_left[l] = rows.to_left;
+      excess[l] = rows.excess;
+    }
+  }
+  const std::int64_t at = std::int64_t{j} * parts.v.extents.nx + i0;
+  const double *const u_left = parts.left + at, *const u_right = parts.right + at;
+  for (int l = 0; l < count; ++l) parts.v(i0 + l, j, n) = u[l] = u_right[l];
+  for (int k = n - 1; k >= 0; --k) {
+    double* const v = &parts.v(i0, j, k);
+    const double *const of_left = all_of_left + k * parts.width, *const of_right = all_of_right + k * parts.width;
+#pragma omp simd
+    for (int l = 0; l < count; ++l) v[l] = u[l] = v[l] + of_left[l] * u_left[l] + of_right[l] * u[l];
+  }
+}
+
 #if defined(__CUDACC__)
+
+__global__ void eliminate_kernel(const Parts parts) {
+  cuda::after_previous();
+  const std::int64_t number = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  const int nx = parts.v.extents.nx;
+  if (number < std::int64_t{parts.v.extents.ny} * nx)
+    parts.eliminate(static_cast<int>(number % nx), static_cast<int>(number / nx));
+}
+/// Rows first .. first + rows - 1.
+__global__ void substitute_kernel(const Parts parts, int first, int rows) {
+  cuda::after_previous();
+  const std::int64_t number = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  const int nx = parts.v.extents.nx;
+  if (number < std::int64_t{rows} * nx)
+    parts.substitute(static_cast<int>(number % nx), first + static_cast<int>(number / nx), number);
+}
 
 /// A thread has a column; rows first .. first + rows - 1.
 __global__ void lines_kernel(const Lines lines, int first, int rows) {
@@ -192,9 +511,22 @@ __global__ void lines_kernel(const Lines lines, int first, int rows) {
     lines.solve(i, j, number);
 }
 
+/// A thread a column.
+cuda::Launch launch_columns(std::int64_t columns) {
+  constexpr int threads = 128;
+  return {dim3(static_cast<unsigned>((columns + threads - 1) / threads)), dim3(threads)};
+}
+
 #endif
 
 constexpr std::int64_t gpu_room = std::int64_t{1} << 23;  // numbers, 64 MiB: enough to fill a GPU
+
+/// Of `count` things the share of a thread.
+struct ShareOfThread {
+  std::int64_t begin, end;
+  ShareOfThread(const Context& ctx, int thread, std::int64_t count)
+      : begin(count * thread / ctx.threads()), end(count * (thread + 1) / ctx.threads()) {}
+};
 
 template <class T>
 FieldView<T, 3> planes_of(FieldView<T, 3> box, int first, int count) {
@@ -206,9 +538,15 @@ FieldView<T, 3> planes_of(FieldView<T, 3> box, int first, int count) {
 }  // namespace
 
 BoxDiagonalization::BoxDiagonalization(Context& ctx, const std::array<AxisFactors, 3>& axes, double reaction,
-                                       const LineModes& x, const LineModes& y)
+                                       const LineModes& x, const LineModes& y, std::span<const int> cuts)
     : n_{axes[0].unknowns(), axes[1].unknowns(), axes[2].unknowns()}, reaction_(reaction),
       periodic_lines_(axes[2].periodic), products_(std::make_shared<DenseProducts>(ctx)) {
+  if (cuts.size() > 2) {
+    ranks_ = static_cast<int>(cuts.size()) - 1;
+    rank_ = ctx.communicator()->rank();
+    const auto own = cuts.subspan(static_cast<std::size_t>(rank_), 2);
+    n_[2] = own[1] - own[0];
+  }
   const int sx = padded_size(n_[0]), sy = padded_size(n_[1]);
   const auto square = [](int size) { return static_cast<std::size_t>(size) * static_cast<std::size_t>(size); };
   const std::size_t count =
@@ -254,69 +592,162 @@ BoxDiagonalization::BoxDiagonalization(Context& ctx, const std::array<AxisFactor
     room_ = ctx.threads() * (std::max(plane, std::int64_t{together} * n_[2] * 2) +
                              static_cast<std::int64_t>(product_scratch(std::max(sx, sy))));
   planes_ = allocate(ctx, static_cast<std::size_t>(room_) * sizeof(double));
+  if (ranks_ > 1) join_parts(ctx, cuts);
+}
+
+void BoxDiagonalization::join_parts(Context& ctx, std::span<const int> cuts) {
+  const std::int64_t columns = std::int64_t{n_[0]} * n_[1];
+  const auto numbers = [&](int rows) {
+    return allocate(ctx, static_cast<std::size_t>(rows * columns * ranks_) * sizeof(double));
+  };
+  joints_ = numbers(Joints::rows(periodic_lines_));
+  sides_ = numbers(2);
+  if (ctx.is_dry_run()) return;
+  const NodeRange<2> all{0, n_[0], 1, 0, n_[1], 1};
+  const Joints joints{static_cast<double*>(joints_.get()), columns, ranks_, periodic_lines_};
+  for (int r = 0; r < ranks_; ++r) {
+    const int first = cuts[static_cast<std::size_t>(r)], n = cuts[static_cast<std::size_t>(r) + 1] - first;
+    const int before = r > 0 ? r - 1 : periodic_lines_ ? ranks_ - 1 : -1;
+    const AxisFactorsView part{lines_.k + first, lines_.m + first};
+    for_each_node(ctx, all, JoinPart{part, values_x_, values_y_, reaction_, n, r, before, joints, n_[0]});
+  }
+  for_each_node(ctx, all, FactorJoints{lines_, values_x_, values_y_, reaction_, cuts.back(), joints, n_[0]});
+  const int own = cuts[static_cast<std::size_t>(rank_)];
+  lines_ = {lines_.k + own, lines_.m + own};
+}
+
+#if defined(__CUDACC__)
+/// run(first row, rows, their columns, launch) for as many rows at once as there is room for what their lines keep.
+template <class Run>
+void BoxDiagonalization::in_batches(const Run& run) const {
+  const int batch = static_cast<int>(std::clamp<std::int64_t>(room_ / numbers_of_lines(1), 1, n_[1]));
+  for (int j = 0; j < n_[1]; j += batch) {
+    const int rows = std::min(batch, n_[1] - j);
+    const std::int64_t width = std::int64_t{rows} * n_[0];
+    run(j, rows, width, launch_columns(width));
+  }
+}
+#endif
+
+std::int64_t BoxDiagonalization::panel() const {
+  return static_cast<std::int64_t>(product_scratch(std::max(x_back_.size, y_back_.size)));
 }
 
 std::int64_t BoxDiagonalization::numbers_of_lines(int rows) const {
   const std::int64_t columns = std::int64_t{rows} * n_[0];
-  return columns * (periodic_lines_ ? 2 * n_[2] : (n_[2] + line_chunk - 1) / line_chunk);
+  const std::int64_t chunks = (n_[2] + line_chunk - 1) / line_chunk;
+  return columns * (ranks_ > 1 ? 2 * chunks : periodic_lines_ ? 2 * n_[2] : chunks);
 }
 
-void BoxDiagonalization::apply_on_host(const Context& ctx, const FieldView<const double, 3>& b,
-                                       const FieldView<double, 3>& v, const FieldView<double, 3>& x, bool add) {
-  const int nx = n_[0], ny = n_[1], nz = n_[2];
-  const std::int64_t own = room_ / ctx.threads(),
-                     panel = static_cast<std::int64_t>(product_scratch(std::max(x_back_.size, y_back_.size)));
+template <class Work>
+void BoxDiagonalization::on_threads(const Context& ctx, const Work& work) const {
+  const std::int64_t own = room_ / ctx.threads();
+#pragma omp parallel for schedule(static) \
+    num_threads(ctx.threads()) if (std::int64_t{n_[0]} * n_[1] * n_[2] > serial_limit)
+  for (int thread = 0; thread < ctx.threads(); ++thread)
+    work(thread, static_cast<double*>(planes_.get()) + thread * own);
+}
+
+void BoxDiagonalization::to_modes_on_host(const Context& ctx, const FieldView<const double, 3>& b,
+                                          const FieldView<double, 3>& v) {
+  const int nx = n_[0], ny = n_[1];
   // Rows of the scratch plane, a multiple of 8 numbers.
   const std::int64_t pitch = x_back_.size;
-  const std::int64_t parts = (nx + together - 1) / together;
-#pragma omp parallel num_threads(ctx.threads()) if (v.nodes() > serial_limit)
-  {
-#pragma omp for schedule(static)
-    for (int thread = 0; thread < ctx.threads(); ++thread) {
-      double* const scratch = static_cast<double*>(planes_.get()) + thread * own;
-      double* const plane = scratch + panel;
-      const int first = static_cast<int>(std::int64_t{nz} * thread / ctx.threads());
-      const int end = static_cast<int>(std::int64_t{nz} * (thread + 1) / ctx.threads());
-      for (int k = first; k < end; ++k) {
-        multiply(ny, nx, nx, b.row(0, k), b.strides.row, x_forward_.data, x_forward_.size, plane, pitch, false,
-                 scratch);
-        multiply(ny, nx, ny, y_forward_.data, y_forward_.size, plane, pitch, v.row(0, k), v.strides.row, false,
-                 scratch);
-      }
+  on_threads(ctx, [&](int thread, double* scratch) {
+    double* const plane = scratch + panel();
+    const ShareOfThread share(ctx, thread, n_[2]);
+    for (int k = static_cast<int>(share.begin); k < share.end; ++k) {
+      multiply(ny, nx, nx, b.row(0, k), b.strides.row, x_forward_.data, x_forward_.size, plane, pitch, false, scratch);
+      multiply(ny, nx, ny, y_forward_.data, y_forward_.size, plane, pitch, v.row(0, k), v.strides.row, false, scratch);
     }
-#pragma omp for schedule(static)
-    for (int thread = 0; thread < ctx.threads(); ++thread) {
-      double* const scratch = static_cast<double*>(planes_.get()) + thread * own;
-      const std::int64_t blocks = parts * ny;
-      const Lines lines{lines_,  values_x_, values_y_, reaction_, v, scratch, scratch + std::int64_t{together} * nz,
-                        together};
-      for (std::int64_t block = blocks * thread / ctx.threads(); block < blocks * (thread + 1) / ctx.threads();
-           ++block) {
-        const int i = static_cast<int>(block % parts) * together, j = static_cast<int>(block / parts);
-        if (periodic_lines_)
-          solve_columns<true>(lines, i, std::min(together, nx - i), j);
-        else
-          solve_columns<false>(lines, i, std::min(together, nx - i), j);
-      }
+  });
+}
+
+void BoxDiagonalization::from_modes_on_host(const Context& ctx, const FieldView<const double, 3>& v,
+                                            const FieldView<double, 3>& x, bool add) {
+  const int nx = n_[0], ny = n_[1];
+  const std::int64_t pitch = x_back_.size;
+  on_threads(ctx, [&](int thread, double* scratch) {
+    double* const plane = scratch + panel();
+    const ShareOfThread share(ctx, thread, n_[2]);
+    for (int k = static_cast<int>(share.begin); k < share.end; ++k) {
+      multiply(ny, nx, ny, y_back_.data, y_back_.size, v.row(0, k), v.strides.row, plane, pitch, false, scratch);
+      multiply(ny, nx, nx, plane, pitch, x_back_.data, x_back_.size, x.row(0, k), x.strides.row, add, scratch);
     }
-#pragma omp for schedule(static)
-    for (int thread = 0; thread < ctx.threads(); ++thread) {
-      double* const scratch = static_cast<double*>(planes_.get()) + thread * own;
-      double* const plane = scratch + panel;
-      const int first = static_cast<int>(std::int64_t{nz} * thread / ctx.threads());
-      const int end = static_cast<int>(std::int64_t{nz} * (thread + 1) / ctx.threads());
-      for (int k = first; k < end; ++k) {
-        multiply(ny, nx, ny, y_back_.data, y_back_.size, v.row(0, k), v.strides.row, plane, pitch, false, scratch);
-        multiply(ny, nx, nx, plane, pitch, x_back_.data, x_back_.size, x.row(0, k), x.strides.row, add, scratch);
-      }
+  });
+}
+
+template <class Work>
+void BoxDiagonalization::on_columns(const Context& ctx, const Work& work) const {
+  const std::int64_t parts = (n_[0] + together - 1) / together, blocks = parts * n_[1];
+  on_threads(ctx, [&](int thread, double* scratch) {
+    const ShareOfThread share(ctx, thread, blocks);
+    for (std::int64_t block = share.begin; block < share.end; ++block) {
+      const int i = static_cast<int>(block % parts) * together, j = static_cast<int>(block / parts);
+      work(i, std::min(together, n_[0] - i), j, scratch);
     }
-  }
+  });
+}
+
+void BoxDiagonalization::solve_lines(Context& ctx, const FieldView<double, 3>& v) {
+#if defined(__CUDACC__)
+  if (ctx.on_gpu())
+    return in_batches([&](int first, int rows, std::int64_t width, const cuda::Launch& launch) {
+      auto* const scratch = static_cast<double*>(planes_.get());
+      double* const sums = periodic_lines_ ? scratch + width * n_[2] : nullptr;
+      launch(ctx, lines_kernel, Lines{lines_, values_x_, values_y_, reaction_, v, scratch, sums, width}, first, rows);
+    });
+#endif
+  on_columns(ctx, [&](int i, int count, int j, double* own) {
+    const Lines lines{lines_, values_x_, values_y_, reaction_, v, own, own + std::int64_t{together} * n_[2], together};
+    if (periodic_lines_)
+      solve_columns<true>(lines, i, count, j);
+    else
+      solve_columns<false>(lines, i, count, j);
+  });
+}
+
+void BoxDiagonalization::solve_parts(Context& ctx, const FieldView<double, 3>& v) {
+  const std::int64_t columns = std::int64_t{n_[0]} * n_[1];
+  auto* const sides = static_cast<double*>(sides_.get());
+  double* const own = sides + 2 * rank_ * columns;
+  Parts parts{lines_, values_x_, values_y_, reaction_, v, own, own + columns};
+#if defined(__CUDACC__)
+  if (ctx.on_gpu())
+    launch_columns(columns)(ctx, eliminate_kernel, parts);
+  else
+#endif
+    on_columns(ctx, [&](int i, int count, int j, double* /*scratch*/) { eliminate_columns(parts, i, count, j); });
+  ctx.communicator()->gather(ctx, own, sides, static_cast<std::size_t>(2 * columns) * sizeof(double));
+  const Joints joints{static_cast<double*>(joints_.get()), columns, ranks_, periodic_lines_};
+  for_each_node(ctx, {0, n_[0], 1, 0, n_[1], 1}, SolveJoints{joints, sides, rank_, n_[0]});
+#if defined(__CUDACC__)
+  if (ctx.on_gpu())
+    return in_batches([&](int first, int rows, std::int64_t width, const cuda::Launch& launch) {
+      parts.factors = static_cast<double*>(planes_.get());
+      parts.width = width;
+      launch(ctx, substitute_kernel, parts, first, rows);
+    });
+#endif
+  on_columns(ctx, [&](int i, int count, int j, double* scratch) {
+    Parts with_scratch = parts;
+    with_scratch.factors = scratch;
+    with_scratch.width = together;
+    substitute_columns(with_scratch, i, count, j);
+  });
 }
 
 void BoxDiagonalization::apply(Context& ctx, FieldView<const double, 3> b, FieldView<double, 3> v,
                                FieldView<double, 3> x, bool add) {
   if (ctx.is_dry_run()) return;
-  if (!ctx.on_gpu()) return apply_on_host(ctx, b, v, x, add);
+  FieldView<double, 3> columns = v;
+  columns.extents = {n_[0], n_[1], n_[2]};
+  const auto solve = [&] { ranks_ > 1 ? solve_parts(ctx, columns) : solve_lines(ctx, columns); };
+  if (!ctx.on_gpu()) {
+    to_modes_on_host(ctx, b, v);
+    solve();
+    return from_modes_on_host(ctx, v, x, add);
+  }
 #if defined(__CUDACC__)
   const int sx = x_back_.size, sy = y_back_.size, nz = n_[2];
   const std::int64_t plane = std::int64_t{sx} * sy;
@@ -332,19 +763,7 @@ void BoxDiagonalization::apply(Context& ctx, FieldView<const double, 3> b, Field
     products_->along_rows(ctx, padded(b, k, count), x_forward_, scratch_of(count), false);
     products_->across_rows(ctx, y_forward_, scratch_of(count), padded(v, k, count));
   }
-  FieldView<double, 3> columns = v;
-  columns.extents = {n_[0], n_[1], nz};
-  const int rows = static_cast<int>(std::clamp<std::int64_t>(room_ / numbers_of_lines(1), 1, n_[1]));
-  for (int j = 0; j < n_[1]; j += rows) {
-    const int count = std::min(rows, n_[1] - j);
-    const std::int64_t width = std::int64_t{count} * n_[0];
-    const Lines lines{
-        lines_, values_x_, values_y_, reaction_, columns, scratch, periodic_lines_ ? scratch + width * nz : nullptr,
-        width};
-    constexpr int threads = 128;
-    const auto blocks = static_cast<unsigned>((width + threads - 1) / threads);
-    cuda::Launch{dim3(blocks), dim3(threads)}(ctx, lines_kernel, lines, j, count);
-  }
+  solve();
   for (int k = 0; k < nz; k += planes) {
     const int count = std::min(planes, nz - k);
     products_->across_rows(ctx, y_back_, padded(v, k, count), scratch_of(count));

@@ -14,13 +14,24 @@
 // that nothing is subtracted from its neighbours. A pivot of zero belongs to constants of a singular problem; its part of x is
 // zero.
 //
-// Memory: four matrices, and room for some planes: a thread's on a CPU, so that the products of a plane stay in its cache, and
-// an eighth of v on a GPU. Traffic beside the products, which take 4 (nx + ny) operations a number: 4 words a number. On a GPU
-// a thread has a line: it keeps E / D of every eighth row, and forms the others anew on its way back. Nothing waits for the
-// stream. Source: as in multigrid/poisson_solver_3d.hpp.
+// Of several ranks each has planes of its own, a part of every line; products stay local. A part is eliminated down to its last
+// unknown R, while the last one of the part before, L, stays in: with p_k what has become of L's coupling,
+//
+//     D_k = p_k + g_(k+1) + E_k ,  p_(k+1) = g_(k+1) p_k / D_k ,  E_(k+1) = e_(k+1) + g_(k+1) E_k / D_k ,  E_L += p_k E_k / D_k ,
+//     y_k = (w_k + g_k y_(k-1)) / D_k ,  w_L += p_k y_k .
+//
+// That leaves a line of one unknown a rank, whose couplings and pivots every rank has made for itself at the beginning, and 2 numbers
+// a line and rank, w_L and w_R, which are gathered. All ranks solve it alike, and u_k = y_k + (p_k u_L + g_(k+1) u_(k+1)) / D_k.
+// Beside what stands below 4 P to 5 P numbers a line are kept on P ranks. One gather is all that ranks say to each other.
+//
+// Memory: four matrices, and room for some planes: a thread's on a CPU, so that the products of a plane stay in its cache, and an eighth
+// of v on a GPU. Traffic beside the products, which take 4 (nx + ny) operations a number: 4 words a number. On a GPU a thread has
+// a line: it keeps E / D of every eighth row, and forms the others anew on its way back.
+// Nothing waits for the stream. Source: as in multigrid/poisson_solver_3d.hpp.
 
 #include <array>
 #include <memory>
+#include <span>
 
 #include <stratum/core/operators/box_operator.hpp>
 #include <stratum/solvers/direct/dense_products.hpp>
@@ -31,9 +42,10 @@ namespace stratum {
 class BoxDiagonalization {
  public:
   BoxDiagonalization() = default;
-  /// Modes of x and y as rows of V^T; in a memory dry run they are not looked at.
+  /// Modes of x and y as rows of V^T; in a memory dry run they are not looked at. `cuts`: of several ranks the first plane of each,
+  /// and the number of planes; none of one rank.
   BoxDiagonalization(Context& ctx, const std::array<AxisFactors, 3>& axes, double reaction, const LineModes& x,
-                     const LineModes& y);
+                     const LineModes& y, std::span<const int> cuts = {});
 
   /// x = A^-1 b, or x + A^-1 b where `add`. v is scratch, and may be b. b and v have padded_size(nx) numbers a row and
   /// padded_size(ny) rows a plane, those beyond nx and ny zero. x has as much room; what stands there stays with `add`, and
@@ -46,10 +58,23 @@ class BoxDiagonalization {
  private:
   /// What lines of so many rows of the grid keep on a GPU.
   [[nodiscard]] std::int64_t numbers_of_lines(int rows) const;
-  void apply_on_host(const Context& ctx, const FieldView<const double, 3>& b, const FieldView<double, 3>& v,
-                     const FieldView<double, 3>& x, bool add);
+  /// work(thread, its scratch); work(first column, how many, row, scratch) for all columns.
+  template <class Work>
+  void on_threads(const Context& ctx, const Work& work) const;
+  template <class Work>
+  void on_columns(const Context& ctx, const Work& work) const;
+  template <class Run>
+  void in_batches(const Run& run) const;
+  /// Of a thread's scratch what products take.
+  [[nodiscard]] std::int64_t panel() const;
+  void join_parts(Context& ctx, std::span<const int> cuts);
+  void to_modes_on_host(const Context& ctx, const FieldView<const double, 3>& b, const FieldView<double, 3>& v);
+  void from_modes_on_host(const Context& ctx, const FieldView<const double, 3>& v, const FieldView<double, 3>& x,
+                          bool add);
+  void solve_lines(Context& ctx, const FieldView<double, 3>& v);
+  void solve_parts(Context& ctx, const FieldView<double, 3>& v);
 
-  std::array<int, 3> n_{};
+  std::array<int, 3> n_{};  // on this rank
   double reaction_ = 0;
   bool periodic_lines_ = false;
   std::shared_ptr<void> numbers_, planes_;
@@ -57,6 +82,8 @@ class BoxDiagonalization {
   const double *values_x_ = nullptr, *values_y_ = nullptr;
   AxisFactorsView lines_{};
   std::int64_t room_ = 0;  // numbers of planes_
+  int rank_ = 0, ranks_ = 1;
+  std::shared_ptr<void> joints_, sides_;  // of all ranks' parts: the line that they leave, and what is gathered
   std::shared_ptr<DenseProducts> products_;
 };
 

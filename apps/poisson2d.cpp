@@ -28,7 +28,7 @@ int run(Settings settings, const CommandLine& options, OutputFiles outputs) {
   settings.machine.warn_of_binding(program_name);
   Context ctx = settings.machine.context();
   if (settings.machine.ranks->rank() == 0) check_outputs(settings, outputs);
-  share_outputs(settings, outputs);
+  share_outputs(settings.machine, outputs);
   // Nothing shall be solved in vain: of a table the largest mesh comes first, and what is to be read off a deformed one.
   const bool shown = !settings.quiet || outputs.has("report"), array = is_array(outputs);
   const Uses of_last{.summary = shown,

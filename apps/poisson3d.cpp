@@ -12,6 +12,7 @@
 #include "poisson3d/settings.hpp"
 #include "poisson3d/solve.hpp"
 #include "support/program.hpp"
+#include "support/rank_output.hpp"
 #include "support/solution_files.hpp"
 #include "support/solve_output.hpp"
 
@@ -21,13 +22,20 @@ using namespace stratum;
 using namespace stratum::apps;
 using namespace stratum::apps::poisson3d;
 
-int run(const Settings& settings, const CommandLine& options, OutputFiles outputs) {
+int run(Settings settings, const CommandLine& options, OutputFiles outputs) {
+  settings.machine.warn_of_binding(program_name);
   Context ctx = settings.machine.context();
-  check_solution_files(settings.files(), outputs, settings.mesh.nodes(settings.last_level));
+  if (settings.machine.ranks->rank() == 0)
+    check_solution_files(settings.files(), outputs, settings.mesh.nodes(settings.last_level));
+  share_outputs(settings.machine, outputs);
   const bool shown = !settings.quiet || outputs.has("report"), array = is_array(outputs);
   const Uses of_last{.summary = shown,
                      .vtk = outputs.has("vtk") && !array,
                      .kept = array || outputs.has("probe") || outputs.has("png")};
+  if (settings.machine.ranks->rank() > 0) outputs.remove_all_but("");  // the first rank writes
+  const std::int64_t unknowns = unknowns_of(settings.mesh_at(settings.last_level));
+  if (const auto why = settings.machine.too_few(unknowns, PartitionLevels::least_for_several_gpus); !why.empty())
+    if (const auto code = settings.machine.go_on_alone(ctx, why)) return *code;
   // Nothing shall be solved in vain: of a table the largest mesh comes first.
   if (settings.first_level < settings.last_level)
     (void)expected_memory(ctx, settings, settings.mesh_at(settings.last_level), of_last);
@@ -61,13 +69,15 @@ int run(const Settings& settings, const CommandLine& options, OutputFiles output
   // Once more, with the memory that writing took.
   if (outputs.path("report") == "-" || outputs.has("vtk")) write_report();
   if (!settings.quiet) outputs.print_written();
-  return code;
+  return settings.machine.ended(code);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  Program program{program_name,        text_before_options(),          text_after_options(),
-                  make_command_line(), {{"list-meshes", list_meshes}}, prepare_by(parse_settings, parse_outputs, run)};
-  return run_program(program, argc, argv);
+  Ranks ranks;
+  Program program{
+      program_name,        text_before_options(),          text_after_options(),
+      make_command_line(), {{"list-meshes", list_meshes}}, prepare_by(parse_settings, parse_outputs, run, &ranks)};
+  return run_program(program, argc, argv, &ranks);
 }

@@ -120,6 +120,11 @@ GridLayout<3> slab_of(const Context& ctx, const TensorMesh<3>& mesh, const Order
   return layout;
 }
 
+NodePlanes nodes_of(const Context& ctx, const TensorMesh<3>& mesh, int lines, const GridLayout<3>& slab) {
+  const int rank = rank_of(ctx), first = rank == 0 ? 0 : slab.first[2];
+  return {lines, first, rank + 1 == ctx.pieces() ? mesh.axis(lines).size() : slab.first[2] + slab.extents.nz};
+}
+
 /// Modes of both directions, which two of several ranks make and all take, so that all have the same bits.
 std::array<LineModes, 2> modes_of(const Context& ctx, const AxisFactors& x, const AxisFactors& y, int threads) {
   const int ranks = ctx.pieces(), own = rank_of(ctx);
@@ -267,11 +272,7 @@ struct PoissonSolver3D::Implementation {
         if (face->kind == Face::Kind::itself) *face = {};
     return layout;
   }
-  [[nodiscard]] NodePlanes nodes() const {
-    const int rank = rank_of(ctx);
-    return {plan.lines, rank == 0 ? 0 : slab.first[2],
-            rank + 1 == ranks() ? cut_axis().size() : slab.first[2] + slab.extents.nz};
-  }
+  [[nodiscard]] NodePlanes nodes() const { return nodes_of(ctx, mesh, plan.lines, slab); }
 
   void expect_room() const {
     const auto& n = plan.unknowns;
@@ -619,6 +620,12 @@ const PoissonProblem3D& PoissonSolver3D::problem() const { return implementation
 void PoissonSolver3D::set_stop(const StoppingParams& stop) {
   stop.validate();
   implementation_->params.stop = stop;
+}
+
+NodePlanes node_planes(const Context& ctx, const TensorMesh<3>& mesh, const PoissonProblem3D& problem) {
+  const TensorMesh<3> box = with_boundaries(mesh, problem.boundaries);
+  const int lines = plan_of(box, ctx.pieces()).lines;
+  return nodes_of(ctx, box, lines, slab_of(ctx, box, order_of(lines), rank_of(ctx)));
 }
 
 std::int64_t required_memory(const Context& ctx, const TensorMesh<3>& mesh, const PoissonProblem3D& problem,

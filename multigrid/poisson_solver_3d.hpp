@@ -128,6 +128,9 @@ class PoissonSolver3D {
   std::unique_ptr<Implementation> implementation_;
 };
 
+/// Planes of nodes of this rank, as PoissonSolver3D::nodes will have them.
+[[nodiscard]] NodePlanes node_planes(const Context& ctx, const TensorMesh<3>& mesh, const PoissonProblem3D& problem);
+
 /// Bytes that a PoissonSolver3D takes on the Context's backend, on this rank of several, by a memory dry run.
 [[nodiscard]] std::int64_t required_memory(const Context& ctx, const TensorMesh<3>& mesh,
                                            const PoissonProblem3D& problem, const PoissonSolver3DParams& params = {});

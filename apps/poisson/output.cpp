@@ -104,12 +104,6 @@ void check_outputs(const Settings& settings, OutputFiles& outputs) {
   check_solution_files(settings.files(), outputs, settings.mesh.nodes(settings.last_level));
 }
 
-void share_outputs(const Settings& settings, OutputFiles& outputs) {
-  if (!settings.machine.has_ranks()) return;
-  const auto wanted = settings.machine.ranks->communicator()->gather_on_host(outputs.has("vtk") ? 1 : 0);
-  if (wanted[0] == 0) outputs.remove("vtk");
-}
-
 void write_solution(Context& ctx, const Settings& settings, const Solved& solved, OutputFiles& outputs) {
   const Outcome& outcome = solved.outcome;
   if (settings.exit_code(outcome.report) == 3) {

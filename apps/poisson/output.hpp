@@ -15,9 +15,6 @@ namespace stratum::apps::poisson {
 /// for ParaView where it cannot be written and nobody asked for it.
 void check_outputs(const Settings& settings, OutputFiles& outputs);
 
-/// All ranks learn from rank 0 whether there is a file for ParaView.
-void share_outputs(const Settings& settings, OutputFiles& outputs);
-
 /// Writes the files of the last level's solution, where it is finite.
 void write_solution(Context& ctx, const Settings& settings, const Solved& solved, OutputFiles& outputs);
 

@@ -41,6 +41,7 @@ constexpr const char* examples =
     "  poisson3d --cells 64 --left periodic --right periodic --front neumann --back neumann --rhs 'sin(2*pi*x)'\n"
     "  poisson3d --cells 64 --rhs 1 --kz '1+z^2' --png slice.png --slice x=0.5\n"
     "  poisson3d --cells 64 --rhs 1 --probe 0,0,0,1,1,1,101:diagonal.csv --vtk none\n"
+    "  mpirun -n 4 poisson3d --mesh A3 --graded yz --level 8     on four ranks, a slab each\n"
     "  poisson3d --mesh A2 --convergence-table 2..6    the error falls by four from level to level\n\n";
 
 }  // namespace
@@ -80,7 +81,7 @@ CommandLine make_command_line() {
          "the residual is below X times the norm of the right-hand side, X in (0, 1)"},
         {"atol", "X", plain(params.stop.atol), "or below X itself, X from 0 on"},
         {"max-iterations", "N", plain(params.stop.max_iterations), "or it has been solved for N times, 1 .. 1000"}}},
-      machine_options(),
+      machine_options_of_ranks(),
       {"Output",
        {output_file("vtk", "FILE.vtr",
                     "solution, exact solution, error, right-hand side and aspect ratios for ParaView "

@@ -75,7 +75,8 @@ void write_solution(const Context& ctx, const Settings& settings, const Solved& 
   };
   if (settings.exit_code(solved.outcome.report) == 3)
     return leave_out_solution(outputs, "there is", !settings.quiet && !settings.table);
-  if (settings.probe) outputs.write_text("probe", csv_of_probe(*settings.probe, solved.outcome.mesh, solved.nodal));
+  if (outputs.has("probe"))
+    outputs.write_text("probe", csv_of_probe(*settings.probe, solved.outcome.mesh, solved.nodal));
   if (outputs.has("png")) {
     say("drawing ...");
     outputs.write("png", [&](const std::string& path) { draw(settings, solved, path); });

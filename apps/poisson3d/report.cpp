@@ -51,7 +51,16 @@ void print_heading(const Settings& settings, const CommandLine& options, const C
   std::printf("          %s\n", outcome.plan.reason.c_str());
   if (const auto& c = outcome.compatibility; c && !c->holds())
     std::printf("load      %.6g is subtracted from f, since the data do not balance\n", c->mean);
-  std::printf("memory    %lld MiB expected\n\n", static_cast<long long>(outcome.expected_memory >> 20));
+  print_alone(settings.machine);
+  if (outcome.ranks.empty()) {
+    std::printf("memory    %lld MiB expected\n\n", static_cast<long long>(outcome.expected_memory >> 20));
+    return;
+  }
+  std::printf("ranks     %zu, with %s planes of unknowns across %c each%s\n", outcome.ranks.size(),
+              rows_text(outcome.ranks).c_str(), axis_names[static_cast<std::size_t>(outcome.plan.lines)],
+              ctx.on_gpu() ? exchange_text(*ctx.communicator()).c_str() : "");
+  print_memory_of_ranks(outcome.ranks);
+  std::printf("\n");
 }
 
 void print_outcome(const Settings& settings, const Outcome& outcome) {
@@ -112,6 +121,16 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
   json.add("operations", outcome.plan.operations).add("singular", outcome.compatibility.has_value());
   json.add("subtracted_from_f", outcome.compatibility ? outcome.compatibility->mean : 0);
   add_machine(json, ctx);
+  add_alone(json, settings.machine);
+  if (!outcome.ranks.empty()) {
+    json.add("ranks_exchange_by", std::string(ctx.communicator()->name()));
+    json.add("ranks", json_array(outcome.ranks, [](const RankNumbers& rank) {
+               JsonObject numbers;
+               numbers.add("first_plane", rank.first_row).add("planes", rank.rows).add("threads", rank.threads);
+               add_rank(numbers, rank);
+               return numbers.value();
+             }));
+  }
   json.add("setup_seconds", report.setup_seconds).add("solve_seconds", report.solve_seconds);
   json.add("write_seconds", outputs.seconds("vtk"));
   json.add("unknowns_per_second", static_cast<double>(outcome.unknowns()) / report.solve_seconds);

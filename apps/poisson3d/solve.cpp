@@ -1,6 +1,7 @@
 #include "solve.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include <stratum/assembly/box_values.hpp>
@@ -19,13 +20,53 @@ std::int64_t nodal_bytes(const TensorMesh<3>& mesh) {
   return static_cast<std::int64_t>(node_count(mesh)) * std::int64_t{sizeof(double)};
 }
 
+/// Of the ranks' values at their nodes those at all nodes, on the first rank.
+std::vector<double> gathered_on_first(const Context& ctx, const TensorMesh<3>& mesh, const NodePlanes& planes,
+                                      std::vector<double> nodal) {
+  if (ctx.pieces() == 1) return nodal;
+  Communicator& communicator = *ctx.communicator();
+  const auto all_planes = communicator.gather_on_host(planes);
+  const auto axis = static_cast<std::size_t>(planes.axis);
+  std::array<std::size_t, 3> n{};
+  for (std::size_t d = 0; d < 3; ++d) n[d] = static_cast<std::size_t>(mesh.axis(static_cast<int>(d)).size()) + 1;
+  const std::size_t plane = node_count(mesh) / n[axis];
+  std::vector<std::size_t> to(all_planes.size(), 0), from(all_planes.size(), 0);
+  to[0] = nodal.size() * sizeof(double);
+  std::vector<double> parts, all;
+  if (communicator.rank() == 0) {
+    std::size_t numbers = 0;
+    for (std::size_t r = 0; r < from.size(); ++r) {
+      const std::size_t own = plane * static_cast<std::size_t>(all_planes[r].count());
+      from[r] = own * sizeof(double);
+      numbers += own;
+    }
+    parts.resize(numbers);
+  }
+  communicator.all_to_all_on_host(nodal.data(), to, parts.data(), from);
+  if (communicator.rank() > 0) return {};
+  all.resize(node_count(mesh));
+  auto next = parts.cbegin();
+  for (const NodePlanes& part : all_planes) {
+    std::array<std::size_t, 3> first{}, count = n;
+    first[axis] = static_cast<std::size_t>(part.first);
+    count[axis] = static_cast<std::size_t>(part.count());
+    for (std::size_t k = 0; k < count[2]; ++k)
+      for (std::size_t j = 0; j < count[1]; ++j) {
+        const std::size_t row = ((first[2] + k) * n[1] + first[1] + j) * n[0] + first[0];
+        std::copy_n(next, count[0], all.begin() + static_cast<std::ptrdiff_t>(row));
+        next += static_cast<std::ptrdiff_t>(count[0]);
+      }
+  }
+  return all;
+}
+
 void say(const Settings& settings, const char* what) {
   if (!settings.quiet) progress(what);
 }
 
 }  // namespace
 
-std::int64_t Outcome::unknowns() const {
+std::int64_t unknowns_of(const TensorMesh<3>& mesh) {
   std::int64_t unknowns = 1;
   for (int d = 0; d < 3; ++d) unknowns *= mesh.axis(d).unknowns();
   return unknowns;
@@ -33,17 +74,20 @@ std::int64_t Outcome::unknowns() const {
 
 std::int64_t expected_memory(const Context& ctx, const Settings& settings, const TensorMesh<3>& mesh,
                              const Uses& uses) {
-  const std::int64_t field = nodal_bytes(mesh);
+  const NodePlanes planes = node_planes(ctx, mesh, settings.problem);
+  const std::int64_t whole = nodal_bytes(mesh), field = whole / (mesh.axis(planes.axis).size() + 1) * planes.count();
+  const bool several = ctx.pieces() > 1, writes = !several || ctx.communicator()->rank() == 0;
   const std::int64_t solver = required_memory(ctx, mesh, settings.problem, settings.solver);
   // The range, fluxes and errors take values at all nodes, too.
   const std::int64_t solving = (uses.nodal() || uses.summary ? field : 0) + (ctx.on_gpu() ? field : solver);
-  const std::int64_t writer = vtk_writer_bytes(field, ctx.threads());
+  const std::int64_t gathering = several && uses.nodal() ? field + (writes ? 2 * whole : 0) : 0;
+  const std::int64_t writer = vtk_writer_bytes(whole, ctx.threads());
   const std::int64_t fields = settings.problem.has_exact() ? 5 : 3;  // with the aspect ratios
-  const std::int64_t needed = std::max(solving, uses.vtk ? writer + fields * field : 0);
-  expect_room(ctx,
-              message("mesh ", mesh.name(), " with ", mesh.x().unknowns(), " x ", mesh.y().unknowns(), " x ",
-                      mesh.z().unknowns(), " unknowns"),
-              needed, solver, uses.vtk ? "; --vtk none may take less" : "");
+  const std::int64_t needed = std::max({solving, gathering, uses.vtk && writes ? writer + fields * whole : 0});
+  expect_room_on_ranks(ctx, settings.machine,
+                       message("mesh ", mesh.name(), " with ", mesh.x().unknowns(), " x ", mesh.y().unknowns(), " x ",
+                               mesh.z().unknowns(), " unknowns"),
+                       needed, solver, uses.vtk ? "; --vtk none may take less" : "");
   return peak_memory() + needed;
 }
 
@@ -61,6 +105,18 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
   Solved solved{{level, mesh, solver->plan()}};
   Outcome& outcome = solved.outcome;
   outcome.expected_memory = expected;
+  const NodePlanes planes = solver->nodes();
+  const GridLayout<3> own = solver->unknowns();
+  const auto numbers_of_ranks = [&] {
+    const auto axis = static_cast<std::size_t>(planes.axis);
+    return rank_numbers(ctx, settings.machine,
+                        {.first_row = own.first[axis],
+                         .rows = std::array{own.extents.nx, own.extents.ny, own.extents.nz}[axis],
+                         .setup_seconds = outcome.report.setup_seconds,
+                         .solve_seconds = outcome.report.solve_seconds,
+                         .expected_memory = expected});
+  };
+  outcome.ranks = numbers_of_ranks();
   outcome.compatibility = solver->compatibility();
   if (talk) print_heading(settings, options, ctx, outcome);
   say(settings, "solving ...");
@@ -84,8 +140,9 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
       outcome.range = solver->range(solved.nodal);
     }
   }
-  if (!uses.nodal()) solved.nodal = {};
   solver.reset();  // makes room for files
+  solved.nodal = uses.nodal() ? gathered_on_first(ctx, mesh, planes, std::move(solved.nodal)) : std::vector<double>();
+  outcome.ranks = numbers_of_ranks();
   if (talk) print_outcome(settings, outcome);
   return solved;
 }
@@ -93,6 +150,7 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
 void compare(Solved& solved, const Solved& coarser) {
   for (const Solved* one : {&std::as_const(solved), &coarser})
     if (exit_code(one->outcome.report.status) == 3) return;
+  if (solved.nodal.empty()) return;
   Outcome& outcome = solved.outcome;
   outcome.difference = level_difference(coarser.outcome.mesh, coarser.nodal, solved.nodal);
   outcome.order = observed_order(coarser.outcome.difference, *outcome.difference);

@@ -10,6 +10,7 @@
 
 #include "settings.hpp"
 #include "support/level_table.hpp"
+#include "support/rank_output.hpp"
 
 namespace stratum::apps::poisson3d {
 
@@ -20,6 +21,8 @@ struct Uses {
   bool kept = false;  // for other files, or to be compared with the next level
   [[nodiscard]] bool nodal() const { return vtk || kept; }
 };
+
+[[nodiscard]] std::int64_t unknowns_of(const TensorMesh<3>& mesh);
 
 struct Outcome {
   int level = 0;
@@ -33,18 +36,19 @@ struct Outcome {
   std::optional<Compatibility> compatibility{};  // of a singular problem
   std::optional<LevelDifference> difference{};   // to the level before, in a table without an exact solution
   std::optional<double> order{};                 // that two differences show
+  std::vector<RankNumbers> ranks{};              // where there are several
 
-  [[nodiscard]] std::int64_t unknowns() const;
+  [[nodiscard]] std::int64_t unknowns() const { return unknowns_of(mesh); }
   [[nodiscard]] LevelResult result() const { return {level, unknowns(), report, errors, difference, order}; }
 };
 
-/// One level with its solution at all nodes, where a file is made of it.
+/// One level with its solution at all nodes, where a file is made of it; of several ranks the first one has it.
 struct Solved {
   Outcome outcome;
   std::vector<double> nodal{};
 };
 
-/// The peak of the host's memory, in bytes: while the solver is there, or after it is gone, while files are written. Throws ResourceError
+/// The peak of the host's memory that this rank will reach, in bytes: while the solver is there, or after it is gone, while files are written. Throws ResourceError
 /// where the host or the GPU has less, before anything is allocated.
 [[nodiscard]] std::int64_t expected_memory(const Context& ctx, const Settings& settings, const TensorMesh<3>& mesh,
                                            const Uses& uses);
@@ -52,7 +56,7 @@ struct Solved {
 [[nodiscard]] Solved solve(Context& ctx, const Settings& settings, const CommandLine& options, int level,
                            const Uses& uses);
 
-/// Notes the difference to the next coarser level.
+/// Notes the difference to the next coarser level, on the first rank.
 void compare(Solved& solved, const Solved& coarser);
 
 }  // namespace stratum::apps::poisson3d

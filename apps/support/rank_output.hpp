@@ -73,17 +73,31 @@ struct RankNumbers {
   std::int64_t expected_memory = 0, peak_memory = 0;
 };
 
-/// Of all ranks, of the levels of a hierarchy; none where there is one.
+/// Of all ranks; none where there is one. `own`: with its rows, seconds and expected memory.
+[[nodiscard]] inline std::vector<RankNumbers> rank_numbers(const Context& ctx, const Machine& machine,
+                                                           RankNumbers own) {
+  if (ctx.subdomains() == 1) return {};
+  auto& communicator = *ctx.communicator();
+  own.threads = ctx.threads();
+  own.gpu = ctx.on_gpu() ? machine.ranks->rank_on_host() : -1;
+  own.exchanges = communicator.exchanges();
+  own.gathers = communicator.gathers();
+  own.peak_memory = peak_memory();
+  return communicator.gather_on_host(own);
+}
+
+/// The same of the levels of a hierarchy.
 [[nodiscard]] inline std::vector<RankNumbers> rank_numbers(const Context& ctx, const Machine& machine,
                                                            const PartitionLevels& partition, double setup_seconds,
                                                            double solve_seconds, std::int64_t expected_memory) {
-  if (ctx.subdomains() == 1) return {};
-  auto& communicator = *ctx.communicator();
   const GridLayout<2>& subdomain = partition.finest();
-  return communicator.gather_on_host(RankNumbers{subdomain.origin_y, subdomain.ny, partition.distributed(),
-                                                 ctx.threads(), ctx.on_gpu() ? machine.ranks->rank_on_host() : -1,
-                                                 communicator.exchanges(), communicator.gathers(), setup_seconds,
-                                                 solve_seconds, expected_memory, peak_memory()});
+  return rank_numbers(ctx, machine,
+                      {.first_row = subdomain.origin_y,
+                       .rows = subdomain.ny,
+                       .distributed_levels = partition.distributed(),
+                       .setup_seconds = setup_seconds,
+                       .solve_seconds = solve_seconds,
+                       .expected_memory = expected_memory});
 }
 
 /// Rows beside every rank's own, of distributed levels, the finest first: none of those that are smoothed exactly.
@@ -118,18 +132,33 @@ using RankOverlaps = std::vector<std::vector<OverlapRows>>;
   return name == "nccl" ? "; by NCCL" : name == "peer" ? "; by the GPUs' stores" : "; by MPI through the host";
 }
 
-inline void print_ranks(const Context& ctx, const std::vector<RankNumbers>& ranks, const RankOverlaps& overlaps = {}) {
-  if (ranks.empty()) return;
+/// Rows or planes of each: "16", "15 to 16".
+[[nodiscard]] inline std::string rows_text(const std::vector<RankNumbers>& ranks) {
   const auto [fewest, most] =
       std::minmax_element(ranks.begin(), ranks.end(), [](const auto& l, const auto& r) { return l.rows < r.rows; });
-  const int levels = ranks.front().distributed_levels;
-  const std::string rows = fewest->rows == most->rows ? message(most->rows) : message(fewest->rows, " to ", most->rows);
-  std::printf("ranks     %zu, with %s rows each; %d level%s distributed%s, the others replicated on every rank%s\n",
-              ranks.size(), rows.c_str(), levels, levels == 1 ? " is" : "s are", overlap_text(overlaps).c_str(),
-              ctx.on_gpu() ? exchange_text(*ctx.communicator()).c_str() : "");
+  return fewest->rows == most->rows ? message(most->rows) : message(fewest->rows, " to ", most->rows);
+}
+inline void print_memory_of_ranks(const std::vector<RankNumbers>& ranks) {
   const auto largest = std::max_element(
       ranks.begin(), ranks.end(), [](const auto& l, const auto& r) { return l.expected_memory < r.expected_memory; });
   std::printf("memory    up to %lld MiB a rank expected\n", static_cast<long long>(largest->expected_memory >> 20));
+}
+
+inline void print_ranks(const Context& ctx, const std::vector<RankNumbers>& ranks, const RankOverlaps& overlaps = {}) {
+  if (ranks.empty()) return;
+  const int levels = ranks.front().distributed_levels;
+  std::printf("ranks     %zu, with %s rows each; %d level%s distributed%s, the others replicated on every rank%s\n", ranks.size(),
+              rows_text(ranks).c_str(), levels, levels == 1 ? " is" : "s are", overlap_text(overlaps).c_str(),
+              ctx.on_gpu() ? exchange_text(*ctx.communicator()).c_str() : "");
+  print_memory_of_ranks(ranks);
+}
+
+/// Of a rank, beside what it has of the grid.
+inline void add_rank(JsonObject& json, const RankNumbers& rank) {
+  if (rank.gpu >= 0) json.add("gpu", rank.gpu);
+  json.add("exchanges", rank.exchanges).add("gathers", rank.gathers);
+  json.add("setup_seconds", rank.setup_seconds).add("solve_seconds", rank.solve_seconds);
+  json.add("expected_memory_bytes", rank.expected_memory).add("peak_memory_bytes", rank.peak_memory);
 }
 
 /// Why one GPU is faster with a solver than these ranks: distributed lines have to be solved exactly, in 39 kernels a level
@@ -157,6 +186,13 @@ inline void add_alone(JsonObject& json, const Machine& machine) {
   if (!machine.alone.empty()) json.add("solved_on_one", machine.alone);
 }
 
+/// All ranks learn from rank 0 whether there is a file for ParaView, or an array in its place.
+inline void share_outputs(const Machine& machine, OutputFiles& outputs) {
+  if (!machine.has_ranks()) return;
+  const auto wanted = machine.ranks->communicator()->gather_on_host(outputs.has("vtk") ? 1 : 0);
+  if (wanted[0] == 0) outputs.remove("vtk");
+}
+
 /// Nothing where there is one rank.
 inline void add_ranks(JsonObject& json, const Context& ctx, const std::vector<RankNumbers>& ranks,
                       const RankOverlaps& overlaps = {}) {
@@ -175,10 +211,7 @@ inline void add_ranks(JsonObject& json, const Context& ctx, const std::vector<Ra
                              return Json{beside.below, beside.above};
                            }));
              ++r;
-             if (rank.gpu >= 0) numbers.add("gpu", rank.gpu);
-             numbers.add("exchanges", rank.exchanges).add("gathers", rank.gathers);
-             numbers.add("setup_seconds", rank.setup_seconds).add("solve_seconds", rank.solve_seconds);
-             numbers.add("expected_memory_bytes", rank.expected_memory).add("peak_memory_bytes", rank.peak_memory);
+             add_rank(numbers, rank);
              return numbers.value();
            }));
 }

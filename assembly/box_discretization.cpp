@@ -52,7 +52,7 @@ std::array<Values, 3> separated(Context& ctx, const TensorMesh<3>& mesh, const S
   for (std::size_t i = 0; i < at[0].size(); ++i) parts[0].push_back(value(f, i, 0, 0));
   for (std::size_t j = 0; j < at[1].size(); ++j) parts[1].push_back(value(f, 0, j, 0) / first);
   for (std::size_t k = 0; k < at[2].size(); ++k) parts[2].push_back(value(f, 0, 0, k) / first);
-  const auto ranks = static_cast<std::size_t>(ctx.pieces());
+  const auto ranks = static_cast<std::size_t>(ctx.subdomains());
   const std::size_t rank = ranks > 1 ? static_cast<std::size_t>(ctx.communicator()->rank()) : 0;
   const std::size_t begin = at[2].size() * rank / ranks, end = at[2].size() * (rank + 1) / ranks;
   for_each_row(
@@ -84,7 +84,7 @@ Values common_weight(Values a, Values b, int axis, const char* of_a, const char*
 }
 
 double of_all_ranks(const Context& ctx, double own) {
-  if (ctx.pieces() == 1) return own;
+  if (ctx.subdomains() == 1) return own;
   const auto all = ctx.communicator()->gather_on_host(own);
   return std::accumulate(all.begin(), all.end(), 0.0);
 }

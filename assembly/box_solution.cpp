@@ -83,7 +83,7 @@ std::optional<RelativeErrors> BoxDiscretization::relative_errors(Context& ctx, s
       exact_function(problem_));
   ErrorSums all = no_error_sums();
   for (const ErrorSums& layer : layers) add(layer, all);
-  if (ctx.pieces() > 1) {
+  if (ctx.subdomains() > 1) {
     const auto parts = ctx.communicator()->gather_on_host(std::exchange(all, no_error_sums()));
     for (const ErrorSums& part : parts) add(part, all);
   }

@@ -107,27 +107,27 @@ struct BoxMemory {
   [[nodiscard]] double* begin() const { return static_cast<double*>(memory.get()); }
 };
 
-int rank_of(const Context& ctx) { return ctx.pieces() > 1 ? ctx.communicator()->rank() : 0; }
+int rank_of(const Context& ctx) { return ctx.subdomains() > 1 ? ctx.communicator()->rank() : 0; }
 
 /// The planes of unknowns of a rank, and what lies beside them, in the order of storage.
 GridLayout<3> slab_of(const Context& ctx, const TensorMesh<3>& mesh, const Order& order, int rank) {
   const auto axis = [&](std::size_t d) { return mesh.axis(static_cast<int>(order[d])); };
-  if (!shares_last_plane(axis(2))) return slab({axis(0), axis(1), axis(2), mesh.name()}, ctx.pieces(), rank);
+  if (!shares_last_plane(axis(2))) return slab({axis(0), axis(1), axis(2), mesh.name()}, ctx.subdomains(), rank);
   const Axis without = axis(2).with_boundaries(axis(2).first_boundary(), BoundaryType::dirichlet);
-  GridLayout<3> layout = slab({axis(0), axis(1), without, mesh.name()}, ctx.pieces(), rank);
+  GridLayout<3> layout = slab({axis(0), axis(1), without, mesh.name()}, ctx.subdomains(), rank);
   ++layout.global.nz;
-  if (rank + 1 == ctx.pieces()) ++layout.extents.nz;
+  if (rank + 1 == ctx.subdomains()) ++layout.extents.nz;
   return layout;
 }
 
 NodePlanes nodes_of(const Context& ctx, const TensorMesh<3>& mesh, int lines, const GridLayout<3>& slab) {
   const int rank = rank_of(ctx), first = rank == 0 ? 0 : slab.first[2];
-  return {lines, first, rank + 1 == ctx.pieces() ? mesh.axis(lines).size() : slab.first[2] + slab.extents.nz};
+  return {lines, first, rank + 1 == ctx.subdomains() ? mesh.axis(lines).size() : slab.first[2] + slab.extents.nz};
 }
 
 /// Modes of both directions, which two of several ranks make and all take, so that all have the same bits.
 std::array<LineModes, 2> modes_of(const Context& ctx, const AxisFactors& x, const AxisFactors& y, int threads) {
-  const int ranks = ctx.pieces(), own = rank_of(ctx);
+  const int ranks = ctx.subdomains(), own = rank_of(ctx);
   const auto made = [&](const AxisFactors& axis, int by) {
     const LineModes modes = own == by ? axis_modes(axis, threads) : LineModes{};
     if (ranks == 1) return modes;
@@ -186,7 +186,7 @@ struct PoissonSolver3D::Implementation {
   Implementation(Context& context, const TensorMesh<3>& given, const PoissonProblem3D& p,
                  const PoissonSolver3DParams& s)
       : ctx(context), mesh(with_boundaries(given, p.boundaries)), problem(p), params(s),
-        plan(plan_of(mesh, context.pieces())), order(order_of(plan.lines)),
+        plan(plan_of(mesh, context.subdomains())), order(order_of(plan.lines)),
         slab(slab_of(context, mesh, order, rank_of(context))) {
     const auto begin = Clock::now();
     params.stop.validate();
@@ -249,7 +249,7 @@ struct PoissonSolver3D::Implementation {
     setup_seconds = seconds_since(begin);
   }
 
-  [[nodiscard]] int ranks() const { return ctx.pieces(); }
+  [[nodiscard]] int ranks() const { return ctx.subdomains(); }
   [[nodiscard]] bool has_below() const { return slab.lower[2].kind == Face::Kind::subdomain; }
   [[nodiscard]] bool has_above() const { return slab.upper[2].kind == Face::Kind::subdomain; }
   [[nodiscard]] const Axis& cut_axis() const { return mesh.axis(plan.lines); }
@@ -624,7 +624,7 @@ void PoissonSolver3D::set_stop(const StoppingParams& stop) {
 
 NodePlanes node_planes(const Context& ctx, const TensorMesh<3>& mesh, const PoissonProblem3D& problem) {
   const TensorMesh<3> box = with_boundaries(mesh, problem.boundaries);
-  const int lines = plan_of(box, ctx.pieces()).lines;
+  const int lines = plan_of(box, ctx.subdomains()).lines;
   return nodes_of(ctx, box, lines, slab_of(ctx, box, order_of(lines), rank_of(ctx)));
 }
 

@@ -23,7 +23,7 @@ std::int64_t nodal_bytes(const TensorMesh<3>& mesh) {
 /// Of the ranks' values at their nodes those at all nodes, on the first rank.
 std::vector<double> gathered_on_first(const Context& ctx, const TensorMesh<3>& mesh, const NodePlanes& planes,
                                       std::vector<double> nodal) {
-  if (ctx.pieces() == 1) return nodal;
+  if (ctx.subdomains() == 1) return nodal;
   Communicator& communicator = *ctx.communicator();
   const auto all_planes = communicator.gather_on_host(planes);
   const auto axis = static_cast<std::size_t>(planes.axis);
@@ -76,7 +76,7 @@ std::int64_t expected_memory(const Context& ctx, const Settings& settings, const
                              const Uses& uses) {
   const NodePlanes planes = node_planes(ctx, mesh, settings.problem);
   const std::int64_t whole = nodal_bytes(mesh), field = whole / (mesh.axis(planes.axis).size() + 1) * planes.count();
-  const bool several = ctx.pieces() > 1, writes = !several || ctx.communicator()->rank() == 0;
+  const bool several = ctx.subdomains() > 1, writes = !several || ctx.communicator()->rank() == 0;
   const std::int64_t solver = required_memory(ctx, mesh, settings.problem, settings.solver);
   // The range, fluxes and errors take values at all nodes, too.
   const std::int64_t solving = (uses.nodal() || uses.summary ? field : 0) + (ctx.on_gpu() ? field : solver);

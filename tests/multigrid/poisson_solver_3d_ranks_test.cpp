@@ -93,7 +93,7 @@ Answer answer_on(Backend backend, int ranks, const TensorMesh<3>& mesh, const Po
                  const PoissonSolver3DParams& params, const Prepare& prepare) {
   Values all(count_of(mesh, 0) * count_of(mesh, 1) * count_of(mesh, 2), std::nan(""));
   std::vector<Answer> answers(static_cast<std::size_t>(ranks));
-  const auto result = test::on_pieces(backend, ranks, [&](Context& ctx) {
+  const auto result = test::on_subdomains(backend, ranks, [&](Context& ctx) {
     PoissonSolver3D solver(ctx, mesh, problem, params);
     prepare(solver);
     // Planes of nodes that ranks share have the same bits on both.
@@ -213,7 +213,7 @@ TEST(PoissonSolver3DRanks, SingularProblemsAsOnOne) {
         expect_alike(answer, one);
         EXPECT_NEAR(answer.fluxes.sum(), answer.fluxes.load, 1e-9 * (1 + std::abs(answer.fluxes.load)));
       }
-      const auto refused = test::on_pieces(backend, 2, [&](Context& ctx) {
+      const auto refused = test::on_subdomains(backend, 2, [&](Context& ctx) {
         PoissonSolver3D(ctx, mesh, problem);
         return Values{};
       });
@@ -249,7 +249,7 @@ TEST(PoissonSolver3DRanks, CutsAnotherDirectionWhereTheCheapestHasTooFewPlanes) 
   const PoissonProblem3D problem = problem_of({P, P, D, D, D, D});
   Context one(Backend::cpu, 1);
   EXPECT_EQ(PoissonSolver3D(one, mesh, problem).plan().lines, 2);
-  (void)test::on_pieces(Backend::cpu, 7, [&](Context& ctx) {
+  (void)test::on_subdomains(Backend::cpu, 7, [&](Context& ctx) {
     const PoissonSolver3D solver(ctx, mesh, problem);
     EXPECT_EQ(solver.plan().lines, 0);
     EXPECT_EQ(solver.nodes().axis, 0);
@@ -260,7 +260,7 @@ TEST(PoissonSolver3DRanks, CutsAnotherDirectionWhereTheCheapestHasTooFewPlanes) 
 
 TEST(PoissonSolver3DRanks, TooManyRanksAreRefusedOnAll) {
   const TensorMesh<3> mesh(uniform(1, 4), uniform(1, 4), uniform(1, 5));
-  const auto result = test::on_pieces(Backend::cpu, 5, [&](Context& ctx) {
+  const auto result = test::on_subdomains(Backend::cpu, 5, [&](Context& ctx) {
     PoissonSolver3D(ctx, mesh, PoissonProblem3D{});
     return Values{};
   });
@@ -313,7 +313,7 @@ TEST(PoissonSolver3DRanks, SeparableCoefficientsAsOnOne) {
 TEST(PoissonSolver3DRanks, ARankThatFindsAFaultSaysSo) {
   const TensorMesh<3> mesh(uniform(1, 5), uniform(1, 4), uniform(1, 9));
   const auto errors_of = [&](const PoissonProblem3D& problem) {
-    const auto result = test::on_pieces(Backend::cpu, 3, [&](Context& ctx) {
+    const auto result = test::on_subdomains(Backend::cpu, 3, [&](Context& ctx) {
       PoissonSolver3D(ctx, mesh, problem);
       return Values{};
     });
@@ -364,7 +364,7 @@ TEST(PoissonSolver3DRanks, RightHandSidesInTheContextsMemory) {
       const Values rhs = random.values(nodes, -1, 1);
       const auto solved = [&](int ranks) {
         Values solution(nodes);
-        const auto result = test::on_pieces(backend, ranks, [&](Context& ctx) {
+        const auto result = test::on_subdomains(backend, ranks, [&](Context& ctx) {
           PoissonSolver3D solver(ctx, mesh, problem, {.project = true});
           const GridLayout<3> own = solver.unknowns(), whole = solver.mesh().unknowns();
           const auto at = [&](int i, int j, int k) {
@@ -400,7 +400,7 @@ TEST(PoissonSolver3DRanks, MemoryOfARankIsItsShare) {
   for (const Backend backend : backends()) {
     Context alone(backend, 1);
     const std::int64_t one = required_memory(alone, mesh, PoissonProblem3D{});
-    (void)test::on_pieces(backend, 4, [&](Context& ctx) {
+    (void)test::on_subdomains(backend, 4, [&](Context& ctx) {
       const std::int64_t own = required_memory(ctx, mesh, PoissonProblem3D{});
       EXPECT_LT(own, one * 2 / 5);
       // One gather a solve, beside what residuals and their norms take, and no more memory.

@@ -5,11 +5,14 @@
 namespace stratum::apps::bench {
 
 CommandLine make_command_line() {
+  OptionGroup machine = machine_options();
+  machine.options.push_back(exchange_option());
   return CommandLine(
       {{"Options",
         {{"what", "NAME", "all",
           "kernels, lines (tridiagonal systems), solves, coefficients (solves with K that jumps), matrices (CSR "
-          "without a mesh), boxes (in three dimensions, by fast diagonalization) or all"},
+          "without a mesh), boxes (in three dimensions, by fast diagonalization; on several ranks too, under mpirun) "
+          "or all"},
          {"meshes", "LIST", "U1,U2,U3,A1,A2,A3,A4,A5", "meshes of the solves; kernels are measured on A3"},
          {"boxes", "LIST", "", "cells of boxes, as in 128x128x128,256x256x64 (128^3 on a CPU, to 512^3 on a GPU)"},
          {"levels", "LIST", "", "levels 2 .. 15, as in 8..10,12 (8,10 on a CPU, 10,12,13 on a GPU)"},
@@ -31,7 +34,7 @@ CommandLine make_command_line() {
          {"quick", "", "", "level 7, U1 and A3, a copy of 64 MiB: seconds, to see that it works"},
          {"clock", "NAME", "wall", "wall, or cpu: what one thread has spent, for a machine shared with others"},
          output_file("json", "FILE", "everything that is printed, as JSON")}},
-       machine_options()},
+       machine},
       {"Other", {{"help", "", "", "print this"}, {"version", "", "", "print the version"}}});
 }
 

@@ -69,6 +69,11 @@ void parse_peers(const std::string& text, const Context& ctx, Settings& settings
     settings.no_peers = "not asked for";
     return;
   }
+  if (ctx.subdomains() > 1) {
+    expects(text == "all", "--peers: several ranks have none; take --peers none");
+    settings.no_peers = "several ranks have none";
+    return;
+  }
   const bool on_gpu = ctx.on_gpu(), has_sines = on_gpu ? CufftSines::available() : SineTransforms::available();
   const bool has_cudss = on_gpu && Cudss::available(), one_core = !on_gpu && ctx.threads() == 1;
   const auto of_csr = csr_peers();

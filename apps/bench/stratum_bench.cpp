@@ -70,6 +70,8 @@ int measure(Context& ctx, const Settings& settings, OutputFiles& outputs) {
   json.add("program", "stratum_bench").add("version", STRATUM_VERSION);
   add_machine(json, ctx);
   json.add("processor", processor());
+  if (ctx.subdomains() > 1)
+    json.add("ranks", ctx.subdomains()).add("ranks_exchange_by", std::string(ctx.communicator()->name()));
   json.add("clock", settings.now == cpu_seconds ? "cpu" : "wall");
   json.add("load_average_before", load_before).add("load_average_after", load_average());
   json.add("quick", settings.quick).add("rounds", settings.rounds);
@@ -91,11 +93,18 @@ int run(Context ctx, const Settings& settings, const CommandLine& options, Outpu
 }
 
 /// What the options ask for.
-std::function<int()> prepare(const CommandLine& options) {
-  const Context ctx = parse_machine(options).context();
+std::function<int()> prepare(const CommandLine& options, const Ranks& ranks) {
+  Machine machine = parse_machine(options);
+  machine.ranks = &ranks;
+  expects(!machine.has_ranks() || (options.text("what") == "boxes" && !options.is_set("auto")),
+          "several ranks measure --what boxes, and nothing else");
+  machine.warn_of_binding("stratum_bench");
+  const Context ctx = machine.context();
   expects(options.is_set("auto") || !options.has("random"), "--random: only --auto takes random meshes");
   (void)options.integer("random", 0, 1000);
-  return [ctx, settings = parse_settings(options, ctx), outputs = OutputFiles(options), &options] {
+  OutputFiles outputs(options);
+  if (ranks.rank() > 0) outputs.remove_all_but("");
+  return [ctx, settings = parse_settings(options, ctx), outputs, &options] {
     return run(ctx, settings, options, outputs);
   };
 }
@@ -103,6 +112,12 @@ std::function<int()> prepare(const CommandLine& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  Program program{"stratum_bench", text_before_options(), text_after_options(), make_command_line(), {}, prepare};
-  return run_program(program, argc, argv);
+  Ranks ranks;
+  Program program{"stratum_bench",
+                  text_before_options(),
+                  text_after_options(),
+                  make_command_line(),
+                  {},
+                  [&ranks](const CommandLine& options) { return prepare(options, ranks); }};
+  return run_program(program, argc, argv, &ranks);
 }

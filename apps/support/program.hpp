@@ -44,13 +44,18 @@ struct Program {
            {"threads", "N", "", "CPU threads, 1 .. 4096 (all)"}}};
 }
 
+[[nodiscard]] inline Option exchange_option() {
+  return {
+      "exchange", "NAME", "auto",
+      "ranks on GPUs, how they exchange data: peer (GPUs of one host store into each other's memory), nccl, host (MPI "
+      "through the memory of the host), or auto (the first of peer, nccl and host that is possible; peer and nccl need "
+      "a GPU for each rank)"};
+}
+
 /// The same of programs that run on several ranks, with --exchange.
 [[nodiscard]] inline OptionGroup machine_options_of_ranks() {
   OptionGroup group = machine_options();
-  group.options.push_back({"exchange", "NAME", "auto",
-                           "ranks on GPUs, how they exchange data: peer (GPUs of one host store into each other's "
-                           "memory), nccl, host (MPI through the memory of the host), or auto (the first of peer, nccl "
-                           "and host that is possible; peer and nccl need a GPU for each rank)"});
+  group.options.push_back(exchange_option());
   group.options.push_back(
       {"several-from", "N", "",
        "several ranks: the first rank alone solves a problem of fewer than N unknowns (staggered: sites), and the "

@@ -2,6 +2,7 @@
 
 #include <boost/program_options.hpp>
 
+#include <stratum/assembly/expressions/expression.hpp>
 #include <stratum/core/io/text_file.hpp>
 
 namespace stratum::apps {
@@ -55,6 +56,12 @@ po::options_description described(const std::vector<OptionGroup>& groups) {
   return all;
 }
 
+std::optional<double> plain_number(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
 /// Of a word as Boost complains of it.
 std::string name_in(const std::string& word) {
   const auto begin = std::min(word.find_first_not_of('-'), word.size());
@@ -62,6 +69,20 @@ std::string name_in(const std::string& word) {
 }
 
 }  // namespace
+
+std::optional<double> number_of(std::string_view text) {
+  const auto plain = plain_number(text);
+  return plain ? plain : value_of_expression(std::string(text));
+}
+
+double parse_number(const std::string& option, std::string_view text, const Range& range) {
+  const auto value = number_of(text);
+  expects(value.has_value(), option, ": '", shown(text), "' is not ", range.text(),
+          expressions_available() ? ", nor an expression of numbers, pi and e" : "");
+  expects(std::isfinite(*value) && range.contains(*value), option, ": '", shown(text), "' is ",
+          plain_number(text) ? std::string() : message(*value, ", "), "not ", range.text());
+  return *value;
+}
 
 void CommandLine::parse(int argc, char** argv) {
   std::vector<std::string> words;

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <sstream>
 #include <string>
@@ -101,13 +102,10 @@ inline constexpr Range not_negative{0, HUGE_VAL, false, true};
 /// Of a relative tolerance: one asks for nothing.
 inline constexpr Range fraction{0, 1, true, true};
 
-[[nodiscard]] inline double parse_number(const std::string& option, std::string_view text, const Range& range) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  expects(error == std::errc() && end == text.data() + text.size() && std::isfinite(value) && range.contains(value),
-          option, ": '", shown(text), "' is not ", range.text());
-  return value;
-}
+/// A number, or what an expression of numbers, pi and e is worth, as 4*pi or 25/60; nothing of other text.
+[[nodiscard]] std::optional<double> number_of(std::string_view text);
+/// Such a number, in the range.
+[[nodiscard]] double parse_number(const std::string& option, std::string_view text, const Range& range);
 
 [[nodiscard]] inline int parse_integer(const std::string& option, std::string_view text, int low, int high) {
   int value = 0;

@@ -184,9 +184,7 @@ inline void parse_coefficients(const CommandLine& options, const ProblemReader& 
     }
   }
   const std::string reaction = options.text("reaction");
-  char* end = nullptr;
-  (void)std::strtod(reaction.c_str(), &end);
-  if (end != nullptr && *end == '\0')
+  if (number_of(reaction))
     problem.reaction = options.number("reaction", not_negative);
   else
     problem.reaction_of_cells = coefficient("--reaction", reaction);

@@ -52,9 +52,9 @@ struct KnownNames {
   using Variables = std::vector<std::pair<const char*, double P::*>>;
   Variables variables;
   std::vector<std::pair<const char*, double>> constants;
-  Variables distances;  // to the boundaries
-  P somewhere;          // a point of the domain
-  const char* remark;   // behind the list of names
+  Variables distances;      // to the boundaries
+  P somewhere;              // a point of the domain
+  const char* remark = "";  // behind the list of names
 
   [[nodiscard]] std::string list() const {
     std::string names;
@@ -171,6 +171,14 @@ ScalarFunction3D parse_expression(const std::string& text, const std::array<doub
   return parsed(text, known_names(lengths));
 }
 
+std::optional<double> value_of_expression(const std::string& text) {
+  try {
+    return parsed(text, KnownNames<Point>{})(Point{});
+  } catch (const UsageError&) {
+    return std::nullopt;
+  }
+}
+
 bool depends_on_time(const std::string& text, double a, double b) {
   return Expression<Point>(text, known_names(a, b, Variables::space_and_time)).uses("t");
 }
@@ -194,6 +202,8 @@ ScalarFunction parse_expression(const std::string& text, double /*a*/, double /*
 ScalarFunction3D parse_expression(const std::string& text, const std::array<double, 3>& /*lengths*/) {
   fail_without_muparser(text);
 }
+
+std::optional<double> value_of_expression(const std::string& /*text*/) { return std::nullopt; }
 
 bool depends_on_time(const std::string& /*text*/, double /*a*/, double /*b*/) { return false; }
 

@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include <stratum/assembly/poisson_problem.hpp>
@@ -27,6 +28,9 @@ enum class Variables : std::uint8_t { space, space_and_time, position, position_
 
 /// In a box with edges of these lengths, which are a, b and d. Throws alike.
 [[nodiscard]] ScalarFunction3D parse_expression(const std::string& text, const std::array<double, 3>& lengths);
+
+/// What an expression without variables is worth, as 4*pi or 25/60; nothing where the text is none, or this build has no muParser.
+[[nodiscard]] std::optional<double> value_of_expression(const std::string& text);
 
 /// Of one that parses: it has the variable t.
 [[nodiscard]] bool depends_on_time(const std::string& text, double a, double b);

@@ -39,7 +39,7 @@ int run(const Settings& settings, const CommandLine& options, OutputFiles output
   // First what is small: a full disk shall not lose it.
   outputs.write_text("report", json_report(options, ctx, system, settings, plan, outcome));
   outputs.write_text("history", csv_history({&report, 1}));
-  outputs.write("save-matrix", [&](const std::string& path) { write_matrix_market(path, system.a); });
+  outputs.write("save-matrix", [&](const std::string& path) { write_matrix_market(path, given_matrix(system)); });
   if (code != 3)  // there is a solution to show
     outputs.write("solution", [&](const std::string& path) { write_matrix_market(path, outcome.x); });
   if (!settings.quiet) outputs.print_written();

@@ -33,9 +33,15 @@ CommandLine make_command_line() {
   return CommandLine(
       {{"System A x = b",
         {input_file("matrix", "FILE.mtx",
-                    "A, a Matrix Market file: coordinate, real, integer or pattern, general or symmetric"),
-         input_file("rhs", "FILE.mtx",
-                    "b, a Matrix Market file (b = A times ones, so that the solution is one everywhere)"),
+                    "A, a Matrix Market file: coordinate or array, real, integer or pattern, general, symmetric or "
+                    "hermitian; with b behind it where a line %%AMGX rhs says so"),
+         {"triangle", "NAME", "",
+          "a file that is said to be general and has one triangle alone: symmetric, where it is half of the matrix, or "
+          "general, where it is all of it"},
+         input_file(
+             "rhs", "FILE.mtx",
+             "b, a Matrix Market file (what stands behind the matrix, else A times ones, so that the solution is one "
+             "everywhere)"),
          {"problem", "NAME", "laplacian",
           "without --matrix: laplacian (five points), toeplitz (2 on the diagonal, 1 above, gamma two below) or mesh "
           "(bilinear elements on a named mesh)"},

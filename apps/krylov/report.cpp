@@ -78,6 +78,7 @@ void print_heading(const Context& ctx, const System& system, const Settings& set
   else
     std::printf("csr, %.1f entries a row\n", static_cast<double>(system.a.entries()) / rows);
   const auto precision = [](bool single) { return single ? "single" : "double"; };
+  if (system.negated) std::printf("negated   its diagonal is negative: -A x = -b is solved\n");
   std::printf("solver    %s in %s precision; ", plan.method.c_str(), precision(settings.single));
   if (!settings.inner.empty())
     std::printf("inner %s to %g in %s precision%s", settings.inner.c_str(), settings.inner_stop.rtol,
@@ -109,18 +110,7 @@ std::string advice(const System& system, const Plan& plan, const SolveReport& re
   const bool by_preconditioner = report.reason.find("preconditioner") != std::string::npos;
   if (by_preconditioner && negative == 0) return "";
   const std::string others = plan.method == "cr" ? "--method gmres" : "--method cr or gmres";
-  if (negative < system.a.rows) return "the matrix is symmetric and indefinite: try " + others;
-  // Gershgorin: no eigenvalue is above the largest sum of a row's diagonal and the magnitudes beside it.
-  bool dominated = true;
-  for (int i = 0; i < system.a.rows; ++i) {
-    double sum = 0;
-    for (auto k = static_cast<std::size_t>(system.a.start[static_cast<std::size_t>(i)]);
-         k < static_cast<std::size_t>(system.a.start[static_cast<std::size_t>(i) + 1]); ++k)
-      sum += system.a.column[k] == i ? system.a.value[k] : std::abs(system.a.value[k]);
-    dominated = dominated && sum <= 0;
-  }
-  if (dominated) return "the matrix is negative definite: solve -A x = -b, or try " + others;
-  return "the diagonal of the matrix is negative: solve -A x = -b where it is negative definite, else try " + others;
+  return "the matrix is symmetric and indefinite: try " + others;
 }
 
 std::string json_report(const CommandLine& options, const Context& ctx, const System& system, const Settings& settings,
@@ -132,7 +122,7 @@ std::string json_report(const CommandLine& options, const Context& ctx, const Sy
   json.add("advice", advice(system, plan, report));
   json.add("rtol", settings.stop.rtol).add("largest_error", outcome.error.value_or(std::nan("")));
   json.add("matrix", system.name).add("rows", system.a.rows).add("entries", system.a.entries());
-  json.add("symmetric", system.symmetric);
+  json.add("symmetric", system.symmetric).add("negated", system.negated);
   json.add("storage", plan.on_grid ? grid_storage(system) : plan.storage == Storage::band ? "band" : "csr");
   json.add("method", plan.method).add("restart", settings.restart);
   json.add("precision", settings.single ? "single" : "double");

@@ -20,7 +20,12 @@ Settings parse_settings(const CommandLine& options) {
                                                                 {"n", "toeplitz"},         {"gamma", "toeplitz"},
                                                                 {"mesh", "mesh"},          {"level", "mesh"}};
   expects(s.matrix.empty() || !options.has("problem"), "--problem: --matrix gives the system already");
-  expects(!options.has("grid") || !s.matrix.empty(), "--grid: belongs to --matrix");
+  for (const char* name : {"grid", "triangle"})
+    expects(!options.has(name) || !s.matrix.empty(), "--", name, ": belongs to --matrix");
+  if (options.has("triangle")) {
+    s.triangle = options.text("triangle");
+    (void)choice<int>("--triangle", s.triangle, {{"symmetric", 0}, {"general", 0}});
+  }
   for (const auto& [name, owner] : owners)
     expects(!options.has(name) || (s.matrix.empty() && s.problem == owner), "--", name, ": belongs to --problem ",
             owner);

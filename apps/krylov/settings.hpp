@@ -20,6 +20,7 @@ enum class Storage : std::uint8_t { automatic, band, csr };
 /// The options, read.
 struct Settings {
   std::string matrix, rhs;
+  std::string triangle;  // symmetric or general; empty: asked for where it matters
   std::string problem;
   Storage storage = Storage::automatic;
   std::string method;  // empty: by the matrix

@@ -44,6 +44,29 @@ SparseRows laplacian(int nx, int ny, double epsilon) {
   return a;
 }
 
+/// Of a square matrix that has entries on one side of its diagonal alone which side that is; else empty.
+std::string only_triangle(const SparseRows& a) {
+  bool lower = false, upper = false;
+  for (int i = 0; i < a.rows; ++i)
+    for (auto k = static_cast<std::size_t>(a.start[static_cast<std::size_t>(i)]);
+         k < static_cast<std::size_t>(a.start[static_cast<std::size_t>(i) + 1]); ++k) {
+      lower = lower || (a.column[k] < i && a.value[k] != 0);
+      upper = upper || (a.column[k] > i && a.value[k] != 0);
+    }
+  return lower == upper ? "" : lower ? "lower" : "upper";
+}
+
+SparseRows with_both_triangles(const SparseRows& a) {
+  std::vector<SparseEntry> entries;
+  for (int i = 0; i < a.rows; ++i)
+    for (auto k = static_cast<std::size_t>(a.start[static_cast<std::size_t>(i)]);
+         k < static_cast<std::size_t>(a.start[static_cast<std::size_t>(i) + 1]); ++k) {
+      entries.push_back({i, a.column[k], a.value[k]});
+      if (a.column[k] != i) entries.push_back({a.column[k], i, a.value[k]});
+    }
+  return sparse_rows(a.rows, a.columns, std::move(entries));
+}
+
 /// Throws when a matrix that is to be generated leaves no room to solve. Counted is what is always there: its rows, b and x on
 /// the host; the method's vectors on the backend, and the operator, which for multigrid on a mesh takes nothing.
 void expect_room_for(const Context& ctx, const Settings& settings, const std::string& name, std::int64_t rows,
@@ -62,7 +85,9 @@ System make_system(const Context& ctx, const CommandLine& options, const Setting
   System system;
   if (!settings.matrix.empty()) {
     system.name = settings.matrix;
-    system.a = read_matrix_market(settings.matrix);
+    auto read = read_matrix_market_system(settings.matrix);
+    system.a = std::move(read.a);
+    system.b = std::move(read.rhs);
     expects(system.a.rows == system.a.columns, "--matrix: a system needs a square matrix, and '", settings.matrix,
             "' has ", system.a.rows, " rows and ", system.a.columns, " columns");
     if (options.has("grid")) {
@@ -71,6 +96,16 @@ System make_system(const Context& ctx, const CommandLine& options, const Setting
           GridLayout<2>{parse_integer("--grid", x, 1, system.a.rows), parse_integer("--grid", y, 1, system.a.rows)};
       expects(system.grid->nodes() == system.a.rows, "--grid: ", x, " x ", y, " unknowns, and the matrix has ",
               system.a.rows, " rows");
+    }
+    if (const auto half = only_triangle(system.a); !half.empty()) {
+      expects(!settings.triangle.empty(), "--matrix: '", settings.matrix, "' has the ", half,
+              " triangle alone, and is not said to be symmetric; --triangle symmetric takes it for half of a symmetric "
+              "matrix, --triangle general for all there is");
+      if (settings.triangle == "symmetric") system.a = with_both_triangles(system.a);
+    } else {
+      expects(settings.triangle.empty(), "--triangle: '", settings.matrix,
+              "' has entries on both sides of its diagonal, "
+              "or on none; leave it out");
     }
   } else if (settings.problem == "toeplitz") {
     const double gamma = options.number("gamma", {-10, 10});
@@ -101,23 +136,37 @@ System make_system(const Context& ctx, const CommandLine& options, const Setting
   system.a.first_row = 1;
   system.symmetric = system.a.is_symmetric();
   const auto rows = static_cast<std::size_t>(system.a.rows);
-  system.b.resize(rows);
   if (!settings.rhs.empty()) {
     system.b = read_matrix_market_vector(settings.rhs, system.a.rows);
+  } else if (!system.b.empty()) {  // behind the matrix
   } else if (system.mesh) {
     // Ones are no solution to try on a stretched mesh: nearly all of A 1 would belong to its thinnest cells.
     Context host;
     Field<double> load(host, *system.grid);
     assemble_load(host, *system.mesh, {}, load.view());
+    system.b.resize(rows);
     copy_to_host(host, load.cview(), system.b.data());
   } else {
     system.solution_is_one = true;
+    system.b.resize(rows);
     for (std::size_t i = 0; i < rows; ++i)
       for (auto k = static_cast<std::size_t>(system.a.start[i]); k < static_cast<std::size_t>(system.a.start[i + 1]);
            ++k)
         system.b[i] += system.a.value[k];
   }
+  // What is negative definite has a negative diagonal; of what is not, methods for definite matrices say so of -A, too.
+  const auto diagonal = system.a.diagonal();
+  system.negated = system.symmetric && std::all_of(diagonal.begin(), diagonal.end(), [](double d) { return d < 0; });
+  if (system.negated)
+    for (auto* numbers : {&system.a.value, &system.b})
+      for (double& value : *numbers) value = -value;
   return system;
+}
+
+SparseRows given_matrix(const System& system) {
+  SparseRows a = system.a;
+  for (double& value : a.value) value = system.negated ? -value : value;
+  return a;
 }
 
 void expects_a_solution(const System& system, const StoppingParams& stop) {

@@ -17,6 +17,7 @@ struct System {
   std::string name;
   SparseRows a;
   bool symmetric = false;
+  bool negated = false;  // a and b: the diagonal was negative
   std::vector<double> b;
   bool solution_is_one = false;
   std::optional<GridLayout<2>> grid;  // whose nodes are the unknowns
@@ -26,6 +27,9 @@ struct System {
 /// Throws UsageError for a matrix that does not fit its options, ResourceError where a generated one leaves no room to solve,
 /// and FileError.
 [[nodiscard]] System make_system(const Context& ctx, const CommandLine& options, const Settings& settings);
+
+/// A as it was given.
+[[nodiscard]] SparseRows given_matrix(const System& system);
 
 /// Throws where A is singular and no x brings ||b - A x|| below the tolerance: D A is symmetric for some d > 0 (most often 1),
 /// rows of a connected part sum to zero, and d is no null vector of b^T there. The smallest residual is |d^T b| / ||d||.

@@ -330,13 +330,60 @@ case_what_is_not_positive_definite_gets_advice() {
   advises 'the matrix is symmetric and indefinite: try --method gmres'
   run 0 --matrix a.mtx --rhs b.mtx --method gmres
   [ ! -s .errors ] || fail "advises where nothing is wrong"
-  matrix -3 1 -2
-  run 3 --matrix a.mtx --rhs b.mtx
-  advises 'the matrix is negative definite: solve -A x = -b, or try --method cr or gmres'
-  run 0 --matrix a.mtx --rhs b.mtx --method cr
   matrix -3 4 -2
   run 3 --matrix a.mtx --rhs b.mtx
-  advises 'the diagonal of the matrix is negative: solve -A x = -b where it is negative definite, else try --method cr or gmres'
+  advises 'the matrix is symmetric and indefinite: try --method cr or gmres'
+}
+
+# x.mtx holds these numbers.
+solution_is() {
+  python3 - "$@" <<'END' || fail "not the solution $*"
+import sys
+x = [float(line) for line in open("x.mtx") if not line.startswith("%") and " " not in line]
+sys.exit(0 if len(x) == len(sys.argv) - 1 and all(abs(a - float(b)) < 1e-9 for a, b in zip(x, sys.argv[1:])) else 1)
+END
+}
+
+case_a_negative_definite_matrix_is_solved_as_its_negative() {
+  printf '%%%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 -3\n2 1 1\n2 2 -2\n' >a.mtx
+  printf '%%%%MatrixMarket matrix array real general\n2 1\n-1\n-3\n' >b.mtx
+  for options in '--method cg' '--preconditioner ic' '--method gmres' '--preconditioner jacobi --method cr'; do
+    # shellcheck disable=SC2086
+    run 0 --matrix a.mtx --rhs b.mtx --rtol 1e-12 --solution x.mtx --save-matrix again.mtx --report report.json $options
+    prints '^negated +its diagonal is negative: -A x = -b is solved'
+    check "r['negated'] and r['status'] == 'converged'"
+    solution_is 1 2
+    cmp -s a.mtx again.mtx || fail "saves another matrix"
+  done
+  run 0 "${small[@]}" --report report.json
+  check "not r['negated']"
+}
+
+case_one_triangle_is_asked_about() {
+  printf '%%%%MatrixMarket matrix array real general\n2 1\n0\n3\n' >b.mtx
+  for entry in '2 1 -1 lower' '1 2 -1 upper'; do
+    read -r row column value name <<<"$entry"
+    printf '%%%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 2\n%s %s %s\n2 2 2\n' "$row" "$column" "$value" >a.mtx
+    refused --matrix a.mtx --rhs b.mtx -- "a.mtx' has the $name triangle alone" '--triangle symmetric' '--triangle general'
+    run 0 --matrix a.mtx --rhs b.mtx --rtol 1e-12 --triangle symmetric --solution x.mtx
+    solution_is 1 2
+    run 0 --matrix a.mtx --rhs b.mtx --rtol 1e-12 --triangle general --solution x.mtx
+    if [ "$name" = lower ]; then solution_is 0 1.5; else solution_is 0.75 1.5; fi
+    rm x.mtx
+  done
+  refused --matrix a.mtx --triangle lower -- --triangle symmetric general
+  refused --triangle symmetric -- '--triangle: belongs to --matrix'
+  printf '%%%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 2\n2 1 -1\n2 2 2\n' >a.mtx
+  refused --matrix a.mtx --triangle symmetric -- 'both sides of its diagonal'
+}
+
+case_a_right_hand_side_behind_the_matrix() {
+  printf '%%%%MatrixMarket matrix coordinate real general symmetric\n%%%%AMGX 1 1 sorted rhs\n2 2 4\n1 1 2D0\n1 2 -1\n2 1 -1\n2 2 2\n2\n0\n3\n' >a.mtx
+  run 0 --matrix a.mtx --rtol 1e-12 --solution x.mtx
+  solution_is 1 2
+  printf '%%%%MatrixMarket matrix array real general\n2 1\n3\n0\n' >b.mtx
+  run 0 --matrix a.mtx --rtol 1e-12 --rhs b.mtx --solution x.mtx
+  solution_is 2 1
 }
 
 case_progress_on_a_terminal_only() {
@@ -396,7 +443,7 @@ case_what_the_matrix_does_not_allow() {
   refused --code 3 --matrix a.mtx --preconditioner ic -- 'row 2:' shift
   refused --code 3 --matrix a.mtx --preconditioner incomplete-poisson -- 'row 2 is 0'
   printf '%%%%MatrixMarket matrix coordinate real general\n4 4 5\n1 1 1\n2 2 1\n3 3 1\n4 4 1\n1 4 1\n' >b.mtx
-  refused --matrix b.mtx --grid 4,1 --preconditioner multigrid -- 'entry (1, 4)'
+  refused --matrix b.mtx --triangle general --grid 4,1 --preconditioner multigrid -- 'entry (1, 4)'
 }
 
 case_no_output_is_an_input() {

@@ -42,7 +42,7 @@ void print_moment(const Moment& moment, const HeatReport& report, bool first);
 /// How the run ended.
 void print_end(const Run& run);
 
-/// Everything that is printed and more; docs/guides/report.md describes the members.
+/// Everything that is printed and more; docs/reference/report.md describes the members.
 [[nodiscard]] std::string json_report(const Settings& settings, const CommandLine& options, const Context& ctx,
                                       const HeatSolver& solver, const Run& run);
 

@@ -23,7 +23,7 @@ void print_outcome(const Outcome& outcome);
 /// curvature and a positive entry of the diagonal, which is another one's curvature, say that it is indefinite.
 [[nodiscard]] std::string advice(const System& system, const Plan& plan, const SolveReport& report);
 
-/// Everything that is printed and more; docs/guides/report.md describes the members.
+/// Everything that is printed and more; docs/reference/report.md describes the members.
 [[nodiscard]] std::string json_report(const CommandLine& options, const Context& ctx, const System& system,
                                       const Settings& settings, const Plan& plan, const Outcome& outcome);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// --report: everything that is printed and more, as JSON. docs/guides/report.md describes the members.
+// --report: everything that is printed and more, as JSON. docs/reference/report.md describes the members.
 
 #include <string>
 #include <vector>

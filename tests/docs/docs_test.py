@@ -3,6 +3,7 @@
 
 docs_test.py commands PAGE.md BIN [--heavy]   runs the commands of a page as printed, in their order, in one empty directory
 docs_test.py links SOURCE                     links, anchors and named files of all pages exist, and the site has all pages
+docs_test.py fields PAGE.md BIN               the page names every member of the report of poisson2d
 
 A page holds commands in two kinds of blocks. Every command must end with exit code 0, or with N where `# exit code N` follows.
 
@@ -20,6 +21,7 @@ Blocks of python are run by tests/python/test_pages.py.
 
 A command elsewhere in a page, in a sentence or an indented block, would not be run, and is refused.
 """
+import json
 import os
 import re
 import subprocess
@@ -200,8 +202,19 @@ def check_links(source):
     print(f"{len(pages)} pages, {links} links")
 
 
+def check_fields(page, poisson2d):
+    printed = subprocess.run([poisson2d, "--level", "3", "--quiet", "--vtk", "none", "--report", "-"], text=True, check=True,
+                             stdout=subprocess.PIPE).stdout
+    named = set(re.findall(r"`(\w+)`", page.read_text()))
+    for field in json.loads(printed):
+        if field not in named:
+            fail(f"{page.name} does not name the field {field}")
+
+
 if __name__ == "__main__":
-    if sys.argv[1] == "commands":
+    if sys.argv[1] == "fields":
+        check_fields(Path(sys.argv[2]), Path(sys.argv[3]) / "poisson2d")
+    elif sys.argv[1] == "commands":
         run_commands(Path(sys.argv[2]), Path(sys.argv[3]).resolve(), "--heavy" in sys.argv)
     else:
         check_links(Path(sys.argv[2]).resolve())

@@ -17,7 +17,7 @@ void print_heading(const Context& ctx, const Problem& problem, const Settings& s
 /// Beside what was measured.
 void print_results(const Results& r, const Settings& settings, const SolvedField& field);
 
-/// Everything that is printed and more; docs/guides/report.md describes the members.
+/// Everything that is printed and more; docs/reference/report.md describes the members.
 [[nodiscard]] std::string json_report(const CommandLine& options, const Context& ctx, const Problem& problem,
                                       const Settings& settings, const SolvedField& field, const Results& r);
 

@@ -15,7 +15,7 @@ void print_heading(const Context& ctx, const GaugeField& field, const Settings& 
 /// Iterations of every mass and colour, masses of the pion, and how the run ended.
 void print_outcome(const Outcome& outcome, const Settings& s, const SolveReport& report);
 
-/// Everything that is printed and more; docs/guides/report.md describes the members.
+/// Everything that is printed and more; docs/reference/report.md describes the members.
 [[nodiscard]] std::string json_report(const CommandLine& options, const Context& ctx, const GaugeField& field,
                                       const Settings& s, const Outcome& outcome, const SolveReport& report);
 

@@ -24,7 +24,7 @@ struct Outcome {
 /// How a solve ended.
 void print_outcome(const PressureSolver& solver, const Outcome& outcome);
 
-/// Members that do not depend on how a solve ends; docs/guides/report.md describes them.
+/// Members that do not depend on how a solve ends; docs/reference/report.md describes them.
 [[nodiscard]] JsonObject start_report(const Settings& s, const CommandLine& options, const Context& ctx,
                                       const PressureSystem& system, const PressureSolver& solver);
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# ranks_test.sh PROGRAM CASE: poisson2d, and heat2d and staggered beside it, on several ranks of MPI, a thread each, against the
+# ranks_test.sh PROGRAM CASE: poisson2d, and poisson3d, heat2d and staggered beside it, on several ranks of MPI, a thread each, against the
 # same on one.
 # shellcheck source=support.sh
 source "$(dirname "${BASH_SOURCE[0]}")/support.sh"
@@ -55,7 +55,8 @@ def differs(x, y, tolerance):
     if isinstance(x, float) and isinstance(y, (float, int)):
         return abs(x - y) > tolerance * max(abs(x), abs(y)) + 1e-12
     return x != y
-wrong = [key for key in ("status", "iterations", "unknowns", "cells", "smoothers", "solver", "cycle", "hierarchy") if a[key] != b[key]]
+wrong = [key for key in ("status", "iterations", "unknowns", "cells", "smoothers", "solver", "cycle", "hierarchy", "method", "choice")
+         if a.get(key) != b.get(key)]
 wrong += [key for key in ("relative_l2_error", "relative_largest_error", "relative_energy_error", "minimum", "maximum",
                           "minimum_at", "maximum_at", "boundary_range", "largest_step", "fluxes", "reaction_integral",
                           "load_integral") if differs(a[key], b[key], 1e-6)]
@@ -428,6 +429,66 @@ case_ranks_that_do_not_fit_in_memory() {
     [ $? -eq 4 ] || fail "not exit code 4"
     says "^$(basename "$program"): rank 1: mesh U1 with $(((1 << level) - 1)) x $(((1 << level) - 1)) unknowns, 2 ranks on a host, needs "
   done
+  no_files
+}
+
+# --- boxes ---------------------------------------------------------------------------------------------------------------
+
+boxes() { program=$(dirname "$program")/poisson3d; }
+
+# box_as_on_one N AXIS ARGS...: lines, and cuts, across AXIS.
+box_as_on_one() {
+  local count=$1 axis=$2
+  shift 2
+  run 0 "$@" --quiet --vtk one.npy --report one.json
+  ranks "$count" 0 "$@" --quiet --vtk several.npy --report report.json
+  same_array one.npy several.npy 1e-12
+  same_report one.json report.json
+  check "r['lines'] == '$axis' and len(r['ranks']) == $count and r['ranks_exchange_by'] == 'mpi'"
+  check "sum(k['planes'] for k in r['ranks']) * (r['unknowns'] // sum(k['planes'] for k in r['ranks'])) == r['unknowns']"
+  check "all(k['first_plane'] + k['planes'] == l['first_plane'] for k, l in zip(r['ranks'], r['ranks'][1:]))"
+}
+
+case_boxes() {
+  boxes
+  box_as_on_one 2 z --mesh A3 --graded xyz --level 4
+  box_as_on_one 3 x --cells 23,9,7 --rhs 'x+y*z' --left neumann:y --front periodic --back periodic --kappa '(1+x)*(2+y)'
+  box_as_on_one 4 y --cells 6,31,5 --rhs 'x+y^2*z' --project --left neumann --right neumann --bottom periodic --top periodic --front neumann --back neumann
+  box_as_on_one 3 z --cells 5,4,20 --rhs 'x+z' --front periodic --back periodic --top robin:2,x --reaction 3
+}
+
+case_files_of_boxes() {
+  boxes
+  local options=(--cells 9,8,14 --rhs 1 --boundary x*y+z --probe '0,0,0,1,1,1,21:probe.csv' --slice x=0.3)
+  run 0 "${options[@]}" --quiet --vtk none --png one.png
+  cp probe.csv one.csv
+  ranks 2 0 "${options[@]}" --vtk none --png slice.png --history history.csv
+  prints '^ranks +2, with 6 to 7 planes of unknowns across z each$' '^memory +up to [0-9]+ MiB a rank expected' '^written +slice.png in'
+  [ -s slice.png ] && [ -s history.csv ] || fail "left $(files)"
+  python3 -c 'import sys
+a, b = ([float(x) for line in open(name).read().split()[1:] for x in line.split(",")] for name in ("one.csv", "probe.csv"))
+sys.exit(0 if len(a) == len(b) and all(abs(x - y) < 1e-12 for x, y in zip(a, b)) else 1)' || fail "other probes"
+  ranks 2 0 --cells 4,3,3 --rhs x --convergence-table 1..3
+  prints '^ +3 +16399 .* 2\.06 '
+  ranks 2 0 --level 3 --several-from 1000 --vtk none --report report.json
+  prints '^ranks +solved on one of 2 ranks: 343 unknowns are too few for several$'
+  check "r['solved_on_one'].startswith('solved on one of 2 ranks') and 'ranks' not in r"
+  needs_vtk
+  run 0 --level 3 --quiet --vtk one.vtr
+  ranks 2 0 --level 3 --quiet --vtk several.vtr
+  "$compare_grids" several.vtr one.vtr 1e-12 || fail "another solution"
+}
+
+case_boxes_that_are_refused() {
+  boxes
+  ranks 9 1 --cells 4 --vtk none
+  says '^poisson3d: 9 ranks need as many planes of unknowns in some direction'
+  ranks 2 1 --cells 16 --rhs 'z > 0.75 ? sqrt(-1) : 1' --report report.json
+  says '^poisson3d: rank 1: the right-hand side is -?nan at \('
+  ranks 2 1 --cells 8 --rhs 1 --kappa 'z > 0.75 ? 1+x*y : 1'
+  says 'kxx is not a product of functions of x, y and z'
+  ranks 2 4 --cells 8000,8000,8000 --rhs 1 --vtk none
+  says '^poisson3d: mesh .* with 7999 x 7999 x 7999 unknowns, 2 ranks on a host, needs [0-9.]+ GiB of memory, [0-9.]+ GiB are available'
   no_files
 }
 

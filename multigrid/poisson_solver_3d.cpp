@@ -129,7 +129,7 @@ NodePlanes nodes_of(const Context& ctx, const TensorMesh<3>& mesh, int lines, co
 std::array<LineModes, 2> modes_of(const Context& ctx, const AxisFactors& x, const AxisFactors& y, int threads) {
   const int ranks = ctx.subdomains(), own = rank_of(ctx);
   const auto made = [&](const AxisFactors& axis, int by) {
-    const LineModes modes = own == by ? axis_modes(axis, threads) : LineModes{};
+    LineModes modes = own == by ? axis_modes(axis, threads) : LineModes{};
     if (ranks == 1) return modes;
     return LineModes{ctx.communicator()->join_on_host(modes.vectors), ctx.communicator()->join_on_host(modes.values)};
   };
@@ -259,6 +259,7 @@ struct PoissonSolver3D::Implementation {
   [[nodiscard]] std::vector<int> cuts() const {
     if (ranks() == 1) return {};
     std::vector<int> cuts;
+    cuts.reserve(static_cast<std::size_t>(ranks()) + 1);
     for (int r = 0; r < ranks(); ++r)
       cuts.push_back(slab_of(ctx, mesh, order, r).first[2] - cut_axis().first_unknown());
     cuts.push_back(cut_axis().unknowns());

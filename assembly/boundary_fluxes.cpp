@@ -94,7 +94,7 @@ class CellwiseSolution {
     for (const auto& [v, weight] : gauss4) {
       const double t = row ? v : end, s = row ? end : v;
       const double ut = (1 - s) * (u[1] - u[0]) + s * (u[3] - u[2]), us = (1 - t) * (u[2] - u[0]) + t * (u[3] - u[1]);
-      const Jacobian at = mesh_.mapped() != nullptr
+      const Jacobian at = mesh_.mapped() != nullptr && mesh_.mapped()->is_cartesian()
                               ? mesh_.mapped()->cell(i, j).derivatives(t, s)
                               : Jacobian{.xt = mesh_.logical().x().widths()[static_cast<std::size_t>(i)],
                                          .ys = mesh_.logical().y().widths()[static_cast<std::size_t>(j)]};
@@ -103,7 +103,9 @@ class CellwiseSolution {
       // The normal times the interval's length.
       const double normal_x = outward * (row ? -yt : ys), normal_y = outward * (row ? xt : -xs);
       const double phi = last_boundary ? v : 1 - v;
-      sum += weight * phi * (normal_x * (k.xx * ux + k.xy * uy) + normal_y * (k.xy * ux + k.yy * uy));
+      const Scales scales = mesh_.cell(i, j).scales(t, s);
+      sum += weight * phi * (row ? scales.of_y() : scales.of_x()) *
+             (normal_x * (k.xx * ux + k.xy * uy) + normal_y * (k.xy * ux + k.yy * uy));
     }
     return sum;
   }
@@ -157,7 +159,7 @@ GivenFlux given_flux(const Geometry& mesh, const BoundaryOf& boundary, const Cel
       double value = boundary.condition.value ? evaluate(boundary.condition.value, p, "value of a boundary") : 0;
       if (boundary.condition.kind == BoundaryConditionType::robin)
         value -= evaluate(boundary.condition.alpha, p, "alpha of a boundary") * u.on_boundary(boundary.place, k, v);
-      value *= weight * mesh.length_on_side(boundary.place, k);
+      value *= weight * mesh.measure_on_side(boundary.place, k, v);
       flux.all += value;
       if (k == 0) flux.first += (1 - v) * value;
       if (k == intervals - 1) flux.last += v * value;
@@ -266,7 +268,7 @@ double reaction_of(Context& ctx, NodeRows nodes, const CellwiseSolution& u) {
 }
 
 /// Of rows from `first` on.
-CellwiseSolution::NodalValues values_of(std::span<const double> nodal, const Geometry& mesh, int first) {
+CellwiseSolution::NodalValues nodal_values_of(std::span<const double> nodal, const Geometry& mesh, int first) {
   const auto nodes = static_cast<std::size_t>(mesh.logical().x().size()) + 1;
   return [nodal, nodes, first](int i, int j) {
     return nodal[static_cast<std::size_t>(j - first) * nodes + static_cast<std::size_t>(i)];
@@ -279,7 +281,7 @@ BoundaryFluxes boundary_fluxes(Context& ctx, const Geometry& mesh, const Poisson
                                std::span<const double> nodal, const CellCoefficients* cells) {
   expects_nodal(mesh, nodal);
   const auto own = cells == nullptr ? cell_coefficients(ctx, mesh, problem) : std::nullopt;
-  const CellwiseSolution u(mesh, problem, values_of(nodal, mesh, 0), own ? &*own : cells);
+  const CellwiseSolution u(mesh, problem, nodal_values_of(nodal, mesh, 0), own ? &*own : cells);
   BoundaryFluxes found = fluxes_of(mesh, problem, u);
   if (u.has_reaction()) found.reaction = reaction_of(ctx, {0, u.ny()}, u);
   return found;
@@ -298,7 +300,7 @@ BoundaryFluxes boundary_fluxes(Context& ctx, const Geometry& mesh, const Poisson
   }
   const NodeRows rows = node_rows(mesh.logical(), layout_of(mesh.logical(), u));
   const auto nodal = nodal_solution(ctx, mesh, problem, u);
-  found.reaction = reaction_of(ctx, rows, CellwiseSolution(mesh, problem, values_of(nodal, mesh, rows.first), k));
+  found.reaction = reaction_of(ctx, rows, CellwiseSolution(mesh, problem, nodal_values_of(nodal, mesh, rows.first), k));
   if (u.below || u.above) {
     const auto parts = ctx.communicator()->gather_on_host(found.reaction);
     found.reaction = std::accumulate(parts.begin(), parts.end(), 0.0);

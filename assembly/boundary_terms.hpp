@@ -44,10 +44,10 @@ inline BoundaryMass::BoundaryMass(const Geometry& mesh, const BoundaryPlace& bou
   const int n = line.unknowns();
   for (int i = 0; i < line.size(); ++i) {
     const auto interval = static_cast<std::size_t>(i);
-    const double h = mesh.length_on_side(boundary, i);
     double first = 0, both = 0, second = 0;
     for (const auto& [t, weight] : gauss4) {
-      const double s = line.from_begin()[interval] + t * line.widths()[interval], value = alpha(s);
+      const double s = line.from_begin()[interval] + t * line.widths()[interval], value = alpha(s),
+                   h = mesh.measure_on_side(boundary, i, t);
       expects(std::isfinite(value) && value >= 0, "alpha of a boundary is ", value, " at ", s,
               " along it; it must be finite and not negative");
       first += weight * h * value * (1 - t) * (1 - t);

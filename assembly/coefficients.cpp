@@ -72,8 +72,8 @@ Sample sample(const CellPoints& cell, const ScalarFunction& f) {
 }
 
 /// `averaged`: where it is given, means may take the place of values at centres, and their cells are added to it.
-std::vector<double> values_of(const Context& ctx, const Geometry& mesh, const Coefficient& coefficient,
-                              std::string_view name, std::vector<std::size_t>* averaged = nullptr) {
+std::vector<double> values_on_cells(const Context& ctx, const Geometry& mesh, const Coefficient& coefficient,
+                                    std::string_view name, std::vector<std::size_t>* averaged = nullptr) {
   const int nx = mesh.logical().x().size(), ny = mesh.logical().y().size();
   const auto row = [nx](int j) { return static_cast<std::size_t>(j) * static_cast<std::size_t>(nx); };
   std::vector<double> values(row(ny));
@@ -159,10 +159,10 @@ CellCoefficients on_cells(Context& ctx, const Geometry& mesh, const Diffusion& k
   CellCoefficients cells;
   cells.nx = mesh.logical().x().size();
   cells.ny = mesh.logical().y().size();
-  cells.xx = values_of(ctx, mesh, k.xx.is_given() ? k.xx : Coefficient(1.0), "kxx");
-  if (k.xy.is_given()) cells.xy = values_of(ctx, mesh, k.xy, "kxy");
-  if (k.yy.is_given()) cells.yy = values_of(ctx, mesh, k.yy, "kyy");
-  if (c.is_given()) cells.c = values_of(ctx, mesh, c, "the reaction coefficient c", &cells.averaged);
+  cells.xx = values_on_cells(ctx, mesh, k.xx.is_given() ? k.xx : Coefficient(1.0), "kxx");
+  if (k.xy.is_given()) cells.xy = values_on_cells(ctx, mesh, k.xy, "kxy");
+  if (k.yy.is_given()) cells.yy = values_on_cells(ctx, mesh, k.yy, "kyy");
+  if (c.is_given()) cells.c = values_on_cells(ctx, mesh, c, "the reaction coefficient c", &cells.averaged);
   if (is_zero(cells.xy)) cells.xy.clear();
   if (is_zero(cells.c)) cells.c.clear();
   if (cells.yy == cells.xx) cells.yy.clear();
@@ -183,14 +183,14 @@ CellCoefficients on_cells(Context& ctx, const Geometry& mesh, const Diffusion& k
 
 std::vector<std::size_t> averaged_cells(Context& ctx, const Geometry& mesh, const Coefficient& coefficient) {
   std::vector<std::size_t> averaged;
-  if (coefficient.function) (void)values_of(ctx, mesh, coefficient, "the coefficient", &averaged);
+  if (coefficient.function) (void)values_on_cells(ctx, mesh, coefficient, "the coefficient", &averaged);
   return averaged;
 }
 
 std::vector<double> capacity_on_cells(Context& ctx, const Geometry& mesh, const Coefficient& capacity,
                                       std::vector<std::size_t>* averaged) {
   std::vector<std::size_t> own;
-  auto values = values_of(ctx, mesh, capacity, "the capacity", averaged != nullptr ? averaged : &own);
+  auto values = values_on_cells(ctx, mesh, capacity, "the capacity", averaged != nullptr ? averaged : &own);
   for (std::size_t n = 0; n < values.size(); ++n) {
     const auto columns = static_cast<std::size_t>(mesh.logical().x().size());
     if (!(values[n] > 0))

@@ -100,7 +100,7 @@ void for_each_dirichlet_alpha(const Geometry& mesh, const PoissonProblem& proble
       const int interval = end ? along.size() - 1 : 0;
       double coupling = 0;
       for (const auto& [t, weight] : gauss4)
-        coupling += weight * mesh.length_on_side(boundary.place, interval) * t * (1 - t) *
+        coupling += weight * mesh.measure_on_side(boundary.place, interval, t) * t * (1 - t) *
                     alpha_at(mesh, boundary, interval, t);
       const int corner = end ? along.size() : 0, other = last ? across.size() : 0;
       const bool row = direction == Direction::x;

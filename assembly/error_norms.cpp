@@ -26,6 +26,17 @@ struct CellSlopes {
         for (std::size_t p = 0; p < 3; ++p) points[q][p] = {1 / hx, 0, 0, 1 / hy, weight(p, q) * hx * hy};
       return;
     }
+    if (!mesh.mapped()->is_cartesian()) {
+      const CellPoints cell = mesh.cell(i, j);
+      const double hx = mesh.logical().x().widths()[static_cast<std::size_t>(i)],
+                   hy = mesh.logical().y().widths()[static_cast<std::size_t>(j)];
+      for (std::size_t q = 0; q < 3; ++q)
+        for (std::size_t p = 0; p < 3; ++p) {
+          const Scales scales = cell.scales(gauss3[p].t, gauss3[q].t);
+          points[q][p] = {1 / (hx * scales.x), 0, 0, 1 / (hy * scales.y), weight(p, q) * hx * hy * scales.volume()};
+        }
+      return;
+    }
     const Quadrilateral cell = mesh.mapped()->cell(i, j);
     for (std::size_t q = 0; q < 3; ++q)
       for (std::size_t p = 0; p < 3; ++p) {

@@ -91,17 +91,23 @@ class CellPoints {
   /// A quadrilateral in the place of a rectangle's cell.
   CellPoints(const LineInterval& x, const LineInterval& y, const Quadrilateral& mapped)
       : is_mapped_(true), x_(x), y_(y), mapped_(mapped) {}
+  CellPoints(const LineInterval& x, const LineInterval& y, Coordinates coordinates)
+      : coordinates_(coordinates), x_(x), y_(y) {}
 
   /// At fractions t and s.
   [[nodiscard]] Point at(double t, double s) const {
     return is_mapped_ ? make_point(mapped_.at(t, s), x_.place(t), y_.place(s)) : make_point(x_.at(t), y_.at(s));
   }
   [[nodiscard]] double measure(double t, double s) const {
-    return is_mapped_ ? mapped_.jacobian(t, s) : x_.width * y_.width;
+    return is_mapped_ ? mapped_.jacobian(t, s) : x_.width * y_.width * scales(t, s).volume();
+  }
+  [[nodiscard]] Scales scales(double t, double s) const {
+    return coordinates_ == Coordinates::cartesian ? Scales() : scales_at(coordinates_, x_.at(t).at, y_.at(s).at);
   }
 
  private:
   bool is_mapped_ = false;
+  Coordinates coordinates_ = Coordinates::cartesian;
   LineInterval x_{}, y_{};
   Quadrilateral mapped_{};
 };
@@ -126,11 +132,12 @@ class Geometry {
   [[nodiscard]] Point node(int i, int j) const;
   [[nodiscard]] CellPoints cell(int i, int j) const {
     const LineInterval x(logical_->x(), i), y(logical_->y(), j);
-    return mapped_ != nullptr ? CellPoints(x, y, mapped_->cell(i, j)) : CellPoints(x, y);
+    if (mapped_ == nullptr) return {x, y};
+    return mapped_->is_cartesian() ? CellPoints(x, y, mapped_->cell(i, j)) : CellPoints(x, y, mapped_->coordinates());
   }
-  /// At fraction t of interval k of a side, and how long the interval is there.
+  /// At fraction t of interval k of a side: the point, and what dt counts in integrals over the side.
   [[nodiscard]] Point on_boundary(const BoundaryPlace& side, int k, double t) const;
-  [[nodiscard]] double length_on_side(const BoundaryPlace& side, int k) const;
+  [[nodiscard]] double measure_on_side(const BoundaryPlace& side, int k, double t) const;
 
   [[nodiscard]] const Axis& along(const BoundaryPlace& side) const {
     return side.along == Direction::x ? logical_->x() : logical_->y();

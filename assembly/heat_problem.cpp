@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <stratum/assembly/gauss_rules.hpp>
+#include <stratum/assembly/mapped_element.hpp>
 #include <stratum/assembly/points.hpp>
 #include <stratum/core/field/blas.hpp>
 
@@ -154,11 +155,12 @@ double total_heat(Context& ctx, const Geometry& geometry, const HeatProblem& pro
       const double* north = south + columns + 1;
       const double capacity = capacities.empty() ? *problem.capacity.constant : capacities[(first + j) * columns + i];
       if (geometry.mapped() != nullptr) {
-        const Quadrilateral cell = geometry.mapped()->cell(static_cast<int>(i), static_cast<int>(first + j));
-        for (const auto& [s, weight_s] : gauss2)
-          for (const auto& [r, weight_r] : gauss2)
-            heat[j] += capacity * weight_r * weight_s * cell.jacobian(r, s) *
-                       ((1 - s) * ((1 - r) * south[0] + r * south[1]) + s * ((1 - r) * north[0] + r * north[1]));
+        const MappedElement cell = element_of(*geometry.mapped(), static_cast<int>(i), static_cast<int>(first + j),
+                                              {.xx = 0, .yy = 0, .c = capacity});
+        const double corners[4] = {south[0], south[1], north[0], north[1]};
+        for (int a = 0; a < 4; ++a)
+          for (int b = 0; b < 4; ++b)
+            heat[j] += cell.entry(a % 2, a / 2, b % 2, b / 2) * corners[static_cast<std::size_t>(b)];
         continue;
       }
       heat[j] += capacity * mesh.x().widths()[i] * (south[0] + south[1] + north[0] + north[1]) / 4;

@@ -83,9 +83,10 @@ void add_flux(const Geometry& mesh, const BoundaryOf& boundary, Loads& b) {
   const Axis& along = mesh.along(boundary.place);
   const auto loads =
       at_unknowns(along, line_loads(
-                             along.size(), [&](int k) { return mesh.length_on_side(boundary.place, k); },
+                             along.size(), [](int /*k*/) { return 1.0; },
                              [&](int k, double t) {
-                               return evaluate(boundary.condition.value, mesh.on_boundary(boundary.place, k, t),
+                               return mesh.measure_on_side(boundary.place, k, t) *
+                                      evaluate(boundary.condition.value, mesh.on_boundary(boundary.place, k, t),
                                                "value of a boundary");
                              }));
   const int line = boundary.place.last ? mesh.across(boundary.place).unknowns() - 1 : 0;

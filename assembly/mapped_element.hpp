@@ -5,10 +5,12 @@
 //
 //     a_ab = integral of grad phi_a . g grad phi_b + c det J phi_a phi_b,      g = det J  J^-1 K J^-T ,
 //
-// gradients by t and s. A slope by t does not depend on t, so that of g_tt only the sums over the points at one height matter.
+// gradients by t and s. A slope by t does not depend on t, so that of g_tt only its integrals times two functions of s matter.
+// In other coordinates than Cartesian ones (mesh/coordinates.hpp) integrals are products of those of the axes' weights.
 // On a rectangle entries are those of element_entry (assembly/coefficients.hpp) to rounding.
 
 #include <stratum/core/config.hpp>
+#include <stratum/mesh/coordinates.hpp>
 #include <stratum/mesh/mapped_mesh.hpp>
 
 namespace stratum {
@@ -41,30 +43,42 @@ class MappedElement {
         // K times the vectors (ys, -xs) and (-yt, xt), which are det J times the rows of J^-1.
         const double tx = k.xx * ys[p] - k.xy * xs[p], ty = k.xy * ys[p] - k.yy * xs[p],
                      sx = k.xy * xt[q] - k.xx * yt[q], sy = k.yy * xt[q] - k.xy * yt[q];
-        tt_[q] += weight * (ys[p] * tx - xs[p] * ty);
-        ss_[p] += weight * (xt[q] * sy - yt[q] * sx);
+        const double tt = weight * (ys[p] * tx - xs[p] * ty), ss = weight * (xt[q] * sy - yt[q] * sx),
+                     mass = 0.25 * k.c * det;
         ts_[q][p] = weight * (ys[p] * sx - xs[p] * sy);
-        mass_[q][p] = 0.25 * k.c * det;
+        for (int a = 0; a < 3; ++a) {
+          tt_[a] += tt * product(a, q);
+          ss_[a] += ss * product(a, p);
+          for (int b = 0; b < 3; ++b) mass_[a][b] += mass * product(a, q) * product(b, p);
+        }
       }
+  }
+  /// Of a rectangle, with the weights of its intervals; K is diagonal.
+  STRATUM_HOST_DEVICE STRATUM_INLINE MappedElement(const double* in_x, const double* in_y, const CellMaterial& k) {
+    for (int a = 0; a < 3; ++a) {
+      tt_[a] = k.xx * in_x[AxisWeights::stiffness] * in_y[AxisWeights::mass + a];
+      ss_[a] = k.yy * in_y[AxisWeights::stiffness] * in_x[AxisWeights::mass + a];
+      for (int b = 0; b < 3; ++b) mass_[a][b] = k.c * in_y[AxisWeights::volume + a] * in_x[AxisWeights::volume + b];
+    }
   }
 
   /// Between corners (ax, ay) and (bx, by).
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double entry(int ax, int ay, int bx, int by) const {
-    double sum = sign(ax, bx) * (tt_[0] * value(ay, 0) * value(by, 0) + tt_[1] * value(ay, 1) * value(by, 1)) +
-                 sign(ay, by) * (ss_[0] * value(ax, 0) * value(bx, 0) + ss_[1] * value(ax, 1) * value(bx, 1));
+    double sum = sign(ax, bx) * tt_[ay + by] + sign(ay, by) * ss_[ax + bx] + mass_[ay + by][ax + bx];
     for (int q = 0; q < 2; ++q)
       for (int p = 0; p < 2; ++p)
-        sum += ts_[q][p] * (sign(ax, by) * value(ay, q) * value(bx, p) + sign(bx, ay) * value(by, q) * value(ax, p)) +
-               mass_[q][p] * (value(ax, p) * value(bx, p) * value(ay, q) * value(by, q));
+        sum += ts_[q][p] * (sign(ax, by) * value(ay, q) * value(bx, p) + sign(bx, ay) * value(by, q) * value(ax, p));
     return sum;
   }
 
   /// Integrals of g_tt, g_ss and c det J: what the cell conducts along its directions, and its reaction
   /// (multigrid/transfer/operator_dependent.hpp).
-  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double along_x() const { return tt_[0] + tt_[1]; }
-  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double along_y() const { return ss_[0] + ss_[1]; }
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double along_x() const { return tt_[0] + 2 * tt_[1] + tt_[2]; }
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double along_y() const { return ss_[0] + 2 * ss_[1] + ss_[2]; }
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double reaction() const {
-    return (mass_[0][0] + mass_[0][1]) + (mass_[1][0] + mass_[1][1]);
+    double sum = 0;
+    for (int a = 0; a < 3; ++a) sum += (a == 1 ? 2 : 1) * (mass_[a][0] + 2 * mass_[a][1] + mass_[a][2]);
+    return sum;
   }
 
  private:
@@ -73,17 +87,28 @@ class MappedElement {
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE static constexpr double value(int corner, int point) {
     return corner == point ? near : far;
   }
+  /// Of two corners' functions, which are 0 and 0, 0 and 1 or 1 and 1.
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE static constexpr double product(int both, int point) {
+    return value(both / 2, point) * value((both + 1) / 2, point);
+  }
   /// Of the product of two corners' slopes.
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE static constexpr double sign(int a, int b) {
     return a == b ? 1 : -1;
   }
 
-  double tt_[2] = {}, ss_[2] = {};          // at heights, at distances
-  double ts_[2][2] = {}, mass_[2][2] = {};  // at points, by height first
+  double tt_[3] = {}, ss_[3] = {};  // times functions of s, of t
+  double ts_[2][2] = {};            // at points, by height first
+  double mass_[3][3] = {};          // times functions of s and t
 };
 
 /// Of cell (i, j).
 [[nodiscard]] inline MappedElement element_of(const MappedMesh& mesh, int i, int j, const CellMaterial& k) {
+  if (!mesh.is_cartesian()) {
+    const auto of = [&](Direction d, int n) {
+      return &mesh.weights(d).numbers[AxisWeights::count * static_cast<std::size_t>(n)];
+    };
+    return {of(Direction::x, i), of(Direction::y, j), k};
+  }
   const auto [sw, se, nw, ne] = mesh.cell(i, j);
   return {{sw.x, se.x, nw.x, ne.x}, {sw.y, se.y, nw.y, ne.y}, k};
 }

@@ -73,6 +73,14 @@ MappedCells::MappedCells(Context& ctx, const MappedMesh& mesh, const CellCoeffic
   const GridLayout<2> nodes{nx + 1, ny + 1, 0, 0}, cells{nx, ny, 0, 0};
   x_ = numbers(ctx, nodes, mesh.x());
   y_ = numbers(ctx, nodes, mesh.y());
+  const auto weights = [&](Direction d) {
+    const auto& given = mesh.weights(d).numbers;
+    return given.empty() ? Field<double>() : numbers(ctx, GridLayout<2>::flat(static_cast<int>(given.size())), given);
+  };
+  in_x_ = weights(Direction::x);
+  in_y_ = weights(Direction::y);
+  expects(mesh.is_cartesian() || k == nullptr || k->xy.empty(), "kxy is for Cartesian coordinates; in ",
+          to_string(mesh.coordinates()), " ones K has a kxx and a kyy alone");
   if (k == nullptr) return;
   xx_ = numbers(ctx, cells, k->xx);
   xy_ = numbers(ctx, cells, k->xy);
@@ -81,7 +89,8 @@ MappedCells::MappedCells(Context& ctx, const MappedMesh& mesh, const CellCoeffic
 }
 
 MappedCellsView MappedCells::view() const {
-  return {x_.cview(), y_.cview(), xx_.cview(), xy_.cview(), yy_.cview(), c_.cview(), constant_reaction_};
+  return {x_.cview(), y_.cview(),         xx_.cview(),        xy_.cview(),       yy_.cview(),
+          c_.cview(), in_x_.cview().data, in_y_.cview().data, constant_reaction_};
 }
 
 GridOperator<double> assemble_diffusion(Context& ctx, const MappedMesh& mesh, const MappedCells& cells,

@@ -7,7 +7,7 @@
 //
 // by 2 x 2 Gauss points in a cell, where K and c are constant, and 4 on an interval of a side. Five bands on the nodes that are
 // unknowns; those of Dirichlet boundaries are eliminated. Words per unknown: 2 for positions and those of K and c read, 5
-// written; about 500 operations. Nothing here waits for the stream but copies from the host. Throws UsageError as
+// written; about 500 operations. In other coordinates than Cartesian ones integrals are exact and K is diagonal. Nothing here waits for the stream but copies from the host. Throws UsageError as
 // assembly/operators.hpp does.
 
 #include <stratum/assembly/coefficients.hpp>
@@ -18,9 +18,10 @@ namespace stratum {
 
 /// As kernels see them.
 struct MappedCellsView {
-  FieldView<const double> x, y;           // of nodes, numbered with the boundaries
-  FieldView<const double> xx, xy, yy, c;  // of cells; null: ones, zeros, xx, zeros
-  double constant_reaction = 0;           // beside c
+  FieldView<const double> x, y;                   // of nodes, numbered with the boundaries
+  FieldView<const double> xx, xy, yy, c;          // of cells; null: ones, zeros, xx, zeros
+  const double *in_x = nullptr, *in_y = nullptr;  // weights of intervals, where coordinates are not Cartesian
+  double constant_reaction = 0;                   // beside c
 
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE MappedElement element(int i, int j) const {
     CellMaterial k;
@@ -28,6 +29,7 @@ struct MappedCellsView {
     if (xy.data != nullptr) k.xy = xy(i, j);
     if (yy.data != nullptr) k.yy = yy(i, j);
     k.c = constant_reaction + (c.data != nullptr ? c(i, j) : 0.0);
+    if (in_x != nullptr) return {in_x + AxisWeights::count * i, in_y + AxisWeights::count * j, k};
     return {
         {x(i, j), x(i + 1, j), x(i, j + 1), x(i + 1, j + 1)}, {y(i, j), y(i + 1, j), y(i, j + 1), y(i + 1, j + 1)}, k};
   }
@@ -43,7 +45,7 @@ class MappedCells {
   [[nodiscard]] bool has_reaction() const { return constant_reaction_ != 0 || !c_.empty(); }
 
  private:
-  Field<double> x_, y_, xx_, xy_, yy_, c_;
+  Field<double> x_, y_, xx_, xy_, yy_, c_, in_x_, in_y_;
   double constant_reaction_;
 };
 

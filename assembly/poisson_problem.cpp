@@ -116,7 +116,44 @@ double detail::alpha_at(const Geometry& mesh, const BoundaryOf& boundary, int k,
   return alpha;
 }
 
+namespace {
+
+/// What an axis, a centre or a pole can have. Throws UsageError for all else.
+void check_sides_without_area(const Geometry& mesh, const PoissonProblem& problem) {
+  if (mesh.mapped() == nullptr || mesh.mapped()->is_cartesian()) return;
+  const Coordinates coordinates = mesh.mapped()->coordinates();
+  for (const BoundaryOf& boundary : all_boundaries(problem.boundaries)) {
+    const auto shape = side_shape(coordinates, mesh.logical(), boundary.place.along, boundary.place.last);
+    if (shape == SideShape::area) continue;
+    const auto& [kind, value, alpha] = boundary.condition;
+    const bool is_free = kind == BoundaryConditionType::neumann && !value;
+    if (shape == SideShape::axis) {
+      expects(is_free, "the ", boundary.name, " boundary is the axis of ", to_string(coordinates),
+              " coordinates, which has no area: nothing can be given there; it is a neumann boundary without a value");
+      continue;
+    }
+    expects(is_free || kind == BoundaryConditionType::dirichlet, "the ", boundary.name,
+            " boundary is a single point of ", to_string(coordinates),
+            " coordinates: it is a neumann boundary without a value, or a dirichlet one, not ",
+            kind == BoundaryConditionType::neumann ? "one with a flux" : to_string(kind));
+    if (is_free) continue;
+    const ScalarFunction g = value ? value : boundary_function(problem);
+    const int nodes = mesh.along(boundary.place).size();
+    const Point begin = mesh.on_boundary(boundary.place, 0, 0);
+    const double first = g(begin);
+    for (int k = 0; k < nodes; ++k) {
+      const Point p = mesh.on_boundary(boundary.place, k, 1);
+      expects(std::abs(g(p) - first) <= 1e-12 * std::max(std::abs(first), std::abs(g(p))), "the ", boundary.name,
+              " boundary is a single point of ", to_string(coordinates), " coordinates, and its values differ: ", first,
+              " at (", begin.x, ", ", begin.y, ") and ", g(p), " at (", p.x, ", ", p.y, "); give one value, or none");
+    }
+  }
+}
+
+}  // namespace
+
 OperatorTerms operator_terms(const Geometry& mesh, const PoissonProblem& problem) {
+  check_sides_without_area(mesh, problem);
   expects(std::isfinite(problem.reaction) && problem.reaction >= 0,
           "the reaction coefficient c must be finite and not negative, not ", problem.reaction);
   OperatorTerms terms;

@@ -23,7 +23,8 @@ double Quadrilateral::aspect_ratio() const {
 }
 
 MappedMesh::MappedMesh(TensorMesh<2> logical, std::vector<double> x, std::vector<double> y)
-    : MappedMesh(std::move(logical), std::make_shared<const Positions>(Positions{std::move(x), std::move(y)})) {
+    : MappedMesh(std::move(logical),
+                 std::make_shared<const Positions>(Positions{.x = std::move(x), .y = std::move(y)})) {
   const auto nodes =
       (static_cast<std::size_t>(logical_.x().size()) + 1) * (static_cast<std::size_t>(logical_.y().size()) + 1);
   expects(this->x().size() == nodes && this->y().size() == nodes, "a mesh of ", logical_.x().size(), " x ",
@@ -35,6 +36,25 @@ MappedMesh::MappedMesh(TensorMesh<2> logical, std::vector<double> x, std::vector
       expects(std::isfinite(px) && std::isfinite(py), "node (", i, ", ", j, ") of the mesh lies at (", px, ", ", py,
               "); positions must be finite");
     }
+  check_cells();
+  check_periodic();
+}
+
+MappedMesh::MappedMesh(TensorMesh<2> rectangle, Coordinates coordinates) : logical_(std::move(rectangle)) {
+  check_range(coordinates, logical_);
+  Positions positions;
+  const auto x = logical_.x().coordinates(), y = logical_.y().coordinates();
+  for (const double to_y : y)
+    for (const double to_x : x) {
+      positions.x.push_back(to_x);
+      positions.y.push_back(to_y);
+    }
+  positions.coordinates = coordinates;
+  if (coordinates != Coordinates::cartesian) {
+    positions.in_x = axis_weights(coordinates, logical_.x(), Direction::x);
+    positions.in_y = axis_weights(coordinates, logical_.y(), Direction::y);
+  }
+  positions_ = std::make_shared<const Positions>(std::move(positions));
   check_cells();
   check_periodic();
 }
@@ -137,6 +157,7 @@ MappedMesh halved(const MappedMesh& mesh, int times) {
     return halved(of, times).with_boundaries(of.first_boundary(), of.last_boundary());
   };
   TensorMesh<2> fine(line(coarse.x()), line(coarse.y()), coarse.name());
+  if (!mesh.is_cartesian()) return {std::move(fine), mesh.coordinates()};
   const int parts = 1 << times, nx = fine.x().size(), ny = fine.y().size();
   std::vector<double> x, y;
   const auto nodes = (static_cast<std::size_t>(nx) + 1) * (static_cast<std::size_t>(ny) + 1);

@@ -11,12 +11,16 @@
 // det J = x_t y_s - x_s y_t is linear in t and in s without their product, so that it is positive everywhere in a cell where it
 // is at its corners.
 //
+// In other coordinates than Cartesian ones (mesh/coordinates.hpp) the nodes are those of the rectangle, x and y the coordinates;
+// integrals have the weights of these.
+//
 // Errors: UsageError for positions that are not finite, naming the node; for cells that are turned over, folded or without
 // area, naming the first; for periodic boundaries that are not one another's copies, shifted.
 
 #include <memory>
 #include <vector>
 
+#include <stratum/mesh/coordinates.hpp>
 #include <stratum/mesh/partition.hpp>
 #include <stratum/mesh/tensor_mesh.hpp>
 
@@ -55,7 +59,16 @@ class MappedMesh {
   /// x and y of (cells_x + 1) * (cells_y + 1) nodes.
   MappedMesh(TensorMesh<2> logical, std::vector<double> x, std::vector<double> y);
 
+  /// The rectangle in these coordinates. Throws UsageError where it leaves their range.
+  MappedMesh(TensorMesh<2> rectangle, Coordinates coordinates);
+
   [[nodiscard]] const TensorMesh<2>& logical() const { return logical_; }
+  [[nodiscard]] Coordinates coordinates() const { return positions_->coordinates; }
+  [[nodiscard]] bool is_cartesian() const { return coordinates() == Coordinates::cartesian; }
+  /// Of the intervals in x and in y; none where it is Cartesian.
+  [[nodiscard]] const AxisWeights& weights(Direction d) const {
+    return d == Direction::x ? positions_->in_x : positions_->in_y;
+  }
   [[nodiscard]] const std::vector<double>& x() const { return positions_->x; }
   [[nodiscard]] const std::vector<double>& y() const { return positions_->y; }
 
@@ -72,6 +85,8 @@ class MappedMesh {
  private:
   struct Positions {
     std::vector<double> x, y;
+    Coordinates coordinates = Coordinates::cartesian;
+    AxisWeights in_x{}, in_y{};
   };
   MappedMesh(TensorMesh<2> logical, std::shared_ptr<const Positions> positions);
   [[nodiscard]] std::size_t at(int i, int j) const {

@@ -420,7 +420,8 @@ struct PoissonSolver::Implementation {
       choice = choose_by_matrix(couplings(ctx, a), params, "K in logical coordinates");
     if (choose && !params.method) {
       params.method = Method::cg;
-      choice = "conjugate gradients: the mesh is deformed";
+      choice = mesh.mapped()->is_cartesian() ? "conjugate gradients: the mesh is deformed"
+                                             : "conjugate gradients: the coordinates are not Cartesian";
     }
     params.multigrid.cycle = params.multigrid.cycle.value_or(Cycle::v);  // widths are not asked
     auto made = std::make_unique<Implementation>(ctx, a, mesh.logical(), std::move(params), registry, &k);

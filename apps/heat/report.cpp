@@ -22,6 +22,7 @@ void print_heading(const Settings& settings, const CommandLine& options, const C
               "] x [", mesh.y().origin(), ", ", mesh.y().origin() + mesh.y().length(), "]");
   if (options.has("map")) where += ", mapped by " + settings.deformation.text;
   if (options.has("mesh-file")) where = "from " + settings.deformation.text;
+  if (options.has("coordinates")) where += ", " + options.text("coordinates");
   std::printf("mesh      %s: %d x %d cells, %d x %d unknowns, aspect ratio up to %.3g\n", where.c_str(),
               mesh.x().size(), mesh.y().size(), shape.nx, shape.ny, solver.geometry().largest_aspect_ratio());
   std::string problem;
@@ -88,6 +89,7 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
   json.add("unknowns", mesh.unknowns().nodes());
   for (const char* name : {"map", "mesh-file"})
     if (options.has(name)) json.add(name[3] == 'h' ? "mesh_file" : name, options.text(name));
+  json.add("coordinates", options.text("coordinates"));
   json.add("largest_aspect_ratio", solver.geometry().largest_aspect_ratio());
   for (const char* side : boundary_names) json.add(side, options.has(side) ? options.text(side) : "dirichlet");
   for (const char* name : {"initial", "rhs", "capacity", "kappa", "reaction", "boundary", "exact"})

@@ -123,11 +123,11 @@ Settings parse_settings(const CommandLine& options) {
             " times, more than ", most_outputs);
   }
   expects(!options.has("restart-every") || options.has("save"), "--restart-every: to what file? --save FILE says");
-  expects(!settings.deformation.is_given() || !is_default_problem(options),
-          options.has("map") ? "--map" : "--mesh-file",
+  expects(!settings.deformation.is_given() || !is_default_problem(options), settings.deformation.option(),
           ": give --initial, --rhs or boundaries as well; what decays without them is of a rectangle");
   settings.problem =
       parse_problem(options, {settings.mesh, settings.level, settings.deformation.variables(true)}, params.start);
+  free_sides_without_area(options, settings.mesh, settings.deformation, settings.problem.space.boundaries);
   (void)with_boundaries(settings.mesh.at(std::min(settings.level, 2)), settings.problem.space.boundaries);
   settings.probe = parse_probe(options, settings.mesh, settings.deformation);
   settings.machine = parse_machine(options);

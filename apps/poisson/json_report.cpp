@@ -75,6 +75,7 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
   add_mesh(json, settings.mesh);
   for (const char* name : {"map", "mesh-file"})
     if (options.has(name)) json.add(name[3] == 'h' ? "mesh_file" : name, options.text(name));
+  json.add("coordinates", options.text("coordinates"));
   json.add("largest_aspect_ratio", outcome.largest_aspect_ratio);
   json.add("smallest_width", outcome.smallest_width);
   for (const char* side : boundary_names) json.add(side, options.has(side) ? options.text(side) : "dirichlet");

@@ -63,6 +63,7 @@ void print_heading(const Settings& settings, const CommandLine& options, const C
   std::string where = settings.mesh.text();
   if (options.has("map")) where += ", mapped by " + settings.deformation.text;
   if (options.has("mesh-file")) where = "from " + settings.deformation.text;
+  if (options.has("coordinates")) where += ", " + options.text("coordinates");
   std::printf("mesh      %s: %d x %d cells, %d x %d unknowns, thinnest %.3g wide, aspect ratio up to %.3g\n",
               where.c_str(), mesh.x().size(), mesh.y().size(), shape.nx, shape.ny, outcome.smallest_width,
               outcome.largest_aspect_ratio);

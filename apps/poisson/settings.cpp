@@ -90,8 +90,10 @@ Settings parse_settings(const CommandLine& options) {
       options.has("rtol") || options.has("atol") || settings.solver.precision == Precision::single;
   settings.solver.stop.rounding_will_do = !settings.tolerance_asked_for;
   settings.problems = parse_problems(options, {settings.mesh, settings.first_level, settings.deformation.variables()});
+  for (auto& problem : settings.problems)
+    free_sides_without_area(options, settings.mesh, settings.deformation, problem.boundaries);
   if (settings.deformation.is_given()) {
-    const char* const option = options.has("map") ? "--map" : "--mesh-file";
+    const char* const option = settings.deformation.option();
     expects(options.has("rhs"), option, ": give --rhs as well; the default right-hand side is one of a rectangle");
     expects(!options.has("operator"), "--operator: a deformed mesh has a symmetric one; leave it out with ", option);
     expects(settings.solver.interpolation != InterpolationKind::split,

@@ -43,6 +43,7 @@ template <class T>
 [[nodiscard]] inline std::uint64_t check_sum(const ProblemMesh& mesh) {
   std::uint64_t sum = check_sum(std::string_view());
   if (mesh.mapped()) sum = check_sum(bytes_of(mesh.mapped()->y()), check_sum(bytes_of(mesh.mapped()->x()), sum));
+  if (mesh.mapped() && !mesh.mapped()->is_cartesian()) sum = check_sum(to_string(mesh.mapped()->coordinates()), sum);
   for (const Axis* line : {&mesh.logical().x(), &mesh.logical().y()}) {
     sum = check_sum(bytes_of(line->widths()), sum);
     sum = check_sum(message(line->origin(), to_string(line->first_boundary()), to_string(line->last_boundary())), sum);

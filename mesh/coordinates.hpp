@@ -1,0 +1,70 @@
+#pragma once
+
+// Coordinates of a plane of a TensorMesh, x and y, and the lengths that belong to dx, dy and to the direction that is left out, h1,
+// h2 and h3 (1 where that is as long as it is):
+//
+//     cylindrical   x = r, y = z        h1 = 1          h2 = 1    h3 = r               nothing changes with the angle
+//     polar         x = r, y = angle    h1 = 1          h2 = r    h3 = 1
+//     spherical     x = r, y = angle    h1 = 1          h2 = r    h3 = r sin y         y from the upper pole; nothing changes around it
+//     lat-lon       x, y = longitude,   h1 = cos y      h2 = 1    h3 = 1               on the sphere of radius 1, in radians
+//                   latitude
+//
+// -div(K grad u) + c u = f has there the form
+//
+//     integral of  K (h2 h3 / h1) u_x v_x + K (h1 h3 / h2) u_y v_y + (h1 h2 h3) c u v   =   integral of  (h1 h2 h3) f v + ...
+//
+// over dx dy, and a boundary's n.K grad u counts h2 h3 dy or h1 h3 dx: all of them products of a function of x and one of y. What is
+// integrated over the whole of space is so per radian of the angle that is left out, or per length.
+//
+// AxisWeights are integrals of those functions times the hats of an interval, to rounding (Gauss rules on eighths of it; to 1e-8 in an
+// interval beside a pole that is more than twice as wide as the one at the pole). At a centre or a pole 1 / h is not integrable: the
+// interval that touches it has 1 / mean of h, as if the circle were as long as in its middle.
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include <stratum/core/names.hpp>
+#include <stratum/mesh/tensor_mesh.hpp>
+
+namespace stratum {
+
+enum class Coordinates : std::uint8_t { cartesian, cylindrical, polar, spherical, lat_lon };
+
+template <>
+inline constexpr auto
+    names_of<Coordinates> = std::to_array<Named<Coordinates>>({{Coordinates::cartesian, "cartesian"},
+                                                               {Coordinates::cylindrical, "cylindrical"},
+                                                               {Coordinates::polar, "polar"},
+                                                               {Coordinates::spherical, "spherical"},
+                                                               {Coordinates::lat_lon, "lat-lon"}});
+
+/// h1, h2 and h3 at (x, y).
+struct Scales {
+  double x = 1, y = 1, beside = 1;
+  [[nodiscard]] double volume() const { return x * y * beside; }
+  /// Of K u_x v_x and of K u_y v_y.
+  [[nodiscard]] double of_x() const { return y * beside / x; }
+  [[nodiscard]] double of_y() const { return x * beside / y; }
+  /// Of lengths along a side.
+  [[nodiscard]] double along(Direction side) const { return (side == Direction::x ? x : y) * beside; }
+};
+[[nodiscard]] Scales scales_at(Coordinates coordinates, double x, double y);
+
+/// Of every interval of an axis: the integral of one weight over h^2, and of two weights times both hats, (0,0), (0,1) and (1,1).
+struct AxisWeights {
+  enum : std::size_t { stiffness = 0, mass = 1, volume = 4, count = 7 };
+  std::vector<double> numbers;  // `count` an interval
+};
+/// Of x: the weight of u_x v_x, that of u_y v_y and the volume's; of y alike with u_y v_y first.
+[[nodiscard]] AxisWeights axis_weights(Coordinates coordinates, const Axis& axis, Direction direction);
+
+/// What the ends of an axis are in these coordinates: a side with an area, an axis around which all turns, or a single point, a centre
+/// or a pole.
+enum class SideShape : std::uint8_t { area, axis, point };
+[[nodiscard]] SideShape side_shape(Coordinates coordinates, const TensorMesh<2>& mesh, Direction along, bool last);
+
+/// Throws UsageError where the mesh leaves the range of its coordinates: r below 0, angles beyond the poles or around more than once.
+void check_range(Coordinates coordinates, const TensorMesh<2>& mesh);
+
+}  // namespace stratum

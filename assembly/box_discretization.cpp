@@ -3,14 +3,19 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <numeric>
 #include <utility>
 
 #include <stratum/assembly/box_points.hpp>
+#include <stratum/assembly/expressions/expression_source.hpp>
+#include <stratum/assembly/expressions/gpu_box_integrals.hpp>
 #include <stratum/assembly/gauss_rules.hpp>
 #include <stratum/assembly/line_loads.hpp>
 #include <stratum/assembly/points.hpp>
+#include <stratum/assembly/polynomial_problem.hpp>
 #include <stratum/core/errors.hpp>
+#include <stratum/core/field/blas_3d.hpp>
 
 namespace stratum {
 
@@ -19,16 +24,6 @@ namespace {
 using Values = std::vector<double>;
 
 constexpr double separable = 1e-12;  // relative, of products of K on cells
-
-std::span<const GaussPoint> gauss_rule(int points) {
-  static constexpr std::array<GaussPoint, 1> gauss1{{{0.5, 1}}};
-  switch (points) {
-    case 1: return gauss1;
-    case 2: return gauss2;
-    case 3: return gauss3;
-    default: return gauss4;
-  }
-}
 
 std::size_t cells_of(const Axis& axis) { return static_cast<std::size_t>(axis.size()); }
 
@@ -52,6 +47,9 @@ std::array<Values, 3> separated(Context& ctx, const TensorMesh<3>& mesh, const S
   for (std::size_t i = 0; i < at[0].size(); ++i) parts[0].push_back(value(f, i, 0, 0));
   for (std::size_t j = 0; j < at[1].size(); ++j) parts[1].push_back(value(f, 0, j, 0) / first);
   for (std::size_t k = 0; k < at[2].size(); ++k) parts[2].push_back(value(f, 0, 0, k) / first);
+  // Of an expression in one coordinate there is nothing to see.
+  const auto text = expression_of(f);
+  if (text && std::count(text->depends.begin(), text->depends.end(), true) <= 1) return parts;
   const auto ranks = static_cast<std::size_t>(ctx.subdomains());
   const std::size_t rank = ranks > 1 ? static_cast<std::size_t>(ctx.communicator()->rank()) : 0;
   const std::size_t begin = at[2].size() * rank / ranks, end = at[2].size() * (rank + 1) / ranks;
@@ -83,22 +81,40 @@ Values common_weight(Values a, Values b, int axis, const char* of_a, const char*
   return a;
 }
 
-double of_all_ranks(const Context& ctx, double own) {
-  if (ctx.subdomains() == 1) return own;
-  const auto all = ctx.communicator()->gather_on_host(own);
-  return std::accumulate(all.begin(), all.end(), 0.0);
-}
-
 bool is_one(const Values& weights) {
   return std::all_of(weights.begin(), weights.end(), [](double w) { return same(w, 1); });
 }
 
-}  // namespace
-
+/// Rounding alone is left of a right-hand side without its mean, its magnitudes adding up to so much: a solver would take that for a
+/// right-hand side.
 bool is_rounding(double magnitudes, const Compatibility& found) {
   constexpr double rounding = 64 * std::numeric_limits<double>::epsilon();
   return magnitudes <= rounding * found.sum_of_magnitudes;
 }
+
+/// The points of an axis's intervals, one after the other.
+std::vector<LinePoint> points_of(const Axis& axis, std::span<const GaussPoint> rule) {
+  std::vector<LinePoint> points;
+  for (int i = 0; i < axis.size(); ++i)
+    for (const auto& [t, weight] : rule) points.push_back(LineInterval(axis, i).at(t));
+  return points;
+}
+
+/// Distances of a face's nodes, the first direction along it fastest, along the directions of the box.
+std::array<std::int64_t, 3> apart_on_face(const FacePlace& place, std::int64_t row) {
+  std::array<std::int64_t, 3> apart{};
+  apart[static_cast<std::size_t>(place.first)] = 1;
+  apart[static_cast<std::size_t>(place.second)] = row;
+  return apart;
+}
+
+/// A term of a load: factor f(x) g(y) h(z), by the integrals of f phi_i and so on.
+struct LoadTerm {
+  double factor;
+  std::array<const Values*, 3> of;
+};
+
+}  // namespace
 
 BoxDiscretization::BoxDiscretization(Context& ctx, TensorMesh<3> mesh, PoissonProblem3D problem, int points)
     : mesh_(std::move(mesh)), problem_(std::move(problem)), points_(points) {
@@ -134,10 +150,10 @@ BoxDiscretization::BoxDiscretization(Context& ctx, TensorMesh<3> mesh, PoissonPr
     if (axis.last_boundary() == BoundaryType::neumann) put(alpha_[2 * d + 1], 0);
   }
   singular_ = stratum::is_singular(mesh_, problem_);
-  integrate_face_data();
+  integrate_face_data(ctx);
 }
 
-BoxDiscretization::BoxDiscretization(const BoxDiscretization& whole, int axis, int first, int end)
+BoxDiscretization::BoxDiscretization(Context& ctx, const BoxDiscretization& whole, int axis, int first, int end)
     : BoxDiscretization(whole) {
   const auto d = static_cast<std::size_t>(axis);
   const Axis& all = whole.mesh_.axis(axis);
@@ -156,7 +172,7 @@ BoxDiscretization::BoxDiscretization(const BoxDiscretization& whole, int axis, i
     problem_.boundaries[face] = {.kind = BoundaryConditionType::neumann};
     alpha_[static_cast<std::size_t>(face)] = 0;
   }
-  integrate_face_data();
+  integrate_face_data(ctx);
 }
 
 std::array<int, 3> BoxDiscretization::unknowns() const {
@@ -195,7 +211,7 @@ void BoxDiscretization::separate(Context& ctx) {
   }
 }
 
-void BoxDiscretization::integrate_face_data() {
+void BoxDiscretization::integrate_face_data(Context& ctx) {
   const auto rule = gauss_rule(points_);
   for (const BoxFace face : all_box_faces) {
     const BoundaryCondition3D& condition = problem_.boundaries[face];
@@ -207,87 +223,180 @@ void BoxDiscretization::integrate_face_data() {
     data.assign(row * (cells_of(second) + 1), 0.0);
     if (!condition.value) continue;
     const LinePoint across = node_of(mesh_.axis(place.across), place.node(mesh_));
-    for (int j = 0; j < second.size(); ++j)
+    const auto add_row = [&](int j, const ScalarFunction3D& own) {
       for (int i = 0; i < first.size(); ++i) {
         const LineInterval a(first, i), b(second, j);
         double* const corner = &data[static_cast<std::size_t>(j) * row + static_cast<std::size_t>(i)];
         for (const auto& [s, weight_s] : rule)
           for (const auto& [t, weight_t] : rule) {
             const double value = weight_s * weight_t * a.width * b.width *
-                                 evaluate(condition.value, place.point(across, a.at(t), b.at(s)), "value of a face");
+                                 evaluate(own, place.point(across, a.at(t), b.at(s)), "value of a face");
             corner[0] += value * (1 - t) * (1 - s);
             corner[1] += value * t * (1 - s);
             corner[row] += value * (1 - t) * s;
             corner[row + 1] += value * t * s;
           }
       }
+    };
+    // Rows of cells, even ones first: none of them has a row of nodes with another one in common.
+    for (int parity = 0; parity < 2; ++parity)
+      for_each_row(
+          ctx, (second.size() + 1 - parity) / 2,
+          [&](int n, const ScalarFunction3D& own) { add_row(2 * n + parity, own); }, condition.value);
   }
 }
 
-std::vector<double> BoxDiscretization::load(Context& ctx) const {
-  if (!problem_.is_product()) return load(ctx, problem_.rhs);
-  const Values x = parabola_loads(mesh_.x()), y = parabola_loads(mesh_.y()), z = parabola_loads(mesh_.z());
-  const Values hat_x = stratum::hat_integrals(mesh_.x()), hat_y = stratum::hat_integrals(mesh_.y()),
-               hat_z = stratum::hat_integrals(mesh_.z());
-  Values load(nodes());
-#pragma omp parallel for schedule(static) num_threads(ctx.threads())
-  for (std::size_t k = 0; k < nodes_[2]; ++k)
-    for (std::size_t j = 0; j < nodes_[1]; ++j)
-      for (std::size_t i = 0; i < nodes_[0]; ++i)
-        load[number(i, j, k)] = 2 * (hat_x[i] * y[j] * z[k] + x[i] * hat_y[j] * z[k] + x[i] * y[j] * hat_z[k]);
-  return load;
+BoxDiscretization::FaceLoads BoxDiscretization::load(Context& ctx, StoredBox<double> b) const {
+  return load(ctx, rhs_function(problem_), b);
 }
 
-std::vector<double> BoxDiscretization::load(Context& ctx, const ScalarFunction3D& f) const {
+BoxDiscretization::FaceLoads BoxDiscretization::load(Context& ctx, const ScalarFunction3D& f,
+                                                     StoredBox<double> b) const {
   expects(static_cast<bool>(f), "the right-hand side is an empty function");
+  const auto text = expression_of(f);
+  const bool is_constant = text && text->depends == std::array<bool, 3>{};
+  if (is_constant || f.target<BoxPolynomialRhs>() != nullptr) return load_of_products(ctx, f, b);
+  if (const auto on_gpu = load_on_gpu(ctx, f, b)) return *on_gpu;
+  return take_load(ctx, host_load(ctx, f), b);
+}
+
+BoxDiscretization::FaceLoads BoxDiscretization::load_of_products(Context& ctx, const ScalarFunction3D& f,
+                                                                 StoredBox<double> b) const {
+  std::array<Values, 3> hats, parabolas, hats_there, parabolas_there;
+  for (std::size_t d = 0; d < 3; ++d) {
+    const Axis& axis = mesh_.axis(static_cast<int>(d));
+    hats[d] = stratum::hat_integrals(axis);
+    parabolas[d] = parabola_loads(axis);
+    hats_there[d] = at_unknowns(axis, hats[d]);
+    parabolas_there[d] = at_unknowns(axis, parabolas[d]);
+  }
+  const auto &h = hats, &p = parabolas;
+  const BoxFactors h_there(ctx, hats_there), p_there(ctx, parabolas_there);
+  std::vector<LoadTerm> terms;
+  if (f.target<BoxPolynomialRhs>() != nullptr) {
+    terms = {{2, {&h[0], &p[1], &p[2]}}, {2, {&p[0], &h[1], &p[2]}}, {2, {&p[0], &p[1], &h[2]}}};
+    set_polynomial_load(ctx, h_there, p_there, b);
+  } else {
+    const double value = evaluate(f, node_point(mesh_, 0, 0, 0), "right-hand side");
+    terms = {{value, {&h[0], &h[1], &h[2]}}};
+    set_product(ctx, value, h_there, b);
+  }
+  ctx.synchronise();
+  FaceLoads loads;
+  const auto sum = [](const Values& numbers) { return std::accumulate(numbers.begin(), numbers.end(), 0.0); };
+  for (const auto& [factor, of] : terms) loads.sum += factor * sum(*of[0]) * sum(*of[1]) * sum(*of[2]);
+  for (const BoxFace face : all_box_faces) {
+    const FacePlace place(face);
+    const auto across = static_cast<std::size_t>(place.across), first = static_cast<std::size_t>(place.first),
+               second = static_cast<std::size_t>(place.second), node = static_cast<std::size_t>(place.node(mesh_));
+    Values& numbers = loads.faces[static_cast<std::size_t>(face)];
+    numbers.assign(nodes_[first] * nodes_[second], 0.0);
+    for (const auto& [factor, of] : terms)
+      for (std::size_t n = 0; n < numbers.size(); ++n)
+        numbers[n] += factor * (*of[across])[node] * (*of[first])[n % nodes_[first]] * (*of[second])[n / nodes_[first]];
+  }
+  return loads;
+}
+
+std::optional<BoxDiscretization::FaceLoads> BoxDiscretization::load_on_gpu(Context& ctx, const ScalarFunction3D& f,
+                                                                           StoredBox<double> b) const {
+  if (!gpu_computes(ctx, f, static_cast<std::int64_t>(nodes()))) return std::nullopt;
+  std::array<BoxLoadTarget::Nodes, 3> of_unknowns{}, of_all{};
+  for (std::size_t d = 0; d < 3; ++d) {
+    const Axis& axis = mesh_.axis(static_cast<int>(d));
+    of_unknowns[d] = {axis.first_unknown(), axis.unknowns(), axis.is_periodic()};
+    of_all[d] = {0, axis.size() + 1, false};
+  }
+  std::vector<BoxLoadTarget> targets{{b.stored(of_unknowns), b.view.data, b.stored(b.apart())}};
+  FaceLoads loads;
+  std::array<std::shared_ptr<void>, 6> memory;
+  for (const BoxFace face : all_box_faces) {
+    const FacePlace place(face);
+    const auto f_at = static_cast<std::size_t>(face), row = nodes_[static_cast<std::size_t>(place.first)];
+    loads.faces[f_at].resize(row * nodes_[static_cast<std::size_t>(place.second)]);
+    memory[f_at] = allocate(ctx, loads.faces[f_at].size() * sizeof(double));
+    auto of_face = of_all;
+    of_face[static_cast<std::size_t>(place.across)] = {place.node(mesh_), 1, false};
+    targets.push_back({b.stored(of_face), static_cast<double*>(memory[f_at].get()),
+                       b.stored(apart_on_face(place, static_cast<std::int64_t>(row)))});
+  }
+  if (!box_loads_on_gpu(ctx, mesh_, b.order, f, points_, targets)) return std::nullopt;
+  for (std::size_t face = 0; face < memory.size(); ++face)
+    copy_bytes(ctx, memory[face].get(), loads.faces[face].data(), loads.faces[face].size() * sizeof(double));
+  ctx.synchronise();
+  // Of the unknowns, and of the nodes that are none, once each.
+  Context own = ctx.alone();
+  loads.sum = box_sums(own, b.view).sum;
+  const auto is_dirichlet = [&](BoxFace face) {
+    return problem_.boundaries[face].kind == BoundaryConditionType::dirichlet;
+  };
+  for (const BoxFace face : all_box_faces) {
+    if (!is_dirichlet(face)) continue;
+    const FacePlace place(face);
+    const std::size_t row = nodes_[static_cast<std::size_t>(place.first)];
+    const Values& numbers = loads.faces[static_cast<std::size_t>(face)];
+    for (std::size_t n = 0; n < numbers.size(); ++n) {
+      std::array<int, 3> at{};
+      at[static_cast<std::size_t>(place.first)] = static_cast<int>(n % row);
+      at[static_cast<std::size_t>(place.second)] = static_cast<int>(n / row);
+      const bool counted = std::any_of(all_box_faces.begin(), all_box_faces.end(), [&](BoxFace other) {
+        const FacePlace there(other);
+        return other < face && there.across != place.across && is_dirichlet(other) &&
+               at[static_cast<std::size_t>(there.across)] == there.node(mesh_);
+      });
+      if (!counted) loads.sum += numbers[n];
+    }
+  }
+  return loads;
+}
+
+std::vector<double> BoxDiscretization::host_load(Context& ctx, const ScalarFunction3D& f) const {
   const auto rule = gauss_rule(points_);
+  const auto count = rule.size();
+  const std::array<std::vector<LinePoint>, 3> at{points_of(mesh_.x(), rule), points_of(mesh_.y(), rule),
+                                                 points_of(mesh_.z(), rule)};
   Values load(nodes(), 0.0);
-  const std::size_t row = nodes_[0], plane = nodes_[0] * nodes_[1];
-  const auto add_layer = [&](int k, const ScalarFunction3D& own) {
-    const LineInterval z(mesh_.z(), k);
-    for (int j = 0; j < mesh_.y().size(); ++j) {
-      const LineInterval y(mesh_.y(), j);
-      for (int i = 0; i < mesh_.x().size(); ++i) {
-        const LineInterval x(mesh_.x(), i);
-        double corners[2][2][2] = {};
-        for (const auto& [r, weight_r] : rule) {
-          const LinePoint at_z = z.at(r);
-          for (const auto& [s, weight_s] : rule) {
-            const LinePoint at_y = y.at(s);
+  const auto add_layer = [&](std::size_t k, const ScalarFunction3D& own) {
+    Values line(nodes_[0]);
+    for (std::size_t j = 0; j + 1 < nodes_[1]; ++j)
+      for (std::size_t r = 0; r < count; ++r)
+        for (std::size_t s = 0; s < count; ++s) {
+          // Of a line of points, and then of the four rows of nodes around it.
+          const LinePoint &at_y = at[1][j * count + s], &at_z = at[2][k * count + r];
+          std::fill(line.begin(), line.end(), 0.0);
+          for (std::size_t i = 0; i + 1 < nodes_[0]; ++i) {
             double left = 0, right = 0;
-            for (const auto& [t, weight_t] : rule) {
-              const double value = weight_t * evaluate(own, make_point(x.at(t), at_y, at_z), "right-hand side");
+            for (std::size_t p = 0; p < count; ++p) {
+              const auto& [t, weight] = rule[p];
+              const double value =
+                  weight * evaluate(own, make_point(at[0][i * count + p], at_y, at_z), "right-hand side");
               left += value * (1 - t);
               right += value * t;
             }
-            const double weight = weight_r * weight_s;
-            const double of_y[2] = {weight * (1 - s), weight * s}, of_z[2] = {1 - r, r};
-            for (int c = 0; c < 2; ++c)
-              for (int b = 0; b < 2; ++b) {
-                corners[c][b][0] += of_z[c] * of_y[b] * left;
-                corners[c][b][1] += of_z[c] * of_y[b] * right;
-              }
+            line[i] += mesh_.x().widths()[i] * left;
+            line[i + 1] += mesh_.x().widths()[i] * right;
           }
+          const double weight = rule[r].weight * rule[s].weight * mesh_.y().widths()[j] * mesh_.z().widths()[k];
+          for (std::size_t c = 0; c < 2; ++c)
+            for (std::size_t b = 0; b < 2; ++b) {
+              const double factor =
+                  weight * (c == 0 ? 1 - rule[r].t : rule[r].t) * (b == 0 ? 1 - rule[s].t : rule[s].t);
+              double* const row = &load[number(0, j + b, k + c)];
+              for (std::size_t i = 0; i < nodes_[0]; ++i) row[i] += factor * line[i];
+            }
         }
-        const double volume = x.width * y.width * z.width;
-        double* const first =
-            &load[number(static_cast<std::size_t>(i), static_cast<std::size_t>(j), static_cast<std::size_t>(k))];
-        for (std::size_t c = 0; c < 2; ++c)
-          for (std::size_t b = 0; b < 2; ++b)
-            for (std::size_t a = 0; a < 2; ++a) first[c * plane + b * row + a] += volume * corners[c][b][a];
-      }
-    }
   };
   // Layers of cells, even ones first: none of them has a plane of nodes with another one in common.
-  for (int parity = 0; parity < 2; ++parity) {
-    const int layers = (mesh_.z().size() + 1 - parity) / 2;
+  for (int parity = 0; parity < 2; ++parity)
     for_each_row(
-        ctx, layers, [&](int layer, const ScalarFunction3D& own) { add_layer(2 * layer + parity, own); }, f);
-  }
+        ctx, (mesh_.z().size() + 1 - parity) / 2,
+        [&](int layer, const ScalarFunction3D& own) { add_layer(static_cast<std::size_t>(2 * layer + parity), own); },
+        f);
   return load;
 }
 
-std::vector<double> BoxDiscretization::load_of_nodal(Context& ctx, std::span<const double> f) const {
+BoxDiscretization::FaceLoads BoxDiscretization::load_of_nodal(Context& ctx, std::span<const double> f,
+                                                              StoredBox<double> b) const {
   const Values ones_x(nodes_[0] - 1, 1.0), ones_y(nodes_[1] - 1, 1.0), ones_z(nodes_[2] - 1, 1.0);
   const AxisProducts x{mesh_.x(), ones_x, ones_x}, y{mesh_.y(), ones_y, ones_y}, z{mesh_.z(), ones_z, ones_z};
   Values load(nodes());
@@ -300,124 +409,23 @@ std::vector<double> BoxDiscretization::load_of_nodal(Context& ctx, std::span<con
         of_z[n] = z.times_mass(k, [&](std::size_t c) { return f[c * of_z.size() + n]; });
       for (std::size_t j = 0; j < nodes_[1]; ++j) {
         for (std::size_t i = 0; i < nodes_[0]; ++i)
-          of_y[i] = y.times_mass(j, [&](std::size_t b) { return of_z[b * nodes_[0] + i]; });
+          of_y[i] = y.times_mass(j, [&](std::size_t q) { return of_z[q * nodes_[0] + i]; });
         for (std::size_t i = 0; i < nodes_[0]; ++i)
           load[number(i, j, k)] = x.times_mass(i, [&](std::size_t a) { return of_y[a]; });
       }
     }
   }
-  return load;
+  return take_load(ctx, load, b);
 }
 
-std::vector<double> BoxDiscretization::hat_integrals(int axis) const {
-  return at_unknowns(mesh_.axis(axis), stratum::hat_integrals(mesh_.axis(axis)));
-}
-
-BoxDiscretization::RightHandSide BoxDiscretization::right_hand_side(Context& ctx, std::vector<double>& load,
-                                                                    bool project) const {
-  const int nx = unknowns()[0], ny = unknowns()[1], nz = unknowns()[2];
-  const auto at = [nx, ny](int i, int j, int k) {
-    return (static_cast<std::size_t>(k) * static_cast<std::size_t>(ny) + static_cast<std::size_t>(j)) *
-               static_cast<std::size_t>(nx) +
-           static_cast<std::size_t>(i);
-  };
-  const auto rhs_of = [&] {
-    Values b(static_cast<std::size_t>(nx) * static_cast<std::size_t>(ny) * static_cast<std::size_t>(nz), 0.0);
-    // Nodes of an unknown: one, or both ends of a periodic direction.
-    const auto nodes_of = [this](int d, int unknown) {
-      const Axis& axis = mesh_.axis(d);
-      const auto node = static_cast<std::size_t>(unknown + axis.first_unknown());
-      const bool both = axis.is_periodic() && unknown == 0;
-      return std::array<std::size_t, 2>{node, both ? cells_of(axis) : node};
-    };
-    const auto add_row = [&](double* to, std::size_t j, std::size_t k) {
-      const double* const from = &load[number(0, j, k)];
-      const int first = mesh_.x().first_unknown();
-      for (int i = 0; i < nx; ++i) to[i] += from[i + first];
-      if (mesh_.x().is_periodic()) to[0] += from[nodes_[0] - 1];
-    };
-#pragma omp parallel for schedule(static) num_threads(ctx.threads())
-    for (int k = 0; k < nz; ++k)
-      for (int j = 0; j < ny; ++j) {
-        const auto of_z = nodes_of(2, k), of_y = nodes_of(1, j);
-        for (std::size_t c = 0; c < (of_z[0] == of_z[1] ? 1U : 2U); ++c)
-          for (std::size_t d = 0; d < (of_y[0] == of_y[1] ? 1U : 2U); ++d) add_row(&b[at(0, j, k)], of_y[d], of_z[c]);
-      }
-    for (const BoxFace face : all_box_faces) {
-      const Values& data = data_[static_cast<std::size_t>(face)];
-      if (data.empty()) continue;
-      const FacePlace place(face);
-      std::array<int, 3> n{};
-      n[static_cast<std::size_t>(place.across)] = unknown_at(mesh_.axis(place.across), place.node(mesh_));
-      const Axis &first = mesh_.axis(place.first), &second = mesh_.axis(place.second);
-      std::size_t next = 0;
-      for (int q = 0; q <= second.size(); ++q)
-        for (int p = 0; p <= first.size(); ++p, ++next) {
-          n[static_cast<std::size_t>(place.first)] = unknown_at(first, p);
-          n[static_cast<std::size_t>(place.second)] = unknown_at(second, q);
-          if (n[0] >= 0 && n[1] >= 0 && n[2] >= 0) b[at(n[0], n[1], n[2])] += data[next];
-        }
-    }
-    return b;
-  };
-  RightHandSide rhs{rhs_of(), {}};
-  for (const double value : rhs.b)
-    expects(std::isfinite(value), "the load vector has the entry ", value,
-            "; the right-hand side and its integrals must be "
-            "finite");
-  if (!singular_) return rhs;
-  Compatibility found;
-  for (const double value : rhs.b) {
-    found.sum += value;
-    found.sum_of_magnitudes += std::abs(value);
-  }
-  found.sum = of_all_ranks(ctx, found.sum);
-  found.sum_of_magnitudes = of_all_ranks(ctx, found.sum_of_magnitudes);
-  found.mean = found.sum / volume();
-  expect_compatible(found, project, "the integral of f plus the boundary fluxes");
-  rhs.compatibility = found;
-  if (found.sum == 0) return rhs;
-  const Values x = stratum::hat_integrals(mesh_.x()), y = stratum::hat_integrals(mesh_.y()),
-               z = stratum::hat_integrals(mesh_.z());
-#pragma omp parallel for schedule(static) num_threads(ctx.threads())
-  for (std::size_t k = 0; k < nodes_[2]; ++k)
-    for (std::size_t j = 0; j < nodes_[1]; ++j)
-      for (std::size_t i = 0; i < nodes_[0]; ++i) load[number(i, j, k)] -= found.mean * x[i] * y[j] * z[k];
-  rhs.b = rhs_of();
-  double left = 0;
-  for (const double value : rhs.b) left += std::abs(value);
-  if (is_rounding(of_all_ranks(ctx, left), found)) std::fill(rhs.b.begin(), rhs.b.end(), 0.0);
-  return rhs;
-}
-
-void BoxDiscretization::set_dirichlet_values(std::span<double> nodal) const {
-  const ScalarFunction3D g = boundary_function(problem_);
-  // The faces that come first are set last.
-  for (std::size_t f = all_box_faces.size(); f-- > 0;) {
-    const BoundaryCondition3D& condition = problem_.boundaries.faces[f];
-    if (condition.kind != BoundaryConditionType::dirichlet) continue;
-    const ScalarFunction3D& value = condition.value ? condition.value : g;
-    const FacePlace place(all_box_faces[f]);
-    const Axis &first = mesh_.axis(place.first), &second = mesh_.axis(place.second);
-    std::array<int, 3> n{};
-    n[static_cast<std::size_t>(place.across)] = place.node(mesh_);
-    for (int q = 0; q <= second.size(); ++q)
-      for (int p = 0; p <= first.size(); ++p) {
-        n[static_cast<std::size_t>(place.first)] = p;
-        n[static_cast<std::size_t>(place.second)] = q;
-        // What a periodic direction has at its end is what it has at its beginning.
-        std::array<int, 3> at = n;
-        if (first.is_periodic() && p == first.size()) at[static_cast<std::size_t>(place.first)] = 0;
-        if (second.is_periodic() && q == second.size()) at[static_cast<std::size_t>(place.second)] = 0;
-        nodal[number(static_cast<std::size_t>(n[0]), static_cast<std::size_t>(n[1]), static_cast<std::size_t>(n[2]))] =
-            evaluate(value, node_point(mesh_, at[0], at[1], at[2]), "boundary value");
-      }
-  }
-}
-
-BoxDiscretization::FaceLoads BoxDiscretization::face_loads(std::span<const double> load) const {
+BoxDiscretization::FaceLoads BoxDiscretization::take_load(Context& ctx, std::span<const double> load,
+                                                          StoredBox<double> b) const {
   FaceLoads loads;
   for (const double value : load) loads.sum += value;
+  if (!std::isfinite(loads.sum))
+    for (const double value : load)
+      expects(std::isfinite(value), "the load vector has the entry ", value,
+              "; the right-hand side and its integrals must be finite");
   for (const BoxFace face : all_box_faces) {
     const FacePlace place(face);
     std::array<std::size_t, 3> n{};
@@ -430,7 +438,104 @@ BoxDiscretization::FaceLoads BoxDiscretization::face_loads(std::span<const doubl
         numbers.push_back(load[number(n[0], n[1], n[2])]);
       }
   }
+  std::array<int, 3> first{}, other_end{};
+  for (std::size_t d = 0; d < 3; ++d) {
+    const Axis& axis = mesh_.axis(static_cast<int>(d));
+    first[d] = axis.first_unknown();
+    other_end[d] = axis.is_periodic() ? axis.size() : 0;
+  }
+  from_nodes(ctx, load.data(),
+             {1, static_cast<std::int64_t>(nodes_[0]), static_cast<std::int64_t>(nodes_[0] * nodes_[1])}, first,
+             other_end, b);
   return loads;
+}
+
+void BoxDiscretization::add_face_data(Context& ctx, StoredBox<double> b) const {
+  for (const BoxFace face : all_box_faces) {
+    const Values& data = data_[static_cast<std::size_t>(face)];
+    if (data.empty()) continue;
+    const FacePlace place(face);
+    const Axis &first = mesh_.axis(place.first), &second = mesh_.axis(place.second);
+    // Of the unknowns there.
+    Values numbers(static_cast<std::size_t>(first.unknowns()) * static_cast<std::size_t>(second.unknowns()), 0.0);
+    std::size_t next = 0;
+    for (int q = 0; q <= second.size(); ++q)
+      for (int p = 0; p <= first.size(); ++p, ++next) {
+        const int i = unknown_at(first, p), j = unknown_at(second, q);
+        if (i >= 0 && j >= 0)
+          numbers[static_cast<std::size_t>(j) * static_cast<std::size_t>(first.unknowns()) +
+                  static_cast<std::size_t>(i)] += data[next];
+      }
+    const Axis& across = mesh_.axis(place.across);
+    from_host(ctx, numbers, apart_on_face(place, first.unknowns()), true,
+              b.part(static_cast<std::size_t>(place.across), unknown_at(across, place.node(mesh_)), 1));
+  }
+}
+
+Compatibility BoxDiscretization::balance(Context& ctx, const BoxFactors& hats, bool project, const char* what,
+                                         StoredBox<double> b, FaceLoads* loads) const {
+  const BoxSums sums = box_sums(ctx, b.view);
+  const Compatibility found{sums.sum, sums.magnitudes, sums.sum / volume()};
+  expect_compatible(found, project, what);
+  if (found.sum == 0) return found;
+  box_subtract(ctx, found.mean, b.stored(hats.begin()), b.view);
+  if (is_rounding(box_sums(ctx, b.view).magnitudes, found)) set(ctx, 0, b.view);
+  if (loads == nullptr) return found;
+  std::array<Values, 3> of_nodes;
+  double own = found.mean;  // and the integral of 1 over these cells
+  for (std::size_t d = 0; d < 3; ++d) {
+    of_nodes[d] = stratum::hat_integrals(mesh_.axis(static_cast<int>(d)));
+    own *= std::accumulate(of_nodes[d].begin(), of_nodes[d].end(), 0.0);
+  }
+  loads->sum -= own;
+  for (const BoxFace face : all_box_faces) {
+    const FacePlace place(face);
+    const double across =
+        found.mean * of_nodes[static_cast<std::size_t>(place.across)][static_cast<std::size_t>(place.node(mesh_))];
+    const Values &first = of_nodes[static_cast<std::size_t>(place.first)],
+                 &second = of_nodes[static_cast<std::size_t>(place.second)];
+    Values& numbers = loads->faces[static_cast<std::size_t>(face)];
+    for (std::size_t n = 0; n < numbers.size(); ++n)
+      numbers[n] -= across * first[n % first.size()] * second[n / first.size()];
+  }
+  return found;
+}
+
+bool BoxDiscretization::set_dirichlet_values(Context& ctx, StoredBox<double> u) const {
+  const ScalarFunction3D g = boundary_function(problem_);
+  bool any = false;
+  // The faces that come first are set last.
+  for (std::size_t f = all_box_faces.size(); f-- > 0;) {
+    const BoundaryCondition3D& condition = problem_.boundaries.faces[f];
+    if (condition.kind != BoundaryConditionType::dirichlet) continue;
+    const FacePlace place(all_box_faces[f]);
+    const Axis &first = mesh_.axis(place.first), &second = mesh_.axis(place.second);
+    const std::size_t row = cells_of(first) + 1;
+    Values numbers(row * (cells_of(second) + 1));
+    for_each_row(
+        ctx, second.size() + 1,
+        [&](int q, const ScalarFunction3D& own) {
+          for (int p = 0; p <= first.size(); ++p) {
+            std::array<int, 3> at{};
+            at[static_cast<std::size_t>(place.across)] = place.node(mesh_);
+            // What a periodic direction has at its end is what it has at its beginning.
+            at[static_cast<std::size_t>(place.first)] = first.is_periodic() && p == first.size() ? 0 : p;
+            at[static_cast<std::size_t>(place.second)] = second.is_periodic() && q == second.size() ? 0 : q;
+            numbers[static_cast<std::size_t>(q) * row + static_cast<std::size_t>(p)] =
+                evaluate(own, node_point(mesh_, at[0], at[1], at[2]), "boundary value");
+          }
+        },
+        condition.value ? condition.value : g);
+    any = any || std::any_of(numbers.begin(), numbers.end(), [](double value) { return value != 0; });
+    if (any)
+      from_host(ctx, numbers, apart_on_face(place, static_cast<std::int64_t>(row)), false,
+                u.part(static_cast<std::size_t>(place.across), place.node(mesh_), 1));
+  }
+  return any;
+}
+
+std::vector<double> BoxDiscretization::hat_integrals(int axis) const {
+  return at_unknowns(mesh_.axis(axis), stratum::hat_integrals(mesh_.axis(axis)));
 }
 
 }  // namespace stratum

@@ -1,18 +1,22 @@
 #pragma once
 
-// The Q1 equations of a problem in a box (assembly/poisson_problem_3d.hpp), on the host: factors of the operator
-// (core/operators/box_operator.hpp), loads, values of Dirichlet nodes, and what is asked of a solution.
+// The Q1 equations of a problem in a box (assembly/poisson_problem_3d.hpp): factors of the operator (core/operators/box_operator.hpp),
+// loads, values of Dirichlet nodes, and what is asked of a solution.
 //
 //     kxx = k_x(x) w_y(y) w_z(z) and so on on the cells:   interval i of x has k_i = k_x / h_i and m_i = w_x h_i / 6
 //
-// Arrays of nodes hold all nodes, faces included, x fastest; those of a face its nodes, the first direction along it fastest.
-// Loads are integrals over the box's own cells: in a periodic direction first and last nodes have a part each, and
-// `right_hand_side` adds them up. Functions are integrated by tensor Gauss rules of `points` points a direction and cell.
+// Arrays of nodes hold all nodes, faces included, x fastest; those of a face its nodes, the first direction along it fastest. Loads
+// are integrals over the box's own cells: in a periodic direction first and last nodes have a part each, and b the sum.
+// Functions are integrated by tensor Gauss rules of `points` points a direction and cell.
+//
+// b and u are in memory of the Context's (assembly/box_fields.hpp): b of the unknowns, u of all nodes. On a GPU the functions that it
+// evaluates (assembly/expressions/gpu_box_integrals.hpp) are integrated there, and other loads, errors of other functions and the
+// parts of fluxes on faces on the host.
 //
 // Fluxes, r the residual of the natural equations at a node of a face, the integral of phi_i n.K grad u over the faces there: a
 // Neumann or Robin face has what its data say, a Dirichlet face the rest. Where several Dirichlet faces meet each has the
-// integral of phi_i n.K grad u_h over its own cells, and an equal part of what is left. Beside a Dirichlet face a periodic one
-// has the mean of such integrals on both sides.
+// integral of phi_i n.K grad u_h over its own cells, and an equal part of what is left. Beside a Dirichlet face a periodic one has the
+// mean of such integrals on both sides.
 //
 // Work is shared by the Context's threads. Errors: UsageError, as in assembly/poisson_problem_3d.hpp.
 
@@ -21,16 +25,13 @@
 #include <span>
 #include <vector>
 
+#include <stratum/assembly/box_fields.hpp>
 #include <stratum/assembly/error_norms.hpp>
 #include <stratum/assembly/poisson_problem_3d.hpp>
 #include <stratum/core/device/context.hpp>
 #include <stratum/core/operators/box_operator.hpp>
 
 namespace stratum {
-
-/// Whether rounding alone is left of a right-hand side without its mean, its magnitudes adding up to so much: a solver would
-/// take that for a right-hand side.
-[[nodiscard]] bool is_rounding(double magnitudes, const Compatibility& found);
 
 class BoxDiscretization {
  public:
@@ -39,7 +40,7 @@ class BoxDiscretization {
   /// Cells first .. end - 1 of a direction, of a subdomain, with the nodes around them. Cuts are natural faces without data: loads and
   /// fluxes are integrals over these cells, and those of all subdomains add up. Errors are those of all subdomains of the Context's
   /// communicator, as what is subtracted from f is. Factors are the whole box's.
-  BoxDiscretization(const BoxDiscretization& whole, int axis, int first, int end);
+  BoxDiscretization(Context& ctx, const BoxDiscretization& whole, int axis, int first, int end);
 
   [[nodiscard]] const TensorMesh<3>& mesh() const { return mesh_; }
   [[nodiscard]] const PoissonProblem3D& problem() const { return problem_; }
@@ -50,35 +51,37 @@ class BoxDiscretization {
   [[nodiscard]] const std::array<std::size_t, 3>& nodes_of_axes() const { return nodes_; }
   [[nodiscard]] std::array<int, 3> unknowns() const;
 
-  /// Integrals of f phi_i of the problem, or of this f, or of one that is given at the nodes.
-  [[nodiscard]] std::vector<double> load(Context& ctx) const;
-  [[nodiscard]] std::vector<double> load(Context& ctx, const ScalarFunction3D& f) const;
-  [[nodiscard]] std::vector<double> load_of_nodal(Context& ctx, std::span<const double> f) const;
-
-  /// b of the unknowns, x fastest: the load and the data of Neumann and Robin faces. Of a singular problem a constant is
-  /// subtracted from f, in `load` too, where rounding alone keeps it from balance or `project` says so; else UsageError.
-  struct RightHandSide {
-    std::vector<double> b;
-    std::optional<Compatibility> compatibility;
-  };
-  [[nodiscard]] RightHandSide right_hand_side(Context& ctx, std::vector<double>& load, bool project) const;
-
-  /// value(i, j, k) of every Dirichlet node, numbered as all nodes are: sets those of `nodal`.
-  void set_dirichlet_values(std::span<double> nodal) const;
-
   /// What fluxes need of a load: its numbers on the faces, and their sum.
   struct FaceLoads {
     std::array<std::vector<double>, 6> faces;
     double sum = 0;
   };
-  [[nodiscard]] FaceLoads face_loads(std::span<const double> load) const;
+  /// b = integrals of f phi_i, of the problem's f or of this one.
+  [[nodiscard]] FaceLoads load(Context& ctx, StoredBox<double> b) const;
+  [[nodiscard]] FaceLoads load(Context& ctx, const ScalarFunction3D& f, StoredBox<double> b) const;
+  /// Of an f that is given at all nodes, and the integrals themselves.
+  [[nodiscard]] FaceLoads load_of_nodal(Context& ctx, std::span<const double> f, StoredBox<double> b) const;
+  [[nodiscard]] FaceLoads take_load(Context& ctx, std::span<const double> load, StoredBox<double> b) const;
 
-  /// Of a solution at all nodes. Extremes and steps are those of these cells.
-  [[nodiscard]] std::optional<RelativeErrors> relative_errors(Context& ctx, std::span<const double> nodal) const;
-  [[nodiscard]] BoundaryFluxes3D fluxes(Context& ctx, std::span<const double> nodal, const FaceLoads& loads) const;
-  [[nodiscard]] SolutionRange3D range(Context& ctx, std::span<const double> nodal) const;
+  /// Adds the data of Neumann and Robin faces to b.
+  void add_face_data(Context& ctx, StoredBox<double> b) const;
+  /// Of a singular problem: subtracts a constant from f where rounding alone keeps it from balance or `project` says so; else
+  /// UsageError, `what` being the sum that had to vanish. `loads` may be null.
+  [[nodiscard]] Compatibility balance(Context& ctx, const BoxFactors& hats, bool project, const char* what,
+                                      StoredBox<double> b, FaceLoads* loads) const;
+
+  /// Sets u at the nodes of Dirichlet faces; whether some of it is not zero.
+  bool set_dirichlet_values(Context& ctx, StoredBox<double> u) const;
+
+  /// Nodal values of the host's, x fastest.
+  [[nodiscard]] StoredBox<const double> nodes_on_host(std::span<const double> nodal) const;
+  /// Of a solution, by a Context where u is. Errors are those of all `ranks`, extremes and steps those of these cells.
+  [[nodiscard]] std::optional<RelativeErrors> relative_errors(const Context& ranks, Context& ctx,
+                                                              StoredBox<const double> u) const;
+  [[nodiscard]] BoundaryFluxes3D fluxes(Context& ctx, StoredBox<const double> u, const FaceLoads& loads) const;
+  [[nodiscard]] SolutionRange3D range(Context& ctx, StoredBox<const double> u) const;
   /// The integral over the box, and its volume.
-  [[nodiscard]] double integral(Context& ctx, std::span<const double> nodal) const;
+  [[nodiscard]] double integral(Context& ctx, StoredBox<const double> u) const;
   [[nodiscard]] double volume() const;
   /// Integrals of phi_i of the unknowns of a direction.
   [[nodiscard]] std::vector<double> hat_integrals(int axis) const;
@@ -89,7 +92,11 @@ class BoxDiscretization {
   }
   [[nodiscard]] bool is_cut(BoxFace face) const { return cut_[static_cast<std::size_t>(face)]; }
   void separate(Context& ctx);
-  void integrate_face_data();
+  void integrate_face_data(Context& ctx);
+  [[nodiscard]] std::vector<double> host_load(Context& ctx, const ScalarFunction3D& f) const;
+  [[nodiscard]] std::optional<FaceLoads> load_on_gpu(Context& ctx, const ScalarFunction3D& f,
+                                                     StoredBox<double> b) const;
+  [[nodiscard]] FaceLoads load_of_products(Context& ctx, const ScalarFunction3D& f, StoredBox<double> b) const;
 
   TensorMesh<3> mesh_;
   PoissonProblem3D problem_;

@@ -21,11 +21,15 @@ namespace stratum {
   return make_point(node_of(mesh.x(), i), node_of(mesh.y(), j), node_of(mesh.z(), k));
 }
 
+[[noreturn]] inline void refuse_value(double value, const Point3D& p, const char* what) {
+  throw UsageError(message("the ", what, " is ", value, " at (", p.x, ", ", p.y, ", ", p.z, "); it must be finite"));
+}
+
 /// Throws UsageError where `what` is not finite.
-[[nodiscard]] inline double evaluate(const ScalarFunction3D& function, const Point3D& p, const char* what) {
+template <class F>
+[[nodiscard]] STRATUM_INLINE double evaluate(const F& function, const Point3D& p, const char* what) {
   const double value = function(p);
-  expects(std::isfinite(value), "the ", what, " is ", value, " at (", p.x, ", ", p.y, ", ", p.z,
-          "); it must be finite");
+  if (!std::isfinite(value)) refuse_value(value, p, what);
   return value;
 }
 

@@ -3,14 +3,20 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 #include <utility>
 
 #include <stratum/assembly/box_discretization.hpp>
 #include <stratum/assembly/box_points.hpp>
 #include <stratum/assembly/error_sums.hpp>
+#include <stratum/assembly/expressions/box_kernels.hpp>
+#include <stratum/assembly/expressions/gpu_box_integrals.hpp>
 #include <stratum/assembly/gauss_rules.hpp>
 #include <stratum/assembly/line_loads.hpp>
 #include <stratum/assembly/points.hpp>
+#include <stratum/assembly/polynomial_problem.hpp>
+#include <stratum/core/device/simd.hpp>
+#include <stratum/core/operators/box_operator.hpp>
 
 namespace stratum {
 
@@ -18,79 +24,149 @@ namespace {
 
 using Values = std::vector<double>;
 
-/// Values at the 3 x 3 x 3 points of a cell, by z, y and x.
-using CellValues3D = double[3][3][3];
+/// The 3-point rule on an axis, and K on its intervals.
+struct ErrorLine {
+  std::vector<LinePoint> at;
+  const Values *widths, *k, *w;
 
-/// Adds those of one cell with these edges; K and c there.
-void add_cell(const CellValues3D& v, const std::array<double, 3>& widths, const std::array<double, 3>& k, double c,
-              FieldSums& sums) {
-  const double volume = widths[0] * widths[1] * widths[2];
-  for (int r = 0; r < 3; ++r)
-    for (int q = 0; q < 3; ++q)
-      for (int p = 0; p < 3; ++p) {
-        const auto weight_at = [](int at) { return gauss3[static_cast<std::size_t>(at)].weight; };
-        const double weight = weight_at(p) * weight_at(q) * weight_at(r) * volume, value = v[r][q][p];
-        const double gx = slope_at(p, v[r][q]) / widths[0],
-                     gy = slope_at(q, {v[r][0][p], v[r][1][p], v[r][2][p]}) / widths[1],
-                     gz = slope_at(r, {v[0][q][p], v[1][q][p], v[2][q][p]}) / widths[2], square = value * value;
-        add({weight * square, weight * value, weight * (k[0] * gx * gx + k[1] * gy * gy + k[2] * gz * gz + c * square),
-             value, value},
-            sums);
+  ErrorLine(const Axis& axis, const Values& k_of, const Values& w_of) : widths(&axis.widths()), k(&k_of), w(&w_of) {
+    for (int i = 0; i < axis.size(); ++i)
+      for (const auto& [t, weight] : gauss3) at.push_back(LineInterval(axis, i).at(t));
+  }
+  [[nodiscard]] std::size_t cells() const { return widths->size(); }
+};
+
+/// The sums of one row of cells, in packs of them. Directions are those of storage.
+template <class F>
+struct ErrorsOfRow {
+  const F& exact;
+  const std::array<ErrorLine, 3>& lines;
+  const std::array<std::size_t, 3>& order;
+  FieldView<const double, 3> u;
+  double reaction;
+  std::size_t j, k;
+  ErrorSums& sums;
+
+  template <int bytes>
+  STRATUM_INLINE void run() const {
+    using V = simd::Pack<double, bytes>;
+    constexpr std::size_t lanes = static_cast<std::size_t>(bytes) / sizeof(double);
+    const auto filled = [](double value) { return simd::filled<double, bytes>(value); };
+    const auto nothing = [&]() -> FieldSumsOf<V> {
+      const FieldSums none = no_field_sums();
+      return {filled(0), filled(0), filled(0), filled(none.smallest), filled(none.largest)};
+    };
+    const auto &x = lines[0], &y = lines[1], &z = lines[2];
+    const double hy = (*y.widths)[j], hz = (*z.widths)[k];
+    const double materials[3] = {(*y.w)[j] * (*z.w)[k], (*y.k)[j] * (*z.w)[k], (*y.w)[j] * (*z.k)[k]};
+    FieldSumsOf<V> error = nothing(), known = nothing();
+    V area = filled(0);
+    for (std::size_t first = 0; first < x.cells(); first += lanes) {
+      // Lanes behind the last cell have that one, of no volume.
+      double numbers[3][3][3][lanes], of_corners[2][2][2][lanes], widths[lanes], there[lanes], k_x[lanes], w_x[lanes];
+      for (std::size_t l = 0; l < lanes; ++l) {
+        const std::size_t i = std::min(first + l, x.cells() - 1);
+        there[l] = first + l < x.cells() ? 1 : 0;
+        widths[l] = (*x.widths)[i];
+        k_x[l] = (*x.k)[i];
+        w_x[l] = (*x.w)[i];
+        for (std::size_t c = 0; c < 2; ++c)
+          for (std::size_t b = 0; b < 2; ++b)
+            for (std::size_t a = 0; a < 2; ++a)
+              of_corners[c][b][a][l] = u.row(static_cast<int>(j + b), static_cast<int>(k + c))[i + a];
+        for (std::size_t r = 0; r < 3; ++r)
+          for (std::size_t q = 0; q < 3; ++q)
+            for (std::size_t p = 0; p < 3; ++p) {
+              std::array<LinePoint, 3> point;
+              point[order[0]] = x.at[3 * i + p];
+              point[order[1]] = y.at[3 * j + q];
+              point[order[2]] = z.at[3 * k + r];
+              numbers[r][q][p][l] = evaluate(exact, make_point(point[0], point[1], point[2]), "exact solution");
+            }
       }
+      V values[3][3][3], corners[2][2][2];
+      for (int n = 0; n < 27; ++n) (&values[0][0][0])[n] = simd::pack<bytes>((&numbers[0][0][0])[n]);
+      for (int n = 0; n < 8; ++n) (&corners[0][0][0])[n] = simd::pack<bytes>((&of_corners[0][0][0])[n]);
+      const V hx = simd::pack<bytes>(widths), volume = hx * hy * hz * simd::pack<bytes>(there);
+      const V by[3] = {filled(1) / hx, filled(1 / hy), filled(1 / hz)};
+      const V w = simd::pack<bytes>(w_x),
+              material[3] = {simd::pack<bytes>(k_x) * materials[0], w * materials[1], w * materials[2]};
+      add_box_cell(values, by, volume, material, reaction, known);
+      for (std::size_t r = 0; r < 3; ++r)
+        for (std::size_t q = 0; q < 3; ++q)
+          for (std::size_t p = 0; p < 3; ++p)
+            values[r][q][p] = trilinear(corners, filled(gauss3[p].t), gauss3[q].t, gauss3[r].t) - values[r][q][p];
+      add_box_cell(values, by, volume, material, reaction, error);
+      area += volume;
+    }
+    for (std::size_t l = 0; l < lanes; ++l) {
+      const auto lane = [l](const FieldSumsOf<V>& of) {
+        return FieldSums{of.square[l], of.integral[l], of.energy[l], of.smallest[l], of.largest[l]};
+      };
+      add(ErrorSums{lane(error), lane(known), area[l]}, sums);
+    }
+  }
+};
+
+/// Calls use(f) with what f is, where that is known: calls of it are inlined then.
+template <class Use>
+void with_known(const ScalarFunction3D& f, const Use& use) {
+  if (const auto* const polynomial = f.target<BoxPolynomialSolution>())
+    use(*polynomial);
+  else
+    use(f);
 }
 
 }  // namespace
 
-std::optional<RelativeErrors> BoxDiscretization::relative_errors(Context& ctx, std::span<const double> nodal) const {
+std::optional<RelativeErrors> BoxDiscretization::relative_errors(const Context& ranks, Context& ctx,
+                                                                 StoredBox<const double> u) const {
   if (!problem_.has_exact()) return std::nullopt;
-  std::vector<ErrorSums> layers(nodes_[2] - 1);
+  const ScalarFunction3D exact = exact_function(problem_);
+  const auto of_all = [&](ErrorSums all) {
+    if (ranks.subdomains() > 1) {
+      const auto parts = ranks.communicator()->gather_on_host(std::exchange(all, no_error_sums()));
+      for (const ErrorSums& part : parts) add(part, all);
+    }
+    return relative(all, singular_);
+  };
+  if (ctx.on_gpu()) {
+    if (const auto sums =
+            box_errors_on_gpu(ctx, mesh_, u.order, exact, u.view, u.stored(k_), u.stored(w_), problem_.reaction))
+      return of_all(*sums);
+    const Values nodal = to_host(ctx, u);
+    Context host(Backend::cpu, ctx.threads());
+    return relative_errors(ranks, host, nodes_on_host(nodal));
+  }
+  const auto line = [&](std::size_t s) {
+    const std::size_t d = u.order[s];
+    return ErrorLine(mesh_.axis(static_cast<int>(d)), k_[d], w_[d]);
+  };
+  const std::array<ErrorLine, 3> lines{line(0), line(1), line(2)};
+  std::vector<ErrorSums> layers(lines[2].cells());
   for_each_row(
-      ctx, mesh_.z().size(),
+      ctx, static_cast<int>(layers.size()),
       [&](int layer, const ScalarFunction3D& own) {
-        const auto k = static_cast<std::size_t>(layer);
         ErrorSums sums = no_error_sums();
-        const LineInterval z(mesh_.z(), layer);
-        for (std::size_t j = 0; j + 1 < nodes_[1]; ++j) {
-          const LineInterval y(mesh_.y(), static_cast<int>(j));
-          for (std::size_t i = 0; i + 1 < nodes_[0]; ++i) {
-            const LineInterval x(mesh_.x(), static_cast<int>(i));
-            double corners[2][2][2];
-            for (std::size_t c = 0; c < 2; ++c)
-              for (std::size_t b = 0; b < 2; ++b)
-                for (std::size_t a = 0; a < 2; ++a) corners[c][b][a] = nodal[number(i + a, j + b, k + c)];
-            CellValues3D u, e;
-            for (std::size_t r = 0; r < 3; ++r)
-              for (std::size_t q = 0; q < 3; ++q)
-                for (std::size_t p = 0; p < 3; ++p) {
-                  const double t = gauss3[p].t, s = gauss3[q].t, v = gauss3[r].t;
-                  u[r][q][p] = evaluate(own, make_point(x.at(t), y.at(s), z.at(v)), "exact solution");
-                  const auto along_x = [&](std::size_t c, std::size_t b) {
-                    return (1 - t) * corners[c][b][0] + t * corners[c][b][1];
-                  };
-                  const auto along_y = [&](std::size_t c) { return (1 - s) * along_x(c, 0) + s * along_x(c, 1); };
-                  e[r][q][p] = (1 - v) * along_y(0) + v * along_y(1) - u[r][q][p];
-                }
-            const std::array<double, 3> widths{x.width, y.width, z.width};
-            const std::array<double, 3> material{k_[0][i] * w_[1][j] * w_[2][k], w_[0][i] * k_[1][j] * w_[2][k],
-                                                 w_[0][i] * w_[1][j] * k_[2][k]};
-            add_cell(e, widths, material, problem_.reaction, sums.error);
-            add_cell(u, widths, material, problem_.reaction, sums.exact);
-            sums.area += x.width * y.width * z.width;
-          }
-        }
-        layers[k] = sums;
+        with_known(own, [&](const auto& f) {
+          for (std::size_t j = 0; j < lines[1].cells(); ++j)
+            simd::run_widest(ErrorsOfRow<std::decay_t<decltype(f)>>{f, lines, u.order, u.view, problem_.reaction, j,
+                                                                    static_cast<std::size_t>(layer), sums});
+        });
+        layers[static_cast<std::size_t>(layer)] = sums;
       },
-      exact_function(problem_));
+      exact);
   ErrorSums all = no_error_sums();
   for (const ErrorSums& layer : layers) add(layer, all);
-  if (ctx.subdomains() > 1) {
-    const auto parts = ctx.communicator()->gather_on_host(std::exchange(all, no_error_sums()));
-    for (const ErrorSums& part : parts) add(part, all);
-  }
-  return relative(all, singular_);
+  return of_all(all);
 }
 
-BoundaryFluxes3D BoxDiscretization::fluxes(Context& ctx, std::span<const double> nodal, const FaceLoads& loads) const {
+StoredBox<const double> BoxDiscretization::nodes_on_host(std::span<const double> nodal) const {
+  const auto n = [&](std::size_t d) { return static_cast<int>(nodes_[d]); };
+  return {{nodal.data(), {n(0), n(1), n(2)}, {n(0), std::int64_t{n(0)} * n(1)}}};
+}
+
+BoundaryFluxes3D BoxDiscretization::fluxes(Context& ctx, StoredBox<const double> u, const FaceLoads& loads) const {
   const std::array<AxisProducts, 3> axes{
       {{mesh_.x(), k_[0], w_[0]}, {mesh_.y(), k_[1], w_[1]}, {mesh_.z(), k_[2], w_[2]}}};
   // Natural faces have no weights.
@@ -98,13 +174,14 @@ BoundaryFluxes3D BoxDiscretization::fluxes(Context& ctx, std::span<const double>
   for (std::size_t d = 0; d < 3; ++d) ones[d].assign(nodes_[d] - 1, 1.0);
   const std::array<AxisProducts, 3> plain{
       {{mesh_.x(), ones[0], ones[0]}, {mesh_.y(), ones[1], ones[1]}, {mesh_.z(), ones[2], ones[2]}}};
-  const std::array<std::size_t, 3> stride{1, nodes_[0], nodes_[0] * nodes_[1]};
   BoundaryFluxes3D fluxes;
   fluxes.load = loads.sum;
 
   /// What a node of a face has, by the two directions along it.
   struct FaceFields {
+    Values here, beside;         // u_h there, and at the next nodes inside
     Values residual, own, data;  // of the natural equations; of K grad u_h; of the data
+    double rounding = 0;
   };
   std::array<FaceFields, 6> faces;
   const auto product = [&](const std::array<AxisProducts, 3>& of, const FacePlace& place, const Values& v, bool k_first,
@@ -126,43 +203,49 @@ BoundaryFluxes3D BoxDiscretization::fluxes(Context& ctx, std::span<const double>
   };
   for (const BoxFace face : all_box_faces) {
     const FacePlace place(face);
+    const auto plane = [&](int node) { return to_host(ctx, u.part(static_cast<std::size_t>(place.across), node, 1)); };
+    const int outer = place.node(mesh_);
+    faces[static_cast<std::size_t>(face)].here = plane(outer);
+    faces[static_cast<std::size_t>(face)].beside = plane(place.last ? outer - 1 : 1);
+  }
+  const auto add_face = [&](BoxFace face) {
+    const FacePlace place(face);
     FaceFields& fields = faces[static_cast<std::size_t>(face)];
-    const auto across = static_cast<std::size_t>(place.across), first = static_cast<std::size_t>(place.first),
-               second = static_cast<std::size_t>(place.second);
-    const std::size_t cell = place.last ? nodes_[across] - 2 : 0, outer = place.last ? nodes_[across] - 1 : 0,
-                      inner = place.last ? outer - 1 : 1;
+    const auto across = static_cast<std::size_t>(place.across);
+    const std::size_t cell = place.last ? nodes_[across] - 2 : 0;
     const double k = axes[across].stiffness(cell), m = axes[across].mass(cell);
-    Values jump, mass, u, magnitude;
-    for (std::size_t q = 0; q < nodes_[second]; ++q)
-      for (std::size_t p = 0; p < nodes_[first]; ++p) {
-        const double* const at = &nodal[p * stride[first] + q * stride[second]];
-        const double here = at[outer * stride[across]], beside = at[inner * stride[across]];
-        jump.push_back(k * (here - beside));
-        magnitude.push_back(k * std::max(std::abs(here), std::abs(beside)));
-        mass.push_back(m * (2 * here + beside));
-        u.push_back(here);
-      }
+    const Values& of_u = fields.here;
+    Values jump(of_u.size()), mass(jump), magnitude(jump);
+    for (std::size_t n = 0; n < of_u.size(); ++n) {
+      const double here = fields.here[n], beside = fields.beside[n];
+      jump[n] = k * (here - beside);
+      magnitude[n] = k * std::max(std::abs(here), std::abs(beside));
+      mass[n] = m * (2 * here + beside);
+    }
     fields.own = product(axes, place, jump, false, false);
     const Values stiff_first = product(axes, place, mass, true, false),
                  stiff_second = product(axes, place, mass, false, true);
     const Values plain_mass = product(axes, place, mass, false, false);
     fields.residual = fields.own;
-    for (std::size_t n = 0; n < u.size(); ++n)
+    for (std::size_t n = 0; n < of_u.size(); ++n)
       fields.residual[n] += stiff_first[n] + stiff_second[n] + problem_.reaction * plain_mass[n] -
                             loads.faces[static_cast<std::size_t>(face)][n];
     const BoundaryConditionType kind = problem_.boundaries[face].kind;
     if (kind == BoundaryConditionType::neumann || kind == BoundaryConditionType::robin) {
       fields.data = data_[static_cast<std::size_t>(face)];
-      const Values of_u = product(plain, place, u, false, false);
-      for (std::size_t n = 0; n < u.size(); ++n) {
-        fields.data[n] -= alpha_[static_cast<std::size_t>(face)] * of_u[n];
+      const Values mass_of_u = product(plain, place, of_u, false, false);
+      for (std::size_t n = 0; n < of_u.size(); ++n) {
+        fields.data[n] -= alpha_[static_cast<std::size_t>(face)] * mass_of_u[n];
         fluxes.faces[static_cast<std::size_t>(face)] -= fields.data[n];
       }
     }
     constexpr double eps = std::numeric_limits<double>::epsilon();
     if (kind == BoundaryConditionType::dirichlet || kind == BoundaryConditionType::periodic)
-      for (const double value : product(axes, place, magnitude, false, false)) fluxes.rounding += eps * value;
-  }
+      for (const double value : product(axes, place, magnitude, false, false)) fields.rounding += eps * value;
+  };
+#pragma omp parallel for schedule(dynamic) num_threads(ctx.threads())
+  for (std::size_t f = 0; f < all_box_faces.size(); ++f) add_face(all_box_faces[f]);
+  for (const FaceFields& fields : faces) fluxes.rounding += fields.rounding;
 
   // The parts of Dirichlet and periodic faces, node by node.
   for (const BoxFace face : all_box_faces) {
@@ -207,88 +290,60 @@ BoundaryFluxes3D BoxDiscretization::fluxes(Context& ctx, std::span<const double>
       }
     fluxes.faces[static_cast<std::size_t>(face)] -= sum;
   }
-  if (problem_.reaction > 0) fluxes.reaction = problem_.reaction * integral(ctx, nodal);
+  if (problem_.reaction > 0) fluxes.reaction = problem_.reaction * integral(ctx, u);
   return fluxes;
 }
 
-double BoxDiscretization::integral(Context& ctx, std::span<const double> nodal) const {
-  const Values x = stratum::hat_integrals(mesh_.x()), y = stratum::hat_integrals(mesh_.y()),
-               z = stratum::hat_integrals(mesh_.z());
-  Values planes(nodes_[2], 0.0);
-#pragma omp parallel for schedule(static) num_threads(ctx.threads())
-  for (std::size_t k = 0; k < nodes_[2]; ++k)
-    for (std::size_t j = 0; j < nodes_[1]; ++j) {
-      double row = 0;
-      for (std::size_t i = 0; i < nodes_[0]; ++i) row += x[i] * nodal[number(i, j, k)];
-      planes[k] += y[j] * row;
-    }
-  double sum = 0;
-  for (std::size_t k = 0; k < nodes_[2]; ++k) sum += z[k] * planes[k];
-  return sum;
+double BoxDiscretization::integral(Context& ctx, StoredBox<const double> u) const {
+  const BoxFactors hats(
+      ctx, {stratum::hat_integrals(mesh_.x()), stratum::hat_integrals(mesh_.y()), stratum::hat_integrals(mesh_.z())});
+  return box_sum(ctx, u.stored(hats.begin()), u.view);
 }
 
 double BoxDiscretization::volume() const { return mesh_.x().length() * mesh_.y().length() * mesh_.z().length(); }
 
-SolutionRange3D BoxDiscretization::range(Context& ctx, std::span<const double> nodal) const {
-  using Node = std::array<std::size_t, 3>;
-  /// Of a plane of nodes, and of the edges from it on.
-  struct Found {
-    double smallest = std::numeric_limits<double>::infinity(), largest = -smallest;
-    double low = smallest, high = largest, step = -1;
-    Node at_smallest{}, at_largest{}, from{}, to{};
-
-    void take(double value, const Node& here) {
-      if (value < smallest) smallest = value, at_smallest = here;
-      if (value > largest) largest = value, at_largest = here;
-    }
-    void take_step(double change, const Node& begin, const Node& end) {
-      if (change > step) step = change, from = begin, to = end;
-    }
+SolutionRange3D BoxDiscretization::range(Context& ctx, StoredBox<const double> u) const {
+  const auto place_of = [&](double value, const std::array<int, 3>& at) {
+    const Point3D p = node_point(mesh_, at[0], at[1], at[2]);
+    return NodalValue3D{value, p.x, p.y, p.z};
   };
-  const auto value_of = [&](const Node& n) { return nodal[number(n[0], n[1], n[2])]; };
-  const auto is_last = [&](const Node& n, std::size_t d) { return n[d] + 1 == nodes_[d]; };
-  const auto is_outer = [&](const Node& n, std::size_t d) {
-    return (n[d] == 0 && !cut_[2 * d]) || (is_last(n, d) && !cut_[2 * d + 1]);
-  };
-  std::vector<Found> planes(nodes_[2]);
-#pragma omp parallel for schedule(static) num_threads(ctx.threads())
-  for (std::size_t k = 0; k < nodes_[2]; ++k) {
-    Found found;
-    for (std::size_t j = 0; j < nodes_[1]; ++j)
-      for (std::size_t i = 0; i < nodes_[0]; ++i) {
-        const Node here{i, j, k};
-        const double value = value_of(here);
-        found.take(value, here);
-        if (is_outer(here, 0) || is_outer(here, 1) || is_outer(here, 2)) {
-          found.low = std::min(found.low, value);
-          found.high = std::max(found.high, value);
-        }
-        for (std::size_t d = 0; d < 3; ++d) {
-          // Edges within a face are left out.
-          if (is_last(here, d) || is_outer(here, (d + 1) % 3) || is_outer(here, (d + 2) % 3)) continue;
-          Node next = here;
-          ++next[d];
-          found.take_step(std::abs(value_of(next) - value), here, next);
-        }
-      }
-    planes[k] = found;
+  const BoxNode smallest = smallest_node(ctx, u), largest = largest_node(ctx, u);
+  SolutionRange3D range{place_of(smallest.value, smallest.at),
+                        place_of(largest.value, largest.at),
+                        std::numeric_limits<double>::infinity(),
+                        -std::numeric_limits<double>::infinity(),
+                        {},
+                        {}};
+  for (const BoxFace face : all_box_faces) {
+    if (is_cut(face)) continue;
+    const FacePlace place(face);
+    const auto of_face = u.part(static_cast<std::size_t>(place.across), place.node(mesh_), 1);
+    range.smallest_on_boundary = std::min(range.smallest_on_boundary, smallest_node(ctx, of_face).value);
+    range.largest_on_boundary = std::max(range.largest_on_boundary, largest_node(ctx, of_face).value);
   }
-  Found all;
-  for (const Found& plane : planes) {
-    all.take(plane.smallest, plane.at_smallest);
-    all.take(plane.largest, plane.at_largest);
-    all.take_step(plane.step, plane.from, plane.to);
-    all.low = std::min(all.low, plane.low);
-    all.high = std::max(all.high, plane.high);
+  // Edges within a face are left out. Of equal steps the one counts whose first node comes first.
+  double step = -1;
+  std::array<int, 3> from{}, to{};
+  for (std::size_t d = 0; d < 3; ++d) {
+    StoredBox<const double> inner = u.part(d, 0, mesh_.axis(static_cast<int>(d)).size());
+    std::array<int, 3> first{};
+    for (const std::size_t other : {(d + 1) % 3, (d + 2) % 3}) {
+      first[other] = cut_[2 * other] ? 0 : 1;
+      const int end = mesh_.axis(static_cast<int>(other)).size() + (cut_[2 * other + 1] ? 1 : 0);
+      inner = inner.part(other, first[other], end - first[other]);
+    }
+    if (inner.view.nodes() == 0) continue;
+    BoxNode found = largest_step(ctx, inner, d);
+    for (std::size_t e = 0; e < 3; ++e) found.at[e] += first[e];
+    const auto reversed = [](const std::array<int, 3>& n) { return std::array{n[2], n[1], n[0]}; };
+    if (found.value < step || (found.value == step && reversed(found.at) >= reversed(from))) continue;
+    step = found.value;
+    from = to = found.at;
+    ++to[d];
   }
-  const auto at = [&](const Node& n) {
-    const Point3D p = node_point(mesh_, static_cast<int>(n[0]), static_cast<int>(n[1]), static_cast<int>(n[2]));
-    return NodalValue3D{value_of(n), p.x, p.y, p.z};
-  };
-  SolutionRange3D range{at(all.at_smallest), at(all.at_largest), all.low, all.high, {}, {}};
-  if (all.step >= 0) {
-    range.step_from = at(all.from);
-    range.step_to = at(all.to);
+  if (step >= 0) {
+    range.step_from = place_of(value_of(ctx, u, from), from);
+    range.step_to = place_of(value_of(ctx, u, to), to);
   }
   return range;
 }

@@ -3,6 +3,7 @@
 // Gauss rules on [0, 1]: exact for polynomials of degree 3, 5 and 7.
 
 #include <array>
+#include <span>
 
 namespace stratum {
 
@@ -18,5 +19,16 @@ inline constexpr std::array<GaussPoint, 4> gauss4{{{0.0694318442029737, 0.173927
                                                    {0.3300094782075719, 0.3260725774312731},
                                                    {0.6699905217924281, 0.3260725774312731},
                                                    {0.9305681557970263, 0.1739274225687269}}};
+
+/// Of 1 to 4 points.
+[[nodiscard]] inline std::span<const GaussPoint> gauss_rule(int points) {
+  static constexpr std::array<GaussPoint, 1> gauss1{{{0.5, 1}}};
+  switch (points) {
+    case 1: return gauss1;
+    case 2: return gauss2;
+    case 3: return gauss3;
+    default: return gauss4;
+  }
+}
 
 }  // namespace stratum

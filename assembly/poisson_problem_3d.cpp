@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include <stratum/assembly/box_points.hpp>
+#include <stratum/assembly/polynomial_problem.hpp>
 #include <stratum/core/errors.hpp>
 
 namespace stratum {
@@ -81,16 +82,13 @@ double face_alpha(const TensorMesh<3>& mesh, const PoissonProblem3D& problem, Bo
 
 ScalarFunction3D rhs_function(const PoissonProblem3D& problem) {
   if (problem.rhs) return problem.rhs;
-  return [](const Point3D& p) {
-    const double x = p.to_left * p.to_right, y = p.to_bottom * p.to_top, z = p.to_front * p.to_back;
-    return 2 * (y * z + x * z + x * y);
-  };
+  return BoxPolynomialRhs{};
 }
 
 ScalarFunction3D exact_function(const PoissonProblem3D& problem) {
   if (problem.exact) return problem.exact;
   expects(problem.has_exact(), "the exact solution of this problem is not known");
-  return [](const Point3D& p) { return p.to_left * p.to_right * p.to_bottom * p.to_top * p.to_front * p.to_back; };
+  return BoxPolynomialSolution{};
 }
 
 ScalarFunction3D boundary_function(const PoissonProblem3D& problem) {

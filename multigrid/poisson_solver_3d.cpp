@@ -176,7 +176,7 @@ struct PoissonSolver3D::Implementation {
   BoxDiagonalization direct;
   GhostExchange<3> planes_beside;
   BoxMemory b, x, v;
-  Field<double> hats;                                      // integrals of phi_i of a singular problem
+  std::optional<BoxFactors> hats;                          // integrals of phi_i of a singular problem
   std::optional<BoxDiscretization::FaceLoads> face_loads;  // none of a right-hand side in the Context's memory
   std::optional<Compatibility> compatibility;
   bool homogeneous = true;         // Dirichlet values are zero
@@ -223,29 +223,28 @@ struct PoissonSolver3D::Implementation {
     b.view.extents.nz = n[2];
     x = BoxMemory(ctx, n, true);
     v = BoxMemory(ctx, n, false);
+    reserve_reductions(ctx, Extents<3>{n[0] + 2, n[1] + 2, n[2] + 2});
     if (ctx.is_dry_run()) {
-      // Loads of all nodes and of the unknowns are formed on the host.
-      if (!ctx.on_gpu()) {
-        const auto bytes = static_cast<std::size_t>(b.size) * sizeof(double);
-        const auto load = allocate(ctx, bytes), rhs = allocate(ctx, bytes);
-      }
+      count_loads();
       return;
     }
     if (discretization->is_singular()) {
-      Values numbers;
-      for (const std::size_t d : {order[0], order[1]})
-        for (const double hat : discretization->hat_integrals(static_cast<int>(d))) numbers.push_back(hat);
-      const Values across = discretization->hat_integrals(static_cast<int>(order[2]));
-      numbers.insert(numbers.end(), across.begin() + begin_of_own, across.begin() + begin_of_own + n[2]);
-      hats = vector_from_host(ctx, numbers);
-      ctx.synchronise();
+      std::array<Values, 3> of_box;
+      for (std::size_t d = 0; d < 3; ++d) of_box[d] = discretization->hat_integrals(static_cast<int>(d));
+      Values& across = of_box[order[2]];
+      across = {across.begin() + begin_of_own, across.begin() + begin_of_own + n[2]};
+      hats.emplace(ctx, of_box);
     }
     if (ranks() > 1) {
       const NodePlanes own = nodes();
-      discretization.emplace(BoxDiscretization(*discretization, own.axis, own.first, own.last));
+      discretization.emplace(BoxDiscretization(ctx, *discretization, own.axis, own.first, own.last));
     }
-    set_boundary_values();
-    take_load(discretization->load(ctx));
+    homogeneous = !discretization->set_dirichlet_values(ctx, stored_nodes());
+    if (ranks() > 1) {
+      const auto of_ranks = ctx.communicator()->gather_on_host(homogeneous ? 1 : 0);
+      homogeneous = *std::min_element(of_ranks.begin(), of_ranks.end()) == 1;
+    }
+    complete(discretization->load(ctx, loads()));
     setup_seconds = seconds_since(begin);
   }
 
@@ -275,82 +274,54 @@ struct PoissonSolver3D::Implementation {
   }
   [[nodiscard]] NodePlanes nodes() const { return nodes_of(ctx, mesh, plan.lines, slab); }
 
+  /// Of a dry run, what loads and summaries take for a while.
+  void count_loads() {
+    const Extents<3>& n = slab.extents;
+    const auto x_nodes = static_cast<std::size_t>(n.nx) + 2, y_nodes = static_cast<std::size_t>(n.ny) + 2,
+               z_nodes = static_cast<std::size_t>(n.nz) + 2;
+    const std::size_t faces = x_nodes * y_nodes + x_nodes * z_nodes + y_nodes * z_nodes;
+    // Factors of products; points, weights and hats of the 4-point rule; sums of blocks.
+    constexpr std::size_t factors = 8, points = 5 * 4, sums = std::size_t{1} << 16;
+    std::size_t numbers = factors * (x_nodes + y_nodes + z_nodes);
+    if (ctx.on_gpu()) numbers += points * (x_nodes + y_nodes + z_nodes) + 3 * faces + sums;
+    // Of other functions the load of all nodes is formed on the host.
+    if (!ctx.on_gpu() && !problem.is_product()) numbers += static_cast<std::size_t>(b.size);
+    const auto memory = allocate(ctx, numbers * sizeof(double));
+  }
+
   void expect_room() const {
     const auto& n = plan.unknowns;
     expect_memory(ctx, message("mesh ", mesh.name(), " with ", n[0], " x ", n[1], " x ", n[2], " unknowns"),
                   required_memory(ctx, mesh, problem, params));
   }
 
-  /// A box of the user's numbers, x fastest, beside the same one in the order of storage: use(j, k, number of (0, j, k) of the
-  /// user's, distance to (1, j, k) of the user's) for its rows.
-  template <class F>
-  void for_each_stored_row(const std::array<std::size_t, 3>& users, const F& use) const {
-    const std::array<std::size_t, 3> stride{1, users[0], users[0] * users[1]};
-    const auto rows = static_cast<int>(users[order[1]]), planes = static_cast<int>(users[order[2]]);
-#pragma omp parallel for schedule(static) num_threads(ctx.threads())
-    for (int k = 0; k < planes; ++k)
-      for (int j = 0; j < rows; ++j)
-        use(j, k, static_cast<std::size_t>(j) * stride[order[1]] + static_cast<std::size_t>(k) * stride[order[2]],
-            stride[order[0]]);
+  [[nodiscard]] StoredBox<double> rhs() const { return {b.view, order}; }
+  /// With the plane that the next rank begins with.
+  [[nodiscard]] StoredBox<double> loads() const {
+    StoredBox<double> loads = rhs();
+    loads.view.extents.nz += has_above() ? 1 : 0;
+    return loads;
   }
-  /// The same of all nodes: use(number in x, number of the user's, distance of the user's).
-  template <class F>
-  void for_each_row_of_nodes(const F& use) const {
-    const TensorMesh<3>& own = discretization->mesh();
-    const auto first = [&](std::size_t d) { return own.axis(static_cast<int>(order[d])).first_unknown(); };
-    for_each_stored_row(discretization->nodes_of_axes(), [&](int j, int k, std::size_t from, std::size_t stride) {
-      use(x.first + (k - first(2)) * x.view.strides.plane + (j - first(1)) * x.view.strides.row - first(0), from,
-          stride);
-    });
-  }
-  [[nodiscard]] std::size_t stored_row() const { return discretization->nodes_of_axes()[order[0]]; }
-
-  void set_boundary_values() {
-    const auto& faces = problem.boundaries.faces;
-    const bool any = std::any_of(faces.begin(), faces.end(), [](const BoundaryCondition3D& face) {
-      return face.kind == BoundaryConditionType::dirichlet;
-    });
-    if (!any) return;
-    Values nodal(discretization->nodes(), 0.0);
-    discretization->set_dirichlet_values(nodal);
-    homogeneous = std::all_of(nodal.begin(), nodal.end(), [](double value) { return value == 0; });
-    if (ranks() > 1) {
-      const auto of_ranks = ctx.communicator()->gather_on_host(homogeneous ? 1 : 0);
-      homogeneous = *std::min_element(of_ranks.begin(), of_ranks.end()) == 1;
+  /// u at all nodes of this rank, those of Dirichlet faces and what lies beside its unknowns among them.
+  [[nodiscard]] StoredBox<double> stored_nodes() const {
+    StoredBox<double> nodes{x.view, order};
+    for (std::size_t d = 0; d < 3; ++d) {
+      const Axis& axis = discretization->mesh().axis(static_cast<int>(d));
+      nodes = nodes.part(d, -axis.first_unknown(), axis.size() + 1);
     }
-    if (homogeneous) return;
-    Values staged(ctx.on_gpu() ? static_cast<std::size_t>(x.size) : 0);
-    double* const all = ctx.on_gpu() ? staged.data() : x.begin();
-    for_each_row_of_nodes([&](std::int64_t to, std::size_t from, std::size_t stride) {
-      for (std::size_t i = 0; i < stored_row(); ++i) all[to + static_cast<std::int64_t>(i)] = nodal[from + i * stride];
-    });
-    bring(staged, x);
+    return nodes;
   }
 
-  /// What was staged for a GPU.
-  void bring(const Values& staged, const BoxMemory& to) const {
-    if (staged.empty()) return;
-    copy_bytes(ctx, staged.data(), to.begin(), staged.size() * sizeof(double));
-    ctx.synchronise();
-  }
-
-  /// Makes this load the right-hand side.
-  void take_load(Values load) {
-    const auto rhs = discretization->right_hand_side(ctx, load, params.project);
-    compatibility = rhs.compatibility;
-    rhs_norm.reset();
-    face_loads = discretization->face_loads(load);
-    load = {};
-    Values staged(ctx.on_gpu() ? static_cast<std::size_t>(b.size) : 0);
-    double* const to = ctx.on_gpu() ? staged.data() : b.begin();
-    std::array<std::size_t, 3> users{};
-    for (std::size_t d = 0; d < 3; ++d) users[d] = static_cast<std::size_t>(discretization->unknowns()[d]);
-    for_each_stored_row(users, [&](int j, int k, std::size_t from, std::size_t stride) {
-      double* const row = to + k * b.view.strides.plane + j * b.view.strides.row;
-      for (std::size_t i = 0; i < users[order[0]]; ++i) row[i] = rhs.b[from + i * stride];
-    });
-    bring(staged, b);
+  /// Makes this load, whose integrals of f phi_i b has, the right-hand side.
+  void complete(BoxDiscretization::FaceLoads of_faces) {
+    discretization->add_face_data(ctx, loads());
     add_from_below();
+    compatibility.reset();
+    if (discretization->is_singular())
+      compatibility = discretization->balance(ctx, *hats, params.project, "the integral of f plus the boundary fluxes",
+                                              rhs(), &of_faces);
+    face_loads = std::move(of_faces);
+    rhs_norm.reset();
   }
 
   /// The first plane of b grows by what the rank below has for it.
@@ -374,42 +345,42 @@ struct PoissonSolver3D::Implementation {
     const std::array<std::int64_t, 3> users{1, strides.row, strides.plane};
     return {users[order[0]], users[order[1]], users[order[2]]};
   }
-  [[nodiscard]] std::array<const double*, 3> hat_weights() const {
-    const double* const w = hats.cview().data;
-    return {w, w + x.view.extents.nx, w + x.view.extents.nx + x.view.extents.ny};
-  }
+  [[nodiscard]] std::array<const double*, 3> hat_weights() const { return rhs().stored(hats->begin()); }
 
   /// The same of a right-hand side in the Context's memory.
   void take_rhs(const FieldView<const double, 3>& given) {
     box_gather(ctx, given.data, apart(given.strides), b.view);
     face_loads.reset();
     rhs_norm.reset();
-    if (!discretization->is_singular()) return;
-    const BoxSums sums = box_sums(ctx, b.view);
-    compatibility = {sums.sum, sums.magnitudes, sums.sum / discretization->volume()};
-    expect_compatible(*compatibility, params.project, "the sum of the right-hand side");
-    if (sums.sum == 0) return;
-    box_subtract(ctx, compatibility->mean, hat_weights(), b.view);
-    if (is_rounding(box_sums(ctx, b.view).magnitudes, *compatibility)) set(ctx, 0, b.view);
+    if (discretization->is_singular())
+      compatibility =
+          discretization->balance(ctx, *hats, params.project, "the sum of the right-hand side", rhs(), nullptr);
   }
 
-  void expects_nodal(std::span<const double> nodal) const {
+  [[nodiscard]] StoredBox<const double> fetched(std::span<const double> nodal) const {
     expects(nodal.size() == discretization->nodes(), "the solution has ", nodal.size(), " nodal values, the mesh has ",
             discretization->nodes(), ranks() > 1 ? " nodes on this rank" : " nodes");
+    return discretization->nodes_on_host(nodal);
   }
 
-  [[nodiscard]] Values nodal_solution() const {
-    Values copied(ctx.on_gpu() ? static_cast<std::size_t>(x.size) : 0);
-    if (ctx.on_gpu()) {
-      copy_bytes(ctx, x.begin(), copied.data(), copied.size() * sizeof(double));
-      ctx.synchronise();
+  // By a Context where u is, without the other ranks.
+  [[nodiscard]] BoundaryFluxes3D fluxes(Context own, StoredBox<const double> u) const {
+    expects(face_loads.has_value(), "fluxes need the load at the faces, which a right-hand side of the unknowns "
+                                    "alone does not have; give it by set_load");
+    const BoundaryFluxes3D of_own = discretization->fluxes(own, u, *face_loads);
+    if (ranks() == 1) return of_own;
+    BoundaryFluxes3D all;
+    for (const BoundaryFluxes3D& part : ctx.communicator()->gather_on_host(of_own)) {
+      for (std::size_t face = 0; face < all.faces.size(); ++face) all.faces[face] += part.faces[face];
+      all.reaction += part.reaction;
+      all.load += part.load;
+      all.rounding += part.rounding;
     }
-    const double* const all = ctx.on_gpu() ? copied.data() : x.begin();
-    Values nodal(discretization->nodes());
-    for_each_row_of_nodes([&](std::int64_t from, std::size_t to, std::size_t stride) {
-      for (std::size_t i = 0; i < stored_row(); ++i) nodal[to + i * stride] = all[from + static_cast<std::int64_t>(i)];
-    });
-    return nodal;
+    return all;
+  }
+  [[nodiscard]] SolutionRange3D range(Context own, StoredBox<const double> u) const {
+    const SolutionRange3D of_own = discretization->range(own, u);
+    return ranks() == 1 ? of_own : joined(ctx.communicator()->gather_on_host(of_own));
   }
 
   [[nodiscard]] std::array<bool, 3> periodic() const {
@@ -541,7 +512,7 @@ SolveReport PoissonSolver3D::solve(FieldView<const double, 3> b, FieldView<doubl
 void PoissonSolver3D::set_rhs(const ScalarFunction3D& f) {
   Implementation& self = *implementation_;
   const auto entered = self.guard.enter("solver");
-  self.take_load(self.discretization->load(self.ctx, f));
+  self.complete(self.discretization->load(self.ctx, f, self.loads()));
 }
 
 void PoissonSolver3D::set_nodal_rhs(std::span<const double> f) {
@@ -550,7 +521,7 @@ void PoissonSolver3D::set_nodal_rhs(std::span<const double> f) {
   const BoxDiscretization& d = *self.discretization;
   expects(f.size() == d.nodes(), "the right-hand side has ", f.size(), " nodal values, the mesh has ", d.nodes(),
           " nodes");
-  self.take_load(d.load_of_nodal(self.ctx, f));
+  self.complete(d.load_of_nodal(self.ctx, f, self.loads()));
 }
 
 void PoissonSolver3D::set_load(std::span<const double> b) {
@@ -558,48 +529,42 @@ void PoissonSolver3D::set_load(std::span<const double> b) {
   const auto entered = self.guard.enter("solver");
   const BoxDiscretization& d = *self.discretization;
   expects(b.size() == d.nodes(), "the load has ", b.size(), " numbers, the mesh has ", d.nodes(), " nodes");
-  self.take_load({b.begin(), b.end()});
+  self.complete(d.take_load(self.ctx, b, self.loads()));
 }
 
-std::vector<double> PoissonSolver3D::nodal_solution() const { return implementation_->nodal_solution(); }
+std::vector<double> PoissonSolver3D::nodal_solution() const {
+  Context ctx = implementation_->ctx;
+  return to_host(ctx, implementation_->stored_nodes());
+}
+
+// Values that were fetched are on the host.
 
 std::optional<RelativeErrors> PoissonSolver3D::relative_errors(std::span<const double> nodal) const {
   const Implementation& self = *implementation_;
-  self.expects_nodal(nodal);
-  Context ctx = self.ctx;
-  return self.discretization->relative_errors(ctx, nodal);
+  Context host(Backend::cpu, self.ctx.threads());
+  return self.discretization->relative_errors(self.ctx, host, self.fetched(nodal));
 }
 std::optional<RelativeErrors> PoissonSolver3D::relative_errors() const {
-  return problem().has_exact() ? relative_errors(nodal_solution()) : std::nullopt;
+  const Implementation& self = *implementation_;
+  Context own = self.ctx.alone();
+  return self.discretization->relative_errors(self.ctx, own, self.stored_nodes());
 }
 
 BoundaryFluxes3D PoissonSolver3D::fluxes(std::span<const double> nodal) const {
   const Implementation& self = *implementation_;
-  self.expects_nodal(nodal);
-  expects(self.face_loads.has_value(), "fluxes need the load at the faces, which a right-hand side of the unknowns "
-                                       "alone does not have; give it by set_load");
-  Context ctx = self.ctx;
-  const BoundaryFluxes3D own = self.discretization->fluxes(ctx, nodal, *self.face_loads);
-  if (self.ranks() == 1) return own;
-  BoundaryFluxes3D all;
-  for (const BoundaryFluxes3D& part : ctx.communicator()->gather_on_host(own)) {
-    for (std::size_t face = 0; face < all.faces.size(); ++face) all.faces[face] += part.faces[face];
-    all.reaction += part.reaction;
-    all.load += part.load;
-    all.rounding += part.rounding;
-  }
-  return all;
+  return self.fluxes(Context(Backend::cpu, self.ctx.threads()), self.fetched(nodal));
 }
-BoundaryFluxes3D PoissonSolver3D::fluxes() const { return fluxes(nodal_solution()); }
+BoundaryFluxes3D PoissonSolver3D::fluxes() const {
+  return implementation_->fluxes(implementation_->ctx.alone(), implementation_->stored_nodes());
+}
 
 SolutionRange3D PoissonSolver3D::range(std::span<const double> nodal) const {
   const Implementation& self = *implementation_;
-  self.expects_nodal(nodal);
-  Context ctx = self.ctx;
-  const SolutionRange3D own = self.discretization->range(ctx, nodal);
-  return self.ranks() == 1 ? own : joined(ctx.communicator()->gather_on_host(own));
+  return self.range(Context(Backend::cpu, self.ctx.threads()), self.fetched(nodal));
 }
-SolutionRange3D PoissonSolver3D::range() const { return range(nodal_solution()); }
+SolutionRange3D PoissonSolver3D::range() const {
+  return implementation_->range(implementation_->ctx.alone(), implementation_->stored_nodes());
+}
 
 const std::optional<Compatibility>& PoissonSolver3D::compatibility() const { return implementation_->compatibility; }
 const DirectSolverPlan& PoissonSolver3D::plan() const { return implementation_->plan; }

@@ -102,7 +102,8 @@ class PoissonSolver3D {
 
   /// u_h at all nodes, faces included, or those of this rank.
   [[nodiscard]] std::vector<double> nodal_solution() const;
-  // Of u_h, by its values at all nodes as nodal_solution gives them; without them they are fetched for each.
+  // Of u_h, where it is, or by its values at all nodes as nodal_solution gives them, on the host. On a GPU the first way copies the
+  // faces alone, unless the exact solution is a function that the GPU cannot evaluate (assembly/expressions/gpu_box_integrals.hpp).
   /// Empty where u is unknown.
   [[nodiscard]] std::optional<RelativeErrors> relative_errors(std::span<const double> nodal) const;
   [[nodiscard]] std::optional<RelativeErrors> relative_errors() const;

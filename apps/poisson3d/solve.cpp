@@ -78,8 +78,9 @@ std::int64_t expected_memory(const Context& ctx, const Settings& settings, const
   const std::int64_t whole = nodal_bytes(mesh), field = whole / (mesh.axis(planes.axis).size() + 1) * planes.count();
   const bool several = ctx.subdomains() > 1, writes = !several || ctx.communicator()->rank() == 0;
   const std::int64_t solver = required_memory(ctx, mesh, settings.problem, settings.solver);
-  // The range, fluxes and errors take values at all nodes, too.
-  const std::int64_t solving = (uses.nodal() || uses.summary ? field : 0) + (ctx.on_gpu() ? field : solver);
+  // For a GPU the load of an f that it does not evaluate is formed on the host, at all nodes and then for the unknowns.
+  const std::int64_t loading = ctx.on_gpu() && !settings.problem.is_product() ? 2 * field : 0;
+  const std::int64_t solving = std::max(loading, uses.nodal() ? field : 0) + (ctx.on_gpu() ? 0 : solver);
   const std::int64_t gathering = several && uses.nodal() ? field + (writes ? 2 * whole : 0) : 0;
   const std::int64_t writer = vtk_writer_bytes(whole, ctx.threads());
   const std::int64_t fields = settings.problem.has_exact() ? 5 : 3;  // with the aspect ratios
@@ -132,14 +133,14 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
   solving.clear();
   say(settings, "");
   const bool is_finite = settings.exit_code(outcome.report) != 3;
-  if (uses.summary || uses.nodal()) solved.nodal = solver->nodal_solution();
   if (uses.summary) {
-    outcome.errors = solver->relative_errors(solved.nodal);
+    outcome.errors = solver->relative_errors();
     if (is_finite) {
-      outcome.fluxes = solver->fluxes(solved.nodal);
-      outcome.range = solver->range(solved.nodal);
+      outcome.fluxes = solver->fluxes();
+      outcome.range = solver->range();
     }
   }
+  if (uses.nodal()) solved.nodal = solver->nodal_solution();
   solver.reset();  // makes room for files
   solved.nodal = uses.nodal() ? gathered_on_first(ctx, mesh, planes, std::move(solved.nodal)) : std::vector<double>();
   outcome.ranks = numbers_of_ranks();

@@ -1,5 +1,7 @@
 #include <stratum/assembly/expressions/expression.hpp>
 
+#include <algorithm>
+#include <array>
 #include <numbers>
 #include <utility>
 #include <vector>
@@ -168,7 +170,16 @@ ScalarFunction parse_expression(const std::string& text, double a, double b, Var
 }
 
 ScalarFunction3D parse_expression(const std::string& text, const std::array<double, 3>& lengths) {
-  return parsed(text, known_names(lengths));
+  Expression<Point3D> expression = parsed(text, known_names(lengths));
+  std::array<bool, 3> depends{};
+  constexpr std::array<std::array<const char*, 3>, 3> names{{{"x", "xl", "xr"}, {"y", "yl", "yr"}, {"z", "zl", "zr"}}};
+  for (std::size_t d = 0; d < 3; ++d)
+    depends[d] = std::any_of(names[d].begin(), names[d].end(), [&](const char* name) { return expression.uses(name); });
+  if (depends == std::array<bool, 3>{}) {
+    const double value = expression(Point3D{});
+    return BoxFunctionOfText{{text, lengths, depends}, [value](const Point3D& /*p*/) { return value; }};
+  }
+  return BoxFunctionOfText{{text, lengths, depends}, std::move(expression)};
 }
 
 std::optional<double> value_of_expression(const std::string& text) {

@@ -161,6 +161,11 @@ std::optional<ExpressionText> expression_of(const ScalarFunction& function) {
   return of_text == nullptr ? std::nullopt : std::optional(of_text->expression);
 }
 
+std::optional<BoxExpressionText> expression_of(const ScalarFunction3D& function) {
+  const auto* const of_text = function.target<BoxFunctionOfText>();
+  return of_text == nullptr ? std::nullopt : std::optional(of_text->expression);
+}
+
 std::optional<std::string> source_of_expression(const std::string& text) {
   try {
     return Translation(text).whole();

@@ -8,10 +8,12 @@
 //
 // Names of variables and constants stay as they are. The text calls functions of <math.h> and those of `helpers`.
 
+#include <array>
 #include <optional>
 #include <string>
 
 #include <stratum/assembly/geometry.hpp>
+#include <stratum/assembly/poisson_problem_3d.hpp>
 
 namespace stratum {
 
@@ -28,6 +30,19 @@ struct FunctionOfText {
 };
 /// What a function was made from, if it was that.
 [[nodiscard]] std::optional<ExpressionText> expression_of(const ScalarFunction& function);
+
+/// The same in a box with edges of these lengths; whether it depends on x, y and z, the distances to faces among them.
+struct BoxExpressionText {
+  std::string text;
+  std::array<double, 3> lengths;
+  std::array<bool, 3> depends;
+};
+struct BoxFunctionOfText {
+  BoxExpressionText expression;
+  ScalarFunction3D value;
+  double operator()(const Point3D& point) const { return value(point); }
+};
+[[nodiscard]] std::optional<BoxExpressionText> expression_of(const ScalarFunction3D& function);
 
 /// Nothing where the text has something else; it is then for muParser alone.
 [[nodiscard]] std::optional<std::string> source_of_expression(const std::string& text);

@@ -11,26 +11,16 @@
 #include <stratum/core/field/reduce.hpp>
 #include <stratum/mesh/partition.hpp>
 #if defined(__CUDACC__)
-#include <stratum/core/device/runtime_compiler.hpp>
+#include <stratum/assembly/expressions/gpu_points.hpp>
 #endif
 
 namespace stratum {
 
 #if defined(__CUDACC__)
 
-/// Text of assembly/expressions/point_kernels.hpp; the build makes it.
-extern const char* const point_kernels_source;
-
 namespace {
 
 using namespace cuda;
-
-/// On fewer nodes a host evaluates an expression in less time than the compiler takes.
-constexpr std::int64_t worth_compiling = std::int64_t{1} << 16;
-
-LineNodes nodes_of(const Axis& line) {
-  return {line.size(), line.first_unknown(), line.unknowns(), line.is_periodic()};
-}
 
 /// Of a mesh, rows of cells and the nodes between, counted from row `begin`.
 struct CellRows {
@@ -54,37 +44,6 @@ CellRows cells_of_subdomain(Context& ctx, const TensorMesh<2>& mesh, FieldView<c
       {rows.last - rows.first, first - rows.first, u.ny + (u.above ? 1 : 0), y.is_periodic() && !u.below && !u.above}};
 }
 
-/// The points of a line, or of the intervals from `first` on that `nodes` has, around the ends; and their memory.
-class GaussPoints {
- public:
-  template <class Rule>
-  GaussPoints(Context& ctx, const Axis& line, const Rule& rule) : GaussPoints(ctx, line, 0, nodes_of(line), rule) {}
-  template <class Rule>
-  GaussPoints(Context& ctx, const Axis& line, int first, const LineNodes& nodes, const Rule& rule)
-      : line_{nodes, {}, {}, {}, {}, {}, static_cast<int>(rule.size())} {
-    std::vector<double> numbers[arrays];
-    for (int k = first; k < first + nodes.intervals; ++k) {
-      const LineInterval interval(line, (k + line.size()) % line.size());
-      for (const auto& [t, weight] : rule) {
-        const LinePoint p = interval.at(t);
-        const double of_point[] = {p.at, p.from_begin, p.from_end, t, weight * interval.width};
-        for (int n = 0; n < arrays; ++n) numbers[n].push_back(of_point[n]);
-      }
-    }
-    const double** const pointers[] = {&line_.at, &line_.from_begin, &line_.from_end, &line_.fraction, &line_.weight};
-    for (int n = 0; n < arrays; ++n) {
-      memory_[n] = vector_from_host(ctx, numbers[n]);
-      *pointers[n] = memory_[n].cview().data;
-    }
-  }
-  [[nodiscard]] const GaussLine& line() const { return line_; }
-
- private:
-  static constexpr int arrays = 5;
-  GaussLine line_;
-  Field<double> memory_[arrays];
-};
-
 template <class F>
 __global__ void load_kernel(const LoadArguments to) {
   load_of(F{}, to);
@@ -93,13 +52,6 @@ template <class F>
 __global__ void errors_kernel(const ErrorArguments to) {
   errors_of(F{}, to);
 }
-
-/// A kernel that is there, or one that has been made for an expression.
-struct PointKernel {
-  const void* function = nullptr;
-  std::optional<RuntimeKernel> made;
-  [[nodiscard]] const void* get() const { return made ? made->function() : function; }
-};
 
 /// Of an expression that is worth it and can be compiled.
 std::optional<std::string> source_to_compile(const ScalarFunction& f, std::int64_t nodes) {
@@ -113,32 +65,12 @@ std::optional<PointKernel> kernel_of_expression(const ScalarFunction& f, std::in
   const auto text = source_to_compile(f, nodes);
   if (!text) return std::nullopt;
   const auto expression = expression_of(f);
-  const auto number = [](double value) {
-    char digits[32];
-    (void)std::snprintf(digits, sizeof digits, "%a", value);
-    return std::string(digits);
-  };
-  const std::string source = message(
-      point_kernels_source, expression_helpers("static __device__"),
-      "struct Expression {\n  __device__ double operator()(const stratum::cuda::PointOnDevice& point) const {\n",
-      "    const double x = point.x, y = point.y, xl = point.to_left, xr = point.to_right, yl = point.to_bottom, ",
-      "yr = point.to_top;\n    const double a = ", number(expression->a), ", b = ", number(expression->b),
-      ", pi = 3.14159265358979323846, e = 2.71828182845904523536;\n    return ", *text, ";\n  }\n};\n",
-      "extern \"C\" __global__ void kernel(const stratum::cuda::", arguments, " to) {\n  stratum::cuda::", body,
-      "(Expression{}, to);\n}\n");
-  auto made = RuntimeKernel::compile(source, "kernel");
-  if (!made) return std::nullopt;
-  return PointKernel{nullptr, std::move(made)};
+  return made_of_expression({point_kernels_source}, "PointOnDevice",
+                            message("x = point.x, y = point.y, xl = point.to_left, xr = point.to_right, ",
+                                    "yl = point.to_bottom, yr = point.to_top, a = ", exact_digits(expression->a),
+                                    ", b = ", exact_digits(expression->b)),
+                            *text, body, arguments);
 }
-
-template <class Arguments>
-void launch(const Context& ctx, const PointKernel& kernel, dim3 grid, unsigned threads, Arguments arguments) {
-  void* pointers[] = {&arguments};
-  STRATUM_CUDA_CHECK(
-      cudaLaunchKernel(kernel.get(), grid, dim3(threads), pointers, 0, static_cast<cudaStream_t>(ctx.stream())));
-}
-
-unsigned rows_of_blocks(int rows) { return static_cast<unsigned>(rows < 65535 ? rows : 65535); }
 
 /// u_h at all nodes from row `first` on, and the memory of what the boundaries have.
 class NodesOnGpu {

@@ -8,15 +8,18 @@
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
 #define STRATUM_AT_POINTS inline __host__ __device__
 #else
-#define STRATUM_AT_POINTS inline
+#define STRATUM_AT_POINTS inline __attribute__((always_inline))  // into code for wider registers
 #endif
 
 namespace stratum {
 
-/// Of a function given at the points of cells: integrals of its square and itself, its energy, and its extremes.
-struct FieldSums {
-  double square, integral, energy, smallest, largest;
+/// Of a function given at the points of cells: integrals of its square and itself, its energy, and its extremes. V is double, or a
+/// pack of numbers, one for each of several cells.
+template <class V>
+struct FieldSumsOf {
+  V square, integral, energy, smallest, largest;
 };
+using FieldSums = FieldSumsOf<double>;
 
 /// Of error and exact solution; integral of 1.
 struct ErrorSums {
@@ -27,7 +30,8 @@ struct ErrorSums {
 STRATUM_AT_POINTS FieldSums no_field_sums() { return {0, 0, 0, 1.7976931348623157e308, -1.7976931348623157e308}; }
 STRATUM_AT_POINTS ErrorSums no_error_sums() { return {no_field_sums(), no_field_sums(), 0}; }
 
-STRATUM_AT_POINTS void add(const FieldSums& from, FieldSums& to) {
+template <class V>
+STRATUM_AT_POINTS void add(const FieldSumsOf<V>& from, FieldSumsOf<V>& to) {
   to.square += from.square;
   to.integral += from.integral;
   to.energy += from.energy;
@@ -46,10 +50,12 @@ struct PointMaterial {
 };
 
 /// At point k of three of the Gauss rule on [0, 1], of the quadratic function with these values there.
-STRATUM_AT_POINTS double slope_at(int k, const double (&values)[3]) {
+template <class V>
+STRATUM_AT_POINTS V slope_at(int k, const V (&values)[3]) {
   constexpr double inverse = 1.2909944487358056;  // of twice the distance sqrt(3/20) of neighbours
-  const double first = values[1] - values[0], second = values[2] - values[1];
-  return inverse * (k == 0 ? 3 * first - second : k == 1 ? first + second : 3 * second - first);
+  const V first = values[1] - values[0], second = values[2] - values[1];
+  if (k == 1) return inverse * (first + second);
+  return inverse * (k == 0 ? 3 * first - second : 3 * second - first);
 }
 
 /// d(t, s)/d(x, y) of a cell at a point, and the point's weight.
@@ -100,6 +106,12 @@ struct LineNodes {
     const int i = node - first;
     return i < unknowns ? i : -1;
   }
+  /// The interval before or behind an unknown. Negative: none.
+  __host__ __device__ int beside(int i, bool behind) const {
+    const int interval = i + first - (behind ? 0 : 1);
+    if (interval < 0 && periodic) return intervals - 1;
+    return interval < intervals ? interval : -1;
+  }
 };
 
 /// And the Gauss points of its intervals, number n of interval k at k * count + n.
@@ -131,13 +143,11 @@ __device__ void load_of(const F& f, const LoadArguments& to) {
   for (int j = static_cast<int>(blockIdx.y); j < y.unknowns; j += static_cast<int>(gridDim.y)) {
     double sum = 0;
     for (int upper = 0; upper < 2; ++upper) {
-      int cell_y = j + y.first - 1 + upper;
-      if (cell_y < 0 && y.periodic) cell_y = y.intervals - 1;
-      if (cell_y < 0 || cell_y == y.intervals) continue;
+      const int cell_y = y.beside(j, upper == 1);
+      if (cell_y < 0) continue;
       for (int right = 0; right < 2; ++right) {
-        int cell_x = i + x.first - 1 + right;
-        if (cell_x < 0 && x.periodic) cell_x = x.intervals - 1;
-        if (cell_x < 0 || cell_x == x.intervals) continue;
+        const int cell_x = x.beside(i, right == 1);
+        if (cell_x < 0) continue;
         for (int q = cell_y * y.count; q < (cell_y + 1) * y.count; ++q) {
           double row = 0;
           for (int p = cell_x * x.count; p < (cell_x + 1) * x.count; ++p) {

@@ -222,9 +222,10 @@ struct ExchangeBox {
   std::conditional_t<gathers, const double*, double*> users;
   std::int64_t x, y, z;
   FieldView<std::conditional_t<gathers, double, const double>, 3> v;
+  bool add = false;
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j, int k) const {
     if constexpr (gathers)
-      v(i, j, k) = users[i * x + j * y + k * z];
+      v(i, j, k) = (add ? v(i, j, k) : 0) + users[i * x + j * y + k * z];
     else
       users[i * x + j * y + k * z] = v(i, j, k);
   }
@@ -308,8 +309,9 @@ void box_add(Context& ctx, double value, FieldView<double, 3> v) {
   for_each_node(ctx, all_nodes(v), AddNumber{value, v});
 }
 
-void box_gather(Context& ctx, const double* from, const std::array<std::int64_t, 3>& apart, FieldView<double, 3> to) {
-  for_each_node(ctx, all_nodes(to), ExchangeBox<true>{from, apart[0], apart[1], apart[2], to});
+void box_gather(Context& ctx, const double* from, const std::array<std::int64_t, 3>& apart, FieldView<double, 3> to,
+                bool add) {
+  for_each_node(ctx, all_nodes(to), ExchangeBox<true>{from, apart[0], apart[1], apart[2], to, add});
 }
 void box_scatter(Context& ctx, FieldView<const double, 3> from, double* to, const std::array<std::int64_t, 3>& apart) {
   for_each_node(ctx, all_nodes(from), ExchangeBox<false>{to, apart[0], apart[1], apart[2], from});

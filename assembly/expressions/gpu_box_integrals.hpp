@@ -1,0 +1,51 @@
+#pragma once
+
+// The same as assembly/expressions/gpu_integrals.hpp for the cells of boxes. Directions are those of storage: direction d of arrays and
+// views is direction order[d] of the box, and `order` swaps z with one direction, or none.
+//
+//     loads        integrals of f phi_i of the nodes that a target names    a thread a node, 1 word
+//     error sums   3 x 3 x 3 Gauss rule                                     a thread a cell, reads 1 word a node
+//
+// Both wait for the stream.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <stratum/assembly/expressions/point_kernels.hpp>
+#include <stratum/assembly/poisson_problem_3d.hpp>
+#include <stratum/core/device/context.hpp>
+#include <stratum/core/field/field_3d.hpp>
+
+namespace stratum {
+
+/// Whether the GPU evaluates f, unless f has a value that is not finite; `nodes`: of the box. Computes nothing.
+[[nodiscard]] bool gpu_computes(const Context& ctx, const ScalarFunction3D& f, std::int64_t nodes);
+
+/// Nodes first .. first + count - 1 of every direction; where periodic the first one has the cells at both ends. Number (i, j, k) of
+/// them goes to `to`, so far apart.
+struct BoxLoadTarget {
+  struct Nodes {
+    int first = 0, count = 0;
+    bool periodic = false;
+  };
+  std::array<Nodes, 3> nodes{};
+  double* to = nullptr;
+  std::array<std::int64_t, 3> apart{};
+};
+
+/// By `points` Gauss points a direction; true where all targets are done.
+[[nodiscard]] bool box_loads_on_gpu(Context& ctx, const TensorMesh<3>& mesh, const std::array<std::size_t, 3>& order,
+                                    const ScalarFunction3D& f, int points, std::span<const BoxLoadTarget> targets);
+
+/// u at all nodes; of intervals, K of direction d is k[d] times w of the two others.
+[[nodiscard]] std::optional<ErrorSums> box_errors_on_gpu(Context& ctx, const TensorMesh<3>& mesh,
+                                                         const std::array<std::size_t, 3>& order,
+                                                         const ScalarFunction3D& exact, FieldView<const double, 3> u,
+                                                         const std::array<std::vector<double>, 3>& k,
+                                                         const std::array<std::vector<double>, 3>& w, double reaction);
+
+}  // namespace stratum

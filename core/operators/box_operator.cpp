@@ -37,6 +37,20 @@ STRATUM_HOST_DEVICE STRATUM_INLINE double less(double a, double b) {
   return magnitudes ? a + b : a - b;
 }
 
+/// M of three numbers along a direction; K of them, from the differences of the middle one and the first, and of the last and the
+/// middle one.
+STRATUM_HOST_DEVICE STRATUM_INLINE double average(const NodeFactors& axis, double before, double here, double behind) {
+  return axis.before * before + axis.here * here + axis.behind * behind;
+}
+template <bool magnitudes>
+STRATUM_HOST_DEVICE STRATUM_INLINE double slope(const NodeFactors& axis, double to_here, double to_behind) {
+  return less<magnitudes>(axis.k_before * to_here, axis.k_behind * to_behind);
+}
+template <bool magnitudes>
+STRATUM_HOST_DEVICE STRATUM_INLINE double value(double number) {
+  return magnitudes ? std::abs(number) : number;
+}
+
 /// Row (j, k) of A u: A u = Kx (along) + Mx (across), two numbers a column of nodes.
 template <bool magnitudes>
 struct OperatorRow {
@@ -55,29 +69,21 @@ struct OperatorRow {
     const auto d = [i](const double* row) __attribute__((always_inline)) {
       return difference<magnitudes>(row[i], row[i - 1]);
     };
-    return z.before * (y.before * d(nw) + y.here * d(n) + y.behind * d(ne)) +
-           z.here * (y.before * d(w) + y.here * d(u) + y.behind * d(e)) +
-           z.behind * (y.before * d(sw) + y.here * d(s) + y.behind * d(se));
+    return average(z, average(y, d(nw), d(n), d(ne)), average(y, d(w), d(u), d(e)), average(y, d(sw), d(s), d(se)));
   }
   /// (Ky Mz + My Kz + c My Mz) u at column i
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double across(int i) const {
     const auto d = [i](const double* a, const double* b) __attribute__((always_inline)) {
       return difference<magnitudes>(a[i], b[i]);
     };
-    const double along_y = z.before * less<magnitudes>(y.k_before * d(n, nw), y.k_behind * d(ne, n)) +
-                           z.here * less<magnitudes>(y.k_before * d(u, w), y.k_behind * d(e, u)) +
-                           z.behind * less<magnitudes>(y.k_before * d(s, sw), y.k_behind * d(se, s));
-    const double along_z = y.before * less<magnitudes>(z.k_before * d(w, nw), z.k_behind * d(sw, w)) +
-                           y.here * less<magnitudes>(z.k_before * d(u, n), z.k_behind * d(s, u)) +
-                           y.behind * less<magnitudes>(z.k_before * d(e, ne), z.k_behind * d(se, e));
+    const double along_y = average(z, slope<magnitudes>(y, d(n, nw), d(ne, n)), slope<magnitudes>(y, d(u, w), d(e, u)),
+                                   slope<magnitudes>(y, d(s, sw), d(se, s)));
+    const double along_z = average(y, slope<magnitudes>(z, d(w, nw), d(sw, w)), slope<magnitudes>(z, d(u, n), d(s, u)),
+                                   slope<magnitudes>(z, d(e, ne), d(se, e)));
     if (c == 0) return along_y + along_z;
-    const auto v = [i](const double* row) __attribute__((always_inline)) {
-      return magnitudes ? std::abs(row[i]) : row[i];
-    };
-    const double mass = z.before * (y.before * v(nw) + y.here * v(n) + y.behind * v(ne)) +
-                        z.here * (y.before * v(w) + y.here * v(u) + y.behind * v(e)) +
-                        z.behind * (y.before * v(sw) + y.here * v(s) + y.behind * v(se));
-    return along_y + along_z + c * mass;
+    const auto v = [i](const double* row) __attribute__((always_inline)) { return value<magnitudes>(row[i]); };
+    return along_y + along_z +
+           c * average(z, average(y, v(nw), v(n), v(ne)), average(y, v(w), v(u), v(e)), average(y, v(sw), v(s), v(se)));
   }
 };
 
@@ -116,51 +122,108 @@ STRATUM_SIMD_CLONES void residual_row(const Equations& a, int j, int k, double* 
 
 #if defined(__CUDACC__)
 
-constexpr int tile_x = 64, tile_y = 4, tile_z = 16;
+// A lane has a column of nodes, a warp `lane_rows` rows of 30 of them, with a lane more at both ends, and goes through
+// `planes_of_block` planes. A plane is loaded once, ahead of its turn; what the next planes need of it stays in registers:
+//
+//     g = My (u_i - u_(i-1)) ,    q = Ky u + c My u ,    s = My (u_k - u_(k-1)) ,    A u = Kx Mz g + Mx (Mz q + Kz s)
+//
+// Of g and of the rest neighbours in x come by shuffles. Rows that warps have in common are in the cache of their block.
+constexpr int lane_rows = 2, warps_of_block = 8, planes_of_block = 32, columns_of_warp = 30;
 
-/// A block has tile_x - 2 columns of tile_y rows, and goes through tile_z planes: what three planes share stays in its cache.
+template <int n>
+struct PlaneRows {
+  double v[n] = {};
+};
+
 /// `squares`: of the sum of squares of r, a number for every block, instead of r.
 template <bool magnitudes>
-__global__ void __launch_bounds__(tile_x* tile_y) residual_kernel(const Equations a, double* squares) {
-  __shared__ double along[tile_y][tile_x], across[tile_y][tile_x];
+__global__ void __launch_bounds__(32 * warps_of_block, 2) residual_kernel(const Equations a, double* squares) {
+  constexpr unsigned whole = 0xffffffffU;
+  constexpr int loaded = lane_rows + 2;
   cuda::after_previous();
   const auto [nx, ny, nz] = a.r.extents;
-  const int tx = static_cast<int>(threadIdx.x), ty = static_cast<int>(threadIdx.y);
-  const int i = static_cast<int>(blockIdx.x) * (tile_x - 2) + tx - 1, j = static_cast<int>(blockIdx.y) * tile_y + ty;
-  const int first = static_cast<int>(blockIdx.z) * tile_z, end = min(first + tile_z, nz);
+  const int lane = static_cast<int>(threadIdx.x), warp = static_cast<int>(threadIdx.y);
+  const int i = static_cast<int>(blockIdx.x) * columns_of_warp + lane - 1;
+  const int j0 = (static_cast<int>(blockIdx.y) * warps_of_block + warp) * lane_rows;
+  const int first = static_cast<int>(blockIdx.z) * planes_of_block, end = min(first + planes_of_block, nz);
   double sum = 0;
-  for (int k = first; k < end; ++k) {
-    if (i <= nx && j < ny) {
-      const OperatorRow<magnitudes> row(a.axes[1], a.axes[2], a.c, a.u, j, k);
-      across[ty][tx] = row.across(i);
-      along[ty][tx] = i >= 0 ? row.along(i) : 0;
+  if (j0 < ny) {  // true of all lanes or of none
+    const bool is_column = i <= nx, has_result = lane > 0 && lane <= columns_of_warp && i < nx;
+    const auto load = [&](int plane) {
+      PlaneRows<loaded> rows;
+#pragma unroll
+      for (int r = 0; r < loaded; ++r)
+        if (is_column && j0 - 1 + r <= ny) rows.v[r] = a.u(i, j0 - 1 + r, plane);
+      return rows;
+    };
+    const auto y_factors = [&](int r) { return NodeFactors(a.axes[1], min(j0 + r, ny - 1)); };
+    NodeFactors y[lane_rows] = {y_factors(0), y_factors(1)};
+    static_assert(lane_rows == 2);
+    double q0[lane_rows] = {}, q1[lane_rows] = {}, g0[lane_rows] = {}, g1[lane_rows] = {}, s0[lane_rows] = {};
+    PlaneRows<loaded> before, next = load(first - 1);
+    for (int plane = first - 1; plane <= end; ++plane) {
+      const PlaneRows<loaded> here = next;
+      if (plane < end) next = load(plane + 1);
+      const int k = plane - 1;
+      double b[lane_rows] = {};
+#pragma unroll
+      for (int r = 0; r < lane_rows; ++r)
+        if (k >= first && has_result && j0 + r < ny) b[r] = a.b(i, j0 + r, k);
+      double along_x[loaded], along_z[loaded];
+#pragma unroll
+      for (int r = 0; r < loaded; ++r) {
+        along_x[r] = difference<magnitudes>(here.v[r], __shfl_up_sync(whole, here.v[r], 1));
+        along_z[r] = difference<magnitudes>(here.v[r], before.v[r]);
+      }
+      const NodeFactors z(a.axes[2], max(k, 0));
+#pragma unroll
+      for (int r = 0; r < lane_rows; ++r) {
+        const double* const v = here.v + r;
+        double q = slope<magnitudes>(y[r], difference<magnitudes>(v[1], v[0]), difference<magnitudes>(v[2], v[1]));
+        if (a.c != 0)
+          q += a.c * average(y[r], value<magnitudes>(v[0]), value<magnitudes>(v[1]), value<magnitudes>(v[2]));
+        const double g = average(y[r], along_x[r], along_x[r + 1], along_x[r + 2]),
+                     s = average(y[r], along_z[r], along_z[r + 1], along_z[r + 2]);
+        if (k >= first) {
+          const double along = average(z, g0[r], g1[r], g),
+                       across = average(z, q0[r], q1[r], q) + slope<magnitudes>(z, s0[r], s);
+          const double along_behind = __shfl_down_sync(whole, along, 1),
+                       across_before = __shfl_up_sync(whole, across, 1),
+                       across_behind = __shfl_down_sync(whole, across, 1);
+          if (has_result && j0 + r < ny) {
+            const double result =
+                combined<magnitudes>(a.axes[0], i, b[r], along, along_behind, across_before, across, across_behind);
+            if (squares == nullptr)
+              a.r(i, j0 + r, k) = result;
+            else
+              sum += result * result;
+          }
+        }
+        q0[r] = q1[r];
+        q1[r] = q;
+        g0[r] = g1[r];
+        g1[r] = g;
+        s0[r] = s;
+      }
+      before = here;
     }
-    __syncthreads();
-    if (tx > 0 && tx < tile_x - 1 && i < nx && j < ny) {
-      const double r = combined<magnitudes>(a.axes[0], i, a.b(i, j, k), along[ty][tx], along[ty][tx + 1],
-                                            across[ty][tx - 1], across[ty][tx], across[ty][tx + 1]);
-      if (squares == nullptr)
-        a.r(i, j, k) = r;
-      else
-        sum += r * r;
-    }
-    __syncthreads();
   }
   if (squares == nullptr) return;
-  double* const part = &along[0][0];
-  const int t = ty * tile_x + tx;
+  __shared__ double part[32 * warps_of_block];
+  const int t = warp * 32 + lane;
   part[t] = sum;
   __syncthreads();
-  for (int width = tile_x * tile_y / 2; width > 0; width /= 2) {
+  for (int width = 16 * warps_of_block; width > 0; width /= 2) {
     if (t < width) part[t] += part[t + width];
     __syncthreads();
   }
   if (t == 0) squares[(blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x] = part[0];
 }
 
-dim3 residual_grid(const Extents<3>& n) {
+cuda::Launch residual_launch(const Extents<3>& n) {
   const auto blocks = [](int count, int tile) { return static_cast<unsigned>(cuda::divide_up(count, tile)); };
-  return {blocks(n.nx, tile_x - 2), blocks(n.ny, tile_y), blocks(n.nz, tile_z)};
+  return {dim3(blocks(n.nx, columns_of_warp), blocks(n.ny, lane_rows * warps_of_block), blocks(n.nz, planes_of_block)),
+          dim3(32, warps_of_block)};
 }
 
 #endif
@@ -171,8 +234,7 @@ void run(Context& ctx, const Equations& a) {
   if (ctx.is_dry_run() || a.r.nodes() == 0) return;
 #if defined(__CUDACC__)
   if (ctx.on_gpu()) {
-    const cuda::Launch launch{residual_grid(a.r.extents), dim3(tile_x, tile_y)};
-    return launch(ctx, residual_kernel<magnitudes>, a, static_cast<double*>(nullptr));
+    return residual_launch(a.r.extents)(ctx, residual_kernel<magnitudes>, a, static_cast<double*>(nullptr));
   }
 #endif
 #pragma omp parallel num_threads(ctx.threads()) if (a.r.nodes() > serial_limit)
@@ -270,11 +332,11 @@ double BoxOperator::residual_norm(Context& ctx, FieldView<const double, 3> b, Fi
                                   FieldView<double, 3> r) const {
 #if defined(__CUDACC__)
   if (ctx.on_gpu() && !ctx.is_dry_run() && r.nodes() > 0) {
-    const dim3 grid = residual_grid(r.extents);
-    const auto count = static_cast<int>(grid.x * grid.y * grid.z);
+    const cuda::Launch launch = residual_launch(r.extents);
+    const auto count = static_cast<int>(launch.grid.x * launch.grid.y * launch.grid.z);
     double* const squares = ctx.reduction_scratch(static_cast<std::size_t>(count));
     const Equations a{axes_, reaction_, b, u, r};
-    cuda::Launch{grid, dim3(tile_x, tile_y)}(ctx, residual_kernel<false>, a, squares);
+    launch(ctx, residual_kernel<false>, a, squares);
     const double square = sum_of_scratch(ctx, count);
     if (std::isnormal(square)) return std::sqrt(square);  // else squares may have left the range of double
   }

@@ -5,6 +5,7 @@
 #include <limits>
 #include <memory>
 #include <numeric>
+#include <string>
 #include <utility>
 
 #include <stratum/assembly/box_points.hpp>
@@ -30,7 +31,8 @@ std::size_t cells_of(const Axis& axis) { return static_cast<std::size_t>(axis.si
 bool same(double a, double b) { return std::abs(a - b) <= separable * std::max(std::abs(a), std::abs(b)); }
 
 /// A function on the cells as a product, in the first cell of y and of z one.
-std::array<Values, 3> separated(Context& ctx, const TensorMesh<3>& mesh, const ScalarFunction3D& f, const char* name) {
+std::array<Values, 3> separated(Context& ctx, const TensorMesh<3>& mesh, const ScalarFunction3D& f,
+                                const std::string& name) {
   std::array<std::vector<LinePoint>, 3> at;
   for (int d = 0; d < 3; ++d)
     for (int i = 0; i < mesh.axis(d).size(); ++i)
@@ -70,7 +72,7 @@ std::array<Values, 3> separated(Context& ctx, const TensorMesh<3>& mesh, const S
 }
 
 /// w of a direction, as two of the three entries of K have it. Scaled to be one in the first interval.
-Values common_weight(Values a, Values b, int axis, const char* of_a, const char* of_b) {
+Values common_weight(Values a, Values b, int axis, const std::string& of_a, const std::string& of_b) {
   const double first_a = a.front(), first_b = b.front();
   for (double& v : a) v /= first_a;
   for (double& v : b) v /= first_b;
@@ -186,21 +188,24 @@ void BoxDiscretization::separate(Context& ctx) {
     w_[d] = k_[d];
   }
   if (!diffusion.is_given()) return;
-  expects(static_cast<bool>(diffusion.xx),
-          "K is given without kxx; give kxx alone for a scalar K, or kxx, kyy and kzz");
-  const auto xx = separated(ctx, mesh_, diffusion.xx, "kxx");
-  const auto yy = diffusion.yy ? separated(ctx, mesh_, diffusion.yy, "kyy") : xx;
-  const auto zz = diffusion.zz ? separated(ctx, mesh_, diffusion.zz, "kzz") : xx;
-  w_[0] = common_weight(yy[0], zz[0], 0, "kyy", "kzz");
-  w_[1] = common_weight(xx[1], zz[1], 1, "kxx", "kzz");
-  w_[2] = common_weight(xx[2], yy[2], 2, "kxx", "kyy");
+  const auto& [name_x, name_y, name_z] = diffusion.names;
+  expects(static_cast<bool>(diffusion.xx), "K is given without ", name_x, "; give ", name_x,
+          " alone for a scalar K, or ", name_x, ", ", name_y, " and ", name_z);
+  const auto xx = separated(ctx, mesh_, diffusion.xx, name_x);
+  const auto yy = diffusion.yy ? separated(ctx, mesh_, diffusion.yy, name_y) : xx;
+  const auto zz = diffusion.zz ? separated(ctx, mesh_, diffusion.zz, name_z) : xx;
+  w_[0] = common_weight(yy[0], zz[0], 0, name_y, name_z);
+  w_[1] = common_weight(xx[1], zz[1], 1, name_x, name_z);
+  w_[2] = common_weight(xx[2], yy[2], 2, name_x, name_y);
   // The first of these has the value itself in its first cell of y and z, the others that of their first cell of x.
   k_ = {xx[0], yy[1], zz[2]};
   for (double& k : k_[1]) k *= yy[0].front();
   for (double& k : k_[2]) k *= zz[0].front();
   const bool plain = is_one(w_[0]) && is_one(w_[1]) && is_one(w_[2]);
-  expects(plain || problem_.reaction == 0, "a reaction c = ", problem_.reaction,
-          " needs kxx to depend on x alone, kyy on y and kzz on z; with this K the problem is not separable");
+  expects(plain || problem_.reaction == 0, "a reaction c = ", problem_.reaction, " needs ",
+          name_x == name_y ? message(name_x, " to be the same everywhere")
+                           : message(name_x, " to depend on x alone, ", name_y, " on y and ", name_z, " on z"),
+          "; with this K the problem is not separable");
   for (const BoxFace face : all_box_faces) {
     const double alpha = alpha_[static_cast<std::size_t>(face)];
     const FacePlace place(face);

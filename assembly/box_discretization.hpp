@@ -92,6 +92,8 @@ class BoxDiscretization {
   }
   [[nodiscard]] bool is_cut(BoxFace face) const { return cut_[static_cast<std::size_t>(face)]; }
   void separate(Context& ctx);
+  [[nodiscard]] double change_of_flux(Context& ctx, StoredBox<const double> u, const std::array<int, 3>& from,
+                                      const std::array<int, 3>& to) const;
   void integrate_face_data(Context& ctx);
   [[nodiscard]] std::vector<double> host_load(Context& ctx, const ScalarFunction3D& f) const;
   [[nodiscard]] std::optional<FaceLoads> load_on_gpu(Context& ctx, const ScalarFunction3D& f,

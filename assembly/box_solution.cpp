@@ -302,6 +302,27 @@ double BoxDiscretization::integral(Context& ctx, StoredBox<const double> u) cons
 
 double BoxDiscretization::volume() const { return mesh_.x().length() * mesh_.y().length() * mesh_.z().length(); }
 
+double BoxDiscretization::change_of_flux(Context& ctx, StoredBox<const double> u, const std::array<int, 3>& from,
+                                         const std::array<int, 3>& to) const {
+  std::size_t d = 0;
+  while (from[d] == to[d]) ++d;
+  const Axis& axis = mesh_.axis(static_cast<int>(d));
+  // Along the line other factors of K are the same.
+  const auto flux = [&](int interval) {
+    const auto i = static_cast<std::size_t>(interval);
+    std::array<int, 3> begin = from, end = from;
+    begin[d] = interval;
+    end[d] = interval + 1;
+    return k_[d][i] * (value_of(ctx, u, end) - value_of(ctx, u, begin)) / axis.widths()[i];
+  };
+  const double own = flux(from[d]);
+  if (own == 0) return 0;
+  double change = -1;
+  for (const int beside : {from[d] - 1, from[d] + 1})
+    if (beside >= 0 && beside < axis.size()) change = std::max(change, std::abs(own - flux(beside)));
+  return change < 0 ? HUGE_VAL : change / std::abs(own);
+}
+
 SolutionRange3D BoxDiscretization::range(Context& ctx, StoredBox<const double> u) const {
   const auto place_of = [&](double value, const std::array<int, 3>& at) {
     const Point3D p = node_point(mesh_, at[0], at[1], at[2]);
@@ -344,6 +365,7 @@ SolutionRange3D BoxDiscretization::range(Context& ctx, StoredBox<const double> u
   if (step >= 0) {
     range.step_from = place_of(value_of(ctx, u, from), from);
     range.step_to = place_of(value_of(ctx, u, to), to);
+    range.change_of_flux = change_of_flux(ctx, u, from, to);
   }
   return range;
 }

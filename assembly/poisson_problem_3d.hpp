@@ -37,6 +37,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -80,6 +81,7 @@ struct BoundaryConditions3D {
 /// K. Of a scalar one only xx is given.
 struct Diffusion3D {
   ScalarFunction3D xx{}, yy{}, zz{};
+  std::array<std::string, 3> names{"kxx", "kyy", "kzz"};  // what messages call them
   /// One everywhere.
   [[nodiscard]] bool is_given() const { return xx || yy || zz; }
 };
@@ -141,6 +143,7 @@ struct SolutionRange3D {
   NodalValue3D smallest, largest;
   double smallest_on_boundary = 0, largest_on_boundary = 0;
   NodalValue3D step_from, step_to;
+  double change_of_flux = 0;  // as in two dimensions, of the edge between these two (assembly/solution_range.hpp)
 
   [[nodiscard]] double range() const { return largest.value - smallest.value; }
   /// Of the range; 0 of a constant.

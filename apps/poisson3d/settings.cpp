@@ -28,9 +28,10 @@ PoissonProblem3D parse_problem(const CommandLine& options, const MeshFamily<3>& 
   if (by_directions) {
     const ScalarFunction3D one = [](const Point3D& /*p*/) { return 1.0; };
     const auto or_one = [&](const char* name) { return options.has(name) ? function(name) : one; };
-    problem.diffusion = {or_one("kx"), or_one("ky"), or_one("kz")};
+    problem.diffusion = {or_one("kx"), or_one("ky"), or_one("kz"), {"--kx", "--ky", "--kz"}};
   } else {
     problem.diffusion.xx = function("kappa");
+    problem.diffusion.names.fill("--kappa");
   }
   expects(!options.has("exact") || options.has("rhs") || options.has("boundary") || !problem.has_exact(),
           "--exact: give --rhs as well; the default right-hand side has the solution xl xr yl yr zl zr");

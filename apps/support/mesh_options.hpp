@@ -182,10 +182,10 @@ template <int D>
 [[nodiscard]] MeshFamily<D> parse_named_mesh(const CommandLine& options, const std::string& graded) {
   if constexpr (D == 2)
     return parsed("--mesh", [&] { return mesh_family(options.text("mesh")); });
-  else
-    return parsed("--graded", [&] {
-      return box_family(parsed("--mesh", [&] { return mesh_family(options.text("mesh")); }).name, graded);
-    });
+  else {
+    const std::string name = parsed("--mesh", [&] { return mesh_family(options.text("mesh")); }).name;
+    return parsed("--graded", [&] { return box_family(name, graded); });
+  }
 }
 
 template <int D>

@@ -479,6 +479,17 @@ sys.exit(0 if len(a) == len(b) and all(abs(x - y) < 1e-12 for x, y in zip(a, b))
   "$compare_grids" several.vtr one.vtr 1e-12 || fail "another solution"
 }
 
+case_times_of_boxes() {
+  program=$(dirname "$program")/stratum_bench
+  ranks 2 0 --what boxes --boxes 8x9x20 --quick --json report.json
+  check "len(r['boxes']) == 3 and all(b['status'] == 'converged' and b['solves'] == 1 and b['seconds'] > 0 for b in r['boxes'])"
+  check "r['ranks'] == 2 and r['ranks_exchange_by'] == 'mpi' and r['kernels'] == []"
+  ranks 2 1 --what lines
+  says '^stratum_bench: several ranks measure --what boxes, and nothing else'
+  ranks 2 1 --what boxes --peers SMG
+  says '^stratum_bench: --peers: several ranks have none'
+}
+
 case_boxes_that_are_refused() {
   boxes
   ranks 9 1 --cells 4 --vtk none

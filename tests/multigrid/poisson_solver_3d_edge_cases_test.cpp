@@ -282,7 +282,7 @@ TEST(PoissonSolver3DEdges, RefusesBadInput) {
   refused({.rhs = one, .reaction = 1, .diffusion = {.xx = [](const Point3D& p) { return 1 + p.x; }}},
           "a reaction c = 1 needs");
   refused({.rhs = one, .boundaries = all_faces(Kind::neumann)}, "incompatible data");
-  refused({.rhs = one, .boundaries = all_faces(Kind::periodic)}, "is 1, 100 % of their magnitudes");
+  refused({.rhs = one, .boundaries = all_faces(Kind::periodic)}, "is 1, 100 % of the sum of magnitudes");
   refused({.rhs = one}, "1 to 4 points a direction, not 5", cube(4), {.quadrature_points = 5});
   refused({.rhs = one}, "has 9000 unknowns", {uniform(1, 9001), uniform(1, 9001), uniform(1, 2)});
 }

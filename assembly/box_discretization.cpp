@@ -163,6 +163,7 @@ BoxDiscretization::BoxDiscretization(Context& ctx, const BoxDiscretization& whol
   axes[d] = all.part(first, end);
   mesh_ = TensorMesh<3>(axes, mesh_.name());
   nodes_[d] = cells_of(axes[d]) + 1;
+  first_node_[d] = first;
   for (Values* const factors : {&k_[d], &w_[d]}) *factors = {factors->begin() + first, factors->begin() + end};
   // The functions of faces without their own, which cuts must not change.
   problem_.boundary = boundary_function(whole.problem_);

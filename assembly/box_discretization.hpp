@@ -80,6 +80,12 @@ class BoxDiscretization {
                                                               StoredBox<const double> u) const;
   [[nodiscard]] BoundaryFluxes3D fluxes(Context& ctx, StoredBox<const double> u, const FaceLoads& loads) const;
   [[nodiscard]] SolutionRange3D range(Context& ctx, StoredBox<const double> u) const;
+  /// K du/ds on this edge of the whole box, and on those before and behind it along its line: NaN where they are none of these cells'.
+  struct FluxesOfEdge {
+    double before, own, behind;
+  };
+  [[nodiscard]] FluxesOfEdge fluxes_of_edge(Context& ctx, StoredBox<const double> u,
+                                            const SolutionRange3D::Edge& edge) const;
   /// The integral over the box, and its volume.
   [[nodiscard]] double integral(Context& ctx, StoredBox<const double> u) const;
   [[nodiscard]] double volume() const;
@@ -92,8 +98,6 @@ class BoxDiscretization {
   }
   [[nodiscard]] bool is_cut(BoxFace face) const { return cut_[static_cast<std::size_t>(face)]; }
   void separate(Context& ctx);
-  [[nodiscard]] double change_of_flux(Context& ctx, StoredBox<const double> u, const std::array<int, 3>& from,
-                                      const std::array<int, 3>& to) const;
   void integrate_face_data(Context& ctx);
   [[nodiscard]] std::vector<double> host_load(Context& ctx, const ScalarFunction3D& f) const;
   [[nodiscard]] std::optional<FaceLoads> load_on_gpu(Context& ctx, const ScalarFunction3D& f,
@@ -109,7 +113,12 @@ class BoxDiscretization {
   std::array<AxisFactors, 3> factors_;
   std::array<std::vector<double>, 6> data_;  // integrals of g phi_i over Neumann and Robin faces
   bool singular_ = false;
-  std::array<bool, 6> cut_{};  // faces that are none
+  std::array<bool, 6> cut_{};        // faces that are none
+  std::array<int, 3> first_node_{};  // of the whole box
 };
+
+/// How much the flux on an edge changes on the way to those beside it, relative to itself, as in two dimensions
+/// (assembly/solution_range.hpp).
+[[nodiscard]] double change_of_flux(const BoxDiscretization::FluxesOfEdge& fluxes);
 
 }  // namespace stratum

@@ -302,25 +302,34 @@ double BoxDiscretization::integral(Context& ctx, StoredBox<const double> u) cons
 
 double BoxDiscretization::volume() const { return mesh_.x().length() * mesh_.y().length() * mesh_.z().length(); }
 
-double BoxDiscretization::change_of_flux(Context& ctx, StoredBox<const double> u, const std::array<int, 3>& from,
-                                         const std::array<int, 3>& to) const {
-  std::size_t d = 0;
-  while (from[d] == to[d]) ++d;
-  const Axis& axis = mesh_.axis(static_cast<int>(d));
+BoxDiscretization::FluxesOfEdge BoxDiscretization::fluxes_of_edge(Context& ctx, StoredBox<const double> u,
+                                                                  const SolutionRange3D::Edge& edge) const {
+  const auto d = static_cast<std::size_t>(edge.axis);
+  const Axis& axis = mesh_.axis(edge.axis);
+  std::array<int, 3> node = edge.node;
+  bool on_line = true;
+  for (std::size_t e = 0; e < 3; ++e) {
+    node[e] -= first_node_[e];
+    if (e != d) on_line = on_line && node[e] >= 0 && node[e] <= mesh_.axis(static_cast<int>(e)).size();
+  }
   // Along the line other factors of K are the same.
   const auto flux = [&](int interval) {
+    if (!on_line || interval < 0 || interval >= axis.size()) return std::nan("");
     const auto i = static_cast<std::size_t>(interval);
-    std::array<int, 3> begin = from, end = from;
+    std::array<int, 3> begin = node, end = node;
     begin[d] = interval;
     end[d] = interval + 1;
     return k_[d][i] * (value_of(ctx, u, end) - value_of(ctx, u, begin)) / axis.widths()[i];
   };
-  const double own = flux(from[d]);
-  if (own == 0) return 0;
+  return {flux(node[d] - 1), flux(node[d]), flux(node[d] + 1)};
+}
+
+double change_of_flux(const BoxDiscretization::FluxesOfEdge& fluxes) {
+  if (fluxes.own == 0) return 0;
   double change = -1;
-  for (const int beside : {from[d] - 1, from[d] + 1})
-    if (beside >= 0 && beside < axis.size()) change = std::max(change, std::abs(own - flux(beside)));
-  return change < 0 ? HUGE_VAL : change / std::abs(own);
+  for (const double beside : {fluxes.before, fluxes.behind})
+    if (!std::isnan(beside)) change = std::max(change, std::abs(fluxes.own - beside));
+  return change < 0 ? HUGE_VAL : change / std::abs(fluxes.own);
 }
 
 SolutionRange3D BoxDiscretization::range(Context& ctx, StoredBox<const double> u) const {
@@ -344,6 +353,7 @@ SolutionRange3D BoxDiscretization::range(Context& ctx, StoredBox<const double> u
   }
   // Edges within a face are left out. Of equal steps the one counts whose first node comes first.
   double step = -1;
+  int axis = -1;
   std::array<int, 3> from{}, to{};
   for (std::size_t d = 0; d < 3; ++d) {
     StoredBox<const double> inner = u.part(d, 0, mesh_.axis(static_cast<int>(d)).size());
@@ -359,13 +369,16 @@ SolutionRange3D BoxDiscretization::range(Context& ctx, StoredBox<const double> u
     const auto reversed = [](const std::array<int, 3>& n) { return std::array{n[2], n[1], n[0]}; };
     if (found.value < step || (found.value == step && reversed(found.at) >= reversed(from))) continue;
     step = found.value;
+    axis = static_cast<int>(d);
     from = to = found.at;
     ++to[d];
   }
   if (step >= 0) {
     range.step_from = place_of(value_of(ctx, u, from), from);
     range.step_to = place_of(value_of(ctx, u, to), to);
-    range.change_of_flux = change_of_flux(ctx, u, from, to);
+    range.edge = {from, axis};
+    for (std::size_t d = 0; d < 3; ++d) range.edge.node[d] += first_node_[d];
+    range.change_of_flux = change_of_flux(fluxes_of_edge(ctx, u, range.edge));
   }
   return range;
 }

@@ -143,6 +143,11 @@ struct SolutionRange3D {
   NodalValue3D smallest, largest;
   double smallest_on_boundary = 0, largest_on_boundary = 0;
   NodalValue3D step_from, step_to;
+  /// Between these two: the first node, and the direction; negative: there is none.
+  struct Edge {
+    std::array<int, 3> node{};
+    int axis = -1;
+  } edge{};
   double change_of_flux = 0;  // as in two dimensions, of the edge between these two (assembly/solution_range.hpp)
 
   [[nodiscard]] double range() const { return largest.value - smallest.value; }

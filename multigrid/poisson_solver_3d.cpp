@@ -153,9 +153,15 @@ SolutionRange3D joined(const std::vector<SolutionRange3D>& parts) {
     take(all.largest, part.largest, part.largest.value > all.largest.value);
     all.smallest_on_boundary = std::min(all.smallest_on_boundary, part.smallest_on_boundary);
     all.largest_on_boundary = std::max(all.largest_on_boundary, part.largest_on_boundary);
-    if (step(part) < step(all) || (step(part) == step(all) && !is_before(part.step_from, all.step_from))) continue;
+    const auto place = [](const SolutionRange3D::Edge& edge) {
+      return std::array{edge.node[2], edge.node[1], edge.node[0], edge.axis};
+    };
+    if (part.edge.axis < 0) continue;
+    const bool later = step(part) < step(all) || (step(part) == step(all) && place(part.edge) >= place(all.edge));
+    if (all.edge.axis >= 0 && later) continue;
     all.step_from = part.step_from;
     all.step_to = part.step_to;
+    all.edge = part.edge;
   }
   return all;
 }
@@ -380,7 +386,18 @@ struct PoissonSolver3D::Implementation {
   }
   [[nodiscard]] SolutionRange3D range(Context own, StoredBox<const double> u) const {
     const SolutionRange3D of_own = discretization->range(own, u);
-    return ranks() == 1 ? of_own : joined(ctx.communicator()->gather_on_host(of_own));
+    if (ranks() == 1) return of_own;
+    SolutionRange3D all = joined(ctx.communicator()->gather_on_host(of_own));
+    if (all.edge.axis < 0) return all;
+    // The edges beside may be another rank's.
+    BoxDiscretization::FluxesOfEdge found{std::nan(""), std::nan(""), std::nan("")};
+    for (const auto& part : ctx.communicator()->gather_on_host(discretization->fluxes_of_edge(own, u, all.edge)))
+      for (double BoxDiscretization::FluxesOfEdge::*const flux :
+           {&BoxDiscretization::FluxesOfEdge::before, &BoxDiscretization::FluxesOfEdge::own,
+            &BoxDiscretization::FluxesOfEdge::behind})
+        if (!std::isnan(part.*flux)) found.*flux = part.*flux;
+    all.change_of_flux = change_of_flux(found);
+    return all;
   }
 
   [[nodiscard]] std::array<bool, 3> periodic() const {

@@ -152,6 +152,9 @@ void expect_alike(const Answer& answer, const Answer& one, double rounding = 1e-
     EXPECT_EQ(a.y, b.y);
     EXPECT_EQ(a.z, b.z);
   }
+  EXPECT_EQ(answer.range.edge.node, one.range.edge.node);
+  EXPECT_EQ(answer.range.edge.axis, one.range.edge.axis);
+  EXPECT_NEAR(answer.range.change_of_flux, one.range.change_of_flux, 1e-7 * (1 + one.range.change_of_flux));
   EXPECT_NEAR(answer.range.smallest_on_boundary, one.range.smallest_on_boundary, 1e-9 * range);
   EXPECT_NEAR(answer.range.largest_on_boundary, one.range.largest_on_boundary, 1e-9 * range);
   EXPECT_NEAR(answer.errors.l2, one.errors.l2, 1e-9 * one.errors.l2);

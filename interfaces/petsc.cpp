@@ -15,7 +15,6 @@
 #include <vector>
 
 #include <stratum/core/names.hpp>
-#include <stratum/core/operators/row_scales.hpp>
 #include <stratum/mpi.hpp>
 #include <stratum/multigrid/structured/matrix_solver.hpp>
 #include <stratum/petsc.h>
@@ -58,7 +57,7 @@ constexpr std::array names_of_interpolations{"auto", text_of(InterpolationKind::
                                              text_of(InterpolationKind::bilinear)};
 constexpr std::array names_of_backends{"cpu", "cuda"};
 
-/// Rows of this process, as they lie in PETSc or, scaled by d, in rows of our own.
+/// Rows of this process, as they lie in PETSc.
 struct Rows {
   PetscInt n = 0;
   const PetscInt *start = nullptr, *column = nullptr;
@@ -69,20 +68,7 @@ struct Rows {
     const auto size = static_cast<std::size_t>(n), entries = static_cast<std::size_t>(start[n]);
     return {{start, size + 1}, {column, entries}, {value, entries}};
   }
-  [[nodiscard]] SparseRows copy() const {
-    const auto a = arrays();
-    expects(a.value.size() <= static_cast<std::size_t>(std::numeric_limits<int>::max()),
-            "a matrix may have up to 2^31 - 1 entries, not ", a.value.size());
-    SparseRows rows;
-    rows.rows = rows.columns = static_cast<int>(n);
-    rows.start.assign(a.start.begin(), a.start.end());
-    rows.column.assign(a.column.begin(), a.column.end());
-    rows.value.assign(a.value.begin(), a.value.end());
-    return rows;
-  }
 };
-
-RowArrays<int> arrays(const SparseRows& a) { return {a.start, a.column, a.value}; }
 
 /// What exists once there is a matrix: M^-1 = cycle for D A, times D.
 class GridCycle {
@@ -91,13 +77,7 @@ class GridCycle {
             bool singular)
       : ctx_(context(options, communicator)) {
     GridRows rows(ctx_, a.arrays(), nx, ny, a.node, {}, {.scale_to_symmetry = true});
-    if (ctx_.subdomains() > 1) {
-      scales_ = rows.scales;
-    } else if (!rows.symmetric) {
-      SparseRows scaled = a.copy();
-      scales_ = scale_to_symmetry(scaled);
-      if (is_scaled()) rows = GridRows(ctx_, arrays(scaled), nx, ny);
-    }
+    scales_ = rows.scales;
     expects(!singular || rows.singular,
             "a null space of constants is attached to the matrix; it must be symmetric then, or become so by scales of "
             "its rows, and all rows must sum to zero");
@@ -118,15 +98,8 @@ class GridCycle {
 
   /// Throws UsageError where that which was detected does not hold any more.
   void update(const Rows& a) {
-    if (is_scaled() && ctx_.subdomains() == 1) {
-      SparseRows scaled = a.copy();
-      scales_ = scale_to_symmetry(scaled);
-      expects(is_scaled(), "the rows of the matrix cannot be scaled to symmetry any more");
-      solver_->update_csr(ctx_, scaled.start, scaled.column, scaled.value);
-    } else {
-      solver_->update_csr(ctx_, a.arrays().start, a.arrays().column, a.arrays().value);
-      scales_ = solver_->rows().scales;
-    }
+    solver_->update_csr(ctx_, a.arrays().start, a.arrays().column, a.arrays().value);
+    scales_ = solver_->rows().scales;
   }
 
   void apply(std::span<const double> r, std::span<double> z) {

@@ -4,279 +4,23 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <numeric>
 #include <string>
 #include <utility>
 #include <variant>
 
+#include <stratum/core/comm/faults.hpp>
 #include <stratum/core/field/blas.hpp>
-#include <stratum/multigrid/structured/row_findings.hpp>
+#include <stratum/multigrid/hierarchy.hpp>
+#include <stratum/multigrid/structured/read_rows.hpp>
+#include <stratum/multigrid/structured/scaled_rows.hpp>
 
 namespace stratum {
 
 namespace {
 
 using namespace detail;
-
-/// How far the numbers of a node's neighbours are from its own in a lexicographic order, increasing, and whose they are.
-struct Distances {
-  std::array<std::int64_t, 9> to{};
-  std::array<std::size_t, 9> band{};
-
-  Distances(int nx, int ny, bool x_first) {
-    std::size_t k = 0;
-    for (int slow = -1; slow <= 1; ++slow)
-      for (int fast = -1; fast <= 1; ++fast, ++k) {
-        to[k] = std::int64_t{slow} * (x_first ? nx : ny) + fast;
-        band[k] = static_cast<std::size_t>(x_first ? band_index(fast, slow) : band_index(slow, fast));
-      }
-  }
-};
-
-template <class Index>
-struct CsrRows {
-  RowArrays<Index> a;
-
-  /// What most rows are: columns increase and belong to neighbours, numbers are finite. False, v undefined, for another.
-  [[nodiscard]] bool at_distances(int k, const Distances& distances, Stencil& v) const {
-    const auto row = static_cast<std::size_t>(k);
-    std::size_t next = 0;
-    double not_finite = 0;
-    for (auto e = static_cast<std::size_t>(a.start[row]); e < static_cast<std::size_t>(a.start[row + 1]); ++e, ++next) {
-      const std::int64_t distance = static_cast<std::int64_t>(a.column[e]) - k;
-      while (next < 9 && distances.to[next] < distance) ++next;
-      if (next == 9 || distances.to[next] != distance) return false;
-      v[distances.band[next]] = a.value[e];
-      not_finite += a.value[e] * 0;
-    }
-    return not_finite == 0;
-  }
-
-  template <class F>
-  void for_entries(int k, const F& f) const {
-    const auto row = static_cast<std::size_t>(k);
-    for (auto e = static_cast<std::size_t>(a.start[row]); e < static_cast<std::size_t>(a.start[row + 1]); ++e)
-      f(static_cast<std::int64_t>(a.column[e]), a.value[e]);
-  }
-  void validate(int n) const { detail::validate(a, n); }
-};
-
-struct WholeBands : BandRows {
-  using BandRows::BandRows;
-  [[nodiscard]] bool at_distances(int /*k*/, const Distances& /*distances*/, Stencil& /*v*/) const { return false; }
-  void validate(int /*n*/) const {}
-};
-
-struct Place {
-  int i, j;
-};
-
-/// Nodes of unknowns, and unknowns of nodes.
-class Places {
- public:
-  Places(const GridRows& g, Numbering numbering)
-      : nx_(g.nx), ny_(g.ny), numbering_(numbering), distances_(g.nx, g.ny, numbering == Numbering::x_first),
-        node_(g.node) {
-    if (numbering != Numbering::given) return;
-    unknown_.assign(node_.size(), -1);
-    for (std::size_t k = 0; k < node_.size(); ++k) {
-      expects(node_[k] >= 0 && node_[k] < nx_ * ny_, "unknown ", k, " is said to be node ", node_[k], " of a grid of ",
-              nx_, " x ", ny_);
-      int& taken = unknown_[static_cast<std::size_t>(node_[k])];
-      expects(taken < 0, "unknowns ", taken, " and ", k, " are both said to be node ", node_[k]);
-      taken = static_cast<int>(k);
-    }
-  }
-  [[nodiscard]] Place of(int k) const {
-    if (numbering_ == Numbering::y_first) return {k / ny_, k % ny_};
-    const int node = numbering_ == Numbering::given ? node_[static_cast<std::size_t>(k)] : k;
-    return {node % nx_, node / nx_};
-  }
-  [[nodiscard]] int unknown(int i, int j) const {
-    if (numbering_ == Numbering::y_first) return i * ny_ + j;
-    const int node = j * nx_ + i;
-    return numbering_ == Numbering::given ? unknown_[static_cast<std::size_t>(node)] : node;
-  }
-  /// None of this node's neighbours lies across a side of the direction that is numbered first: numbers tell them apart.
-  [[nodiscard]] const Distances* distances(const Place& here) const {
-    if (numbering_ == Numbering::given) return nullptr;
-    const int fast = numbering_ == Numbering::x_first ? nx_ : ny_;
-    const int position = numbering_ == Numbering::x_first ? here.i : here.j;
-    return fast > 2 && position > 0 && position + 1 < fast ? &distances_ : nullptr;
-  }
-  struct Offset {
-    int dx, dy;
-    bool across_x, across_y;
-    [[nodiscard]] bool fits() const { return dx >= -1 && dx <= 1 && dy >= -1 && dy <= 1; }
-  };
-  /// From the node at `here` to that of another unknown.
-  [[nodiscard]] Offset offset(const Place& here, int other) const {
-    const Place there = of(other);
-    Offset o{there.i - here.i, there.j - here.j, false, false};
-    o.across_x = wrap(o.dx, nx_);
-    o.across_y = wrap(o.dy, ny_);
-    return o;
-  }
-
- private:
-  static bool wrap(int& d, int n) {
-    if (n < 3 || (d != n - 1 && d != 1 - n)) return false;
-    d = d > 0 ? -1 : 1;
-    return true;
-  }
-  int nx_, ny_;
-  Numbering numbering_;
-  Distances distances_;
-  const std::vector<int>& node_;
-  std::vector<int> unknown_;
-};
-
-/// What an attempt to read by one numbering sees.
-struct Seen {
-  Fault fault;
-  bool across_x = false, across_y = false;
-  bool alone = false;  // a row that holds nothing but its diagonal and is not known to be fixed
-  struct Lifted {
-    int row, unknown;
-    double value;
-  };
-  std::vector<Lifted> eliminated;
-
-  void take(Seen&& other) {
-    fault.take(other.fault);
-    across_x |= other.across_x;
-    across_y |= other.across_y;
-    alone |= other.alone;
-    eliminated.insert(eliminated.end(), other.eliminated.begin(), other.eliminated.end());
-  }
-};
-
-/// Parts of n that threads take.
-int parts_of(const Context& ctx, int n) { return std::clamp(n / 20000, 1, ctx.on_gpu() ? 16 : ctx.threads()); }
-
-template <class Work>
-void in_parts(const Context& ctx, int n, const Work& work) {
-  const int parts = parts_of(ctx, n);
-#pragma omp parallel for num_threads(parts) schedule(static, 1)
-  for (int part = 0; part < parts; ++part)
-    work(part, static_cast<int>(std::int64_t{n} * part / parts),
-         static_cast<int>(std::int64_t{n} * (part + 1) / parts));
-}
-
-/// The row holds nothing but its diagonal.
-template <class Rows>
-bool holds_diagonal_alone(const Rows& rows, int k) {
-  double diagonal = 0, others = 0;
-  rows.for_entries(k, [&](std::int64_t m, double value) {
-    if (m == k)
-      diagonal += value;
-    else
-      others += std::abs(value);
-  });
-  return is_alone(diagonal, others);
-}
-
-/// Which rows hold nothing but their diagonal.
-class FixedRows {
- public:
-  FixedRows() = default;
-  template <class Rows>
-  FixedRows(const Context& ctx, const Rows& rows, int n) : is_(static_cast<std::size_t>(n)) {
-    in_parts(ctx, n, [&](int /*part*/, int begin, int end) {
-      for (int k = begin; k < end; ++k) is_[static_cast<std::size_t>(k)] = holds_diagonal_alone(rows, k) ? 1 : 0;
-    });
-    if (std::find(is_.begin(), is_.end(), 1) == is_.end()) is_.clear();
-  }
-  [[nodiscard]] bool none() const { return is_.empty(); }
-  [[nodiscard]] bool operator()(int k) const { return !is_.empty() && is_[static_cast<std::size_t>(k)] != 0; }
-  /// One of these neighbours.
-  [[nodiscard]] bool beside(int k, const Distances& distances) const {
-    if (is_.empty()) return false;
-    const auto n = static_cast<std::int64_t>(is_.size());
-    return std::any_of(distances.to.begin(), distances.to.end(), [&](std::int64_t distance) {
-      const std::int64_t m = k + distance;
-      return distance != 0 && m >= 0 && m < n && is_[static_cast<std::size_t>(m)] != 0;
-    });
-  }
-
- private:
-  std::vector<char> is_;  // empty: none
-};
-
-/// The stencil of row k, and what it has towards fixed unknowns.
-template <class Rows>
-Stencil stencil(const Rows& rows, const Places& places, const FixedRows& fixed, int n, int k, const Place& here,
-                Seen& seen) {
-  Stencil v{};
-  if (const Distances* distances = places.distances(here); distances != nullptr &&
-                                                           rows.at_distances(k, *distances, v) && v[4] > 0 &&
-                                                           !fixed(k) && !fixed.beside(k, *distances)) {
-    double others = 0;
-    for (std::size_t e = 0; e < v.size(); ++e) others += e == 4 ? 0 : std::abs(v[e]);
-    seen.alone |= is_alone(v[4], others);
-    return v;
-  }
-  v = {};
-  double others = 0;
-  rows.for_entries(k, [&](std::int64_t m, double value) {
-    if (value == 0) return;
-    if (m < 0 || m >= n) return seen.fault.take({Fault::column, k, m, value});
-    if (!std::isfinite(value)) return seen.fault.take({Fault::infinite, k, m, value});
-    const auto other = static_cast<int>(m);
-    if (other == k) {
-      v[4] += value;
-      return;
-    }
-    others += std::abs(value);
-    if (fixed(k)) return;  // below the rounding of its diagonal
-    if (fixed(other)) {
-      seen.eliminated.push_back({k, other, value});
-    } else {
-      const auto o = places.offset(here, other);
-      if (!o.fits()) return seen.fault.take({Fault::no_neighbour, k, m, value});
-      seen.across_x |= o.across_x;
-      seen.across_y |= o.across_y;
-      v[static_cast<std::size_t>(band_index(o.dx, o.dy))] += value;
-    }
-  });
-  seen.alone |= is_alone(v[4], others) && !fixed(k);
-  if (!fixed(k) && !(v[4] > 0)) seen.fault.take({Fault::diagonal, k, k, v[4]});
-  return v;
-}
-
-/// Whole sides of fixed nodes are left off; the others are Neumann or Robin until more is known.
-void leave_off_boundaries(const Places& places, const FixedRows& fixed, GridRows& g) {
-  const auto all_fixed = [&](int i0, int i1, int j0, int j1) {
-    if (fixed.none()) return false;
-    for (int j = j0; j < j1; ++j)
-      for (int i = i0; i < i1; ++i)
-        if (!fixed(places.unknown(i, j))) return false;
-    return true;
-  };
-  const int nx = g.nx, ny = g.ny;
-  // Of a diagonal matrix something must be left.
-  const bool off = !all_fixed(0, nx, 0, ny);
-  leave_off(g, off && all_fixed(0, 1, 0, ny), off && all_fixed(nx - 1, nx, 0, ny), off && all_fixed(0, nx, 0, 1),
-            off && all_fixed(0, nx, ny - 1, ny));
-}
-
-/// Every row of the whole grid to use(i, j, stencil); the rest is seen.
-template <class Rows, class Use>
-Seen read_rows(const Context& ctx, const Rows& rows, const Places& places, const FixedRows& fixed, int n,
-               const Use& use) {
-  std::vector<Seen> parts(static_cast<std::size_t>(parts_of(ctx, n)));
-  in_parts(ctx, n, [&](int part, int begin, int end) {
-    Seen seen;  // on this thread's stack
-    for (int k = begin; k < end && seen.fault.kind == Fault::none; ++k) {
-      const Place here = places.of(k);
-      use(here, stencil(rows, places, fixed, n, k, here, seen));
-    }
-    parts[static_cast<std::size_t>(part)] = std::move(seen);
-  });
-  Seen all;
-  for (auto& part : parts) all.take(std::move(part));
-  return all;
-}
 
 /// |a_km - a_mk| / sqrt(a_kk a_mm), and where.
 struct Asymmetry {
@@ -287,87 +31,7 @@ struct Asymmetry {
   void take(const Asymmetry& candidate) {
     if (candidate.size > size) *this = candidate;
   }
-  [[nodiscard]] std::string text() const {
-    return message("row ", row, " has ", there, " in column ", other, ", and row ", other, " has ", back, " in column ",
-                   row);
-  }
 };
-
-/// The largest of the rows of bands.
-template <class Rows>
-Asymmetry asymmetry(const Context& ctx, const Rows& rows, const Places& places, const FixedRows& fixed,
-                    const GridRows& g, const HostBands& bands) {
-  std::vector<Asymmetry> largest(static_cast<std::size_t>(parts_of(ctx, g.unknowns())));
-  in_parts(ctx, g.unknowns(), [&](int part, int begin, int end) {
-    Seen seen;
-    Asymmetry mine;
-    for (int k = begin; k < end; ++k) {
-      if (fixed(k)) continue;
-      const Place here = places.of(k);
-      const Stencil v = stencil(rows, places, fixed, g.unknowns(), k, here, seen);
-      seen.eliminated.clear();
-      for (int band = 0; band < 4; ++band) {
-        int i = here.i - g.first_i + band % 3 - 1, j = here.j - g.first_j + band / 3 - 1;
-        if (g.periodic_x) i = (i + g.left_nx) % g.left_nx;
-        if (g.periodic_y) j = (j + g.left_ny) % g.left_ny;
-        if (i < 0 || i >= g.left_nx || j < 0) continue;
-        const double there = v[static_cast<std::size_t>(band)], back = bands(8 - band, i, j);
-        if (there != back)
-          mine.take({std::abs(there - back) / std::sqrt(v[4] * bands(4, i, j)), k,
-                     places.unknown(i + g.first_i, j + g.first_j), there, back});
-      }
-    }
-    largest[static_cast<std::size_t>(part)] = mine;
-  });
-  Asymmetry all;
-  for (const auto& part : largest) all.take(part);
-  return all;
-}
-
-/// `row(i, j)`: a stencil. (dx, dy) points inwards from the side whose first node is (i, j).
-template <class Row>
-BoundaryType type_of_boundary(const GridRows& g, const Row& row, int i, int j, int dx, int dy) {
-  BoundarySums sums;
-  const int sx = dx == 0 ? 1 : 0, sy = 1 - sx;
-  const int nodes = dx != 0 ? g.left_nx : g.left_ny;
-  const bool alone = nodes < 2;
-  const bool periodic = dx != 0 ? g.periodic_y : g.periodic_x;
-  for (; !alone && i < g.left_nx && j < g.left_ny; i += sx, j += sy) {
-    if (is_corner(dx != 0 ? j : i, dx != 0 ? g.left_ny : g.left_nx, periodic)) continue;
-    const Stencil here = row(i, j), behind = row(i + dx, j + dy);
-    double inside = 0;
-    for (int along = -1; along <= 1; ++along)
-      inside -= here[static_cast<std::size_t>(band_index(dx + along * sx, dy + along * sy))];
-    if (inside == 0) continue;  // decoupled
-    double excess = std::accumulate(here.begin(), here.end(), 0.0);
-    if (nodes > 2) excess -= std::accumulate(behind.begin(), behind.end(), 0.0);
-    sums.add(excess, inside);
-  }
-  return sums.end();
-}
-
-/// Row (i, j) of bands, without what reaches across boundaries.
-Stencil stencil_of(const HostBands& bands, const GridRows& g, int i, int j) {
-  Stencil v{};
-  for (int dy = -1; dy <= 1; ++dy)
-    for (int dx = -1; dx <= 1; ++dx) {
-      int p = i + dx, q = j + dy;
-      if (g.periodic_x) p = (p + g.left_nx) % g.left_nx;
-      if (g.periodic_y) q = (q + g.left_ny) % g.left_ny;
-      if (p < 0 || p >= g.left_nx || q < 0 || q >= g.left_ny) continue;
-      const int band = band_index(dx, dy);
-      v[static_cast<std::size_t>(band)] = band >= 4 || bands.has_nine() ? bands(band, i, j) : bands(8 - band, p, q);
-    }
-  return v;
-}
-
-SingularParts parts_of(const HostBands& bands, const Places& places, const FixedRows& fixed, const GridRows& g) {
-  SingularParts parts = singular_parts(
-      nullptr, {g.left_nx, g.left_ny, 0, g.left_ny, g.periodic_x, g.periodic_y,
-                [&](int i, int j) { return stencil_of(bands, g, i, j); },
-                [&](int i, int j) { return !fixed.none() && fixed(places.unknown(i + g.first_i, j + g.first_j)); }});
-  return parts_that_matter(std::move(parts), g.symmetric);
-}
 
 /// One line's widths.
 std::vector<double> widths_of(const std::vector<double>& given, int nodes, BoundaryType first, BoundaryType last,
@@ -375,43 +39,465 @@ std::vector<double> widths_of(const std::vector<double>& given, int nodes, Bound
   const int count = first == BoundaryType::periodic ? nodes
                                                     : nodes - 1 + (first == BoundaryType::dirichlet ? 1 : 0) +
                                                           (last == BoundaryType::dirichlet ? 1 : 0);
-  if (given.empty()) return std::vector<double>(static_cast<std::size_t>(std::max(count, 1)), 1.0);
+  if (given.empty()) return std::vector<double>(at(std::max(count, 1)), 1.0);
   expects(static_cast<int>(given.size()) == count, "in ", direction, " the matrix has ", nodes, " nodes between ",
           to_string(first), " and ", to_string(last), " boundaries, which are ", count, " intervals; widths of ",
           given.size(), " are given");
   return given;
 }
 
-/// Every row, into bands where there are some.
-template <class Rows>
-Seen read_bands(const Context& ctx, const Rows& rows, const Places& places, const FixedRows& fixed, const GridRows& g,
-                HostBands& bands) {
-  return read_rows(ctx, rows, places, fixed, g.unknowns(), [&](const Place& here, const Stencil& v) {
-    const int i = here.i - g.first_i, j = here.j - g.first_j;
-    if (i >= 0 && i < g.left_nx && j >= 0 && j < g.left_ny) bands.store(i, j, v);
-  });
-}
+/// What is detected of rows, step by step; of a grid on subdomains all take them together.
+class Detection {
+ public:
+  Detection(Context& ctx, GridRows& g, const OnSubdomains& on_subdomains)
+      : ctx_(ctx), g_(g), on_subdomains_(on_subdomains), comm_(ctx.communicator()),
+        rank_(comm_ == nullptr ? 0 : comm_->rank()) {}
 
-/// Fixed nodes on the grid: their own diagonals may have any size. They get what couples to them, or next to nothing.
-void scale_fixed(const Places& places, const std::vector<Seen::Lifted>& eliminated, const FixedRows& fixed,
-                 const GridRows& g, const HostBands& bands) {
-  if (fixed.none()) return;
-  const auto on_grid = [&](int k) -> double* {
-    const Place at = places.of(k);
-    const int i = at.i - g.first_i, j = at.j - g.first_j;
-    return i >= 0 && i < g.left_nx && j >= 0 && j < g.left_ny ? &bands(4, i, j) : nullptr;
-  };
-  for (int k = 0; k < g.unknowns(); ++k)
-    if (double* d = on_grid(k); fixed(k) && d != nullptr) *d = 0;
-  for (const auto& entry : eliminated)
-    if (double* d = on_grid(entry.unknown)) *d += std::abs(entry.value);
-  double least = std::numeric_limits<double>::infinity();
-  for (int k = 0; k < g.unknowns(); ++k)
-    if (const double* d = on_grid(k); !fixed(k) && d != nullptr) least = std::min(least, *d);
-  const double alone = std::isfinite(least) ? next_to_nothing * least : 1.0;
-  for (int k = 0; k < g.unknowns(); ++k)
-    if (double* d = on_grid(k); fixed(k) && d != nullptr && *d == 0) *d = alone;
-}
+  template <class Rows>
+  void detect(const Rows& rows) {
+    const bool is_given = check(rows);
+    g_.numbering = is_given ? Numbering::given : Numbering::x_first;
+    ReadRows own = read(rows);
+    // Without couplings from end to end where some numbering does without: in the others they may be those of another row.
+    if (!is_given && !own.seen.is_clean()) {
+      const Fault of_x = own.seen.fault;
+      if (of_x.kind != Fault::none && of_x.kind != Fault::no_neighbour) refuse(of_x, g_.numbering, g_);
+      g_.numbering = Numbering::y_first;
+      ReadRows along_y = read(rows);
+      if (along_y.seen.is_clean() || (of_x.kind != Fault::none && along_y.seen.fault.kind == Fault::none)) {
+        own = std::move(along_y);
+      } else {
+        g_.numbering = Numbering::x_first;
+        make_places();
+      }
+    }
+    const Seen seen = own.seen;
+    if (seen.fault.kind != Fault::none) refuse(seen.fault, g_.numbering, g_);
+    g_.periodic_x = seen.across_x;
+    g_.periodic_y = seen.across_y;
+    g_.fixed_in_all = seen.fixed;
+    const std::vector<FarEntry> far = std::move(own.far);
+    const auto& [west, east, south, north] = seen.fixed_on;
+    // Of a diagonal matrix something must be left.
+    const bool off = g_.fixed_in_all < g_.nx * g_.ny;
+    leave_off(g_, off && west == g_.ny, off && east == g_.ny, off && south == g_.nx, off && north == g_.nx);
+    const GridLayout<2> shape = place(own);
+    take(far);
+    g_.a = bands_for(shape, true);
+    const Asymmetry apart = store(g_.a, true);
+    g_.symmetric = apart.size <= as_symmetric_as_it_gets;
+    if (!g_.symmetric) g_.unsymmetric = text(apart);
+    if (!(apart.size <= as_symmetric_as_five_bands)) {
+      g_.a = bands_for(shape, false);
+      store(g_.a);
+    }
+    if (!g_.symmetric && on_subdomains_.scale_to_symmetry && scale(g_.a)) {
+      g_.symmetric = true;
+      g_.a = bands_for(shape, true);
+      store(g_.a);
+    }
+    find_parts();
+    g_.singular = g_.parts.is_whole;
+    if (g_.symmetric && g_.parts.largest > 0) zero_row_sums(ctx_, g_.parts, g_.a);
+    if (comm_ != nullptr) {
+      halo_ = any_of_all(comm_, has_eliminated()) ? 1 : 0;
+      g_.moved = std::make_shared<Redistribution>(*comm_, node_, g_.nx, cut_, halo_, g_.periodic_y);
+    }
+    keep_fixed();
+    keep_unknowns();
+  }
+
+  /// Other values at the same places: what was detected is to hold.
+  template <class Rows>
+  void update(const Rows& rows) {
+    (void)check(rows);
+    ReadRows own = read(rows);
+    const Seen seen = own.seen;
+    if (seen.fault.kind != Fault::none) refuse(seen.fault, g_.numbering, g_);
+    expects((g_.periodic_x || !seen.across_x) && (g_.periodic_y || !seen.across_y),
+            "the matrix couples both ends of a direction now: make another solver for it");
+    const std::vector<FarEntry> far = std::move(own.far);
+    if (g_.moved != nullptr) {
+      cut_ = g_.moved->cut();
+      halo_ = (static_cast<int>(g_.moved->subdomain_size()) / g_.nx - (cut_[at(rank_) + 1] - cut_[at(rank_)])) / 2;
+      bring(own);
+    } else {
+      bring_whole(std::move(own));
+    }
+    take(far);
+    begin_ = std::max(cut_[at(rank_)], g_.first_j);
+    end_ = begin_ + g_.a.shape().ny;
+    expects_fixed_as_before();
+    if (!g_.scales.empty()) {
+      GridOperator<double> unscaled = bands_for(g_.a.shape(), false);
+      store(unscaled);
+      expects(scale(unscaled),
+              "the rows of the matrix cannot be scaled to symmetry any more: make another solver for it");
+    }
+    const Asymmetry apart = store(g_.a, true);
+    const double most =
+        g_.a.format() == StorageFormat::nine_band ? as_symmetric_as_it_gets : as_symmetric_as_five_bands;
+    expects(!g_.symmetric || !g_.scales.empty() || apart.size <= most,
+            "the matrix was symmetric and is not any more: ", text(apart), "; make another solver for it");
+    find_parts();
+    expects(g_.parts.is_whole || !g_.singular,
+            "the rows of the matrix summed to zero and do not any more: make another solver for it");
+    expects(comm_ == nullptr || halo_ > 0 || !any_of_all(comm_, has_eliminated()),
+            "rows of the matrix are coupled to others than before: make another solver for it");
+    keep_fixed();
+    if (g_.symmetric && g_.parts.largest > 0 && (g_.singular || !g_.parts.is_whole))
+      zero_row_sums(ctx_, g_.parts, g_.a);
+  }
+
+ private:
+  /// Rows, and whether they fit together. Whether nodes are given.
+  template <class Rows>
+  bool check(const Rows& rows) {
+    cut_ = {0, g_.ny};
+    if (comm_ == nullptr) {
+      const int n = g_.nx * g_.ny;
+      expects(g_.node.empty() || static_cast<int>(g_.node.size()) == n, "there are ", g_.node.size(),
+              " nodes given for ", n, " unknowns");
+      rows.validate(n);
+      return !g_.node.empty();
+    }
+    const std::int64_t count = rows.count();
+    std::int64_t in_all = 0;
+    const auto counts = comm_->gather_on_host(count);
+    first_row_ = std::accumulate(counts.begin(), counts.begin() + rank_, std::int64_t{0});
+    in_all = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+    std::string fault;
+    try {
+      expects(count >= 0, "a matrix without rows has one row start, not none");
+      expects(g_.node.empty() || static_cast<std::int64_t>(g_.node.size()) == count, "there are ", g_.node.size(),
+              " nodes given for ", count, " rows");
+      rows.validate(static_cast<int>(count));
+    } catch (const UsageError& error) {
+      fault = message("rank ", rank_, ": ", error.what());
+    }
+    refuse_on_all(*comm_, fault);
+    const bool is_given = any_of_all(comm_, !g_.node.empty());
+    expects(in_all == std::int64_t{g_.nx} * g_.ny, "a matrix on a grid of ", g_.nx, " x ", g_.ny, " nodes has ",
+            std::int64_t{g_.nx} * g_.ny, " rows, not ", in_all, " on all ranks");
+    refuse_on_all(*comm_, is_given && g_.node.empty() && count > 0
+                              ? message("rank ", rank_, " gives no nodes of its rows, and others do")
+                              : std::string());
+    return is_given;
+  }
+  void make_places() { places_.emplace(g_, g_.numbering, comm_ != nullptr, static_cast<int>(first_row_)); }
+  /// By the numbering that is to be tried.
+  template <class Rows>
+  ReadRows read(const Rows& rows) {
+    make_places();
+    own_rows_ = rows.count();
+    return read_rows(ctx_, rows, *places_, g_);
+  }
+
+  /// To their nodes, on lines that a subdomain has: where the hierarchy cuts the grid, for which the sides are to be known. To see these,
+  /// any lines will do.
+  GridLayout<2> place(ReadRows& own) {
+    if (comm_ == nullptr) {
+      bring_whole(std::move(own));
+      decide_ends();
+      begin_ = g_.first_j;
+      end_ = begin_ + g_.left_ny;
+      return {g_.left_nx,
+              g_.left_ny,
+              g_.west == BoundaryType::dirichlet ? 1 : 0,
+              g_.south == BoundaryType::dirichlet ? 1 : 0,
+              g_.periodic_x,
+              g_.periodic_y};
+    }
+    const int count = comm_->size();
+    cut_.clear();
+    for (int r = 0; r <= count; ++r) cut_.push_back(static_cast<int>(std::int64_t{g_.ny} * r / count));
+    bring(own);
+    decide_ends();
+    const TensorMesh<2> grid = g_.mesh({}, {});
+    const GridLayout<2> shape = PartitionLevels(ctx_, mesh_hierarchy(grid), on_subdomains_.distributed_levels).finest();
+    auto begins = comm_->gather_on_host(shape.origin_y - grid.unknowns().origin_y + g_.first_j);
+    begin_ = begins[at(rank_)];
+    end_ = begin_ + shape.ny;
+    begins.front() = 0;
+    begins.push_back(g_.ny);
+    if (begins != cut_) {
+      cut_ = begins;
+      bring(own);
+    }
+    return shape;
+  }
+  /// To the lines of `cut_`.
+  void bring(const ReadRows& own) {
+    constexpr int halo = 2;
+    node_.clear();
+    for (int k = 0; k < own_rows_; ++k) {
+      const Place here = places_->of(places_->name(k));
+      node_.push_back(here.j * g_.nx + here.i);
+    }
+    wide_.emplace(*comm_, node_, g_.nx, cut_, halo, g_.periodic_y);
+    nodes_.reset();  // makes room
+    nodes_.emplace(*comm_, own, g_, *wide_, halo);
+    towards_fixed_ = nodes_->take_fixed();
+  }
+  void bring_whole(ReadRows&& own) {
+    nodes_.emplace(std::move(own), g_);
+    towards_fixed_ = nodes_->take_fixed();
+  }
+  void take(const std::vector<FarEntry>& far) {
+    for (const FarEntry& entry : far) {
+      const Place here = places_->of(entry.row), there = places_->of(entry.unknown);
+      towards_fixed_.push_back({nodes_->number(here.i, here.j), nodes_->number(there.i, there.j), entry.value});
+    }
+    std::stable_sort(towards_fixed_.begin(), towards_fixed_.end(),
+                     [](const FixedEntry& a, const FixedEntry& b) { return a.row < b.row; });
+  }
+  /// The grid's number of line 0.
+  [[nodiscard]] int first() const { return cut_[at(rank_)]; }
+  /// Own nodes that are left, x first: use(i, line).
+  template <class Use>
+  void for_each(const Use& use) const {
+    for (int j = begin_; j < end_; ++j)
+      for (int i = g_.first_i; i < g_.first_i + g_.left_nx; ++i) use(i, j - first());
+  }
+  [[nodiscard]] int parts() const {
+    return std::max(1, std::min(parts_of(ctx_, g_.left_nx * (end_ - begin_)), end_ - begin_));
+  }
+  /// How an unknown is called: an end of a periodic direction may have been passed.
+  [[nodiscard]] int name(int i, int line) const {
+    return places_->unknown((i + g_.nx) % g_.nx, (line + first() + g_.ny) % g_.ny);
+  }
+
+  /// Row sums and couplings across the sides.
+  void decide_ends() {
+    std::array<BoundarySums, 4> own{};
+    const int last_j = g_.first_j + g_.left_ny - 1, last_i = g_.first_i + g_.left_nx - 1;
+    const auto add = [&](BoundarySums& sums, int i, int j, int dx, int dy, int count) {
+      if (count < 2) return;
+      const Stencil &here = nodes_->row(i, j - first()), &behind = nodes_->row(i + dx, j + dy - first());
+      double inside = 0;
+      for (int along = -1; along <= 1; ++along)
+        inside -= here[at(dx != 0 ? band_index(dx, along) : band_index(along, dy))];
+      if (inside == 0) return;  // decoupled
+      double excess = std::accumulate(here.begin(), here.end(), 0.0);
+      if (count > 2) excess -= std::accumulate(behind.begin(), behind.end(), 0.0);
+      sums.add(excess, inside);
+    };
+    for (int j = std::max(first(), g_.first_j); j < std::min(cut_[at(rank_) + 1], last_j + 1); ++j) {
+      if (!is_corner(j - g_.first_j, g_.left_ny, g_.periodic_y)) {
+        add(own[0], g_.first_i, j, 1, 0, g_.left_nx);
+        add(own[1], last_i, j, -1, 0, g_.left_nx);
+      }
+      if (j != g_.first_j && j != last_j) continue;
+      for (int i = g_.first_i; i <= last_i; ++i) {
+        if (is_corner(i - g_.first_i, g_.left_nx, g_.periodic_x)) continue;
+        if (j == g_.first_j) add(own[2], i, j, 0, 1, g_.left_ny);
+        if (j == last_j) add(own[3], i, j, 0, -1, g_.left_ny);
+      }
+    }
+    std::array<BoundarySums, 4> all{};
+    for (const auto& there : of_all(comm_, own))
+      for (std::size_t side = 0; side < 4; ++side) all[side].add(there[side]);
+    const auto decide = [&](BoundaryType& side, const BoundarySums& sums) {
+      if (side == BoundaryType::neumann) side = sums.end();
+    };
+    if (!told_by_cells(g_.cells.x, g_.nx, g_.west, g_.east)) {
+      decide(g_.west, all[0]);
+      decide(g_.east, all[1]);
+    }
+    if (!told_by_cells(g_.cells.y, g_.ny, g_.south, g_.north)) {
+      decide(g_.south, all[2]);
+      decide(g_.north, all[3]);
+    }
+  }
+
+  [[nodiscard]] std::string text(const Asymmetry& apart) const {
+    const std::string row = comm_ == nullptr                   ? "row "
+                            : g_.numbering == Numbering::given ? "the row of node "
+                                                               : "the row of unknown ";
+    return message(row, apart.row, " has ", apart.there, " in column ", apart.other, ", and ", row, apart.other,
+                   " has ", apart.back, " in column ", apart.row);
+  }
+
+  [[nodiscard]] GridOperator<double> bands_for(const GridLayout<2>& shape, bool five) const {
+    if (five) return SymmetricNineBand<double>(ctx_, shape);
+    return NineBandMatrix<double>(ctx_, shape);
+  }
+  /// What the row of a node is multiplied by.
+  [[nodiscard]] double scale_of(std::size_t number) const { return d_.empty() ? 1.0 : d_[number]; }
+  [[nodiscard]] Stencil scaled_row(int i, int line) const {
+    Stencil v = nodes_->row(i, line);
+    if (!d_.empty())
+      for (double& entry : v) entry *= scale_of(nodes_->number(i, line));
+    return v;
+  }
+  /// What fixed nodes have on the diagonal, by numbers: their own may have any size. They get what couples to them, or next to nothing.
+  [[nodiscard]] std::vector<double> diagonals_of_fixed() const {
+    if (g_.fixed_in_all == 0) return {};
+    double least = std::numeric_limits<double>::infinity();
+    for_each([&](int i, int line) {
+      if (!nodes_->is_fixed(i, line)) least = std::min(least, nodes_->entry(0, 0, i, line));
+    });
+    for (const double of_subdomain : of_all(comm_, least)) least = std::min(least, of_subdomain);
+    const double alone = std::isfinite(least) ? next_to_nothing * least : 1.0;
+    std::vector<double> diagonals(nodes_->size());
+    for (const FixedEntry& entry : towards_fixed_)
+      diagonals[entry.fixed] += std::abs(entry.value) * scale_of(entry.row);
+    std::replace(diagonals.begin(), diagonals.end(), 0.0, alone);
+    return diagonals;
+  }
+  /// The rows to the bands of a; where that is asked for, how far they are from symmetric.
+  Asymmetry store(GridOperator<double>& a, bool compares = false) const {
+    HostBands bands(ctx_, a);
+    const std::vector<double> diagonals = diagonals_of_fixed();
+    std::vector<Asymmetry> largest(at(parts()));
+    in_parts(end_ - begin_, parts(), [&](int part, int from, int to) {
+      Asymmetry mine;
+      for (int j = begin_ + from; j < begin_ + to; ++j)
+        for (int i = g_.first_i; i < g_.first_i + g_.left_nx; ++i) {
+          const int line = j - first();
+          if (nodes_->is_fixed(i, line)) {
+            Stencil v{};
+            v[4] = diagonals[nodes_->number(i, line)];
+            bands.store(i - g_.first_i, j - begin_, v);
+          } else {
+            if (compares) mine.take(asymmetry(i, line));
+            bands.store(i - g_.first_i, j - begin_, d_.empty() ? nodes_->row(i, line) : scaled_row(i, line));
+          }
+        }
+      largest[at(part)] = mine;
+    });
+    bands.finish(ctx_);
+    Asymmetry mine, all;
+    for (const auto& part : largest) mine.take(part);
+    for (const auto& there : of_all(comm_, mine)) all.take(there);
+    return all;
+  }
+  /// Of the row of a free node and those before it.
+  [[nodiscard]] Asymmetry asymmetry(int i, int line) const {
+    Asymmetry largest;
+    const Stencil& v = nodes_->row(i, line);
+    for (int band = 0; band < 4; ++band) {
+      const int dx = band % 3 - 1, dy = band / 3 - 1, p = i + dx, q = line + dy;
+      if (!g_.periodic_x && (p < g_.first_i || p >= g_.first_i + g_.left_nx)) continue;
+      if (!g_.periodic_y && q + first() < g_.first_j) continue;
+      const double there = v[at(band)], back = nodes_->entry(-dx, -dy, p, q);
+      if (there == back) continue;
+      const double size = std::abs(there - back) / std::sqrt(v[4] * nodes_->entry(0, 0, p, q));
+      largest.take({size, name(i, line), name(p, q), there, back});
+    }
+    return largest;
+  }
+  /// Finds scales that make A, stored without, symmetric.
+  bool scale(const GridOperator<double>& a) {
+    const auto found = scales_to_symmetry(ctx_, a);
+    if (found.empty()) return false;
+    std::vector<double> d(nodes_->size(), 1.0);
+    std::size_t next = 0;
+    for_each([&](int i, int line) { d[nodes_->number(i, line)] = found[next++]; });
+    g_.scales.resize(at(own_rows_));
+    if (comm_ == nullptr) {
+      for (int k = 0; k < own_rows_; ++k) {
+        const Place here = places_->of(k);
+        g_.scales[at(k)] = d[nodes_->number(here.i, here.j)];
+      }
+    } else {
+      wide_->to_own(*comm_, d, g_.scales);
+      wide_->to_subdomain(*comm_, g_.scales, d);
+    }
+    d_ = std::move(d);
+    return true;
+  }
+  void find_parts() {
+    const int first_line = begin_ - first();
+    g_.parts = parts_that_matter(
+        singular_parts(comm_, {g_.left_nx, end_ - begin_, begin_ - g_.first_j, g_.left_ny, g_.periodic_x, g_.periodic_y,
+                               [&](int i, int j) { return scaled_row(i + g_.first_i, first_line + j); },
+                               [&](int i, int j) { return nodes_->is_fixed(i + g_.first_i, first_line + j); }}),
+        g_.symmetric);
+  }
+
+  /// Column and own line of a node by its number in RowsAtNodes.
+  [[nodiscard]] Place place_of(std::size_t number) const {
+    return {static_cast<int>(number) % g_.nx, static_cast<int>(number) / g_.nx - nodes_->halo()};
+  }
+  [[nodiscard]] bool is_own(const Place& here) const {
+    return here.j + first() >= begin_ && here.j + first() < end_ && here.i >= g_.first_i &&
+           here.i < g_.first_i + g_.left_nx;
+  }
+  [[nodiscard]] bool has_eliminated() const {
+    return std::any_of(towards_fixed_.begin(), towards_fixed_.end(),
+                       [&](const FixedEntry& entry) { return is_own(place_of(entry.row)); });
+  }
+  /// The unknown of a node: on subdomains its number in the subdomain's lines, with those beside them.
+  [[nodiscard]] int number(int i, int line) const {
+    if (comm_ == nullptr) return name(i, line);
+    return (line + halo_) * g_.nx + (i + g_.nx) % g_.nx;
+  }
+  void keep_fixed() {
+    g_.fixed.clear();
+    g_.fixed_diagonal.clear();
+    g_.eliminated = SparseRows();
+    g_.eliminated.columns = comm_ == nullptr ? g_.nx * g_.ny : static_cast<int>(g_.moved->subdomain_size());
+    g_.lifted_node.clear();
+    if (g_.fixed_in_all == 0) return;
+    for (int line = -halo_; line < nodes_->lines() + halo_; ++line)
+      for (int i = 0; i < g_.nx; ++i)
+        if (nodes_->is_fixed(i, line)) {
+          g_.fixed.push_back(number(i, line));
+          g_.fixed_diagonal.push_back(nodes_->entry(0, 0, i, line));
+        }
+    for (const FixedEntry& entry : towards_fixed_) {
+      const Place here = place_of(entry.row), there = place_of(entry.fixed);
+      if (!is_own(here)) continue;
+      const int node = (here.j + first() - begin_) * g_.left_nx + here.i - g_.first_i;
+      if (g_.lifted_node.empty() || node != g_.lifted_node.back()) {
+        g_.lifted_node.push_back(node);
+        g_.eliminated.start.push_back(static_cast<int>(g_.eliminated.value.size()));
+      }
+      g_.eliminated.column.push_back(number(there.i, there.j));
+      g_.eliminated.value.push_back(entry.value * scale_of(entry.row));
+      g_.eliminated.start.back() = static_cast<int>(g_.eliminated.value.size());
+    }
+    g_.eliminated.rows = static_cast<int>(g_.lifted_node.size());
+  }
+  void keep_unknowns() {
+    g_.unknown.clear();
+    const bool in_order = comm_ == nullptr ? g_.numbering == Numbering::x_first : halo_ == 0;
+    if (in_order && g_.fixed_in_all == 0) return;
+    for_each([&](int i, int line) { g_.unknown.push_back(nodes_->is_fixed(i, line) ? -1 : number(i, line)); });
+  }
+  void expects_fixed_as_before() const {
+    std::string fault;
+    for (int line = -halo_, next = 0; line < nodes_->lines() + halo_; ++line)
+      for (int i = 0; i < g_.nx; ++i) {
+        const bool was_fixed = next < static_cast<int>(g_.fixed.size()) && g_.fixed[at(next)] == number(i, line);
+        next += was_fixed ? 1 : 0;
+        if (const bool is = nodes_->is_fixed(i, line); was_fixed != is && fault.empty())
+          fault = message("row ", name(i, line),
+                          is ? " holds nothing but its diagonal now" : " held nothing but its diagonal before",
+                          ": make another solver for this matrix");
+      }
+    if (comm_ == nullptr)
+      expects(fault.empty(), fault);
+    else
+      refuse_on_all(*comm_, fault);
+  }
+
+  Context& ctx_;
+  GridRows& g_;
+  const OnSubdomains& on_subdomains_;
+  Communicator* const comm_;
+  const int rank_;
+  std::int64_t first_row_ = 0;
+  int own_rows_ = 0;
+  std::optional<Places> places_;
+  std::vector<int> cut_, node_;         // lines where subdomains begin; nodes of own rows
+  int halo_ = 0, begin_ = 0, end_ = 0;  // lines beside the subdomain's; its lines of the grid that is left
+  std::optional<Redistribution> wide_;
+  std::optional<RowsAtNodes> nodes_;
+  std::vector<FixedEntry> towards_fixed_;
+  std::vector<double> d_;  // scales of nodes; empty: none
+};
 
 }  // namespace
 
@@ -420,175 +506,16 @@ void expects_grid(int nx, int ny) {
           "a grid must have 1 x 1 to 2^31 - 1 nodes, not ", nx, " x ", ny);
 }
 
-template <class Rows, class Places, class Fixed>
-void GridRows::find_ends(const Rows& rows, const Places& places, const Fixed& is_fixed) {
-  const auto row = [&](int i, int j) {
-    Seen seen;
-    const Place here{i + first_i, j + first_j};
-    return stencil(rows, places, is_fixed, unknowns(), places.unknown(here.i, here.j), here, seen);
-  };
-  const auto find = [&](BoundaryType& end, int i, int j, int dx, int dy) {
-    if (end == BoundaryType::neumann) end = type_of_boundary(*this, row, i, j, dx, dy);
-  };
-  if (!told_by_cells(cells.x, nx, west, east)) {
-    find(west, 0, 0, 1, 0);
-    find(east, left_nx - 1, 0, -1, 0);
-  }
-  if (!told_by_cells(cells.y, ny, south, north)) {
-    find(south, 0, 0, 0, 1);
-    find(north, 0, left_ny - 1, 0, -1);
-  }
-}
-
-template <class Rows>
-void GridRows::read(Context& ctx, const Rows& rows) {
-  const int n = unknowns();
-  expects(node.empty() || static_cast<int>(node.size()) == n, "there are ", node.size(), " nodes given for ", n,
-          " unknowns");
-  rows.validate(n);
-  FixedRows is_fixed;  // none, until one is seen
-  const auto operator_of = [&](bool nine) -> GridOperator<double> {
-    const GridLayout<2> shape{
-        left_nx,    left_ny,   west == BoundaryType::dirichlet ? 1 : 0, south == BoundaryType::dirichlet ? 1 : 0,
-        periodic_x, periodic_y};
-    if (nine) return NineBandMatrix<double>(ctx, shape);
-    return SymmetricNineBand<double>(ctx, shape);
-  };
-  std::optional<HostBands> bands;  // of the latest reading
-  const auto read_all = [&](const Places& places, bool nine) {
-    a = operator_of(nine);
-    bands.emplace(ctx, a);
-    return read_bands(ctx, rows, places, is_fixed, *this, *bands);
-  };
-  const auto attempt = [&](Numbering tried, bool across_x = false, bool across_y = false) {
-    numbering = tried;
-    periodic_x = across_x;
-    periodic_y = across_y;
-    const Places places(*this, tried);
-    leave_off_boundaries(places, is_fixed, *this);
-    find_ends(rows, places, is_fixed);
-    return read_all(places, false);
-  };
-  const auto suits = [](const Seen& seen) {
-    return seen.fault.kind == Fault::none && !seen.across_x && !seen.across_y && !seen.alone;
-  };
-  const Numbering first = node.empty() ? Numbering::x_first : Numbering::given;
-  Seen seen = attempt(first);
-  if (!suits(seen)) {
-    is_fixed = FixedRows(ctx, rows, n);
-    if (!is_fixed.none()) seen = attempt(first);
-  }
-  const auto is_clean = [&](const Seen& s) { return s.fault.kind == Fault::none && !s.across_x && !s.across_y; };
-  // Without couplings from end to end where some numbering does without: in the others they may be those of another row.
-  if (node.empty() && !is_clean(seen)) {
-    if (seen.fault.kind != Fault::none && seen.fault.kind != Fault::no_neighbour) refuse(seen.fault, first, *this);
-    Seen other = attempt(Numbering::y_first);
-    if (is_clean(other) || (seen.fault.kind != Fault::none && other.fault.kind == Fault::none))
-      seen = std::move(other);
-    else
-      numbering = first;
-  }
-  if (seen.fault.kind != Fault::none) refuse(seen.fault, numbering, *this);
-  if (seen.across_x || seen.across_y) seen = attempt(numbering, seen.across_x, seen.across_y);
-
-  const Places places(*this, numbering);
-  scale_fixed(places, seen.eliminated, is_fixed, *this, *bands);
-  const Asymmetry apart = asymmetry(ctx, rows, places, is_fixed, *this, *bands);
-  symmetric = apart.size <= as_symmetric_as_it_gets;
-  if (!symmetric) unsymmetric = apart.text();
-  if (!(apart.size <= as_symmetric_as_five_bands)) {
-    (void)read_all(places, true);
-    scale_fixed(places, seen.eliminated, is_fixed, *this, *bands);
-  }
-  keep_fixed(rows, places, is_fixed, seen.eliminated);
-  parts = parts_of(*bands, places, is_fixed, *this);
-  singular = parts.is_whole;
-  bands->finish(ctx);
-  if (symmetric && parts.largest > 0) zero_row_sums(ctx, parts, a);
-}
-
-template <class Rows, class Places, class Fixed, class Lifted>
-void GridRows::keep_fixed(const Rows& rows, const Places& places, const Fixed& is_fixed,
-                          const std::vector<Lifted>& entries) {
-  fixed.clear();
-  fixed_diagonal.clear();
-  fixed_in_all = 0;
-  for (int k = 0; k < unknowns(); ++k) {
-    if (!is_fixed(k)) continue;
-    double diagonal = 0;
-    rows.for_entries(k, [&](std::int64_t m, double value) { diagonal += m == k ? value : 0; });
-    fixed.push_back(k);
-    ++fixed_in_all;
-    fixed_diagonal.push_back(diagonal);
-  }
-  eliminated = SparseRows();
-  lifted_node.clear();
-  int row = -1;
-  for (const auto& entry : entries) {
-    if (entry.row != row) {
-      const Place at = places.of(entry.row);
-      lifted_node.push_back((at.j - first_j) * left_nx + at.i - first_i);
-      eliminated.start.push_back(static_cast<int>(eliminated.value.size()));
-      row = entry.row;
-    }
-    eliminated.column.push_back(entry.unknown);
-    eliminated.value.push_back(entry.value);
-    eliminated.start.back() = static_cast<int>(eliminated.value.size());
-  }
-  eliminated.rows = static_cast<int>(lifted_node.size());
-  eliminated.columns = unknowns();
-  unknown.clear();
-  if (numbering == Numbering::x_first && fixed.empty()) return;
-  unknown.resize(static_cast<std::size_t>(left_nx) * static_cast<std::size_t>(left_ny));
-  for (int j = 0; j < left_ny; ++j)
-    for (int i = 0; i < left_nx; ++i) {
-      const int k = places.unknown(i + first_i, j + first_j);
-      unknown[static_cast<std::size_t>(j) * static_cast<std::size_t>(left_nx) + static_cast<std::size_t>(i)] =
-          is_fixed(k) ? -1 : k;
-    }
-}
-
-template <class Rows>
-void GridRows::read_again(Context& ctx, const Rows& rows) {
-  rows.validate(unknowns());
-  const FixedRows is_fixed(ctx, rows, unknowns());
-  std::size_t position = 0;
-  for (int k = 0; k < unknowns(); ++k) {
-    const bool was = position < fixed.size() && fixed[position] == k, is = is_fixed(k);
-    expects(was == is, "row ", k, is ? " holds nothing but its diagonal now" : " held nothing but its diagonal before",
-            ": make another solver for this matrix");
-    if (was) ++position;
-  }
-  const Places places(*this, numbering);
-  HostBands bands(ctx, a);
-  const Seen seen = read_bands(ctx, rows, places, is_fixed, *this, bands);
-  if (seen.fault.kind != Fault::none) refuse(seen.fault, numbering, *this);
-  expects((periodic_x || !seen.across_x) && (periodic_y || !seen.across_y),
-          "the matrix couples both ends of a direction now: make another solver for it");
-  scale_fixed(places, seen.eliminated, is_fixed, *this, bands);
-  if (symmetric) {
-    const Asymmetry apart = asymmetry(ctx, rows, places, is_fixed, *this, bands);
-    expects(apart.size <= (bands.has_nine() ? as_symmetric_as_it_gets : as_symmetric_as_five_bands),
-            "the matrix was symmetric and is not any more: ", apart.text(), "; make another solver for it");
-  }
-  parts = parts_of(bands, places, is_fixed, *this);
-  expects(parts.is_whole || !singular,
-          "the rows of the matrix summed to zero and do not any more: make another solver for it");
-  keep_fixed(rows, places, is_fixed, seen.eliminated);
-  bands.finish(ctx);
-  if (symmetric && parts.largest > 0 && (singular || !parts.is_whole)) zero_row_sums(ctx, parts, a);
-}
-
 template <class Index>
 GridRows::GridRows(Context& ctx, const RowArrays<Index>& rows, int width, int height, std::span<const int> nodes,
                    const CellCounts& counts, const OnSubdomains& on_subdomains)
     : nx(width), ny(height), cells(counts), node(nodes.begin(), nodes.end()), on_subdomains_(on_subdomains) {
-  if (ctx.communicator() != nullptr) {
-    read_on_subdomains(ctx, rows);
-  } else {
-    expects_grid(nx, ny);
-    read(ctx, CsrRows<Index>{rows});
+  if (Communicator* const comm = ctx.communicator(); comm != nullptr) {
+    comm->agree("grid of unknowns", message(nx, " x ", ny));
+    comm->agree("numbers of cells", message(cells.x, " x ", cells.y));
   }
+  expects_grid(nx, ny);
+  Detection(ctx, *this, on_subdomains_).detect(CsrRows<Index>{rows});
 }
 
 GridRows::GridRows(Context& ctx, const BandArrays& bands, int width, int height, const CellCounts& counts,
@@ -596,35 +523,20 @@ GridRows::GridRows(Context& ctx, const BandArrays& bands, int width, int height,
     : nx(width), ny(height), cells(counts), on_subdomains_(on_subdomains) {
   if (ctx.communicator() != nullptr) {
     const SparseRows own = rows_of_lines(*ctx.communicator(), bands, nx, height);
-    ny = own.columns / nx;
-    read_on_subdomains(ctx, RowArrays<std::int32_t>{own.start, own.column, own.value});
+    *this = GridRows(ctx, RowArrays<std::int32_t>{own.start, own.column, own.value}, nx, own.columns / nx, {}, cells,
+                     on_subdomains_);
   } else {
     expects_grid(nx, ny);
-    read(ctx, WholeBands(bands, nx, ny));
+    Detection(ctx, *this, on_subdomains_).detect(WholeBands(bands, nx, ny));
   }
 }
 
 template <class Index>
 void GridRows::update(Context& ctx, const RowArrays<Index>& rows) {
-  if (moved == nullptr) return read_again(ctx, CsrRows<Index>{rows});
-  GridRows now(ctx, rows, nx, ny, node, cells, on_subdomains_);
-  expects(now.symmetric == symmetric && now.a.format() == a.format() && now.scales.empty() == scales.empty(),
-          "the matrix was ",
-          symmetric ? "symmetric and is not any more: " + now.unsymmetric : "not symmetric and is now",
-          "; make another solver for it");
-  expects(now.singular || !singular,
-          "the rows of the matrix summed to zero and do not any more: make another solver for it");
-  const auto comm = ctx.communicator();
-  const auto same = comm->gather_on_host(now.fixed == fixed && now.lifted_node == lifted_node ? 1 : 0);
-  expects(std::find(same.begin(), same.end(), 0) == same.end() && now.numbering == numbering &&
-              now.periodic_x == periodic_x && now.periodic_y == periodic_y && now.west == west && now.east == east &&
-              now.south == south && now.north == north,
-          "rows of the matrix are coupled to others than before: make another solver for it");
-  now.singular = singular;
-  *this = std::move(now);
+  Detection(ctx, *this, on_subdomains_).update(CsrRows<Index>{rows});
 }
 void GridRows::update(Context& ctx, const BandArrays& bands) {
-  if (moved == nullptr) return read_again(ctx, WholeBands(bands, nx, ny));
+  if (moved == nullptr) return Detection(ctx, *this, on_subdomains_).update(WholeBands(bands, nx, ny));
   const SparseRows own = rows_of_lines(*ctx.communicator(), bands, nx, unknowns() / nx);
   update(ctx, RowArrays<std::int32_t>{own.start, own.column, own.value});
 }

@@ -29,8 +29,7 @@
 // from which `a`, `unknown`, `fixed` and `eliminated` are made: unknowns are numbers of the subdomain's lines then, and `moved`
 // leads there. What is detected is the same on all subdomains, and refusals are thrown on all.
 //
-// Entries of a row come in any order; those of one place are added; zeros are none. Rows are read side by side by the Context's
-// threads, twice. Throws UsageError, naming the first row, for rows that do not fit the grid, numbers that are not finite,
+// Entries of a row come in any order; those of one place are added; zeros are none. Rows are read once, by the Context's threads. Throws UsageError, naming the first row, for rows that do not fit the grid, numbers that are not finite,
 // diagonals that are missing or not positive, and arrays that are no matrix.
 
 #include <concepts>
@@ -70,7 +69,7 @@ struct CellCounts {
   int x = 0, y = 0;
 };
 
-/// For matrices that lie on several subdomains.
+/// What is made of rows as they are read; levels are those of a matrix that lies on several subdomains.
 struct OnSubdomains {
   bool scale_to_symmetry =
       false;  // rows by the scales, where there are such, that make A symmetric (core/operators/row_scales.hpp)
@@ -134,17 +133,7 @@ struct GridRows {
   int fixed_in_all = 0;
 
  private:
-  template <class Index>
-  void read_on_subdomains(Context& ctx, const RowArrays<Index>& rows);
   OnSubdomains on_subdomains_{};
-  template <class Rows>
-  void read(Context& ctx, const Rows& rows);
-  template <class Rows>
-  void read_again(Context& ctx, const Rows& rows);
-  template <class Rows, class Places, class Fixed>
-  void find_ends(const Rows& rows, const Places& places, const Fixed& is_fixed);
-  template <class Rows, class Places, class Fixed, class Lifted>
-  void keep_fixed(const Rows& rows, const Places& places, const Fixed& is_fixed, const std::vector<Lifted>& entries);
 };
 
 }  // namespace stratum

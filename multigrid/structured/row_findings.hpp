@@ -1,6 +1,6 @@
 #pragma once
 
-// What the readers of GridRows share: how exact things must be, what is wrong with a row, sides.
+// What GridRows and what it reads by share: how exact things must be, what is wrong with a row, sides.
 
 #include <algorithm>
 #include <array>

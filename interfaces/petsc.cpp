@@ -111,7 +111,7 @@ class GridCycle {
 
   [[nodiscard]] bool is_scaled() const { return !scales_.empty(); }
   [[nodiscard]] const GridRows& rows() const { return solver_->rows(); }
-  [[nodiscard]] const PoissonSolver& solver() const { return solver_->solver(); }
+  [[nodiscard]] const StructuredSolver& solver() const { return solver_->solver(); }
   [[nodiscard]] int processes() const { return ctx_.subdomains(); }
 
  private:

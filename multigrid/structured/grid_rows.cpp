@@ -193,8 +193,8 @@ class Detection {
     return read_rows(ctx_, rows, *places_, g_);
   }
 
-  /// To their nodes, on lines that a subdomain has: where the hierarchy cuts the grid, for which the sides are to be known. To see these,
-  /// any lines will do.
+  /// To their nodes, on lines that a subdomain has: where the hierarchy cuts the grid, for which the sides are to be known. To
+  /// see these, any lines will do.
   GridLayout<2> place(ReadRows& own) {
     if (comm_ == nullptr) {
       bring_whole(std::move(own));
@@ -330,7 +330,8 @@ class Detection {
       for (double& entry : v) entry *= scale_of(nodes_->number(i, line));
     return v;
   }
-  /// What fixed nodes have on the diagonal, by numbers: their own may have any size. They get what couples to them, or next to nothing.
+  /// What fixed nodes have on the diagonal, by numbers: their own may have any size. They get what couples to them, or next to
+  /// nothing.
   [[nodiscard]] std::vector<double> diagonals_of_fixed() const {
     if (g_.fixed_in_all == 0) return {};
     double least = std::numeric_limits<double>::infinity();

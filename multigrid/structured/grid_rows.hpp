@@ -10,10 +10,12 @@
 //   periodic    directions in which the first nodes are coupled to the last, where no numbering does without
 //   identity rows, which hold nothing but their diagonal, as those of Dirichlet nodes that were kept, or less than 1e-13 of it,
 //               as where penalties stand for them: x_k = b_k / a_kk is known,
-//               and what other rows have towards it is carried to the right-hand side. Boundaries of such nodes alone are left off
+//               and what other rows have towards it is carried to the right-hand side. Boundaries of such nodes alone are left
+//               off
 //               the grid; others stay on it, coupled to nothing
 //   symmetry    |a_km - a_mk| <= 1e-12 sqrt(a_kk a_mm); five bands are kept where it is to 8 eps
-//   ends        a boundary is Neumann or Robin where its rows, less those behind them, sum to less than a tenth of what couples the two;
+//   ends        a boundary is Neumann or Robin where its rows, less those behind them, sum to less than a tenth of what couples
+//   the two;
 //               else it is Dirichlet's. The number of cells says more: nx - 1 lie between nodes that are all there, nx + 1
 //               between two Dirichlet boundaries whose nodes are not. It matters to the interpolation alone
 //   singular    symmetric, no row fixed, every row sums to zero but for rounding, that of a text file included: the diagonal
@@ -29,8 +31,9 @@
 // from which `a`, `unknown`, `fixed` and `eliminated` are made: unknowns are numbers of the subdomain's lines then, and `moved`
 // leads there. What is detected is the same on all subdomains, and refusals are thrown on all.
 //
-// Entries of a row come in any order; those of one place are added; zeros are none. Rows are read once, by the Context's threads. Throws UsageError, naming the first row, for rows that do not fit the grid, numbers that are not finite,
-// diagonals that are missing or not positive, and arrays that are no matrix.
+// Entries of a row come in any order; those of one place are added; zeros are none. Rows are read once, by the Context's
+// threads. Throws UsageError, naming the first row, for rows that do not fit the grid, numbers that are not finite, diagonals
+// that are missing or not positive, and arrays that are no matrix.
 
 #include <concepts>
 #include <cstdint>

@@ -234,7 +234,7 @@ class MatrixSolver::State {
     scaled = find_scales(ctx);
     const bool had_parts = means.has_value();
     means = part_means(ctx);
-    if (!was_scaled && !scaled && !had_parts && !means && precision_note.empty() && suits(ctx)) {
+    if (!was_scaled && !scaled && !had_parts && !means && solver.plan().precision_reason.empty() && suits(ctx)) {
       solver.update(ctx, rows.a);
       solver.set_stop(params.solver.stop);
       if (scales_.empty() != rows.parts.connected_part.empty()) make_scratch(ctx);
@@ -324,9 +324,8 @@ class MatrixSolver::State {
   MatrixSolverParams params;
   SmootherRegistry registry;
   std::optional<RowScales> scaled;
-  std::string precision_note;      // why it is another than was asked for
   std::optional<PartMeans> means;  // of several singular parts, or one beside other nodes
-  PoissonSolver solver;
+  StructuredSolver solver;
   ReentrancyGuard guard;
   bool is_whole = true;
 
@@ -400,62 +399,37 @@ class MatrixSolver::State {
     expects(most <= about_zero * largest, "the matrix is said to be singular, and a row of it sums to ", most,
             " where the largest diagonal entry is ", largest, "; all must sum to zero");
   }
-  [[nodiscard]] PoissonSolver make(Context& ctx) {
+  [[nodiscard]] StructuredSolver make(Context& ctx) {
     expects(!params.symmetric.value_or(false) || rows.symmetric,
             "the matrix is said to be symmetric and is not: ", rows.unsymmetric);
-    // Of the matrix that the cycle is for.
-    const bool symmetric = scaled ? scaled->symmetric : params.symmetric.value_or(rows.symmetric),
-               singular = means ? rows.parts.rest_is_fixed
-                                : params.singular.value_or(scaled ? scaled->singular : rows.singular);
-    expects(!singular || (scaled ? scaled->symmetric : rows.symmetric),
+    MatrixFacts facts;
+    facts.symmetric = scaled ? scaled->symmetric : params.symmetric.value_or(rows.symmetric);
+    facts.singular =
+        means ? rows.parts.rest_is_fixed : params.singular.value_or(scaled ? scaled->singular : rows.singular);
+    expects(!facts.singular || (scaled ? scaled->symmetric : rows.symmetric),
             "a singular matrix must be symmetric, with rows that sum to zero; this one is not symmetric");
     if (params.singular.value_or(false) && !means) {
       expects_zero_sums(ctx);
       // What is left of them, as of numbers from a text file, would be of no use.
       if (!scaled && !rows.singular) zero_row_sums(ctx, {}, rows.a);
     }
-    PoissonSolverParams made = params.solver;
-    expects(!made.full_multigrid, "full multigrid is for meshes");
-    made.multigrid.symmetric = symmetric;
-    made.multigrid.singular = singular;
-    const bool left_to_auto = symmetric && made.multigrid.smoother == "auto" && !made.multigrid.cycle;
-    made.deflate.in_parts = rows.parts.connected > 1;
-    if (!made.interpolation && !left_to_auto) made.interpolation = InterpolationKind::matrix;
-    if (!symmetric || cycle_is_scaled()) {
-      made.method = made.method.value_or(Method::gmres);
-      if (made.deflate.by == DeflateBy::automatic) made.deflate = {};
-    }
-    if (!symmetric) {
-      // What "auto" goes by, couplings along x and y, is not what matters where there is transport.
-      if (made.multigrid.smoother == "auto") made.multigrid.smoother = MultigridParams{}.smoother;
-      // Conjugate gradients would need what is not there.
-      if (made.multigrid.coarse == "automatic") made.multigrid.coarse = "direct";
-    } else if (!made.method && made.inner.rtol == 0 && !left_to_auto) {
-      made.method = made.multigrid.cycle == Cycle::k ? Method::fcg : Method::cg;
-    }
-    precision_note.clear();
-    if (made.precision == Precision::mixed && symmetric && !cycle_is_scaled() && !means) {
-      constexpr double too_much = 0.03;
-      if (singular && rows.parts.lost_in_float > too_much)
-        precision_note = message("cycles in double: in float the rows of this singular matrix would sum to ",
-                                 rows.parts.lost_in_float, " of what it conducts");
-      else if (holds_nodes_alone(ctx, solved()))
-        precision_note = "cycles in double: a node is held by more than float has digits for beside its neighbours";
-      if (!precision_note.empty()) made.precision = Precision::full;
-    }
-    const TensorMesh<2> mesh = rows.mesh(params.widths_x, params.widths_y);
+    facts.cycle_is_scaled = cycle_is_scaled();
+    facts.has_parts = rows.parts.connected > 1;
+    facts.has_singular_parts = means.has_value();
+    facts.lost_in_float = rows.parts.lost_in_float;
+    facts.holds_nodes_alone =
+        params.solver.precision == Precision::mixed && facts.symmetric && holds_nodes_alone(ctx, solved());
+    StructuredProblem problem{.mesh = rows.mesh(params.widths_x, params.widths_y), .matrix = solved(), .facts = facts};
     if (means) {
-      expects(made.precision == Precision::mixed || made.precision == Precision::full,
-              "a matrix with singular parts beside other nodes takes mixed or double precision");
-      expects(made.deflate.by == DeflateBy::none || made.deflate.by == DeflateBy::automatic,
-              "a matrix with singular parts beside other nodes is not deflated");
-      made.precision = Precision::full;
-      made.deflate = {};
-      made.interpolation = made.interpolation.value_or(InterpolationKind::matrix);
-      return {ctx, solved(), connected(ctx, rows.parts, solved()), *means, mesh, made, registry};
+      problem.matrix = connected(ctx, rows.parts, solved());
+      problem.iterated_on = solved();
+      problem.means = means;
+    } else if (cycle_is_scaled()) {
+      problem.matrix = scaled->scaled;
+      problem.iterated_on = rows.a;
+      problem.scales = scaled->d;
     }
-    if (cycle_is_scaled()) return {ctx, rows.a, *scaled, mesh, made, registry};
-    return {ctx, solved(), mesh, made, registry};
+    return {ctx, std::move(problem), params.solver, registry};
   }
 
   /// What was chosen for the last coefficients would be chosen for these.
@@ -514,7 +488,7 @@ class MatrixSolver::State {
         symmetrised() ? "rows are scaled as makes the matrix symmetric, and residuals before the last are of these"
                       : "";
     const std::string gpus_note = ctx.on_gpu() ? note_on_gpus(nodes(), ctx.subdomains()) : "";
-    for (const std::string& note : {rows.parts.note(), scales_note, precision_note, gpus_note})
+    for (const std::string& note : {rows.parts.note(), scales_note, gpus_note})
       if (!note.empty()) report.choice += (report.choice.empty() ? "" : "; ") + note;
     return report;
   }
@@ -729,7 +703,7 @@ bool MatrixSolver::is_constant() const {
 bool MatrixSolver::is_symmetric() const { return !state_->scaled && state_->solver.params().multigrid.symmetric; }
 void MatrixSolver::set_stop(const StoppingParams& stop) { state_->set_stop(stop); }
 const GridRows& MatrixSolver::rows() const { return state_->rows; }
-const PoissonSolver& MatrixSolver::solver() const { return state_->solver; }
+const StructuredSolver& MatrixSolver::solver() const { return state_->solver; }
 void MatrixSolver::update_rows(Context& ctx, const std::function<void(GridRows&)>& read) { state_->update(ctx, read); }
 
 }  // namespace stratum

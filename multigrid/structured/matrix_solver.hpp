@@ -15,8 +15,10 @@
 //                    few isolated parts are coupled a thousand times as strongly as what lies between, they are deflated by a
 //                    vector for each (multigrid/inclusions.hpp)
 //     nonsymmetric   flexible GMRES, and smoother adi in place of "auto". Where rows want scales, D A, as finite differences on
-//                    cells that jump in size do (multigrid/structured/scaled_rows.hpp), the cycle is that of D A, and "auto" is what it
-//                    says if that is symmetric. If A falls into parts that are coupled to no others, too, or d spans more than 1e12, D A x = D b is solved
+//                    cells that jump in size do (multigrid/structured/scaled_rows.hpp), the cycle is that of D A, and "auto" is
+//                    what it
+//                    says if that is symmetric. If A falls into parts that are coupled to no others, too, or d spans more than
+//                    1e12, D A x = D b is solved
 //                    as a symmetric system is, until b - A x is as small as was asked for
 //
 // Where a few rows are all that the norm of b knows of, Dirichlet rows or penalties, solves go on until the estimated error of
@@ -268,7 +270,7 @@ class MatrixSolver final : public Preconditioner<double>, public Handle {
 
   /// What was detected, and the operator.
   [[nodiscard]] const GridRows& rows() const;
-  [[nodiscard]] const PoissonSolver& solver() const;
+  [[nodiscard]] const StructuredSolver& solver() const;
 
  private:
   class State;

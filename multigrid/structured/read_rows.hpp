@@ -1,8 +1,9 @@
 #pragma once
 
-// A user's rows as nine numbers a node: ReadRows reads them by a numbering of the unknowns, by threads, and RowsAtNodes has them by nodes, on
-// subdomains those of a subdomain's lines and of two lines beside it. Rows of one rank are those of the whole grid, and nothing travels.
-// 72 bytes a row, in the memory of the host. What is wrong with rows is noted, not thrown (Seen::fault).
+// A user's rows as nine numbers a node: ReadRows reads them by a numbering of the unknowns, by threads, and RowsAtNodes has
+// them by nodes, on subdomains those of a subdomain's lines and of two lines beside it. Rows of one rank are those of the whole
+// grid, and nothing travels. 72 bytes a row, in the memory of the host. What is wrong with rows is noted, not thrown
+// (Seen::fault).
 
 #include <algorithm>
 #include <array>
@@ -48,8 +49,8 @@ struct CsrRows {
   RowArrays<Index> a;
 
   [[nodiscard]] int count() const { return static_cast<int>(a.start.size()) - 1; }
-  /// What most rows are: columns increase and belong to neighbours, numbers are finite. False, v undefined, for another. Row k is that
-  /// of unknown `name`.
+  /// What most rows are: columns increase and belong to neighbours, numbers are finite. False, v undefined, for another. Row k
+  /// is that of unknown `name`.
   [[nodiscard]] bool at_distances(int k, int name, const Distances& distances, Stencil& v) const {
     const auto row = static_cast<std::size_t>(k);
     std::size_t next = 0;
@@ -302,8 +303,8 @@ struct FixedEntry {
   double value;
 };
 
-/// The rows of a subdomain's lines, by nodes, and of `halo` lines beside it at either end, whosever they are; around the grid's ends.
-/// Line 0 is the subdomain's first.
+/// The rows of a subdomain's lines, by nodes, and of `halo` lines beside it at either end, whosever they are; around the grid's
+/// ends. Line 0 is the subdomain's first.
 class RowsAtNodes {
  public:
   /// Of the whole grid.

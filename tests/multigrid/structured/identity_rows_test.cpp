@@ -1,5 +1,5 @@
-// What rows have towards identity rows is carried to the right-hand side, wherever these lie, and rows are scaled to symmetry on one rank as
-// on several.
+// What rows have towards identity rows is carried to the right-hand side, wherever these lie, and rows are scaled to symmetry
+// on one rank as on several.
 
 #include <cmath>
 #include <vector>

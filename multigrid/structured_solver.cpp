@@ -1,0 +1,568 @@
+#include <stratum/multigrid/structured_solver.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <future>
+#include <limits>
+#include <utility>
+
+#include <stratum/core/field/blas.hpp>
+#include <stratum/multigrid/full_multigrid.hpp>
+#include <stratum/multigrid/precision_strategies.hpp>
+#include <stratum/multigrid/transfer/operator_dependent.hpp>
+#include <stratum/solvers/rounding.hpp>
+#include <stratum/solvers/row_scaled.hpp>
+
+namespace stratum {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+std::string blown_up_reason(double residual, double initial) {
+  return message("the FMG cycle blew up: the residual is ", residual, ", that of x = 0 was ", initial);
+}
+
+void expect_room(const Context& ctx, const TensorMesh<2>& mesh, std::int64_t needed) {
+  const GridLayout<2> n = mesh.unknowns();
+  expect_memory(ctx, message("mesh ", mesh.name(), " with ", n.nx, " x ", n.ny, " unknowns"), needed);
+}
+
+}  // namespace
+
+struct StructuredSolver::State {
+  /// A thread's own hierarchy, for batches.
+  struct Worker {
+    Context ctx{Backend::cpu, 1};
+    StructuredSolver solver;
+    explicit Worker(const State& of) : solver(ctx, of.problem, of.plan.params, of.registry) {}
+  };
+  std::vector<std::unique_ptr<Worker>> workers;
+  ReentrancyGuard guard;
+  StructuredProblem problem;
+  SmootherRegistry registry;
+  SolverFacts facts;
+  PartitionLevels partition;
+  Plan plan;  // of which stopping and c may change, and vectors to deflate by may not be found
+  std::string deflation;
+  const bool follows_conductances;  // of the matrix, which are not kept
+  bool takes_pass = false;          // full multigrid
+  bool starts_from_zero = false;    // whatever x holds
+  double setup_seconds = 0;
+  std::optional<Hierarchy<double>> in_double;  // where more than the finest operator is needed
+  GridOperator<double> a;
+  std::unique_ptr<CycleInPrecision<float>> float_cycle;
+  std::unique_ptr<CycleInPrecision<double>> double_cycle;
+  std::unique_ptr<FullMultigrid<float>> full_float;
+  std::unique_ptr<FullMultigrid<double>> full_double;
+  std::shared_ptr<Solver<double>> solver;  // of a strategy in double
+  std::unique_ptr<PrecisionStrategy> strategy;
+  Field<double> defect, correction;  // of full multigrid from a given x
+
+  State(Context& ctx, StructuredProblem given, const PoissonSolverParams& asked, SmootherRegistry r)
+      : problem(std::move(given)), registry(std::move(r)), facts(facts_of(ctx, asked)),
+        partition(ctx, facts.meshes, asked.multigrid.partition()),
+        follows_conductances(problem.conductances != nullptr) {
+    facts.has_halo = partition.finest().has_halo();
+    if (asked.multigrid.smoother != "auto") (void)registry.find(asked.multigrid.smoother);
+    const bool of_cells = facts.source == SolverFacts::Source::cells;
+    std::optional<CellFields> fields;
+    if (of_cells) {
+      if (!ctx.is_dry_run()) expect_room_for_all(ctx, asked);
+      fields.emplace(ctx, problem.mesh, *asked.coefficients, asked.terms.reaction);
+      a = assemble_diffusion(ctx, problem.mesh, *asked.coefficients, *fields, asked.terms, partition.finest());
+      facts.format = a.format();
+    } else if (problem.matrix) {
+      a = *problem.matrix;
+      facts.format = a.format();
+    }
+    if (asks_matrix(asked, facts) && !ctx.is_dry_run())
+      facts.couplings = couplings(ctx, problem.means ? *problem.iterated_on : a);
+    plan = select(asked, facts);
+    if (!of_cells && !ctx.is_dry_run()) expect_room_for_all(ctx, plan.params);
+    build(ctx, std::move(fields));
+    if (plan.is_direct && !double_cycle->multigrid.is_direct()) {
+      double_cycle.reset();
+      solver.reset();
+      facts.has_modes = false;
+      plan = select(asked, facts);
+      build_cycle(ctx);
+    }
+    plan.params.format = a.format();
+    make_strategy(ctx);
+    reserve_reductions(ctx, a.shape());
+    ctx.synchronise();
+    setup_seconds = seconds_since(problem.begun);
+    problem.conductances = nullptr;
+  }
+
+  [[nodiscard]] SolverFacts facts_of(const Context& ctx, const PoissonSolverParams& asked) const {
+    using Source = SolverFacts::Source;
+    SolverFacts found;
+    found.source = problem.is_deformed  ? Source::deformed_mesh
+                   : problem.matrix     ? Source::matrix
+                   : asked.coefficients ? Source::cells
+                                        : Source::mesh;
+    found.meshes = mesh_hierarchy(problem.mesh);
+    found.on_gpu = ctx.on_gpu();
+    found.has_conductances = problem.conductances != nullptr;
+    found.is_cartesian = problem.is_cartesian;
+    found.matrix = problem.facts;
+    return found;
+  }
+  /// use(multigrid), in whatever precision.
+  template <class Use>
+  auto of_cycle(const Use& use) const {
+    return float_cycle ? use(float_cycle->multigrid) : use(double_cycle->multigrid);
+  }
+  void expect_room_for_all(const Context& ctx, const PoissonSolverParams& params) const {
+    expect_room(ctx, problem.mesh, required(ctx.memory_dry_run(), params));
+  }
+  /// With b and x.
+  [[nodiscard]] std::int64_t required(Context dry_run, const PoissonSolverParams& params) const {
+    const Field<double> b(dry_run, partition.finest()), x(dry_run, partition.finest());
+    const State in_dry_run(dry_run, problem, params, registry);
+    return dry_run.memory()->peak_bytes;
+  }
+
+  // --- building ------------------------------------------------------------------------------------------------------------
+
+  /// Of the matrix, with the conductances that it was given with, or of K and c by cells.
+  [[nodiscard]] Hierarchy<double> products(Context& ctx, const std::optional<CellFields>& fields) const {
+    const PoissonSolverParams& params = plan.params;
+    const auto kind = params.interpolation.value_or(InterpolationKind::conductance);
+    const auto simple = kind == InterpolationKind::matrix ? Interpolation::of_matrix() : Interpolation();
+    const bool follows_k = kind == InterpolationKind::conductance || kind == InterpolationKind::split;
+    const auto of = [&](const MatrixTraits& traits, const Interpolation& interpolation) {
+      return Hierarchy<double>::galerkin(ctx, a, problem.mesh, traits, interpolation, params.multigrid.partition());
+    };
+    if (problem.matrix) {
+      const Conductances* const k = problem.conductances;
+      const bool by_weights = kind == InterpolationKind::conductance && k != nullptr;
+      expects(!follows_k || by_weights, "interpolation ", to_string(kind),
+              " needs K, and a matrix has none; bilinear and matrix do not");
+      return of({k != nullptr || params.multigrid.symmetric, params.multigrid.singular},
+                by_weights ? Interpolation::by_conductances(*k) : simple);
+    }
+    const CellCoefficients& k = *params.coefficients;
+    const MatrixTraits traits{true, is_singular(problem.mesh, params.terms) && k.c.empty()};
+    if (!follows_k) return of(traits, simple);
+    const Conductances conductances(ctx, problem.mesh, *fields);
+    return of(traits, kind == InterpolationKind::split ? Interpolation::split(conductances, k)
+                                                       : Interpolation::by_conductances(conductances));
+  }
+  [[nodiscard]] Hierarchy<double> levels_in_double(Context& ctx) const {
+    return in_double ? *in_double
+                     : Hierarchy<double>::assembled(ctx, facts.meshes, plan.params.format, plan.params.terms,
+                                                    plan.params.multigrid.partition());
+  }
+  /// The hierarchy, and the cycle.
+  void build(Context& ctx, std::optional<CellFields> fields) {
+    const PoissonSolverParams& params = plan.params;
+    if (problem.matrix || params.coefficients) in_double = products(ctx, fields);
+    fields.reset();
+    if (!in_double && (params.precision == Precision::full || params.full_multigrid)) in_double = levels_in_double(ctx);
+    a = in_double ? in_double->finest()
+                  : assemble_operator<double>(ctx, problem.mesh, params.format, params.terms, partition.finest());
+    if (problem.iterated_on) a = *problem.iterated_on;
+    build_cycle(ctx);
+  }
+  void build_cycle(Context& ctx) {
+    const PoissonSolverParams& params = plan.params;
+    if (params.precision == Precision::full) {
+      double_cycle = make_double_cycle(ctx);
+      return;
+    }
+    // Assembled operators are symmetric: of nine bands a cycle that double corrects needs five.
+    const bool nine = params.format == StorageFormat::nine_band && params.precision != Precision::single;
+    const bool of_products = in_double && in_double->is_galerkin();
+    const auto levels =
+        of_products ? Hierarchy<float>(ctx, *in_double)
+                    : Hierarchy<float>::assembled(ctx, facts.meshes, nine ? StorageFormat::symmetric : params.format,
+                                                  params.terms, params.multigrid.partition());
+    float_cycle = std::make_unique<CycleInPrecision<float>>(ctx, levels, params, registry);
+    scale_rows(ctx, *float_cycle);
+  }
+  [[nodiscard]] std::unique_ptr<CycleInPrecision<double>> make_double_cycle(Context& ctx) const {
+    auto cycle = std::make_unique<CycleInPrecision<double>>(ctx, levels_in_double(ctx), plan.params, registry);
+    scale_rows(ctx, *cycle);
+    return cycle;
+  }
+  template <class T>
+  void scale_rows(Context& ctx, CycleInPrecision<T>& cycle) const {
+    if (!problem.iterated_on) return;
+    cycle.make_in_double(ctx);
+    if (problem.means)
+      cycle.in_double = std::make_shared<PartsProjected>(ctx, a.shape(), *problem.means, cycle.in_double);
+    else
+      cycle.in_double = std::make_shared<RowScaled>(ctx, a.shape(), problem.scales, cycle.in_double);
+  }
+  void make_strategy(Context& ctx) {
+    const PoissonSolverParams& params = plan.params;
+    if (params.full_multigrid) {
+      // Not for one FMG cycle alone, which asks for steps. The first iteration is as good.
+      takes_pass = !of_cycle([](const auto& multigrid) { return multigrid.is_direct(); });
+      starts_from_zero = !takes_pass && !params.full_multigrid_from_x;
+    }
+    if (takes_pass) {
+      if (double_cycle)
+        full_double = std::make_unique<FullMultigrid<double>>(ctx, *in_double, double_cycle->multigrid);
+      else
+        full_float = std::make_unique<FullMultigrid<float>>(ctx, *in_double, float_cycle->multigrid);
+      if (params.full_multigrid_from_x) {
+        defect = Field<double>(ctx, a.shape());
+        correction = Field<double>(ctx, a.shape());
+      }
+    }
+    if (!problem.iterated_on && float_cycle) strategy = make_precision_strategy(ctx, a, params, *float_cycle);
+    if (strategy) return;
+    const auto cycle = double_cycle ? double_cycle->in_double : float_cycle->in_double;
+    solver = make_solver_in_double(ctx, *cycle);
+    strategy = make_krylov_strategy(solver, cycle, float_cycle != nullptr);
+  }
+  [[nodiscard]] std::shared_ptr<Solver<double>> make_solver_in_double(Context& ctx, Preconditioner<double>& cycle) {
+    PoissonSolverParams& params = plan.params;
+    if (params.deflate.by != DeflateBy::none && !ctx.is_dry_run()) {
+      if (!params.coefficients && !facts.couplings) facts.couplings = couplings(ctx, a);
+      DeflatedSolver made =
+          params.coefficients
+              ? make_deflated_solver(ctx, *in_double, *params.coefficients, params.terms, cycle, params.deflate)
+              : make_deflated_solver(ctx, *in_double, *facts.couplings, cycle, params.deflate);
+      deflation = std::move(made.description);
+      if (made.solver) return std::move(made.solver);
+      // No vectors that other coefficients would not suit.
+      if (params.deflate.by == DeflateBy::automatic) params.deflate = {};
+    }
+    return make_solver<double>(ctx, entry_of(params).name, a.shape(), params.krylov);
+  }
+
+  // --- other numbers -------------------------------------------------------------------------------------------------------
+
+  void set_reaction(Context& ctx, double c) {
+    const auto entered = guard.enter("solver");
+    expects(!problem.matrix && !plan.params.coefficients,
+            "another reaction coefficient is for solvers made from a mesh with K = 1; "
+            "one made from a matrix or K and c by cells takes a matrix");
+    if (double_cycle) double_cycle->multigrid.set_reaction(ctx, c);
+    if (float_cycle) float_cycle->multigrid.set_reaction(ctx, c);
+    if (in_double && !double_cycle) in_double->set_reaction(ctx, c);
+    plan.params.terms.reaction = c;
+    if (!in_double) stratum::set_reaction(ctx, problem.mesh, plan.params.terms, a);
+    workers.clear();
+  }
+  template <class... K>
+  void update(Context& ctx, const GridOperator<double>& given, const K&... k) {
+    const auto entered = guard.enter("solver");
+    expects(in_double && (problem.matrix || plan.params.coefficients),
+            "other coefficients are for solvers made from a matrix or K and c by cells");
+    expects(!problem.means,
+            "a cycle for several singular parts belongs to these: make another solver for other coefficients");
+    expects(!problem.iterated_on,
+            "scales of rows belong to the coefficients that they were found for: make another solver for others");
+    expects(plan.params.deflate.by == DeflateBy::none,
+            "deflation vectors belong to the coefficients that they were made for: make another solver for others");
+    if (double_cycle) double_cycle->multigrid.update(ctx, given, k...);
+    if (float_cycle) float_cycle->multigrid.update(ctx, given, k...);
+    a = in_double->finest();
+    if (problem.matrix) problem.matrix = a;
+    workers.clear();
+  }
+
+  // --- solving -------------------------------------------------------------------------------------------------------------
+
+  /// Goes on from the x that `before` ended with, for what it was to reach and with what is left of its iterations.
+  SolveReport go_on(Context& ctx, FieldView<const double> b, FieldView<double> x, const SolveReport& before,
+                    StoppingParams stop, const Monitor& monitor, PrecisionStrategy& by) const {
+    const double target = std::max(stop.rtol * before.reference_norm_value, stop.atol);
+    if (!stop.error_tol && target > stop.atol) stop.error_tol = stop.error_limit();
+    stop.rtol = std::numeric_limits<double>::min();
+    stop.atol = target;
+    stop.reference_norm = ReferenceNorm::rhs;
+    stop.max_iterations = std::max(0, stop.max_iterations - before.iterations);
+    // An FMG cycle leaves its residual to the iteration that follows.
+    const bool known = before.history.size() == static_cast<std::size_t>(before.iterations) + 1;
+    // It started from b itself, unless it was for the defect of a given x.
+    std::optional<double> rhs_norm;
+    if (!known && !plan.params.full_multigrid_from_x) rhs_norm = before.initial_residual;
+    SolveReport report = by.solve(ctx, a, b, x, stop,
+                                  monitor ? Monitor([&](int it, double r) {
+                                    if (it > 0 || !known) monitor(before.iterations + it, r);
+                                  })
+                                          : Monitor(),
+                                  rhs_norm);
+    if (!known && report.status == Status::non_finite) {
+      report.status = Status::diverged;
+      report.reason = "the FMG cycle overflowed";
+    }
+    report.iterations += before.iterations;
+    report.inner_iterations += before.inner_iterations;
+    report.reference_norm = before.reference_norm;
+    report.reference_norm_value = before.reference_norm_value;
+    report.initial_residual = before.initial_residual;
+    report.history.insert(report.history.begin(), before.history.begin(), before.history.end() - (known ? 1 : 0));
+    if (report.status == Status::max_iterations)
+      report.reason = max_iterations_reason(report.residual, report.iterations, target);
+    const bool gave_up = report.status == Status::max_iterations || report.status == Status::stagnated;
+    if (!known && gave_up && report.residual > report.initial_residual) {
+      Field<double> r(ctx, a.shape());
+      a.residual(ctx, b, x, r.view());
+      if (!Rounding<double>(ctx, a, b, x, report.reference_norm_value).has_its_size(report.residual, r.cview())) {
+        report.status = Status::diverged;
+        report.reason = blown_up_reason(report.residual, report.initial_residual);
+      }
+    }
+    return report;
+  }
+
+  /// Whether a residual is no more than float leaves of an x as large as this one. An iteration that ends so would not in
+  /// double.
+  [[nodiscard]] bool is_rounding_of_float(Context& ctx, FieldView<const double> b, FieldView<const double> x,
+                                          double residual) const {
+    constexpr double digits = std::numeric_limits<float>::epsilon() / std::numeric_limits<double>::epsilon();
+    const double level = Rounding<double>::stopped * digits * Rounding<double>(ctx, a, b, x, 0).level();
+    return std::isfinite(level) && residual <= level;
+  }
+
+  /// `pass`: what came before, if something did.
+  SolveReport iterate(Context& ctx, FieldView<const double> b, FieldView<double> x, const StoppingParams& asked,
+                      bool retries, const Monitor& monitor, const SolveReport* pass = nullptr) {
+    StoppingParams stop = asked;
+    const std::string_view in_float = strategy->may_fall_back_as();
+    retries = retries && !in_float.empty();
+    // A Krylov method may not have what it takes for granted of a float cycle, a fixed linear map: it is not waited for long.
+    if (retries && strategy->relies_on_cycle() && !stop.patience) stop.patience = 30;
+    SolveReport report = pass != nullptr ? go_on(ctx, b, x, *pass, stop, monitor, *strategy)
+                                         : strategy->solve(ctx, a, b, x, stop, monitor, {});
+    if (!retries || report.iterations >= asked.max_iterations) return report;
+    // A float cycle may stall above the rounding of double, overflow, or grow by what float leaves of x; an iteration that
+    // grows by itself would do so in double too. Nor is it rounding of double that ends it where it has been better before, or
+    // x may still be better.
+    const bool diverged = report.status == Status::diverged;
+    const bool was_better = report.residual < 0.5 * report.history.back();
+    const bool may_be_better = report.estimated_error.value_or(0) > std::max(asked.error_limit(), 1e-6);
+    const bool failed =
+        report.status == Status::stagnated || report.status == Status::breakdown ||
+        (report.status == Status::round_off_limit && (was_better || may_be_better)) ||
+        (diverged && (!std::isfinite(report.residual) || is_rounding_of_float(ctx, b, x, report.residual)));
+    if (!failed) return report;
+    if (diverged) set(ctx, 0.0, x);
+    const std::string first = message("double-precision fallback, since ", in_float, " ended as ",
+                                      to_string(report.status), " after ", report.iterations, " iterations: ");
+    const auto cycle = make_double_cycle(ctx);
+    const auto again =
+        make_krylov_strategy(solver ? solver : make_solver_in_double(ctx, *cycle->in_double), cycle->in_double, false);
+    SolveReport second = go_on(ctx, b, x, report, asked, monitor, *again);
+    second.reason = first + second.reason;
+    return second;
+  }
+
+  /// A pass whose last cycle gained little, or that ended above the residual of zero.
+  void look_closer(Context& ctx, FieldView<const double> b, FieldView<const double> x, double interpolated,
+                   SolveReport& report) const {
+    const double corrected = report.residual, rhs_norm = report.initial_residual;
+    Field<double> r(ctx, a.shape());
+    a.residual(ctx, b, x, r.view());
+    Rounding<double> rounding(ctx, a, b, x, rhs_norm);
+    if (corrected > 0.5 * interpolated && rounding.reached(corrected, r.cview(), Rounding<double>::stopped)) {
+      report.status = Status::round_off_limit;
+      report.reason = message("one full multigrid pass; its residual, ", corrected, ", is at rounding");
+    } else if (!(corrected <= interpolated)) {
+      report.status = Status::diverged;
+      report.reason = message("the finest level's cycle raised the residual from ", interpolated, " to ", corrected);
+      if (full_float && is_rounding_of_float(ctx, b, x, corrected))
+        report.reason += ", which is what float leaves; use double precision";
+    } else if (corrected > rhs_norm && !rounding.has_its_size(corrected, r.cview())) {
+      report.status = Status::diverged;
+      report.reason = blown_up_reason(corrected, rhs_norm);
+    } else if (corrected > 0.5 * interpolated) {
+      report.status = Status::stagnated;
+      report.reason = message("the finest level's cycle only reduced the residual from ", interpolated, " to ",
+                              corrected, "; this smoother does not suit the mesh");
+    } else {
+      report.status = Status::converged;
+    }
+  }
+
+  /// Where cycles go on from it, the residual is left for them to find out.
+  SolveReport full_multigrid_pass(Context& ctx, FieldView<const double> b, FieldView<double> x,
+                                  const Monitor& monitor) {
+    const PoissonSolverParams& params = plan.params;
+    SolveReport report;
+    const bool goes_on = params.continue_after_full_multigrid;
+    const auto norms = goes_on ? FullMultigridNorms::initial : FullMultigridNorms::all;
+    const auto pass = [&](FieldView<const double> rhs, FieldView<double> solution) {
+      return full_double ? full_double->solve(ctx, rhs, solution, norms) : full_float->solve(ctx, rhs, solution, norms);
+    };
+    FullMultigridPass norms_found;
+    if (params.full_multigrid_from_x) {
+      a.residual(ctx, b, x, defect.view());
+      norms_found = pass(defect.cview(), correction.view());
+      axpy<double, double>(ctx, 1, correction.cview(), x);
+    } else {
+      norms_found = pass(b, x);
+    }
+    const auto [rhs_norm, interpolated, corrected] = norms_found;
+    report.reference_norm = params.stop.reference_norm;
+    report.initial_residual = rhs_norm;
+    report.reference_norm_value =
+        params.full_multigrid_from_x && report.reference_norm == ReferenceNorm::rhs ? norm2(ctx, b) : rhs_norm;
+    report.residual = std::isfinite(rhs_norm) ? corrected : rhs_norm;
+    report.iterations = report.inner_iterations = 1;
+    report.history = {rhs_norm};
+    if (monitor) monitor(0, rhs_norm);
+    if (goes_on && std::isfinite(rhs_norm)) return report;
+    report.history.push_back(report.residual);
+    if (monitor) monitor(1, report.residual);
+    if (!std::isfinite(rhs_norm)) {
+      report.status = Status::non_finite;
+      report.reason = "the right-hand side is not finite";
+    } else if (!(corrected <= 0.5 * interpolated) || corrected > rhs_norm) {
+      look_closer(ctx, b, x, interpolated, report);
+    } else {
+      report.status = Status::converged;
+    }
+    if (report.status == Status::converged)
+      report.reason = message("one full multigrid pass; the finest level's cycle reduced the residual from ",
+                              interpolated, " to ", corrected, "; no tolerance was asked for and none is claimed");
+    return report;
+  }
+
+  SolveReport solve(Context& ctx, FieldView<const double> b, FieldView<double> x, const StoppingParams& stop,
+                    bool retries, const Monitor& monitor) {
+    expects_fit(ctx, "b", b, a.shape());
+    expects_fit(ctx, "x", x, a.shape());
+    const auto entered = guard.enter("solver");
+    const auto begin = Clock::now();
+    SolveReport report;
+    if (starts_from_zero) set(ctx, 0.0, x);
+    if (takes_pass) {
+      report = full_multigrid_pass(ctx, b, x, monitor);
+      if (plan.params.continue_after_full_multigrid && report.status != Status::non_finite) {
+        const SolveReport pass = std::move(report);
+        report = iterate(ctx, b, x, stop, retries, monitor, &pass);
+      }
+    } else {
+      report = iterate(ctx, b, x, stop, retries, monitor);
+    }
+    ctx.synchronise();
+    report.solve_seconds = seconds_since(begin);
+    report.setup_seconds = setup_seconds;
+    report.choice = plan.reason();
+    report.levels = of_cycle([](const auto& multigrid) { return multigrid.level_reports(); });
+    return report;
+  }
+};
+
+StructuredSolver::StructuredSolver(Context& ctx, StructuredProblem problem, const PoissonSolverParams& params,
+                                   const SmootherRegistry& registry)
+    : state_(std::make_unique<State>(ctx, std::move(problem), params, registry)) {}
+StructuredSolver::~StructuredSolver() = default;
+StructuredSolver::StructuredSolver(StructuredSolver&&) noexcept = default;
+StructuredSolver& StructuredSolver::operator=(StructuredSolver&&) noexcept = default;
+
+void StructuredSolver::warm_up(Context& ctx) {
+  State& self = *state_;
+  if (!ctx.on_gpu() || ctx.is_dry_run() || self.a.shape().nodes() == 0) return;
+  const auto begin = Clock::now();
+  Field<double> b(ctx, self.a.shape()), x(ctx, self.a.shape());
+  set(ctx, 1.0, b.view());
+  StoppingParams stop = self.plan.params.stop;
+  stop.rtol = stop.atol = std::numeric_limits<double>::min();
+  stop.max_iterations = 2;
+  // The first solve loads code, the second one captures what the first has run.
+  for (int k = 0; k < 2; ++k) (void)self.solve(ctx, b.cview(), x.view(), stop, false, {});
+  self.setup_seconds += seconds_since(begin);
+}
+
+SolveReport StructuredSolver::solve(Context& ctx, FieldView<const double> b, FieldView<double> x,
+                                    const Monitor& monitor) {
+  const PoissonSolverParams& params = state_->plan.params;
+  return state_->solve(ctx, b, x, params.stop, params.retry_in_double, monitor);
+}
+
+std::size_t StructuredSolver::side_by_side(const Context& ctx, const GridLayout<2>& shape, std::size_t systems) {
+  if (ctx.on_gpu() || ctx.subdomains() > 1 || shape.nodes() > most_unknowns_side_by_side) return 1;
+  return std::clamp<std::size_t>(systems, 1, static_cast<std::size_t>(ctx.threads()));
+}
+
+std::vector<SolveReport> StructuredSolver::solve(Context& ctx, std::span<const FieldView<const double>> b,
+                                                 std::span<const FieldView<double>> x) {
+  State& self = *state_;
+  expects(b.size() == x.size(), b.size(), " right-hand sides and ", x.size(), " solutions do not match");
+  std::vector<SolveReport> reports(b.size());
+  const std::size_t threads = self.follows_conductances || self.problem.iterated_on
+                                  ? 1  // with the solver's own hierarchy
+                                  : side_by_side(ctx, self.a.shape(), b.size());
+  if (threads == 1) {
+    for (std::size_t k = 0; k < b.size(); ++k) reports[k] = solve(ctx, b[k], x[k]);
+    return reports;
+  }
+  if (self.workers.size() < threads) {
+    const auto more = static_cast<std::int64_t>(threads - self.workers.size());
+    Context dry_run = Context(Backend::cpu, 1).memory_dry_run();
+    const State in_dry_run(dry_run, self.problem, self.plan.params, self.registry);
+    expect_room(ctx, self.problem.mesh, more * dry_run.memory()->peak_bytes);
+    self.workers.resize(threads);
+  }
+  std::atomic<std::size_t> next{0};
+  std::vector<std::future<void>> done;
+  for (std::size_t t = 0; t < threads; ++t)
+    done.push_back(std::async(std::launch::async, [&, &worker = self.workers[t]] {
+      if (!worker) worker = std::make_unique<State::Worker>(self);
+      for (std::size_t k = next++; k < b.size(); k = next++) reports[k] = worker->solver.solve(worker->ctx, b[k], x[k]);
+    }));
+  for (auto& worker : done) worker.wait();
+  for (auto& worker : done) worker.get();
+  for (auto& report : reports) {
+    report.setup_seconds = self.setup_seconds;
+    report.choice = self.plan.reason();
+  }
+  return reports;
+}
+
+std::vector<LevelReport> StructuredSolver::level_reports() const {
+  return state_->of_cycle([](const auto& multigrid) { return multigrid.level_reports(); });
+}
+
+std::vector<std::vector<OverlapRows>> StructuredSolver::overlaps() const {
+  return state_->of_cycle([](const auto& multigrid) {
+    std::vector<std::vector<OverlapRows>> rows;
+    for (int l = 0; l < multigrid.levels(); ++l) rows.push_back(multigrid.overlap(l));
+    return rows;
+  });
+}
+
+void StructuredSolver::set_reaction(Context& ctx, double c) { state_->set_reaction(ctx, c); }
+void StructuredSolver::update(Context& ctx, const GridOperator<double>& a) { state_->update(ctx, a); }
+void StructuredSolver::update(Context& ctx, const GridOperator<double>& a, const Conductances& k) {
+  state_->update(ctx, a, k);
+}
+
+void StructuredSolver::set_stop(const StoppingParams& stop) {
+  stop.validate();
+  const auto entered = state_->guard.enter("solver");
+  state_->plan.params.stop = stop;
+  for (auto& worker : state_->workers)
+    if (worker) worker->solver.set_stop(stop);
+}
+
+Preconditioner<double>& StructuredSolver::preconditioner(Context& ctx) {
+  State& self = *state_;
+  if (self.double_cycle) return *self.double_cycle->in_double;
+  self.float_cycle->make_in_double(ctx);
+  return *self.float_cycle->in_double;
+}
+
+const Plan& StructuredSolver::plan() const { return state_->plan; }
+const std::string& StructuredSolver::deflation() const { return state_->deflation; }
+const std::vector<TensorMesh<2>>& StructuredSolver::meshes() const { return state_->facts.meshes; }
+const std::string& StructuredSolver::coarse_solver() const {
+  return state_->float_cycle ? state_->float_cycle->multigrid.coarse_solver()
+                             : state_->double_cycle->multigrid.coarse_solver();
+}
+const GridOperator<double>& StructuredSolver::fine_operator() const { return state_->a; }
+
+}  // namespace stratum

@@ -177,9 +177,9 @@ std::vector<SolveReport> MixedMultiShiftCg::solve(Context& ctx, const LinearOper
   const double rhs_norm = iteration.residual(), scale = power_of_two_below_reciprocal(rhs_norm);
   copy_scaled(ctx, scale, residual_.cview(), r);
   for (auto& pk : p_) copy(ctx, r_.cview(), pk.view());
-  ReliableUpdates updates(params_.delta, rhs_norm);
-  double rr = dot<float>(ctx, r, r), alpha_before = 1, beta_before = 0, best = rhs_norm;
-  int without_gain = 0;
+  // Where the truth no longer follows, the finisher goes on, which knows when to give up.
+  ResidualReplacement updates({.delta = params_.delta, .patience = 5}, rhs_norm);
+  double rr = dot<float>(ctx, r, r), alpha_before = 1, beta_before = 0;
   for (int count_of_steps = 1; !iteration.done(); ++count_of_steps) {
     inner_base.apply(ctx, p, ap);
     const double before = rr;
@@ -191,17 +191,11 @@ std::vector<SolveReport> MixedMultiShiftCg::solve(Context& ctx, const LinearOper
     const bool claimed = norm <= iteration.target(), update = updates.due(norm) || claimed;
     if (update) {
       iteration.advance_truly();
-      // Where the truth no longer follows, the finisher goes on, which knows when to give up.
-      constexpr int patience = 5;
-      without_gain = iteration.residual() < 0.9 * best ? 0 : without_gain + 1;
-      best = std::min(best, iteration.residual());
-      updates.updated(iteration.residual());
-      copy_scaled(ctx, scale, residual_.cview(), r);
-      const double recursive = rr;
-      rr = dot<float>(ctx, r, r);
-      axpy<float, float>(ctx, -dot<float>(ctx, r, p) / rr, r, p);
-      beta = update_beta(params_.beta, before, recursive, rr);
-      if (without_gain == patience) break;
+      updates.replaced(iteration.residual());
+      const auto replaced = replace_residual(ctx, scale, residual_.cview(), r, p, params_.beta, before, rr);
+      rr = replaced.square;
+      beta = replaced.beta;
+      if (!updates.follows()) break;
     } else {
       iteration.record(norm);
     }

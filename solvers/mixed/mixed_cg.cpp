@@ -9,14 +9,14 @@
 #include <stratum/solvers/krylov/conjugate_step.hpp>
 #include <stratum/solvers/krylov/krylov.hpp>
 #include <stratum/solvers/mixed/mixed_refinement.hpp>
-#include <stratum/solvers/mixed/reliable_cg.hpp>
+#include <stratum/solvers/mixed/residual_replacement.hpp>
 #include <stratum/solvers/rounding.hpp>
 
 namespace stratum {
 
 MixedCg::MixedCg(Context& ctx, const GridLayout<2>& shape, double delta)
     : delta_(delta), r_(ctx, shape), z_(ctx, shape), ap_(ctx, shape), y_(ctx, shape), p_(ctx, shape) {
-  (void)ReliableUpdates(delta, 0);
+  (void)ResidualReplacement({.delta = delta}, 0);
 }
 
 SolveReport MixedCg::solve(Context& ctx, const GridOperator<double>& a, const GridOperator<float>& inner,
@@ -69,10 +69,10 @@ SolveReport MixedCg::solve(Context& ctx, const GridOperator<double>& a, const Gr
     (void)end_where([] { return true; });
   set(ctx, 0, y);
   updates_ = 0;
-  ReliableUpdates updates(std::max(first_delta, delta_), initial);
-  constexpr int patience = 3;  // updates
-  int without_gain = 0, inner_iterations = 0;
-  double rz = 0, best = initial;
+  ResidualReplacement updates(
+      {.delta = delta_, .gain = 0.5, .patience = 3, .first_delta = std::max(first_delta, delta_)}, initial);
+  int inner_iterations = 0;
+  double rz = 0;
   const auto update = [&] {
     axpy<float, double>(ctx, 1 / scale, y_.cview(), x);
     set(ctx, 0, y);
@@ -103,16 +103,14 @@ SolveReport MixedCg::solve(Context& ctx, const GridOperator<double>& a, const Gr
     }
     const double recursive = norm;
     norm = update();
-    updates = ReliableUpdates(delta_, norm);
     done = test.done(iteration, norm);
-    const bool gains = norm < 0.5 * best;
+    const bool gains = updates.gains(norm);
     bool falls = false;  // the error does, whatever the residual
     if (done ? test.status() == Status::max_iterations : !gains || test.rounding_will_do(iteration, norm))
       falls = check_rounding(norm);
     if (!done && claimed && !gains) falls = check_rounding(norm, Rounding<double>::stopped);
     falls = falls || (norm <= test.target() && !estimate.stopped(iteration));
-    without_gain = gains || falls ? 0 : without_gain + 1;
-    best = std::min(best, norm);
+    updates.replaced(norm, gains || falls);
     if (done) break;
     // What x has most of, as a constant between Robin boundaries with a small alpha, is lost in the operator in float: it would
     // creep.
@@ -126,9 +124,8 @@ SolveReport MixedCg::solve(Context& ctx, const GridOperator<double>& a, const Gr
       test.end(Status::breakdown, message(broken, " in iteration ", iteration));
       break;
     }
-    if (without_gain == patience) {
-      test.end(Status::stagnated,
-               message("no better true residual than ", best, " at the last ", patience, " updates"));
+    if (!updates.follows()) {
+      test.end(Status::stagnated, updates.reason());
       break;
     }
   }

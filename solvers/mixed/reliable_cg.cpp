@@ -10,24 +10,16 @@
 
 namespace stratum {
 
-ReliableUpdates::ReliableUpdates(double delta, double norm) : delta_(delta), largest_(norm) {
-  expects(delta > 0 && delta < 1, "delta must lie between 0 and 1, not ", delta);
-}
+namespace {
 
-bool ReliableUpdates::due(double norm) {
-  largest_ = std::max(largest_, norm);
-  return norm < delta_ * largest_;
-}
+// A true residual oscillates more than the recursive one.
+constexpr int patience = 20;
 
-double update_beta(UpdateBeta kind, double before, double recursive, double truth) {
-  constexpr double far = 4;  // twice the norm
-  const bool use_true = kind == UpdateBeta::by_true || (kind == UpdateBeta::guarded && truth <= far * recursive);
-  return (use_true ? truth : recursive) / before;
-}
+}  // namespace
 
 ReliableCg::ReliableCg(Context& ctx, const GridLayout<2>& shape, const ReliableCgParams& params)
     : params_(params), shape_(shape), residual_(ctx, shape), r_(ctx, shape), d_(ctx, shape), ad_(ctx, shape) {
-  (void)ReliableUpdates(params.delta, 0);
+  (void)ResidualReplacement({.delta = params.delta}, 0);
   if (!params_.solution_in_double) y_ = Field<float>(ctx, shape);
   expects(!params_.ahead.value_or(false) || !params_.solution_in_double,
           "the host goes ahead of iterations whose solution is in float");
@@ -58,13 +50,12 @@ SolveReport ReliableCg::solve(Context& ctx, const LinearOperator<double>& a, con
   if (!y_.empty()) set(ctx, 0, y_.view());
   if (!start_.empty()) copy(ctx, FieldView<const double>(x), start_.view());
   updates_ = 0;
-  ReliableUpdates updates(params_.delta, iteration.residual());
-  // Updates that a true residual may rest; it oscillates more than the recursive one. And iterations that an update may take,
-  // in terms of the longest of those before: at the end of an iteration they take less than at its beginning.
-  constexpr int patience = 20, some = 1000, times_longer = 3;
+  ResidualReplacement updates({.delta = params_.delta, .patience = patience}, iteration.residual());
+  // Iterations that an update may take, in terms of the longest of those before: at the end of an iteration they take less than at its
+  // beginning.
+  constexpr int some = 1000, times_longer = 3;
   int since_update = 0, longest = 0;
-  double best = iteration.residual(), rr = dot<float>(ctx, r, r);
-  int without_gain = 0;
+  double rr = dot<float>(ctx, r, r);
   // Where the host goes ahead, iterations that are on their way belong to the solve; an update waits for them.
   bool update_wanted = false;
   int begun = 0;
@@ -119,32 +110,25 @@ SolveReport ReliableCg::solve(Context& ctx, const LinearOperator<double>& a, con
     longest = std::max(longest, std::exchange(since_update, 0));
     if (iteration.done()) break;
     const double truth = iteration.residual();
-    without_gain = truth < 0.9 * best ? 0 : without_gain + 1;
-    best = std::min(best, truth);
+    updates.replaced(truth);
     if (!params_.replace_residual) {
       if (claimed) {
         iteration.break_down(message("the recursive residual fell to ", norm, ", and the true one is ", truth,
                                      ": it has not been replaced"));
         break;
       }
-      updates.updated(norm);
+      updates.kept(norm);
       go_on(rr, rr / before);
       continue;
     }
-    if (without_gain == patience) {
-      iteration.stagnate(message("no better true residual than ", best, " at the last ", patience, " updates"));
+    if (!updates.follows()) {
+      iteration.stagnate(updates.reason());
       break;
     }
-    updates.updated(truth);
-    copy_scaled(ctx, scale, residual_.cview(), r);
-    const double recursive = rr;
-    rr = dot<float>(ctx, r, r);
-    double beta = 0;
-    if (params_.carry_direction) {
-      axpy<float, float>(ctx, -dot<float>(ctx, r, d) / rr, r, d);
-      beta = update_beta(params_.beta, before, recursive, rr);
-    }
-    go_on(rr, beta);
+    const auto kind = params_.carry_direction ? std::optional(params_.beta) : std::nullopt;
+    const auto replaced = replace_residual(ctx, scale, residual_.cview(), r, d, kind, before, rr);
+    rr = replaced.square;
+    go_on(rr, replaced.beta);
   }
   if (queue_) queue_->reset(ctx);
   add_to(ctx, x, scale);

@@ -10,8 +10,8 @@
 //     x <- x + y,  y = 0,  r = b - A x                                            in double
 //     d <- d - (r, d) / (r, r) r,  d <- r + beta d,  beta = (r, r) / (r, r)_old   in float, (r, r)_old before the latest step
 //
-// An update is due where ||r|| has fallen below delta times the largest since the one before, and where the recursion says
-// that the tolerance is met: only a residual in double ends the iteration. Carried on and freed of r, the direction keeps what
+// An update is due by solvers/mixed/residual_replacement.hpp, and where the recursion says that the tolerance is met: only a residual in
+// double ends the iteration. Carried on and freed of r, the direction keeps what
 // the iteration has learnt; started again from d = r it takes up to twice as long. r is scaled to unit size before it is
 // narrowed.
 //
@@ -32,30 +32,10 @@
 #include <stratum/core/operators/linear_operator.hpp>
 #include <stratum/core/reentrancy_guard.hpp>
 #include <stratum/solvers/krylov/conjugate_step.hpp>
+#include <stratum/solvers/mixed/residual_replacement.hpp>
 #include <stratum/solvers/stopping.hpp>
 
 namespace stratum {
-
-/// Says when an update is due, from the norms of recursive residuals.
-class ReliableUpdates {
- public:
-  /// Throws UsageError unless 0 < delta < 1.
-  ReliableUpdates(double delta, double norm);
-
-  [[nodiscard]] bool due(double norm);
-  /// There has been one, and this is the true residual.
-  void updated(double norm) { largest_ = norm; }
-
- private:
-  double delta_, largest_;
-};
-
-/// The factor of the direction at an update: by the true residual after it, by the recursive one before it, or by the true one
-/// unless that is far above the recursive one (which would blow up the direction).
-enum class UpdateBeta : std::uint8_t { guarded, by_true, by_recursive };
-
-/// From squares of norms: of the residual before the latest step, and after it by recursion and in truth.
-[[nodiscard]] double update_beta(UpdateBeta kind, double before, double recursive, double truth);
 
 struct ReliableCgParams {
   double delta = 0.1;

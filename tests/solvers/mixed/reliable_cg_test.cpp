@@ -11,27 +11,45 @@ namespace {
 using namespace stratum;
 using test::Counting;
 
-TEST(ReliableUpdates, AreDueBelowDeltaTimesTheLargestSinceTheLatest) {
-  ReliableUpdates updates(0.1, 2);
+TEST(ResidualReplacement, IsDueBelowDeltaTimesTheLargestSinceTheLatest) {
+  ResidualReplacement updates({.delta = 0.1}, 2);
   EXPECT_FALSE(updates.due(0.5));
   EXPECT_FALSE(updates.due(0.2));
   EXPECT_TRUE(updates.due(0.19));
   EXPECT_FALSE(updates.due(5)) << "residuals of conjugate gradients grow on the way";
   EXPECT_TRUE(updates.due(0.4)) << "the largest has grown with them";
-  updates.updated(0.3);
+  updates.replaced(0.3);
   EXPECT_FALSE(updates.due(0.1));
   EXPECT_TRUE(updates.due(0.02));
 }
 
-TEST(ReliableUpdates, RefuseWhatIsNoReduction) {
-  for (const double delta : {0.0, 1.0, -0.1, 2.0, std::nan("")}) EXPECT_THROW(ReliableUpdates(delta, 1), UsageError);
+TEST(ResidualReplacement, RefusesWhatIsNoReduction) {
+  for (const double delta : {0.0, 1.0, -0.1, 2.0, std::nan("")})
+    EXPECT_THROW(ResidualReplacement({.delta = delta}, 1), UsageError);
 }
 
-TEST(ReliableUpdates, TheDirectionsFactorIsByTheTrueResidualUnlessThatHasJumped) {
+TEST(ResidualReplacement, TheDirectionsFactorIsByTheTrueResidualUnlessThatHasJumped) {
   EXPECT_DOUBLE_EQ(update_beta(UpdateBeta::by_true, 4, 1, 100), 25);
   EXPECT_DOUBLE_EQ(update_beta(UpdateBeta::by_recursive, 4, 1, 100), 0.25);
   EXPECT_DOUBLE_EQ(update_beta(UpdateBeta::guarded, 4, 1, 100), 0.25);
   EXPECT_DOUBLE_EQ(update_beta(UpdateBeta::guarded, 4, 1, 2), 0.5);
+}
+
+TEST(ResidualReplacement, GivesUpWhereTheTruthNoLongerFollows) {
+  ResidualReplacement updates({.delta = 0.01, .gain = 0.5, .patience = 2, .first_delta = 0.1}, 1);
+  EXPECT_TRUE(updates.due(0.09)) << "the first one comes early";
+  updates.replaced(0.09);
+  EXPECT_FALSE(updates.due(0.002));
+  EXPECT_TRUE(updates.due(0.0008));
+  updates.replaced(0.05);
+  EXPECT_TRUE(updates.follows());
+  updates.replaced(0.06, true);  // for another reason
+  updates.replaced(0.04);
+  EXPECT_TRUE(updates.follows());
+  updates.replaced(0.03);
+  EXPECT_FALSE(updates.follows());
+  EXPECT_EQ(updates.reason(), "no better true residual than 0.03 at the last 2 updates");
+  EXPECT_EQ(updates.count(), 5);
 }
 
 class ReliableCgTest : public test::StretchedLaplace {};

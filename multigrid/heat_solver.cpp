@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <utility>
 
 #include <stratum/core/field/blas.hpp>
@@ -33,30 +32,11 @@ Tableau tableau_of(TimeMethod method) {
   return {3, {0, gamma, 1}, {{{0, 0, 0}, {d, d, 0}, {w, w, d}}}, {w - (1 - w) / 3, w - (3 * w + 1) / 3, d - d / 3}};
 }
 
-/// Of all subdomains in the order of ranks, on the first subdomain; the others have none. In parts, so that they hold little.
+/// Of all subdomains in the order of ranks, on the first subdomain; the others have none.
 std::vector<double> rows_on_first_subdomain(Context& ctx, FieldView<const double> x) {
   std::vector<double> own(static_cast<std::size_t>(x.nodes()));
   if (!own.empty()) copy_to_host(ctx, x, own.data());
-  if (ctx.subdomains() == 1) return own;
-  constexpr std::size_t part = 1 << 14;
-  auto& communicator = *ctx.communicator();
-  const auto counts = communicator.gather_on_host(own.size());
-  std::vector<double> mine(part), parts(part * counts.size()), all;
-  if (communicator.rank() == 0) all.resize(std::accumulate(counts.begin(), counts.end(), std::size_t{0}));
-  const auto copy_part = [&](const double* from, std::size_t count, std::size_t begin, double* to) {
-    if (begin < count) std::copy_n(from, std::min(part, count - begin), to);
-  };
-  for (std::size_t begin = 0; begin < *std::max_element(counts.begin(), counts.end()); begin += part) {
-    copy_part(own.data() + begin, own.size(), begin, mine.data());
-    communicator.gather_on_host(mine.data(), parts.data(), part * sizeof(double));
-    if (all.empty()) continue;
-    std::size_t offset = begin;
-    for (std::size_t r = 0; r < counts.size(); ++r) {
-      copy_part(&parts[r * part], counts[r], begin, all.data() + offset);
-      offset += counts[r];
-    }
-  }
-  return all;
+  return ctx.subdomains() == 1 ? own : ctx.communicator()->join_on_first(own);
 }
 
 /// The diagonal of a mass matrix: near enough to it to estimate errors with.
@@ -78,7 +58,7 @@ constexpr double safety = 0.9, least_factor = 0.2, most_factor = 5, least_step =
 
 }  // namespace
 
-struct HeatSolver::Implementation {
+struct HeatSolver::Implementation : HeatProgress {
   /// du/dt at a time, measured from the present one.
   struct Slope {
     const Field<double>* k;
@@ -95,22 +75,12 @@ struct HeatSolver::Implementation {
   HeatParams params;
   Tableau tableau;
   ReentrancyGuard guard;
-  HeatReport report;
-  double dt = 0;            // to try next
-  double error_before = 0;  // of the last step that was accepted; zero: none
-  double size_of_u = 0;     // || u ||
-  double largest_u = 0;     // so far
-  double size_of_load = 0;  // || M u ||
-  double last_dt = 0;
-  // k at the present time, and one at t + before; how many of them there are.
-  int known_slopes = 0;
-  double before = 0;
   std::optional<HeatOperators> operators;
   Field<double> u, x, b, load, work, other, ones;
   std::array<Field<double>, most_stages> k;
   Field<double> slope, slope_before;
   // Of Dirichlet nodes.
-  std::vector<double> boundary_values_of_nodes, boundary_slope;
+  std::vector<double> boundary_values_of_nodes;
   std::array<std::vector<double>, most_stages> side_k;
   std::array<Field<double>, 2> line;  // a column, a row: what boundaries add
   double load_at = 0;
@@ -584,19 +554,7 @@ std::optional<double> HeatSolver::relative_l2_error(Context& ctx) const {
 
 HeatState HeatSolver::state(Context& ctx) const {
   const Implementation& self = *implementation_;
-  HeatState state{self.report,
-                  self.dt,
-                  self.error_before,
-                  self.size_of_u,
-                  self.largest_u,
-                  self.size_of_load,
-                  self.last_dt,
-                  self.before,
-                  self.known_slopes,
-                  {},
-                  {},
-                  {},
-                  self.boundary_slope};
+  HeatState state{self};
   state.u = rows_on_first_subdomain(ctx, self.u.cview());
   state.slope = rows_on_first_subdomain(ctx, self.slope.cview());
   state.slope_before = rows_on_first_subdomain(ctx, self.slope_before.cview());
@@ -610,17 +568,9 @@ bool HeatSolver::restore(Context& ctx, const HeatState& state, bool same_data) {
               state.boundary_slope.size() == self.boundary_slope.size(),
           "a state of ", state.u.size(), " unknowns and ", state.boundary_slope.size(),
           " nodes of boundaries is not one of ", nodes, " and ", self.boundary_slope.size());
-  self.report = state.report;
-  // Fixed steps are as long as they are asked for now.
-  if (self.params.tol) self.dt = state.dt;
-  self.error_before = state.error_before;
-  self.size_of_u = state.size_of_u;
-  self.largest_u = state.largest_u;
-  self.size_of_load = state.size_of_load;
-  self.last_dt = state.last_dt;
-  self.before = state.before;
-  self.known_slopes = state.known_slopes;
-  self.boundary_slope = state.boundary_slope;
+  const double dt = self.params.tol ? state.dt : self.dt;  // fixed steps are as long as they are asked for now
+  static_cast<HeatProgress&>(self) = state;
+  self.dt = dt;
   self.boundary_values_of_nodes = dirichlet_values(self.geometry, self.at(state.report.t));
   self.load_known = false;
   const auto put = [&](const std::vector<double>& from, Field<double>& to) {

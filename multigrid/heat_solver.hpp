@@ -84,12 +84,24 @@ struct HeatReport {
   double shortest_dt = 0, longest_dt = 0;
 };
 
-/// All that goes on from a time: of nodes that are unknowns, x fastest, and of Dirichlet nodes.
-struct HeatState {
-  HeatReport report;
-  double dt = 0, error_before = 0, size_of_u = 0, largest_u = 0, size_of_load = 0, last_dt = 0, before = 0;
+/// What steps have come to at a time, the same on all subdomains.
+struct HeatProgress {
+  HeatReport report{};
+  double dt = 0;            // to try next
+  double error_before = 0;  // of the last step that was accepted; zero: none
+  double size_of_u = 0;     // || u ||
+  double largest_u = 0;     // so far
+  double size_of_load = 0;  // || M u ||
+  double last_dt = 0;
+  // du/dt at the present time, and at t + before; how many of them there are.
+  double before = 0;
   int known_slopes = 0;
-  std::vector<double> u, slope, slope_before, boundary_slope;
+  std::vector<double> boundary_slope{};  // of Dirichlet nodes
+};
+
+/// All that goes on from a time: of nodes that are unknowns, x fastest.
+struct HeatState : HeatProgress {
+  std::vector<double> u{}, slope{}, slope_before{};
 };
 
 /// Bytes that a HeatSolver takes on this mesh, found by making one in a memory dry run of the Context.

@@ -1,6 +1,7 @@
 #include <stratum/core/comm/communicator.hpp>
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 
 #include <stratum/core/device/context.hpp>
@@ -93,6 +94,27 @@ std::vector<double> Communicator::join_on_host(std::span<const double> mine) {
     end = std::copy(from, from + static_cast<std::ptrdiff_t>(counts[r]), end);
   }
   all.erase(end, all.end());
+  return all;
+}
+
+std::vector<double> Communicator::join_on_first(std::span<const double> mine) {
+  constexpr std::size_t most = 1 << 14;
+  const auto counts = gather_on_host(mine.size());
+  std::vector<double> own(most), parts(most * counts.size()), all;
+  if (rank() == 0) all.resize(std::accumulate(counts.begin(), counts.end(), std::size_t{0}));
+  const auto copy_part = [&](const double* from, std::size_t count, std::size_t begin, double* to) {
+    if (begin < count) std::copy_n(from, std::min(most, count - begin), to);
+  };
+  for (std::size_t begin = 0; begin < *std::max_element(counts.begin(), counts.end()); begin += most) {
+    copy_part(mine.data() + begin, mine.size(), begin, own.data());
+    gather_on_host(own.data(), parts.data(), most * sizeof(double));
+    if (all.empty()) continue;
+    std::size_t offset = begin;
+    for (std::size_t r = 0; r < counts.size(); ++r) {
+      copy_part(&parts[r * most], counts[r], begin, all.data() + offset);
+      offset += counts[r];
+    }
+  }
   return all;
 }
 

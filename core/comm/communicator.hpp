@@ -85,6 +85,8 @@ class Communicator {
                           std::span<const std::size_t> from);
   /// Of subdomains that have different numbers of them, one after another.
   [[nodiscard]] std::vector<double> join_on_host(std::span<const double> mine);
+  /// The same on the first subdomain alone, the others get none: in parts, so that they hold little.
+  [[nodiscard]] std::vector<double> join_on_first(std::span<const double> mine);
   /// Throws UsageError on every subdomain where `value`, called `name` in the message, is not the same on all.
   void agree(std::string_view name, std::string_view value);
 

@@ -30,7 +30,7 @@
 //   persistent_bands     16
 //
 // Without clusters of blocks (compute capability 8.x) no lines along y are taken by a persistent kernel. A special kernel has
-// to gain a tenth of the time of a solve; docs/guides/gpus.md has the numbers.
+// to gain a tenth of the time of a solve; docs/internals/gpu-kernels.md has the numbers.
 
 #include <algorithm>
 

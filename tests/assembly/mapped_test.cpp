@@ -120,8 +120,8 @@ TEST_P(MappedTest, ConstantsHaveNoEnergyAndTheMassIsTheArea) {
     side->alpha = [](const Point&) { return 5.0; };
   }
   double length = 0;
-  for (int k = 0; k < 12; ++k) length += Geometry(mesh).length_on_side({Direction::x, false}, k);
-  for (int k = 0; k < 7; ++k) length += Geometry(mesh).length_on_side({Direction::y, false}, k);
+  for (int k = 0; k < 12; ++k) length += Geometry(mesh).measure_on_side({Direction::x, false}, k, 0.5);
+  for (int k = 0; k < 7; ++k) length += Geometry(mesh).measure_on_side({Direction::y, false}, k, 0.5);
   EXPECT_GT(length, 3.04);  // longer than straight
   EXPECT_NEAR(total(problem).first, 5 * length, 1e-12);
 }

@@ -104,7 +104,7 @@ TEST_P(MixedCgTest, IsTakenUpInDoubleWhereFloatDoesNotDo) {
   p.params.retry_in_double = true;
   const auto report = solve(p);
   EXPECT_THAT(report.status, testing::AnyOf(Status::converged, Status::round_off_limit)) << report.reason;
-  EXPECT_THAT(report.reason, testing::HasSubstr("in double"));
+  EXPECT_THAT(report.reason, testing::HasSubstr("double-precision fallback"));
 }
 
 TEST_P(MixedCgTest, EndsAtTheLimitWithTheTrueResidual) {

@@ -184,7 +184,7 @@ TEST(Reproducible, WhatItIsNotFor) {
     return Values{};
   });
   EXPECT_THAT(four.errors,
-              testing::Each(testing::HasSubstr("3 fixed subdomains, which cannot be shared by 4 subdomains")));
+              testing::Each(testing::HasSubstr("3 fixed chunks, which cannot be shared by 4 subdomains")));
   Context ctx(Backend::cpu, 1);
   PoissonProblem problem;
   problem.diffusion.xx = ScalarFunction([](const Point& p) { return 1 + p.x; });

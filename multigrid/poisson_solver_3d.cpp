@@ -162,6 +162,7 @@ SolutionRange3D joined(const std::vector<SolutionRange3D>& parts) {
     all.step_from = part.step_from;
     all.step_to = part.step_to;
     all.edge = part.edge;
+    all.change_of_flux = part.change_of_flux;
   }
   return all;
 }

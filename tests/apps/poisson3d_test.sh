@@ -314,7 +314,7 @@ case_full_disk() {
   # What a shell allows a file to have, in KiB, is found out like a full disk.
   (
     ulimit -f 8
-    refused --code 5 --level 4 --rhs 'sin(100*x*y*z)' --vtk out.vtr -- 'cannot write' out.vtr
+    refused --code 5 --level 4 --quiet --rhs 'sin(100*x*y*z)' --vtk out.vtr -- 'cannot write' out.vtr
     run 0 --level 4 --rhs 'sin(100*x*y*z)'
     says 'no file for ParaView: cannot write'
     has_files

@@ -288,7 +288,7 @@ BoundaryFluxes boundary_fluxes(Context& ctx, const Geometry& mesh, const Poisson
 }
 
 BoundaryFluxes boundary_fluxes(Context& ctx, const Geometry& mesh, const PoissonProblem& problem,
-                               FieldView<const double> u, const CellCoefficients* cells) {
+                               const GridFunction<const double>& u, const CellCoefficients* cells) {
   const auto own = cells == nullptr ? cell_coefficients(ctx, mesh, problem) : std::nullopt;
   const CellCoefficients* const k = own ? &*own : cells;
   const CellwiseSolution at_boundaries(mesh, problem, NearBoundary(ctx, mesh, problem, u), k);
@@ -301,22 +301,22 @@ BoundaryFluxes boundary_fluxes(Context& ctx, const Geometry& mesh, const Poisson
   const NodeRows rows = node_rows(mesh.logical(), layout_of(mesh.logical(), u));
   const auto nodal = nodal_solution(ctx, mesh, problem, u);
   found.reaction = reaction_of(ctx, rows, CellwiseSolution(mesh, problem, nodal_values_of(nodal, mesh, rows.first), k));
-  if (u.below || u.above) {
+  if (u.is_part()) {
     const auto parts = ctx.communicator()->gather_on_host(found.reaction);
     found.reaction = std::accumulate(parts.begin(), parts.end(), 0.0);
   }
   return found;
 }
 
-double load_integral(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, FieldView<const double> b,
-                     const CellCoefficients* cells) {
+double load_integral(Context& ctx, const Geometry& mesh, const PoissonProblem& problem,
+                     const GridFunction<const double>& b, const CellCoefficients* cells) {
   const TensorMesh<2>& logical = mesh.logical();
   (void)first_row_of(ctx, "the load vector", logical, b);
   double sum = 0;
-  if (b.nodes() > 0) sum = sum_of(ctx, b);
+  if (b.view.nodes() > 0) sum = sum_of(ctx, b.view);
   // What Neumann or Robin boundaries and boundary values added.
   BoundaryLoads given(logical.unknowns());
-  if (b.nodes() > 0) add_fluxes(mesh, problem, given);
+  if (b.view.nodes() > 0) add_fluxes(mesh, problem, given);
   for (const auto* part : {&given.left, &given.right, &given.bottom, &given.top})
     sum -= std::accumulate(part->begin(), part->end(), 0.0);
   if (has_boundary_values(problem)) {

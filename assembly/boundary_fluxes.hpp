@@ -50,10 +50,11 @@ struct BoundaryFluxes {
 /// Of the solution's unknowns: without c, and on a rectangle with a constant one, those near the boundaries alone come to the
 /// host.
 [[nodiscard]] BoundaryFluxes boundary_fluxes(Context& ctx, const Geometry& mesh, const PoissonProblem& problem,
-                                             FieldView<const double> u, const CellCoefficients* cells = nullptr);
+                                             const GridFunction<const double>& u,
+                                             const CellCoefficients* cells = nullptr);
 
 /// The integral of f as the load vector b has it.
 [[nodiscard]] double load_integral(Context& ctx, const Geometry& mesh, const PoissonProblem& problem,
-                                   FieldView<const double> b, const CellCoefficients* cells = nullptr);
+                                   const GridFunction<const double>& b, const CellCoefficients* cells = nullptr);
 
 }  // namespace stratum

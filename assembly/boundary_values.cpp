@@ -82,7 +82,7 @@ BoundaryValues boundary_values_of_nodes(const Geometry& mesh, const PoissonProbl
   return values;
 }
 
-void lift_boundary(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, FieldView<double> u) {
+void lift_boundary(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, const GridFunction<double>& u) {
   const int first_row = first_row_of(ctx, "the solution", mesh.logical(), u);
   const Axis &x = mesh.logical().x(), &y = mesh.logical().y();
   auto [left, right, bottom, top] = boundary_values_of_nodes(mesh, problem);
@@ -107,7 +107,7 @@ void lift_boundary(Context& ctx, const Geometry& mesh, const PoissonProblem& pro
   const auto of_unknowns = [&](const Axis& line, const std::vector<double>& at_nodes) {
     const bool rows = &line == &y;
     const auto first = at_nodes.begin() + line.first_unknown() + (rows ? first_row : 0);
-    return std::vector<double>(first, first + (rows ? u.ny : u.nx));
+    return std::vector<double>(first, first + (rows ? u.view.ny : u.view.nx));
   };
   const auto fractions = [&](const Axis& line) {
     auto part = of_unknowns(line, line.from_begin());
@@ -124,7 +124,7 @@ void lift_boundary(Context& ctx, const Geometry& mesh, const PoissonProblem& pro
                    {{corner[0][0], corner[0][1]}, {corner[1][0], corner[1][1]}},
                    in_x,
                    in_y},
-                  u);
+                  u.view);
 }
 
 CornerGap largest_corner_gap(const Geometry& mesh, const PoissonProblem& problem) {

@@ -33,16 +33,18 @@ void expect_compatible(const Compatibility& found, bool project, const char* wha
           " % of the sum of magnitudes. Use --project (`project` in code) to subtract the mean of f");
 }
 
-Compatibility make_compatible(Context& ctx, const Geometry& mesh, FieldView<double> b) {
+Compatibility make_compatible(Context& ctx, const Geometry& mesh, const GridFunction<double>& b) {
   const int first_row = first_row_of(ctx, "the load vector", mesh.logical(), b);
-  if (mesh.mapped() == nullptr) return make_compatible(ctx, hat_integrals(mesh.logical(), first_row), b);
-  return make_compatible(ctx, hat_integrals(ctx, *mesh.mapped(), layout_of(mesh.logical(), b), first_row).cview(), b);
+  if (mesh.mapped() == nullptr) return make_compatible(ctx, hat_integrals(mesh.logical(), first_row), b.view);
+  return make_compatible(ctx, hat_integrals(ctx, *mesh.mapped(), layout_of(mesh.logical(), b), first_row).cview(),
+                         b.view);
 }
 
-void subtract_integral_mean(Context& ctx, const Geometry& mesh, FieldView<double> u) {
+void subtract_integral_mean(Context& ctx, const Geometry& mesh, const GridFunction<double>& u) {
   const int first_row = first_row_of(ctx, "the solution", mesh.logical(), u);
-  if (mesh.mapped() == nullptr) return subtract_integral_mean(ctx, hat_integrals(mesh.logical(), first_row), u);
-  subtract_integral_mean(ctx, hat_integrals(ctx, *mesh.mapped(), layout_of(mesh.logical(), u), first_row).cview(), u);
+  if (mesh.mapped() == nullptr) return subtract_integral_mean(ctx, hat_integrals(mesh.logical(), first_row), u.view);
+  subtract_integral_mean(ctx, hat_integrals(ctx, *mesh.mapped(), layout_of(mesh.logical(), u), first_row).cview(),
+                         u.view);
 }
 
 }  // namespace stratum

@@ -87,14 +87,14 @@ ErrorSums errors_on_host(Context& ctx, const Geometry& mesh, const PoissonProble
 }
 
 /// On a GPU where it can be, which all subdomains have to say.
-ErrorSums errors_of(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, FieldView<const double> u,
-                    const CellCoefficients* k) {
+ErrorSums errors_of(Context& ctx, const Geometry& mesh, const PoissonProblem& problem,
+                    const GridFunction<const double>& u, const CellCoefficients* k) {
   struct Part {
     ErrorSums sums;
     bool there;
   };
   const auto all_of = [&](const Part& own) {
-    if (!u.below && !u.above) return own;
+    if (!u.is_part()) return own;
     Part all{no_error_sums(), true};
     for (const Part& part : ctx.communicator()->gather_on_host(own)) {
       add(part.sums, all.sums);
@@ -151,13 +151,13 @@ std::optional<RelativeErrors> relative_errors(Context& ctx, const Geometry& mesh
 }
 
 std::optional<RelativeErrors> relative_errors(Context& ctx, const Geometry& mesh, const PoissonProblem& problem,
-                                              FieldView<const double> u, const CellCoefficients* cells) {
+                                              const GridFunction<const double>& u, const CellCoefficients* cells) {
   return relative_errors_by(ctx, mesh, problem, cells,
                             [&](const CellCoefficients* k) { return errors_of(ctx, mesh, problem, u, k); });
 }
 
 std::optional<double> relative_l2_error(Context& ctx, const Geometry& mesh, const PoissonProblem& problem,
-                                        FieldView<const double> u, const CellCoefficients* cells) {
+                                        const GridFunction<const double>& u, const CellCoefficients* cells) {
   if (!problem.has_exact()) return std::nullopt;
   return relative(errors_of(ctx, mesh, problem, u, nullptr), is_singular(ctx, mesh, problem, cells)).l2;
 }

@@ -38,7 +38,8 @@ struct RelativeErrors {
 /// Of the solution's unknowns: on a GPU and a rectangle without copying them to the host, where the GPU computes u. Of
 /// subdomains (mesh/partition.hpp) every subdomain adds up its own cells, and has the errors of all.
 [[nodiscard]] std::optional<RelativeErrors> relative_errors(Context& ctx, const Geometry& mesh,
-                                                            const PoissonProblem& problem, FieldView<const double> u,
+                                                            const PoissonProblem& problem,
+                                                            const GridFunction<const double>& u,
                                                             const CellCoefficients* cells = nullptr);
 
 struct LevelDifference {

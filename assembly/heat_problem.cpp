@@ -118,15 +118,15 @@ bool coefficients_are_numbers(const Geometry& mesh, const HeatProblem& problem, 
          !coefficients_vary(problem) && !operator_terms(mesh, at_time(problem, t)).varies();
 }
 
-void assemble_heat_load(Context& ctx, const Geometry& mesh, const HeatProblem& problem, double t, FieldView<double> b,
-                        const std::vector<std::size_t>& averaged) {
-  if (!problem.space.rhs) return set(ctx, 0.0, b);
+void assemble_heat_load(Context& ctx, const Geometry& mesh, const HeatProblem& problem, double t,
+                        const GridFunction<double>& b, const std::vector<std::size_t>& averaged) {
+  if (!problem.space.rhs) return set(ctx, 0.0, b.view);
   GridLayout<2> shape = mesh.logical().unknowns();
   shape.origin_y += first_row_of(ctx, "the load vector", mesh.logical(), b);
-  shape.ny = b.ny;
+  shape.ny = b.view.ny;
   const ScalarFunction f = at_time(problem.space.rhs, t);
   if (!problem.steady_rhs) {
-    copy_from_host(ctx, quick_load(ctx, mesh, shape, f).data(), b);
+    copy_from_host(ctx, quick_load(ctx, mesh, shape, f).data(), b.view);
     return add_averaged_load(ctx, mesh, f, static_cast<int>(gauss2.size()), averaged, b);
   }
   PoissonProblem load;
@@ -140,7 +140,7 @@ void assemble_heat_load(Context& ctx, const Geometry& mesh, const HeatProblem& p
 }
 
 double total_heat(Context& ctx, const Geometry& geometry, const HeatProblem& problem, double t,
-                  FieldView<const double> u) {
+                  const GridFunction<const double>& u) {
   const TensorMesh<2>& mesh = geometry.logical();
   const auto values = nodal_solution(ctx, geometry, at_time(problem, t), u);
   const auto capacities = problem.capacity.constant ? std::vector<double>()
@@ -167,7 +167,7 @@ double total_heat(Context& ctx, const Geometry& geometry, const HeatProblem& pro
     }
     if (geometry.mapped() == nullptr) heat[j] *= mesh.y().widths()[first + j];
   }
-  if (u.below || u.above) heat = ctx.communicator()->join_on_host(heat);
+  if (u.is_part()) heat = ctx.communicator()->join_on_host(heat);
   return std::accumulate(heat.begin(), heat.end(), 0.0);
 }
 

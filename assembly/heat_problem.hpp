@@ -38,12 +38,12 @@ struct HeatProblem {
 /// The load of f alone: of Neumann or Robin boundaries' values and Dirichlet nodes nothing. A steady f is integrated as
 /// assemble_load does it; one that changes, which is evaluated in every step, by the 2 x 2 Gauss rule, an eighth of the values.
 /// `averaged`: the cells where c or the capacity is a mean. Throws UsageError for one that is not finite.
-void assemble_heat_load(Context& ctx, const Geometry& mesh, const HeatProblem& problem, double t, FieldView<double> b,
-                        const std::vector<std::size_t>& averaged = {});
+void assemble_heat_load(Context& ctx, const Geometry& mesh, const HeatProblem& problem, double t,
+                        const GridFunction<double>& b, const std::vector<std::size_t>& averaged = {});
 
 /// The integral of capacity u_h over the domain, at this time; of a subdomain's u all subdomains ask together, and have the
 /// same.
 [[nodiscard]] double total_heat(Context& ctx, const Geometry& mesh, const HeatProblem& problem, double t,
-                                FieldView<const double> u);
+                                const GridFunction<const double>& u);
 
 }  // namespace stratum

@@ -143,7 +143,7 @@ void add_fluxes(const Geometry& mesh, const PoissonProblem& problem, BoundaryLoa
   for (const BoundaryOf& boundary : all_boundaries(problem.boundaries)) add_flux(mesh, boundary, b);
 }
 
-void assemble_load(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, FieldView<double> b,
+void assemble_load(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, const GridFunction<double>& b,
                    const CellCoefficients* cells) {
   const TensorMesh<2>& logical = mesh.logical();
   const int first_row = first_row_of(ctx, "the load vector", logical, b);
@@ -157,10 +157,10 @@ void assemble_load(Context& ctx, const Geometry& mesh, const PoissonProblem& pro
     BoundaryLoads boundaries(layout_of(logical, b), first_row);
     add_fluxes(mesh, problem, boundaries);
     subtract_boundary(ctx, mesh, problem, cells, boundaries);
-    std::array<Field<double>, 2> through{Field<double>(ctx, {1, b.ny}), Field<double>(ctx, {b.nx, 1})};
-    return add(ctx, boundaries, through, b);
+    std::array<Field<double>, 2> through{Field<double>(ctx, {1, b.view.ny}), Field<double>(ctx, {b.view.nx, 1})};
+    return add(ctx, boundaries, through, b.view);
   }
-  HostGrid load(b.nx, b.ny, first_row);
+  HostGrid load(b.view.nx, b.view.ny, first_row);
   if (problem.is_polynomial())
     add_polynomial_load(ctx, logical, load);
   else
@@ -168,20 +168,20 @@ void assemble_load(Context& ctx, const Geometry& mesh, const PoissonProblem& pro
   add_means(mesh, gauss4, rhs_function(problem), averaged, load);
   for (const BoundaryOf& boundary : all_boundaries(problem.boundaries)) add_flux(mesh, boundary, load);
   subtract_boundary(ctx, mesh, problem, cells, load);
-  copy_from_host(ctx, load.values.data(), b);
+  copy_from_host(ctx, load.values.data(), b.view);
 }
 
 void add_averaged_load(Context& ctx, const Geometry& mesh, const ScalarFunction& f, int points,
-                       const std::vector<std::size_t>& averaged, FieldView<double> b) {
+                       const std::vector<std::size_t>& averaged, const GridFunction<double>& b) {
   if (averaged.empty()) return;
-  HostGrid more(b.nx, b.ny, first_row_of(ctx, "the load vector", mesh.logical(), b));
+  HostGrid more(b.view.nx, b.view.ny, first_row_of(ctx, "the load vector", mesh.logical(), b));
   if (points == static_cast<int>(gauss2.size()))
     add_means(mesh, gauss2, f, averaged, more);
   else
     add_means(mesh, gauss4, f, averaged, more);
-  Field<double> there(ctx, {b.nx, b.ny});
+  Field<double> there(ctx, {b.view.nx, b.view.ny});
   copy_from_host(ctx, more.values.data(), there.view());
-  axpy(ctx, 1.0, there.cview(), b);
+  axpy(ctx, 1.0, there.cview(), b.view);
 }
 
 }  // namespace stratum

@@ -8,11 +8,12 @@
 namespace stratum {
 
 NearBoundary::NearBoundary(Context& ctx, const Geometry& geometry, const PoissonProblem& problem,
-                           FieldView<const double> u)
+                           const GridFunction<const double>& of_u)
     : last_x_(geometry.logical().x().size()), last_y_(geometry.logical().y().size()) {
   const TensorMesh<2>& mesh = geometry.logical();
   const BoundaryValues boundaries = boundary_values_of_nodes(geometry, problem);
-  const int first_row = first_row_of(ctx, "the solution", mesh, u);
+  const int first_row = first_row_of(ctx, "the solution", mesh, of_u);
+  const FieldView<const double> u = of_u.view;
   const auto line = [&](Direction along, int k) {
     const bool row = along == Direction::x;
     const Axis &own = row ? mesh.x() : mesh.y(), &across = row ? mesh.y() : mesh.x();

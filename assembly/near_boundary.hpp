@@ -13,7 +13,7 @@ namespace stratum {
 
 class NearBoundary {
  public:
-  NearBoundary(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, FieldView<const double> u);
+  NearBoundary(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, const GridFunction<const double>& u);
 
   /// Of a node on one of these lines.
   [[nodiscard]] double operator()(int i, int j) const {

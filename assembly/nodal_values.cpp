@@ -34,19 +34,20 @@ MappedMesh mapped(Context& ctx, const TensorMesh<2>& mesh, const ScalarFunction&
 }
 
 std::vector<double> nodal_solution(Context& ctx, const Geometry& geometry, const PoissonProblem& problem,
-                                   FieldView<const double> u) {
+                                   const GridFunction<const double>& u) {
   const TensorMesh<2>& mesh = geometry.logical();
   const int first_row = first_row_of(ctx, "the solution", mesh, u);
-  FieldView<const double> rows = u;
-  if (u.below || u.above) exchange(ctx, layout_of(mesh, u), u);
-  if (u.above) ++rows.ny;
+  FieldView<const double> rows = u.view;
+  const bool above = u.layout.above;
+  if (u.is_part()) exchange(ctx, layout_of(mesh, u), u.view);
+  if (above) ++rows.ny;
   HostGrid unknowns(rows.nx, rows.ny, first_row);
   copy_to_host(ctx, rows, unknowns.values.data());
   const NodeRows nodes = node_rows(mesh, layout_of(mesh, u));
   HostGrid values(mesh.x().size() + 1, nodes.count(), nodes.first);
   for (int j = values.first; j < values.end(); ++j) {
     int row = unknown_at(mesh.y(), j);
-    if (u.above && j == nodes.last) row = first_row + u.ny;  // of the subdomain above, which may be the first
+    if (above && j == nodes.last) row = first_row + u.view.ny;  // of the subdomain above, which may be the first
     for (int i = 0; i < values.nx && row >= 0; ++i)
       if (const int column = unknown_at(mesh.x(), i); column >= 0) values(i, j) = unknowns(column, row);
   }

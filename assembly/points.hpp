@@ -8,6 +8,7 @@
 
 #include <stratum/assembly/coefficients.hpp>
 #include <stratum/assembly/geometry.hpp>
+#include <stratum/assembly/grid_function.hpp>
 #include <stratum/core/errors.hpp>
 #include <stratum/core/field/field.hpp>
 
@@ -29,29 +30,29 @@ inline void expects_nodal(const Geometry& mesh, std::span<const double> nodal, i
           " nodes");
 }
 
-/// The number, among all rows of unknowns, of the first one of `part`, which has all rows or those of a subdomain.
+/// The number, among all rows of unknowns, of the first one of `part`, which has all rows or those of a subdomain. Throws
+/// UsageError where it has others.
 template <class T>
 [[nodiscard]] int first_row_of(const Context& ctx, const char* name, const TensorMesh<2>& mesh,
-                               const FieldView<T>& part) {
+                               const GridFunction<T>& part) {
   const GridLayout<2> all = mesh.unknowns();
-  const bool subdomain = part.below || part.above;
-  expects_fit(ctx, name, part, all.nx, subdomain ? part.ny : all.ny);
-  if (!subdomain) return 0;
-  const int first = part.origin_y - all.origin_y;
-  expects(first >= 0 && first + part.ny <= all.ny, name, " is a subdomain ", first, " to ", first + part.ny - 1,
-          " of a mesh that has ", all.ny);
+  expects_fit(ctx, name, part.view, all.nx, part.is_part() ? part.layout.ny : all.ny);
+  if (!part.is_part()) return 0;
+  const int first = part.layout.origin_y - all.origin_y;
+  expects(first >= 0 && first + part.layout.ny <= all.ny, name, " is of rows ", first, " to ",
+          first + part.layout.ny - 1, " of a mesh that has ", all.ny);
   return first;
 }
 
 /// The unknowns of `part`, which has all rows or those of a subdomain.
 template <class T>
-[[nodiscard]] GridLayout<2> layout_of(const TensorMesh<2>& mesh, const FieldView<T>& part) {
+[[nodiscard]] GridLayout<2> layout_of(const TensorMesh<2>& mesh, const GridFunction<T>& part) {
   GridLayout<2> layout = mesh.unknowns();
-  if (!part.below && !part.above) return layout;
-  layout.ny = part.ny;
-  layout.origin_y = part.origin_y;
-  layout.below = part.below;
-  layout.above = part.above;
+  if (!part.is_part()) return layout;
+  layout.ny = part.layout.ny;
+  layout.origin_y = part.layout.origin_y;
+  layout.below = part.layout.below;
+  layout.above = part.layout.above;
   return layout;
 }
 

@@ -27,6 +27,7 @@
 #include <string_view>
 #include <vector>
 
+#include <stratum/assembly/grid_function.hpp>
 #include <stratum/assembly/operators.hpp>
 #include <stratum/assembly/problem_mesh.hpp>
 #include <stratum/core/device/context.hpp>
@@ -97,18 +98,19 @@ struct Compatibility {
 /// `what` names the sum that has to vanish.
 void expect_compatible(const Compatibility& found, bool project, const char* what);
 
-// Loads and solutions below may be a subdomain's; all subdomains make these calls then, and each has the whole's answer.
+// Loads and solutions below may be a subdomain's (assembly/grid_function.hpp); all subdomains make these calls then, and each
+// has the whole's answer.
 
 /// Subtracts from f the constant that makes b compatible, and says how large the sum was before. Where nothing but rounding is
 /// left of b it is zero, since a solver would take rounding for a right-hand side.
-Compatibility make_compatible(Context& ctx, const Geometry& mesh, FieldView<double> b);
+Compatibility make_compatible(Context& ctx, const Geometry& mesh, const GridFunction<double>& b);
 /// Subtracts its mean over the domain from u_h.
-void subtract_integral_mean(Context& ctx, const Geometry& mesh, FieldView<double> u);
+void subtract_integral_mean(Context& ctx, const Geometry& mesh, const GridFunction<double>& u);
 
 /// u at the unknowns of a smooth function with the Dirichlet boundaries' values, linear between opposite sides (Coons): what a
 /// cycle of full multigrid (FMG) starts from, since the coarser levels know nothing of those values. Zero where no boundary has
 /// any. Of a subdomain (mesh/partition.hpp), its rows.
-void lift_boundary(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, FieldView<double> u);
+void lift_boundary(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, const GridFunction<double>& u);
 /// Some Dirichlet boundary has values that are not known to be zero.
 [[nodiscard]] bool has_boundary_values(const PoissonProblem& problem);
 
@@ -120,12 +122,12 @@ struct CornerGap {
 
 /// The load vector on the nodes that are unknowns; of a subdomain (mesh/partition.hpp), its rows. Throws UsageError when a
 /// function gives a value that is not finite.
-void assemble_load(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, FieldView<double> b,
+void assemble_load(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, const GridFunction<double>& b,
                    const CellCoefficients* cells = nullptr);
 /// In these cells, the mean of f by the 4 x 4 Gauss rule takes the place of f in b, where f was integrated by the rule of so
 /// many points in each direction, 2 or 4.
 void add_averaged_load(Context& ctx, const Geometry& mesh, const ScalarFunction& f, int points,
-                       const std::vector<std::size_t>& averaged, FieldView<double> b);
+                       const std::vector<std::size_t>& averaged, const GridFunction<double>& b);
 
 /// What boundaries alone add to the load vector, in parts: for loads that change from step to step where the rest does not. b
 /// is zero but at the unknowns of the first and last columns and rows. Of a subdomain (mesh/partition.hpp) rows from `first`
@@ -162,7 +164,7 @@ struct DirichletEntry {
 
 /// || u_h - u || / || u || in L2, u_h given on the unknowns; the absolute norm when u = 0; empty where u is unknown.
 [[nodiscard]] std::optional<double> relative_l2_error(Context& ctx, const Geometry& mesh, const PoissonProblem& problem,
-                                                      FieldView<const double> u,
+                                                      const GridFunction<const double>& u,
                                                       const CellCoefficients* cells = nullptr);
 
 /// On the nodes of the four boundaries: what Dirichlet ones have, corners included; zero where a boundary is Neumann or Robin
@@ -175,7 +177,7 @@ struct BoundaryValues {
 /// u_h on all nodes, boundary included: (cells_x + 1) * (cells_y + 1) numbers, x fastest. Of a subdomain those of node_rows
 /// (mesh/partition.hpp), which all subdomains ask for together.
 [[nodiscard]] std::vector<double> nodal_solution(Context& ctx, const Geometry& mesh, const PoissonProblem& problem,
-                                                 FieldView<const double> u);
+                                                 const GridFunction<const double>& u);
 
 /// f, u and g as functions that are never empty (u only where it is known), polynomial problem included.
 [[nodiscard]] ScalarFunction rhs_function(const PoissonProblem& problem);

@@ -132,13 +132,15 @@ void subtract_integral_mean(Context& ctx, FieldView<const double> hats, FieldVie
 
 double sum_of(Context& ctx, FieldView<const double> u) { return reduce(ctx, u.nx, u.ny, Sum{u}); }
 
-double integral(Context& ctx, const TensorMesh<2>& mesh, const PoissonProblem& problem, FieldView<const double> u) {
+double integral(Context& ctx, const TensorMesh<2>& mesh, const PoissonProblem& problem,
+                const GridFunction<const double>& of_u) {
+  const FieldView<const double> u = of_u.view;
   const auto hat_x = hat_integrals(mesh.x()), hat_y = hat_integrals(mesh.y());
   double sum = 0;
   if (u.nodes() > 0) {
     const auto x = vector_from_host(ctx, at_unknowns(mesh.x(), hat_x)),
                y = vector_from_host(ctx, at_unknowns(mesh.y(), hat_y));
-    const int first_row = first_row_of(ctx, "the solution", mesh, u);
+    const int first_row = first_row_of(ctx, "the solution", mesh, of_u);
     sum = reduce(ctx, u.nx, u.ny, WeightedSum<HatsOfLines>{u, {x.cview().data, y.cview().data + first_row}});
   }
   // Dirichlet boundaries; the left and right one have the corners.

@@ -35,7 +35,7 @@ void subtract_integral_mean(Context& ctx, FieldView<const double> hats, FieldVie
 [[nodiscard]] double sum_of(Context& ctx, FieldView<const double> u);
 /// Of u_h over the domain, values of Dirichlet boundaries included.
 [[nodiscard]] double integral(Context& ctx, const TensorMesh<2>& mesh, const PoissonProblem& problem,
-                              FieldView<const double> u);
+                              const GridFunction<const double>& u);
 
 /// Values along the boundaries at the unknowns' rows and columns, and at the corners by x, by y; `in_x`, `in_y`: the directions
 /// that have boundaries with values.

@@ -141,14 +141,14 @@ SolutionRange solution_range(Context& ctx, const Geometry& mesh, std::span<const
 }
 
 SolutionRange solution_range(Context& ctx, const Geometry& mesh, const PoissonProblem& problem,
-                             FieldView<const double> u) {
+                             const GridFunction<const double>& u) {
   auto found = ctx.on_gpu() && mesh.mapped() == nullptr
                    ? range_on_gpu(ctx, mesh.logical(), u, boundary_values_of_nodes(mesh, problem))
                    : std::nullopt;
   if (!found) {
     const SolutionRange own = range_in(ctx, mesh, node_rows(mesh.logical(), layout_of(mesh.logical(), u)),
                                        nodal_solution(ctx, mesh, problem, u));
-    return u.below || u.above ? merged(ctx.communicator()->gather_on_host(own)) : own;
+    return u.is_part() ? merged(ctx.communicator()->gather_on_host(own)) : own;
   }
   const NearBoundary values(ctx, mesh, problem, u);
   found->smallest_on_boundary = found->largest_on_boundary = values(0, 0);

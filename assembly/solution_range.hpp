@@ -39,7 +39,7 @@ struct SolutionRange {
 [[nodiscard]] SolutionRange solution_range(Context& ctx, const Geometry& mesh, std::span<const double> nodal);
 /// Of the solution's unknowns: on a GPU and a rectangle without copying them to the host.
 [[nodiscard]] SolutionRange solution_range(Context& ctx, const Geometry& mesh, const PoissonProblem& problem,
-                                           FieldView<const double> u);
+                                           const GridFunction<const double>& u);
 
 /// How much the flux K du/ds on the edge between the two neighbours that differ most changes on the way to the edges before and
 /// behind it, relative to itself: zero where u is linear, or piecewise linear with the kinks that K makes; 1 or more in a layer

@@ -158,10 +158,11 @@ PartitionLevels::PartitionLevels(const Context& ctx, std::span<const TensorMesh<
 }
 
 template <class T>
-void PartitionLevels::gather(Context& ctx, FieldView<const std::type_identity_t<T>> own, FieldView<T> whole) const {
+void PartitionLevels::gather(Context& ctx, FieldView<const std::type_identity_t<T>> own, FieldView<T> whole,
+                             std::optional<int> first_row) const {
   // Rows of boundaries.
   const GridLayout<2>& inner = unknowns(replicated_);
-  const int before = inner.origin_y - whole.origin_y, behind = whole.ny - inner.ny - before;
+  const int before = inner.origin_y - first_row.value_or(inner.origin_y), behind = whole.ny - inner.ny - before;
   std::vector<int> row_counts = rows_;
   row_counts.front() += before;
   row_counts.back() += behind;
@@ -186,15 +187,14 @@ void PartitionLevels::gather(Context& ctx, FieldView<const std::type_identity_t<
 template <class T>
 FieldView<T> PartitionLevels::own_rows(FieldView<T> whole) const {
   FieldView<T> own = whole;
-  own.data += own.pitch * (own_.origin_y - whole.origin_y);
+  own.data += own.pitch * (own_.origin_y - unknowns(replicated_).origin_y);
   own.ny = own_.ny;
-  own.origin_y = own_.origin_y;
   return own;
 }
 
-#define STRATUM_INSTANTIATE(T)                                                             \
-  template void PartitionLevels::gather(Context&, FieldView<const T>, FieldView<T>) const; \
-  template FieldView<T> PartitionLevels::own_rows(FieldView<T>) const;                     \
+#define STRATUM_INSTANTIATE(T)                                                                                 \
+  template void PartitionLevels::gather(Context&, FieldView<const T>, FieldView<T>, std::optional<int>) const; \
+  template FieldView<T> PartitionLevels::own_rows(FieldView<T>) const;                                         \
   template FieldView<const T> PartitionLevels::own_rows(FieldView<const T>) const;
 STRATUM_INSTANTIATE(float)
 STRATUM_INSTANTIATE(double)

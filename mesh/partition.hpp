@@ -104,10 +104,11 @@ class PartitionLevels {
   /// subdomain where that ends before a coarse row.
   [[nodiscard]] const GridLayout<2>& own() const { return own_; }
 
-  /// The rows of all subdomains, between vectors of shapes own() and unknowns(replicated()), or with rows of boundaries. For
-  /// the stream.
+  /// The rows of all subdomains, between vectors of shapes own() and unknowns(replicated()), or with rows of boundaries:
+  /// the whole begins with row `first_row` then, a global index. For the stream.
   template <class T>
-  void gather(Context& ctx, FieldView<const std::type_identity_t<T>> own, FieldView<T> whole) const;
+  void gather(Context& ctx, FieldView<const std::type_identity_t<T>> own, FieldView<T> whole,
+              std::optional<int> first_row = {}) const;
   /// The subdomain's rows where they lie in the whole, the rows beside them for a halo. Halos of the whole must be up to date.
   template <class T>
   [[nodiscard]] FieldView<T> own_rows(FieldView<T> whole) const;

@@ -271,7 +271,7 @@ __global__ void __launch_bounds__(tile_threads, 2) product_kernel(const Product<
 /// Large tiles, which read less of the factors, as soon as most multiprocessors have one.
 template <Grid side, class T>
 void multiply_on_gpu(Context& ctx, Product<T> product) {
-  product.aligned = cuda::can_stream(product.grid);
+  product.aligned = cuda::has_chunks(product.grid);
   const GridLayout<2> shape{product.out.nx, product.out.ny};
   constexpr bool single = sizeof(T) == 4;
   using Small = std::conditional_t<single, Tile<T, 1, 2, 1, 2>, Tile<T, 2, 2, 1, 2>>;

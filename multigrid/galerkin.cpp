@@ -372,7 +372,7 @@ void gather(Context& ctx, const PartitionLevels& partition, const GridOperator<d
         const auto given = from.parts();
         auto taken = std::get<std::decay_t<decltype(from)>>(whole.storage()).parts();
         for (std::size_t k = 0; k < given.size(); ++k) {
-          partition.gather(ctx, given[k], taken[k]);
+          partition.gather(ctx, given[k], taken[k], whole.shape().origin_y);
           if (std::decay_t<decltype(from)>::View::has_bands) exchange(ctx, whole.shape(), taken[k]);
         }
       },

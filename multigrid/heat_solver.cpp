@@ -149,7 +149,7 @@ struct HeatSolver::Implementation : HeatProgress {
     const auto& averaged = operators->averaged();
     const bool still_so = problem.steady_rhs && averaged == load_averaged;
     if (load_known && (still_so || !problem.space.rhs || load_at == t)) return;
-    assemble_heat_load(ctx, geometry, problem, t, load.view(), averaged);
+    assemble_heat_load(ctx, geometry, problem, t, load, averaged);
     load_averaged = averaged;
     if (operators->scale() != 1) xpay(ctx, load.cview(), operators->scale() - 1, load.view());
     load_at = t;
@@ -537,11 +537,11 @@ const PoissonSolver& HeatSolver::solver() const { return implementation_->operat
 
 std::vector<double> HeatSolver::nodal_solution(Context& ctx) const {
   const Implementation& self = *implementation_;
-  return stratum::nodal_solution(ctx, self.geometry, self.at(self.report.t), solution());
+  return stratum::nodal_solution(ctx, self.geometry, self.at(self.report.t), self.u);
 }
 double HeatSolver::heat(Context& ctx) const {
   const Implementation& self = *implementation_;
-  return total_heat(ctx, self.geometry, self.problem, self.report.t, solution());
+  return total_heat(ctx, self.geometry, self.problem, self.report.t, self.u);
 }
 std::optional<double> HeatSolver::relative_l2_error(Context& ctx) const {
   const Implementation& self = *implementation_;
@@ -549,7 +549,7 @@ std::optional<double> HeatSolver::relative_l2_error(Context& ctx) const {
   // A reaction term, as steps have one: of singular problems, errors would leave out means.
   PoissonProblem now = self.at(self.report.t);
   now.reaction += 1;
-  return stratum::relative_l2_error(ctx, self.geometry, now, solution());
+  return stratum::relative_l2_error(ctx, self.geometry, now, self.u);
 }
 
 HeatState HeatSolver::state(Context& ctx) const {

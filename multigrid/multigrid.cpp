@@ -1,6 +1,7 @@
 #include <stratum/multigrid/multigrid.hpp>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <utility>
 
@@ -118,6 +119,12 @@ class Multigrid<T>::State {
   void set_reaction(Context& ctx, double c);
   void cycle(Context& ctx, int level, FieldView<const T> b, FieldView<T> x, Guess guess);
   [[nodiscard]] bool is_recordable() const { return recordable_; }
+  /// Asks the runtime for addresses that differ from the last ones.
+  void expects_memory(const Context& ctx, FieldView<const T> r, FieldView<T> z) {
+    if (r.data != reached_[0]) expects_reached(ctx, "b", r);
+    if (z.data != reached_[1]) expects_reached(ctx, "x", z);
+    reached_ = {r.data, z.data};
+  }
 
   struct Level {
     SmootherChoice choice;
@@ -163,6 +170,7 @@ class Multigrid<T>::State {
   std::unique_ptr<DenseInverse<T>> inverse_;
   std::unique_ptr<CoarseSolver<T>> coarse_;  // empty when the coarsest level has no unknown
   bool recordable_ = false;                  // nothing in a cycle waits for the stream
+  std::array<const T*, 2> reached_{};        // what `apply` was given last
   Field<double> mean_;                       // scratch, where the operator is singular
 };
 
@@ -502,6 +510,7 @@ void Multigrid<T>::set_reaction(Context& ctx, double c) {
 
 template <class T>
 void Multigrid<T>::apply(Context& ctx, FieldView<const T> r, FieldView<T> z) {
+  state_->expects_memory(ctx, r, z);
   state_->cycle(ctx, levels() - 1, r, z, Guess::zero);
 }
 

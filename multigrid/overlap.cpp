@@ -127,9 +127,6 @@ FieldView<T> Overlap<T>::own(FieldView<T> all) const {
   FieldView<T> rows = all;
   rows.data += taken_.below * all.pitch;
   rows.ny = subdomain_.ny;
-  rows.origin_y = subdomain_.origin_y;
-  rows.below = subdomain_.below;
-  rows.above = subdomain_.above;
   return rows;
 }
 

@@ -434,6 +434,8 @@ struct StructuredSolver::State {
                     bool retries, const Monitor& monitor) {
     expects_fit(ctx, "b", b, a.shape());
     expects_fit(ctx, "x", x, a.shape());
+    expects_reached(ctx, "b", b);
+    expects_reached(ctx, "x", x);
     const auto entered = guard.enter("solver");
     const auto begin = Clock::now();
     SolveReport report;

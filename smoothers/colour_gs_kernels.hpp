@@ -277,7 +277,7 @@ class ColourGaussSeidel final : public Smoother<T> {
       using View = std::decay_t<decltype(view)>;
 #if defined(__CUDACC__)
       if constexpr (View::streams)
-        if (ctx.on_gpu() && cuda::can_stream(b, x) && !grid.periodic_y) {
+        if (ctx.on_gpu() && cuda::can_stream(grid, b, x) && !grid.periodic_y) {
           // A chunk starts one column before the grid.
           const int column = forward ? 1 - odd_x : odd_x, row = forward ? odd_y : 1 - odd_y;
           FieldView<T> current = x, other = scratch_.view();

@@ -106,7 +106,7 @@ class Jacobi final : public Smoother<T> {
       Ghosts ghosts = guess == Guess::zero ? Ghosts::stale : ghosts_of_x;  // of `current`
 #if defined(__CUDACC__)
       if constexpr (View::streams_alone)
-        if (ctx.on_gpu() && cuda::can_stream(b, x)) {
+        if (ctx.on_gpu() && cuda::can_stream(this->layout(), b, x)) {
           int left = sweeps;
           const int at_once = this->layout().has_halo() ? 1 : 2;
           const auto passes_of = [at_once](int count) { return (count + at_once - 1) / at_once; };

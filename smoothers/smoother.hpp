@@ -88,8 +88,8 @@ class Smoother {
   /// For a smoother made for grids of this shape.
   explicit Smoother(const GridLayout<2>& shape) : shape_(shape) {}
 
-  /// What `smooth` begins with, and holds until it ends. Throws UsageError for an operator and vectors of another shape, memory
-  /// that the Context does not compute on, and a smoother that is smoothing already.
+  /// What `smooth` begins with, and holds until it ends. Throws UsageError for an operator and vectors of another shape,
+  /// and a smoother that is smoothing already.
   [[nodiscard]] ReentrancyGuard::Entered begin(const Context& ctx, const GridOperator<T>& a, FieldView<const T> b,
                                                FieldView<T> x) {
     expects_shape(a);

@@ -12,6 +12,8 @@ SolveReport Solver<T>::solve(Context& ctx, const LinearOperator<T>& a, Precondit
           ", not for A of ", of_a.nx, " x ", of_a.ny);
   expects_fit(ctx, "b", b, shape_);
   expects_fit(ctx, "x", x, shape_);
+  expects_reached(ctx, "b", b);
+  expects_reached(ctx, "x", x);
   stop.validate();
   const auto entered = guard_->enter("solver");
   return run(ctx, a, m, b, x, stop, monitor);

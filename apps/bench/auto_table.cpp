@@ -93,7 +93,7 @@ class AutoTable {
       for (const auto& name : names) {
         const auto mesh = make_mesh(mesh_family(name), level);
         Field<double> b(ctx_, mesh.unknowns());
-        assemble_load(ctx_, mesh, {}, b.view());
+        assemble_load(ctx_, mesh, {}, b);
         measure(message(name, ", level ", level), mesh, b);
       }
     RandomMeshes random(seed);

@@ -14,7 +14,7 @@ int main() {
   const TensorMesh mesh = make_mesh(mesh_family("A5"), 9);
   const auto a = assemble_laplace<double>(ctx, mesh, StorageFormat::tensor);
   Field<double> b(ctx, a.shape()), x(ctx, a.shape());
-  assemble_load(ctx, mesh, {}, b.view());
+  assemble_load(ctx, mesh, {}, b);
   Multigrid<float> cycle(ctx, mesh_hierarchy(mesh), StorageFormat::tensor, {.symmetric = true});
   PrecisionCast<double, float> m(ctx, a.shape(), cycle);
   for (const char* method : {"cg", "gcr", "gmres", "bicgstab"}) {

@@ -13,7 +13,7 @@ int main() {
   problem.reaction = 2;
   const TensorMesh mesh = with_boundaries(make_mesh(mesh_family("A3"), 8), problem.boundaries);
   Field<double> b(ctx, mesh.unknowns()), u(ctx, mesh.unknowns());
-  assemble_load(ctx, mesh, problem, b.view());
+  assemble_load(ctx, mesh, problem, b);
   PoissonSolverParams params;
   params.terms = operator_terms(mesh, problem);
   const SolveReport report = PoissonSolver(ctx, mesh, params).solve(ctx, b.cview(), u.view());

@@ -10,9 +10,9 @@ int main() {
   const auto exact = [](const Point& p) { return std::sin(p.x) * std::sin(p.y); };
   const PoissonProblem problem{[=](const Point& p) { return 2 * exact(p); }, exact, {}};
   Field<double> b(ctx, mesh.unknowns()), u(ctx, mesh.unknowns());
-  assemble_load(ctx, mesh, problem, b.view());
+  assemble_load(ctx, mesh, problem, b);
   const SolveReport report = PoissonSolver(ctx, mesh).solve(ctx, b.cview(), u.view());
   std::printf("%d cycles on cells of aspect ratio up to %.1e, error %.2e\n", report.iterations,
-              mesh.largest_aspect_ratio(), *relative_l2_error(ctx, mesh, problem, u.cview()));
+              mesh.largest_aspect_ratio(), *relative_l2_error(ctx, mesh, problem, u));
   return exit_code(report.status);
 }

@@ -16,9 +16,9 @@ static int solve(MPI_Comm comm, int level) {
   PoissonSolver solver(ctx, mesh);
   const GridLayout<2> rows = solver.fine_operator().shape();  // this rank's
   Field<double> b(ctx, rows), u(ctx, rows);
-  assemble_load(ctx, mesh, PoissonProblem{}, b.view());
+  assemble_load(ctx, mesh, PoissonProblem{}, b);
   const SolveReport report = solver.solve(ctx, b.cview(), u.view());
-  const auto error = relative_l2_error(ctx, mesh, PoissonProblem{}, u.cview());
+  const auto error = relative_l2_error(ctx, mesh, PoissonProblem{}, u);
   if (ctx.communicator()->rank() == 0)
     std::printf("%d cycles on %d ranks, error %.2e\n", report.iterations, ctx.subdomains(), *error);
   return exit_code(report.status);

@@ -143,7 +143,7 @@ System make_system(const Context& ctx, const CommandLine& options, const Setting
     // Ones are no solution to try on a stretched mesh: nearly all of A 1 would belong to its thinnest cells.
     Context host;
     Field<double> load(host, *system.grid);
-    assemble_load(host, *system.mesh, {}, load.view());
+    assemble_load(host, *system.mesh, {}, load);
     system.b.resize(rows);
     copy_to_host(host, load.cview(), system.b.data());
   } else {

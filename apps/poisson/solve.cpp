@@ -99,11 +99,11 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
     const auto& problem = settings.problems[k];
     bs.emplace_back(ctx, subdomain);
     xs.emplace_back(ctx, subdomain);
-    assemble_load(ctx, mesh, problem, bs.back().view(), cells.get());
-    if (uses.summary) loads[k] = load_integral(ctx, mesh, problem, bs.back().cview(), cells.get());
-    if (has_boundary_values(problem)) lift_boundary(ctx, mesh, problem, xs.back().view());
+    assemble_load(ctx, mesh, problem, bs.back(), cells.get());
+    if (uses.summary) loads[k] = load_integral(ctx, mesh, problem, bs.back(), cells.get());
+    if (has_boundary_values(problem)) lift_boundary(ctx, mesh, problem, xs.back());
     if (!singular) continue;
-    const auto found = make_compatible(ctx, mesh, bs.back().view());
+    const auto found = make_compatible(ctx, mesh, bs.back());
     means[k] = found.mean;
     loads[k] -= found.sum;
     expect_compatible(found, settings.project, "the integral of f plus the boundary fluxes");
@@ -131,14 +131,14 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
   if (talk) print_heading(settings, options, ctx, outcome);
   auto reports = solve_all(ctx, settings, *solver, bs, xs);
   if (singular)
-    for (auto& x : xs) subtract_integral_mean(ctx, mesh, x.view());
+    for (auto& x : xs) subtract_integral_mean(ctx, mesh, x);
   solver.reset();  // makes room for what follows
   bs.clear();
   const NodeRows rows = node_rows(mesh.logical(), subdomain);
   std::vector<std::vector<double>> kept;
   for (std::size_t k = 0; k < reports.size(); ++k) {
     const auto& problem = settings.problems[k];
-    const auto u = xs[k].cview();
+    const Field<double>& u = xs[k];
     System system{reports.size() > 1 ? options.texts("rhs")[k] : "", std::move(reports[k]), {}, {}};
     if (uses.summary && exit_code(system.report.status) != 3) {
       const PoissonProblem solved = solved_problem(problem, means[k]);

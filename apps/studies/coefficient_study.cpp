@@ -195,8 +195,8 @@ class CoefficientStudy {
     params.terms = operator_terms(geometry, problem);
     if (one.k) params.coefficients = std::make_shared<const CellCoefficients>(one.k(mesh));
     Field<double> b(ctx_, mesh.unknowns()), x(ctx_, mesh.unknowns());
-    assemble_load(ctx_, geometry, problem, b.view());
-    if (is_singular(ctx_, geometry, problem)) (void)make_compatible(ctx_, geometry, b.view());
+    assemble_load(ctx_, geometry, problem, b);
+    if (is_singular(ctx_, geometry, problem)) (void)make_compatible(ctx_, geometry, b);
     return PoissonSolver(ctx_, geometry, params).solve(ctx_, b.cview(), x.view());
   }
 

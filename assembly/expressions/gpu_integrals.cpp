@@ -28,20 +28,20 @@ struct CellRows {
   LineNodes nodes;
 };
 /// Rows that the hats of b's rows live on, those beyond the ends of a periodic line among them.
-CellRows cells_of_hats(Context& ctx, const TensorMesh<2>& mesh, FieldView<const double> b) {
+CellRows cells_of_hats(Context& ctx, const TensorMesh<2>& mesh, const GridFunction<const double>& b) {
   const Axis& y = mesh.y();
   const int first = first_row_of(ctx, "the load vector", mesh, b) + y.first_unknown();
-  const int begin = y.is_periodic() ? first - 1 : std::max(first - 1, 0), end = std::min(first + b.ny, y.size());
-  return {begin, {end - begin, first - begin, b.ny, false}};
+  const int begin = y.is_periodic() ? first - 1 : std::max(first - 1, 0), end = std::min(first + b.view.ny, y.size());
+  return {begin, {end - begin, first - begin, b.view.ny, false}};
 }
 /// All rows, or of a subdomain those that are its own (`node_rows`); its halo has the nodes of the subdomain above.
-CellRows cells_of_subdomain(Context& ctx, const TensorMesh<2>& mesh, FieldView<const double> u) {
+CellRows cells_of_subdomain(Context& ctx, const TensorMesh<2>& mesh, const GridFunction<const double>& u) {
   const Axis& y = mesh.y();
   const int first = first_row_of(ctx, "the solution", mesh, u) + y.first_unknown();
   const NodeRows rows = node_rows(mesh, layout_of(mesh, u));
-  return {
-      rows.first,
-      {rows.last - rows.first, first - rows.first, u.ny + (u.above ? 1 : 0), y.is_periodic() && !u.below && !u.above}};
+  return {rows.first,
+          {rows.last - rows.first, first - rows.first, u.view.ny + (u.layout.above ? 1 : 0),
+           y.is_periodic() && !u.is_part()}};
 }
 
 template <class F>
@@ -141,14 +141,14 @@ struct At {
 
 }  // namespace
 
-std::optional<SolutionRange> range_on_gpu(Context& ctx, const TensorMesh<2>& mesh, FieldView<const double> u,
+std::optional<SolutionRange> range_on_gpu(Context& ctx, const TensorMesh<2>& mesh, const GridFunction<const double>& u,
                                           const BoundaryValues& boundaries) {
-  if (!ctx.on_gpu() || u.nodes() == 0) return std::nullopt;
+  if (!ctx.on_gpu() || u.view.nodes() == 0) return std::nullopt;
   const CellRows rows = cells_of_subdomain(ctx, mesh, u);
   const int before = rows.begin;
   const LineNodes x = nodes_of(mesh.x()), y = rows.nodes;
-  if (u.below || u.above) exchange(ctx, layout_of(mesh, u), u);
-  const NodesOnGpu nodes(ctx, u, boundaries, before);
+  if (u.is_part()) exchange(ctx, layout_of(mesh, u), u.view);
+  const NodesOnGpu nodes(ctx, u.view, boundaries, before);
   const int nx = x.intervals + 1, ny = y.intervals + 1;
   struct Found {
     double value;
@@ -203,8 +203,8 @@ bool gpu_computes(const Context& ctx, const ScalarFunction& f, std::int64_t node
          (source_to_compile(f, nodes) && RuntimeKernel::available());
 }
 
-bool load_on_gpu(Context& ctx, const TensorMesh<2>& mesh, const ScalarFunction& f, FieldView<double> b) {
-  if (!ctx.on_gpu() || b.nodes() == 0) return false;
+bool load_on_gpu(Context& ctx, const TensorMesh<2>& mesh, const ScalarFunction& f, const GridFunction<double>& b) {
+  if (!ctx.on_gpu() || b.view.nodes() == 0) return false;
   std::optional<PointKernel> kernel;
   if (f.target<PolynomialRhs>() != nullptr)
     kernel = PointKernel{reinterpret_cast<const void*>(load_kernel<PolynomialRhs>), {}};
@@ -215,8 +215,8 @@ bool load_on_gpu(Context& ctx, const TensorMesh<2>& mesh, const ScalarFunction& 
   const GaussPoints x(ctx, mesh.x(), gauss4), y(ctx, mesh.y(), rows.begin, rows.nodes, gauss4);
   const auto flag = allocate(ctx, sizeof(int));
   constexpr unsigned threads = 128;
-  launch(ctx, *kernel, dim3((static_cast<unsigned>(b.nx) + threads - 1) / threads, rows_of_blocks(b.ny)), threads,
-         LoadArguments{x.line(), y.line(), b.data, b.pitch, static_cast<int*>(flag.get())});
+  launch(ctx, *kernel, dim3((static_cast<unsigned>(b.view.nx) + threads - 1) / threads, rows_of_blocks(b.view.ny)),
+         threads, LoadArguments{x.line(), y.line(), b.view.data, b.view.pitch, static_cast<int*>(flag.get())});
   int not_finite = 0;
   STRATUM_CUDA_CHECK(cudaMemcpyAsync(&not_finite, flag.get(), sizeof not_finite, cudaMemcpyDeviceToHost,
                                      static_cast<cudaStream_t>(ctx.stream())));
@@ -225,10 +225,10 @@ bool load_on_gpu(Context& ctx, const TensorMesh<2>& mesh, const ScalarFunction& 
 }
 
 std::optional<ErrorSums> errors_on_gpu(Context& ctx, const TensorMesh<2>& mesh, const ScalarFunction& exact,
-                                       FieldView<const double> u, const BoundaryValues& boundaries, double reaction,
-                                       const CellCoefficients* cells) {
-  if (!ctx.on_gpu() || u.nodes() == 0) return std::nullopt;
-  if (u.below || u.above) exchange(ctx, layout_of(mesh, u), u);
+                                       const GridFunction<const double>& u, const BoundaryValues& boundaries,
+                                       double reaction, const CellCoefficients* cells) {
+  if (!ctx.on_gpu() || u.view.nodes() == 0) return std::nullopt;
+  if (u.is_part()) exchange(ctx, layout_of(mesh, u), u.view);
   std::optional<PointKernel> kernel;
   if (exact.target<PolynomialSolution>() != nullptr)
     kernel = PointKernel{reinterpret_cast<const void*>(errors_kernel<PolynomialSolution>), {}};
@@ -237,7 +237,7 @@ std::optional<ErrorSums> errors_on_gpu(Context& ctx, const TensorMesh<2>& mesh, 
   if (!kernel) return std::nullopt;
   const CellRows part = cells_of_subdomain(ctx, mesh, u);
   const GaussPoints x(ctx, mesh.x(), gauss3), y(ctx, mesh.y(), part.begin, part.nodes, gauss3);
-  const NodesOnGpu nodes(ctx, u, boundaries, part.begin);
+  const NodesOnGpu nodes(ctx, u.view, boundaries, part.begin);
   CellMaterials materials{nullptr, nullptr, nullptr, nullptr, 0, reaction};
   std::optional<CellFields> fields;
   if (cells != nullptr) {
@@ -266,17 +266,18 @@ std::optional<ErrorSums> errors_on_gpu(Context& ctx, const TensorMesh<2>& mesh, 
 bool gpu_computes(const Context& /*ctx*/, const ScalarFunction& /*f*/, std::int64_t /*nodes*/) { return false; }
 
 bool load_on_gpu(Context& /*ctx*/, const TensorMesh<2>& /*mesh*/, const ScalarFunction& /*f*/,
-                 FieldView<double> /*b*/) {
+                 const GridFunction<double>& /*b*/) {
   return false;
 }
 
 std::optional<SolutionRange> range_on_gpu(Context& /*ctx*/, const TensorMesh<2>& /*mesh*/,
-                                          FieldView<const double> /*u*/, const BoundaryValues& /*boundaries*/) {
+                                          const GridFunction<const double>& /*u*/,
+                                          const BoundaryValues& /*boundaries*/) {
   return std::nullopt;
 }
 
 std::optional<ErrorSums> errors_on_gpu(Context& /*ctx*/, const TensorMesh<2>& /*mesh*/, const ScalarFunction& /*exact*/,
-                                       FieldView<const double> /*u*/, const BoundaryValues& /*boundaries*/,
+                                       const GridFunction<const double>& /*u*/, const BoundaryValues& /*boundaries*/,
                                        double /*reaction*/, const CellCoefficients* /*cells*/) {
   return std::nullopt;
 }

@@ -14,10 +14,10 @@
 #include <optional>
 
 #include <stratum/assembly/expressions/point_kernels.hpp>
+#include <stratum/assembly/grid_function.hpp>
 #include <stratum/assembly/poisson_problem.hpp>
 #include <stratum/assembly/solution_range.hpp>
 #include <stratum/core/device/context.hpp>
-#include <stratum/core/field/field.hpp>
 #include <stratum/mesh/tensor_mesh.hpp>
 
 namespace stratum {
@@ -27,17 +27,19 @@ namespace stratum {
 [[nodiscard]] bool gpu_computes(const Context& ctx, const ScalarFunction& f, std::int64_t nodes);
 
 /// True where b is done, on the mesh's unknowns or a subdomain of them.
-[[nodiscard]] bool load_on_gpu(Context& ctx, const TensorMesh<2>& mesh, const ScalarFunction& f, FieldView<double> b);
+[[nodiscard]] bool load_on_gpu(Context& ctx, const TensorMesh<2>& mesh, const ScalarFunction& f,
+                               const GridFunction<double>& b);
 
 /// Of a subdomain, what its own cells have; all subdomains call it together. `cells`: null where K = 1 and c is `reaction`
 /// alone; else copied to the GPU, for a while.
 [[nodiscard]] std::optional<ErrorSums> errors_on_gpu(Context& ctx, const TensorMesh<2>& mesh,
-                                                     const ScalarFunction& exact, FieldView<const double> u,
+                                                     const ScalarFunction& exact, const GridFunction<const double>& u,
                                                      const BoundaryValues& boundaries, double reaction,
                                                      const CellCoefficients* cells);
 
 /// All but the boundary's values. Nothing where u has a value that is not finite. Subdomains get what all of them have.
 [[nodiscard]] std::optional<SolutionRange> range_on_gpu(Context& ctx, const TensorMesh<2>& mesh,
-                                                        FieldView<const double> u, const BoundaryValues& boundaries);
+                                                        const GridFunction<const double>& u,
+                                                        const BoundaryValues& boundaries);
 
 }  // namespace stratum

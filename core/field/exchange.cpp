@@ -59,19 +59,19 @@ void fill_halo(Context& ctx, const GridLayout<2>& layout, const FieldView<T>& vi
 }
 
 template <class T>
-void add_from_below(Context& ctx, const FieldView<T>& view) {
-  if (!view.below && !view.above) return;
+void add_from_below(Context& ctx, const GridLayout<2>& layout, const FieldView<T>& view) {
+  if (!layout.below && !layout.above) return;
   Communicator::Rows rows;
-  if (view.above) rows.to_above = &view(0, view.ny);
-  if (view.below) rows.from_below = &view(0, -1);
+  if (layout.above) rows.to_above = &view(0, view.ny);
+  if (layout.below) rows.from_below = &view(0, -1);
   rows.bytes = static_cast<std::size_t>(view.nx) * sizeof(T);
   communicator_of(ctx).exchange(ctx, rows);
-  if (view.below) for_each_node(ctx, {0, view.nx, 1, 0, 1, 1}, AddRowBelow<T>{view});
+  if (layout.below) for_each_node(ctx, {0, view.nx, 1, 0, 1, 1}, AddRowBelow<T>{view});
 }
 
 template void fill_halo(Context&, const GridLayout<2>&, const FieldView<float>&);
 template void fill_halo(Context&, const GridLayout<2>&, const FieldView<double>&);
-template void add_from_below(Context&, const FieldView<float>&);
-template void add_from_below(Context&, const FieldView<double>&);
+template void add_from_below(Context&, const GridLayout<2>&, const FieldView<float>&);
+template void add_from_below(Context&, const GridLayout<2>&, const FieldView<double>&);
 
 }  // namespace stratum::detail

@@ -63,7 +63,8 @@ struct GridLayout<2> {
   friend bool operator==(const GridLayout<2>&, const GridLayout<2>&) = default;
 };
 
-/// What kernels see: no ownership, trivially copyable. FieldView<T> converts to FieldView<const T>.
+/// What kernels see: a pointer, extents, strides. No ownership, trivially copyable. What borders on the unknowns is said by the
+/// GridLayout of the Field. FieldView<T> converts to FieldView<const T>.
 template <class T, int D = 2>
 struct FieldView;
 
@@ -73,13 +74,6 @@ struct FieldView<T, 2> {
   int nx = 0;
   int ny = 0;
   std::int64_t pitch = 0;
-  Backend space = Backend::cpu;  // whose memory it is
-  bool periodic_x = false;       // what rows of numbers on the CPU and lines on a GPU read beyond their ends
-  // Of a part of a mesh's rows, for functions that know the mesh: the global index of the first one, and whether other
-  // subdomains border on it.
-  int origin_y = 1;
-  bool below = false;
-  bool above = false;
 
   STRATUM_HOST_DEVICE STRATUM_INLINE T& operator()(int i, int j) const { return data[j * pitch + i]; }
   STRATUM_HOST_DEVICE STRATUM_INLINE T& operator[](int i) const { return data[i]; }
@@ -90,23 +84,35 @@ struct FieldView<T, 2> {
   template <std::same_as<const T> Const>
   // NOLINTNEXTLINE(google-explicit-constructor): the usual pointer-to-const conversion
   STRATUM_HOST_DEVICE operator FieldView<Const>() const {
-    return {data, nx, ny, pitch, space, periodic_x, origin_y, below, above};
+    return {data, nx, ny, pitch};
   }
 };
 
-/// Throws UsageError unless `view`, called `name` in the message, has this many nodes in memory that the Context computes on.
+/// The last column of a row that kernels may read in packs, or in tiles: nx, the ghost, or nx - 1 where rows are so near to each
+/// other that this number is column -1 of the next row. Both are zero then.
 template <class T>
-void expects_fit(const Context& ctx, const char* name, const FieldView<T>& view, int nx, int ny) {
+[[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE int last_column(const FieldView<T>& view) {
+  return view.pitch > view.nx + 1 ? view.nx : view.nx - 1;
+}
+
+/// Throws UsageError unless `view`, called `name` in the message, has this many nodes. Whether the Context computes on its
+/// memory is asked of the runtime, and hence where solves begin (`expects_reached`).
+template <class T>
+void expects_fit(const Context& /*ctx*/, const char* name, const FieldView<T>& view, int nx, int ny) {
   expects(view.nx == nx && view.ny == ny, name, " must be ", nx, " x ", ny, ", not ", view.nx, " x ", view.ny);
   if (view.nodes() == 0) return;
   expects(view.data != nullptr && view.pitch >= view.nx, name, " has no memory, or rows of ", view.nx, " nodes only ",
           view.pitch, " apart");
-  expects(view.space == ctx.backend(), name, " lies in the memory of the ", view.space == Backend::cpu ? "host" : "GPU",
-          ", and the context computes on the ", ctx.on_gpu() ? "GPU" : "CPU");
 }
 template <class T>
 void expects_fit(const Context& ctx, const char* name, const FieldView<T>& view, const GridLayout<2>& shape) {
   expects_fit(ctx, name, view, shape.nx, shape.ny);
+}
+/// Throws UsageError unless `view` lies in memory that the Context computes on. On a GPU a call of the runtime.
+template <class T>
+void expects_reached(const Context& ctx, const char* name, const FieldView<T>& view) {
+  expects(view.nodes() == 0 || ctx.is_dry_run() || reaches(ctx, view.data), name,
+          " does not lie in memory of the device that the context computes on");
 }
 
 /// Distance between rows. A multiple of 16 numbers; multiples of 512 get 80 more on the CPU, because rows a power of two apart
@@ -152,7 +158,7 @@ class Field<T, 2> {
     expects(shape.nx >= 0 && shape.ny >= 0, "a grid cannot have ", shape.nx, " x ", shape.ny, " nodes");
     const FieldStorage storage(ctx.backend(), shape);
     memory_ = allocate(ctx, static_cast<std::size_t>(field_bytes<T>(ctx.backend(), shape)));
-    see(ctx, static_cast<T*>(memory_.get()) + storage.first, shape, storage.pitch);
+    see(static_cast<T*>(memory_.get()) + storage.first, shape, storage.pitch);
   }
   Field(Context& ctx, int n) : Field(ctx, GridLayout<2>::flat(n)) {}
 
@@ -174,7 +180,7 @@ class Field<T, 2> {
     expects(reaches(ctx, node), "the address ", static_cast<const void*>(node),
             " is not memory of the device that the context computes on");
     Field v;
-    v.see(ctx, node, shape, pitch);
+    v.see(node, shape, pitch);
     return v;
   }
 
@@ -191,10 +197,9 @@ class Field<T, 2> {
   [[nodiscard]] bool empty() const { return view_.data == nullptr; }
 
  private:
-  void see(const Context& ctx, T* node, const GridLayout<2>& shape, std::int64_t pitch) {
+  void see(T* node, const GridLayout<2>& shape, std::int64_t pitch) {
     layout_ = shape;
-    view_ = {node,           shape.nx,    shape.ny,   pitch, ctx.backend(), shape.periodic_x,
-             shape.origin_y, shape.below, shape.above};
+    view_ = {node, shape.nx, shape.ny, pitch};
   }
 
   std::shared_ptr<void> memory_;
@@ -224,8 +229,9 @@ class SharedField {
 namespace detail {
 template <class T>
 void fill_halo(Context& ctx, const GridLayout<2>& layout, const FieldView<T>& view);
+/// Row 0 grows by what the subdomain below has in its row `ny`, where `layout` says that there is one.
 template <class T>
-void add_from_below(Context& ctx, const FieldView<T>& view);
+void add_from_below(Context& ctx, const GridLayout<2>& layout, const FieldView<T>& view);
 }  // namespace detail
 
 /// Brings the halo of `view` up to date before a kernel reads neighbours: a cache, hence filled in views of const numbers

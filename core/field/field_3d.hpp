@@ -186,11 +186,11 @@ class Field<T, 3> {
 /// The rows of all planes as one field of two dimensions, nx x (ny nz), for what need not know three dimensions: BLAS-1,
 /// reductions, Krylov methods. Throws UsageError where there is a gap between planes, as with ghosts.
 template <class T>
-[[nodiscard]] FieldView<T, 2> rows_of(const Context& ctx, const FieldView<T, 3>& view) {
+[[nodiscard]] FieldView<T, 2> rows_of(const Context& /*ctx*/, const FieldView<T, 3>& view) {
   const auto& [nx, ny, nz] = view.extents;
   expects(nz <= 1 || view.strides.plane == ny * view.strides.row, "planes of ", ny, " rows lie ", view.strides.plane,
           " numbers apart, not ", ny * view.strides.row, ": a field with ghosts is not one matrix of rows");
-  return {view.data, nx, static_cast<int>(view.extents.rows()), view.strides.row, ctx.backend()};
+  return {view.data, nx, static_cast<int>(view.extents.rows()), view.strides.row};
 }
 
 /// The same numbers with the ghosts around them.

@@ -29,8 +29,13 @@
 namespace stratum::cuda {
 
 template <class... T>
-bool can_stream(const FieldView<T>&... x) {
-  return ((!x.periodic_x && reinterpret_cast<std::uintptr_t>(x.data - 1) % 16 == 0 && x.pitch % 4 == 0) && ...);
+bool has_chunks(const FieldView<T>&... x) {
+  return ((reinterpret_cast<std::uintptr_t>(x.data - 1) % 16 == 0 && x.pitch % 4 == 0) && ...);
+}
+/// Of fields on this grid.
+template <class... T>
+bool can_stream(const GridLayout<2>& grid, const FieldView<T>&... x) {
+  return !grid.periodic_x && has_chunks(x...);
 }
 
 /// Three rows around the current one, a number more at both ends; (e, r) is column e of the lane's chunk, r rows further.

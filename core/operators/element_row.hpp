@@ -21,10 +21,9 @@ class CellRow : public PackedRow<bytes, T> {
   /// is read `ahead` rows later. `coupled`: x is not zero.
   STRATUM_INLINE CellRow(const ElementView<T, scalar>& a, const FieldView<const T>& b, const FieldView<const T>& x,
                          int j, int ahead, int first = -1, bool coupled = true)
-      : Base(x.nx), a_(a), cells_(j * a.pitch), others_(j * a.others_pitch),
-        last_column_(x.nx - (x.periodic_x ? 0 : 1)), last_cell_(x.nx), right_(&b(0, j)), south_(&x(0, j - 1)),
-        centre_(&x(0, j)), north_(&x(0, j + 1)), to_later_(ahead * x.pitch), cells_to_later_((ahead + 1) * a.pitch),
-        b_to_later_(ahead * b.pitch) {
+      : Base(x.nx), a_(a), cells_(j * a.pitch), others_(j * a.others_pitch), last_column_(last_column(x)),
+        last_cell_(x.nx), right_(&b(0, j)), south_(&x(0, j - 1)), centre_(&x(0, j)), north_(&x(0, j + 1)),
+        to_later_(ahead * x.pitch), cells_to_later_((ahead + 1) * a.pitch), b_to_later_(ahead * b.pitch) {
     if constexpr (scalar) {
       ry2_south_ = a.ry2[j];
       ry2_north_ = a.ry2[j + 1];

@@ -17,7 +17,7 @@
 namespace stratum {
 
 /// Any of the storage formats behind LinearOperator. A handle: copies are the same operator. Throws UsageError for bands that
-/// differ in shape, pitch or memory, factors of another length, and vectors of another shape or in other memory.
+/// differ in shape or pitch, factors of another length, and vectors of another shape.
 template <class T>
 class GridOperator final : public LinearOperator<T>, public Handle {
  public:

@@ -79,7 +79,7 @@ double GridOperator<T>::scaled_residual_norm(Context& ctx, double scale, FieldVi
                                              FieldView<R> r,
                                              [[maybe_unused]] const std::function<void()>& meanwhile) const {
 #if defined(__CUDACC__)
-  if (ctx.on_gpu() && traits().streams && cuda::can_stream(b, x, r)) {
+  if (ctx.on_gpu() && traits().streams && cuda::can_stream(shape(), b, x, r)) {
     expects_fit(ctx, "b - A x", r, shape());
     prepare_residual(ctx, shape(), b, x);
     double norm = 0;
@@ -97,7 +97,7 @@ template <class T>
 bool GridOperator<T>::fuses_update([[maybe_unused]] const Context& ctx, [[maybe_unused]] FieldView<const T> b,
                                    [[maybe_unused]] FieldView<const T> x) const {
 #if defined(__CUDACC__)
-  return ctx.on_gpu() && traits().streams && cuda::can_stream(b, x);
+  return ctx.on_gpu() && traits().streams && cuda::can_stream(shape(), b, x);
 #else
   return false;
 #endif

@@ -164,7 +164,7 @@ bool GridOperator<T>::next_direction_on_gpu([[maybe_unused]] Context& ctx, [[may
                                             [[maybe_unused]] double beta, [[maybe_unused]] FieldView<const T> p,
                                             [[maybe_unused]] FieldView<T> next, [[maybe_unused]] FieldView<T> q) const {
 #if defined(__CUDACC__)
-  if (shape().has_halo() || !cuda::can_stream(z, p, next, q)) return false;
+  if (shape().has_halo() || !cuda::has_chunks(z, p, next, q)) return false;
   expects_fit(ctx, "z", z, shape());
   expects_fit(ctx, "p", p, shape());
   expects_fit(ctx, "the next p", next, shape());

@@ -51,7 +51,7 @@ void residual_impl(Context& ctx, const GridOperator<T>& op, const Formula& formu
     using View = std::decay_t<decltype(a)>;
 #if defined(__CUDACC__)
     if constexpr (View::streams_alone)
-      if (ctx.on_gpu() && cuda::can_stream(b, x, r)) {
+      if (ctx.on_gpu() && cuda::can_stream(op.shape(), b, x, r)) {
         return cuda::with_rows_of(op.shape(), x, [&](const auto& rows) {
           using Rows = cuda::Stencil<View, std::decay_t<decltype(rows)>, Formula>;
           cuda::run_stream(ctx, cuda::StoreRows<Rows, R>{{a, {b}, rows, formula}, r}, r.nx, r.ny);

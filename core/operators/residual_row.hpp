@@ -83,7 +83,7 @@ class ResidualRow<bytes, TensorView<Number, reaction>> : public PackedRow<bytes,
 
   STRATUM_INLINE ResidualRow(const TensorView<T, reaction>& a, const FieldView<const T>& b, const FieldView<const T>& x,
                              int j, int ahead = 1)
-      : Base(x.nx), last_(x.nx - (x.periodic_x ? 0 : 1)), right_(&b(0, j)), south_(&x(0, j - 1)), centre_(&x(0, j)),
+      : Base(x.nx), last_(last_column(x)), right_(&b(0, j)), south_(&x(0, j - 1)), centre_(&x(0, j)),
         north_(&x(0, j + 1)), kx_(a.kx), mx_(a.mx), right_ahead_(right_ + ahead * b.pitch),
         x_ahead_(north_ + ahead * x.pitch), ks_(a.ky[j]), kn_(a.ky[j + 1]), ms_(a.my[j]), mn_(a.my[j + 1]),
         own_(a.with_e(a.ky[j] + a.ky[j + 1], j)) {
@@ -162,9 +162,8 @@ class ResidualRow<bytes, SymmetricNineBandView<Number>> : public PackedRow<bytes
 
   STRATUM_INLINE ResidualRow(const View& a, const FieldView<const T>& b, const FieldView<const T>& x, int j,
                              int ahead = 1)
-      : Base(x.nx), last_(x.nx - (x.periodic_x ? 0 : 1)), right_(&b(0, j)), x_(&x(0, j)), x_pitch_(x.pitch), a_(a),
-        row_(j * a.pitch), to_later_(ahead * a.pitch), x_to_later_((ahead + 1) * x.pitch),
-        b_to_later_(ahead * b.pitch) {
+      : Base(x.nx), last_(last_column(x)), right_(&b(0, j)), x_(&x(0, j)), x_pitch_(x.pitch), a_(a), row_(j * a.pitch),
+        to_later_(ahead * a.pitch), x_to_later_((ahead + 1) * x.pitch), b_to_later_(ahead * b.pitch) {
     take<true>(-1);
   }
 

@@ -677,6 +677,8 @@ SolveReport MatrixSolver::solve(Context& ctx, std::span<const double> b, std::sp
 }
 
 SolveReport MatrixSolver::solve(Context& ctx, FieldView<const double> b, FieldView<double> x, const Monitor& monitor) {
+  expects_reached(ctx, "b", b);
+  expects_reached(ctx, "x", x);
   if (!state_->is_flat(ctx, b)) return state_->solve(ctx, b, x, monitor);
   expects_fit(ctx, "b", b, state_->rows.unknowns(), 1);
   expects_fit(ctx, "x", x, state_->rows.unknowns(), 1);
@@ -689,6 +691,8 @@ void MatrixSolver::apply(Context& ctx, std::span<const double> r, std::span<doub
 }
 
 void MatrixSolver::apply(Context& ctx, FieldView<const double> r, FieldView<double> z) {
+  expects_reached(ctx, "r", r);
+  expects_reached(ctx, "z", z);
   if (!state_->is_flat(ctx, r)) return state_->apply(ctx, r, z);
   expects_fit(ctx, "r", r, state_->rows.unknowns(), 1);
   expects_fit(ctx, "z", z, state_->rows.unknowns(), 1);

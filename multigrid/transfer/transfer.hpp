@@ -13,7 +13,7 @@
 // `Transfer::weighted` has weights of its own in every coarse cell instead (multigrid/transfer/operator_dependent.hpp makes
 // them): one for each of its edges, four for its centre.
 //
-// Throws UsageError for vectors of other shapes, and for memory that the Context does not compute on.
+// Throws UsageError for vectors of other shapes.
 // Words per fine node: prolongate_add 2.25, restrict 1.25, restrict_residual 2.25 and the operator's coefficients; weights by
 // cells are 1.5 more.
 
@@ -162,7 +162,14 @@ class Transfer {
   [[nodiscard]] bool coarsens_both() const { return !x_.left.empty() && !y_.left.empty(); }
   [[nodiscard]] bool can_stream() const { return coarsens_both() && !is_weighted() && !is_periodic_; }
   [[nodiscard]] bool can_stream_by_cells() const {
-    return coarsens_both() && is_weighted() && begins_after_sides_ && !weights().periodic_y;
+    return coarsens_both() && is_weighted() && begins_after_sides_ && !fine_.periodic_x && !weights().periodic_y;
+  }
+  /// What borders on the coarse unknowns in a restriction of this x: nothing where x has rows of neighbours, whose part is then
+  /// formed here.
+  [[nodiscard]] GridLayout<2> target_of(const FieldView<const T>& x) const {
+    GridLayout<2> target = coarse_;
+    if (x.ny > fine_.ny) target.below = target.above = false;
+    return target;
   }
   /// Steps that are fused with transfer look further than the halo of a subdomain.
   [[nodiscard]] bool can_fuse() const { return can_stream() && !fine_.has_halo(); }

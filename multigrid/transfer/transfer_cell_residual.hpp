@@ -67,6 +67,7 @@ template <class T>
 void Transfer<T>::restrict_residual_by_cells(Context& ctx, const GridOperator<T>& a, FieldView<const T> b,
                                              FieldView<const T> x, FieldView<T> coarse, int origin,
                                              [[maybe_unused]] int first) const {
+  const GridLayout<2> target = target_of(x);
   WeightsView<const T> w = weights();
   w.origin_y = origin;
   a.visit([&](const auto& view) {
@@ -74,25 +75,25 @@ void Transfer<T>::restrict_residual_by_cells(Context& ctx, const GridOperator<T>
     const ComputedDefect<View, T> defect{view, b, x};
 #if defined(__CUDACC__)
     if constexpr (View::streams)
-      if (ctx.on_gpu() && can_stream_by_cells() && cuda::can_stream(b, x, coarse)) {
+      if (ctx.on_gpu() && can_stream_by_cells() && cuda::has_chunks(b, x, coarse)) {
         WeightsView<const T> cells = w;
         cells.coarse_origin_y -= first;
         return cuda::with_rows_of<stream::depth>(a.shape(), x, [&](const auto& given) {
           using Defect = cuda::Stencil<View, std::decay_t<decltype(given)>, DefectFormula, stream::depth>;
-          stream::restrict_by_cells(ctx, cells, Defect{view, {b}, given, {}}, stream::rows_before(coarse, first), x.nx,
-                                    x.ny, first);
+          stream::restrict_by_cells(ctx, cells, Defect{view, {b}, given, {}},
+                                    stream::rows_before(target, coarse, first), x.nx, x.ny, first);
         });
       }
 #endif
-    if (ctx.on_gpu() || !coarsens_both()) return restrict_weighted(ctx, w, defect, a.shape(), coarse);
+    if (ctx.on_gpu() || !coarsens_both()) return restrict_weighted(ctx, w, defect, a.shape(), target, coarse);
     const FieldView<T> rows = rows_.view();
-    for_each_share(ctx, b, restricted_rows(true, coarse), rows.ny / 3, [&](int part, int begin, int end) {
+    for_each_share(ctx, b, restricted_rows(true, target), rows.ny / 3, [&](int part, int begin, int end) {
       T* const own = &rows(1, 3 * part);
       simd::run_widest(
           RestrictCells<View, T>{defect, w, coarse, begin, end, {own, own + rows.pitch, own + 2 * rows.pitch}});
     });
   });
-  if (!y_.left.empty()) detail::add_from_below(ctx, coarse);
+  if (!y_.left.empty()) detail::add_from_below(ctx, target, coarse);
 }
 
 }  // namespace stratum

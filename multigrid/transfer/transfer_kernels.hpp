@@ -369,7 +369,7 @@ template <bool add, class T>
 void prolongate_impl(Context& ctx, const TransferView<T>& x, const TransferView<T>& y, [[maybe_unused]] bool can_stream,
                      FieldView<const T> coarse, FieldView<T> fine, SomeRows rows) {
 #if defined(__CUDACC__)
-  if (ctx.on_gpu() && can_stream && cuda::can_stream(coarse, fine)) {
+  if (ctx.on_gpu() && can_stream && cuda::has_chunks(coarse, fine)) {
     const auto run = [&]<SomeRows wanted>(const auto& added) {
       stream::prolongate<wanted>(ctx, x, y, coarse, added, fine);
     };
@@ -401,7 +401,7 @@ void prolongate_weighted(Context& ctx, const WeightsView<const T>& w, [[maybe_un
   const ProlongateCell<add, T> cell{w, coarse, fine};
   NodeRange<2> range = cell.range();
 #if defined(__CUDACC__)
-  if (ctx.on_gpu() && can_stream && cuda::can_stream(coarse, fine)) {
+  if (ctx.on_gpu() && can_stream && cuda::has_chunks(coarse, fine)) {
     range.begin_x = 0;
     range.end_x = fine.nx / cuda::chunk_width<T> + 1;
     return for_each_node(ctx, range, stream::ProlongateCellChunk<add, T>{w, coarse, fine});
@@ -461,15 +461,15 @@ bool Transfer<T>::stream_down([[maybe_unused]] Context& ctx, [[maybe_unused]] Fi
                               [[maybe_unused]] FieldView<T> coarse, [[maybe_unused]] double* square,
                               [[maybe_unused]] const std::function<void()>& meanwhile) const {
 #if defined(__CUDACC__)
-  if (!ctx.on_gpu() || !can_stream() || !cuda::can_stream(fine, coarse)) return false;
+  if (!ctx.on_gpu() || !can_stream() || !cuda::has_chunks(fine, coarse)) return false;
   FieldView<T> wanted = coarse;
-  wanted.ny = restricted_rows(true, coarse);
+  wanted.ny = restricted_rows(true, coarse_);
   const cuda::StreamGrid<T> most(fine.nx, wanted.ny, 1);
   const auto room = static_cast<std::size_t>(most.count());
   double* const partial = square != nullptr ? ctx.reduction_scratch(room) : nullptr;
   const stream::Measured<T> rows{{fine}, partial, most.panels};
   const int count = stream::run_restriction(ctx, x_.view(), y_.view(), rows, wanted, fine.nx, fine.ny);
-  detail::add_from_below(ctx, coarse);
+  detail::add_from_below(ctx, coarse_, coarse);
   if (square != nullptr) *square = sum_of_scratch(ctx, count, meanwhile);
   return true;
 #else
@@ -496,25 +496,25 @@ void Transfer<T>::restrict_to(Context& ctx, FieldView<const T> fine, FieldView<T
   const GivenDefect<T> defect{fine};
   const bool coarsened_y = !y_.left.empty();
 #if defined(__CUDACC__)
-  if (ctx.on_gpu() && can_stream_by_cells() && cuda::can_stream(fine, coarse)) {
+  if (ctx.on_gpu() && can_stream_by_cells() && cuda::has_chunks(fine, coarse)) {
     FieldView<T> rows = coarse;
-    rows.ny = restricted_rows(true, coarse);
+    rows.ny = restricted_rows(true, coarse_);
     stream::restrict_by_cells(ctx, weights(), stream::Measured<T>{{fine}, nullptr, 0}, rows, fine.nx, fine.ny);
-    return detail::add_from_below(ctx, coarse);
+    return detail::add_from_below(ctx, coarse_, coarse);
   }
 #endif
   if (is_weighted() || ctx.on_gpu()) {
     if (is_weighted())
-      restrict_weighted(ctx, weights(), defect, fine_, coarse);
+      restrict_weighted(ctx, weights(), defect, fine_, coarse_, coarse);
     else
       restrict_nodes(ctx, x_.view(), y_.view(), defect, fine_.nx, fine_.ny, coarse,
-                     restricted_rows(coarsened_y, coarse));
-    if (coarsened_y) detail::add_from_below(ctx, coarse);
+                     restricted_rows(coarsened_y, coarse_));
+    if (coarsened_y) detail::add_from_below(ctx, coarse_, coarse);
     return;
   }
   TransferView<T> y = y_.view();
-  if (coarsened_y) pass_upward(ctx, coarse, &fine(0, fine.ny - 1), row_from_below(), fine.nx);
-  if (!coarsened_y || !coarse.below)
+  if (coarsened_y) pass_upward(ctx, coarse_, &fine(0, fine.ny - 1), row_from_below(), fine.nx);
+  if (!coarsened_y || !coarse_.below)
     return restrict_nodes(ctx, x_.view(), y, defect, fine_.nx, fine_.ny, coarse, coarse.ny);
   --y.origin;
   restrict_nodes(ctx, x_.view(), y, DefectFromBelow<T>{row_from_below(), fine}, fine_.nx, fine_.ny + 1, coarse,
@@ -526,12 +526,10 @@ void Transfer<T>::restrict_residual(Context& ctx, const GridOperator<T>& a, Fiel
                                     FieldView<T> coarse, Ghosts of_x) const {
   const bool beside = x.ny > fine_.ny;  // rows of neighbours
   expects(!beside || fine_.has_halo(), "the fine vector must have ", fine_.ny, " rows, not ", x.ny);
-  if (beside) {
-    coarse.below = coarse.above = false;
+  if (beside)
     expects_fit(ctx, "the coarse vector", coarse, coarse_);
-  } else {
+  else
     check(ctx, x, coarse);
-  }
   expects_fit(ctx, "b", b, a.shape());
   expects_fit(ctx, "x", x, a.shape());
   exchange(ctx, a.shape(), x, of_x);
@@ -550,7 +548,7 @@ template <class T>
 bool Transfer<T>::fuses_interpolation([[maybe_unused]] const Context& ctx, [[maybe_unused]] const GridOperator<T>& a,
                                       [[maybe_unused]] FieldView<const T> b) const {
 #if defined(__CUDACC__)
-  return ctx.on_gpu() && can_stream() && a.traits().is_separable && cuda::can_stream(b);
+  return ctx.on_gpu() && can_stream() && a.traits().is_separable && cuda::has_chunks(b);
 #else
   return false;
 #endif
@@ -563,7 +561,7 @@ void Transfer<T>::prolongate_plus(Context& ctx, FieldView<const T> coarse, T alp
   check(ctx, x, coarse);
   expects_fit(ctx, "z", z, fine_);
 #if defined(__CUDACC__)
-  if (ctx.on_gpu() && can_stream() && cuda::can_stream(coarse, z, x)) {
+  if (ctx.on_gpu() && can_stream() && cuda::has_chunks(coarse, z, x)) {
     exchange(ctx, coarse_, coarse, of_coarse);
     return stream::prolongate(ctx, x_.view(), y_.view(), coarse, stream::Scaled<T, Z>{alpha, z}, x);
   }

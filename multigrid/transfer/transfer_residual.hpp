@@ -97,20 +97,21 @@ template <bool has_bands>
 void Transfer<T>::restrict_residual_by_lines(Context& ctx, const GridOperator<T>& a, FieldView<const T> b,
                                              FieldView<const T> x, FieldView<T> coarse, int origin,
                                              [[maybe_unused]] int first) const {
+  const GridLayout<2> target = target_of(x);
   TransferView<T> in_y = y_.view();
   in_y.origin = origin;
   const bool upward = !ctx.on_gpu() && !y_.left.empty();
   const auto restrict_by = [&](const auto& view) {
     using View = std::decay_t<decltype(view)>;
     const ComputedDefect<View, T> defect{view, b, x};
-    const int coarse_rows = upward ? coarse.ny : restricted_rows(!y_.left.empty(), coarse);
+    const int coarse_rows = upward ? coarse.ny : restricted_rows(!y_.left.empty(), target);
 #if defined(__CUDACC__)
     if constexpr (View::streams)
-      if (ctx.on_gpu() && can_stream() && cuda::can_stream(b, x, coarse)) {
+      if (ctx.on_gpu() && can_stream() && cuda::has_chunks(b, x, coarse)) {
         TransferView<T> y = in_y;
         y.coarse_origin -= first;
         return cuda::with_rows_of<stream::depth>(a.shape(), x, [&](const auto& given) {
-          stream::restrict_rows(ctx, x_.view(), y, view, b, given, stream::rows_before(coarse, first), first);
+          stream::restrict_rows(ctx, x_.view(), y, view, b, given, stream::rows_before(target, coarse, first), first);
         });
       }
     if (ctx.on_gpu()) return restrict_nodes(ctx, x_.view(), in_y, defect, x.nx, x.ny, coarse, coarse_rows);
@@ -119,10 +120,10 @@ void Transfer<T>::restrict_residual_by_lines(Context& ctx, const GridOperator<T>
     RestrictRows<View, T> some{defect, x_.view(), in_y, coarse, coarse.ny, coarse.ny + 1, &rows(1, 0), &rows(1, 1)};
     if (upward) {
       some.for_above = true;
-      if (coarse.above) simd::run_widest(some);
-      pass_upward(ctx, coarse, some.first_kept, row_from_below(), fine_.nx);
+      if (target.above) simd::run_widest(some);
+      pass_upward(ctx, target, some.first_kept, row_from_below(), fine_.nx);
       some.for_above = false;
-      if (coarse.below) some.from_below = row_from_below();
+      if (target.below) some.from_below = row_from_below();
     }
     for_each_share(ctx, b, coarse_rows, rows.ny / 2, [&](int part, int begin, int end) {
       RestrictRows<View, T> of_part = some;
@@ -136,7 +137,7 @@ void Transfer<T>::restrict_residual_by_lines(Context& ctx, const GridOperator<T>
   a.visit([&]<class View>([[maybe_unused]] const View& view) {
     if constexpr (View::has_bands == has_bands) restrict_by(view);
   });
-  if (!y_.left.empty() && !upward) detail::add_from_below(ctx, coarse);
+  if (!y_.left.empty() && !upward) detail::add_from_below(ctx, target, coarse);
 }
 
 }  // namespace stratum

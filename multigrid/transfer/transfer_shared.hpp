@@ -19,8 +19,7 @@ namespace stratum {
 
 /// Coarse rows that a subdomain restricts to: its own, and where y is coarsened one of the next subdomain, which adds it to its
 /// own.
-template <class T>
-int restricted_rows(bool coarsened_y, const FieldView<T>& coarse) {
+inline int restricted_rows(bool coarsened_y, const GridLayout<2>& coarse) {
   return coarse.ny + (coarsened_y && coarse.above ? 1 : 0);
 }
 
@@ -211,8 +210,8 @@ void restrict_by_cells(const Context& ctx, const WeightsView<const T>& w, const 
 
 /// The rows that a stream restricts to, from `first` rows before the subdomain's own on.
 template <class T>
-FieldView<T> rows_before(FieldView<T> coarse, int first) {
-  coarse.ny = restricted_rows(true, coarse) + first;
+FieldView<T> rows_before(const GridLayout<2>& layout, FieldView<T> coarse, int first) {
+  coarse.ny = restricted_rows(true, layout) + first;
   coarse.data -= first * coarse.pitch;
   return coarse;
 }
@@ -254,14 +253,14 @@ void restrict_nodes(Context& ctx, const TransferView<T>& x, const TransferView<T
 
 template <class Defect, class T>
 void restrict_weighted(Context& ctx, const WeightsView<const T>& w, const Defect& defect, const GridLayout<2>& fine,
-                       FieldView<T> coarse) {
-  for_each_node(ctx, {0, coarse.nx, 1, 0, restricted_rows(w.south != nullptr, coarse), 1},
+                       const GridLayout<2>& layout, FieldView<T> coarse) {
+  for_each_node(ctx, {0, coarse.nx, 1, 0, restricted_rows(w.south != nullptr, layout), 1},
                 RestrictWeighted<Defect, T>{w, defect, fine.nx, fine.ny, coarse});
 }
 
 /// One row for the subdomain above, and one from the subdomain below.
 template <class T>
-void pass_upward(Context& ctx, const FieldView<T>& coarse, const T* to_above, T* from_below, int count) {
+void pass_upward(Context& ctx, const GridLayout<2>& coarse, const T* to_above, T* from_below, int count) {
   if (!coarse.below && !coarse.above) return;
   Communicator::Rows rows;
   if (coarse.above) rows.to_above = to_above;

@@ -158,7 +158,7 @@ double* scratch_for_step(Context& ctx, FieldView<T> r) {
 template <class Term, class T, class X>
 int step_by_blocks(Context& ctx, const Term& term, const Step<T, X>& s, double* partial) {
   const bool aligned = reinterpret_cast<std::uintptr_t>(s.x.data - 1) % (sizeof(X) * cuda::chunk_width<T>) == 0;
-  if (s.r.ny == 1 || !cuda::can_stream(s.p, s.q, s.x, s.r) || !aligned)
+  if (s.r.ny == 1 || !cuda::has_chunks(s.p, s.q, s.x, s.r) || !aligned)
     return reduce_by_blocks(ctx, s.r.nx, s.r.ny, term, partial);
   const int blocks = std::min(s.r.ny, step_blocks);
   const cuda::Launch launch{blocks, detail::reduction_threads};

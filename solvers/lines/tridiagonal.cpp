@@ -187,11 +187,10 @@ void TridiagonalSolver<T>::expect_room() const {
 template <class T>
 void TridiagonalSolver<T>::solve_on_gpu(Context& ctx, const TridiagonalView<T>& a, FieldView<const T> b,
                                         FieldView<T> x) {
-  expects(cuda::can_stream(a.lower, a.centre, a.upper, b, x),
+  expects(cuda::has_chunks(a.lower, a.centre, a.upper, b, x),
           "on a GPU column -1 of every row must lie at a multiple of 16 bytes");
   if (method_ == TridiagonalMethod::segments) {
     // Lines by themselves, all at once: nothing borders on them.
-    x.periodic_x = false;
     cuda::GpuSweep<NineBandView<T>, T> sweep{along(direction_, a), b, x, x, LineOrder::simultaneous};
     sweep.zero = true;
     sweep.memory = scratch_.view().data;

@@ -36,13 +36,13 @@ Solution solution_of(Context& ctx, const Geometry& mesh, PoissonProblem& problem
   params.stop.rtol = 1e-15;
   const auto shape = mesh.logical().unknowns();
   Field<double> b(ctx, shape), x(ctx, shape);
-  assemble_load(ctx, mesh, problem, b.view(), cells ? &*cells : nullptr);
+  assemble_load(ctx, mesh, problem, b, cells ? &*cells : nullptr);
   if (is_singular(ctx, mesh, problem)) {
-    const double mean = make_compatible(ctx, mesh, b.view()).mean;
+    const double mean = make_compatible(ctx, mesh, b).mean;
     problem.rhs = [f = problem.rhs, mean](const Point& p) { return f(p) - mean; };
   }
   (void)PoissonSolver(ctx, mesh, params).solve(ctx, b.cview(), x.view());
-  return {nodal_solution(ctx, mesh, problem, x.cview()), load_integral(ctx, mesh, problem, b.cview())};
+  return {nodal_solution(ctx, mesh, problem, x), load_integral(ctx, mesh, problem, b)};
 }
 
 double rhs(const Point& p) { return 3 + p.x - std::cos(5 * p.y); }
@@ -128,7 +128,7 @@ TEST_P(BoundaryFluxesTest, BalanceTheLoadOverAllMixturesOfSides) {
             EXPECT_NEAR(fluxes.bottom, -fluxes.top, 2e-11 * size) << where;
           }
           EXPECT_EQ(fluxes.reaction != 0, terms != Terms::laplace) << where;
-          const auto same = boundary_fluxes(ctx(), mesh, problem, at_unknowns(ctx(), logical, nodal).cview());
+          const auto same = boundary_fluxes(ctx(), mesh, problem, at_unknowns(ctx(), logical, nodal));
           for (const auto& [a, b] : {std::pair{same.left, fluxes.left},
                                      {same.right, fluxes.right},
                                      {same.bottom, fluxes.bottom},

@@ -8,7 +8,7 @@ int main() {
   stratum::Context ctx;
   const auto mesh = stratum::make_mesh(stratum::mesh_family("A3"), 5);
   stratum::Field<double> b(ctx, mesh.unknowns()), x(ctx, mesh.unknowns());
-  stratum::assemble_load(ctx, mesh, {}, b.view());
+  stratum::assemble_load(ctx, mesh, {}, b);
   const auto report = stratum::PoissonSolver(ctx, mesh).solve(ctx, b.cview(), x.view());
   try {
     (void)stratum::mesh_family("none of these");

@@ -39,13 +39,7 @@ LONG_FILES = {
 }
 LONG_MAINS = {}
 COPIES = {}
-VIEW_MEMBERS = {
-    "space": "is what calls refuse memory of the other side by; to ask the runtime costs time on a GPU",
-    "periodic_x": "is read by rows on the CPU and by two kernels for y lines; goes to GridLayout",
-    "origin_y": "is how functions that know the mesh tell a part of its rows (layout_of of assembly/points.hpp)",
-    "below": "the same, and what transfers restrict to",
-    "above": "the same, and what transfers restrict to",
-}
+VIEW_MEMBERS = {}
 # Lines that `poisson2d --mesh A3 --smoother adi` runs through on a CPU: a reader who follows it opens these files. Sources are
 # those whose functions callgrind saw, headers those whose code runs in them. A name without an ending is a header and its
 # source. They have more lines than they shall have; KNOWN_PATH is to fall, and not to rise.

@@ -36,20 +36,20 @@ class CyclesOfBoundaries : public test::OnEveryBackend {
     const auto mesh = with_boundaries(plain, problem.boundaries);
     params.terms = operator_terms(mesh, problem);
     Field<double> b(ctx(), mesh.unknowns()), x(ctx(), mesh.unknowns()), r(ctx(), mesh.unknowns());
-    assemble_load(ctx(), mesh, problem, b.view());
+    assemble_load(ctx(), mesh, problem, b);
     const bool singular = is_singular(mesh, params.terms);
     if (singular) {
-      (void)make_compatible(ctx(), mesh, b.view());
+      (void)make_compatible(ctx(), mesh, b);
     }
-    if (params.full_multigrid_from_x) lift_boundary(ctx(), mesh, problem, x.view());
+    if (params.full_multigrid_from_x) lift_boundary(ctx(), mesh, problem, x);
     PoissonSolver solver(ctx(), mesh, params);
     Result result;
     result.report = solver.solve(ctx(), b.cview(), x.view());
     solver.fine_operator().residual(ctx(), b.cview(), x.cview(), r.view());
     const double rounding = 1e-15 * solver.fine_operator().magnitude(ctx(), b.cview(), x.cview());
     EXPECT_NEAR(norm2(ctx(), r.cview()), result.report.residual, 1e-4 * result.report.residual + rounding);
-    if (singular) subtract_integral_mean(ctx(), mesh, x.view());
-    if (problem.has_exact()) result.error = *relative_l2_error(ctx(), mesh, problem, x.cview());
+    if (singular) subtract_integral_mean(ctx(), mesh, x);
+    if (problem.has_exact()) result.error = *relative_l2_error(ctx(), mesh, problem, x);
     return result;
   }
   static PoissonSolverParams v_cycles(Precision precision, int sweeps = 4) {
@@ -248,7 +248,7 @@ TEST_P(CyclesOfBoundaries, WhatHidesBehindValuesOnSidesOfThinCellsIsSolvedForAsW
         problem.rhs = [](const Point& p) { return p.x; };
         problem.boundaries.top.value = [](const Point&) { return 1.0; };
         Field<double> b(ctx(), mesh.unknowns()), x(ctx(), mesh.unknowns()), truth(ctx(), mesh.unknowns());
-        assemble_load(ctx(), mesh, problem, b.view());
+        assemble_load(ctx(), mesh, problem, b);
         auto params = v_cycles(precision);
         params.method = method;
         params.stop.reference_norm = ReferenceNorm::initial;
@@ -258,7 +258,7 @@ TEST_P(CyclesOfBoundaries, WhatHidesBehindValuesOnSidesOfThinCellsIsSolvedForAsW
             params.stop.error_tol.reset();
           else
             params.stop.error_tol = std::numeric_limits<double>::infinity();
-          lift_boundary(ctx(), mesh, problem, to.view());
+          lift_boundary(ctx(), mesh, problem, to);
           return PoissonSolver(ctx(), mesh, params).solve(ctx(), b.cview(), to.view());
         };
         (void)solve(1e-30, false, truth);
@@ -280,7 +280,7 @@ TEST_P(CyclesOfBoundaries, WhatHidesBehindValuesOnSidesOfThinCellsIsSolvedForAsW
 TEST_P(CyclesOfBoundaries, TheNextSolveStopsAsItIsTold) {
   const auto mesh = make_mesh(mesh_family("U1"), 5);
   Field<double> b(ctx(), mesh.unknowns()), x(ctx(), mesh.unknowns());
-  assemble_load(ctx(), mesh, {}, b.view());
+  assemble_load(ctx(), mesh, {}, b);
   PoissonSolver solver(ctx(), mesh, v_cycles(Precision::mixed));
   const int before = solver.solve(ctx(), b.cview(), x.view()).iterations;
   StoppingParams stop = solver.params().stop;

@@ -284,7 +284,7 @@ class DistributedSolversTest : public test::OnEveryBackend {
     Solved solved{{}, std::vector<int>(static_cast<std::size_t>(count))};
     const auto found = test::on_subdomains(GetParam(), count, [&](Context& ctx) {
       auto [x, report] = test::solved(ctx, mesh, problem, params);
-      if (is_singular(ctx, mesh, problem)) subtract_integral_mean(ctx, mesh, x.view());
+      if (is_singular(ctx, mesh, problem)) subtract_integral_mean(ctx, mesh, x);
       const auto rank = ctx.communicator() == nullptr ? 0 : ctx.communicator()->rank();
       solved.iterations[static_cast<std::size_t>(rank)] = report.iterations;
       return test::to_host(ctx, x);
@@ -449,19 +449,19 @@ TEST_P(DistributedSolversTest, SolutionsAndWhatIsSaidOfThem) {
           p.coefficients = std::make_shared<const CellCoefficients>(*cells);
         PoissonSolver solver(ctx, mesh, p);
         Field<double> b(ctx, solver.fine_operator().shape()), x(ctx, b.shape());
-        assemble_load(ctx, mesh, problem, b.view());
+        assemble_load(ctx, mesh, problem, b);
         const auto report = solver.solve(ctx, b.cview(), x.view());
         EXPECT_EQ(report.status, Status::converged) << report.reason;
         test::poison(ctx, x);
-        const auto errors = relative_errors(ctx, mesh, problem, x.cview());
-        const auto range = solution_range(ctx, mesh, problem, x.cview());
-        const auto fluxes = boundary_fluxes(ctx, mesh, problem, x.cview());
+        const auto errors = relative_errors(ctx, mesh, problem, x);
+        const auto range = solution_range(ctx, mesh, problem, x);
+        const auto fluxes = boundary_fluxes(ctx, mesh, problem, x);
         return Values{static_cast<double>(report.iterations),
                       report.initial_residual,
                       errors->l2,
                       errors->largest,
                       errors->energy,
-                      relative_l2_error(ctx, mesh, problem, x.cview()).value_or(-1),
+                      relative_l2_error(ctx, mesh, problem, x).value_or(-1),
                       range.smallest.value,
                       range.smallest.x,
                       range.largest.value,
@@ -474,7 +474,7 @@ TEST_P(DistributedSolversTest, SolutionsAndWhatIsSaidOfThem) {
                       fluxes.bottom,
                       fluxes.top,
                       fluxes.reaction,
-                      load_integral(ctx, mesh, problem, b.cview())};
+                      load_integral(ctx, mesh, problem, b)};
       };
       const auto one = test::on_subdomains(GetParam(), 1, numbers);
       ASSERT_EQ(one.errors[0], "");

@@ -38,7 +38,7 @@ class DoubleSingle : public test::OnEveryBackend {
         : mesh(std::move(m)), b(ctx, mesh.unknowns()), x(ctx, mesh.unknowns()) {
       if (k) params.coefficients = std::make_shared<CellCoefficients>(std::move(*k));
       params.precision = Precision::double_single;
-      assemble_load(ctx, mesh, problem, b.view());
+      assemble_load(ctx, mesh, problem, b);
     }
     TensorMesh<2> mesh;
     PoissonSolverParams params;
@@ -123,7 +123,7 @@ TEST_P(DoubleSingle, TakesReactionRotatedKNaturalAndPeriodicSides) {
                          .bottom = {BoundaryConditionType::neumann},
                          .top = {BoundaryConditionType::neumann}}};
       Problem p(ctx(), mesh, jumps ? std::optional(checkerboard(mesh, 7, 1e4)) : std::nullopt, waves);
-      if (right != dirichlet) make_compatible(ctx(), mesh, p.b.view());
+      if (right != dirichlet) make_compatible(ctx(), mesh, p.b);
       const auto report = solve(p);
       EXPECT_EQ(report.status, Status::round_off_limit) << report.reason;
       EXPECT_LE(report.iterations, 40);
@@ -164,7 +164,7 @@ TEST_P(DoubleSingle, SeesNoCut) {
             PoissonSolver solver(on, mesh, p.params);
             const GridLayout<2> rows = solver.fine_operator().shape();
             Field<double> b(on, rows);
-            assemble_load(on, mesh, problem, b.view());
+            assemble_load(on, mesh, problem, b);
             test::poison(on, b);
             auto x = test::poisoned_rows<double>(on, rows, mesh.unknowns(), start);
             reports[static_cast<std::size_t>(on.communicator()->rank())] = solver.solve(on, b.cview(), x.view());

@@ -27,7 +27,7 @@ class MixedCgTest : public test::OnEveryBackend {
           x(ctx, mesh.unknowns()) {
       params.precision = Precision::residual_replacement;
       params.terms = operator_terms(mesh, problem);
-      assemble_load(ctx, mesh, problem, b.view());
+      assemble_load(ctx, mesh, problem, b);
     }
     TensorMesh<2> mesh;
     PoissonSolverParams params;

@@ -248,7 +248,7 @@ TEST_P(OverlapRowsSolverTest, AsManyIterationsAsOnOne) {
         PoissonSolver solver(ctx, mesh, params);
         const GridLayout<2> shape = solver.fine_operator().shape();
         Field<double> b(ctx, shape), x(ctx, shape);
-        assemble_load(ctx, mesh, PoissonProblem{}, b.view());
+        assemble_load(ctx, mesh, PoissonProblem{}, b);
         const auto report = solver.solve(ctx, b.cview(), x.view());
         EXPECT_EQ(report.status, Status::converged) << report.reason;
         if (ctx.subdomains() > 1) {

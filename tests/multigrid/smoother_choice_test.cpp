@@ -117,7 +117,7 @@ class AutoSmootherTest : public test::OnEveryBackend {
       b = test::to_device<double>(ctx(), mesh.unknowns(),
                                   random_.values(static_cast<std::size_t>(mesh.unknowns().nodes())));
     else
-      assemble_load(ctx(), mesh, {}, b.view());
+      assemble_load(ctx(), mesh, {}, b);
     if (params.full_multigrid) set(ctx(), std::numeric_limits<double>::quiet_NaN(), x.view());  // nobody looks
     return PoissonSolver(ctx(), mesh, params).solve(ctx(), b.cview(), x.view());
   }
@@ -274,7 +274,7 @@ class AutoByMatrixTest : public AutoSmootherTest {
   };
   Outcome solve_with(const TensorMesh<2>& mesh, const PoissonSolverParams& params) {
     Field<double> b(ctx(), mesh.unknowns()), x(ctx(), mesh.unknowns());
-    assemble_load(ctx(), mesh, {}, b.view());
+    assemble_load(ctx(), mesh, {}, b);
     PoissonSolver solver(ctx(), mesh, params);
     auto report = solver.solve(ctx(), b.cview(), x.view());
     EXPECT_TRUE(report.status == Status::converged || report.status == Status::round_off_limit) << report.reason;

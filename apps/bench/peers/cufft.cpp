@@ -130,7 +130,6 @@ SolveReport CufftSines::solve(Context& ctx, const GridOperator<double>& a, Field
   auto* const continued = static_cast<double*>(continued_.get());
   const auto* const spectrum = static_cast<const double*>(spectrum_.get());
   FieldView<double> wide{continued, 2 * (nx + 1), ny, 2 * (nx + 1)}, tall{continued, nx, 2 * (ny + 1), nx};
-  wide.space = tall.space = ctx.backend();
   const AlongX in_x{spectrum, nx};
   const AlongY in_y{spectrum, nx};
   const double scale = 1 / (4.0 * (nx + 1) * (ny + 1));

@@ -159,8 +159,6 @@ class MatrixSystem {
     view.nx = unknowns();
     view.ny = 1;
     view.pitch = unknowns();
-    view.origin_y = 0;
-    view.space = ctx_.backend();
     return view;
   }
   [[nodiscard]] Numbers numbers() {

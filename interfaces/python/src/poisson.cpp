@@ -147,14 +147,14 @@ class PoissonSystem {
       if (load.is_valid())
         set_load(load.data(), b);
       else
-        assemble_load(ctx_, mesh_, problem, b.view(), cells_.get());
+        assemble_load(ctx_, mesh_, problem, b, cells_.get());
       if (singular_) {
-        const auto found = make_compatible(ctx_, mesh_, b.view());
+        const auto found = make_compatible(ctx_, mesh_, b);
         expect_compatible(found, project, "the integral of f plus the boundary fluxes");
       }
       StoppingParams stop = asked_for;
       if (has_boundary_values(problem_)) {
-        lift_boundary(ctx_, mesh_, problem_, u.view());
+        lift_boundary(ctx_, mesh_, problem_, u);
         // Values on the boundaries of thin cells make a large right-hand side: nothing to measure a residual by.
         constexpr double rounding = 1e-14;
         if (reference_norm_is_open && solver_->fine_operator().backward_error(ctx_, b.cview(), u.cview()) > rounding)
@@ -162,8 +162,8 @@ class PoissonSystem {
       }
       solver_->set_stop(stop);
       report = solver_->solve(ctx_, b.cview(), u.view(), monitor);
-      if (singular_) subtract_integral_mean(ctx_, mesh_, u.view());
-      nodal = nodal_solution(ctx_, mesh_, problem_, u.cview());
+      if (singular_) subtract_integral_mean(ctx_, mesh_, u);
+      nodal = nodal_solution(ctx_, mesh_, problem_, u);
     }
     report.levels = solver_->level_reports();
     return nb::make_tuple(numpy_array(std::move(nodal), {ny, nx}), dictionary_of(report, setup_seconds_));

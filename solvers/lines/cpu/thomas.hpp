@@ -451,7 +451,7 @@ STRATUM_INLINE void fill_tensor_rows(const LineRhs<Direction::x, true, View, T>&
   using Pack = typename R::Pack;
   constexpr int width = R::width, bytes = width * static_cast<int>(sizeof(T));
   const View& a = rhs.a;
-  const int end = rhs.x.nx + (rhs.x.periodic_x ? 1 : 0);  // of what is not zero
+  const int end = last_column(rhs.x) + 1;  // of what is read
   const T *x[count + 1], *b[count];
   for (int r = 0; r <= count; ++r) x[r] = &rhs.x(0, std::min(j - 1 + 2 * r, last_row + 1));
   LinesBeside<T, solves_for_difference<View>> beside[count];

@@ -561,7 +561,7 @@ bool launch_persistent_columns(const Context& ctx, const View& a, FieldView<cons
     const auto map = [&](FieldView<const float> v, int columns, TileShape shape) {
       return tile_map(&v(-1, -1), columns, v.ny + 2, v.pitch, shape);
     };
-    const int columns = y.periodic_x ? y.nx + 2 : y.nx + 1;  // to the last one that is not zero
+    const int columns = last_column(y) + 2;  // from the ghost on
     const auto x = map(y, columns, {Tile::width, Tile::held_rows, true});
     const auto beside = map(y, columns, {4, Tile::beside_rows});
     const auto right = map(b, b.nx + 1, {Tile::width, S, true});

@@ -273,7 +273,7 @@ __global__ void __launch_bounds__(W::threads)
   const auto begin_of = [&](int tile) { return (mirrored ? tiling.tiles - 1 - tile : tile) * W::width; };
   const auto fetch = [&](int tile) {
     const int p = begin_of(tile), part = t % chunks * chunk;
-    const int last = y.periodic_x ? nx + 1 : nx;  // position of the last column that is not zero
+    const int last = last_column(y) + 1;  // position of the last column that is read
     tile_of.fetch(p);
     if constexpr (coupled) {
       W::fetch(x_tile, W::pitch, &y(p - 1, base - 1), y.pitch, p + part <= last ? ny + 2 - base : 0);

@@ -37,7 +37,7 @@ class GpuIntegralsTest : public testing::Test {
   static std::vector<double> load(Backend backend, const TensorMesh<2>& mesh, const PoissonProblem& problem) {
     Context ctx(backend);
     Field<double> b(ctx, mesh.unknowns());
-    assemble_load(ctx, mesh, problem, b.view());
+    assemble_load(ctx, mesh, problem, b);
     std::vector<double> numbers(static_cast<std::size_t>(b.cview().nodes()));
     copy_to_host(ctx, b.cview(), numbers.data());
     return numbers;
@@ -68,8 +68,8 @@ class GpuIntegralsTest : public testing::Test {
   static void expect_same_summary(const TensorMesh<2>& mesh, const PoissonProblem& problem) {
     Context cpu(Backend::cpu), gpu(Backend::cuda);
     const auto on_cpu = some_solution(cpu, mesh), on_gpu = some_solution(gpu, mesh);
-    const auto expected = solution_range(cpu, mesh, problem, on_cpu.cview());
-    const auto found = solution_range(gpu, mesh, problem, on_gpu.cview());
+    const auto expected = solution_range(cpu, mesh, problem, on_cpu);
+    const auto found = solution_range(gpu, mesh, problem, on_gpu);
     for (const auto& [a, b] : {std::pair{found.smallest, expected.smallest}, {found.largest, expected.largest}}) {
       EXPECT_EQ(a.value, b.value);
       EXPECT_EQ(a.x, b.x);
@@ -80,8 +80,7 @@ class GpuIntegralsTest : public testing::Test {
               std::abs(expected.step_to.value - expected.step_from.value));
     EXPECT_EQ(found.smallest_on_boundary, expected.smallest_on_boundary);
     EXPECT_EQ(found.largest_on_boundary, expected.largest_on_boundary);
-    const auto f = boundary_fluxes(cpu, mesh, problem, on_cpu.cview()),
-               g = boundary_fluxes(gpu, mesh, problem, on_gpu.cview());
+    const auto f = boundary_fluxes(cpu, mesh, problem, on_cpu), g = boundary_fluxes(gpu, mesh, problem, on_gpu);
     const double scale =
         std::abs(f.left) + std::abs(f.right) + std::abs(f.bottom) + std::abs(f.top) + std::abs(f.reaction);
     for (const auto& [a, b] : {std::pair{g.left, f.left},
@@ -94,7 +93,7 @@ class GpuIntegralsTest : public testing::Test {
   static RelativeErrors errors(Backend backend, const TensorMesh<2>& mesh, const PoissonProblem& problem) {
     Context ctx(backend);
     const auto u = some_solution(ctx, mesh);
-    return relative_errors(ctx, mesh, problem, u.cview()).value();
+    return relative_errors(ctx, mesh, problem, u).value();
   }
   static void expect_same_errors(const TensorMesh<2>& mesh, const PoissonProblem& problem, const std::string& what) {
     const auto gpu = errors(Backend::cuda, mesh, problem), host = errors(Backend::cpu, mesh, problem);
@@ -115,7 +114,7 @@ TEST_F(GpuIntegralsTest, ThePolynomialProblem) {
   Context ctx(Backend::cuda);
   const TensorMesh<2> mesh = make_mesh(mesh_family("A3"), 4);
   Field<double> b(ctx, mesh.unknowns());
-  EXPECT_TRUE(load_on_gpu(ctx, mesh, rhs_function(PoissonProblem{}), b.view()));
+  EXPECT_TRUE(load_on_gpu(ctx, mesh, rhs_function(PoissonProblem{}), b));
 }
 
 TEST_F(GpuIntegralsTest, ExpressionsWithSidesOfEveryKind) {
@@ -156,8 +155,7 @@ TEST_F(GpuIntegralsTest, ErrorsWithCoefficients) {
     problem.diffusion = diffusion;
     problem.reaction_of_cells = reaction;
     const auto cells = cell_coefficients(ctx, mesh, problem);
-    EXPECT_TRUE(
-        errors_on_gpu(ctx, mesh, problem.exact, u.cview(), boundary_values_of_nodes(mesh, problem), 0, &*cells));
+    EXPECT_TRUE(errors_on_gpu(ctx, mesh, problem.exact, u, boundary_values_of_nodes(mesh, problem), 0, &*cells));
     expect_same_errors(mesh, problem, "coefficients");
   }
 }
@@ -172,7 +170,7 @@ TEST_F(GpuIntegralsTest, RandomExpressions) {
     const std::string text = random(1 + k % 3);
     PoissonProblem problem;
     problem.rhs = parsed(text);
-    if (load_on_gpu(ctx, mesh, problem.rhs, b.view()))
+    if (load_on_gpu(ctx, mesh, problem.rhs, b))
       expect_same_load(mesh, problem, text);
     else  // what is not finite, which the host refuses with the point
       EXPECT_THROW((void)load(Backend::cpu, mesh, problem), UsageError) << text;
@@ -212,17 +210,16 @@ TEST_F(GpuIntegralsTest, SubdomainsComputeTheirRows) {
     };
     const auto load_of = [&](Context& ctx) {
       Field<double> b(ctx, rows_of(ctx));
-      EXPECT_TRUE(load_on_gpu(ctx, mesh, problem.rhs, b.view()));
-      assemble_load(ctx, mesh, problem, b.view());
+      EXPECT_TRUE(load_on_gpu(ctx, mesh, problem.rhs, b));
+      assemble_load(ctx, mesh, problem, b);
       return test::to_host(ctx, b);
     };
     const auto summary_of = [&](Context& ctx) {
       const auto u = test::poisoned_rows<double>(ctx, rows_of(ctx), whole, numbers);
       const auto cells = cell_coefficients(ctx, mesh, problem);
-      EXPECT_TRUE(
-          errors_on_gpu(ctx, mesh, problem.exact, u.cview(), boundary_values_of_nodes(mesh, problem), 0, &*cells));
-      const auto found = relative_errors(ctx, mesh, problem, u.cview()).value();
-      const auto range = solution_range(ctx, mesh, problem, u.cview());
+      EXPECT_TRUE(errors_on_gpu(ctx, mesh, problem.exact, u, boundary_values_of_nodes(mesh, problem), 0, &*cells));
+      const auto found = relative_errors(ctx, mesh, problem, u).value();
+      const auto range = solution_range(ctx, mesh, problem, u);
       return test::Values{
           range.smallest.value, range.smallest.x,    range.smallest.y,  range.largest.value,   range.largest.x,
           range.largest.y,      range.step_from.x,   range.step_from.y, range.step_from.value, range.step_to.x,
@@ -251,12 +248,12 @@ TEST_F(GpuIntegralsTest, WhatAGpuCannotComputeIsTheHosts) {
   const TensorMesh<2> mesh = make_mesh(mesh_family("U1"), 9);
   Field<double> b(ctx, mesh.unknowns());
   EXPECT_FALSE(load_on_gpu(
-      ctx, mesh, [](const Point& p) { return p.x; }, b.view()));
+      ctx, mesh, [](const Point& p) { return p.x; }, b));
   if (!expressions_available()) return;
   PoissonProblem problem;
   problem.rhs = parsed("1/(x-x)");
-  EXPECT_FALSE(load_on_gpu(ctx, mesh, problem.rhs, b.view()));
-  EXPECT_THAT([&] { assemble_load(ctx, mesh, problem, b.view()); },
+  EXPECT_FALSE(load_on_gpu(ctx, mesh, problem.rhs, b));
+  EXPECT_THAT([&] { assemble_load(ctx, mesh, problem, b); },
               ThrowsMessage<UsageError>(HasSubstr("right-hand side is inf at")));
 }
 

@@ -249,9 +249,9 @@ class NetworkCycles : public test::OnEveryBackend {
     problem.boundaries = {boundary_of(mesh.x().first_boundary()), boundary_of(mesh.x().last_boundary()),
                           boundary_of(mesh.y().first_boundary()), boundary_of(mesh.y().last_boundary())};
     Field<double> b(ctx(), mesh.unknowns()), x(ctx(), mesh.unknowns());
-    assemble_load(ctx(), mesh, problem, b.view());
+    assemble_load(ctx(), mesh, problem, b);
     const bool singular = is_singular(mesh, terms) && k.c.empty();
-    if (singular) (void)make_compatible(ctx(), mesh, b.view());
+    if (singular) (void)make_compatible(ctx(), mesh, b);
     const Hierarchy<T> levels(ctx(), Hierarchy<double>::galerkin(ctx(), a, mesh, {true, singular}, interpolation));
     MultigridParams params;
     params.symmetric = cg;

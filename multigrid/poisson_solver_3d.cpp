@@ -9,7 +9,6 @@
 #include <stratum/assembly/box_discretization.hpp>
 #include <stratum/core/errors.hpp>
 #include <stratum/core/field/blas_3d.hpp>
-#include <stratum/core/field/ghost_exchange.hpp>
 #include <stratum/core/operators/box_operator.hpp>
 #include <stratum/core/reentrancy_guard.hpp>
 #include <stratum/mesh/partition.hpp>
@@ -181,7 +180,6 @@ struct PoissonSolver3D::Implementation {
   std::optional<BoxDiscretization> discretization;  // of this rank's cells; none in a memory dry run
   BoxOperator a;
   BoxDiagonalization direct;
-  GhostExchange<3> planes_beside;
   BoxMemory b, x, v;
   std::optional<BoxFactors> hats;                          // integrals of phi_i of a singular problem
   std::optional<BoxDiscretization::FaceLoads> face_loads;  // none of a right-hand side in the Context's memory
@@ -224,7 +222,6 @@ struct PoissonSolver3D::Implementation {
     if (!ctx.is_dry_run()) modes = modes_of(ctx, factors[0], factors[1], threads);
     direct = BoxDiagonalization(ctx, factors, problem.reaction, modes[0], modes[1], cuts());
     modes = {};
-    planes_beside = GhostExchange<3>(ctx, beside());
     // The plane that the next rank begins with, of which loads give each a part.
     b = BoxMemory(ctx, {n[0], n[1], n[2] + (has_above() ? 1 : 0)}, false);
     b.view.extents.nz = n[2];
@@ -270,14 +267,6 @@ struct PoissonSolver3D::Implementation {
       cuts.push_back(slab_of(ctx, mesh, order, r).first[2] - cut_axis().first_unknown());
     cuts.push_back(cut_axis().unknowns());
     return cuts;
-  }
-  /// The slab, without what lies beside it on this rank.
-  [[nodiscard]] GridLayout<3> beside() const {
-    GridLayout<3> layout = slab;
-    for (std::size_t d = 0; d < 3; ++d)
-      for (Face* const face : {&layout.lower[d], &layout.upper[d]})
-        if (face->kind == Face::Kind::itself) *face = {};
-    return layout;
   }
   [[nodiscard]] NodePlanes nodes() const { return nodes_of(ctx, mesh, plan.lines, slab); }
 
@@ -331,6 +320,14 @@ struct PoissonSolver3D::Implementation {
     rhs_norm.reset();
   }
 
+  /// So many numbers each way, with the ranks beside this one.
+  void exchange(Communicator::Rows planes, std::int64_t numbers) {
+    planes.bytes = sizeof(double) * static_cast<std::size_t>(numbers);
+    planes.below = slab.lower[2].rank;
+    planes.above = slab.upper[2].rank;
+    ctx.communicator()->exchange(ctx, planes);
+  }
+
   /// The first plane of b grows by what the rank below has for it.
   void add_from_below() {
     if (!has_below() && !has_above()) return;
@@ -338,10 +335,7 @@ struct PoissonSolver3D::Implementation {
     Communicator::Rows planes;
     if (has_above()) planes.to_above = &b.view(0, 0, b.view.extents.nz);
     if (has_below()) planes.from_below = &v.view(0, 0, 0);
-    planes.bytes = sizeof(double) * static_cast<std::size_t>((plane.ny - 1) * b.view.strides.row + plane.nx);
-    planes.below = slab.lower[2].rank;
-    planes.above = slab.upper[2].rank;
-    ctx.communicator()->exchange(ctx, planes);
+    exchange(planes, (plane.ny - 1) * b.view.strides.row + plane.nx);
     if (has_below())
       axpy(ctx, 1, FieldView<const double, 3>{v.view.data, plane, v.view.strides},
            FieldView<double, 3>{b.view.data, plane, b.view.strides});
@@ -409,7 +403,13 @@ struct PoissonSolver3D::Implementation {
   /// What is no boundary's.
   void fill_ghosts() {
     fill_periodic_ghosts(ctx, periodic(), x.view);
-    planes_beside.fill(ctx, x.view);
+    if (!has_below() && !has_above()) return;
+    // From column -2 on: GPUs store 16 bytes at once where addresses are multiples of them.
+    constexpr int first = -2;
+    const auto& [nx, ny, nz] = x.view.extents;
+    const auto plane = [this](bool there, int k) { return there ? &x.view(first, -1, k) : nullptr; };
+    exchange({plane(has_below(), 0), plane(has_above(), nz - 1), plane(has_below(), -1), plane(has_above(), nz)},
+             (ny + 1) * x.view.strides.row + nx + 1 - first);
   }
 
   /// || b - A x ||; v is scratch.

@@ -497,7 +497,7 @@ case_boxes_that_are_refused() {
   ranks 2 1 --cells 16 --rhs 'z > 0.75 ? sqrt(-1) : 1' --report report.json
   says '^poisson3d: rank 1: the right-hand side is -?nan at \('
   ranks 2 1 --cells 8 --rhs 1 --kappa 'z > 0.75 ? 1+x*y : 1'
-  says 'kxx is not a product of functions of x, y and z'
+  says 'kappa is not a product of functions of x, y and z'
   ranks 2 4 --cells 8000,8000,8000 --rhs 1 --vtk none
   says '^poisson3d: mesh .* with 7999 x 7999 x 7999 unknowns, 2 ranks on a host, needs [0-9.]+ GiB of memory, [0-9.]+ GiB are available'
   no_files

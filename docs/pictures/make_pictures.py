@@ -255,7 +255,57 @@ def matrix():
     save(figure, "matrix")
 
 
-PICTURES = {f.__name__: f for f in (smoothing, zebra, single, mixed, interpolation, reduction, deflation, modes, peers, matrix)}
+def box(axis, x, y, width, height, text, colour, size=8.5, alpha=0.18):
+    axis.add_patch(plt.Rectangle((x, y), width, height, facecolor=colour, alpha=alpha, edgecolor=colour, lw=1))
+    axis.text(x + width / 2, y + height / 2, text, ha="center", va="center", fontsize=size)
+
+
+def bare(axis):
+    axis.set_xticks([])
+    axis.set_yticks([])
+    axis.grid(False)
+    axis.spines[:].set_visible(False)
+
+
+def house():
+    """Folders as layers: a folder includes what is below it."""
+    figure, axis = plt.subplots(figsize=(6.6, 3.9))
+    bare(axis)
+    axis.set(xlim=(0, 12), ylim=(0, 6))
+    box(axis, 0, 5, 5.8, 0.85, "apps\nprograms, benchmark, studies, examples", GREY)
+    box(axis, 6.2, 5, 5.8, 0.85, "interfaces\nC, Python, PETSc, deal.II, MPI", GREY)
+    box(axis, 0, 4, 12, 0.85, "multigrid\nlevels, cycles, transfer, coarse solvers, PoissonSolver, MatrixSolver", BLUE)
+    box(axis, 0, 3, 3.8, 0.85, "assembly\nelements, loads, errors", GREEN)
+    box(axis, 4.1, 3, 3.8, 0.85, "smoothers\none file each", ORANGE)
+    box(axis, 8.2, 2, 3.8, 1.85, "solvers\nKrylov, mixed precision,\ndirect, deflation", ORANGE)
+    box(axis, 0, 2, 3.8, 0.85, "mesh\nwidths, boundary types", GREEN)
+    box(axis, 4.1, 2, 3.8, 0.85, "solvers/lines\ntridiagonal systems", ORANGE)
+    box(axis, 0, 0.2, 12, 1.65, "core\nContext, Field, operators and their storage formats,\nreductions, communicators, files", RED)
+    save(figure, "house")
+
+
+def vcycle():
+    """What runs on each level of a V(2,2) cycle with adi."""
+    figure, axis = plt.subplots(figsize=(7.6, 3.9))
+    bare(axis)
+    axis.set(xlim=(0, 13), ylim=(-0.4, 4.5))
+    down = ("smooth: lines in x, lines in y\nresidual, restriction", "the same, half the nodes\nin each direction", "the same")
+    up = ("add correction, smooth\nagain; norm of b - A x", "the same", "the same")
+    for level in range(3):
+        y, inset = 3.5 - 1.2 * level, 1.1 * level
+        box(axis, inset, y, 4.1, 0.8, down[level], BLUE)
+        box(axis, 8.9 - inset, y, 4.1, 0.8, up[level], GREEN)
+        if level < 2:
+            axis.annotate("", (inset + 2.6, y - 0.42), (inset + 2.05, y - 0.02), arrowprops={"arrowstyle": "->", "color": BLUE})
+            axis.annotate("", (13 - inset - 2.05, y - 0.02), (13 - inset - 2.6, y - 0.42), arrowprops={"arrowstyle": "->", "color": GREEN})
+    box(axis, 4.4, -0.2, 4.2, 0.8, "coarse solver: dense inverse,\nor fast diagonalization", ORANGE)
+    axis.annotate("", (5.0, 0.62), (4.5, 1.06), arrowprops={"arrowstyle": "->", "color": BLUE})
+    axis.annotate("", (8.5, 1.06), (8.0, 0.62), arrowprops={"arrowstyle": "->", "color": GREEN})
+    axis.text(6.5, 3.9, "finest level, single precision;\nb - A x in double", ha="center", va="center", color=GREY, fontsize=8)
+    save(figure, "vcycle")
+
+
+PICTURES = {f.__name__: f for f in (smoothing, zebra, single, mixed, interpolation, reduction, deflation, modes, peers, matrix, house, vcycle)}
 
 if __name__ == "__main__":
     BIN = Path(sys.argv[1]).resolve()

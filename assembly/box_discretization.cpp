@@ -24,68 +24,7 @@ namespace {
 
 using Values = std::vector<double>;
 
-constexpr double separable = 1e-12;  // relative, of products of K on cells
-
 std::size_t cells_of(const Axis& axis) { return static_cast<std::size_t>(axis.size()); }
-
-bool same(double a, double b) { return std::abs(a - b) <= separable * std::max(std::abs(a), std::abs(b)); }
-
-/// A function on the cells as a product, in the first cell of y and of z one.
-std::array<Values, 3> separated(Context& ctx, const TensorMesh<3>& mesh, const ScalarFunction3D& f,
-                                const std::string& name) {
-  std::array<std::vector<LinePoint>, 3> at;
-  for (int d = 0; d < 3; ++d)
-    for (int i = 0; i < mesh.axis(d).size(); ++i)
-      at[static_cast<std::size_t>(d)].push_back(LineInterval(mesh.axis(d), i).at(0.5));
-  const auto value = [&](const ScalarFunction3D& own, std::size_t i, std::size_t j, std::size_t k) {
-    const Point3D p = make_point(at[0][i], at[1][j], at[2][k]);
-    const double v = own(p);
-    expects(std::isfinite(v) && v > 0, name, " is ", v, " at (", p.x, ", ", p.y, ", ", p.z,
-            "); it must be finite and positive");
-    return v;
-  };
-  const double first = value(f, 0, 0, 0);
-  std::array<Values, 3> parts;
-  for (std::size_t i = 0; i < at[0].size(); ++i) parts[0].push_back(value(f, i, 0, 0));
-  for (std::size_t j = 0; j < at[1].size(); ++j) parts[1].push_back(value(f, 0, j, 0) / first);
-  for (std::size_t k = 0; k < at[2].size(); ++k) parts[2].push_back(value(f, 0, 0, k) / first);
-  // Of an expression in one coordinate there is nothing to see.
-  const auto text = expression_of(f);
-  if (text && std::count(text->depends.begin(), text->depends.end(), true) <= 1) return parts;
-  const auto ranks = static_cast<std::size_t>(ctx.subdomains());
-  const std::size_t rank = ranks > 1 ? static_cast<std::size_t>(ctx.communicator()->rank()) : 0;
-  const std::size_t begin = at[2].size() * rank / ranks, end = at[2].size() * (rank + 1) / ranks;
-  for_each_row(
-      ctx, static_cast<int>(end - begin),
-      [&](int row, const ScalarFunction3D& own) {
-        const std::size_t k = begin + static_cast<std::size_t>(row);
-        for (std::size_t j = 0; j < at[1].size(); ++j)
-          for (std::size_t i = 0; i < at[0].size(); ++i) {
-            const double v = value(own, i, j, k), product = parts[0][i] * parts[1][j] * parts[2][k];
-            expects(same(v, product), name, " is not a product of functions of x, y and z: at (", at[0][i].at, ", ",
-                    at[1][j].at, ", ", at[2][k].at, ") it is ", v, ", and the product of its values along the axes is ",
-                    product, ". The direct solver in three dimensions needs a separable K");
-          }
-      },
-      f);
-  return parts;
-}
-
-/// w of a direction, as two of the three entries of K have it. Scaled to be one in the first interval.
-Values common_weight(Values a, Values b, int axis, const std::string& of_a, const std::string& of_b) {
-  const double first_a = a.front(), first_b = b.front();
-  for (double& v : a) v /= first_a;
-  for (double& v : b) v /= first_b;
-  for (std::size_t i = 0; i < a.size(); ++i)
-    expects(same(a[i], b[i]), "K is not separable: along ", axis_names[static_cast<std::size_t>(axis)], ", ", of_a,
-            " and ", of_b, " vary by different factors, ", a[i], " and ", b[i], " in interval ", i,
-            ". The direct solver in three dimensions needs kxx = kx(x) wy(y) wz(z), kyy = wx ky wz, kzz = wx wy kz");
-  return a;
-}
-
-bool is_one(const Values& weights) {
-  return std::all_of(weights.begin(), weights.end(), [](double w) { return same(w, 1); });
-}
 
 /// Rounding alone is left of a right-hand side without its mean, its magnitudes adding up to so much: a solver would take that for a
 /// right-hand side.
@@ -118,8 +57,10 @@ struct LoadTerm {
 
 }  // namespace
 
-BoxDiscretization::BoxDiscretization(Context& ctx, TensorMesh<3> mesh, PoissonProblem3D problem, int points)
-    : mesh_(std::move(mesh)), problem_(std::move(problem)), points_(points) {
+BoxDiscretization::BoxDiscretization(Context& ctx, TensorMesh<3> mesh, PoissonProblem3D problem,
+                                     std::shared_ptr<const BoxMaterial> material, int points)
+    : mesh_(std::move(mesh)), problem_(std::move(problem)), points_(points), material_(std::move(material)),
+      k_(material_->k), w_(material_->w) {
   expects(points >= 1 && points <= 4, "loads are integrated by 1 to 4 points a direction, not ", points);
   expects(std::isfinite(problem_.reaction) && problem_.reaction >= 0,
           "the reaction coefficient c must be finite and not negative, not ", problem_.reaction);
@@ -131,7 +72,6 @@ BoxDiscretization::BoxDiscretization(Context& ctx, TensorMesh<3> mesh, PoissonPr
     alpha_[static_cast<std::size_t>(face)] = face_alpha(mesh_, problem_, face);
   }
   for (std::size_t d = 0; d < 3; ++d) nodes_[d] = cells_of(mesh_.axis(static_cast<int>(d))) + 1;
-  separate(ctx);
   for (std::size_t d = 0; d < 3; ++d) {
     const Axis& axis = mesh_.axis(static_cast<int>(d));
     const AxisProducts products{axis, k_[d], w_[d]};
@@ -164,6 +104,7 @@ BoxDiscretization::BoxDiscretization(Context& ctx, const BoxDiscretization& whol
   mesh_ = TensorMesh<3>(axes, mesh_.name());
   nodes_[d] = cells_of(axes[d]) + 1;
   first_node_[d] = first;
+  expects(material_->is_separable(), "a box whose K is no product is not cut");
   for (Values* const factors : {&k_[d], &w_[d]}) *factors = {factors->begin() + first, factors->begin() + end};
   // The functions of faces without their own, which cuts must not change.
   problem_.boundary = boundary_function(whole.problem_);
@@ -182,39 +123,35 @@ std::array<int, 3> BoxDiscretization::unknowns() const {
   return {mesh_.x().unknowns(), mesh_.y().unknowns(), mesh_.z().unknowns()};
 }
 
-void BoxDiscretization::separate(Context& ctx) {
-  const Diffusion3D& diffusion = problem_.diffusion;
-  for (std::size_t d = 0; d < 3; ++d) {
-    k_[d].assign(nodes_[d] - 1, 1.0);
-    w_[d] = k_[d];
-  }
-  if (!diffusion.is_given()) return;
-  const auto& [name_x, name_y, name_z] = diffusion.names;
-  expects(static_cast<bool>(diffusion.xx), "K is given without ", name_x, "; give ", name_x,
-          " alone for a scalar K, or ", name_x, ", ", name_y, " and ", name_z);
-  const auto xx = separated(ctx, mesh_, diffusion.xx, name_x);
-  const auto yy = diffusion.yy ? separated(ctx, mesh_, diffusion.yy, name_y) : xx;
-  const auto zz = diffusion.zz ? separated(ctx, mesh_, diffusion.zz, name_z) : xx;
-  w_[0] = common_weight(yy[0], zz[0], 0, name_y, name_z);
-  w_[1] = common_weight(xx[1], zz[1], 1, name_x, name_z);
-  w_[2] = common_weight(xx[2], yy[2], 2, name_x, name_y);
-  // The first of these has the value itself in its first cell of y and z, the others that of their first cell of x.
-  k_ = {xx[0], yy[1], zz[2]};
-  for (double& k : k_[1]) k *= yy[0].front();
-  for (double& k : k_[2]) k *= zz[0].front();
-  const bool plain = is_one(w_[0]) && is_one(w_[1]) && is_one(w_[2]);
-  expects(plain || problem_.reaction == 0, "a reaction c = ", problem_.reaction, " needs ",
-          name_x == name_y ? message(name_x, " to be the same everywhere")
-                           : message(name_x, " to depend on x alone, ", name_y, " on y and ", name_z, " on z"),
-          "; with this K the problem is not separable");
-  for (const BoxFace face : all_box_faces) {
-    const double alpha = alpha_[static_cast<std::size_t>(face)];
-    const FacePlace place(face);
-    expects(alpha == 0 || (is_one(w_[static_cast<std::size_t>(place.first)]) &&
-                           is_one(w_[static_cast<std::size_t>(place.second)])),
-            "the ", to_string(face), " face has alpha = ", alpha,
-            ", and K varies along it in the direction across; the ", "problem is not separable then");
-  }
+BoxCoefficients BoxDiscretization::coefficients() const {
+  BoxCoefficients c{factors_, {}, {}, {}, problem_.reaction};
+  expects(!material_->is_separable(), "a separable K has no cells");
+  const auto intervals = [&](std::size_t d) { return factors_[d].k.size(); };
+  // Cells before the unknowns of a direction; numbers beyond the last one are outside the box, and have nothing of their own.
+  const auto cell_of = [&](std::size_t d, std::size_t interval) {
+    const Axis& axis = mesh_.axis(static_cast<int>(d));
+    const std::size_t cells = cells_of(axis);
+    if (axis.is_periodic()) return (interval + cells - 1) % cells;
+    return axis.first_boundary() == BoundaryType::neumann ? interval - 1 : interval;
+  };
+  const auto spread = [&](const Values& of_cells) {
+    Values all;
+    if (of_cells.empty()) return all;
+    all.assign(intervals(0) * intervals(1) * intervals(2), 1.0);
+    std::size_t next = 0;
+    for (std::size_t k = 0; k < intervals(2); ++k)
+      for (std::size_t j = 0; j < intervals(1); ++j)
+        for (std::size_t i = 0; i < intervals(0); ++i, ++next) {
+          const std::size_t x = cell_of(0, i), y = cell_of(1, j), z = cell_of(2, k);
+          if (x < nodes_[0] - 1 && y < nodes_[1] - 1 && z < nodes_[2] - 1)
+            all[next] = of_cells[(z * (nodes_[1] - 1) + y) * (nodes_[0] - 1) + x];
+        }
+    return all;
+  };
+  c.xx = spread(material_->xx);
+  c.yy = spread(material_->yy);
+  c.zz = spread(material_->zz);
+  return c;
 }
 
 void BoxDiscretization::integrate_face_data(Context& ctx) {

@@ -5,6 +5,8 @@
 //
 //     kxx = k_x(x) w_y(y) w_z(z) and so on on the cells:   interval i of x has k_i = k_x / h_i and m_i = w_x h_i / 6
 //
+// K that is not separable (assembly/box_material.hpp) has factors of K = 1, and a number or three for every cell.
+//
 // Arrays of nodes hold all nodes, faces included, x fastest; those of a face its nodes, the first direction along it fastest. Loads
 // are integrals over the box's own cells: in a periodic direction first and last nodes have a part each, and b the sum.
 // Functions are integrated by tensor Gauss rules of `points` points a direction and cell.
@@ -21,31 +23,38 @@
 // Work is shared by the Context's threads. Errors: UsageError, as in assembly/poisson_problem_3d.hpp.
 
 #include <array>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include <stratum/assembly/box_fields.hpp>
+#include <stratum/assembly/box_material.hpp>
 #include <stratum/assembly/error_norms.hpp>
 #include <stratum/assembly/poisson_problem_3d.hpp>
 #include <stratum/core/device/context.hpp>
+#include <stratum/core/operators/box_matrix.hpp>
 #include <stratum/core/operators/box_operator.hpp>
 
 namespace stratum {
 
 class BoxDiscretization {
  public:
-  /// `mesh` has the ends of the problem's faces. Of several ranks each checks a share of the cells.
-  BoxDiscretization(Context& ctx, TensorMesh<3> mesh, PoissonProblem3D problem, int points);
+  /// `mesh` has the ends of the problem's faces, and `material` is K on it.
+  BoxDiscretization(Context& ctx, TensorMesh<3> mesh, PoissonProblem3D problem,
+                    std::shared_ptr<const BoxMaterial> material, int points);
   /// Cells first .. end - 1 of a direction, of a subdomain, with the nodes around them. Cuts are natural faces without data: loads and
   /// fluxes are integrals over these cells, and those of all subdomains add up. Errors are those of all subdomains of the Context's
-  /// communicator, as what is subtracted from f is. Factors are the whole box's.
+  /// communicator, as what is subtracted from f is. Factors are the whole box's. Of a separable K.
   BoxDiscretization(Context& ctx, const BoxDiscretization& whole, int axis, int first, int end);
 
   [[nodiscard]] const TensorMesh<3>& mesh() const { return mesh_; }
   [[nodiscard]] const PoissonProblem3D& problem() const { return problem_; }
   [[nodiscard]] bool is_singular() const { return singular_; }
-  /// Of the unknowns of each direction of the whole box, with what its ends add.
+  [[nodiscard]] const BoxMaterial& material() const { return *material_; }
+  /// The operator of a K that is not separable.
+  [[nodiscard]] BoxCoefficients coefficients() const;
+  /// Of the unknowns of each direction of the whole box, with what its ends add; of a K that is not separable those of K = 1.
   [[nodiscard]] const std::array<AxisFactors, 3>& factors() const { return factors_; }
   [[nodiscard]] std::size_t nodes() const { return nodes_[0] * nodes_[1] * nodes_[2]; }
   [[nodiscard]] const std::array<std::size_t, 3>& nodes_of_axes() const { return nodes_; }
@@ -97,7 +106,8 @@ class BoxDiscretization {
     return (k * nodes_[1] + j) * nodes_[0] + i;
   }
   [[nodiscard]] bool is_cut(BoxFace face) const { return cut_[static_cast<std::size_t>(face)]; }
-  void separate(Context& ctx);
+  /// kxx, kyy and kzz of a cell.
+  [[nodiscard]] std::array<double, 3> material_at(const std::array<std::size_t, 3>& cell) const;
   void integrate_face_data(Context& ctx);
   [[nodiscard]] std::vector<double> host_load(Context& ctx, const ScalarFunction3D& f) const;
   [[nodiscard]] std::optional<FaceLoads> load_on_gpu(Context& ctx, const ScalarFunction3D& f,
@@ -108,7 +118,8 @@ class BoxDiscretization {
   PoissonProblem3D problem_;
   int points_;
   std::array<std::size_t, 3> nodes_{};
-  std::array<std::vector<double>, 3> k_, w_;  // of K, an interval
+  std::shared_ptr<const BoxMaterial> material_;
+  std::array<std::vector<double>, 3> k_, w_;  // of K, an interval; ones where it is not separable
   std::array<double, 6> alpha_{};
   std::array<AxisFactors, 3> factors_;
   std::array<std::vector<double>, 6> data_;  // integrals of g phi_i over Neumann and Robin faces

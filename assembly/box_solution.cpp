@@ -42,6 +42,7 @@ struct ErrorsOfRow {
   const F& exact;
   const std::array<ErrorLine, 3>& lines;
   const std::array<std::size_t, 3>& order;
+  const BoxMaterial* cells;  // of a K that is not separable, in the order of the box; else null
   FieldView<const double, 3> u;
   double reaction;
   std::size_t j, k;
@@ -63,13 +64,15 @@ struct ErrorsOfRow {
     V area = filled(0);
     for (std::size_t first = 0; first < x.cells(); first += lanes) {
       // Lanes behind the last cell have that one, of no volume.
-      double numbers[3][3][3][lanes], of_corners[2][2][2][lanes], widths[lanes], there[lanes], k_x[lanes], w_x[lanes];
+      double numbers[3][3][3][lanes], of_corners[2][2][2][lanes], widths[lanes], there[lanes], of_k[3][lanes];
       for (std::size_t l = 0; l < lanes; ++l) {
         const std::size_t i = std::min(first + l, x.cells() - 1);
         there[l] = first + l < x.cells() ? 1 : 0;
         widths[l] = (*x.widths)[i];
-        k_x[l] = (*x.k)[i];
-        w_x[l] = (*x.w)[i];
+        const double factors[3] = {(*x.k)[i], (*x.w)[i], (*x.w)[i]};
+        const auto of_cell =
+            cells == nullptr ? std::array<double, 3>{} : cells->at((k * y.cells() + j) * x.cells() + i);
+        for (std::size_t d = 0; d < 3; ++d) of_k[d][l] = cells == nullptr ? factors[d] * materials[d] : of_cell[d];
         for (std::size_t c = 0; c < 2; ++c)
           for (std::size_t b = 0; b < 2; ++b)
             for (std::size_t a = 0; a < 2; ++a)
@@ -89,8 +92,7 @@ struct ErrorsOfRow {
       for (int n = 0; n < 8; ++n) (&corners[0][0][0])[n] = simd::pack<bytes>((&of_corners[0][0][0])[n]);
       const V hx = simd::pack<bytes>(widths), volume = hx * hy * hz * simd::pack<bytes>(there);
       const V by[3] = {filled(1) / hx, filled(1 / hy), filled(1 / hz)};
-      const V w = simd::pack<bytes>(w_x),
-              material[3] = {simd::pack<bytes>(k_x) * materials[0], w * materials[1], w * materials[2]};
+      const V material[3] = {simd::pack<bytes>(of_k[0]), simd::pack<bytes>(of_k[1]), simd::pack<bytes>(of_k[2])};
       add_box_cell(values, by, volume, material, reaction, known);
       for (std::size_t r = 0; r < 3; ++r)
         for (std::size_t q = 0; q < 3; ++q)
@@ -130,9 +132,12 @@ std::optional<RelativeErrors> BoxDiscretization::relative_errors(const Context& 
     }
     return relative(all, singular_);
   };
-  if (ctx.on_gpu()) {
-    if (const auto sums =
-            box_errors_on_gpu(ctx, mesh_, u.order, exact, u.view, u.stored(k_), u.stored(w_), problem_.reaction))
+  const BoxMaterial* const cells = material_->is_separable() ? nullptr : material_.get();
+  if (ctx.on_gpu() || (cells != nullptr && u.order != std::array<std::size_t, 3>{0, 1, 2})) {
+    const bool is_product = ctx.on_gpu() && cells == nullptr;
+    if (const auto sums = !is_product ? std::nullopt
+                                      : box_errors_on_gpu(ctx, mesh_, u.order, exact, u.view, u.stored(k_),
+                                                          u.stored(w_), problem_.reaction))
       return of_all(*sums);
     const Values nodal = to_host(ctx, u);
     Context host(Backend::cpu, ctx.threads());
@@ -150,8 +155,8 @@ std::optional<RelativeErrors> BoxDiscretization::relative_errors(const Context& 
         ErrorSums sums = no_error_sums();
         with_known(own, [&](const auto& f) {
           for (std::size_t j = 0; j < lines[1].cells(); ++j)
-            simd::run_widest(ErrorsOfRow<std::decay_t<decltype(f)>>{f, lines, u.order, u.view, problem_.reaction, j,
-                                                                    static_cast<std::size_t>(layer), sums});
+            simd::run_widest(ErrorsOfRow<std::decay_t<decltype(f)>>{f, lines, u.order, cells, u.view, problem_.reaction,
+                                                                    j, static_cast<std::size_t>(layer), sums});
         });
         layers[static_cast<std::size_t>(layer)] = sums;
       },
@@ -161,14 +166,18 @@ std::optional<RelativeErrors> BoxDiscretization::relative_errors(const Context& 
   return of_all(all);
 }
 
+std::array<double, 3> BoxDiscretization::material_at(const std::array<std::size_t, 3>& cell) const {
+  const auto& [i, j, k] = cell;
+  if (!material_->is_separable()) return material_->at((k * (nodes_[1] - 1) + j) * (nodes_[0] - 1) + i);
+  return {k_[0][i] * w_[1][j] * w_[2][k], w_[0][i] * k_[1][j] * w_[2][k], w_[0][i] * w_[1][j] * k_[2][k]};
+}
+
 StoredBox<const double> BoxDiscretization::nodes_on_host(std::span<const double> nodal) const {
   const auto n = [&](std::size_t d) { return static_cast<int>(nodes_[d]); };
   return {{nodal.data(), {n(0), n(1), n(2)}, {n(0), std::int64_t{n(0)} * n(1)}}};
 }
 
 BoundaryFluxes3D BoxDiscretization::fluxes(Context& ctx, StoredBox<const double> u, const FaceLoads& loads) const {
-  const std::array<AxisProducts, 3> axes{
-      {{mesh_.x(), k_[0], w_[0]}, {mesh_.y(), k_[1], w_[1]}, {mesh_.z(), k_[2], w_[2]}}};
   // Natural faces have no weights.
   std::array<Values, 3> ones;
   for (std::size_t d = 0; d < 3; ++d) ones[d].assign(nodes_[d] - 1, 1.0);
@@ -184,21 +193,16 @@ BoundaryFluxes3D BoxDiscretization::fluxes(Context& ctx, StoredBox<const double>
     double rounding = 0;
   };
   std::array<FaceFields, 6> faces;
-  const auto product = [&](const std::array<AxisProducts, 3>& of, const FacePlace& place, const Values& v, bool k_first,
-                           bool k_second) {
-    const auto &a = of[static_cast<std::size_t>(place.first)], &b = of[static_cast<std::size_t>(place.second)];
+  const auto plain_product = [&](const FacePlace& place, const Values& v) {
+    const auto &a = plain[static_cast<std::size_t>(place.first)], &b = plain[static_cast<std::size_t>(place.second)];
     const std::size_t row = a.nodes(), rows = b.nodes();
     Values through(v.size()), result(v.size());
     for (std::size_t q = 0; q < rows; ++q)
-      for (std::size_t p = 0; p < row; ++p) {
-        const auto at = [&](std::size_t n) { return v[q * row + n]; };
-        through[q * row + p] = k_first ? a.times_stiffness(p, at) : a.times_mass(p, at);
-      }
+      for (std::size_t p = 0; p < row; ++p)
+        through[q * row + p] = a.times_mass(p, [&](std::size_t n) { return v[q * row + n]; });
     for (std::size_t q = 0; q < rows; ++q)
-      for (std::size_t p = 0; p < row; ++p) {
-        const auto at = [&](std::size_t n) { return through[n * row + p]; };
-        result[q * row + p] = k_second ? b.times_stiffness(q, at) : b.times_mass(q, at);
-      }
+      for (std::size_t p = 0; p < row; ++p)
+        result[q * row + p] = b.times_mass(q, [&](std::size_t n) { return through[n * row + p]; });
     return result;
   };
   for (const BoxFace face : all_box_faces) {
@@ -212,28 +216,51 @@ BoundaryFluxes3D BoxDiscretization::fluxes(Context& ctx, StoredBox<const double>
     const FacePlace place(face);
     FaceFields& fields = faces[static_cast<std::size_t>(face)];
     const auto across = static_cast<std::size_t>(place.across);
-    const std::size_t cell = place.last ? nodes_[across] - 2 : 0;
-    const double k = axes[across].stiffness(cell), m = axes[across].mass(cell);
+    const auto first = static_cast<std::size_t>(place.first), second = static_cast<std::size_t>(place.second);
     const Values& of_u = fields.here;
-    Values jump(of_u.size()), mass(jump), magnitude(jump);
-    for (std::size_t n = 0; n < of_u.size(); ++n) {
-      const double here = fields.here[n], beside = fields.beside[n];
-      jump[n] = k * (here - beside);
-      magnitude[n] = k * std::max(std::abs(here), std::abs(beside));
-      mass[n] = m * (2 * here + beside);
-    }
-    fields.own = product(axes, place, jump, false, false);
-    const Values stiff_first = product(axes, place, mass, true, false),
-                 stiff_second = product(axes, place, mass, false, true);
-    const Values plain_mass = product(axes, place, mass, false, false);
+    const std::size_t row = nodes_[first];
+    fields.own.assign(of_u.size(), 0);
     fields.residual = fields.own;
-    for (std::size_t n = 0; n < of_u.size(); ++n)
-      fields.residual[n] += stiff_first[n] + stiff_second[n] + problem_.reaction * plain_mass[n] -
-                            loads.faces[static_cast<std::size_t>(face)][n];
+    double sizes = 0;
+    // The cells of the face, by their element matrices from differences: those of their four nodes on the face.
+    for (std::size_t q = 0; q + 1 < nodes_[second]; ++q)
+      for (std::size_t p = 0; p + 1 < row; ++p) {
+        std::array<std::size_t, 3> cell{};
+        cell[across] = place.last ? nodes_[across] - 2 : 0;
+        cell[first] = p;
+        cell[second] = q;
+        const auto k = material_at(cell);
+        const auto width = [&](std::size_t d) { return mesh_.axis(static_cast<int>(d)).widths()[cell[d]]; };
+        const double a = width(across), f = width(first), s = width(second);
+        const double along = k[across] * (f / 6) * (s / 6) / a, in_first = k[first] * (a / 6) * (s / 6) / f,
+                     in_second = k[second] * (a / 6) * (f / 6) / s,
+                     mass = problem_.reaction * (a / 6) * (f / 6) * (s / 6);
+        double on[2][2], in[2][2];  // at the face and beside it, by second and first
+        for (std::size_t y = 0; y < 2; ++y)
+          for (std::size_t x = 0; x < 2; ++x) {
+            on[y][x] = fields.here[(q + y) * row + p + x];
+            in[y][x] = fields.beside[(q + y) * row + p + x];
+            sizes += 9 * along * std::max(std::abs(on[y][x]), std::abs(in[y][x]));
+          }
+        for (std::size_t y = 0; y < 2; ++y)
+          for (std::size_t x = 0; x < 2; ++x) {
+            const std::size_t y2 = 1 - y, x2 = 1 - x, n = (q + y) * row + p + x;
+            const auto jump = [&](std::size_t r, std::size_t c) { return on[r][c] - in[r][c]; };
+            const double flux = along * (4 * jump(y, x) + 2 * (jump(y2, x) + jump(y, x2)) + jump(y2, x2));
+            const auto difference = [&](const double(&v)[2][2]) {
+              return in_first * (2 * (v[y][x] - v[y][x2]) + (v[y2][x] - v[y2][x2])) +
+                     in_second * (2 * (v[y][x] - v[y2][x]) + (v[y][x2] - v[y2][x2])) +
+                     mass * (4 * v[y][x] + 2 * (v[y2][x] + v[y][x2]) + v[y2][x2]);
+            };
+            fields.own[n] += flux;
+            fields.residual[n] += flux + 2 * difference(on) + difference(in);
+          }
+      }
+    for (std::size_t n = 0; n < of_u.size(); ++n) fields.residual[n] -= loads.faces[static_cast<std::size_t>(face)][n];
     const BoundaryConditionType kind = problem_.boundaries[face].kind;
     if (kind == BoundaryConditionType::neumann || kind == BoundaryConditionType::robin) {
       fields.data = data_[static_cast<std::size_t>(face)];
-      const Values mass_of_u = product(plain, place, of_u, false, false);
+      const Values mass_of_u = plain_product(place, of_u);
       for (std::size_t n = 0; n < of_u.size(); ++n) {
         fields.data[n] -= alpha_[static_cast<std::size_t>(face)] * mass_of_u[n];
         fluxes.faces[static_cast<std::size_t>(face)] -= fields.data[n];
@@ -241,7 +268,7 @@ BoundaryFluxes3D BoxDiscretization::fluxes(Context& ctx, StoredBox<const double>
     }
     constexpr double eps = std::numeric_limits<double>::epsilon();
     if (kind == BoundaryConditionType::dirichlet || kind == BoundaryConditionType::periodic)
-      for (const double value : product(axes, place, magnitude, false, false)) fields.rounding += eps * value;
+      fields.rounding += eps * sizes;
   };
 #pragma omp parallel for schedule(dynamic) num_threads(ctx.threads())
   for (std::size_t f = 0; f < all_box_faces.size(); ++f) add_face(all_box_faces[f]);
@@ -312,14 +339,34 @@ BoxDiscretization::FluxesOfEdge BoxDiscretization::fluxes_of_edge(Context& ctx, 
     node[e] -= first_node_[e];
     if (e != d) on_line = on_line && node[e] >= 0 && node[e] <= mesh_.axis(static_cast<int>(e)).size();
   }
-  // Along the line other factors of K are the same.
+  // Along the line other factors of a separable K are the same; else K is the mean of the cells around the edge.
+  const auto k_of = [&](int interval) {
+    const auto i = static_cast<std::size_t>(interval);
+    if (material_->is_separable()) return k_[d][i];
+    double sum = 0, count = 0;
+    for (int b = -1; b <= 0; ++b)
+      for (int c = -1; c <= 0; ++c) {
+        std::array<int, 3> cell = node;
+        cell[d] = interval;
+        cell[(d + 1) % 3] += b;
+        cell[(d + 2) % 3] += c;
+        const auto is_cell = [&](std::size_t e) {
+          return cell[e] >= 0 && cell[e] < mesh_.axis(static_cast<int>(e)).size();
+        };
+        if (!is_cell((d + 1) % 3) || !is_cell((d + 2) % 3)) continue;
+        sum += material_at({static_cast<std::size_t>(cell[0]), static_cast<std::size_t>(cell[1]),
+                            static_cast<std::size_t>(cell[2])})[d];
+        ++count;
+      }
+    return sum / count;
+  };
   const auto flux = [&](int interval) {
     if (!on_line || interval < 0 || interval >= axis.size()) return std::nan("");
     const auto i = static_cast<std::size_t>(interval);
     std::array<int, 3> begin = node, end = node;
     begin[d] = interval;
     end[d] = interval + 1;
-    return k_[d][i] * (value_of(ctx, u, end) - value_of(ctx, u, begin)) / axis.widths()[i];
+    return k_of(interval) * (value_of(ctx, u, end) - value_of(ctx, u, begin)) / axis.widths()[i];
   };
   return {flux(node[d] - 1), flux(node[d]), flux(node[d] + 1)};
 }

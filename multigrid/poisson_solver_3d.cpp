@@ -9,11 +9,17 @@
 #include <stratum/assembly/box_discretization.hpp>
 #include <stratum/core/errors.hpp>
 #include <stratum/core/field/blas_3d.hpp>
+#include <stratum/core/operators/box_matrix.hpp>
 #include <stratum/core/operators/box_operator.hpp>
 #include <stratum/core/reentrancy_guard.hpp>
+#include <stratum/core/shared.hpp>
 #include <stratum/mesh/partition.hpp>
+#include <stratum/multigrid/box_memory.hpp>
+#include <stratum/multigrid/box_multigrid.hpp>
+#include <stratum/multigrid/scaled_diagonalization.hpp>
 #include <stratum/solvers/direct/box_diagonalization.hpp>
 #include <stratum/solvers/direct/jacobi_modes.hpp>
+#include <stratum/solvers/krylov/cg.hpp>
 
 namespace stratum {
 
@@ -27,22 +33,13 @@ double seconds_since(Clock::time_point begin) { return std::chrono::duration<dou
 /// Of a direction whose modes are kept: two matrices of 512 MiB.
 constexpr int most_modes = 8192;
 
-/// Directions in the order of storage: the lines are those of the last one.
-using Order = std::array<std::size_t, 3>;
-
-Order order_of(int lines) {
-  Order order{0, 1, 2};
-  std::swap(order[static_cast<std::size_t>(lines)], order[2]);
-  return order;
-}
-
 /// The plane of a natural last end goes with the one before it: a rank of its own would have it without cells.
 bool shares_last_plane(const Axis& axis) {
   return axis.last_boundary() == BoundaryType::neumann && axis.unknowns() > 1;
 }
 
-DirectSolverPlan plan_of(const TensorMesh<3>& mesh, int ranks) {
-  DirectSolverPlan plan;
+BoxSolverPlan plan_of(const TensorMesh<3>& mesh, int ranks) {
+  BoxSolverPlan plan;
   double all = 1, best = std::numeric_limits<double>::infinity();
   for (std::size_t d = 0; d < 3; ++d) {
     plan.unknowns[d] = mesh.axis(static_cast<int>(d)).unknowns();
@@ -74,42 +71,145 @@ DirectSolverPlan plan_of(const TensorMesh<3>& mesh, int ranks) {
                                 axis_names[lines])
                       : message(axis_names[lines], " has ", plan.unknowns[lines], count,
                                 "which lines are cheaper for than ", "dense matrices");
-  for (const std::size_t d : {a, b})
-    expects(plan.unknowns[d] <= most_modes, "direction ", axis_names[d], " has ", plan.unknowns[d],
-            " unknowns, and the direct solver keeps dense matrices of at most ", most_modes,
-            " a direction for two of the three; make it shorter, or two directions shorter than the third");
   return plan;
 }
 
-/// Numbers of a box in the Context's memory; `first` is that of unknown (0, 0, 0).
-struct BoxMemory {
-  std::shared_ptr<void> memory;
-  FieldView<double, 3> view;
-  std::int64_t first = 0, size = 0;
+/// A level in words.
+std::string smoother_of(const GatedLevel& level) {
+  if (level.dropped[0].empty()) return "inverse";
+  std::string text;
+  int left = static_cast<int>(std::count(level.lines.begin(), level.lines.end(), true));
+  if (left == 0) return "points";
+  for (std::size_t d = 0; d < 3; ++d)
+    if (level.lines[d]) text += message(text.empty() ? "lines along " : --left == 1 ? " and " : ", ", axis_names[d]);
+  return text;
+}
 
-  BoxMemory() = default;
-  /// `ghosts`: one node more at both ends of all axes. Rows and planes have room for what products write.
-  BoxMemory(Context& ctx, const std::array<int, 3>& n, bool ghosts) {
-    constexpr int line = 8;  // numbers of a cache line
-    const int lead = ghosts ? line : 0, more = ghosts ? 1 : 0;
-    std::int64_t row = padded_size(lead + std::max(n[0] + more, padded_size(n[0])));
-    std::int64_t rows = more + std::max(n[1] + more, padded_size(n[1]));
-    // On a CPU rows and planes that are a power of two apart compete for the same places of a cache.
-    if (!ctx.on_gpu() && row % 64 == 0) row += line;
-    if (!ctx.on_gpu() && row * rows % 512 == 0) ++rows;
-    const std::int64_t plane = row * rows;
-    first = more * (plane + row) + lead;
-    size = plane * (n[2] + 2 * more) + line;
-    memory = allocate(ctx, static_cast<std::size_t>(size) * sizeof(double));
-    view = {static_cast<double*>(memory.get()) + first, {n[0], n[1], n[2]}, {row, plane}};
+/// Widths as coarsening is to see them: those that an anisotropic K makes of them, by its median in each layer of cells.
+std::array<GatedAxis, 3> gate_of(const TensorMesh<3>& mesh, const BoxMaterial& material) {
+  std::array<GatedAxis, 3> axes;
+  std::array<std::size_t, 3> cells{};
+  for (std::size_t d = 0; d < 3; ++d) {
+    const Axis& axis = mesh.axis(static_cast<int>(d));
+    axes[d] = {axis.widths(), axis.first_boundary() == BoundaryType::neumann,
+               axis.last_boundary() == BoundaryType::neumann, axis.is_periodic()};
+    cells[d] = static_cast<std::size_t>(axis.size());
   }
-  [[nodiscard]] double* begin() const { return static_cast<double*>(memory.get()); }
+  if (material.yy.empty()) return axes;
+  for (std::size_t d = 0; d < 3; ++d) {
+    const std::size_t e = (d + 1) % 3, f = (d + 2) % 3;
+    for (std::size_t i = 0; i < cells[d]; ++i) {
+      std::vector<double> relative;
+      relative.reserve(cells[e] * cells[f]);
+      std::array<std::size_t, 3> at{};
+      at[d] = i;
+      for (at[e] = 0; at[e] < cells[e]; ++at[e])
+        for (at[f] = 0; at[f] < cells[f]; ++at[f]) {
+          const auto k = material.at((at[2] * cells[1] + at[1]) * cells[0] + at[0]);
+          relative.push_back(k[d] / std::cbrt(k[0] * k[1] * k[2]));
+        }
+      const auto middle = relative.begin() + static_cast<std::ptrdiff_t>(relative.size() / 2);
+      std::nth_element(relative.begin(), middle, relative.end());
+      axes[d].widths[i] /= std::sqrt(*middle);
+    }
+  }
+  return axes;
+}
+
+/// Too many modes for a direct solver; empty: not.
+std::string too_many_modes(const BoxSolverPlan& plan) {
+  for (std::size_t d = 0; d < 3; ++d)
+    if (static_cast<int>(d) != plan.lines && plan.unknowns[d] > most_modes)
+      return message("direction ", axis_names[d], " has ", plan.unknowns[d],
+                     " unknowns, and the direct solver keeps dense matrices of at most ", most_modes,
+                     " a direction for two of the three");
+  return {};
+}
+
+BoxSolverPlan plan_of(const TensorMesh<3>& mesh, const PoissonProblem3D& problem, const BoxMaterial& material,
+                      BoxMethod asked, int ranks) {
+  constexpr double jump = PoissonSolver3DParams::smooth_jump, contrast = PoissonSolver3DParams::smooth_contrast;
+  BoxSolverPlan plan = plan_of(mesh, ranks);
+  const std::string modes = too_many_modes(plan), direct_reason = plan.reason;
+  const bool by_cells = !material.is_separable(), scalar = material.yy.empty(), singular = is_singular(mesh, problem);
+  expects(asked != BoxMethod::direct || !by_cells, material.why_not_separable,
+          ". The direct method in three dimensions needs a separable problem; multigrid and auto do not");
+  expects(asked != BoxMethod::direct || modes.empty(), modes,
+          "; make it shorter, or two directions shorter than the third, or use multigrid");
+  expects(asked != BoxMethod::fd_cg || (modes.empty() && scalar && !singular),
+          "fd-cg is for a scalar K, solutions that are not known up to a constant only, and at most ", most_modes,
+          " unknowns in two of the three directions; multigrid is for all");
+  plan.kind = asked;
+  if (asked != BoxMethod::automatic) {
+    plan.reason = "it was asked for";
+  } else if (!by_cells && modes.empty()) {
+    plan.kind = BoxMethod::direct;
+  } else if (!by_cells) {
+    plan.kind = BoxMethod::multigrid;
+    plan.reason = modes;
+  } else if (modes.empty() && scalar && !singular && material.jump <= jump && material.contrast <= contrast) {
+    plan.kind = BoxMethod::fd_cg;
+    plan.reason = message(material.why_not_separable, "; K is smooth: it differs by a factor of at most ",
+                          material.jump, " between neighbouring cells and ", material.contrast, " in all");
+  } else {
+    plan.kind = BoxMethod::multigrid;
+    const std::string why = !scalar    ? "has a number for every direction"
+                            : singular ? message("u is known up to a constant only")
+                            : !modes.empty()
+                                ? modes
+                                : message("K differs by a factor of ", material.jump,
+                                          " between neighbouring cells and ", material.contrast, " in all");
+    plan.reason = message(material.why_not_separable, "; ", scalar ? "" : "K ", why);
+  }
+  expects(ranks == 1 || plan.kind == BoxMethod::direct,
+          "several ranks solve problems in a box by the direct method alone, which this ",
+          "one is not for: ", by_cells ? material.why_not_separable : plan.reason, ". Take one rank");
+  if (plan.kind == BoxMethod::direct && asked == BoxMethod::direct) plan.reason += "; " + direct_reason;
+  if (plan.kind == BoxMethod::fd_cg) plan.method = "conjugate gradients around " + plan.method + ", scaled by K^-1/2";
+  if (plan.kind != BoxMethod::multigrid) return plan;
+  plan.operations = 0;
+  double nodes = 0;
+  for (const GatedLevel& level : gated_levels(gate_of(mesh, material))) {
+    nodes += level.unknowns();
+    plan.levels.push_back(
+        {{level.axes[0].unknowns(), level.axes[1].unknowns(), level.axes[2].unknowns()}, smoother_of(level)});
+  }
+  const auto& n = plan.unknowns;
+  plan.nodes = nodes / (static_cast<double>(n[0]) * n[1] * n[2]);
+  plan.method = message("conjugate gradients around V-cycles, gated coarsening of ", plan.levels.size(), " levels, ",
+                        plan.levels.front().smoother, " on the finest");
+  return plan;
+}
+
+/// Conjugate gradients for the operator of a K by cells, from zero.
+struct BoxIteration {
+  BoxMatrix<double> a;
+  BoxLinearOperator op;
+  Shared<Preconditioner<double>> m;
+  Field<double> b, x;
+  ConjugateGradients<double> cg;
+
+  BoxIteration(Context& ctx, const BoxCoefficients& c, bool scalar, const BoxSolverPlan& plan,
+               const std::array<GatedAxis, 3>& gate, bool singular, bool in_float)
+      : a(BoxCells<double>(ctx, c, scalar)), op(ctx, a), m(preconditioner(ctx, c, plan, gate, singular, in_float)),
+        b(ctx, rows_of(a.shape())), x(ctx, rows_of(a.shape())), cg(ctx, rows_of(a.shape())) {}
+
+ private:
+  [[nodiscard]] std::unique_ptr<Preconditioner<double>> preconditioner(Context& ctx, const BoxCoefficients& c,
+                                                                       const BoxSolverPlan& plan,
+                                                                       const std::array<GatedAxis, 3>& gate,
+                                                                       bool singular, bool in_float) const {
+    if (plan.kind == BoxMethod::fd_cg) return std::make_unique<ScaledDiagonalization>(ctx, c, plan.lines);
+    const BoxMultigridParams params{.gate = {}, .singular = singular};
+    if (in_float) return std::make_unique<BoxMultigrid<float>>(ctx, a, gate, params);
+    return std::make_unique<BoxMultigrid<double>>(ctx, a, gate, params);
+  }
 };
 
 int rank_of(const Context& ctx) { return ctx.subdomains() > 1 ? ctx.communicator()->rank() : 0; }
 
 /// The planes of unknowns of a rank, and what lies beside them, in the order of storage.
-GridLayout<3> slab_of(const Context& ctx, const TensorMesh<3>& mesh, const Order& order, int rank) {
+GridLayout<3> slab_of(const Context& ctx, const TensorMesh<3>& mesh, const BoxOrder& order, int rank) {
   const auto axis = [&](std::size_t d) { return mesh.axis(static_cast<int>(order[d])); };
   if (!shares_last_plane(axis(2))) return slab({axis(0), axis(1), axis(2), mesh.name()}, ctx.subdomains(), rank);
   const Axis without = axis(2).with_boundaries(axis(2).first_boundary(), BoundaryType::dirichlet);
@@ -173,13 +273,14 @@ struct PoissonSolver3D::Implementation {
   TensorMesh<3> mesh;
   PoissonProblem3D problem;
   PoissonSolver3DParams params;
-  DirectSolverPlan plan;
-  Order order;
+  BoxSolverPlan plan;
+  BoxOrder order;
   GridLayout<3> slab;
   ReentrancyGuard guard;
   std::optional<BoxDiscretization> discretization;  // of this rank's cells; none in a memory dry run
   BoxOperator a;
   BoxDiagonalization direct;
+  std::optional<BoxIteration> iterative;  // where the method is not direct
   BoxMemory b, x, v;
   std::optional<BoxFactors> hats;                          // integrals of phi_i of a singular problem
   std::optional<BoxDiscretization::FaceLoads> face_loads;  // none of a right-hand side in the Context's memory
@@ -188,16 +289,25 @@ struct PoissonSolver3D::Implementation {
   std::optional<double> rhs_norm;  // of b - A x where x is zero but for them; found by the first solve
   double setup_seconds = 0;
 
-  Implementation(Context& context, const TensorMesh<3>& given, const PoissonProblem3D& p,
-                 const PoissonSolver3DParams& s)
-      : ctx(context), mesh(with_boundaries(given, p.boundaries)), problem(p), params(s),
-        plan(plan_of(mesh, context.subdomains())), order(order_of(plan.lines)),
+  using Material = std::shared_ptr<const BoxMaterial>;
+  static Material material_of(const Context& ctx, const TensorMesh<3>& mesh, const PoissonProblem3D& p,
+                              const PoissonSolver3DParams& s) {
+    auto found = find_material(ctx, mesh, p);
+    const bool by_cells = found.is_separable() && s.method != BoxMethod::direct &&
+                          plan_of(mesh, p, found, s.method, ctx.subdomains()).kind != BoxMethod::direct;
+    return std::make_shared<const BoxMaterial>(by_cells ? find_material(ctx, mesh, p, true) : std::move(found));
+  }
+
+  /// `material` and a mesh with the ends of the problem's faces.
+  Implementation(Context& context, TensorMesh<3> box, const PoissonProblem3D& p, const PoissonSolver3DParams& s,
+                 const Material& material)
+      : ctx(context), mesh(std::move(box)), problem(p), params(s),
+        plan(plan_of(mesh, p, *material, s.method, context.subdomains())),
+        order(order_of(plan.kind == BoxMethod::direct ? plan.lines : 2)),
         slab(slab_of(context, mesh, order, rank_of(context))) {
-    const auto begin = Clock::now();
     params.stop.validate();
-    if (!ctx.is_dry_run()) expect_room();
+    if (!ctx.is_dry_run()) expect_room(material);
     std::array<AxisFactors, 3> factors;
-    const int threads = std::max(1, ctx.threads());
     if (ctx.is_dry_run()) {
       for (std::size_t d = 0; d < 3; ++d) {
         const int n = plan.unknowns[order[d]];
@@ -209,24 +319,19 @@ struct PoissonSolver3D::Implementation {
       constexpr std::int64_t small_box = std::int64_t{1} << 18;
       constexpr int most_points = 4, points_of_large = 2;
       const int points = mesh.cells() <= small_box ? most_points : points_of_large;
-      discretization.emplace(ctx, mesh, problem, params.quadrature_points == 0 ? points : params.quadrature_points);
+      discretization.emplace(ctx, mesh, problem, material,
+                             params.quadrature_points == 0 ? points : params.quadrature_points);
       for (std::size_t d = 0; d < 3; ++d) factors[d] = discretization->factors()[order[d]];
     }
     const std::array<int, 3> n{slab.extents.nx, slab.extents.ny, slab.extents.nz};
-    std::array<AxisFactors, 3> own_factors = factors;
-    const auto begin_of_own = static_cast<std::ptrdiff_t>(first_plane());
-    for (auto* const numbers : {&own_factors[2].k, &own_factors[2].m})
-      *numbers = {numbers->begin() + begin_of_own, numbers->begin() + begin_of_own + n[2] + 1};
-    a = BoxOperator(ctx, own_factors, problem.reaction);
-    std::array<LineModes, 2> modes;
-    if (!ctx.is_dry_run()) modes = modes_of(ctx, factors[0], factors[1], threads);
-    direct = BoxDiagonalization(ctx, factors, problem.reaction, modes[0], modes[1], cuts());
-    modes = {};
+    if (plan.kind == BoxMethod::direct)
+      set_up_direct(factors, n);
+    else
+      set_up_iteration(factors, *material);
     // The plane that the next rank begins with, of which loads give each a part.
     b = BoxMemory(ctx, {n[0], n[1], n[2] + (has_above() ? 1 : 0)}, false);
     b.view.extents.nz = n[2];
     x = BoxMemory(ctx, n, true);
-    v = BoxMemory(ctx, n, false);
     reserve_reductions(ctx, Extents<3>{n[0] + 2, n[1] + 2, n[2] + 2});
     if (ctx.is_dry_run()) {
       count_loads();
@@ -236,7 +341,7 @@ struct PoissonSolver3D::Implementation {
       std::array<Values, 3> of_box;
       for (std::size_t d = 0; d < 3; ++d) of_box[d] = discretization->hat_integrals(static_cast<int>(d));
       Values& across = of_box[order[2]];
-      across = {across.begin() + begin_of_own, across.begin() + begin_of_own + n[2]};
+      across = {across.begin() + first_plane(), across.begin() + first_plane() + n[2]};
       hats.emplace(ctx, of_box);
     }
     if (ranks() > 1) {
@@ -249,13 +354,14 @@ struct PoissonSolver3D::Implementation {
       homogeneous = *std::min_element(of_ranks.begin(), of_ranks.end()) == 1;
     }
     complete(discretization->load(ctx, loads()));
-    setup_seconds = seconds_since(begin);
   }
 
   [[nodiscard]] int ranks() const { return ctx.subdomains(); }
+  /// The direction that is last in the order of storage, and cut.
+  [[nodiscard]] int lines() const { return static_cast<int>(order[2]); }
   [[nodiscard]] bool has_below() const { return slab.lower[2].kind == Face::Kind::subdomain; }
   [[nodiscard]] bool has_above() const { return slab.upper[2].kind == Face::Kind::subdomain; }
-  [[nodiscard]] const Axis& cut_axis() const { return mesh.axis(plan.lines); }
+  [[nodiscard]] const Axis& cut_axis() const { return mesh.axis(lines()); }
   /// Of the unknowns.
   [[nodiscard]] int first_plane() const { return slab.first[2] - cut_axis().first_unknown(); }
   /// The first plane of every rank and the number of planes; none of one rank.
@@ -268,7 +374,7 @@ struct PoissonSolver3D::Implementation {
     cuts.push_back(cut_axis().unknowns());
     return cuts;
   }
-  [[nodiscard]] NodePlanes nodes() const { return nodes_of(ctx, mesh, plan.lines, slab); }
+  [[nodiscard]] NodePlanes nodes() const { return nodes_of(ctx, mesh, lines(), slab); }
 
   /// Of a dry run, what loads and summaries take for a while.
   void count_loads() {
@@ -285,10 +391,36 @@ struct PoissonSolver3D::Implementation {
     const auto memory = allocate(ctx, numbers * sizeof(double));
   }
 
-  void expect_room() const {
+  void set_up_direct(const std::array<AxisFactors, 3>& factors, const std::array<int, 3>& n) {
+    std::array<AxisFactors, 3> own = factors;
+    for (auto* const numbers : {&own[2].k, &own[2].m}) {
+      const auto first = numbers->begin() + first_plane();
+      *numbers = {first, first + n[2] + 1};
+    }
+    a = BoxOperator(ctx, own, problem.reaction);
+    std::array<LineModes, 2> modes;
+    if (!ctx.is_dry_run()) modes = modes_of(ctx, factors[0], factors[1], std::max(1, ctx.threads()));
+    direct = BoxDiagonalization(ctx, factors, problem.reaction, modes[0], modes[1], cuts());
+    v = BoxMemory(ctx, n, false);
+  }
+
+  void set_up_iteration(const std::array<AxisFactors, 3>& factors, const BoxMaterial& material) {
+    BoxCoefficients c{factors, {}, {}, {}, problem.reaction};
+    if (discretization) c = discretization->coefficients();
+    iterative.emplace(ctx, c, material.yy.empty(), plan, gate_of(mesh, material), is_singular(mesh, problem),
+                      params.float_cycles);
+  }
+
+  static std::int64_t memory_of(const Context& ctx, const TensorMesh<3>& mesh, const PoissonProblem3D& problem,
+                                const PoissonSolver3DParams& params, const Material& material) {
+    Context dry_run = ctx.memory_dry_run();
+    const Implementation solver(dry_run, mesh, problem, params, material);
+    return dry_run.memory()->peak_bytes;
+  }
+  void expect_room(const Material& material) const {
     const auto& n = plan.unknowns;
     expect_memory(ctx, message("mesh ", mesh.name(), " with ", n[0], " x ", n[1], " x ", n[2], " unknowns"),
-                  required_memory(ctx, mesh, problem, params));
+                  memory_of(ctx, mesh, problem, params, material));
   }
 
   [[nodiscard]] StoredBox<double> rhs() const { return {b.view, order}; }
@@ -341,16 +473,11 @@ struct PoissonSolver3D::Implementation {
            FieldView<double, 3>{b.view.data, plane, b.view.strides});
   }
 
-  /// Distances of the user's numbers along the directions of storage.
-  [[nodiscard]] std::array<std::int64_t, 3> apart(const Strides<3>& strides) const {
-    const std::array<std::int64_t, 3> users{1, strides.row, strides.plane};
-    return {users[order[0]], users[order[1]], users[order[2]]};
-  }
   [[nodiscard]] std::array<const double*, 3> hat_weights() const { return rhs().stored(hats->begin()); }
 
   /// The same of a right-hand side in the Context's memory.
   void take_rhs(const FieldView<const double, 3>& given) {
-    box_gather(ctx, given.data, apart(given.strides), b.view);
+    box_gather(ctx, given.data, apart(order, given.strides), b.view);
     face_loads.reset();
     rhs_norm.reset();
     if (discretization->is_singular())
@@ -429,11 +556,40 @@ struct PoissonSolver3D::Implementation {
 
   SolveReport timed_solve(const Monitor& monitor) {
     const auto begin = Clock::now();
-    SolveReport report = solve(monitor);
+    SolveReport report = iterative ? iterate(monitor) : solve(monitor);
     report.solve_seconds = seconds_since(begin);
     report.setup_seconds = setup_seconds;
     report.choice = plan.method + ": " + plan.reason;
     return report;
+  }
+
+  /// Conjugate gradients for what is left beside the Dirichlet values.
+  SolveReport iterate(const Monitor& monitor) {
+    const BoxShape& shape = iterative->a.shape();
+    const auto rhs = box_of(shape, iterative->b.view());
+    set(ctx, 0, x.view);
+    if (homogeneous) {
+      copy(ctx, b.view, rhs);
+    } else {
+      fill_ghosts();
+      iterative->a.residual(ctx, b.view, x.view, rhs);
+    }
+    set(ctx, 0, iterative->x.view());
+    SolveReport report = iterative->cg.solve(ctx, iterative->op, *iterative->m, iterative->b.cview(),
+                                             iterative->x.view(), params.stop, monitor);
+    copy(ctx, box_of(shape, iterative->x.view()), x.view);
+    end_solve(true);
+    return report;
+  }
+
+  /// The solution of a singular problem has no mean. `fill`: ghosts are not those of the last residual.
+  void end_solve(bool fill) {
+    if (discretization->is_singular()) {
+      const double integral = box_sum(ctx, hat_weights(), x.view);
+      box_add(ctx, -integral / discretization->volume(), x.view);
+    }
+    if (fill || discretization->is_singular()) fill_ghosts();
+    ctx.synchronise();
   }
 
   SolveReport solve(const Monitor& monitor) {
@@ -492,20 +648,21 @@ struct PoissonSolver3D::Implementation {
                                  : message("the residual ", r, " is at most ", target);
     if (report.status == Status::max_iterations)
       report.reason = max_iterations_reason(r, params.stop.max_iterations, target);
-    if (discretization->is_singular()) {
-      const double integral = box_sum(ctx, hat_weights(), x.view);
-      box_add(ctx, -integral / discretization->volume(), x.view);
-    }
-    // Else they are those of the last residual.
-    if (discretization->is_singular() || report.iterations == 0) fill_ghosts();
-    ctx.synchronise();
+    end_solve(report.iterations == 0);
     return report;
   }
 };
 
 PoissonSolver3D::PoissonSolver3D(Context& ctx, const TensorMesh<3>& mesh, const PoissonProblem3D& problem,
                                  const PoissonSolver3DParams& params)
-    : implementation_(std::make_unique<Implementation>(ctx, mesh, problem, params)) {}
+    : implementation_([&] {
+        const auto begin = Clock::now();
+        const TensorMesh<3> box = with_boundaries(mesh, problem.boundaries);
+        const auto material = Implementation::material_of(ctx, box, problem, params);
+        auto made = std::make_unique<Implementation>(ctx, box, problem, params, material);
+        made->setup_seconds = seconds_since(begin);
+        return made;
+      }()) {}
 PoissonSolver3D::~PoissonSolver3D() = default;
 PoissonSolver3D::PoissonSolver3D(PoissonSolver3D&&) noexcept = default;
 PoissonSolver3D& PoissonSolver3D::operator=(PoissonSolver3D&&) noexcept = default;
@@ -524,7 +681,7 @@ SolveReport PoissonSolver3D::solve(FieldView<const double, 3> b, FieldView<doubl
   expects_fit(self.ctx, "x", x, own);
   self.take_rhs(b);
   SolveReport report = self.timed_solve(monitor);
-  box_scatter(self.ctx, self.x.view, x.data, self.apart(x.strides));
+  box_scatter(self.ctx, self.x.view, x.data, apart(self.order, x.strides));
   return report;
 }
 
@@ -586,12 +743,12 @@ SolutionRange3D PoissonSolver3D::range() const {
 }
 
 const std::optional<Compatibility>& PoissonSolver3D::compatibility() const { return implementation_->compatibility; }
-const DirectSolverPlan& PoissonSolver3D::plan() const { return implementation_->plan; }
+const BoxSolverPlan& PoissonSolver3D::plan() const { return implementation_->plan; }
 NodePlanes PoissonSolver3D::nodes() const { return implementation_->nodes(); }
 GridLayout<3> PoissonSolver3D::unknowns() const {
   const Implementation& self = *implementation_;
   GridLayout<3> layout = self.mesh.unknowns();
-  const auto lines = static_cast<std::size_t>(self.plan.lines);
+  const auto lines = static_cast<std::size_t>(self.lines());
   auto& [nx, ny, nz] = layout.extents;
   *std::array{&nx, &ny, &nz}[lines] = self.slab.extents.nz;
   layout.first[lines] = self.slab.first[2];
@@ -615,9 +772,9 @@ NodePlanes node_planes(const Context& ctx, const TensorMesh<3>& mesh, const Pois
 
 std::int64_t required_memory(const Context& ctx, const TensorMesh<3>& mesh, const PoissonProblem3D& problem,
                              const PoissonSolver3DParams& params) {
-  Context dry_run = ctx.memory_dry_run();
-  const PoissonSolver3D solver(dry_run, mesh, problem, params);
-  return dry_run.memory()->peak_bytes;
+  using Implementation = PoissonSolver3D::Implementation;
+  const TensorMesh<3> box = with_boundaries(mesh, problem.boundaries);
+  return Implementation::memory_of(ctx, box, problem, params, Implementation::material_of(ctx, box, problem, params));
 }
 
 }  // namespace stratum

@@ -1,7 +1,15 @@
 #pragma once
 
-// PoissonSolver3D: a box mesh and a separable problem (assembly/poisson_problem_3d.hpp) in, the Q1 solution out, by fast
-// diagonalization and no iteration but for refinement:
+// PoissonSolver3D: a box mesh and a problem (assembly/poisson_problem_3d.hpp) in, the Q1 solution out, by one of
+//
+//     direct       of separable problems: fast diagonalization and no iteration but for refinement, below
+//     multigrid    of any K by cells: conjugate gradients around a V-cycle with gated coarsening (multigrid/box_multigrid.hpp)
+//     fd-cg        of a smooth scalar K: conjugate gradients around fast diagonalization of K = 1, scaled by K^-1/2
+//                  (multigrid/scaled_diagonalization.hpp)
+//     automatic    direct where it can be; fd-cg where a scalar K differs by at most `smooth_jump` between neighbouring cells and by
+//                  at most `smooth_contrast` in all, and u is not known up to a constant only; else multigrid
+//
+// Fast diagonalization:
 //
 //     A = Kx My Mz + Mx Ky Mz + Mx My Kz + c Mx My Mz    (Kronecker products, x fastest; K, M of one direction, h_i its widths)
 //
@@ -14,7 +22,9 @@
 // Statuses are converged, round-off limit (the residual is at rounding, above the tolerance), non-finite, diverged and
 // stagnated; `converged` is claimed on the true residual alone.
 //
-// Everything is double. Memory: about 3 vectors of N; traffic: about 10 words an unknown and solve beside the products. Solves
+// Everything is double, but for cycles where `float_cycles` says so. Memory of the direct method: about 3 vectors of N; traffic:
+// about 10 words an unknown and solve beside the products. Memory of multigrid: about 20 vectors, and up to 90 where cells are
+// thin in all three directions (`required_memory`, the plan's `nodes`). Solves
 // run on the Context's backend and wait for the stream at the residual norms. Errors: UsageError for bad problems and arrays,
 // ResourceError where it would not fit in memory: it says what is needed and what there is before it allocates.
 // Sources: R. E. Lynch, J. R. Rice, D. H. Thomas, Direct solution of partial difference equations by tensor product methods,
@@ -23,7 +33,7 @@
 // Arrays of nodal values hold all nodes of the box, its faces included, (nx + 1) (ny + 1) (nz + 1) of nx x ny x nz cells, x fastest:
 // node (i, j, k) is number (k (ny + 1) + j) (nx + 1) + i. In a periodic direction the last nodes are the first ones.
 //
-// Several ranks (core/comm/communicator.hpp): the direction of the lines is cut, and each rank has a slab of planes of unknowns, as many
+// Several ranks (core/comm/communicator.hpp), by the direct method alone: the direction of the lines is cut, and each rank has a slab of planes of unknowns, as many
 // as the others or one more. `nodes` are those around its cells: neighbours have a plane of nodes in common. Arrays and memory are the
 // rank's, loads the integrals over its own cells; reports, errors, fluxes and ranges are those of all. Products are local; a solve
 // gathers two numbers a line and rank, and exchanges a plane with either neighbour for every residual. Answers are those of one rank
@@ -42,28 +52,53 @@
 #include <stratum/core/device/context.hpp>
 #include <stratum/core/field/field_3d.hpp>
 #include <stratum/core/io/solve_report.hpp>
+#include <stratum/core/names.hpp>
 #include <stratum/solvers/stopping.hpp>
 
 namespace stratum {
 
+enum class BoxMethod : std::uint8_t { automatic, direct, fd_cg, multigrid };
+
+template <>
+inline constexpr auto names_of<BoxMethod> = std::to_array<Named<BoxMethod>>({{BoxMethod::automatic, "auto"},
+                                                                             {BoxMethod::direct, "direct"},
+                                                                             {BoxMethod::fd_cg, "fd-cg"},
+                                                                             {BoxMethod::multigrid, "multigrid"}});
+
 struct PoissonSolver3DParams {
   /// A tolerance that nobody asked for: a residual that is at rounding will do, without another solve for the digit below it.
-  StoppingParams stop{.rtol = 1e-10, .max_iterations = 10, .rounding_will_do = true};
+  StoppingParams stop{.rtol = 1e-10, .max_iterations = 100, .rounding_will_do = true};
   /// Of a singular problem whose data do not balance: a constant is subtracted from f. Else it is refused.
   bool project = false;
   /// Gauss points a direction and cell, 1 to 4, by which f and g are integrated. 0: 4 in boxes of up to 2^18 cells, 2 in larger
   /// ones, where functions take longer than the solve. Of a wave of number k, 2 points lose (k h)^2 / 360 of what the elements
   /// lose.
   int quadrature_points = 0;
+  /// Other ones than `automatic` are refused where they cannot be.
+  BoxMethod method = BoxMethod::automatic;
+  /// Cycles of multigrid in float, half the memory and traffic. As good as double ones where thin cells lie at Dirichlet faces; at
+  /// natural faces cells thinner than 1e-3 of the widest ones cost iterations.
+  bool float_cycles = false;
+
+  static constexpr double smooth_jump = 1.5, smooth_contrast = 1000;
+};
+
+/// A level of multigrid.
+struct BoxLevelPlan {
+  std::array<int, 3> unknowns{};
+  std::string smoother;  // "points", "lines along y and z", "inverse"
 };
 
 /// How the problem is solved, and why.
-struct DirectSolverPlan {
-  int lines = 2;                  // the direction that is left to lines: 0 x, 1 y, 2 z
-  std::array<int, 3> unknowns{};  // of each direction
-  double operations = 0;          // of one solve's products
-  std::string method;             // "fast diagonalization in x and y, lines along z"
-  std::string reason;             // one sentence
+struct BoxSolverPlan {
+  BoxMethod kind = BoxMethod::direct;  // never automatic
+  int lines = 2;                       // the direction that is left to lines by fast diagonalization: 0 x, 1 y, 2 z
+  std::array<int, 3> unknowns{};       // of each direction
+  double operations = 0;               // of products with dense matrices, in one application of fast diagonalization
+  double nodes = 1;                    // of all levels of multigrid, by those of the finest one
+  std::vector<BoxLevelPlan> levels;    // of multigrid, the finest one first
+  std::string method;                  // "fast diagonalization in x and y, lines along z"
+  std::string reason;                  // one sentence
 };
 
 /// Planes of nodes across a direction, first and last.
@@ -115,7 +150,7 @@ class PoissonSolver3D {
 
   /// Of a singular problem: what the last right-hand side lacked to balance, and what was subtracted from f; else nothing.
   [[nodiscard]] const std::optional<Compatibility>& compatibility() const;
-  [[nodiscard]] const DirectSolverPlan& plan() const;
+  [[nodiscard]] const BoxSolverPlan& plan() const;
   /// This rank's.
   [[nodiscard]] NodePlanes nodes() const;
   [[nodiscard]] GridLayout<3> unknowns() const;
@@ -125,6 +160,8 @@ class PoissonSolver3D {
   void set_stop(const StoppingParams& stop);
 
  private:
+  friend std::int64_t required_memory(const Context& ctx, const TensorMesh<3>& mesh, const PoissonProblem3D& problem,
+                                      const PoissonSolver3DParams& params);
   struct Implementation;
   std::unique_ptr<Implementation> implementation_;
 };
@@ -132,7 +169,8 @@ class PoissonSolver3D {
 /// Planes of nodes of this rank, as PoissonSolver3D::nodes will have them.
 [[nodiscard]] NodePlanes node_planes(const Context& ctx, const TensorMesh<3>& mesh, const PoissonProblem3D& problem);
 
-/// Bytes that a PoissonSolver3D takes on the Context's backend, on this rank of several, by a memory dry run.
+/// Bytes that a PoissonSolver3D takes on the Context's backend, on this rank of several, by a memory dry run. Takes
+/// K of all cells, where it is given.
 [[nodiscard]] std::int64_t required_memory(const Context& ctx, const TensorMesh<3>& mesh,
                                            const PoissonProblem3D& problem, const PoissonSolver3DParams& params = {});
 

@@ -27,7 +27,7 @@ struct Uses {
 struct Outcome {
   int level = 0;
   TensorMesh<3> mesh;
-  DirectSolverPlan plan;
+  BoxSolverPlan plan;
   SolveReport report{};
   std::int64_t expected_memory = 0;
   std::optional<RelativeErrors> errors{};

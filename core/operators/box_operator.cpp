@@ -261,6 +261,13 @@ struct AddNumber {
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j, int k) const { v(i, j, k) += number; }
 };
 
+struct MultiplyNumbers {
+  static constexpr bool hot = true;
+  FieldView<const double, 3> w;
+  FieldView<double, 3> v;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j, int k) const { v(i, j, k) *= w(i, j, k); }
+};
+
 struct Magnitude3D {
   FieldView<const double, 3> v;
   static constexpr bool takes_maximum = false, hot = true;
@@ -369,6 +376,10 @@ template void fill_periodic_ghosts(Context&, const std::array<bool, 3>&, FieldVi
 
 void box_add(Context& ctx, double value, FieldView<double, 3> v) {
   for_each_node(ctx, all_nodes(v), AddNumber{value, v});
+}
+
+void box_multiply(Context& ctx, FieldView<const double, 3> w, FieldView<double, 3> v) {
+  for_each_node(ctx, all_nodes(v), MultiplyNumbers{w, v});
 }
 
 void box_gather(Context& ctx, const double* from, const std::array<std::int64_t, 3>& apart, FieldView<double, 3> to,

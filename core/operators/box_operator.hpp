@@ -70,6 +70,8 @@ void fill_periodic_ghosts(Context& ctx, const std::array<bool, 3>& periodic, Fie
 // Beside core/field/blas_3d.hpp:
 /// v = v + value
 void box_add(Context& ctx, double value, FieldView<double, 3> v);
+/// v_ijk = v_ijk w_ijk
+void box_multiply(Context& ctx, FieldView<const double, 3> w, FieldView<double, 3> v);
 /// to_ijk = from, whose numbers along i, j and k are so far apart, plus to_ijk where `add`; and the other way round
 void box_gather(Context& ctx, const double* from, const std::array<std::int64_t, 3>& apart, FieldView<double, 3> to,
                 bool add = false);

@@ -277,14 +277,15 @@ TEST(PoissonSolver3DEdges, RefusesBadInput) {
           {uniform(1, 4), uniform(1, 1), uniform(1, 4)});
   refused({.rhs = one, .diffusion = {.xx = [](const Point3D& p) { return p.x - 0.5; }}}, "kxx is -0.375 at (0.125, ");
   refused({.rhs = one, .diffusion = {.xx = [](const Point3D& p) { return 1 + p.x * p.y; }}},
-          "kxx is not a product of functions of x, y and z");
+          "kxx is not a product of functions of x, y and z", cube(4), {.method = BoxMethod::direct});
   refused({.rhs = one, .diffusion = {.yy = one}}, "K is given without kxx");
   refused({.rhs = one, .reaction = 1, .diffusion = {.xx = [](const Point3D& p) { return 1 + p.x; }}},
-          "a reaction c = 1 needs");
+          "a reaction c = 1 with a kxx that depends on more than x", cube(4), {.method = BoxMethod::direct});
   refused({.rhs = one, .boundaries = all_faces(Kind::neumann)}, "incompatible data");
   refused({.rhs = one, .boundaries = all_faces(Kind::periodic)}, "is 1, 100 % of the sum of magnitudes");
   refused({.rhs = one}, "1 to 4 points a direction, not 5", cube(4), {.quadrature_points = 5});
-  refused({.rhs = one}, "has 9000 unknowns", {uniform(1, 9001), uniform(1, 9001), uniform(1, 2)});
+  refused({.rhs = one}, "has 9000 unknowns", {uniform(1, 9001), uniform(1, 9001), uniform(1, 2)},
+          {.method = BoxMethod::direct});
 }
 
 TEST(PoissonSolver3DEdges, ServesOneThreadAtATime) {

@@ -1,0 +1,38 @@
+#pragma once
+
+// A preconditioner for a smooth scalar K by cells: fast diagonalization of the operator with K = 1, scaled at nodes on both sides,
+//
+//     z = S A_1^-1 S r ,    S = K^-1/2 at nodes, the mean of log K over the cells around one.
+//
+// Conjugate gradients take 8 to 26 iterations whatever the mesh and for contrasts up to e^6 of a smooth K; for jumps many more. A
+// reaction is divided by the mean of K. Memory: 3 vectors, and the modes. Waits for nothing.
+
+#include <array>
+#include <memory>
+
+#include <stratum/core/operators/box_matrix.hpp>
+#include <stratum/core/operators/linear_operator.hpp>
+#include <stratum/multigrid/box_memory.hpp>
+#include <stratum/solvers/direct/box_diagonalization.hpp>
+
+namespace stratum {
+
+class ScaledDiagonalization final : public Preconditioner<double> {
+ public:
+  /// `lines`: the direction that modes are not needed of. In a memory dry run K may be empty.
+  ScaledDiagonalization(Context& ctx, const BoxCoefficients& coefficients, int lines);
+
+  void apply(Context& ctx, FieldView<const double> r, FieldView<double> z) override;
+  [[nodiscard]] bool is_constant() const override { return true; }
+  [[nodiscard]] bool is_symmetric() const override { return true; }
+  [[nodiscard]] bool estimates_error() const override { return true; }
+  [[nodiscard]] bool waits() const override { return false; }
+
+ private:
+  BoxShape shape_;
+  BoxOrder order_;
+  BoxDiagonalization direct_;
+  BoxMemory scale_, b_, x_;
+};
+
+}  // namespace stratum

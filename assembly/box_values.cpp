@@ -107,6 +107,24 @@ std::vector<double> at_nodes(const Context& ctx, const TensorMesh<3>& mesh, cons
   return nodal;
 }
 
+std::vector<double> at_cells(const Context& ctx, const TensorMesh<3>& mesh, const ScalarFunction3D& function) {
+  const auto nx = static_cast<std::size_t>(mesh.x().size()), ny = static_cast<std::size_t>(mesh.y().size());
+  std::vector<double> values(nx * ny * static_cast<std::size_t>(mesh.z().size()));
+  for_each_row(
+      ctx, mesh.z().size(),
+      [&](int k, const ScalarFunction3D& f) {
+        const LinePoint z = LineInterval(mesh.z(), k).at(0.5);
+        for (std::size_t j = 0; j < ny; ++j) {
+          const LinePoint y = LineInterval(mesh.y(), static_cast<int>(j)).at(0.5);
+          double* const row = &values[(static_cast<std::size_t>(k) * ny + j) * nx];
+          for (std::size_t i = 0; i < nx; ++i)
+            row[i] = evaluate(f, make_point(LineInterval(mesh.x(), static_cast<int>(i)).at(0.5), y, z), "function");
+        }
+      },
+      function);
+  return values;
+}
+
 LevelDifference level_difference(const TensorMesh<3>& coarse_mesh, std::span<const double> coarse,
                                  std::span<const double> fine) {
   const Nodes few(coarse_mesh), many(coarse_mesh, 2);

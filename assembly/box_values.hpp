@@ -47,6 +47,10 @@ struct PlaneValues {
 [[nodiscard]] std::vector<double> at_nodes(const Context& ctx, const TensorMesh<3>& mesh,
                                            const ScalarFunction3D& function);
 
+/// The same at the centres of all cells, x fastest.
+[[nodiscard]] std::vector<double> at_cells(const Context& ctx, const TensorMesh<3>& mesh,
+                                           const ScalarFunction3D& function);
+
 /// As in two dimensions; `fine`: values on the mesh with every cell of `coarse_mesh` cut into eight, which weigh an eighth of
 /// the cells around.
 [[nodiscard]] LevelDifference level_difference(const TensorMesh<3>& coarse_mesh, std::span<const double> coarse,

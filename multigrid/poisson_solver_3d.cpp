@@ -405,6 +405,9 @@ struct PoissonSolver3D::Implementation {
   }
 
   void set_up_iteration(const std::array<AxisFactors, 3>& factors, const BoxMaterial& material) {
+    // K lies on the host, too, and once more while it is taken.
+    const std::size_t cells = static_cast<std::size_t>(mesh.cells()) * (material.yy.empty() ? 2 : 6);
+    const auto on_host = ctx.is_dry_run() && !ctx.on_gpu() ? allocate(ctx, cells * sizeof(double)) : nullptr;
     BoxCoefficients c{factors, {}, {}, {}, problem.reaction};
     if (discretization) c = discretization->coefficients();
     iterative.emplace(ctx, c, material.yy.empty(), plan, gate_of(mesh, material), is_singular(mesh, problem),

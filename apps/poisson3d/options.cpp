@@ -14,10 +14,11 @@ namespace {
 
 constexpr const char* before_options =
     "Usage: poisson3d [OPTIONS]\n\n"
-    "Solves the Poisson problem -div(K grad u) + c u = f in a box with trilinear finite elements and a direct\n"
-    "method, fast diagonalization: it takes the same time and reaches the same accuracy however much the cells are\n"
-    "stretched in any direction. By default it solves a problem with a known solution, prints how large the error\n"
-    "is, and writes a file for ParaView.\n";
+    "Solves the Poisson problem -div(K grad u) + c u = f in a box with trilinear finite elements: directly, by fast\n"
+    "diagonalization, where K is a product of functions of x, y and z, else by multigrid. Both take much the same "
+    "time\n"
+    "however far the cells are stretched in any direction. By default it solves a problem with a known solution,\n"
+    "prints how large the error is, and writes a file for ParaView.\n";
 
 constexpr const char* examples =
     "The faces of the box\n"
@@ -40,6 +41,7 @@ constexpr const char* examples =
     "  poisson3d --cells 32 --rhs '3*pi^2*sin(pi*x)*sin(pi*y)*sin(pi*z)' --exact 'sin(pi*x)*sin(pi*y)*sin(pi*z)'\n"
     "  poisson3d --cells 64 --left periodic --right periodic --front neumann --back neumann --rhs 'sin(2*pi*x)'\n"
     "  poisson3d --cells 64 --rhs 1 --kz '1+z^2' --png slice.png --slice x=0.5\n"
+    "  poisson3d --cells 64 --rhs 1 --kappa 'x+y>1 ? 1000 : 1'   a jump that is no product: multigrid\n"
     "  poisson3d --cells 64 --rhs 1 --probe 0,0,0,1,1,1,101:diagonal.csv --vtk none\n"
     "  mpirun -n 4 poisson3d --mesh A3 --graded yz --level 8     on four ranks, a slab each\n"
     "  poisson3d --mesh A2 --convergence-table 2..6    the error falls by four from level to level\n\n";
@@ -60,12 +62,8 @@ CommandLine make_command_line() {
             {"boundary", "EXPR", "",
              "u on the faces that have no value of their own (the exact solution where it is given, else 0)"}},
            boundary_options<3>(),
-           {{"kappa", "K", "",
-             "K, above 0: a product of functions of x, of y and of z; its value at the centre of a cell is the cell's "
-             "(1)"},
-            {"kx", "K", "",
-             "K in x, y and z by itself, each a function of its own coordinate, times the same products of functions "
-             "of the other two in all (1)"},
+           {{"kappa", "K", "", "K, above 0; its value at the centre of a cell is the cell's (1)"},
+            {"kx", "K", "", "K in x, y and z by itself (1)"},
             {"ky", "K", "", "in y (1)"},
             {"kz", "K", "", "in z (1)"},
             {"reaction", "C", "0", "c, a number from 0 on"},
@@ -76,15 +74,23 @@ CommandLine make_command_line() {
             {"project", "", "",
              "where u is known up to a constant only, subtract from f what keeps the problem from having a "
              "solution"}})},
+      {"Method",
+       {{"method", "NAME", "auto",
+         "direct: fast diagonalization, where kx depends on x, ky on y and kz on z alone, times the same products of "
+         "functions of the other two in all, and kappa is a product of functions of x, y and z; multigrid: conjugate "
+         "gradients around a multigrid cycle, for every K; fd-cg: the same around fast diagonalization scaled by K, "
+         "for a "
+         "smooth kappa; auto chooses and says why"},
+        {"precision", "NAME", "double", "mixed: multigrid cycles in single precision, in half the memory"}}},
       {"Stopping: the solution is refined until",
        {{"rtol", "X", plain(params.stop.rtol),
          "the residual is below X times the norm of the right-hand side, X in (0, 1)"},
         {"atol", "X", plain(params.stop.atol), "or below X itself, X from 0 on"},
-        {"max-iterations", "N", plain(params.stop.max_iterations), "or it has been solved for N times, 1 .. 1000"}}},
+        {"max-iterations", "N", plain(params.stop.max_iterations), "or N solves or iterations are done, 1 .. 1000"}}},
       machine_options_of_ranks(),
       {"Output",
        {output_file("vtk", "FILE.vtr",
-                    "solution, exact solution, error, right-hand side and aspect ratios for ParaView "
+                    "solution, exact solution, error, right-hand side, K and aspect ratios for ParaView "
                     "(poisson3d_<mesh>_L<level>.vtr); FILE.npy: the solution alone, an array for NumPy of shape "
                     "(nz + 1, ny + 1, nx + 1), which is written where VTK is missing"),
         compression_option(),
@@ -92,7 +98,7 @@ CommandLine make_command_line() {
                     "a picture of the solution on the front, the right and the top face, or on --slice"),
         {"slice", "AXIS=AT", "", "draw the solution on a plane instead, as z=0.5, and enlarged where cells are thin"},
         output_file("report", "FILE.json", "everything that is printed and more, as JSON"),
-        output_file("history", "FILE.csv", "the residual after every solve"),
+        output_file("history", "FILE.csv", "the residual after every solve or iteration"),
         with_files({"probe", "WHERE:FILE", "",
                     "X0,Y0,Z0,X1,Y1,Z1,N:FILE.csv, the solution along a line, at N points from (X0, Y0, Z0) to "
                     "(X1, Y1, Z1): x, y, z, the distance from the first end and u; or AXIS=AT,M,N:FILE.csv, at M x N "

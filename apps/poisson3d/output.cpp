@@ -1,7 +1,9 @@
 #include "output.hpp"
 
 #include <algorithm>
+#include <array>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include <stratum/assembly/box_picture.hpp>
@@ -27,7 +29,18 @@ void write_fields(const Context& ctx, const Settings& settings, const Solved& so
     fields.push_back({"error", error});
   }
   const auto aspect_ratios = cell_aspect_ratios(mesh);
-  write_vtr(path, mesh, fields, {{"aspect_ratio", aspect_ratios}}, settings.compression, ctx.threads());
+  std::vector<VtkField> on_cells{{"aspect_ratio", aspect_ratios}};
+  const Diffusion3D& k = settings.problem.diffusion;
+  const bool scalar = !k.yy && !k.zz;
+  std::array<std::vector<double>, 3> coefficients;
+  const std::array<std::pair<const char*, const ScalarFunction3D&>, 3> given{
+      {{scalar ? "kappa" : "kxx", k.xx}, {"kyy", k.yy}, {"kzz", k.zz}}};
+  for (std::size_t d = 0; d < 3; ++d) {
+    if (!given[d].second) continue;
+    coefficients[d] = at_cells(ctx, mesh, given[d].second);
+    on_cells.push_back({given[d].first, coefficients[d]});
+  }
+  write_vtr(path, mesh, fields, on_cells, settings.compression, ctx.threads());
 }
 
 void write_array(const Solved& solved, const std::string& path) {

@@ -21,6 +21,16 @@ std::string text_of(const NodalValue3D& node) {
   return message(node.value, " at (", node.x, ", ", node.y, ", ", node.z, ")");
 }
 
+/// Levels of multigrid.
+std::string text_of(const BoxSolverPlan& plan) {
+  std::string text;
+  for (const BoxLevelPlan& level : plan.levels) {
+    const auto& [nx, ny, nz] = level.unknowns;
+    text += message(text.empty() ? "" : ", ", nx, " x ", ny, " x ", nz, " ", level.smoother);
+  }
+  return message(text, "; ", plan.nodes, " times the finest one together");
+}
+
 Balance balance_of(const Outcome& outcome) {
   const BoundaryFluxes3D& fluxes = *outcome.fluxes;
   return {{fluxes.faces.begin(), fluxes.faces.end()},
@@ -49,6 +59,7 @@ void print_heading(const Settings& settings, const CommandLine& options, const C
   if (!given.empty()) std::printf("problem   %s\n", given.c_str());
   std::printf("solver    %s; %s\n", outcome.plan.method.c_str(), ctx.description().c_str());
   std::printf("          %s\n", outcome.plan.reason.c_str());
+  if (!outcome.plan.levels.empty()) std::printf("levels    %s\n", text_of(outcome.plan).c_str());
   if (const auto& c = outcome.compatibility; c && !c->holds())
     std::printf("load      %.6g is subtracted from f, since the data do not balance\n", c->mean);
   print_alone(settings.machine);
@@ -122,8 +133,18 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
     if (options.has(name)) json.add(name, options.text(name));
   json.add("cells", {mesh.x().size(), mesh.y().size(), mesh.z().size()}).add("unknowns", outcome.unknowns());
   json.add("method", outcome.plan.method).add("choice", outcome.plan.reason);
-  json.add("lines", of_direction("", static_cast<std::size_t>(outcome.plan.lines)));
-  json.add("operations", outcome.plan.operations).add("singular", outcome.compatibility.has_value());
+  const BoxSolverPlan& plan = outcome.plan;
+  const bool multigrid = plan.kind == BoxMethod::multigrid;
+  json.add("solver", std::string(to_string(plan.kind)));
+  json.add("lines", or_null(!multigrid, of_direction("", static_cast<std::size_t>(plan.lines))));
+  json.add("levels", or_null(multigrid, json_array(plan.levels, [](const BoxLevelPlan& level) {
+                               JsonObject numbers;
+                               numbers.add("unknowns", level.unknowns).add("smoother", level.smoother);
+                               return numbers.value();
+                             })));
+  json.add("nodes_of_levels", or_null(multigrid, plan.nodes))
+      .add("precision", settings.solver.float_cycles ? "mixed" : "double");
+  json.add("operations", plan.operations).add("singular", outcome.compatibility.has_value());
   json.add("subtracted_from_f", outcome.compatibility ? outcome.compatibility->mean : 0);
   add_machine(json, ctx);
   add_alone(json, settings.machine);

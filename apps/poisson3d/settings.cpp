@@ -56,6 +56,9 @@ Settings parse_settings(const CommandLine& options) {
   stop.rounding_will_do = !settings.tolerance_asked_for;
   if (options.has("quadrature")) settings.solver.quadrature_points = options.integer("quadrature", 1, 4);
   settings.solver.project = options.is_set("project");
+  settings.solver.method = choice<BoxMethod>("--method", options.text("method"));
+  settings.solver.float_cycles =
+      choice<bool>("--precision", options.text("precision"), {{"double", false}, {"mixed", true}});
   settings.table = options.has("convergence-table");
   if (settings.table) std::tie(settings.first_level, settings.last_level) = parse_table_levels<3>(options);
   (void)settings.mesh_at(settings.first_level);  // too few cells for the boundaries are found here

@@ -78,12 +78,16 @@ std::int64_t expected_memory(const Context& ctx, const Settings& settings, const
   const std::int64_t whole = nodal_bytes(mesh), field = whole / (mesh.axis(planes.axis).size() + 1) * planes.count();
   const bool several = ctx.subdomains() > 1, writes = !several || ctx.communicator()->rank() == 0;
   const std::int64_t solver = required_memory(ctx, mesh, settings.problem, settings.solver);
-  // For a GPU the load of an f that it does not evaluate is formed on the host, at all nodes and then for the unknowns.
+  // For a GPU the load of an f that it does not evaluate is formed on the host, at all nodes and then for the unknowns. A K by cells
+  // stands there, too, and twice more while the solver takes it.
+  const Diffusion3D& k = settings.problem.diffusion;
+  const std::int64_t of_k = k.is_given() ? (k.yy || k.zz ? 9 : 3) * whole : 0;
   const std::int64_t loading = ctx.on_gpu() && !settings.problem.is_product() ? 2 * field : 0;
-  const std::int64_t solving = std::max(loading, uses.nodal() ? field : 0) + (ctx.on_gpu() ? 0 : solver);
+  const std::int64_t solving = std::max(loading, uses.nodal() ? field : 0) + (ctx.on_gpu() ? of_k : solver);
   const std::int64_t gathering = several && uses.nodal() ? field + (writes ? 2 * whole : 0) : 0;
   const std::int64_t writer = vtk_writer_bytes(whole, ctx.threads());
-  const std::int64_t fields = settings.problem.has_exact() ? 5 : 3;  // with the aspect ratios
+  // With the aspect ratios and K.
+  const std::int64_t fields = (settings.problem.has_exact() ? 5 : 3) + (k.xx ? 1 : 0) + (k.yy ? 1 : 0) + (k.zz ? 1 : 0);
   const std::int64_t needed = std::max({solving, gathering, uses.vtk && writes ? writer + fields * whole : 0});
   expect_room_on_ranks(ctx, settings.machine,
                        message("mesh ", mesh.name(), " with ", mesh.x().unknowns(), " x ", mesh.y().unknowns(), " x ",
@@ -127,8 +131,9 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
         solving.clear();
         say(settings, "");
         if (table) table(iteration, residual);
-        solving(static_cast<double>(iteration) / settings.solver.stop.max_iterations,
-                [iteration] { return message("solve ", iteration); });
+        solving(static_cast<double>(iteration) / settings.solver.stop.max_iterations, [iteration, &outcome] {
+          return message(outcome.plan.kind == BoxMethod::direct ? "solve " : "iteration ", iteration);
+        });
       });
   solving.clear();
   say(settings, "");

@@ -91,12 +91,34 @@ case_scalar_coefficients_that_are_products() {
   # -div((1 + x) (2 + y) grad u) = -(2 + y) - (1 + x) of u = x + y.
   solve --cells 6,7,8 --kappa '(1+x)*(2+y)' --rhs '-(2+y)-(1+x)' --exact x+y
   check "r['relative_l2_error'] < 1e-14"
-  refused --cells 4 --rhs 1 --vtk none --kappa '1+x*y' -- separable 'poisson3d: --kappa is not a product'
-  refused --cells 4 --rhs 1 --vtk none --kx '1+x*y' -- separable 'poisson3d: --kx is not a product'
-  refused --cells 4 --rhs 1 --vtk none --kx '1+y' -- separable '--kx and --kz vary by different factors'
+  refused --cells 4 --rhs 1 --vtk none --method direct --kappa '1+x*y' -- separable 'poisson3d: --kappa is not a product'
+  refused --cells 4 --rhs 1 --vtk none --method direct --kx '1+x*y' -- separable 'poisson3d: --kx is not a product'
+  refused --cells 4 --rhs 1 --vtk none --method direct --kx '1+y' -- separable '--kx and --kz vary by different factors'
   refused --cells 4 --rhs 1 --vtk none --kappa '2' --kz '1+z' -- --kappa --kx
   refused --cells 4 --rhs 1 --vtk none --kappa 'x-0.5' -- 'positive'
-  refused --cells 4 --rhs 1 --vtk none --kappa '1+x' --reaction 1 -- reaction '--kappa to be the same everywhere'
+  refused --cells 4 --rhs 1 --vtk none --method direct --kappa '1+x' --reaction 1 -- reaction 'a --kappa that varies'
+}
+
+# u = x + y + z for K = 1 + x y z; u = sin(x) y for K = exp(x y) and c = 1; a jump across no plane of the axes.
+case_coefficients_that_are_no_products() {
+  solve --cells 12 --kappa '1+x*y*z' --rhs '-(y*z+x*z+x*y)' --exact x+y+z
+  check "r['solver'] == 'fd-cg' and r['relative_l2_error'] < 1e-3 and r['status'] == 'converged'"
+  order_two --cells 6 --kappa 'exp(x*y)' --reaction 1 --exact 'sin(x)*y' \
+    --rhs '-exp(x*y)*(y*cos(x)*y - sin(x)*y + x*sin(x)) + sin(x)*y' --right 'neumann:exp(y)*cos(1)*y'
+  local method
+  for method in auto multigrid; do
+    solve --cells 24 --kappa 'x+y+z>1.5 ? 1000 : 1' --rhs 1 --method $method
+    check "r['solver'] == 'multigrid' and r['status'] == 'converged' and r['iterations'] < 30"
+    check "r['levels'][0]['unknowns'] == [23, 23, 23] and r['levels'][-1]['smoother'] == 'inverse'"
+    check "abs(sum(r['fluxes']) - r['load_integral']) < 1e-8 and r['lines'] is None"
+  done
+  prints 'K differs by a factor of 1000|it was asked for'
+  solve --cells 24 --grade-y geometric:h=1e-4,first --kx 'x+y>1 ? 10 : 1' --kz '1+x*y' --rhs 1 --precision mixed
+  check "r['solver'] == 'multigrid' and r['precision'] == 'mixed' and r['status'] == 'converged'"
+  solve --cells 10 --rhs 1 --kappa '2+x' --method multigrid
+  check "r['solver'] == 'multigrid' and r['status'] == 'converged'"
+  refused --cells 4 --vtk none --method spectral -- direct multigrid fd-cg auto
+  refused --cells 4 --vtk none --rhs 1 --kx '1+y*x' --method fd-cg -- 'scalar K'
 }
 
 case_periodic_directions() {

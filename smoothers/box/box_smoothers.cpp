@@ -278,7 +278,8 @@ void solve_lines(Context& ctx, const SolveLine<T>& s, const AxisRange& p, const 
   }
 #endif
   if (!ctx.on_gpu() && s.axis != 0 && !s.periodic) {
-#pragma omp parallel for schedule(static) num_threads(ctx.threads()) if (s.x.nodes() > serial_limit)
+#pragma omp parallel for schedule(static) \
+    num_threads(ctx.threads()) if (std::int64_t{s.n} * p.count() * q.count() > serial_limit)
     for (int line = q.begin; line < q.end; line += q.step) solve_side_by_side(s, p, line);
     return;
   }

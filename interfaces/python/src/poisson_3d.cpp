@@ -1,4 +1,4 @@
-// Poisson problems in a box for Python: a mesh, conditions on six faces and separable coefficients in, u on all nodes out
+// Poisson problems in a box for Python: a mesh, conditions on six faces and coefficients in, u on all nodes out
 // (assembly/poisson_problem_3d.hpp, multigrid/poisson_solver_3d.hpp). As in poisson.cpp functions of Python have become arrays.
 
 #include <algorithm>

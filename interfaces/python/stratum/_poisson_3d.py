@@ -1,4 +1,4 @@
-"""Poisson problems in a box: a mesh, conditions on six faces and separable coefficients in, the solution on all nodes out."""
+"""Poisson problems in a box: a mesh, conditions on six faces and coefficients in, the solution on all nodes out."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ class Solution3D(NamedTuple):
 
 
 class Poisson3D(Problem[Solution3D]):
-    """-div(K grad u) + c u = f in a box, solved directly by fast diagonalization on any mesh; set up once for any number of
-    right-hand sides.
+    """-div(K grad u) + c u = f in a box, solved directly by fast diagonalization, or by multigrid where K is no product; set up
+    once for any number of right-hand sides.
 
     mesh      a stratum.mesh of three axes, or what makes one: ("A3", 5, "yz"), (x, y, z)
     boundaries     values of u on all faces; or a dictionary with "left", "right" (x), "bottom", "top" (y), "front", "back" (z), of
               which missing ones are 0, as of stratum.Poisson: g, "neumann", ("neumann", g), ("robin", alpha, g), "periodic". g is a
               number, a function g(x, y, z), or an array at the nodes of the face: (nz + 1, ny + 1) of left and right,
               (nz + 1, nx + 1) of bottom and top, (ny + 1, nx + 1) of front and back. alpha is the same all over its face
-    kappa     K > 0: a number; a function kappa(x, y, z), taken at centres of cells, or an array on the cells, (nz, ny, nx), that is a
-              product of functions of x, of y and of z; or a tuple (kx, ky, kz) of such, each a number, an array along its own
-              axis, (nx,), (ny,) or (nz,), or a function of its own coordinate, times the same products in all
+    kappa     K > 0: a number; a function kappa(x, y, z), taken at centres of cells; an array on the cells, (nz, ny, nx); or a tuple
+              (kx, ky, kz) of such, each an array along its own axis too, (nx,), (ny,) or (nz,). The solver is direct where K is a
+              product of functions of x, y and z, and report["choice"] says which it is and why
     reaction  c >= 0, a number
     device    "cpu" or "cuda"; threads: of the CPU, 0 for all; in a child process after a fork one
 
@@ -46,7 +46,7 @@ class Poisson3D(Problem[Solution3D]):
     [1, 1]
     """
 
-    _rtol, _maxiter = 1e-10, 10
+    _rtol, _maxiter = 1e-10, 100
 
     def __init__(self, mesh: BoxMesh | tuple[Any, ...], boundaries: Any = 0.0, kappa: Any = 1.0, reaction: float = 0.0, *,
                  threads: int = 0, device: str = "cpu") -> None:
@@ -55,7 +55,7 @@ class Poisson3D(Problem[Solution3D]):
             raise TypeError(f"a box has three axes; given is {self.mesh}")
         faces = boundaries_by_name(self.mesh, ("left", "right", "bottom", "top", "front", "back"), boundaries)
         if not np.isscalar(reaction) or isinstance(reaction, str):
-            raise TypeError("the reaction of a box is a number; one that varies is not separable")
+            raise TypeError("the reaction of a box is a number; and does not vary")
         self._system = PoissonSystem3D(self.mesh, *faces, *_diagonal(self.mesh, kappa), float(reaction), device,
                                        _fork.threads(threads))
         _fork.remember(self)

@@ -36,7 +36,7 @@ template <class T>
   return {rows.data, shape.n, {rows.pitch, rows.pitch * shape.n.ny}};
 }
 
-/// A of the unknowns for Krylov methods, Dirichlet values being zero. Copies a vector to where it has ghosts: 2 words a node more.
+/// A of the unknowns for Krylov methods, Dirichlet values being zero. Copies a vector to where it has ghosts: 2 words more per unknown.
 class BoxLinearOperator final : public LinearOperator<double> {
  public:
   BoxLinearOperator(Context& ctx, BoxMatrix<double> a);

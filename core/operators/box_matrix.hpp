@@ -3,7 +3,7 @@
 // Matrices on the unknowns of a box that core/operators/box_rows.hpp has rows of, and what is done with all of their rows.
 //
 //     BoxCells<T>    the Q1 operator of -div(K grad u) + c u with K by cells. Words a cell: 1 (scalar K) or 3.
-//     BoxBands<T>    14 bands, with ghosts: 14 words a node. Zero when made; `fill_ghosts` after they are written.
+//     BoxBands<T>    14 bands with ghosts, memory traffic 14 words per unknown. Zero when made; `fill_ghosts` after they are written.
 //     BoxMatrix<T>   either; copies share their numbers.
 //
 //     residual         r = b - A u

@@ -16,7 +16,7 @@
 //     edge           coupling -a to the next node of a line, which may be a Dirichlet node in front of the first one
 //     line_excess    diagonal less the couplings to the line's neighbours that are unknowns; of cells without a difference
 //
-// u has one number more at both ends of every axis. Words a node: 4 (scalar K) or 6, and 16.
+// u has one number more at both ends of every axis. Memory traffic per unknown: 4 words (scalar K) or 6, and 16.
 
 #include <array>
 #include <cmath>

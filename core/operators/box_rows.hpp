@@ -117,26 +117,34 @@ struct BoxCellRows {
   STRATUM_HOST_DEVICE STRATUM_INLINE double row(int i, int j, int l, double (&entries)[box_row]) const {
     for (double& a : entries) a = 0;
     double excess = 0;
-    for (int corner = 0; corner < 8; ++corner) {
-      const int a = corner & 1, b = corner >> 1 & 1, c = corner >> 2;
+    for_eight([&](int a, int b, int c) __attribute__((always_inline)) {
       const Cell e = cell(i + a, j + b, l + c);
       const double p = e.p[0], q = e.p[1], s = e.p[2], m = e.m;
+      double* const here = entries + box_neighbours;
       const int x = 2 * a - 1, y = 3 * (2 * b - 1), z = 9 * (2 * c - 1);
-      const bool hx = shape.has(0, i + x), hy = shape.has(1, j + y / 3), hz = shape.has(2, l + z / 9);
-      const auto add = [&](bool there, int offset, double value) {
-        if (there) entries[box_neighbours + offset] += value;
-      };
-      add(hx, x, -4 * p + 2 * q + 2 * s + 4 * m);
-      add(hy, y, 2 * p - 4 * q + 2 * s + 4 * m);
-      add(hz, z, 2 * p + 2 * q - 4 * s + 4 * m);
-      add(hx && hy, x + y, -2 * p - 2 * q + s + 2 * m);
-      add(hx && hz, x + z, -2 * p + q - 2 * s + 2 * m);
-      add(hy && hz, y + z, p - 2 * q - 2 * s + 2 * m);
-      add(hx && hy && hz, x + y + z, -p - q - s + m);
-      // Of a direction whose neighbour is none: K keeps 1, M keeps 2 of 3.
+      here[x] += 2 * (q + s - 2 * p) + 4 * m;
+      here[y] += 2 * (p + s - 2 * q) + 4 * m;
+      here[z] += 2 * (p + q - 2 * s) + 4 * m;
+      here[x + y] += s - 2 * (p + q) + 2 * m;
+      here[x + z] += q - 2 * (p + s) + 2 * m;
+      here[y + z] += p - 2 * (q + s) + 2 * m;
+      here[x + y + z] += m - (p + q + s);
+      excess += 27 * m;
+    });
+    const bool inside = shape.has(0, i - 1) && shape.has(0, i + 1) && shape.has(1, j - 1) && shape.has(1, j + 1) &&
+                        shape.has(2, l - 1) && shape.has(2, l + 1);
+    if (inside) return excess;
+    for (int n = 0; n < box_row; ++n)
+      if (!shape.has(0, i + n % 3 - 1) || !shape.has(1, j + n / 3 % 3 - 1) || !shape.has(2, l + n / 9 - 1))
+        entries[n] = 0;
+    // Of a direction whose neighbour is none: K keeps 1, M keeps 2 of 3.
+    excess = 0;
+    for_eight([&](int a, int b, int c) {
+      const Cell e = cell(i + a, j + b, l + c);
+      const bool hx = shape.has(0, i + 2 * a - 1), hy = shape.has(1, j + 2 * b - 1), hz = shape.has(2, l + 2 * c - 1);
       const double kx = hx ? 0 : 1, ky = hy ? 0 : 1, kz = hz ? 0 : 1, mx = hx ? 3 : 2, my = hy ? 3 : 2, mz = hz ? 3 : 2;
-      excess += p * kx * my * mz + q * mx * ky * mz + s * mx * my * kz + m * mx * my * mz;
-    }
+      excess += e.p[0] * kx * my * mz + e.p[1] * mx * ky * mz + e.p[2] * mx * my * kz + e.m * mx * my * mz;
+    });
     return excess;
   }
 

@@ -168,77 +168,117 @@ struct Prolong {
   }
 };
 
+/// Of one direction the fine nodes around that of a coarse node, by their distances -2 .. 2, and their coarse ones: one, or two of a node
+/// that lies between. Of all those there are at most 7, numbered as `slots`.
+struct Window {
+  int node[5];   // -1: none
+  int first[6];  // slot
+  int place
+      [10];  // of a slot: the coarse node beside the one in the middle, 0 .. 2; -1: a Dirichlet node, or farther away
+  bool outside[5];  // a coarse one is a Dirichlet node
+
+  STRATUM_HOST_DEVICE STRATUM_INLINE Window(const BoxAxisMap& map, const BoxShape& fine, const BoxShape& coarse,
+                                            int axis, int middle) {
+    int slot = 0;
+    for (int o = 0; o < 5; ++o) {
+      const int i = map.kept[middle] + o - 2;
+      const bool there = fine.has(axis, i);
+      node[o] = there ? inside(fine, axis, i) : -1;
+      first[o] = slot;
+      outside[o] = false;
+      if (!there) continue;
+      for (int behind = 0; behind <= (map.dropped[node[o]] >= 0 ? 1 : 0); ++behind) {
+        const int at = map.coarse[node[o]] + behind, n = coarse.size(axis);
+        int shift = at - middle;
+        if (shift > 1) shift -= n;
+        if (shift < -1) shift += n;
+        const bool is_node = coarse.has(axis, at);
+        outside[o] = outside[o] || !is_node;
+        place[slot++] = is_node && shift >= -1 && shift <= 1 ? shift + 1 : -1;
+      }
+    }
+    first[5] = slot;
+  }
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE bool is_between(int o) const { return first[o + 1] - first[o] == 2; }
+  /// In the support of the coarse node: it, and its neighbours that lie between.
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE bool supports(int o) const {
+    return node[o] >= 0 && (o == 2 || is_between(o));
+  }
+  /// Beside one of those.
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE bool reaches(int o) const {
+    return node[o] >= 0 && (o == 0 ? supports(1) : o == 4 ? supports(3) : true);
+  }
+};
+
 /// The row of a coarse node of P^T A P: its support's rows, each with what their differences of P make of them.
 template <class T, class Rows>
 struct CoarseRow {
+  static constexpr int slots = 7;
   BoxTransferView<T> p;
   Rows rows;
   BoxBandRows<double> coarse;
 
-  /// Coarse nodes of a fine one by their numbers 13 + x + 3 y + 9 z around the coarse node (I, J, K), and what P has of Dirichlet nodes.
-  struct Parents {
-    int number[8];
-    double weight[8];
-    int count = 0;
-    double outside = 0;
-  };
-  STRATUM_HOST_DEVICE STRATUM_INLINE void find(Parents& parents, const int (&fine)[3], const int (&around)[3]) const {
-    const int between = p.between(fine[0], fine[1], fine[2]);
-    parents.count = 0;
-    double inner = 0;
-    bool all = true;
-    for (int bits = 0; bits < 8; ++bits) {
-      if ((bits & ~between) != 0) continue;
-      int number = box_neighbours;
-      bool there = true;
-      for (int axis = 0, factor = 1; axis < 3; ++axis, factor *= 3) {
-        const int at = p.axes[static_cast<std::size_t>(axis)].coarse[fine[axis]] + (bits >> axis & 1);
-        there = there && p.coarse.has(axis, at);
-        int shift = at - around[axis];
-        if (shift > 1) shift -= p.coarse.size(axis);
-        if (shift < -1) shift += p.coarse.size(axis);
-        number += factor * shift;
-      }
-      all = all && there;
-      if (!there) continue;
-      const double weight = static_cast<double>(p.at(bits, fine[0], fine[1], fine[2]));
-      parents.number[parents.count] = number;
-      parents.weight[parents.count++] = weight;
-      inner += weight;
-    }
-    // Exactly zero where no Dirichlet node is near: natural boundaries leave nothing of rows.
-    parents.outside = all ? 0 : 1 - inner;
-  }
-
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j, int k) const {
-    const int around[3] = {i, j, k};
-    const Restrict<T> support{p, {}, {}};
-    double sums[box_row] = {}, entries[box_row], excess = 0;
-    Parents own, parents;
-    for (int c = -1; c <= 1; ++c)
-      for (int b = -1; b <= 1; ++b)
-        for (int a = -1; a <= 1; ++a) {
-          const int node[3] = {support.fine(0, i, a), support.fine(1, j, b), support.fine(2, k, c)};
-          if (node[0] < 0 || node[1] < 0 || node[2] < 0) continue;
-          const int bits = (a < 0 ? 1 : 0) | (b < 0 ? 2 : 0) | (c < 0 ? 4 : 0);
-          const auto weight = static_cast<double>(p.at(bits, node[0], node[1], node[2]));
+    const Window x(p.axes[0], p.fine, p.coarse, 0, i), y(p.axes[1], p.fine, p.coarse, 1, j),
+        z(p.axes[2], p.fine, p.coarse, 2, k);
+    double weights[slots * slots * slots], outside[125];
+    bool near = false;  // a Dirichlet node
+    for (int c = 0; c < 5; ++c)
+      for (int b = 0; b < 5; ++b)
+        for (int a = 0; a < 5; ++a) {
+          if (!x.reaches(a) || !y.reaches(b) || !z.reaches(c)) continue;
+          double inner = 0;
+          for (int w = z.first[c]; w < z.first[c + 1]; ++w)
+            for (int v = y.first[b]; v < y.first[b + 1]; ++v)
+              for (int u = x.first[a]; u < x.first[a + 1]; ++u) {
+                const int bits = (u - x.first[a]) | (v - y.first[b]) << 1 | (w - z.first[c]) << 2;
+                const auto weight = static_cast<double>(p.at(bits, x.node[a], y.node[b], z.node[c]));
+                weights[(w * slots + v) * slots + u] = weight;
+                inner += x.place[u] >= 0 && y.place[v] >= 0 && z.place[w] >= 0 ? weight : 0;
+              }
+          // Exactly zero where no Dirichlet node is near: natural boundaries leave nothing of rows.
+          const bool has_outside = x.outside[a] || y.outside[b] || z.outside[c];
+          near = near || has_outside;
+          outside[(c * 5 + b) * 5 + a] = has_outside ? 1 - inner : 0;
+        }
+    // First the row of P^T A, over the nodes around; then what P makes of it.
+    double row[125] = {}, entries[box_row], excess = 0;
+    for (int c = 1; c < 4; ++c)
+      for (int b = 1; b < 4; ++b)
+        for (int a = 1; a < 4; ++a) {
+          if (!x.supports(a) || !y.supports(b) || !z.supports(c)) continue;
+          // Before the coarse node it is the one behind of those that lie between.
+          const int u = x.first[a] + (a == 1 ? 1 : 0), v = y.first[b] + (b == 1 ? 1 : 0),
+                    w = z.first[c] + (c == 1 ? 1 : 0);
+          const double weight = weights[(w * slots + v) * slots + u];
           if (weight == 0) continue;
-          find(own, node, around);
-          const double left = rows.row(node[0], node[1], node[2], entries);
-          double of_row = 0, of_excess = left * (1 - own.outside);
-          for (int n = -box_neighbours; n <= box_neighbours; ++n) {
-            const double entry = entries[box_neighbours + n];
-            if (n == 0 || entry == 0) continue;
-            const BoxOffset o(n);
-            const int other[3] = {inside(p.fine, 0, node[0] + o.x), inside(p.fine, 1, node[1] + o.y),
-                                  inside(p.fine, 2, node[2] + o.z)};
-            find(parents, other, around);
-            for (int m = 0; m < parents.count; ++m) sums[parents.number[m]] += weight * entry * parents.weight[m];
-            of_row += entry;
-            of_excess += entry * (own.outside - parents.outside);
+          const int here = (c * 5 + b) * 5 + a;
+          const double left = rows.row(x.node[a], y.node[b], z.node[c], entries), own = outside[here];
+          double of_row = 0;
+          for (int n = 0; n < box_row; ++n) {
+            if (n == box_neighbours) continue;
+            of_row += entries[n];
+            row[here + (n / 9 - 1) * 25 + (n / 3 % 3 - 1) * 5 + n % 3 - 1] += weight * entries[n];
           }
-          for (int m = 0; m < own.count; ++m) sums[own.number[m]] += weight * (left - of_row) * own.weight[m];
+          row[here] += weight * (left - of_row);
+          double of_excess = left * (1 - own);
+          if (near)
+            for (int n = 0; n < box_row; ++n)
+              if (n != box_neighbours && entries[n] != 0)
+                of_excess += entries[n] * (own - outside[here + (n / 9 - 1) * 25 + (n / 3 % 3 - 1) * 5 + n % 3 - 1]);
           excess += weight * of_excess;
+        }
+    double sums[box_row] = {};
+    for (int c = 0; c < 5; ++c)
+      for (int b = 0; b < 5; ++b)
+        for (int a = 0; a < 5; ++a) {
+          const double factor = row[(c * 5 + b) * 5 + a];
+          if (factor == 0) continue;
+          for (int w = z.first[c]; w < z.first[c + 1]; ++w)
+            for (int v = y.first[b]; v < y.first[b + 1]; ++v)
+              for (int u = x.first[a]; u < x.first[a + 1]; ++u)
+                if (x.place[u] >= 0 && y.place[v] >= 0 && z.place[w] >= 0)
+                  sums[(z.place[w] * 3 + y.place[v]) * 3 + x.place[u]] += factor * weights[(w * slots + v) * slots + u];
         }
     coarse.at(0, i, j, k) = excess;
     for (int n = 1; n <= box_neighbours; ++n) {

@@ -53,7 +53,7 @@ TYPED_TEST(CloseRowsTest, ResidualsAndSmoothersReadNothingElse) {
   const auto count = static_cast<std::size_t>(shape.nodes());
   const test::Values bs = random.values(count), xs = random.values(count);
   for (const auto format : {StorageFormat::tensor, StorageFormat::symmetric, StorageFormat::nine_band}) {
-    const auto a = assemble_operator<T>(ctx, mesh, format);
+    const auto a = assemble_operator<T>(ctx, mesh, format, {});
     const auto on = [&](Field<T>& b, Field<T>& x, Field<T>& r) {
       test::Values all;
       const auto keep = [&](const Field<T>& v) {

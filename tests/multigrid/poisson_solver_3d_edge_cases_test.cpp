@@ -280,7 +280,7 @@ TEST(PoissonSolver3DEdges, RefusesBadInput) {
           "kxx is not a product of functions of x, y and z", cube(4), {.method = BoxMethod::direct});
   refused({.rhs = one, .diffusion = {.yy = one}}, "K is given without kxx");
   refused({.rhs = one, .reaction = 1, .diffusion = {.xx = [](const Point3D& p) { return 1 + p.x; }}},
-          "a reaction c = 1 with a kxx that depends on more than x", cube(4), {.method = BoxMethod::direct});
+          "a reaction c = 1 beside a kxx that depends on more than x", cube(4), {.method = BoxMethod::direct});
   refused({.rhs = one, .boundaries = all_faces(Kind::neumann)}, "incompatible data");
   refused({.rhs = one, .boundaries = all_faces(Kind::periodic)}, "is 1, 100 % of the sum of magnitudes");
   refused({.rhs = one}, "1 to 4 points a direction, not 5", cube(4), {.quadrature_points = 5});

@@ -17,16 +17,16 @@ def mesh(
     size: tuple[float, ...] | None = None,
     grading: str | tuple[str, ...] = "uniform",
 ) -> Mesh | BoxMesh:
-    """A mesh by name and level, by coordinates, by widths, or graded; of a box where it has three axes.
+    """A mesh by name and level, by coordinates, by widths, or graded; with three axes a box.
 
-    mesh("A3", 10)                  a published one, 2**10 x 2**10 cells
-    mesh("A3", 6, "yz")             in a box, refined in these directions: one, two or three of x, y and z
-    mesh(x, y), mesh(x, y, z)       nodes at increasing coordinates, shapes (nx + 1,), (ny + 1,) and (nz + 1,)
-    mesh(widths=(hx, hy))           intervals this wide, shapes (nx,) and (ny,), from `origin` on: beside x = 1 coordinates
-                                    are 1e-16 apart, so that extreme grading needs widths; (hx, hy, hz) of a box
+    mesh("A3", 10)                  a published mesh with 2**10 x 2**10 cells
+    mesh("A3", 6, "yz")             the same in a box, refined in these directions: one, two or three of x, y and z
+    mesh(x, y), mesh(x, y, z)       increasing coordinates of the nodes, shapes (nx + 1,), (ny + 1,) and (nz + 1,)
+    mesh(widths=(hx, hy))           widths of the intervals, shapes (nx,) and (ny,), beginning at `origin`; (hx, hy, hz) for a
+                                    box. Extreme grading needs widths, because beside x = 1 coordinates are 1e-16 apart
     mesh(cells=(nx, ny), size=(a, b), grading=("geometric:1.1,last", "tanh:3,both"))
-                                    uniform, geometric:RATIO,SIDE, tanh:STRETCH,SIDE, cosine[,SIDE] or
-                                    shishkin:TRANSITION,SIDE, with SIDE first, last or both; three of each of a box
+                                    gradings are uniform, geometric:RATIO,SIDE, tanh:STRETCH,SIDE, cosine[,SIDE] and
+                                    shishkin:TRANSITION,SIDE; SIDE is first, last or both. Three of each for a box
 
     >>> import stratum
     >>> stratum.mesh("A3", 4)

@@ -20,31 +20,31 @@ _Report = Dict[str, Any]
 class Multigrid:
     """Multigrid for a nine-point matrix on a grid of ny x nx unknowns.
 
-    A          a scipy.sparse matrix or array of any format; or bands, an array of shape (9, ny, nx), of which
-               A[3 (dy + 1) + dx + 1, j, i] couples (j, i) to (j + dy, i + dx), or of a symmetric matrix the five from the
+    A          a scipy.sparse matrix or array of any format. Or bands: an array of shape (9, ny, nx), where
+               A[3 (dy + 1) + dx + 1, j, i] couples (j, i) to (j + dy, i + dx); for a symmetric matrix the five bands from the
                centre on, shape (5, ny, nx)
-    shape      (ny, nx): unknowns in y and in x. Which of the two runs fastest is detected. Left out, it is read off the
-               diagonals of A, where these leave no doubt
-    widths     (hx, hy), widths of the intervals between the unknowns, where they are known: nx - 1 of them in x, and one more
-               beyond a side whose Dirichlet nodes are not among the unknowns (nx + 1 between two such boundaries); nx where x is
-               periodic. They matter where A's entries do not show them
-    numbering  j nx + i of every unknown, where the order is neither
-    symmetric, singular   detected unless given, and refused where they are given and A is not so. Of a singular matrix (all
-               rows sum to zero, up to the digits that its entries show) solutions have mean zero; right-hand sides must have it
-               too, unless project=True takes their mean away. Where the grid falls into parts, this holds for each
+    shape      (ny, nx): unknowns in y and in x. The direction of the numbering is detected. If shape is left out, the diagonals
+               of A must determine it
+    widths     (hx, hy): widths of the intervals between the unknowns, if you know them. There are nx - 1 of them in x, and one
+               more beyond each boundary whose Dirichlet nodes are no unknowns (nx + 1 between two such boundaries); nx if x is
+               periodic. They are only used where the entries of A do not show them
+    numbering  j nx + i of every unknown, if they are numbered neither along x nor along y
+    symmetric, singular   detected unless given; refused if given and A is different. For a singular matrix (all rows sum to
+               zero, within the digits of its entries) solutions have mean zero. Right-hand sides must have mean zero, too, or
+               project=True subtracts it. If the grid has disconnected parts, this holds for each part
     smoother   "auto", "adi", "line_x", "line_y", "colour_gs", "jacobi"
-    sweeps      sweeps before and after the coarse correction
+    sweeps     sweeps before and after the coarse correction
     cycle      "v", "w", "f", "w2", "k"
-    accel      "cg", "fcg", "cr", "gcr", "gmres", "bicgstab", or "multigrid", cycles alone; None: "cg" where A is symmetric
-               ("fcg" around K-cycles), else "gmres", which is a flexible one
-    interpolation     "matrix" (it follows A), "bilinear" (it follows the widths); None: what A wants
-    single_precision  cycles in float; all else is in double, the solution as well
-    device     "cpu" or "cuda"; threads: of the CPU, 0 for all (a child process has one after a fork); stream: a CUDA stream as a
-               number, as torch.cuda.current_stream().cuda_stream and cupy.cuda.get_current_stream().ptr have it
+    accel      "cg", "fcg", "cr", "gcr", "gmres" (flexible), "bicgstab", or "multigrid" for cycles alone. None: "cg" if A is
+               symmetric ("fcg" with K-cycles), else "gmres"
+    interpolation     "matrix" (follows A), "bilinear" (follows the widths); None: chosen by A
+    single_precision  whether cycles are in single precision; everything else, the solution too, is in double
+    device     "cpu" or "cuda"; threads: CPU threads, 0 for all (one in a child process after a fork); stream: number of a CUDA
+               stream, such as torch.cuda.current_stream().cuda_stream or cupy.cuda.get_current_stream().ptr
 
-    Arrays are computed with in double; those in float32 are widened. Vectors have shape (n,) or (ny, nx), several of them
-    (n, k). What comes back is what b was: an array of NumPy, CuPy, PyTorch or JAX, on its device. A is not copied: changed in
-    place it counts from update(A) on, and until then another `accel` is refused.
+    Computation is in double precision; float32 arrays are converted. Vectors have shape (n,) or (ny, nx), several of them (n,
+    k). A result has the type of b: an array of NumPy, CuPy, PyTorch or JAX, on the device of b. A is not copied. If you change
+    it in place, call update(A); before that, another `accel` is refused.
 
     >>> import numpy as np, scipy.sparse as sp, stratum
     >>> line = sp.diags([-1.0, 2.0, -1.0], [-1, 0, 1], shape=(255, 255))
@@ -144,14 +144,14 @@ class Multigrid:
         """Solves A x = b.
 
         b            shape (n,), (ny, nx), or (n, k): k right-hand sides
-        x0           where to start, of the same shape; zero unless given
-        tol or rtol  until ||b - A x|| <= max(rtol ||b||, atol), of the true residual; 1e-8 unless given
-        accel        another method than the one that this was made with; the first call with it sets it up
-        callback     called with the number of the iteration and ||b - A x||; Ctrl-C ends a solve whether there is one or not
-        residuals    a list that is filled with ||b - A x|| of every iteration, the first one included
-        return_info  return (x, info) as SciPy's methods do: 0 converged, else the iterations done
-        on_failure   where the tolerance was not met: "warn", "raise" or "ignore"; "warn" raises, too, where there is nothing to
-                     use, since the solve diverged; `report` says it in any case
+        x0           initial guess of the same shape; zero if not given
+        tol or rtol  stop when the true residual ||b - A x|| <= max(rtol ||b||, atol); 1e-8 if not given
+        accel        another method than that of the constructor; the first call with it sets it up
+        callback     called with the number of the iteration and ||b - A x||; Ctrl-C ends a solve with or without it
+        residuals    a list that receives ||b - A x|| of every iteration, the initial one first
+        return_info  return (x, info) like SciPy's methods: 0 if converged, else the number of iterations
+        on_failure   if the tolerance was not met: "warn", "raise" or "ignore". If the solve diverged, "warn" raises as well.
+                     `report` has the status in any case
         """
         _report.check_on_failure(on_failure)
         if tol is not None and rtol is not None:
@@ -175,7 +175,7 @@ class Multigrid:
         return x, 0 if all(r["converged"] for r in columns) else worst["iterations"]
 
     def apply(self, r: Any) -> Any:
-        """One cycle for A z = r from zero, z of r's shape: what a Krylov method of another library preconditions with."""
+        """One cycle for A z = r with z = 0 at the start; z has the shape of r. For Krylov methods of other libraries."""
         if _is_on_device(r):
             self._expect_cuda()
             return _like(r, _OnDevice(self._own.apply_on_device(self._capsule(r, "r"))))
@@ -187,10 +187,10 @@ class Multigrid:
     __call__ = apply
 
     def aspreconditioner(self) -> Any:
-        """A scipy.sparse.linalg.LinearOperator, M of SciPy's cg, gmres, bicgstab and others.
+        """A scipy.sparse.linalg.LinearOperator: the M of SciPy's cg, gmres, bicgstab and others.
 
-        Symmetric where A is, as cg wants it. Where the cycle is in float SciPy's gmres, which goes by a residual that it
-        updates, may stop with a true one above its tolerance: single_precision=False keeps it honest.
+        It is symmetric if A is, as cg requires. SciPy's gmres updates its residual recursively. With cycles in single precision
+        it may stop when the true residual is above the tolerance; use single_precision=False with it.
         """
         from scipy.sparse.linalg import LinearOperator
 
@@ -198,10 +198,10 @@ class Multigrid:
         return LinearOperator(self.shape, matvec=self.apply, rmatvec=transposed, dtype=np.float64)
 
     def update(self, A: Any) -> None:
-        """Other values at the same places: the hierarchy is kept where it suits them.
+        """Other values at the same places. The hierarchy is reused if it suits them.
 
-        A may be the matrix given before, its values changed in place. One that is refused leaves the values before, unless it
-        is in their place.
+        A may be the previous matrix with values changed in place. If the values are refused, the previous ones stay, unless
+        they were overwritten in place.
         """
         matrix, grid = _matrix(A)
         if (grid is not None and grid != self.grid) or (grid is None and matrix[0].size != self.shape[0] + 1):

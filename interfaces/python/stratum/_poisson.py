@@ -15,7 +15,7 @@ from ._stratum import BoxMesh, Mesh, PoissonSystem
 
 
 class Solution(NamedTuple):
-    """u at all nodes, boundary included: `u[j, i]` at (x[i], y[j]); and how it was found."""
+    """The solution at all nodes, boundary included: `u[j, i]` at (x[i], y[j]), and the report of the solve."""
 
     x: np.ndarray  # (nx + 1,)
     y: np.ndarray  # (ny + 1,)
@@ -26,28 +26,28 @@ class Solution(NamedTuple):
 class Poisson(Problem[Solution]):
     """-div(K grad u) + c u = f on a mesh, set up once for any number of right-hand sides.
 
-    mesh      a stratum.mesh, or what makes one: ("A3", 10), (x, y)
-    boundaries     values of u on all boundaries; or a dictionary with "left", "right", "bottom", "top", of which missing ones are 0:
+    mesh        a stratum.mesh, or its arguments: ("A3", 10), (x, y)
+    boundaries  u on all boundaries; or a dictionary with the keys "left", "right", "bottom", "top". A missing one means u = 0:
                   g                    u = g
                   "neumann"            K du/dn = 0, n outward
                   ("neumann", g)       K du/dn = g
                   ("robin", alpha, g)  K du/dn + alpha u = g, alpha >= 0
-                  "periodic"           of two opposite sides
-              g and alpha are numbers, arrays at the nodes of the side, shape (nx + 1,) or (ny + 1,), or functions g(x, y)
-    kappa     K > 0: a number, an array on the cells, shape (ny, nx), or a function kappa(x, y), taken at centres of cells; or
-              a tuple (kxx, kyy) or (kxx, kxy, kyy) of such
-    reaction  c >= 0, alike
+                  "periodic"           on two opposite boundaries
+                g and alpha are numbers, arrays at the nodes of the boundary, shape (nx + 1,) or (ny + 1,), or functions g(x, y)
+    kappa       K > 0: a number, an array on the cells, shape (ny, nx), or a function kappa(x, y), evaluated at cell centres; or
+                a tuple (kxx, kyy) or (kxx, kxy, kyy) of these
+    reaction    c >= 0: a number, an array or a function like kappa
 
-    Functions are called with arrays of coordinates and return arrays of their shape (or a number), as NumPy's do. Where the
-    library is built with muParser, strings are expressions in x and y as on the command lines of the programs.
+    Functions are called with arrays of coordinates and return arrays of their shape, or a number. If the library was built with
+    muParser, strings are expressions in x and y, as in the options of the programs.
 
-    smoother  "adi" (lines in both directions) for all meshes; "line_x", "line_y", "colour_gs", "jacobi", or "auto"
-    sweeps     sweeps before and after the coarse correction
-    cycle     "v", "w", "f", "w2", "k", or "fmg": one FMG cycle from the coarsest mesh up, to the accuracy of the mesh
-    accel     "multigrid" (cycles alone), "cg", "fcg", "cr", "gcr", "gmres", "bicgstab"; None: cycles where K is a number, CG
-              where it varies
-    single_precision  cycles in float around which all else is in double
-    device    "cpu" or "cuda"; threads: of the CPU, 0 for all; in a child process after a fork one
+    smoother    "adi" (lines in both directions) suits all meshes; "line_x", "line_y", "colour_gs", "jacobi", or "auto"
+    sweeps      sweeps before and after the coarse correction
+    cycle       "v", "w", "f", "w2", "k", or "fmg": one FMG cycle, which reaches the accuracy of the mesh
+    accel       "multigrid" (cycles alone), "cg", "fcg", "cr", "gcr", "gmres", "bicgstab"; None: cycles if K is a number, else
+    CG
+    single_precision  whether cycles are in single precision; everything else is in double
+    device      "cpu" or "cuda"; threads: CPU threads, 0 for all (one in a child process after a fork)
 
     >>> import numpy as np, stratum
     >>> problem = stratum.Poisson(("A3", 6), boundaries={"left": "neumann"})
@@ -90,8 +90,8 @@ def poisson(mesh: Mesh | BoxMesh | tuple[Any, ...], f: Any, boundaries: Any = 0.
             **options: Any) -> Solution | Solution3D:
     """Solves -div(K grad u) + c u = f on a mesh: stratum.Poisson(mesh, boundaries, kappa, reaction, ...).solve(f, ...).
 
-    Takes the options of both, and returns (x, y, u, report), u of shape (ny + 1, nx + 1). On a mesh of three axes, ("A3", 5, "yz")
-    or (x, y, z), it is stratum.Poisson3D, and returns (x, y, z, u, report), u of shape (nz + 1, ny + 1, nx + 1).
+    It takes the options of both, and returns (x, y, u, report); u has shape (ny + 1, nx + 1). For a mesh of three axes, ("A3",
+    5, "yz") or (x, y, z), it uses stratum.Poisson3D and returns (x, y, z, u, report); u has shape (nz + 1, ny + 1, nx + 1).
 
     >>> import numpy as np, stratum
     >>> x, y, u, report = stratum.poisson(("A3", 8), lambda x, y: 2 * np.sin(x) * np.sin(y),

@@ -14,7 +14,7 @@ from ._stratum import BoxMesh, PoissonSystem3D
 
 
 class Solution3D(NamedTuple):
-    """u at all nodes, faces included: `u[k, j, i]` at (x[i], y[j], z[k]); and how it was found."""
+    """The solution at all nodes, faces included: `u[k, j, i]` at (x[i], y[j], z[k]), and the report of the solve."""
 
     x: np.ndarray  # (nx + 1,)
     y: np.ndarray  # (ny + 1,)

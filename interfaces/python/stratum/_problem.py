@@ -25,7 +25,7 @@ class Problem(Generic[S]):
 
     @property
     def singular(self) -> bool:
-        """u is known up to a constant only; solutions have mean zero."""
+        """Whether u is determined up to a constant only. Solutions then have mean zero."""
         return self._system.singular
 
     def solve(
@@ -40,20 +40,21 @@ class Problem(Generic[S]):
         callback: Callable[[int, float], Any] | None = None,
         on_failure: str = "warn",
     ) -> S:
-        """Solves for one f: a number, an array at the nodes, shape (ny + 1, nx + 1), or on the cells, (ny, nx), or a function; in
-        a box arrays are (nz + 1, ny + 1, nx + 1) and (nz, ny, nx).
+        """Solves for one f: a number, a function, or an array at the nodes, shape (ny + 1, nx + 1), or on the cells, (ny, nx).
+        In a box arrays have the shapes (nz + 1, ny + 1, nx + 1) and (nz, ny, nx).
 
-        rtol, atol  until ||b - A x|| <= max(rtol reference_norm, atol); rtol is 1e-8 unless given, in a box 1e-10
-        maxiter     of iterations, 100 unless given; in a box of solves, 10
-        reference_norm  "rhs", ||b||, or "initial", the first residual: where boundaries have values, which make b large, the latter
-                    (in a box, which is solved from zero, they are the same)
-        project     where u is known up to a constant only: subtract from f what keeps it from having a solution
-        callback    called with the number of the iteration and ||b - A x||; Ctrl-C ends a solve whether there is one or not
-        on_failure  where the tolerance was not met: "warn", "raise" or "ignore"; "warn" raises, too, where there is nothing to
-                    use, since the solve diverged; the report says it in any case
+        rtol, atol  stop when the residual ||b - A x|| <= max(rtol reference_norm, atol); rtol is 1e-8 if not given, in a box
+        1e-10
+        maxiter     largest number of iterations, 100 if not given; in a box of solves, 10
+        reference_norm  "rhs" is ||b||, "initial" the first residual. The default is "initial" if boundary values make b large,
+                    else "rhs" (in a box both are the same, since the first guess is zero)
+        project     subtract the mean of f if the problem is singular and its data are incompatible
+        callback    called with the number of the iteration and ||b - A x||; Ctrl-C ends a solve with or without it
+        on_failure  if the tolerance was not met: "warn", "raise" or "ignore". If the solve diverged, "warn" raises as well. The
+                    report has the status in any case
 
-        A function f is integrated by four points in every direction of a cell, to which end it is called with arrays of about half
-        a million points; an array at the nodes is linear between them, one on the cells constant in each.
+        A function f is integrated with four points in every direction of a cell; it is called with arrays of about half a
+        million points. An array at the nodes is linear between them, an array on the cells is constant in each.
         """
         _report.check_on_failure(on_failure)
         load = f if isinstance(f, str) else loads(self.mesh, f)

@@ -14,8 +14,9 @@ class ConvergenceWarning(UserWarning):
 
 
 class ConvergenceError(RuntimeError):
-    """A solve failed (it diverged, broke down or met numbers that are not finite), or ended above its tolerance where
-    on_failure="raise" was asked for; `report` is the solve's, `x` what it had reached."""
+    """A solve failed (it diverged, broke down or met numbers that are not finite), or it ended above its tolerance with
+    on_failure="raise". `report` is the report of the solve and `x` its last iterate.
+    """
 
     def __init__(self, message: str, report: dict[str, Any], x: Any) -> None:
         super().__init__(message)
@@ -27,12 +28,12 @@ ResourceError = _stratum.ResourceError
 
 
 def exit_code(report: dict[str, Any], tolerance_asked_for: bool) -> int:
-    """A program's of this library: 0 also where the residual is at rounding and nobody asked for a tolerance."""
+    """Exit code of a program with this report: also 0 at the round-off limit if no tolerance was given."""
     return int(report["exit_codes"][tolerance_asked_for])
 
 
 def judge(report: dict[str, Any], x: Any, on_failure: str, tolerance_asked_for: bool) -> None:
-    """Raises where a solve failed, warns or raises wherever a program's exit code would not be that of convergence."""
+    """Raises if a solve failed; warns or raises if the exit code of a program would not be 0."""
     if exit_code(report, tolerance_asked_for) == 0 or on_failure == "ignore":
         return
     message = f"{report['status']} after {report['iterations']} iterations: {report['reason']}"

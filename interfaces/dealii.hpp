@@ -7,35 +7,33 @@
 //     preconditioner.initialize(system_matrix, dof_handler);
 //     dealii::SolverCG<dealii::Vector<double>>(solver_control).solve(system_matrix, solution, system_rhs, preconditioner);
 //
-// Numbering. Unknowns are found by the vertices that they belong to: those must lie on nx x ny grid lines, one on every
-// crossing, and the active cells must be the cells between neighbouring lines. Rectangles that were refined globally or cut by
-// any lists of widths are such meshes, however deal.II numbers them. Everything else is refused with the reason: hanging nodes,
-// deformed cells, holes, other elements; several processes, for which there is <stratum/dealii_mpi.hpp>.
+// Numbering. Unknowns are found by their vertices. These must lie on nx x ny grid lines, one on every crossing, and the active
+// cells must be the cells between neighbouring lines. Rectangles that were refined globally or subdivided by lists of widths
+// are such meshes, in any numbering. Everything else is refused, with the reason: hanging nodes, deformed cells, holes, other
+// elements, and several processes (use <stratum/dealii_mpi.hpp>).
 //
-// Widths are differences of coordinates, which is all that deal.II has: beside x = 1, widths below 1e-10 are wrong in the
-// sixth digit, and lines closer than 1e-14 of the domain's size cannot be told apart, which is refused. Only the interpolation
-// depends on them, and only where the matrix does not tell; the operators are the matrix and its Galerkin products.
+// Widths are differences of coordinates, since deal.II has only these. Beside x = 1, widths below 1e-10 are wrong in the sixth
+// digit, and lines closer than 1e-14 of the size of the domain are refused. Only the interpolation depends on the widths, and
+// only where the matrix does not determine it; the operators are the matrix and its Galerkin products.
 //
-// Boundaries are what the matrix says, into which constraints have been entered by
-// AffineConstraints::distribute_local_to_global, AffineConstraints::condense or MatrixTools::apply_boundary_values:
+// Boundary conditions are read from the matrix, where AffineConstraints::distribute_local_to_global,
+// AffineConstraints::condense or MatrixTools::apply_boundary_values have entered them:
 //
-//     Dirichlet   rows of constrained unknowns hold their diagonal entry alone. Such an entry is inverted, on a side, on part
-//                 of one or inside; whether columns were cleared too does not matter to the preconditioner
-//     natural     all other unknowns of a side are unknowns: Neumann, Robin
-//     periodic    DoFTools::make_periodicity_constraints leaves the rows of one side with their diagonals, and couples the
-//                 other side to the unknowns before it: the two sides are one line of a periodic grid. One direction or both
+//     Dirichlet       rows of constrained unknowns contain only their diagonal entry, which is inverted: on a boundary, on a
+//                     part of one or inside. It does not matter whether the columns were cleared, too
+//     Neumann, Robin  all other unknowns of a boundary are unknowns of the grid
+//     periodic        DoFTools::make_periodicity_constraints leaves only the diagonal in the rows of one boundary, and couples
+//                     the other one to the unknowns before it: the two are one line of a periodic grid. One direction or both
 //
-// Where all boundaries are Neumann or Robin or periodic and rows sum to zero, A is singular, and a cycle's result has the mean
+// If all boundaries are Neumann, Robin or periodic and rows sum to zero, A is singular, and the result of a cycle has mean
 // zero. Right-hand sides must sum to zero, as for SolverCG itself.
 //
-// Components. What couples one to another is left out: a system is preconditioned by its diagonal blocks, in whatever order
-// its unknowns are numbered, by components or not, and whether matrix and vectors are in blocks or not. Components whose
-// blocks are equal share one hierarchy.
+// Components. Couplings between components are ignored: a system is preconditioned by its diagonal blocks, in any numbering,
+// with block matrices and vectors or without. Components with equal blocks share one hierarchy.
 //
-// One thread at a time. vmult is one cycle, post-smoothing mirroring pre-smoothing: symmetric for a symmetric matrix, as
-// SolverCG needs. The matrix need not be symmetric; then the interpolation goes by the widths, and Tvmult makes a second
-// hierarchy, for the transpose, when it is first called. Both run on the host's memory: on a GPU vectors are copied there and
-// back. Errors: stratum::UsageError.
+// One thread at a time. vmult is one cycle that is symmetric for a symmetric matrix, as SolverCG requires. For a nonsymmetric
+// matrix the interpolation follows the widths, and Tvmult builds a second hierarchy, for the transpose, when it is first
+// called. Vectors are in host memory; with a GPU they are copied there and back. Errors: stratum::UsageError.
 //
 // This header is compiled by the user's program; the library does not depend on deal.II. Tested with 9.4.
 

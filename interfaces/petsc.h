@@ -5,15 +5,16 @@
  *
  *     z = M^-1 r ,     (A x)_ij = sum over dx, dy in {-1, 0, 1} of a_(dx,dy)(i, j) x_(i+dx, j+dy) .
  *
- * Your program calls PCRegisterStratum after PetscInitialize and links libstratum_petsc. A program that you cannot change loads it:
+ * Your program calls PCRegisterStratum after PetscInitialize and links libstratum_petsc. A program that you cannot change
+ * loads it:
  *
  *     ./program -dll_append /usr/local/lib/libstratum_petsc.so -pc_type stratum
  *
- * The grid is that of the DMDA of the PC or of the matrix (KSPSetDM, PCSetDM, MatSetDM; two dimensions, one degree of freedom).
- * Without a DMDA it is given by PCStratumSetGrid or -pc_stratum_grid, for any matrix whose rows are numbered along x or along y.
- * Rows that contain only their diagonal, such as kept Dirichlet rows, are solved first. Rows that become symmetric by scaling are
- * scaled (core/operators/row_scales.hpp). A null space of constants (MatSetNullSpace) is detected and may be set; others are
- * refused.
+ * The grid is that of the DMDA of the PC or of the matrix (KSPSetDM, PCSetDM, MatSetDM; two dimensions, one degree of
+ * freedom). Without a DMDA it is given by PCStratumSetGrid or -pc_stratum_grid, for any matrix whose rows are numbered along
+ * x or along y. Rows that contain only their diagonal, such as kept Dirichlet rows, are solved first. Rows that become
+ * symmetric by scaling are scaled (core/operators/row_scales.hpp). A null space of constants (MatSetNullSpace) is detected
+ * and may be set; others are refused.
  *
  *     -pc_stratum_grid nx,ny
  *     -pc_stratum_precision single|double         of the cycle; default double
@@ -27,15 +28,15 @@
  * Single precision is safe with methods that keep their residual equal to b - A x: KSPCG, KSPFCG, KSPFGMRES, KSPGCR and
  * KSPRICHARDSON. KSPGMRES, PETSc's default, and others may claim 1e-8 where b - A x is 1e-3.
  *
- * On several processes unknowns are moved to subdomains of whole lines and back in every application, unless they are distributed
- * so already. The number of iterations is that of one process. The matrix of a DMDA is in PETSc's order, distributed as the DMDA;
- * with a given grid rows are in order from process to process. The number of threads is 1, unless the option or OMP_NUM_THREADS
- * sets it. The grid must have at least two lines for each process.
+ * On several processes unknowns are moved to subdomains of whole lines and back in every application, unless they are
+ * distributed so already. The number of iterations is that of one process. The matrix of a DMDA is in PETSc's order,
+ * distributed as the DMDA; with a given grid rows are in order from process to process. The number of threads is 1, unless
+ * the option or OMP_NUM_THREADS sets it. The grid must have at least two lines for each process.
  *
- * If values change and the pattern does not, set-up is an update. PCApplyTranspose works if A is symmetric. Numbers are real, in
- * double precision. Errors, on all processes: PETSC_ERR_SUP for what is not supported (kinds of DM, null spaces),
- * PETSC_ERR_ARG_WRONGSTATE without a grid, PETSC_ERR_ARG_INCOMP for a matrix or an option that does not fit, with the first wrong
- * row, PETSC_ERR_MEM and PETSC_ERR_GPU for the device. */
+ * If values change and the pattern does not, set-up is an update. PCApplyTranspose works if A is symmetric. Numbers are
+ * real, in double precision. Errors, on all processes: PETSC_ERR_SUP for what is not supported (kinds of DM, null spaces),
+ * PETSC_ERR_ARG_WRONGSTATE without a grid, PETSC_ERR_ARG_INCOMP for a matrix or an option that does not fit, with the first
+ * wrong row, PETSC_ERR_MEM and PETSC_ERR_GPU for the device. */
 
 #include <petscpc.h>
 

@@ -16,9 +16,10 @@
 // over dx dy, and a boundary's n.K grad u counts h2 h3 dy or h1 h3 dx: all of them products of a function of x and one of y. What is
 // integrated over the whole of space is so per radian of the angle that is left out, or per length.
 //
-// AxisWeights are integrals of those functions times the hats of an interval, to rounding (Gauss rules on eighths of it; to 1e-8 in an
-// interval beside a pole that is more than twice as wide as the one at the pole). At a centre or a pole 1 / h is not integrable: the
-// interval that touches it has 1 / mean of h, as if the circle were as long as in its middle.
+// AxisWeights are integrals of those functions times the hats of an interval, to rounding (Gauss rules on sixteenths of it; to 1e-8 in an
+// interval beside a pole that is more than twice as wide as the one at the pole). At a centre or a pole, which all nodes of a side are, 1 / h times the square of
+// their hat has no finite integral: it is taken as that of their neighbours times the intervals of
+// the axis, which holds their values together up to h^2.
 
 #include <array>
 #include <cstdint>

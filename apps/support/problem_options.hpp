@@ -110,9 +110,9 @@ inline constexpr const char* about_expressions =
 
 /// For the end of --help.
 inline constexpr const char* about_files =
-    "Files instead of any expression of the problem, on the cells or the nodes of the mesh, or of a coarser one that "
-    "halving\n"
-    "refines to it; bottom row first; values between nodes are bilinear\n"
+    "Fields from files, instead of any expression; on cells or nodes of the mesh, or of one that halving refines to "
+    "it\n"
+    "                         numbers in rows, the bottom row first; values between nodes are bilinear\n"
     "  file:PATH.vtr[:ARRAY]  cell or point data of a VTK rectilinear grid, .vti of a uniform one; for K three numbers "
     "per\n"
     "                         cell are KXX, KXY and KYY. ARRAY may be left out if there is only one\n"

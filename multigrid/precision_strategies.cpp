@@ -110,10 +110,14 @@ class Single final : public AroundFloat {
 };
 
 class DoubleSingle final : public AroundFloat {
+  static std::int64_t singular_nodes(const Hierarchy<float>& hierarchy) {
+    return hierarchy.is_singular() ? hierarchy.meshes().back().unknowns().nodes() : 0;
+  }
+
  public:
   DoubleSingle(Context& ctx, const GridOperator<double>& a, const PoissonSolverParams& params,
                const CycleInPrecision<float>& cycle)
-      : AroundFloat(cycle), refinement_(ctx, a.shape()),
+      : AroundFloat(cycle), refinement_(ctx, a.shape(), singular_nodes(cycle.multigrid.hierarchy())),
         solver_(make_solver<float>(ctx, entry_of(params).name, a.shape(), params.krylov)) {}
   SolveReport solve(Context& ctx, const GridOperator<double>& a, FieldView<const double> b, FieldView<double> x,
                     const StoppingParams& stop, const Monitor& monitor, std::optional<double> /*rhs_norm*/) override {

@@ -113,8 +113,11 @@ struct AddTo {
 
 }  // namespace
 
-DoubleSingleRefinement::DoubleSingleRefinement(Context& ctx, const GridLayout<2>& shape)
-    : b_(ctx, shape), hi_(ctx, shape), lo_(ctx, shape), r_(ctx, shape), e_(ctx, shape) {}
+DoubleSingleRefinement::DoubleSingleRefinement(Context& ctx, const GridLayout<2>& shape, std::int64_t singular_nodes)
+    : b_(ctx, shape), hi_(ctx, shape), lo_(ctx, shape), r_(ctx, shape), e_(ctx, shape),
+      singular_nodes_(singular_nodes) {
+  if (singular_nodes > 0) mean_ = mean_scratch(ctx, shape);
+}
 
 void DoubleSingleRefinement::expects_storage_format(StorageFormat format) {
   expects(!traits(format).has_bands, "double-single precision is for tensor and element-coefficient operators; ",
@@ -173,6 +176,7 @@ SolveReport DoubleSingleRefinement::solve(Context& ctx, const GridOperator<doubl
   for (int round = 1; round <= most_rounds && !(norm / unit <= test.target() && error <= test.error_limit()); ++round) {
     const double scale = power_of_two_below_reciprocal(norm);
     copy_scaled<float, float>(ctx, scale, r_.cview(), r_.view());
+    if (singular_nodes_ > 0) subtract_mean(ctx, r_.view(), mean_.view(), singular_nodes_);
     const StoppingParams inner_stop{.rtol = inner_tolerance,
                                     .atol = 0.5 * test.target() * unit * scale,
                                     .max_iterations = stop.max_iterations - report.iterations,

@@ -32,7 +32,9 @@ namespace stratum {
 
 class DoubleSingleRefinement {
  public:
-  DoubleSingleRefinement(Context& ctx, const GridLayout<2>& shape);
+  /// `singular_nodes`: of an operator with A 1 = 0, the nodes of all subdomains; 0 of others. The rounding of a residual in float has
+  /// a mean, which no correction could take away there.
+  DoubleSingleRefinement(Context& ctx, const GridLayout<2>& shape, std::int64_t singular_nodes = 0);
 
   /// Solves from the given x. `in_float` is `a` rounded, `solver` one for it. stop.max_iterations counts all rounds.
   SolveReport solve(Context& ctx, const GridOperator<double>& a, const GridOperator<float>& in_float,
@@ -47,6 +49,8 @@ class DoubleSingleRefinement {
   double residual(Context& ctx, const GridOperator<float>& a);
 
   Field<float> b_, hi_, lo_, r_, e_;
+  std::int64_t singular_nodes_;
+  Field<double> mean_;  // scratch, where the operator is singular
 };
 
 }  // namespace stratum

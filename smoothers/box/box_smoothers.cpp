@@ -237,6 +237,20 @@ __global__ void __launch_bounds__(warp) x_lines_kernel(const XLines<T> lines) {
   s.x(end, j, k) += of_end;
 }
 
+/// Both colours of rows whose neighbours are of other colours, one after the other: a block has a row.
+template <class Rows>
+__global__ void relax_rows_kernel(const RelaxPoint<Rows> relax, int n, const AxisRange y, const AxisRange z,
+                                  bool reversed) {
+  cuda::after_previous();
+  const int j = y.begin + static_cast<int>(blockIdx.x) * y.step, k = z.begin + static_cast<int>(blockIdx.y) * z.step;
+  for (int step = 0; step < 2; ++step) {
+    const int colour = reversed ? 1 - step : step;
+    for (int i = colour + 2 * static_cast<int>(threadIdx.x); i < n; i += 2 * static_cast<int>(blockDim.x))
+      relax(i, j, k);
+    __syncthreads();
+  }
+}
+
 #endif
 
 /// On a CPU lines along y and z go in step, side by side along x.
@@ -294,6 +308,21 @@ void box_points(Context& ctx, const BoxMatrix<T>& a, FieldView<const T, 3> b, Fi
   const int cx = colours(shape, 0), cy = colours(shape, 1), all = cx * cy * colours(shape, 2);
   a.with_rows([&](const auto& rows) {
     using Rows = std::remove_cvref_t<decltype(rows)>;
+#if defined(__CUDACC__)
+    constexpr int most_planes = 65535;
+    if (ctx.on_gpu() && !ctx.is_dry_run() && cx == 2 && !shape.periodic[0] && shape.n.nz <= most_planes) {
+      const int warps = std::clamp(shape.n.nx / (2 * warp), 1, 8);
+      for (int step = 0; step < all / 2; ++step) {
+        const int colour = reversed ? all / 2 - 1 - step : step;
+        const AxisRange y = nodes_of_colour(shape, 1, colour % cy), z = nodes_of_colour(shape, 2, colour / cy);
+        a.fill_ghosts(ctx, x);
+        const dim3 grid(static_cast<unsigned>(y.count()), static_cast<unsigned>(z.count()));
+        cuda::Launch{grid, static_cast<unsigned>(warps * warp)}(
+            ctx, relax_rows_kernel<Rows>, RelaxPoint<Rows>{rows, b, x}, shape.n.nx, y, z, reversed);
+      }
+      return;
+    }
+#endif
     for (int step = 0; step < all; ++step) {
       const int colour = reversed ? all - 1 - step : step;
       a.fill_ghosts(ctx, x);

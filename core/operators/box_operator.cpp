@@ -23,8 +23,9 @@ struct NodeFactors {
   double k_before, k_behind;
 
   STRATUM_HOST_DEVICE STRATUM_INLINE NodeFactors(const AxisFactorsView& axis, int i)
-      : before(axis.m[i]), here(2 * (axis.m[i] + axis.m[i + 1])), behind(axis.m[i + 1]), k_before(axis.k[i]),
-        k_behind(axis.k[i + 1]) {}
+      : NodeFactors(axis.m[i], axis.m[i + 1], axis.k[i], axis.k[i + 1]) {}
+  STRATUM_HOST_DEVICE STRATUM_INLINE NodeFactors(double m_before, double m_behind, double of_before, double of_behind)
+      : before(m_before), here(2 * (m_before + m_behind)), behind(m_behind), k_before(of_before), k_behind(of_behind) {}
 };
 
 /// Differences, or what their rounding may be as large as.
@@ -88,11 +89,11 @@ struct OperatorRow {
 };
 
 template <bool magnitudes>
-STRATUM_HOST_DEVICE STRATUM_INLINE double combined(const AxisFactorsView& x, int i, double b, double along_before,
+STRATUM_HOST_DEVICE STRATUM_INLINE double combined(const NodeFactors& x, double b, double along_before,
                                                    double along_behind, double across_before, double across_here,
                                                    double across_behind) {
-  const double stiffness = less<magnitudes>(x.k[i] * along_before, x.k[i + 1] * along_behind);
-  const double mass = x.m[i] * across_before + 2 * (x.m[i] + x.m[i + 1]) * across_here + x.m[i + 1] * across_behind;
+  const double stiffness = slope<magnitudes>(x, along_before, along_behind);
+  const double mass = average(x, across_before, across_here, across_behind);
   return magnitudes ? std::abs(b) + stiffness + mass : b - (stiffness + mass);
 }
 
@@ -117,22 +118,46 @@ STRATUM_SIMD_CLONES void residual_row(const Equations& a, int j, int k, double* 
   for (int i = -1; i <= nx; ++i) shifted[i] = row.across(i);
 #pragma omp simd
   for (int i = 0; i < nx; ++i)
-    to[i] = combined<magnitudes>(x, i, b[i], along[i], along[i + 1], shifted[i - 1], shifted[i], shifted[i + 1]);
+    to[i] = combined<magnitudes>(NodeFactors(x, i), b[i], along[i], along[i + 1], shifted[i - 1], shifted[i],
+                                 shifted[i + 1]);
 }
 
 #if defined(__CUDACC__)
 
 // A lane has a column of nodes, a warp `lane_rows` rows of 30 of them, with a lane more at both ends, and goes through
-// `planes_of_block` planes. A plane is loaded once, ahead of its turn; what the next planes need of it stays in registers:
+// `planes_of_block` planes. A plane is loaded once, `planes_ahead` planes ahead of its turn; what the next planes need of it stays in
+// registers:
 //
 //     g = My (u_i - u_(i-1)) ,    q = Ky u + c My u ,    s = My (u_k - u_(k-1)) ,    A u = Kx Mz g + Mx (Mz q + Kz s)
 //
 // Of g and of the rest neighbours in x come by shuffles. Rows that warps have in common are in the cache of their block.
-constexpr int lane_rows = 2, warps_of_block = 8, planes_of_block = 32, columns_of_warp = 30;
+constexpr int lane_rows = 2, warps_of_block = 8, planes_of_block = 32, columns_of_warp = 30, planes_ahead = 2;
 
-template <int n>
-struct PlaneRows {
-  double v[n] = {};
+/// Of a plane what a lane loads: u in its rows and beside them, and b one plane before.
+struct LanePlane {
+  double u[lane_rows + 2] = {}, b[lane_rows] = {};
+};
+
+/// Where a lane loads from; moves on by a plane with each `next`.
+struct LaneColumn {
+  const double *u, *b;
+  std::int64_t row_u, plane_u, row_b, plane_b;
+  int rows_u, rows_b;  // that there are of u and of b: none beyond the grid
+  int plane, first, end;
+
+  __device__ STRATUM_INLINE LanePlane next() {
+    LanePlane loaded;
+#pragma unroll
+    for (int r = 0; r < lane_rows + 2; ++r)
+      if (r < rows_u && plane <= end) loaded.u[r] = u[r * row_u];
+#pragma unroll
+    for (int r = 0; r < lane_rows; ++r)
+      if (r < rows_b && plane > first && plane <= end) loaded.b[r] = b[r * row_b];
+    u += plane_u;
+    b += plane_b;
+    ++plane;
+    return loaded;
+  }
 };
 
 /// `squares`: of the sum of squares of r, a number for every block, instead of r.
@@ -149,54 +174,65 @@ __global__ void __launch_bounds__(32 * warps_of_block, 2) residual_kernel(const 
   double sum = 0;
   if (j0 < ny) {  // true of all lanes or of none
     const bool is_column = i <= nx, has_result = lane > 0 && lane <= columns_of_warp && i < nx;
-    const auto load = [&](int plane) {
-      PlaneRows<loaded> rows;
+    const int own_i = max(0, min(i, nx - 1)), rows = min(lane_rows, ny - j0);
+    LaneColumn column{&a.u(i, j0 - 1, first - 1),
+                      &a.b(own_i, j0, first) - 2 * a.b.strides.plane,
+                      a.u.strides.row,
+                      a.u.strides.plane,
+                      a.b.strides.row,
+                      a.b.strides.plane,
+                      is_column ? rows + 2 : 0,
+                      has_result ? rows : 0,
+                      first - 1,
+                      first,
+                      end};
+    double* result = &a.r(own_i, j0, first);
+    const NodeFactors x(a.axes[0], own_i);
+    double y_k[lane_rows + 1], y_m[lane_rows + 1];
 #pragma unroll
-      for (int r = 0; r < loaded; ++r)
-        if (is_column && j0 - 1 + r <= ny) rows.v[r] = a.u(i, j0 - 1 + r, plane);
-      return rows;
-    };
-    const auto y_factors = [&](int r) { return NodeFactors(a.axes[1], min(j0 + r, ny - 1)); };
-    NodeFactors y[lane_rows] = {y_factors(0), y_factors(1)};
-    static_assert(lane_rows == 2);
+    for (int r = 0; r <= lane_rows; ++r) {
+      y_k[r] = a.axes[1].k[min(j0 + r, ny)];
+      y_m[r] = a.axes[1].m[min(j0 + r, ny)];
+    }
     double q0[lane_rows] = {}, q1[lane_rows] = {}, g0[lane_rows] = {}, g1[lane_rows] = {}, s0[lane_rows] = {};
-    PlaneRows<loaded> before, next = load(first - 1);
-    for (int plane = first - 1; plane <= end; ++plane) {
-      const PlaneRows<loaded> here = next;
-      if (plane < end) next = load(plane + 1);
-      const int k = plane - 1;
-      double b[lane_rows] = {};
+    double before[loaded] = {};
+    LanePlane ahead[planes_ahead];
 #pragma unroll
-      for (int r = 0; r < lane_rows; ++r)
-        if (k >= first && has_result && j0 + r < ny) b[r] = a.b(i, j0 + r, k);
+    for (LanePlane& plane : ahead) plane = column.next();
+    for (int plane = first - 1; plane <= end; ++plane) {
+      const LanePlane here = ahead[0];
+#pragma unroll
+      for (int n = 1; n < planes_ahead; ++n) ahead[n - 1] = ahead[n];
+      ahead[planes_ahead - 1] = column.next();
+      const int k = plane - 1;
       double along_x[loaded], along_z[loaded];
 #pragma unroll
       for (int r = 0; r < loaded; ++r) {
-        along_x[r] = difference<magnitudes>(here.v[r], __shfl_up_sync(whole, here.v[r], 1));
-        along_z[r] = difference<magnitudes>(here.v[r], before.v[r]);
+        along_x[r] = difference<magnitudes>(here.u[r], __shfl_up_sync(whole, here.u[r], 1));
+        along_z[r] = difference<magnitudes>(here.u[r], before[r]);
       }
       const NodeFactors z(a.axes[2], max(k, 0));
 #pragma unroll
       for (int r = 0; r < lane_rows; ++r) {
-        const double* const v = here.v + r;
-        double q = slope<magnitudes>(y[r], difference<magnitudes>(v[1], v[0]), difference<magnitudes>(v[2], v[1]));
-        if (a.c != 0)
-          q += a.c * average(y[r], value<magnitudes>(v[0]), value<magnitudes>(v[1]), value<magnitudes>(v[2]));
-        const double g = average(y[r], along_x[r], along_x[r + 1], along_x[r + 2]),
-                     s = average(y[r], along_z[r], along_z[r + 1], along_z[r + 2]);
+        const double* const v = here.u + r;
+        const NodeFactors y(y_m[r], y_m[r + 1], y_k[r], y_k[r + 1]);
+        double q = slope<magnitudes>(y, difference<magnitudes>(v[1], v[0]), difference<magnitudes>(v[2], v[1]));
+        if (a.c != 0) q += a.c * average(y, value<magnitudes>(v[0]), value<magnitudes>(v[1]), value<magnitudes>(v[2]));
+        const double g = average(y, along_x[r], along_x[r + 1], along_x[r + 2]),
+                     s = average(y, along_z[r], along_z[r + 1], along_z[r + 2]);
         if (k >= first) {
           const double along = average(z, g0[r], g1[r], g),
                        across = average(z, q0[r], q1[r], q) + slope<magnitudes>(z, s0[r], s);
           const double along_behind = __shfl_down_sync(whole, along, 1),
                        across_before = __shfl_up_sync(whole, across, 1),
                        across_behind = __shfl_down_sync(whole, across, 1);
-          if (has_result && j0 + r < ny) {
-            const double result =
-                combined<magnitudes>(a.axes[0], i, b[r], along, along_behind, across_before, across, across_behind);
+          const double left =
+              combined<magnitudes>(x, here.b[r], along, along_behind, across_before, across, across_behind);
+          if (has_result && r < rows) {
             if (squares == nullptr)
-              a.r(i, j0 + r, k) = result;
+              result[r * a.r.strides.row] = left;
             else
-              sum += result * result;
+              sum += left * left;
           }
         }
         q0[r] = q1[r];
@@ -205,7 +241,9 @@ __global__ void __launch_bounds__(32 * warps_of_block, 2) residual_kernel(const 
         g1[r] = g;
         s0[r] = s;
       }
-      before = here;
+      if (k >= first) result += a.r.strides.plane;
+#pragma unroll
+      for (int r = 0; r < loaded; ++r) before[r] = here.u[r];
     }
   }
   if (squares == nullptr) return;

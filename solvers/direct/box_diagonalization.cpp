@@ -268,7 +268,9 @@ cuda::Launch launch_columns(std::int64_t columns) {
 
 #endif
 
-constexpr std::int64_t gpu_room = std::int64_t{1} << 23;  // numbers, 64 MiB: enough to fill a GPU
+// Numbers, 64 MiB: enough to fill a GPU; and 4 GiB: half of v otherwise, since cuBLAS multiplies few planes of 1000 x 100 numbers at 39
+// TFLOP/s of an H200, and many at 53.
+constexpr std::int64_t gpu_room = std::int64_t{1} << 23, most_gpu_room = std::int64_t{1} << 29;
 
 /// Of `count` things the share of a thread.
 struct ShareOfThread {
@@ -336,7 +338,7 @@ BoxDiagonalization::BoxDiagonalization(Context& ctx, const std::array<AxisFactor
 
   const std::int64_t plane = std::int64_t{sx} * sy, all = plane * n_[2];
   if (ctx.on_gpu())
-    room_ = std::max({plane, numbers_of_lines(1), std::min(std::max(gpu_room, all / 8), all)});
+    room_ = std::max({plane, numbers_of_lines(1), std::clamp(all / 2, std::min(gpu_room, all), most_gpu_room)});
   else
     room_ = ctx.threads() * (std::max(plane, std::int64_t{together} * n_[2] * 2) +
                              static_cast<std::int64_t>(product_scratch(std::max(sx, sy))));

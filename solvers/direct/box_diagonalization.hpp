@@ -24,8 +24,8 @@
 // a line and rank, w_L and w_R, which are gathered. All ranks solve it alike, and u_k = y_k + (p_k u_L + g_(k+1) u_(k+1)) / D_k.
 // Beside what stands below 4 P to 5 P numbers a line are kept on P ranks. One gather is all that ranks say to each other.
 //
-// Memory: four matrices, and room for some planes: a thread's on a CPU, so that the products of a plane stay in its cache, and an eighth
-// of v on a GPU. Traffic beside the products, which take 4 (nx + ny) operations a number: 4 words a number. On a GPU a thread has
+// Memory: four matrices, and room for some planes: a thread's on a CPU, so that the products of a plane stay in its cache, and half
+// of v on a GPU, at most 4 GiB. Traffic beside the products, which take 4 (nx + ny) operations a number: 4 words a number. On a GPU a thread has
 // a line: it keeps E / D of every eighth row, and forms the others anew on its way back.
 // Nothing waits for the stream. Source: as in multigrid/poisson_solver_3d.hpp.
 

@@ -21,6 +21,18 @@ std::optional<std::pair<int, double>> interval_of(const Axis& line, double x) {
   return std::pair{static_cast<int>(k), std::clamp((at - nodes[k]) / line.widths()[k], 0.0, 1.0)};
 }
 
+std::pair<int, double> interval_at(const Axis& line, double from_begin, double from_end) {
+  const bool first = from_begin <= from_end;
+  const auto& distances = first ? line.from_begin() : line.from_end();
+  const auto after = std::partition_point(distances.begin(), distances.end(),
+                                          [&](double d) { return first ? d <= from_begin : d > from_end; });
+  const auto k = std::clamp<std::ptrdiff_t>(after - distances.begin() - 1, 0, std::ptrdiff_t{line.size()} - 1);
+  const auto at = static_cast<std::size_t>(k);
+  const double width = line.widths()[at];
+  return {static_cast<int>(k),
+          first ? (from_begin - distances[at]) / width : 1 - (from_end - distances[at + 1]) / width};
+}
+
 // Cells are convex, so that Newton's method gets there from the middle.
 std::optional<std::pair<double, double>> fractions_of(const Quadrilateral& cell, const Position& p) {
   double t = 0.5, s = 0.5;

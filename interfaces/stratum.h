@@ -1,7 +1,7 @@
 #ifndef STRATUM_H
 #define STRATUM_H
 
-/* Stratum for C: multigrid for nine-point operators on a grid of nx x ny unknowns,
+/* Stratum for C: Poisson problems on meshes of rectangles and boxes (stratum_poisson, below), and multigrid for nine-point operators on a grid of nx x ny unknowns,
  *
  *     (A x)_ij = sum over dx, dy in {-1, 0, 1} of a_(dx,dy)(i, j) x_(i+dx, j+dy) .
  *
@@ -134,6 +134,48 @@ const char* stratum_last_error(const stratum_solver* solver);
 
 /* NULL is allowed. */
 void stratum_destroy(stratum_solver* solver);
+
+/* Poisson problems -div(K grad u) + c u = f by bilinear finite elements in a rectangle, by multigrid, or by trilinear ones in a box, by
+ * fast diagonalization, whatever the widths of the cells are. Arrays hold all nodes, those of the boundary included, x fastest:
+ * node (i, j, k) is number (k (cells[1] + 1) + j) (cells[0] + 1) + i, and in a rectangle j (cells[0] + 1) + i. */
+typedef struct stratum_poisson stratum_poisson;
+
+/* u = value;  n.K grad u = value, n outward;  n.K grad u + alpha u = value;  u as at the other end. */
+typedef enum stratum_boundary {
+  STRATUM_DIRICHLET = 0,
+  STRATUM_NEUMANN = 1,
+  STRATUM_ROBIN = 2,
+  STRATUM_PERIODIC = 3
+} stratum_boundary;
+
+/* All zeros but for dimensions and cells are a good problem: u = 0 on the boundary of the unit square or cube, K = 1, c = 0. */
+typedef struct stratum_poisson_problem {
+  size_t struct_size;      /* sizeof(stratum_poisson_problem), or 0 */
+  int dimensions;          /* 2: a rectangle; 3: a box */
+  int cells[3];            /* in x, y and z */
+  const double* widths[3]; /* of the cells of x, y and z, copied; NULL: all alike */
+  double lengths[3];       /* of x, y and z where widths are NULL; 0: 1 */
+  int boundaries[6]; /* stratum_boundary of the first and the last x (left, right), y (bottom, top), z (front, back) */
+  double values[6];  /* on these */
+  double alpha[6];   /* of STRATUM_ROBIN, not negative */
+  const double*
+      dirichlet; /* at all nodes, of which those on Dirichlet boundaries count, in place of values; NULL: values */
+  const double* kappa; /* K on the cells, x fastest, above 0; NULL: 1. In a box a product of functions of x, y and z */
+  double reaction;     /* c, not negative */
+} stratum_poisson_problem;
+
+/* Everything is copied. Of the options backend, threads, rtol, atol, max_iterations and project matter. Never fails but for want of
+ * memory, when it returns NULL: what is wrong is reported by stratum_poisson_last_error at once, and by every call. */
+stratum_poisson* stratum_poisson_create(const stratum_poisson_problem* problem, const stratum_options* options);
+
+/* u at all nodes, of f at all nodes, which is linear in every direction between them. Without Dirichlet and Robin boundaries and
+ * without c the integral of u is zero, and f has to balance the boundary's values, or options.project subtracts its mean. `result`
+ * may be NULL. */
+stratum_status stratum_poisson_solve(stratum_poisson* poisson, const double* f, double* u, stratum_result* result);
+
+/* As stratum_last_error and stratum_destroy. */
+const char* stratum_poisson_last_error(const stratum_poisson* poisson);
+void stratum_poisson_destroy(stratum_poisson* poisson);
 
 #ifdef __cplusplus
 }

@@ -16,11 +16,10 @@
 #include <stratum/multigrid/structured/matrix_solver.hpp>
 #include <stratum/stratum.h>
 
-namespace {
+#include "c_calls.hpp"
 
-using namespace stratum;
+namespace stratum::for_c {
 
-/// The members that the caller knows, zeros for those that it does not.
 stratum_options known(const stratum_options& given) {
   constexpr std::size_t version_0_2 = sizeof(stratum_options);
   stratum_options options{};
@@ -32,6 +31,19 @@ stratum_options known(const stratum_options& given) {
   std::memcpy(&options, &given, sizeof options);
   return options;
 }
+
+Backend backend_of(const stratum_options& options) {
+  expects(options.backend == STRATUM_CPU || options.backend == STRATUM_CUDA, "backend must be ", int{STRATUM_CPU},
+          " (CPU) or ", int{STRATUM_CUDA}, " (CUDA), not ", options.backend);
+  return options.backend == STRATUM_CUDA ? Backend::cuda : Backend::cpu;
+}
+
+}  // namespace stratum::for_c
+
+namespace {
+
+using namespace stratum;
+using namespace stratum::for_c;
 
 bool is_given(const char* name) { return name != nullptr && *name != 0; }
 
@@ -73,12 +85,6 @@ MatrixSolverParams params_of(const stratum_options& options) {
   params.singular = claim("singular", options.singular);
   params.project = options.project != 0;
   return params;
-}
-
-Backend backend_of(const stratum_options& options) {
-  expects(options.backend == STRATUM_CPU || options.backend == STRATUM_CUDA, "backend must be ", int{STRATUM_CPU},
-          " (CPU) or ", int{STRATUM_CUDA}, " (CUDA), not ", options.backend);
-  return options.backend == STRATUM_CUDA ? Backend::cuda : Backend::cpu;
 }
 
 /// Of nodes + 1 widths those that the grid that is left has: the outermost where a Dirichlet boundary is no row of it.
@@ -141,44 +147,6 @@ struct stratum_solver {
 };
 
 namespace {
-
-/// Runs a call's body, which returns a status; turns exceptions into one.
-template <class Body>
-stratum_status status_of(stratum_solver* solver, const Body& body) {
-  try {
-    solver->error.clear();
-    return body();
-  } catch (const std::bad_alloc&) {
-    solver->error = "out of memory";
-    return STRATUM_RESOURCE;
-  } catch (const UsageError& error) {
-    solver->error = error.what();
-    return STRATUM_USAGE;
-  } catch (const BreakdownError& error) {
-    solver->error = error.what();
-    return STRATUM_FAILED;
-  } catch (const std::exception& error) {
-    solver->error = error.what();
-    return STRATUM_RESOURCE;
-  }
-}
-
-/// The same, by one thread at a time.
-template <class Body>
-stratum_status guarded(stratum_solver* solver, const Body& body) {
-  if (solver == nullptr) return STRATUM_USAGE;
-  try {
-    const auto entered = solver->guard.enter("solver");
-    solver->turned_away = false;
-    return status_of(solver, [&] {
-      expects(solver->rejected.empty(), solver->rejected);
-      return body();
-    });
-  } catch (const UsageError&) {
-    solver->turned_away = true;
-    return STRATUM_USAGE;
-  }
-}
 
 /// Takes a matrix: by `update` where there is one already and it suits, else by `read`, which makes GridRows.
 template <class Read, class Update>

@@ -68,6 +68,11 @@ case_from_c() {
   at_most 9 2
 }
 
+case_poisson_from_c() {
+  prints "$bin/poisson_from_c"
+  [ "$(grep -c 'largest error below 1e-7' <<<"$output")" -eq 2 ] || fail "not both are solved: $output"
+}
+
 case_petsc_jumping() {
   needs petsc_jumping PETSc
   for options in "" "-pc_stratum_precision single" "-da_grid_x 100 -da_grid_y 63 -jump 1e6"; do

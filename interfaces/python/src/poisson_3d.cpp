@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <stratum/assembly/expressions/expression.hpp>
+#include <stratum/assembly/point_values.hpp>
 #include <stratum/multigrid/poisson_solver_3d.hpp>
 
 #include "arrays.hpp"
@@ -16,22 +17,11 @@ namespace stratum::python {
 
 namespace {
 
-/// The interval of an axis that a point lies in, and its fraction there. A point is found from the nearer end, which knows its
-/// place best.
-std::pair<std::size_t, double> interval_at(const Axis& axis, double from_begin, double from_end) {
-  const bool first = from_begin <= from_end;
-  const auto& distances = first ? axis.from_begin() : axis.from_end();
-  const auto after = std::partition_point(distances.begin(), distances.end(),
-                                          [&](double d) { return first ? d <= from_begin : d > from_end; });
-  const auto k = static_cast<std::size_t>(
-      std::clamp<std::ptrdiff_t>(after - distances.begin() - 1, 0, std::ptrdiff_t{axis.size()} - 1));
-  const double width = axis.widths()[k];
-  return {k, first ? (from_begin - distances[k]) / width : 1 - (from_end - distances[k + 1]) / width};
-}
-
 std::pair<std::size_t, double> interval_of_point(const TensorMesh<3>& mesh, int d, const Point3D& p) {
   const std::array<double, 3> begin{p.to_left, p.to_bottom, p.to_front}, end{p.to_right, p.to_top, p.to_back};
-  return interval_at(mesh.axis(d), begin[static_cast<std::size_t>(d)], end[static_cast<std::size_t>(d)]);
+  const auto [interval, t] =
+      interval_at(mesh.axis(d), begin[static_cast<std::size_t>(d)], end[static_cast<std::size_t>(d)]);
+  return {static_cast<std::size_t>(interval), t};
 }
 
 using Values = std::shared_ptr<const std::vector<double>>;

@@ -1,0 +1,312 @@
+// The C interface's Poisson problems: a PoissonSolver or a PoissonSolver3D, the problem that it is made from, and what went wrong.
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <new>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <stratum/assembly/point_values.hpp>
+#include <stratum/assembly/poisson_problem.hpp>
+#include <stratum/mesh/graded.hpp>
+#include <stratum/multigrid/poisson_solver.hpp>
+#include <stratum/multigrid/poisson_solver_3d.hpp>
+
+#include "c_calls.hpp"
+
+namespace {
+
+using namespace stratum;
+using namespace stratum::for_c;
+
+using Numbers = std::shared_ptr<const std::vector<double>>;
+using Axes = std::shared_ptr<const std::vector<Axis>>;
+
+constexpr std::array<const char*, 6> face_names{"left", "right", "bottom", "top", "front", "back"};
+
+std::pair<int, double> place_of(const Axis& axis, std::size_t d, const Point& p) {
+  return d == 0 ? interval_at(axis, p.to_left, p.to_right) : interval_at(axis, p.to_bottom, p.to_top);
+}
+std::pair<int, double> place_of(const Axis& axis, std::size_t d, const Point3D& p) {
+  return d == 0   ? interval_at(axis, p.to_left, p.to_right)
+         : d == 1 ? interval_at(axis, p.to_bottom, p.to_top)
+                  : interval_at(axis, p.to_front, p.to_back);
+}
+
+/// Numbers at all nodes, x fastest, linear in every direction between them.
+struct OnNodes {
+  Axes axes;
+  Numbers numbers;
+
+  template <class P>
+  double operator()(const P& p) const {
+    const std::size_t dimensions = axes->size();
+    std::array<std::size_t, 3> first{}, apart{};
+    std::array<double, 3> fraction{};
+    std::size_t stride = 1;
+    for (std::size_t d = 0; d < dimensions; ++d) {
+      const Axis& axis = (*axes)[d];
+      const auto [interval, t] = place_of(axis, d, p);
+      first[d] = static_cast<std::size_t>(interval);
+      fraction[d] = t;
+      apart[d] = std::exchange(stride, stride * (static_cast<std::size_t>(axis.size()) + 1));
+    }
+    double value = 0;
+    for (std::size_t corner = 0; corner < std::size_t{1} << dimensions; ++corner) {
+      double weight = 1;
+      std::size_t node = 0;
+      for (std::size_t d = 0; d < dimensions; ++d) {
+        const std::size_t behind = corner >> d & 1U;
+        weight *= behind == 1 ? fraction[d] : 1 - fraction[d];
+        node += apart[d] * (first[d] + behind);
+      }
+      if (weight != 0) value += weight * (*numbers)[node];
+    }
+    return value;
+  }
+};
+
+/// Numbers on the cells of a box, x fastest.
+struct OnCells {
+  Axes axes;
+  Numbers numbers;
+
+  double operator()(const Point3D& p) const {
+    std::size_t cell = 0;
+    for (std::size_t d = 3; d-- > 0;) {
+      const Axis& axis = (*axes)[d];
+      cell = cell * static_cast<std::size_t>(axis.size()) + static_cast<std::size_t>(place_of(axis, d, p).first);
+    }
+    return (*numbers)[cell];
+  }
+};
+
+/// The problem as the caller gave it, copied.
+struct Problem {
+  int dimensions = 0;
+  Axes axes;
+  std::array<BoundaryConditionType, 6> kinds{};
+  std::array<double, 6> values{}, alphas{};
+  std::vector<double> dirichlet, kappa;
+  double reaction = 0;
+
+  explicit Problem(const stratum_poisson_problem& given);
+  [[nodiscard]] std::size_t count(int more) const {
+    std::size_t count = 1;
+    for (const Axis& axis : *axes) count *= static_cast<std::size_t>(axis.size() + more);
+    return count;
+  }
+  /// Of one boundary, for Point or Point3D.
+  template <class Condition>
+  [[nodiscard]] Condition condition(std::size_t face) const {
+    const auto number = [](double value) { return [value](const auto& /*p*/) { return value; }; };
+    Condition condition{.kind = kinds[face]};
+    if (kinds[face] == BoundaryConditionType::periodic) return condition;
+    if (kinds[face] == BoundaryConditionType::dirichlet && !dirichlet.empty())
+      condition.value = OnNodes{axes, std::make_shared<const std::vector<double>>(dirichlet)};
+    else if (values[face] != 0)
+      condition.value = number(values[face]);
+    if (kinds[face] == BoundaryConditionType::robin) condition.alpha = number(alphas[face]);
+    return condition;
+  }
+};
+
+Problem::Problem(const stratum_poisson_problem& given) : dimensions(given.dimensions), reaction(given.reaction) {
+  expects(given.struct_size == 0 || given.struct_size == sizeof given,
+          "problem.struct_size must be sizeof(stratum_poisson_problem) or 0, not ", given.struct_size);
+  expects(dimensions == 2 || dimensions == 3, "problem.dimensions must be 2 or 3, not ", dimensions);
+  std::vector<Axis> made;
+  for (std::size_t d = 0; d < static_cast<std::size_t>(dimensions); ++d) {
+    const int n = given.cells[d];
+    const double length = given.lengths[d] == 0 ? 1 : given.lengths[d];
+    expects(n >= 1, "problem.cells[", d, "] must be at least 1, not ", n);
+    if (given.widths[d] == nullptr)
+      made.push_back(uniform(length, n));
+    else
+      made.emplace_back(std::vector<double>(given.widths[d], given.widths[d] + n));
+  }
+  axes = std::make_shared<const std::vector<Axis>>(std::move(made));
+  for (std::size_t face = 0; face < 2 * axes->size(); ++face) {
+    expects(given.boundaries[face] >= STRATUM_DIRICHLET && given.boundaries[face] <= STRATUM_PERIODIC,
+            "problem.boundaries[", face, "], ", face_names[face], ", must be ", int{STRATUM_DIRICHLET}, " .. ",
+            int{STRATUM_PERIODIC}, ", not ", given.boundaries[face]);
+    constexpr std::array kinds_of{BoundaryConditionType::dirichlet, BoundaryConditionType::neumann,
+                                  BoundaryConditionType::robin, BoundaryConditionType::periodic};
+    kinds[face] = kinds_of[static_cast<std::size_t>(given.boundaries[face])];
+    values[face] = given.values[face];
+    alphas[face] = given.alpha[face];
+  }
+  if (given.dirichlet != nullptr) dirichlet.assign(given.dirichlet, given.dirichlet + count(1));
+  if (given.kappa != nullptr) kappa.assign(given.kappa, given.kappa + count(0));
+}
+
+StoppingParams stop_of(const stratum_options& options, StoppingParams stop) {
+  if (options.rtol != 0 || options.atol != 0) stop.rtol = options.rtol;
+  stop.atol = options.atol;
+  stop.rounding_will_do = options.rtol == 0 && options.atol == 0;
+  if (options.max_iterations != 0) stop.max_iterations = options.max_iterations;
+  stop.validate();
+  return stop;
+}
+
+/// In a rectangle.
+class Rectangle {
+ public:
+  Rectangle(const Problem& given, const stratum_options& options) : ctx_(backend_of(options), options.threads) {
+    const auto condition = [&](std::size_t face) { return given.condition<BoundaryCondition>(face); };
+    problem_.boundaries = {condition(0), condition(1), condition(2), condition(3)};
+    problem_.reaction = given.reaction;
+    const Axis &x = (*given.axes)[0], &y = (*given.axes)[1];
+    if (!given.kappa.empty()) problem_.diffusion.xx = CellValues{x.size(), y.size(), given.kappa};
+    mesh_.emplace(with_boundaries(TensorMesh<2>(x, y), problem_.boundaries));
+    PoissonSolverParams params;
+    params.stop = stop_of(options, params.stop);
+    params.terms = operator_terms(*mesh_, problem_);
+    if (auto k = cell_coefficients(ctx_, *mesh_, problem_))
+      cells_ = std::make_shared<const CellCoefficients>(std::move(*k));
+    params.coefficients = cells_;
+    params.full_multigrid_from_x = has_boundary_values(problem_);
+    singular_ = is_singular(ctx_, *mesh_, problem_, cells_.get());
+    project_ = options.project != 0;
+    solver_ = std::make_unique<PoissonSolver>(ctx_, *mesh_, params);
+  }
+
+  SolveReport solve(const Problem& given, std::span<const double> f, std::span<double> u) {
+    PoissonProblem problem = problem_;
+    problem.rhs = OnNodes{given.axes, std::make_shared<const std::vector<double>>(f.begin(), f.end())};
+    Field<double> b(ctx_, mesh_->unknowns()), x(ctx_, mesh_->unknowns());
+    assemble_load(ctx_, *mesh_, problem, b.view(), cells_.get());
+    if (singular_)
+      expect_compatible(make_compatible(ctx_, *mesh_, b.view()), project_,
+                        "the integral of f plus the boundary fluxes");
+    if (has_boundary_values(problem_)) lift_boundary(ctx_, *mesh_, problem_, x.view());
+    SolveReport report = solver_->solve(ctx_, b.cview(), x.view());
+    if (singular_) subtract_integral_mean(ctx_, *mesh_, x.view());
+    const auto nodal = nodal_solution(ctx_, *mesh_, problem_, x.cview());
+    std::copy(nodal.begin(), nodal.end(), u.begin());
+    return report;
+  }
+
+ private:
+  Context ctx_;
+  PoissonProblem problem_{};
+  std::optional<TensorMesh<2>> mesh_;
+  std::shared_ptr<const CellCoefficients> cells_;
+  bool singular_ = false, project_ = false;
+  std::unique_ptr<PoissonSolver> solver_;
+};
+
+/// In a box.
+class Box {
+ public:
+  Box(const Problem& given, const stratum_options& options) : ctx_(backend_of(options), options.threads) {
+    PoissonProblem3D problem;
+    for (std::size_t face = 0; face < face_names.size(); ++face)
+      problem.boundaries.faces[face] = given.condition<BoundaryCondition3D>(face);
+    problem.rhs = [](const Point3D& /*p*/) { return 0.0; };
+    problem.reaction = given.reaction;
+    if (!given.kappa.empty()) {
+      problem.diffusion.xx = OnCells{given.axes, std::make_shared<const std::vector<double>>(given.kappa)};
+      problem.diffusion.names.fill("problem.kappa");
+    }
+    PoissonSolver3DParams params;
+    params.stop = stop_of(options, params.stop);
+    params.project = true;  // of f = 0, whose boundary data alone need not balance; every solve looks for itself
+    project_ = options.project != 0;
+    const auto& axes = *given.axes;
+    solver_ = std::make_unique<PoissonSolver3D>(ctx_, TensorMesh<3>(axes[0], axes[1], axes[2]), problem, params);
+  }
+
+  SolveReport solve(const Problem& /*given*/, std::span<const double> f, std::span<double> u) {
+    solver_->set_nodal_rhs(f);
+    if (const auto& found = solver_->compatibility())
+      expect_compatible(*found, project_, "the integral of f plus the boundary fluxes");
+    SolveReport report = solver_->solve();
+    const auto nodal = solver_->nodal_solution();
+    std::copy(nodal.begin(), nodal.end(), u.begin());
+    return report;
+  }
+
+ private:
+  Context ctx_;
+  bool project_ = false;
+  std::unique_ptr<PoissonSolver3D> solver_;
+};
+
+}  // namespace
+
+struct stratum_poisson {
+  std::optional<Problem> problem;
+  std::optional<Rectangle> rectangle;
+  std::optional<Box> box;
+  bool tolerance_given = false;
+  stratum_status failure = STRATUM_CONVERGED;  // of making it
+  std::string why_not, rejected, error;
+  ReentrancyGuard guard;
+  std::atomic<bool> turned_away{false};
+};
+
+extern "C" {
+
+stratum_poisson* stratum_poisson_create(const stratum_poisson_problem* problem, const stratum_options* options) {
+  auto made = std::unique_ptr<stratum_poisson>(new (std::nothrow) stratum_poisson);
+  if (made == nullptr) return nullptr;
+  stratum_poisson* const poisson = made.get();
+  poisson->failure = status_of(poisson, [&] {
+    expects(problem != nullptr, "the problem is NULL");
+    const stratum_options given = options == nullptr ? stratum_options{} : known(*options);
+    poisson->tolerance_given = given.rtol != 0 || given.atol != 0;
+    poisson->problem.emplace(*problem);
+    if (problem->dimensions == 2)
+      poisson->rectangle.emplace(*poisson->problem, given);
+    else
+      poisson->box.emplace(*poisson->problem, given);
+    return STRATUM_CONVERGED;
+  });
+  poisson->why_not = poisson->error;
+  return made.release();
+}
+
+stratum_status stratum_poisson_solve(stratum_poisson* poisson, const double* f, double* u, stratum_result* result) {
+  return guarded(poisson, [&] {
+    if (poisson->failure != STRATUM_CONVERGED) {
+      poisson->error = poisson->why_not;
+      return poisson->failure;
+    }
+    expects(f != nullptr && u != nullptr, "an array is NULL");
+    const auto begin = std::chrono::steady_clock::now();
+    const std::size_t nodes = poisson->problem->count(1);
+    const std::span<const double> rhs(f, nodes);
+    const std::span<double> solution(u, nodes);
+    const SolveReport report = poisson->box ? poisson->box->solve(*poisson->problem, rhs, solution)
+                                            : poisson->rectangle->solve(*poisson->problem, rhs, solution);
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+    const auto status = static_cast<stratum_status>(exit_code(report.status, poisson->tolerance_given));
+    if (result != nullptr)
+      *result = {report.iterations,
+                 report.initial_residual,
+                 report.residual,
+                 seconds.count(),
+                 report.status == Status::round_off_limit,
+                 report.estimated_error.value_or(std::numeric_limits<double>::quiet_NaN())};
+    if (status != STRATUM_CONVERGED) poisson->error = report.reason;
+    return status;
+  });
+}
+
+const char* stratum_poisson_last_error(const stratum_poisson* poisson) {
+  if (poisson == nullptr) return "there is no solver: stratum_poisson_create was not called, or found no memory";
+  if (poisson->turned_away) return "the solver was in use by another thread; give each thread its own";
+  return poisson->error.c_str();
+}
+
+void stratum_poisson_destroy(stratum_poisson* poisson) { delete poisson; }
+
+}  // extern "C"

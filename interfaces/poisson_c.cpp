@@ -182,14 +182,14 @@ class Rectangle {
     PoissonProblem problem = problem_;
     problem.rhs = OnNodes{given.axes, std::make_shared<const std::vector<double>>(f.begin(), f.end())};
     Field<double> b(ctx_, mesh_->unknowns()), x(ctx_, mesh_->unknowns());
-    assemble_load(ctx_, *mesh_, problem, b.view(), cells_.get());
+    assemble_load(ctx_, *mesh_, problem, b, cells_.get());
     if (singular_)
-      expect_compatible(make_compatible(ctx_, *mesh_, b.view()), project_,
+      expect_compatible(make_compatible(ctx_, *mesh_, b), project_,
                         "the integral of f plus the boundary fluxes");
-    if (has_boundary_values(problem_)) lift_boundary(ctx_, *mesh_, problem_, x.view());
+    if (has_boundary_values(problem_)) lift_boundary(ctx_, *mesh_, problem_, x);
     SolveReport report = solver_->solve(ctx_, b.cview(), x.view());
-    if (singular_) subtract_integral_mean(ctx_, *mesh_, x.view());
-    const auto nodal = nodal_solution(ctx_, *mesh_, problem_, x.cview());
+    if (singular_) subtract_integral_mean(ctx_, *mesh_, x);
+    const auto nodal = nodal_solution(ctx_, *mesh_, problem_, x);
     std::copy(nodal.begin(), nodal.end(), u.begin());
     return report;
   }

@@ -157,9 +157,9 @@ Found solve(Context& ctx, const TensorMesh<2>& rectangle, Coordinates coordinate
   const Geometry geometry(mesh);
   const auto cells = cell_coefficients(ctx, geometry, problem);
   Field<double> b(ctx, mesh.logical().unknowns()), u(ctx, mesh.logical().unknowns());
-  assemble_load(ctx, geometry, problem, b.view(), cells ? &*cells : nullptr);
+  assemble_load(ctx, geometry, problem, b, cells ? &*cells : nullptr);
   const bool singular = is_singular(ctx, geometry, problem);
-  if (singular) (void)make_compatible(ctx, geometry, b.view());
+  if (singular) (void)make_compatible(ctx, geometry, b);
   PoissonSolverParams params;
   params.terms = operator_terms(geometry, problem);
   if (cells) params.coefficients = std::make_shared<const CellCoefficients>(*cells);
@@ -167,9 +167,9 @@ Found solve(Context& ctx, const TensorMesh<2>& rectangle, Coordinates coordinate
   params.stop.rtol = 1e-10;
   const SolveReport report = PoissonSolver(ctx, geometry, params).solve(ctx, b.cview(), u.view());
   EXPECT_TRUE(report.status == Status::converged || report.status == Status::round_off_limit) << report.reason;
-  if (singular) subtract_integral_mean(ctx, geometry, u.view());
-  return {relative_errors(ctx, geometry, problem, u.cview()).value_or(RelativeErrors{}), report.iterations,
-          boundary_fluxes(ctx, geometry, problem, u.cview(), cells ? &*cells : nullptr)};
+  if (singular) subtract_integral_mean(ctx, geometry, u);
+  return {relative_errors(ctx, geometry, problem, u).value_or(RelativeErrors{}), report.iterations,
+          boundary_fluxes(ctx, geometry, problem, u, cells ? &*cells : nullptr)};
 }
 
 TEST(Coordinates, ErrorsFallByFour) {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include <stratum/core/field/blas.hpp>
-#include <stratum/multigrid/full_multigrid.hpp>
+#include <stratum/multigrid/full_multigrid_solve.hpp>
 #include <stratum/multigrid/precision_strategies.hpp>
 #include <stratum/multigrid/transfer/operator_dependent.hpp>
 #include <stratum/solvers/rounding.hpp>
@@ -21,10 +21,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
-
-std::string blown_up_reason(double residual, double initial) {
-  return message("the FMG cycle blew up: the residual is ", residual, ", that of x = 0 was ", initial);
-}
 
 void expect_room(const Context& ctx, const TensorMesh<2>& mesh, std::int64_t needed) {
   const GridLayout<2> n = mesh.unknowns();
@@ -49,18 +45,15 @@ struct StructuredSolver::State {
   Plan plan;  // of which stopping and c may change, and vectors to deflate by may not be found
   std::string deflation;
   const bool follows_conductances;  // of the matrix, which are not kept
-  bool takes_pass = false;          // full multigrid
   bool starts_from_zero = false;    // whatever x holds
   double setup_seconds = 0;
   std::optional<Hierarchy<double>> in_double;  // where more than the finest operator is needed
   GridOperator<double> a;
   std::unique_ptr<CycleInPrecision<float>> float_cycle;
   std::unique_ptr<CycleInPrecision<double>> double_cycle;
-  std::unique_ptr<FullMultigrid<float>> full_float;
-  std::unique_ptr<FullMultigrid<double>> full_double;
   std::shared_ptr<Solver<double>> solver;  // of a strategy in double
   std::unique_ptr<PrecisionStrategy> strategy;
-  Field<double> defect, correction;  // of full multigrid from a given x
+  std::unique_ptr<FullMultigridSolve> pass;  // full multigrid
 
   State(Context& ctx, StructuredProblem given, const PoissonSolverParams& asked, SmootherRegistry r)
       : problem(std::move(given)), registry(std::move(r)), facts(facts_of(ctx, asked)),
@@ -204,18 +197,12 @@ struct StructuredSolver::State {
     const PoissonSolverParams& params = plan.params;
     if (params.full_multigrid) {
       // Not for one FMG cycle alone, which asks for steps. The first iteration is as good.
-      takes_pass = !of_cycle([](const auto& multigrid) { return multigrid.is_direct(); });
-      starts_from_zero = !takes_pass && !params.full_multigrid_from_x;
-    }
-    if (takes_pass) {
-      if (double_cycle)
-        full_double = std::make_unique<FullMultigrid<double>>(ctx, *in_double, double_cycle->multigrid);
-      else
-        full_float = std::make_unique<FullMultigrid<float>>(ctx, *in_double, float_cycle->multigrid);
-      if (params.full_multigrid_from_x) {
-        defect = Field<double>(ctx, a.shape());
-        correction = Field<double>(ctx, a.shape());
-      }
+      const bool is_direct = of_cycle([](const auto& multigrid) { return multigrid.is_direct(); });
+      starts_from_zero = is_direct && !params.full_multigrid_from_x;
+      if (!is_direct)
+        pass = of_cycle([&](const auto& multigrid) {
+          return std::make_unique<FullMultigridSolve>(ctx, a, *in_double, multigrid, params);
+        });
     }
     if (!problem.iterated_on && float_cycle) strategy = make_precision_strategy(ctx, a, params, *float_cycle);
     if (strategy) return;
@@ -317,25 +304,16 @@ struct StructuredSolver::State {
     return report;
   }
 
-  /// Whether a residual is no more than float leaves of an x as large as this one. An iteration that ends so would not in
-  /// double.
-  [[nodiscard]] bool is_rounding_of_float(Context& ctx, FieldView<const double> b, FieldView<const double> x,
-                                          double residual) const {
-    constexpr double digits = std::numeric_limits<float>::epsilon() / std::numeric_limits<double>::epsilon();
-    const double level = Rounding<double>::stopped * digits * Rounding<double>(ctx, a, b, x, 0).level();
-    return std::isfinite(level) && residual <= level;
-  }
-
-  /// `pass`: what came before, if something did.
+  /// `before`: what came before, if something did.
   SolveReport iterate(Context& ctx, FieldView<const double> b, FieldView<double> x, const StoppingParams& asked,
-                      bool retries, const Monitor& monitor, const SolveReport* pass = nullptr) {
+                      bool retries, const Monitor& monitor, const SolveReport* before = nullptr) {
     StoppingParams stop = asked;
     const std::string_view in_float = strategy->may_fall_back_as();
     retries = retries && !in_float.empty();
     // A Krylov method may not have what it takes for granted of a float cycle, a fixed linear map: it is not waited for long.
     if (retries && strategy->relies_on_cycle() && !stop.patience) stop.patience = 30;
-    SolveReport report = pass != nullptr ? go_on(ctx, b, x, *pass, stop, monitor, *strategy)
-                                         : strategy->solve(ctx, a, b, x, stop, monitor, {});
+    SolveReport report = before != nullptr ? go_on(ctx, b, x, *before, stop, monitor, *strategy)
+                                           : strategy->solve(ctx, a, b, x, stop, monitor, {});
     if (!retries || report.iterations >= asked.max_iterations) return report;
     // A float cycle may stall above the rounding of double, overflow, or grow by what float leaves of x; an iteration that
     // grows by itself would do so in double too. Nor is it rounding of double that ends it where it has been better before, or
@@ -346,7 +324,7 @@ struct StructuredSolver::State {
     const bool failed =
         report.status == Status::stagnated || report.status == Status::breakdown ||
         (report.status == Status::round_off_limit && (was_better || may_be_better)) ||
-        (diverged && (!std::isfinite(report.residual) || is_rounding_of_float(ctx, b, x, report.residual)));
+        (diverged && (!std::isfinite(report.residual) || is_rounding_of_float(ctx, a, b, x, report.residual)));
     if (!failed) return report;
     if (diverged) set(ctx, 0.0, x);
     const std::string first = message("double-precision fallback, since ", in_float, " ended as ",
@@ -359,77 +337,6 @@ struct StructuredSolver::State {
     return second;
   }
 
-  /// A pass whose last cycle gained little, or that ended above the residual of zero.
-  void look_closer(Context& ctx, FieldView<const double> b, FieldView<const double> x, double interpolated,
-                   SolveReport& report) const {
-    const double corrected = report.residual, rhs_norm = report.initial_residual;
-    Field<double> r(ctx, a.shape());
-    a.residual(ctx, b, x, r.view());
-    Rounding<double> rounding(ctx, a, b, x, rhs_norm);
-    if (corrected > 0.5 * interpolated && rounding.reached(corrected, r.cview(), Rounding<double>::stopped)) {
-      report.status = Status::round_off_limit;
-      report.reason = message("one full multigrid pass; its residual, ", corrected, ", is at rounding");
-    } else if (!(corrected <= interpolated)) {
-      report.status = Status::diverged;
-      report.reason = message("the finest level's cycle raised the residual from ", interpolated, " to ", corrected);
-      if (full_float && is_rounding_of_float(ctx, b, x, corrected))
-        report.reason += ", which is what float leaves; use double precision";
-    } else if (corrected > rhs_norm && !rounding.has_its_size(corrected, r.cview())) {
-      report.status = Status::diverged;
-      report.reason = blown_up_reason(corrected, rhs_norm);
-    } else if (corrected > 0.5 * interpolated) {
-      report.status = Status::stagnated;
-      report.reason = message("the finest level's cycle only reduced the residual from ", interpolated, " to ",
-                              corrected, "; this smoother does not suit the mesh");
-    } else {
-      report.status = Status::converged;
-    }
-  }
-
-  /// Where cycles go on from it, the residual is left for them to find out.
-  SolveReport full_multigrid_pass(Context& ctx, FieldView<const double> b, FieldView<double> x,
-                                  const Monitor& monitor) {
-    const PoissonSolverParams& params = plan.params;
-    SolveReport report;
-    const bool goes_on = params.continue_after_full_multigrid;
-    const auto norms = goes_on ? FullMultigridNorms::initial : FullMultigridNorms::all;
-    const auto pass = [&](FieldView<const double> rhs, FieldView<double> solution) {
-      return full_double ? full_double->solve(ctx, rhs, solution, norms) : full_float->solve(ctx, rhs, solution, norms);
-    };
-    FullMultigridPass norms_found;
-    if (params.full_multigrid_from_x) {
-      a.residual(ctx, b, x, defect.view());
-      norms_found = pass(defect.cview(), correction.view());
-      axpy<double, double>(ctx, 1, correction.cview(), x);
-    } else {
-      norms_found = pass(b, x);
-    }
-    const auto [rhs_norm, interpolated, corrected] = norms_found;
-    report.reference_norm = params.stop.reference_norm;
-    report.initial_residual = rhs_norm;
-    report.reference_norm_value =
-        params.full_multigrid_from_x && report.reference_norm == ReferenceNorm::rhs ? norm2(ctx, b) : rhs_norm;
-    report.residual = std::isfinite(rhs_norm) ? corrected : rhs_norm;
-    report.iterations = report.inner_iterations = 1;
-    report.history = {rhs_norm};
-    if (monitor) monitor(0, rhs_norm);
-    if (goes_on && std::isfinite(rhs_norm)) return report;
-    report.history.push_back(report.residual);
-    if (monitor) monitor(1, report.residual);
-    if (!std::isfinite(rhs_norm)) {
-      report.status = Status::non_finite;
-      report.reason = "the right-hand side is not finite";
-    } else if (!(corrected <= 0.5 * interpolated) || corrected > rhs_norm) {
-      look_closer(ctx, b, x, interpolated, report);
-    } else {
-      report.status = Status::converged;
-    }
-    if (report.status == Status::converged)
-      report.reason = message("one full multigrid pass; the finest level's cycle reduced the residual from ",
-                              interpolated, " to ", corrected, "; no tolerance was asked for and none is claimed");
-    return report;
-  }
-
   SolveReport solve(Context& ctx, FieldView<const double> b, FieldView<double> x, const StoppingParams& stop,
                     bool retries, const Monitor& monitor) {
     expects_fit(ctx, "b", b, a.shape());
@@ -440,11 +347,11 @@ struct StructuredSolver::State {
     const auto begin = Clock::now();
     SolveReport report;
     if (starts_from_zero) set(ctx, 0.0, x);
-    if (takes_pass) {
-      report = full_multigrid_pass(ctx, b, x, monitor);
+    if (pass) {
+      report = pass->solve(ctx, a, b, x, stop.reference_norm, monitor);
       if (plan.params.continue_after_full_multigrid && report.status != Status::non_finite) {
-        const SolveReport pass = std::move(report);
-        report = iterate(ctx, b, x, stop, retries, monitor, &pass);
+        const SolveReport before = std::move(report);
+        report = iterate(ctx, b, x, stop, retries, monitor, &before);
       }
     } else {
       report = iterate(ctx, b, x, stop, retries, monitor);

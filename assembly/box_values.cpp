@@ -125,6 +125,37 @@ std::vector<double> at_cells(const Context& ctx, const TensorMesh<3>& mesh, cons
   return values;
 }
 
+ScalarFunction3D on_cells(const TensorMesh<3>& mesh, const std::array<std::size_t, 3>& count,
+                          std::vector<double> numbers) {
+  for (std::size_t d = 0; d < 3; ++d)
+    expects(count[d] == 1 || count[d] == static_cast<std::size_t>(mesh.axis(static_cast<int>(d)).size()), count[d],
+            " numbers along ", axis_names[d], " are not one for each of ", mesh.axis(static_cast<int>(d)).size(),
+            " cells");
+  expects(numbers.size() == count[0] * count[1] * count[2], "there are ", numbers.size(), " numbers for ", count[0],
+          " x ", count[1], " x ", count[2], " cells");
+  const auto own = std::make_shared<const std::pair<TensorMesh<3>, std::vector<double>>>(mesh, std::move(numbers));
+  return [own, count](const Point3D& p) {
+    const std::array<double, 3> begin{p.to_left, p.to_bottom, p.to_front}, end{p.to_right, p.to_top, p.to_back};
+    std::size_t place = 0;
+    for (std::size_t d = 3; d-- > 0;) {
+      const Axis& axis = own->first.axis(static_cast<int>(d));
+      place = place * count[d] + (count[d] > 1 ? interval_at(axis, begin[d], end[d]).first : 0);
+    }
+    return own->second[place];
+  };
+}
+
+std::pair<std::size_t, double> interval_at(const Axis& axis, double from_begin, double from_end) {
+  const bool first = from_begin <= from_end;
+  const auto& distances = first ? axis.from_begin() : axis.from_end();
+  const auto after = std::partition_point(distances.begin(), distances.end(),
+                                          [&](double d) { return first ? d <= from_begin : d > from_end; });
+  const auto k = static_cast<std::size_t>(
+      std::clamp<std::ptrdiff_t>(after - distances.begin() - 1, 0, std::ptrdiff_t{axis.size()} - 1));
+  const double width = axis.widths()[k];
+  return {k, first ? (from_begin - distances[k]) / width : 1 - (from_end - distances[k + 1]) / width};
+}
+
 LevelDifference level_difference(const TensorMesh<3>& coarse_mesh, std::span<const double> coarse,
                                  std::span<const double> fine) {
   const Nodes few(coarse_mesh), many(coarse_mesh, 2);

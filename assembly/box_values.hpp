@@ -12,6 +12,7 @@
 #include <array>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <stratum/assembly/error_norms.hpp>
@@ -50,6 +51,15 @@ struct PlaneValues {
 /// The same at the centres of all cells, x fastest.
 [[nodiscard]] std::vector<double> at_cells(const Context& ctx, const TensorMesh<3>& mesh,
                                            const ScalarFunction3D& function);
+
+/// The interval of an axis that a point lies in, and its fraction there. A point is found from the nearer end, which knows its
+/// place best.
+[[nodiscard]] std::pair<std::size_t, double> interval_at(const Axis& axis, double from_begin, double from_end);
+
+/// Numbers on the cells of a mesh as a function: a point has that of its cell, found from the nearer ends of the axes. Along a direction
+/// in which there is one number all cells have it. Throws UsageError for another number of them.
+[[nodiscard]] ScalarFunction3D on_cells(const TensorMesh<3>& mesh, const std::array<std::size_t, 3>& count,
+                                        std::vector<double> numbers);
 
 /// As in two dimensions; `fine`: values on the mesh with every cell of `coarse_mesh` cut into eight, which weigh an eighth of
 /// the cells around.

@@ -191,7 +191,13 @@ class ByteFile {
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
 };
 
-FileValues read_npy(const std::string& path) {
+/// Numbers of an array of 1 to 3 dimensions, the last index running fastest, and `from`'s shape; throws unless there are so many.
+struct NpyArray {
+  std::vector<int> shape;
+  std::vector<double> numbers;
+};
+
+NpyArray read_npy_array(const std::string& path, std::size_t fewest, std::size_t most, const char* needed) {
   ByteFile file(path);
   unsigned char start[8], length[4] = {};
   file.read(start, sizeof start, "first bytes");
@@ -218,28 +224,47 @@ FileValues read_npy(const std::string& path) {
   const auto& shape = *header.shape;
   std::string shape_text;
   for (const auto n : shape) shape_text += message(shape_text.empty() ? "" : ", ", n);
-  expects(shape.size() == 2 || shape.size() == 1, "'", path, "' has shape (", shape_text,
-          "); rows and columns are needed, (ny, nx) of cells");
+  expects(shape.size() >= fewest && shape.size() <= most, "'", path, "' has shape (", shape_text, "); ", needed);
 
-  FileValues read;
-  read.columns = count_of(path, shape.back());
-  read.rows = shape.size() == 2 ? count_of(path, shape[0]) : 1;
-  read.dimensions = static_cast<int>(shape.size());
-  read.from = path;
-  const auto nx = static_cast<std::size_t>(read.columns), ny = static_cast<std::size_t>(read.rows);
+  NpyArray array;
+  std::size_t count = 1;
+  std::string counts;
+  for (const auto n : shape) {
+    array.shape.push_back(count_of(path, n));
+    count *= static_cast<std::size_t>(array.shape.back());
+    counts += message(counts.empty() ? "" : " x ", n);
+  }
+  if (shape.size() == 1) counts = "1 x " + counts;
   // What a file says of its size is believed by what there is of it.
   std::error_code error;
   const auto there = std::filesystem::file_size(path, error);
-  if (!error && there / type->size < nx * ny)
-    unreadable(path, message("it ends before its ", ny, " x ", nx, " numbers"));
-  std::vector<unsigned char> bytes(nx * ny * type->size);
+  if (!error && there / type->size < count) unreadable(path, message("it ends before its ", counts, " numbers"));
+  std::vector<unsigned char> bytes(count * type->size);
   file.read(bytes.data(), bytes.size(), "numbers");
-  expects(file.at_end(), "'", path, "' goes on behind its ", ny, " x ", nx, " numbers");
+  expects(file.at_end(), "'", path, "' goes on behind its ", counts, " numbers");
   const bool swapped = order != '|' && (order == '>') == (std::endian::native == std::endian::little) && order != '=';
-  auto& values = read.components.emplace_back(nx * ny);
-  for (std::size_t j = 0; j < ny; ++j)
-    for (std::size_t i = 0; i < nx; ++i)
-      values[j * nx + i] = type->read(&bytes[(*header.fortran_order ? i * ny + j : j * nx + i) * type->size], swapped);
+  array.numbers.resize(count);
+  const auto dimension = [&](std::size_t d) {
+    return d < shape.size() ? static_cast<std::size_t>(array.shape[shape.size() - 1 - d]) : 1;
+  };
+  const std::size_t nx = dimension(0), ny = dimension(1), nz = dimension(2);
+  std::size_t next = 0;
+  for (std::size_t k = 0; k < nz; ++k)
+    for (std::size_t j = 0; j < ny; ++j)
+      for (std::size_t i = 0; i < nx; ++i, ++next)
+        array.numbers[next] =
+            type->read(&bytes[(*header.fortran_order ? (i * ny + j) * nz + k : next) * type->size], swapped);
+  return array;
+}
+
+FileValues read_npy(const std::string& path) {
+  NpyArray array = read_npy_array(path, 1, 2, "rows and columns are needed, (ny, nx) of cells");
+  FileValues read;
+  read.columns = array.shape.back();
+  read.rows = array.shape.size() == 2 ? array.shape[0] : 1;
+  read.dimensions = static_cast<int>(array.shape.size());
+  read.from = path;
+  read.components.push_back(std::move(array.numbers));
   return read;
 }
 
@@ -338,6 +363,15 @@ CellFile parse_cell_file(std::string_view text) {
   }
   expects(!file.path.empty(), "the name of the file is missing; ", known_endings);
   return file;
+}
+
+BoxFileValues read_box_values(const std::string& path) {
+  expects(path.ends_with(".npy"), "'", path,
+          "' is no file of numbers on the cells of a box by its ending; known is .npy");
+  NpyArray array = read_npy_array(path, 3, 3, "a box needs (nz, ny, nx)");
+  for (const double number : array.numbers)
+    expects(std::isfinite(number), "'", path, "' holds ", number, "; numbers must be finite");
+  return {{array.shape[2], array.shape[1], array.shape[0]}, std::move(array.numbers)};
 }
 
 }  // namespace stratum

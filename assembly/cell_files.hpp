@@ -13,6 +13,7 @@
 // else that is wrong with it: another ending, no such array (with the arrays there are), another type or shape, a row of
 // another length, a number that is not finite. Source of the format: NEP 1, A Simple File Format for NumPy Arrays.
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -33,6 +34,13 @@ struct FileValues {
 /// `array` may be empty where the file has one only, with `cells_first` one only on cells; .npy and .csv name none. Of an array on
 /// cells and one on nodes of the same name neither is taken.
 [[nodiscard]] FileValues read_values(const std::string& path, const std::string& array = {}, bool cells_first = false);
+
+/// Numbers on the cells of a box, x fastest, from a .npy file of shape (nz, ny, nx).
+struct BoxFileValues {
+  std::array<int, 3> cells{};  // of x, y, z
+  std::vector<double> numbers;
+};
+[[nodiscard]] BoxFileValues read_box_values(const std::string& path);
 
 /// Those that are on cells, of every component.
 [[nodiscard]] std::vector<CellValues> cells_of(FileValues numbers);

@@ -62,10 +62,13 @@ CommandLine make_command_line() {
             {"boundary", "EXPR", "",
              "u on the faces that have no value of their own (the exact solution where it is given, else 0)"}},
            boundary_options<3>(),
-           {{"kappa", "K", "", "K, above 0; its value at the centre of a cell is the cell's (1)"},
-            {"kx", "K", "", "K in x, y and z by itself (1)"},
-            {"ky", "K", "", "in y (1)"},
-            {"kz", "K", "", "in z (1)"},
+           {expression_option(
+                "kappa", "K", "",
+                "K, above 0; its value at the centre of a cell is the cell's; or file:PATH.npy, an array of "
+                "shape (nz, ny, nx) on the cells, or on those of a coarser level (1)"),
+            expression_option("kx", "K", "", "K in x, y and z by itself (1)"),
+            expression_option("ky", "K", "", "in y (1)"),
+            expression_option("kz", "K", "", "in z (1)"),
             {"reaction", "C", "0", "c, a number from 0 on"},
             {"quadrature", "N", "",
              "f and the values on faces are integrated by N points in every direction of a cell, 1 .. 4 (4 in boxes of "

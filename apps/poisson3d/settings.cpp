@@ -1,7 +1,10 @@
 #include "settings.hpp"
 
 #include <tuple>
+#include <utility>
 
+#include <stratum/assembly/box_values.hpp>
+#include <stratum/assembly/cell_files.hpp>
 #include <stratum/assembly/expressions/expression.hpp>
 
 #include "support/problem_options.hpp"
@@ -10,7 +13,23 @@ namespace stratum::apps::poisson3d {
 
 namespace {
 
-PoissonProblem3D parse_problem(const CommandLine& options, const MeshFamily<3>& family) {
+/// Numbers of a file on the cells of the mesh, or of a coarser one that it refines by halving.
+ScalarFunction3D coefficient_of_file(const std::string& path, const MeshChoice<3>& meshes, int last_level) {
+  BoxFileValues read = read_box_values(path);
+  const auto& [nx, ny, nz] = read.cells;
+  for (int level = last_level; level >= 0; --level) {
+    const TensorMesh<3> mesh = meshes.at(level);
+    if (mesh.x().size() != nx || mesh.y().size() != ny || mesh.z().size() != nz) continue;
+    return on_cells(mesh, {static_cast<std::size_t>(nx), static_cast<std::size_t>(ny), static_cast<std::size_t>(nz)},
+                    std::move(read.numbers));
+  }
+  const TensorMesh<3> mesh = meshes.at(last_level);
+  throw UsageError(message("'", path, "' has shape (", nz, ", ", ny, ", ", nx, "), and the mesh (", mesh.z().size(),
+                           ", ", mesh.y().size(), ", ", mesh.x().size(), ") cells"));
+}
+
+PoissonProblem3D parse_problem(const CommandLine& options, const MeshChoice<3>& meshes, int last_level) {
+  const MeshFamily<3>& family = meshes.family;
   const auto function = [&](const std::string& name) -> ScalarFunction3D {
     if (!options.has(name)) return {};
     return parsed("--" + name, [&] { return parse_expression(options.text(name), family.lengths); });
@@ -25,12 +44,18 @@ PoissonProblem3D parse_problem(const CommandLine& options, const MeshFamily<3>& 
   const bool by_directions = options.has("kx") || options.has("ky") || options.has("kz");
   expects(!by_directions || !options.has("kappa"),
           "--kappa: K is a scalar, or given in each direction by --kx, --ky and --kz, not both");
+  const auto coefficient = [&](const char* name) {
+    const std::string text = options.has(name) ? options.text(name) : "";
+    if (!names_file(text)) return function(name);
+    return parsed(message("--", name),
+                  [&] { return coefficient_of_file(text.substr(file_prefix.size()), meshes, last_level); });
+  };
   if (by_directions) {
     const ScalarFunction3D one = [](const Point3D& /*p*/) { return 1.0; };
-    const auto or_one = [&](const char* name) { return options.has(name) ? function(name) : one; };
+    const auto or_one = [&](const char* name) { return options.has(name) ? coefficient(name) : one; };
     problem.diffusion = {or_one("kx"), or_one("ky"), or_one("kz"), {"--kx", "--ky", "--kz"}};
   } else {
-    problem.diffusion.xx = function("kappa");
+    problem.diffusion.xx = coefficient("kappa");
     problem.diffusion.names.fill("--kappa");
   }
   expects(!options.has("exact") || options.has("rhs") || options.has("boundary") || !problem.has_exact(),
@@ -47,7 +72,9 @@ Settings parse_settings(const CommandLine& options) {
   Settings settings;
   settings.mesh = parse_mesh<3>(options);
   settings.first_level = settings.last_level = parse_level(options, settings.mesh);
-  settings.problem = parse_problem(options, settings.mesh.family);
+  settings.table = options.has("convergence-table");
+  if (settings.table) std::tie(settings.first_level, settings.last_level) = parse_table_levels<3>(options);
+  settings.problem = parse_problem(options, settings.mesh, settings.last_level);
   settings.tolerance_asked_for = options.has("rtol") || options.has("atol");
   StoppingParams& stop = settings.solver.stop;
   stop.rtol = options.number("rtol", fraction);
@@ -59,8 +86,6 @@ Settings parse_settings(const CommandLine& options) {
   settings.solver.method = choice<BoxMethod>("--method", options.text("method"));
   settings.solver.float_cycles =
       choice<bool>("--precision", options.text("precision"), {{"double", false}, {"mixed", true}});
-  settings.table = options.has("convergence-table");
-  if (settings.table) std::tie(settings.first_level, settings.last_level) = parse_table_levels<3>(options);
   (void)settings.mesh_at(settings.first_level);  // too few cells for the boundaries are found here
   const TensorMesh<3> mesh = settings.mesh_at(settings.last_level);
   if (options.has("probe")) settings.probe = parse_box_probe(options.text("probe"), mesh);

@@ -117,6 +117,20 @@ case_coefficients_that_are_no_products() {
   check "r['solver'] == 'multigrid' and r['precision'] == 'mixed' and r['status'] == 'converged'"
   solve --cells 10 --rhs 1 --kappa '2+x' --method multigrid
   check "r['solver'] == 'multigrid' and r['status'] == 'converged'"
+  python3 -c "
+import struct
+cells = [1000 if (i + .5) / 24 + (j + .5) / 24 + (k + .5) / 24 > 1.5 else 1 for k in range(24) for j in range(24) for i in range(24)]
+text = \"{'descr': '<f8', 'fortran_order': False, 'shape': (24, 24, 24), }\"
+text += ' ' * (63 - (10 + len(text)) % 64) + chr(10)
+open('k.npy', 'wb').write(b'\x93NUMPY\x01\x00' + struct.pack('<H', len(text)) + text.encode() + struct.pack('<13824d', *cells))"
+  solve --cells 24 --kappa 'x+y+z>1.5 ? 1000 : 1' --rhs 1
+  cp report.json by_expression.json
+  solve --cells 24 --kappa file:k.npy --rhs 1
+  check "r['maximum'] == json.load(open('by_expression.json'))['maximum']"
+  solve --cells 24 --level 1 --kappa file:k.npy --rhs 1
+  check "r['cells'] == [48, 48, 48] and r['solver'] == 'multigrid'"
+  refused --cells 12 --vtk none --rhs 1 --kappa file:k.npy -- --kappa 'has shape (24, 24, 24), and the mesh (12, 12, 12) cells'
+  refused --cells 12 --vtk none --rhs 1 --kappa file:k.vtr -- .npy
   refused --cells 4 --vtk none --method spectral -- direct multigrid fd-cg auto
   refused --cells 4 --vtk none --rhs 1 --kx '1+y*x' --method fd-cg -- 'scalar K'
 }

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include <stratum/assembly/box_values.hpp>
 #include <stratum/assembly/expressions/expression.hpp>
 #include <stratum/assembly/point_values.hpp>
 #include <stratum/multigrid/poisson_solver_3d.hpp>
@@ -39,20 +40,6 @@ struct OnFace {
     const auto nodes = static_cast<std::size_t>(mesh->axis(first).size()) + 1;
     const double *low = &(*values)[j * nodes + i], *high = low + nodes;
     return (1 - s) * ((1 - t) * low[0] + t * low[1]) + s * ((1 - t) * high[0] + t * high[1]);
-  }
-};
-
-/// Values on the cells; along a direction in which there is one, all cells have it.
-struct OnCells {
-  Mesh mesh;
-  std::array<std::size_t, 3> count;  // of x, y, z
-  Values values;
-
-  double operator()(const Point3D& p) const {
-    std::size_t place = 0;
-    for (std::size_t d = 3; d-- > 0;)
-      place = place * count[d] + (count[d] > 1 ? interval_of_point(*mesh, static_cast<int>(d), p).first : 0);
-    return (*values)[place];
   }
 };
 
@@ -91,7 +78,7 @@ ScalarFunction3D coefficient(const Mesh& mesh, const char* name, nb::handle valu
             " has a number for each of (", mesh->z().size(), ", ", mesh->y().size(), ", ", mesh->x().size(),
             ") cells; given is shape ", shape_of(values));
   }
-  return OnCells{mesh, count, std::make_shared<const std::vector<double>>(vector_of(values))};
+  return on_cells(*mesh, count, vector_of(values));
 }
 
 BoundaryCondition3D face_condition(const Mesh& mesh, BoxFace face, const nb::tuple& given) {

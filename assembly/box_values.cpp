@@ -139,21 +139,11 @@ ScalarFunction3D on_cells(const TensorMesh<3>& mesh, const std::array<std::size_
     std::size_t place = 0;
     for (std::size_t d = 3; d-- > 0;) {
       const Axis& axis = own->first.axis(static_cast<int>(d));
-      place = place * count[d] + (count[d] > 1 ? interval_at(axis, begin[d], end[d]).first : 0);
+      place =
+          place * count[d] + (count[d] > 1 ? static_cast<std::size_t>(interval_at(axis, begin[d], end[d]).first) : 0);
     }
     return own->second[place];
   };
-}
-
-std::pair<std::size_t, double> interval_at(const Axis& axis, double from_begin, double from_end) {
-  const bool first = from_begin <= from_end;
-  const auto& distances = first ? axis.from_begin() : axis.from_end();
-  const auto after = std::partition_point(distances.begin(), distances.end(),
-                                          [&](double d) { return first ? d <= from_begin : d > from_end; });
-  const auto k = static_cast<std::size_t>(
-      std::clamp<std::ptrdiff_t>(after - distances.begin() - 1, 0, std::ptrdiff_t{axis.size()} - 1));
-  const double width = axis.widths()[k];
-  return {k, first ? (from_begin - distances[k]) / width : 1 - (from_end - distances[k + 1]) / width};
 }
 
 LevelDifference level_difference(const TensorMesh<3>& coarse_mesh, std::span<const double> coarse,

@@ -1,24 +1,25 @@
 #pragma once
 
-// The problem -div(K grad u) + c u = f in the mesh's rectangle, K = 1 unless given: load vector and error norm. On each
+// The problem -div(K grad u) + c u = f in the rectangle of the mesh, K = 1 unless given: load vector and error norm. On each
 // boundary, n outward,
 //
-//     dirichlet  u = g      neumann  n.K grad u = g    robin  n.K grad u + alpha u = g    periodic  u as on the side across
+//     dirichlet  u = g      neumann  n.K grad u = g    robin  n.K grad u + alpha u = g    periodic  u as on the other side
 //
-//     b_i = integral of f phi_i  +  integral of g phi_i over the Neumann or Robin boundaries  -  sum over Dirichlet nodes k of A_ik g(x_k)
+//     b_i = integral of f phi_i  +  integral of g phi_i over Neumann and Robin boundaries
+//           - sum over Dirichlet nodes k of A_ik g(x_k)
 //     relative L2 error = || u_h - u || / || u ||
 //
-// Where a Dirichlet and a Neumann or Robin boundary meet, the first has the corner; of two Dirichlet boundaries the left or
-// right one. Without functions of the user's it is the published accuracy study in [0, a] x [0, b]: u = x (a - x) y (b - y), f
-// = 2 (y (b - y) + x (a - x)), g = 0 (elsewhere by the distances to the boundaries), integrated exactly (separable terms,
-// 4-point Gauss rule per interval). Functions of the user's are integrated by the 4 x 4 Gauss rule in every cell, by the
-// 4-point rule on every boundary; in cells where c is a mean (assembly/coefficients.hpp), f is its mean, too. Errors use the 3
-// x 3 Gauss rule. Points know their distance to all four boundaries, so that a - x keeps its accuracy in cells far thinner than
-// the rounding of x.
+// Where a Dirichlet boundary meets a Neumann or Robin one, the corner is Dirichlet; of two Dirichlet boundaries left or right
+// win. Without user functions it is the published accuracy study in [0, a] x [0, b]: u = x (a - x) y (b - y), f = 2 (y (b - y)
+// + x (a - x)), g = 0 (with another origin in the distances to the boundaries), integrated exactly (separable terms, 4-point
+// Gauss rule per interval). User functions are integrated by the 4 x 4 Gauss rule in every cell and by the 4-point rule on
+// every boundary. In cells where c is a mean (assembly/coefficients.hpp), f is its mean, too. Errors use the 3 x 3 Gauss rule.
+// Points know their distances to all four boundaries, so that a - x keeps its accuracy in cells far thinner than the round-off
+// of x.
 //
-// Meshes come with the ends that `with_boundaries` gives them. Where the operator is singular (no Dirichlet boundary, no alpha,
-// no c) the load must be compatible, the solution's integral is zero, and errors are taken of functions less their means.
-// Source: Goeddeke, Strzodka 2011, Section 2.3.
+// `with_boundaries` gives a mesh the boundary types of the problem. If the operator is singular (no Dirichlet boundary, no
+// alpha, no c), the load must be compatible, the integral of the solution is zero, and errors are those of functions minus
+// their means. Source: Goeddeke, Strzodka 2011, Section 2.3.
 
 #include <array>
 #include <cmath>

@@ -1,27 +1,31 @@
 #pragma once
 
-// Multigrid: one cycle on a hierarchy (multigrid/hierarchy.hpp), level 0 the coarsest.
+// Multigrid: one cycle on a hierarchy (multigrid/hierarchy.hpp). Level 0 is the coarsest.
 //
 //     cycle(l, b, x):  smooth x;  d = P^T (b - A x);  e = 0;  gamma times cycle(l - 1, d, e);  x += P e;  smooth x
 //
-// V: gamma = 1. W: gamma = 2. F: an F-cycle below, then a V-cycle. W2: gamma = 2 from the two finest levels down, below them 1:
-// about 1.4 times the work of V. K: as W2, but two steps of flexible conjugate gradients for A e = d, the cycle below being
-// what they are preconditioned by (multigrid/krylov_correction.hpp), for symmetric positive definite A: better than W2 for
-// rotated tensors, worse for isolated islands of high K, and no constant map: for fcg, gcr, gmres. As a Preconditioner it is
-// one cycle from zero. With `symmetric` the post-smoothing mirrors the pre-smoothing, as CG needs; a standalone solver
-// converges faster without. Every level owns its scratch; `apply` and `cycle` allocate nothing and do not synchronise on a GPU
-// unless the coarsest level is solved by CG (multigrid/coarse/coarse_solver.hpp).
+//     V    gamma = 1
+//     W    gamma = 2
+//     F    an F-cycle on the next level, then a V-cycle
+//     W2   gamma = 2 on the two finest levels, 1 below: about 1.4 times the work of V
+//     K    as W2, with two steps of flexible conjugate gradients for A e = d that are preconditioned by the cycle below
+//          (multigrid/krylov_correction.hpp). For symmetric positive definite A. Better than W2 for rotated tensors, worse for
+//          isolated inclusions of high K. It is not a constant map: use it with fcg, gcr or gmres
 //
-// Where the operator is singular (constants), the coarsest level is solved without a mean, and the mean of a cycle's result is
+// As a Preconditioner it is one cycle with x = 0 at the start. With `symmetric` the post-smoothing reverses the pre-smoothing,
+// as CG requires; a cycle that stands alone converges faster without. Every level owns its scratch. `apply` and `cycle`
+// allocate nothing, and do not synchronise on a GPU unless CG solves the coarsest level (multigrid/coarse/coarse_solver.hpp).
+//
+// If the operator is singular (constants), the coarsest level is solved for mean zero, and the mean of a cycle's result is
 // subtracted.
 //
-// Copies are the same cycle, which serves one thread at a time and says so when two try (UsageError).
+// Copies share one cycle. One thread at a time may use it; a second one gets a UsageError.
 //
-// On subdomains (mesh/partition.hpp) a cycle is that of the whole grid. What the lowest distributed level restricts is
-// gathered, every subdomain goes on from there by itself, and takes the correction of its own rows, with those beside them,
-// from the whole.
+// Distributed grids (mesh/partition.hpp): a cycle gives the result of one rank, up to round-off. The residual of the coarsest
+// distributed level is gathered; every subdomain solves the replicated levels and keeps the correction of its own rows and of
+// the rows beside them.
 //
-// Where meshes or a matrix are given the hierarchy is made here, assembled or of Galerkin products.
+// If meshes or a matrix are given, the hierarchy is built here, by assembly or by Galerkin products.
 
 #include <memory>
 #include <optional>

@@ -1,30 +1,29 @@
 #pragma once
 
-// PoissonSolver: a mesh in, or a matrix and its mesh, a solver for A x = b out. It builds the hierarchy once and solves
-// any number of right-hand sides:
+// PoissonSolver: takes a mesh, or a matrix and its mesh, and solves A x = b. It builds the hierarchy once and solves any number
+// of right-hand sides.
 //
-//   precision mixed    double defect and update around a float cycle, the default
-//             full     everything in double
-//             single   everything in float: the published negative example. Its own residual falls, the true one does not,
-//                      and the report says so.
-//             double_single  everything in float with x in two of them, for GPUs whose double is slow
-//             (solvers/mixed/double_single.hpp):
-//                      right to 1e-7 in the energy norm, with a residual that stays above 1e-8. Tensor and element-coefficient
-//                      operators;
-//                      cg, fcg or cr
+//   precision mixed          solution, residual and update in double around a cycle in float; the default
+//             full           everything in double
+//             single         everything in float: the published negative example. Its own residual falls, the true one does
+//                            not, and the report says so
+//             double_single  everything in float, x as a sum of two floats, for GPUs with slow double precision
+//                            (solvers/mixed/double_single.hpp). Error 1e-7 in the energy norm, the residual stays above 1e-8.
+//                            For tensor and element-coefficient operators, with cg, fcg or cr
 //   method    multigrid             iterative refinement with the cycle
-//             cg, fcg, cr           preconditioned by the symmetric cycle; of these fcg alone takes a K-cycle
-//             gcr, gmres, bicgstab  preconditioned by the ordinary cycle; gcr and gmres start again after krylov.restart
+//             cg, fcg, cr           preconditioned by the symmetric cycle; only fcg accepts a K-cycle
+//             gcr, gmres, bicgstab  preconditioned by the ordinary cycle; gcr and gmres restart after krylov.restart
 //                                   directions (solvers/solver.hpp)
-//   deflate            cg without the slow modes that inclusions of high K leave (multigrid/deflated_solver.hpp)
-//   full_multigrid     one FMG cycle from the coarsest level up; with `stop` it goes on by cycles to the tolerance
+//   deflate            removes the slow modes of inclusions of high K from cg (multigrid/deflated_solver.hpp)
+//   full_multigrid     one FMG cycle from the coarsest level up; with `stop` it is followed by cycles to the tolerance
 //
-// What is left open: multigrid/select.hpp.
+// multigrid/select.hpp chooses what is left open.
 //
-// A mixed solve that stagnates above the rounding of double, overflows, grows by the rounding of float or breaks down is taken
-// up again in double unless `retry_in_double` is off; the report's reason says so. All vectors are in double.
+// If a mixed solve stagnates above the round-off limit of double, overflows, grows by round-off of float or breaks down, it is
+// repeated in double precision, unless `retry_in_double` is off. The report then begins with "double-precision fallback". All
+// vectors are in double.
 //
-// On subdomains of the grid, batches, other numbers for the same operator: multigrid/structured_solver.hpp.
+// Subdomains of the grid, batches, and new numbers for the same operator: multigrid/structured_solver.hpp.
 
 #include <cstdint>
 

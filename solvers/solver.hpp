@@ -1,6 +1,6 @@
 #pragma once
 
-// Solver<T>: what every iterative method for A x = b looks like. Any LinearOperator, any Preconditioner; one report.
+// Solver<T>: the interface of every iterative method for A x = b, for any LinearOperator A and any Preconditioner M.
 //
 //   name        iteration                                        A            M                  words per unknown kept
 //   richardson  x <- x + M^-1 (b - A x)                          any          any, may vary            2
@@ -11,14 +11,14 @@
 //   gmres       flexible GMRES, right preconditioned, restarted  any          any, may vary      1 + 2 k
 //   bicgstab    stabilised bi-conjugate gradients, right prec.   any          any, may vary            7
 //
-// Recursive residuals steer; `converged` is claimed on b - A x recomputed from the returned x, its norm summed in double. Where
-// rounding has parted the two, the iteration starts again from the true one. A breakdown starts again likewise and is
-// reported when that does not help. Vectors belong to the solver and are allocated by its constructor; `solve` allocates
-// nothing on the device, and waits for the stream once for every group of reductions. How a solve may end:
+// Recursive residuals steer the iteration. Convergence is only claimed for b - A x, recomputed from the returned x, with its
+// norm summed in double. If round-off has separated the two, the iteration restarts from the true residual. After a breakdown
+// it restarts as well; if that does not help, the breakdown is reported. The constructor allocates the vectors; `solve`
+// allocates nothing on the device, and waits for the stream once for each group of reductions. How a solve may end:
 // solvers/stopping.hpp.
 //
-// Adding a method is adding one file solvers/krylov/NAME.cpp that defines `void register_NAME(SolverRegistry&)`; the build
-// collects the calls. Users may register their own at run time.
+// To add a method, add one file solvers/krylov/NAME.cpp that defines `void register_NAME(SolverRegistry&)`; the build collects
+// the calls. Users may register their own at run time.
 
 #include <memory>
 #include <string>

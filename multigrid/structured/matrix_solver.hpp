@@ -1,46 +1,42 @@
 #pragma once
 
-// MatrixSolver: a matrix that somebody has, on a grid of nx x ny nodes, in; x = A^-1 b out. Operator, cycle and Krylov method
-// in one object:
+// MatrixSolver: solves with somebody's matrix on a grid of nx x ny nodes. Operator, cycle and Krylov method in one object:
 //
 //     MatrixSolver solver = MatrixSolver::from_csr(ctx, start, column, value, nx, ny);
 //     SolveReport report = solver(ctx, b, x);                                   arrays in the numbering of the matrix
 //
-// How unknowns are numbered, whether A is symmetric or singular, what its sides are: all detected
-// (multigrid/structured/grid_rows.hpp). Rows that hold nothing but their diagonal are solved first, what couples to them goes
-// to the right-hand side. Coarse levels are Galerkin products whose interpolation follows the matrix; the cycle is in float,
-// vectors and residuals in double. Where `solver.method` is left open it is
+// The numbering of the unknowns, symmetry, singularity and boundary types are detected (multigrid/structured/grid_rows.hpp).
+// Rows that contain only their diagonal are solved first, and their couplings go to the right-hand side. Coarse levels are
+// Galerkin products whose interpolation follows the matrix. The cycle is in float, vectors and residuals are in double. If
+// `solver.method` is left open, it is
 //
-//     symmetric      conjugate gradients, around the cycle that smoother "auto" chooses (multigrid/poisson_solver.hpp). Where
-//                    few isolated parts are coupled a thousand times as strongly as what lies between, they are deflated by a
-//                    vector for each (multigrid/inclusions.hpp)
-//     nonsymmetric   flexible GMRES, and smoother adi in place of "auto". Where rows want scales, D A, as finite differences on
-//                    cells that jump in size do (multigrid/structured/scaled_rows.hpp), the cycle is that of D A, and "auto" is
-//                    what it
-//                    says if that is symmetric. If A falls into parts that are coupled to no others, too, or d spans more than
-//                    1e12, D A x = D b is solved
-//                    as a symmetric system is, until b - A x is as small as was asked for
+//     symmetric      conjugate gradients around the cycle that smoother "auto" chooses (multigrid/poisson_solver.hpp). If a few
+//                    isolated parts are coupled a thousand times as strongly as their surroundings, a deflation vector for
+//                    each is used (multigrid/inclusions.hpp)
+//     nonsymmetric   flexible GMRES with smoother adi. If rows need scales, D A, as finite differences on cells whose sizes
+//                    jump (multigrid/structured/scaled_rows.hpp), the cycle is that of D A; smoother "auto" is kept if D A is
+//                    symmetric. If A also has disconnected parts, or d spans more than 1e12, D A x = D b is solved as a
+//                    symmetric system, until b - A x meets the tolerance
 //
-// Where a few rows are all that the norm of b knows of, Dirichlet rows or penalties, solves go on until the estimated error of
-// x is small (StoppingParams::error_tol).
+// If the norm of b contains only a few rows (Dirichlet rows, penalties), a solve continues until the estimated error of x is
+// small (StoppingParams::error_tol).
 //
-// Singular: right-hand sides must have no mean (|sum b| <= 1e-8 sum |b|, which is subtracted) unless `project`; solutions have
-// none. Of scaled rows it is D b that has none, and a constant that is subtracted from b.
+// Singular matrices: right-hand sides must have mean zero (|sum b| <= 1e-8 sum |b|, which is subtracted) unless `project` is
+// set; solutions have mean zero. For scaled rows this holds for D b, and a constant is subtracted from b.
 //
-// On a Context with a communicator every subdomain of the grid gives rows of its own, in order or with their nodes
-// (multigrid/structured/grid_rows.hpp), and its part of b and x, in whatever way the grid is shared out; nx and ny are those of
-// all. Where a subdomain's rows are not the subdomain of lines that the hierarchy wants (mesh/partition.hpp), b and x are
-// brought there and back, by way of the host. Entries are given likewise, by each subdomain its own; bands by lines, with ny
-// those of the subdomain.
+// On a Context with a communicator every rank gives its own rows, in order or with their nodes
+// (multigrid/structured/grid_rows.hpp), and its part of b and x, in any distribution; nx and ny are those of the whole grid. If
+// the rows of a rank are not the subdomain of lines that the hierarchy needs (mesh/partition.hpp), b and x are moved there and
+// back through the host. Every rank gives its own entries in the same way; bands are given by lines, with the ny of the
+// subdomain.
 //
-// Rows stay with the subdomains that gave them, however few they are: on GPUs no solve is moved to one of them, as the programs
-// do with small ones. Several GPUs pay from about 1e6 unknowns in all (five bands on H200, milliseconds of a solve on one, two
-// and four GPUs: 2047^2 7.4, 5.5 and 4.4; 1023^2 3.13 on one and 2.97 on four). Reports say so where there are fewer
-// (SolveReport::choice).
+// Rows stay on the ranks that gave them. On GPUs no solve is moved to one of them, as the programs do for small problems.
+// Several GPUs pay from about 1e6 unknowns in all (five bands on one, two and four H200, milliseconds of a solve: 2047^2 7.4,
+// 5.5 and 4.4; 1023^2 3.13 on one and 2.97 on four). Below that SolveReport::choice says so.
 //
-// As a Preconditioner it is one cycle from zero, symmetric where A is, for grid vectors or for flat ones in the numbering of
-// the matrix. A handle: copies are the same solver, which serves one thread at a time. `solve` and `apply` allocate nothing on
-// the device; arrays on the host are copied to it where it is a GPU, and waited for.
+// As a Preconditioner it is one cycle with x = 0 at the start, symmetric if A is, for grid vectors or for flat ones in the
+// numbering of the matrix. It is a handle: copies are the same solver, which one thread at a time may use. `solve` and `apply`
+// allocate nothing on the device. Arrays of the host are copied to a GPU, and the call waits for them.
 
 #include <array>
 #include <concepts>

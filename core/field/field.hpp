@@ -88,8 +88,8 @@ struct FieldView<T, 2> {
   }
 };
 
-/// The last column of a row that kernels may read in packs, or in tiles: nx, the ghost, or nx - 1 where rows are so near to each
-/// other that this number is column -1 of the next row. Both are zero then.
+/// The last column of a row that kernels may read in packs, or in tiles: nx, the ghost, or nx - 1 where rows are so near to
+/// each other that this number is column -1 of the next row. Both are zero then.
 template <class T>
 [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE int last_column(const FieldView<T>& view) {
   return view.pitch > view.nx + 1 ? view.nx : view.nx - 1;
@@ -166,7 +166,8 @@ class Field<T, 2> {
   /// Numbers of the caller's, used where they lie: nothing is copied or allocated, and they must outlive the Field.
   /// `node` is the address of node (0, 0), rows are `pitch` numbers apart. Demanded: memory that the Context's backend
   /// reaches; column -1 of every row on a multiple of 64 bytes, hence a pitch that is a multiple of 16 and above nx; all of
-  /// rows -1 to ny there, `pitch` numbers each, with zeros in the halo (`halo_is_zero` of core/field/blas.hpp looks).
+  /// rows -1 to ny there, `pitch` numbers each, and node (nx, ny), with zeros in the halo (`halo_is_zero` of
+  /// core/field/blas.hpp looks); so one number more where pitch is nx + 1.
   /// FieldStorage is a layout that fits, and so is (nx + 2) x (ny + 2) numbers of cudaMallocPitch with node (0, 0) in the
   /// second row and column.
   /// Throws UsageError with what is wrong. Does not wait for the stream.

@@ -25,7 +25,7 @@ class CloseRows {
     void* start = &numbers_[pitch];
     std::size_t room = numbers_.size() * sizeof(T);
     T* const first = static_cast<T*>(std::align(64, 1, start, room)) + pitch;  // column -1 of row -1
-    std::fill_n(first, (shape.ny + 2) * pitch, T(0));
+    std::fill_n(first, (shape.ny + 2) * pitch + 1, T(0));                      // with the last ghost, (nx, ny)
     field = Field<T>::borrow(ctx, first + pitch + 1, shape, pitch);
     for (int j = 0; j < shape.ny; ++j)
       for (int i = 0; i < shape.nx; ++i)
@@ -72,7 +72,10 @@ TYPED_TEST(CloseRowsTest, ResidualsAndSmoothersReadNothingElse) {
     };
     CloseRows<T> b(ctx, shape, bs), x(ctx, shape, xs), r(ctx, shape, xs);
     Field<T> far_b = test::to_device<T>(ctx, shape, bs), far_x = test::to_device<T>(ctx, shape, xs), far_r(ctx, shape);
-    EXPECT_EQ(on(b.field, x.field, r.field), on(far_b, far_x, far_r)) << to_string(format);
+    const test::Values close = on(b.field, x.field, r.field), far = on(far_b, far_x, far_r);
+    ASSERT_EQ(close.size(), far.size());
+    for (std::size_t k = 0; k < far.size(); ++k)
+      ASSERT_EQ(close[k], far[k]) << to_string(format) << ", node " << k % count << " of result " << k / count;
   }
 }
 

@@ -167,7 +167,7 @@ class Rectangle {
     if (!given.kappa.empty()) problem_.diffusion.xx = CellValues{x.size(), y.size(), given.kappa};
     mesh_.emplace(with_boundaries(TensorMesh<2>(x, y), problem_.boundaries));
     PoissonSolverParams params;
-    params.stop = stop_of(options, params.stop);
+    stop_ = params.stop = stop_of(options, params.stop);
     params.terms = operator_terms(*mesh_, problem_);
     if (auto k = cell_coefficients(ctx_, *mesh_, problem_))
       cells_ = std::make_shared<const CellCoefficients>(std::move(*k));
@@ -184,9 +184,16 @@ class Rectangle {
     Field<double> b(ctx_, mesh_->unknowns()), x(ctx_, mesh_->unknowns());
     assemble_load(ctx_, *mesh_, problem, b, cells_.get());
     if (singular_)
-      expect_compatible(make_compatible(ctx_, *mesh_, b), project_,
-                        "the integral of f plus the boundary fluxes");
-    if (has_boundary_values(problem_)) lift_boundary(ctx_, *mesh_, problem_, x);
+      expect_compatible(make_compatible(ctx_, *mesh_, b), project_, "the integral of f plus the boundary fluxes");
+    StoppingParams stop = stop_;
+    if (has_boundary_values(problem_)) {
+      lift_boundary(ctx_, *mesh_, problem_, x);
+      // Values on the boundaries of thin cells make a large right-hand side: nothing to measure a residual by.
+      constexpr double rounding = 1e-14;
+      if (solver_->fine_operator().backward_error(ctx_, b.cview(), x.cview()) > rounding)
+        stop.reference_norm = ReferenceNorm::initial;
+    }
+    solver_->set_stop(stop);
     SolveReport report = solver_->solve(ctx_, b.cview(), x.view());
     if (singular_) subtract_integral_mean(ctx_, *mesh_, x);
     const auto nodal = nodal_solution(ctx_, *mesh_, problem_, x);
@@ -199,6 +206,7 @@ class Rectangle {
   PoissonProblem problem_{};
   std::optional<TensorMesh<2>> mesh_;
   std::shared_ptr<const CellCoefficients> cells_;
+  StoppingParams stop_;
   bool singular_ = false, project_ = false;
   std::unique_ptr<PoissonSolver> solver_;
 };

@@ -135,9 +135,10 @@ const char* stratum_last_error(const stratum_solver* solver);
 /* NULL is allowed. */
 void stratum_destroy(stratum_solver* solver);
 
-/* Poisson problems -div(K grad u) + c u = f by bilinear finite elements in a rectangle, by multigrid, or by trilinear ones in a box, by
- * fast diagonalization, whatever the widths of the cells are. Arrays hold all nodes, those of the boundary included, x fastest:
- * node (i, j, k) is number (k (cells[1] + 1) + j) (cells[0] + 1) + i, and in a rectangle j (cells[0] + 1) + i. */
+/* Poisson problems -div(K grad u) + c u = f by bilinear finite elements in a rectangle or trilinear ones in a box, whatever the widths
+ * of the cells are: by multigrid, or in a box whose K is a product of functions of x, y and z by fast diagonalization. Arrays hold all
+ * nodes, those of the boundary included, x fastest: node (i, j, k) is number (k (cells[1] + 1) + j) (cells[0] + 1) + i, and in a
+ * rectangle j (cells[0] + 1) + i. */
 typedef struct stratum_poisson stratum_poisson;
 
 /* u = value;  n.K grad u = value, n outward;  n.K grad u + alpha u = value;  u as at the other end. */
@@ -160,7 +161,7 @@ typedef struct stratum_poisson_problem {
   double alpha[6];   /* of STRATUM_ROBIN, not negative */
   const double*
       dirichlet; /* at all nodes, of which those on Dirichlet boundaries count, in place of values; NULL: values */
-  const double* kappa; /* K on the cells, x fastest, above 0; NULL: 1. In a box a product of functions of x, y and z */
+  const double* kappa; /* K on the cells, x fastest, above 0; NULL: 1 */
   double reaction;     /* c, not negative */
 } stratum_poisson_problem;
 

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include <stratum/assembly/box_values.hpp>
 #include <stratum/assembly/point_values.hpp>
 #include <stratum/assembly/poisson_problem.hpp>
 #include <stratum/mesh/graded.hpp>
@@ -70,21 +71,6 @@ struct OnNodes {
       if (weight != 0) value += weight * (*numbers)[node];
     }
     return value;
-  }
-};
-
-/// Numbers on the cells of a box, x fastest.
-struct OnCells {
-  Axes axes;
-  Numbers numbers;
-
-  double operator()(const Point3D& p) const {
-    std::size_t cell = 0;
-    for (std::size_t d = 3; d-- > 0;) {
-      const Axis& axis = (*axes)[d];
-      cell = cell * static_cast<std::size_t>(axis.size()) + static_cast<std::size_t>(place_of(axis, d, p).first);
-    }
-    return (*numbers)[cell];
   }
 };
 
@@ -220,16 +206,18 @@ class Box {
       problem.boundaries.faces[face] = given.condition<BoundaryCondition3D>(face);
     problem.rhs = [](const Point3D& /*p*/) { return 0.0; };
     problem.reaction = given.reaction;
+    const auto& axes = *given.axes;
+    const TensorMesh<3> mesh(axes[0], axes[1], axes[2]);
+    const auto cells = [&](std::size_t d) { return static_cast<std::size_t>(axes[d].size()); };
     if (!given.kappa.empty()) {
-      problem.diffusion.xx = OnCells{given.axes, std::make_shared<const std::vector<double>>(given.kappa)};
+      problem.diffusion.xx = on_cells(mesh, {cells(0), cells(1), cells(2)}, given.kappa);
       problem.diffusion.names.fill("problem.kappa");
     }
     PoissonSolver3DParams params;
     params.stop = stop_of(options, params.stop);
     params.project = true;  // of f = 0, whose boundary data alone need not balance; every solve looks for itself
     project_ = options.project != 0;
-    const auto& axes = *given.axes;
-    solver_ = std::make_unique<PoissonSolver3D>(ctx_, TensorMesh<3>(axes[0], axes[1], axes[2]), problem, params);
+    solver_ = std::make_unique<PoissonSolver3D>(ctx_, mesh, problem, params);
   }
 
   SolveReport solve(const Problem& /*given*/, std::span<const double> f, std::span<double> u) {

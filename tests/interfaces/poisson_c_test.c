@@ -1,0 +1,173 @@
+/* Poisson problems by the C interface: linear solutions, which elements have exactly, in two and in three dimensions, and what is refused. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <stratum/stratum.h>
+
+static int failures = 0;
+
+static void expect(int holds, const char* what, const char* detail) {
+  if (holds) return;
+  ++failures;
+  fprintf(stderr, "FAILED: %s: %s\n", what, detail);
+}
+
+enum { nx = 9, ny = 7, nz = 11 };
+
+static const int cells[3] = {nx, ny, nz};
+static double widths[3][nz];
+static double places[3][nz + 1];
+
+static void make_widths(void) {
+  for (int d = 0; d < 3; ++d) {
+    places[d][0] = 0;
+    for (int i = 0; i < cells[d]; ++i) {
+      widths[d][i] = pow(d == 1 ? 0.3 : 2.0, i);
+      places[d][i + 1] = places[d][i] + widths[d][i];
+    }
+  }
+}
+
+static stratum_poisson_problem problem_in(int dimensions) {
+  stratum_poisson_problem problem;
+  memset(&problem, 0, sizeof problem);
+  problem.dimensions = dimensions;
+  for (int d = 0; d < dimensions; ++d) {
+    problem.cells[d] = cells[d];
+    problem.widths[d] = widths[d];
+  }
+  return problem;
+}
+
+static size_t nodes_of(int dimensions) { return (size_t)(nx + 1) * (ny + 1) * (dimensions == 3 ? nz + 1 : 1); }
+
+static double place(size_t node, int d) {
+  const size_t row = node / (nx + 1);
+  const size_t at = d == 0 ? node % (nx + 1) : d == 1 ? row % (ny + 1) : row / (ny + 1);
+  return places[d][at];
+}
+
+/* Solves with f = 0, and compares with c[0] + c[1] x + c[2] y + c[3] z. */
+static void expect_linear(const char* what, const stratum_poisson_problem* problem, const double* c) {
+  const size_t nodes = nodes_of(problem->dimensions);
+  double* f = calloc(nodes, sizeof *f);
+  double* u = calloc(nodes, sizeof *u);
+  stratum_options options;
+  memset(&options, 0, sizeof options);
+  options.rtol = 1e-12;
+  stratum_result result;
+  stratum_poisson* poisson = stratum_poisson_create(problem, &options);
+  const stratum_status status = stratum_poisson_solve(poisson, f, u, &result);
+  expect(status == STRATUM_CONVERGED || result.at_rounding, what, stratum_poisson_last_error(poisson));
+  double largest = 0, size = 0;
+  for (size_t k = 0; k < nodes; ++k) {
+    double exact = c[0];
+    for (int d = 0; d < problem->dimensions; ++d) exact += c[1 + d] * place(k, d);
+    largest = fmax(largest, fabs(u[k] - exact));
+    size = fmax(size, fabs(exact));
+  }
+  char detail[64];
+  snprintf(detail, sizeof detail, "error %.2e of %.2e", largest, size);
+  expect(largest <= 1e-8 * size, what, detail);
+  stratum_poisson_destroy(poisson);
+  free(u);
+  free(f);
+}
+
+static void expect_refused(const char* what, stratum_poisson_problem problem, const char* words) {
+  double zeros[8] = {0};
+  stratum_poisson* poisson = stratum_poisson_create(&problem, NULL);
+  expect(strstr(stratum_poisson_last_error(poisson), words) != NULL, what, stratum_poisson_last_error(poisson));
+  const stratum_status status = stratum_poisson_solve(poisson, zeros, zeros, NULL);
+  expect(status == STRATUM_USAGE && strstr(stratum_poisson_last_error(poisson), words) != NULL, what, "is solved");
+  stratum_poisson_destroy(poisson);
+}
+
+int main(void) {
+  make_widths();
+  for (int dimensions = 2; dimensions <= 3; ++dimensions) {
+    /* Values at Dirichlet nodes; others of this array do not count. */
+    const double linear[4] = {1, 0.5, -2, 3};
+    stratum_poisson_problem problem = problem_in(dimensions);
+    const size_t nodes = nodes_of(dimensions);
+    double* values = calloc(nodes, sizeof *values);
+    for (size_t k = 0; k < nodes; ++k) {
+      int outer = 0;
+      values[k] = linear[0];
+      for (int d = 0; d < dimensions; ++d) {
+        values[k] += linear[1 + d] * place(k, d);
+        outer = outer || place(k, d) == 0 || place(k, d) == places[d][cells[d]];
+      }
+      if (!outer) values[k] = 1e30;
+    }
+    problem.dirichlet = values;
+    expect_linear("Dirichlet values", &problem, linear);
+    free(values);
+
+    /* u = x: K u' + alpha u on the right, K = 3 on every cell. */
+    const double is_x[4] = {0, 1, 0, 0};
+    const size_t all_cells = (size_t)nx * ny * (dimensions == 3 ? nz : 1);
+    double* kappa = malloc(all_cells * sizeof *kappa);
+    for (size_t k = 0; k < all_cells; ++k) kappa[k] = 3;
+    problem = problem_in(dimensions);
+    problem.kappa = kappa;
+    for (int face = 1; face < 2 * dimensions; ++face) problem.boundaries[face] = STRATUM_NEUMANN;
+    problem.boundaries[1] = STRATUM_ROBIN;
+    problem.alpha[1] = 2;
+    problem.values[1] = 3 + 2 * places[0][nx];
+    expect_linear("Robin and Neumann", &problem, is_x);
+    problem.boundaries[2] = problem.boundaries[3] = STRATUM_PERIODIC;
+    expect_linear("periodic", &problem, is_x);
+
+    kappa[5] = -1;
+    expect_refused("K below zero", problem, "-1");
+    free(kappa);
+
+    /* Known up to a constant. */
+    problem = problem_in(dimensions);
+    for (int face = 0; face < 2 * dimensions; ++face) problem.boundaries[face] = STRATUM_NEUMANN;
+    double* f = malloc(nodes * sizeof *f);
+    double* u = calloc(nodes, sizeof *u);
+    for (size_t k = 0; k < nodes; ++k) f[k] = 1;
+    stratum_poisson* poisson = stratum_poisson_create(&problem, NULL);
+    expect(stratum_poisson_solve(poisson, f, u, NULL) == STRATUM_USAGE, "f that does not balance", "is solved");
+    stratum_poisson_destroy(poisson);
+    stratum_options options;
+    memset(&options, 0, sizeof options);
+    options.project = 1;
+    poisson = stratum_poisson_create(&problem, &options);
+    expect(stratum_poisson_solve(poisson, f, u, NULL) == STRATUM_CONVERGED, "project",
+           stratum_poisson_last_error(poisson));
+    double largest = 0;
+    for (size_t k = 0; k < nodes; ++k) largest = fmax(largest, fabs(u[k]));
+    expect(largest < 1e-10, "a constant f, less its mean", "u is not zero");
+    expect(stratum_poisson_solve(poisson, NULL, u, NULL) == STRATUM_USAGE, "NULL", "is solved");
+    stratum_poisson_destroy(poisson);
+    free(u);
+    free(f);
+  }
+
+  stratum_poisson_problem problem = problem_in(2);
+  problem.dimensions = 4;
+  expect_refused("four dimensions", problem, "problem.dimensions must be 2 or 3, not 4");
+  problem = problem_in(3);
+  problem.cells[2] = 0;
+  expect_refused("no cells", problem, "problem.cells[2] must be at least 1, not 0");
+  problem = problem_in(3);
+  problem.boundaries[4] = 7;
+  expect_refused("a kind that there is not", problem, "problem.boundaries[4], front");
+  problem = problem_in(3);
+  problem.boundaries[4] = STRATUM_PERIODIC;
+  expect_refused("one periodic face", problem, "periodic");
+  problem = problem_in(2);
+  problem.struct_size = 8;
+  expect_refused("a struct of another size", problem, "struct_size");
+  stratum_poisson* none = stratum_poisson_create(NULL, NULL);
+  expect(strstr(stratum_poisson_last_error(none), "NULL") != NULL, "no problem", stratum_poisson_last_error(none));
+  stratum_poisson_destroy(none);
+  expect(stratum_poisson_solve(NULL, NULL, NULL, NULL) == STRATUM_USAGE, "no solver", "is solved");
+  if (failures == 0) printf("Poisson problems from C: passed\n");
+  return failures == 0 ? 0 : 1;
+}

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <tuple>
+#include <utility>
 
 #include <stratum/assembly/box_points.hpp>
 #include <stratum/assembly/point_values.hpp>

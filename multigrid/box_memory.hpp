@@ -40,8 +40,9 @@ struct BoxMemory {
     constexpr int line = 8;  // numbers of a cache line
     const int lead = ghosts ? line : 0, more = ghosts ? 1 : 0;
     std::int64_t row = padded_size(lead + std::max(n[0] + more, padded_size(n[0])));
-    // Products write the padding of a plane: the ghosts before the next plane lie behind it.
-    std::int64_t rows = more + std::max(n[1] + more, padded_size(n[1]));
+    // One row of ghosts is that behind a plane and that before the next one; where padding has room for both, products find one
+    // matrix.
+    std::int64_t rows = std::max(n[1] + 2 * more, padded_size(n[1]));
     // On a CPU rows and planes that are a power of two apart compete for the same places of a cache.
     if (!ctx.on_gpu() && row % 64 == 0) row += line;
     if (!ctx.on_gpu() && row * rows % 512 == 0) ++rows;

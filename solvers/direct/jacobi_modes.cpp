@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <numeric>
 #include <vector>
@@ -42,7 +43,9 @@ STRATUM_SIMD_CLONES void rotate(double* x, double* y, std::size_t n, double cosi
 /// Columns of G, and below each its column of W.
 class Columns {
  public:
-  Columns(std::size_t n, std::size_t rows) : n_(n), rows_(rows), numbers_(n * (rows + n), 0.0) {}
+  Columns(std::size_t n, std::size_t rows)
+      : n_(n), rows_(rows), orthogonal_(std::numeric_limits<double>::epsilon() * std::sqrt(static_cast<double>(rows))),
+        numbers_(n * (rows + n), 0.0) {}
   double* column(std::size_t j) { return &numbers_[j * (rows_ + n_)]; }
   double* rotation(std::size_t j) { return column(j) + rows_; }
 

@@ -1,13 +1,17 @@
 #pragma once
 
-// What the C interface's objects have in common: options of any version, and calls whose exceptions become a status and a sentence. An
-// object has error, rejected (what is wrong with how it was made), guard and turned_away (a call came while another was running).
+// What the C interface's objects have in common: options of any version, calls whose exceptions become a status and a sentence,
+// solves, and the last error. An object has error, rejected (what is wrong with how it was made), guard, turned_away (a call came
+// while another was running) and tolerance_given.
 
+#include <chrono>
 #include <exception>
+#include <limits>
 #include <new>
 
 #include <stratum/core/device/context.hpp>
 #include <stratum/core/errors.hpp>
+#include <stratum/core/io/solve_report.hpp>
 #include <stratum/core/reentrancy_guard.hpp>
 #include <stratum/stratum.h>
 
@@ -53,6 +57,33 @@ stratum_status guarded(Object* object, const Body& body) {
     object->turned_away = true;
     return STRATUM_USAGE;
   }
+}
+
+/// Runs `solve`, which returns a SolveReport; its status, its numbers in `result` unless that is null, and its reason in
+/// object->error unless it converged.
+template <class Object, class Solve>
+stratum_status reported(Object& object, stratum_result* result, const Solve& solve) {
+  const auto begin = std::chrono::steady_clock::now();
+  const SolveReport report = solve();
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+  const auto status = static_cast<stratum_status>(exit_code(report.status, object.tolerance_given));
+  if (result != nullptr)
+    *result = {report.iterations,
+               report.initial_residual,
+               report.residual,
+               seconds.count(),
+               report.status == Status::round_off_limit,
+               report.estimated_error.value_or(std::numeric_limits<double>::quiet_NaN())};
+  if (status != STRATUM_CONVERGED) object.error = report.reason;
+  return status;
+}
+
+/// What went wrong last; `missing` where there is no object.
+template <class Object>
+const char* last_error(const Object* object, const char* missing) {
+  if (object == nullptr) return missing;
+  if (object->turned_away) return "the solver was in use by another thread; give each thread its own";
+  return object->error.c_str();
 }
 
 }  // namespace stratum::for_c

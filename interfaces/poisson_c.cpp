@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <cstring>
-#include <limits>
 #include <memory>
 #include <new>
 #include <optional>
@@ -277,30 +275,18 @@ stratum_status stratum_poisson_solve(stratum_poisson* poisson, const double* f, 
       return poisson->failure;
     }
     expects(f != nullptr && u != nullptr, "an array is NULL");
-    const auto begin = std::chrono::steady_clock::now();
     const std::size_t nodes = poisson->problem->count(1);
     const std::span<const double> rhs(f, nodes);
     const std::span<double> solution(u, nodes);
-    const SolveReport report = poisson->box ? poisson->box->solve(*poisson->problem, rhs, solution)
-                                            : poisson->rectangle->solve(*poisson->problem, rhs, solution);
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-    const auto status = static_cast<stratum_status>(exit_code(report.status, poisson->tolerance_given));
-    if (result != nullptr)
-      *result = {report.iterations,
-                 report.initial_residual,
-                 report.residual,
-                 seconds.count(),
-                 report.status == Status::round_off_limit,
-                 report.estimated_error.value_or(std::numeric_limits<double>::quiet_NaN())};
-    if (status != STRATUM_CONVERGED) poisson->error = report.reason;
-    return status;
+    return reported(*poisson, result, [&] {
+      return poisson->box ? poisson->box->solve(*poisson->problem, rhs, solution)
+                          : poisson->rectangle->solve(*poisson->problem, rhs, solution);
+    });
   });
 }
 
 const char* stratum_poisson_last_error(const stratum_poisson* poisson) {
-  if (poisson == nullptr) return "there is no solver: stratum_poisson_create was not called, or found no memory";
-  if (poisson->turned_away) return "the solver was in use by another thread; give each thread its own";
-  return poisson->error.c_str();
+  return last_error(poisson, "there is no solver: stratum_poisson_create was not called, or found no memory");
 }
 
 void stratum_poisson_destroy(stratum_poisson* poisson) { delete poisson; }

@@ -1,9 +1,7 @@
 // The C interface: a MatrixSolver, the matrix that it is made from, and what went wrong.
 
 #include <atomic>
-#include <chrono>
 #include <cstring>
-#include <limits>
 #include <memory>
 #include <new>
 #include <optional>
@@ -345,27 +343,13 @@ stratum_status stratum_apply(stratum_solver* solver, const double* r, double* z)
 
 stratum_status stratum_solve(stratum_solver* solver, const double* b, double* x, stratum_result* result) {
   return if_usable(solver, b != nullptr && x != nullptr, [&](Made& made) {
-    const auto begin = std::chrono::steady_clock::now();
     const auto n = static_cast<std::size_t>(made.solver->rows().unknowns());
-    const SolveReport report = made.solver->solve(made.ctx, std::span(b, n), std::span(x, n));
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-    const auto status = static_cast<stratum_status>(exit_code(report.status, solver->tolerance_given));
-    if (result != nullptr)
-      *result = {report.iterations,
-                 report.initial_residual,
-                 report.residual,
-                 seconds.count(),
-                 report.status == Status::round_off_limit,
-                 report.estimated_error.value_or(std::numeric_limits<double>::quiet_NaN())};
-    if (status != STRATUM_CONVERGED) solver->error = report.reason;
-    return status;
+    return reported(*solver, result, [&] { return made.solver->solve(made.ctx, std::span(b, n), std::span(x, n)); });
   });
 }
 
 const char* stratum_last_error(const stratum_solver* solver) {
-  if (solver == nullptr) return "there is no solver: stratum_create was not called, or found no memory";
-  if (solver->turned_away) return "the solver was in use by another thread; give each thread its own";
-  return solver->error.c_str();
+  return last_error(solver, "there is no solver: stratum_create was not called, or found no memory");
 }
 
 void stratum_destroy(stratum_solver* solver) { delete solver; }

@@ -29,12 +29,6 @@ __global__ void box_errors_kernel(const BoxErrorArguments to) {
   box_errors_of<true>(F{}, to);
 }
 
-/// Of an expression that is worth it and can be compiled.
-std::optional<std::string> source_to_compile(const ScalarFunction3D& f, std::int64_t nodes) {
-  const auto expression = nodes < worth_compiling ? std::nullopt : expression_of(f);
-  return expression ? source_of_expression(expression->text) : std::nullopt;
-}
-
 std::optional<PointKernel> kernel_of_expression(const ScalarFunction3D& f, std::int64_t nodes, const char* body,
                                                 const char* arguments) {
   const auto text = source_to_compile(f, nodes);

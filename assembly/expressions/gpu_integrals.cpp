@@ -53,12 +53,6 @@ __global__ void errors_kernel(const ErrorArguments to) {
   errors_of(F{}, to);
 }
 
-/// Of an expression that is worth it and can be compiled.
-std::optional<std::string> source_to_compile(const ScalarFunction& f, std::int64_t nodes) {
-  const auto expression = nodes < worth_compiling ? std::nullopt : expression_of(f);
-  return expression ? source_of_expression(expression->text) : std::nullopt;
-}
-
 /// `body` and `arguments`: the kernel's, as point_kernels.hpp calls them.
 std::optional<PointKernel> kernel_of_expression(const ScalarFunction& f, std::int64_t nodes, const char* body,
                                                 const char* arguments) {

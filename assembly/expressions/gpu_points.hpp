@@ -30,6 +30,13 @@ namespace cuda {
 /// On fewer nodes a host evaluates an expression in less time than the compiler takes.
 constexpr std::int64_t worth_compiling = std::int64_t{1} << 16;
 
+/// Source of a function that is an expression, on so many nodes that it is worth compiling, if it can be compiled.
+template <class Function>
+std::optional<std::string> source_to_compile(const Function& f, std::int64_t nodes) {
+  const auto expression = nodes < worth_compiling ? std::nullopt : expression_of(f);
+  return expression ? source_of_expression(expression->text) : std::nullopt;
+}
+
 inline LineNodes nodes_of(const Axis& line) {
   return {line.size(), line.first_unknown(), line.unknowns(), line.is_periodic()};
 }

@@ -4,14 +4,6 @@
 source "$(dirname "${BASH_SOURCE[0]}")/support.sh"
 
 common=(--backend cpu --threads 1)
-poisson2d=$program
-heat2d=$(dirname "$program")/heat2d
-
-heat() { # COMMAND...: the same with heat2d
-  program=$heat2d
-  "$@"
-  program=$poisson2d
-}
 
 solve() { run 0 --vtk none --report report.json "$@"; }
 
@@ -41,9 +33,9 @@ case_sides_without_area_are_free() {
 
 # Of a ball, and of a sealed tank whose heat stays.
 case_in_time() {
-  heat run 0 --coordinates spherical --domain 1,pi --cells 32,4 --exact '(x>0?sin(pi*x)/x:pi)*exp(-pi^2*t)' --boundary 0 --end 0.1 --tol 1e-5 --quiet --report report.json
+  of heat2d run 0 --coordinates spherical --domain 1,pi --cells 32,4 --exact '(x>0?sin(pi*x)/x:pi)*exp(-pi^2*t)' --boundary 0 --end 0.1 --tol 1e-5 --quiet --report report.json
   check "r['relative_l2_error'] < 1e-3 and abs(r['heat_at_first'] - 2 / math.pi) < 1e-3 and r['coordinates'] == 'spherical'"
-  heat run 0 --coordinates cylindrical --cells 16 --initial 'x<1/2' --right neumann --bottom neumann --top neumann --end 0.3 --quiet --report report.json
+  of heat2d run 0 --coordinates cylindrical --cells 16 --initial 'x<1/2' --right neumann --bottom neumann --top neumann --end 0.3 --quiet --report report.json
   check "abs(r['heat'] - r['heat_at_first']) < 1e-9"
 }
 
@@ -56,7 +48,7 @@ case_ranks() {
   solve "${globe[@]}"
   cp report.json other.json
   for count in 2 3; do
-    "$mpirun" -n $count "$poisson2d" "${common[@]}" "${globe[@]}" --vtk none --report report.json >.output 2>.errors || fail "$count ranks"
+    "$mpirun" -n $count "$program" "${common[@]}" "${globe[@]}" --vtk none --report report.json >.output 2>.errors || fail "$count ranks"
     grep -q 'has no MPI' .errors && skip "this build has no MPI"
     check "abs(r['relative_l2_error'] / json.load(open('other.json'))['relative_l2_error'] - 1) < 1e-4"
   done
@@ -72,7 +64,7 @@ case_bad_coordinates() {
   refused --coordinates cylindrical --rhs 1 --left dirichlet:1 -- 'the left boundary is the axis' 'nothing can be given there'
   refused --coordinates cylindrical --rhs 1 --kappa 2,1,2 -- kxy 'Cartesian coordinates'
   refused --coordinates lat-lon --domain 2*pi,pi --origin 0,-pi/2 --left periodic --right periodic --rhs 1 --top dirichlet:x -- 'the top boundary is a single point' 'values differ' 'give one value'
-  heat refused --coordinates polar -- '--coordinates: give --initial'
+  of heat2d refused --coordinates polar -- '--coordinates: give --initial'
 }
 
 run_case "$2"

@@ -5,14 +5,6 @@
 source "$(dirname "${BASH_SOURCE[0]}")/support.sh"
 
 common=(--backend cpu --threads 1)
-poisson2d=$program
-heat2d=$(dirname "$program")/heat2d
-
-heat() { # COMMAND...: the same with heat2d
-  program=$heat2d
-  "$@"
-  program=$poisson2d
-}
 
 # array FILE ROWS COLUMNS EXPRESSION: of column i and row j, which run from 0 to 1.
 array() {
@@ -83,7 +75,7 @@ case_boundaries() {
 
 # What poisson2d wrote, by the names of its arrays; coefficients on nodes have their means on cells.
 case_arrays_of_vtk() {
-  "$poisson2d" --level 1 --quiet --vtk probe.vtr 2>/dev/null || skip "this build has no VTK"
+  "$program" --level 1 --quiet --vtk probe.vtr 2>/dev/null || skip "this build has no VTK"
   run 0 --cells 16 --rhs '1+x' --exact '2+x*y' --vtk a.vtr
   solve --rhs file:a.vtr:rhs --boundary file:a.vtr:exact --kappa file:a.vtr:exact --reaction file:a.vtr:rhs
   cp report.json other.json
@@ -99,13 +91,13 @@ case_arrays_of_vtk() {
 case_in_time() {
   array u.npy 17 17 'x * (1 - x) * y'
   array f.npy 17 17 '1 + x'
-  run_heat() { heat run 0 --cells 16 --end 0.01 --dt 0.002 --quiet --report report.json "$@"; }
+  run_heat() { of heat2d run 0 --cells 16 --end 0.01 --dt 0.002 --quiet --report report.json "$@"; }
   run_heat --initial 'rint(16*x)/16*(1-rint(16*x)/16)*y' --rhs '1+x' --boundary 0
   cp report.json other.json
   array zero.csv 17 17 0
   run_heat --initial file:u.npy --rhs file:f.npy --boundary file:zero.csv
   check "abs(r['heat'] - json.load(open('other.json'))['heat']) <= 1e-6" # stages are solved to 1e-8
-  heat refused --cells 8 --initial file:u.npy -- --initial u.npy '17 x 17 numbers' '8 x 8 cells'
+  of heat2d refused --cells 8 --initial file:u.npy -- --initial u.npy '17 x 17 numbers' '8 x 8 cells'
 }
 
 # On deformed meshes numbers are those of the nodes, wherever they lie.
@@ -128,7 +120,7 @@ case_ranks() {
   run 0 --cells 32 --rhs file:f.npy --left dirichlet:file:g.npy --vtk none --report report.json
   cp report.json other.json
   for count in 2 3; do
-    "$mpirun" -n $count "$poisson2d" "${common[@]}" --cells 32 --rhs file:f.npy --left dirichlet:file:g.npy --vtk none \
+    "$mpirun" -n $count "$program" "${common[@]}" --cells 32 --rhs file:f.npy --left dirichlet:file:g.npy --vtk none \
       --report report.json >.output 2>.errors || fail "$count ranks"
     grep -q 'has no MPI' .errors && skip "this build has no MPI"
     same initial_residual
@@ -150,7 +142,7 @@ case_refused_files() {
   refused --cells 16 --rhs file:n.csv -- --rhs 'line 2' nan
   array n.npy 17 17 'float("nan") if (i, j) == (3, 5) else 1'
   refused --cells 16 --rhs file:n.npy -- --rhs n.npy '(3, 5) is nan'
-  heat refused --cells 16 --initial file:n.npy -- --initial n.npy '(3, 5) is nan'
+  of heat2d refused --cells 16 --initial file:n.npy -- --initial n.npy '(3, 5) is nan'
   array k.npy 17 17 'x - 0.5'
   refused --cells 16 --rhs 1 --kappa file:k.npy -- 'positive definite' 'cell (0, 0)'
 }

@@ -8,15 +8,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/support.sh"
 common=(--backend cpu --threads 1)
 poisson2d=$program
 heat2d=$(dirname "$program")/heat2d
-bubbly2d=$(dirname "$program")/bubbly2d
 walls=(--left neumann --right neumann --bottom neumann --top neumann)
-
-of() { # PROGRAM COMMAND...: the same with another program
-  program=$1
-  shift
-  "$@"
-  program=$poisson2d
-}
 
 needs_vtk() {
   "$poisson2d" --level 1 --quiet --vtk probe.vtr 2>/dev/null || skip "this build has no VTK"
@@ -73,7 +65,7 @@ case_pieces_must_cover_their_extent() {
   refused --code 5 "${problem[@]}" --kappa file:empty.npy -- "cannot read 'empty.npy'" 'it ends within'
   : >empty.csv
   refused "${problem[@]}" --kappa file:empty.csv -- "'empty.csv' holds no numbers"
-  of "$bubbly2d" refused --code 5 --phase half.vti -- 'do not cover'
+  of bubbly2d refused --code 5 --phase half.vti -- 'do not cover'
 }
 
 case_meshes_must_have_all_their_points() {
@@ -118,8 +110,8 @@ case_ranks_read_the_same_files() {
   # Missing on all of them: a file that cannot be read, as on one rank.
   ranks 5 "$poisson2d" "${problem[@]}" --kappa file:none.csv
   says "cannot read 'none.csv'"
-  of "$heat2d" run 0 --cells 8 --initial 1 --end 0.1 --save run.state --quiet
-  of "$heat2d" run 0 --cells 8 --initial 2 --end 0.1 --save other/run.state --quiet
+  of heat2d run 0 --cells 8 --initial 1 --end 0.1 --save run.state --quiet
+  of heat2d run 0 --cells 8 --initial 2 --end 0.1 --save other/run.state --quiet
   ranks 1 "$heat2d" --cells 8 --initial 1 --end 0.2 --restart run.state --quiet
   says "'--restart run.state of"
   mkfifo pipe.csv other/pipe.csv
@@ -135,34 +127,34 @@ case_films_do_not_overwrite_inputs() {
   run 0 --level 2 --rhs 1 --vtk f_0000.vtr --quiet
   local before
   before=$(md5sum <f_0000.vtr)
-  of "$heat2d" refused "${film[@]}" --kappa file:f_0000.vtr:aspect_ratio -- "'f_0000.vtr' is read by --kappa" "'f.pvd' is made of"
-  of "$heat2d" refused "${film[@]}" --capacity file:./f_0000.vtr:aspect_ratio -- "is read by --capacity"
+  of heat2d refused "${film[@]}" --kappa file:f_0000.vtr:aspect_ratio -- "'f_0000.vtr' is read by --kappa" "'f.pvd' is made of"
+  of heat2d refused "${film[@]}" --capacity file:./f_0000.vtr:aspect_ratio -- "is read by --capacity"
   cp f_0000.vtr k.vtr
   # By links, from either side, and in another folder.
   ln -s f_0000.vtr link.vtr
-  of "$heat2d" refused "${film[@]}" --kappa file:link.vtr:aspect_ratio -- "'link.vtr' is read by --kappa"
+  of heat2d refused "${film[@]}" --kappa file:link.vtr:aspect_ratio -- "'link.vtr' is read by --kappa"
   rm f_0000.vtr link.vtr
   ln -s k.vtr f_0001.vtr
-  of "$heat2d" refused "${film[@]}" --kappa file:k.vtr:aspect_ratio -- "'k.vtr' is read by --kappa"
+  of heat2d refused "${film[@]}" --kappa file:k.vtr:aspect_ratio -- "'k.vtr' is read by --kappa"
   rm f_0001.vtr
   mkdir deep
   cp k.vtr deep/f_0002.vtr
-  of "$heat2d" refused --level 2 --rhs 1 --vtk deep/f.pvd --kappa file:deep/f_0002.vtr:aspect_ratio -- 'is read by --kappa'
+  of heat2d refused --level 2 --rhs 1 --vtk deep/f.pvd --kappa file:deep/f_0002.vtr:aspect_ratio -- 'is read by --kappa'
   # What the film does not write.
   for name in f.vtr f_1.vtr f_00000.vtr f_0000.vts f_0000_0.vtr g_0000.vtr deep/f_0000.vtr; do
     cp k.vtr $name
-    [ $name = f_0000.vts ] || of "$heat2d" run 0 "${film[@]}" --kappa file:$name:aspect_ratio
+    [ $name = f_0000.vts ] || of heat2d run 0 "${film[@]}" --kappa file:$name:aspect_ratio
     [ "$(md5sum <$name)" = "$before" ] || fail "$name has changed"
     rm $name
   done
   rm f.pvd f_0000.vtr f_0001.vtr
-  of "$heat2d" refused "${film[@]}" --save f_0001.vtr -- "--save: 'f_0001.vtr' is one of the files that --vtk 'f.pvd' is made of"
-  of "$heat2d" refused "${film[@]}" --report f_0000.vtr -- '--report'
-  of "$heat2d" refused "${film[@]}" --probe 0,0,1,1,2:f_0000.vtr -- '--probe'
-  of "$bubbly2d" refused --phase k.vtr:aspect_ratio --vtk k.vtr -- "'k.vtr' is read by --phase"
-  of "$bubbly2d" refused --cells 8 --rhs file:g_0003.vtr --time-steps 3 --vtk g.pvd -- "'g_0003.vtr' is read by --rhs"
-  of "$bubbly2d" refused --cells 8 --time-steps 3 --vtk g.pvd --npy g_0001.vtr -- "must end in .npy"
-  of "$bubbly2d" refused --cells 8 --time-steps 3 --vtk g.pvd --report g_0001.vtr -- "--report: 'g_0001.vtr' is one of the files"
+  of heat2d refused "${film[@]}" --save f_0001.vtr -- "--save: 'f_0001.vtr' is one of the files that --vtk 'f.pvd' is made of"
+  of heat2d refused "${film[@]}" --report f_0000.vtr -- '--report'
+  of heat2d refused "${film[@]}" --probe 0,0,1,1,2:f_0000.vtr -- '--probe'
+  of bubbly2d refused --phase k.vtr:aspect_ratio --vtk k.vtr -- "'k.vtr' is read by --phase"
+  of bubbly2d refused --cells 8 --rhs file:g_0003.vtr --time-steps 3 --vtk g.pvd -- "'g_0003.vtr' is read by --rhs"
+  of bubbly2d refused --cells 8 --time-steps 3 --vtk g.pvd --npy g_0001.vtr -- "must end in .npy"
+  of bubbly2d refused --cells 8 --time-steps 3 --vtk g.pvd --report g_0001.vtr -- "--report: 'g_0001.vtr' is one of the files"
   has_files deep deep/f_0002.vtr k.vtr
 }
 
@@ -188,16 +180,16 @@ case_pieces_do_not_overwrite_inputs() {
 case_probes_do_not_overwrite_inputs() {
   printf '1 2\n3 4\n' >k.csv
   refused --cells 4 --rhs 1 --vtk none --kappa file:k.csv --probe 0,0,1,1,2:k.csv -- "--probe: 'k.csv' is read by --kappa"
-  of "$heat2d" refused --cells 4 --rhs 1 --capacity file:k.csv --probe 0,0,1,1,2:k.csv -- "'k.csv' is read by --capacity"
-  of "$heat2d" refused --cells 4 --rhs 1 --probe 0,0,1,1,2:a.csv --report a.csv -- "two outputs have the same name 'a.csv'"
-  of "$bubbly2d" refused --cells 2 --rhs file:k.csv --history k.csv -- "'k.csv' is read by --rhs"
+  of heat2d refused --cells 4 --rhs 1 --capacity file:k.csv --probe 0,0,1,1,2:k.csv -- "'k.csv' is read by --capacity"
+  of heat2d refused --cells 4 --rhs 1 --probe 0,0,1,1,2:a.csv --report a.csv -- "two outputs have the same name 'a.csv'"
+  of bubbly2d refused --cells 2 --rhs file:k.csv --history k.csv -- "'k.csv' is read by --rhs"
 }
 
 # --- restarts ----------------------------------------------------------------------------------------------------------------------
 
 case_restarts_with_other_data_say_so() {
   local all=(--cells 8 --initial 'sin(pi*x)*sin(pi*y)' --method crank-nicolson --quiet)
-  heat() { of "$heat2d" run 0 "${all[@]}" "$@"; }
+  heat() { of heat2d run 0 "${all[@]}" "$@"; }
   # u(0.5, 0.5) at 0.2 after f = 1 until 0.1 and f = 100 from there on: second order in the length of steps.
   for steps in 20 40 640; do
     heat --rhs 1 --dt "$(python3 -c "print(0.1 / $steps)")" --end 0.1 --save a.state
@@ -230,10 +222,10 @@ END
   says 'other values of --kappa'
   # Adaptive steps.
   local adaptive=(--cells 8 --initial 'sin(pi*x)*sin(pi*y)' --tol 1e-5 --quiet)
-  of "$heat2d" run 0 "${adaptive[@]}" --rhs 1 --end 0.1 --save a.state
-  of "$heat2d" run 0 "${adaptive[@]}" --rhs 1 --end 0.2 --restart a.state
+  of heat2d run 0 "${adaptive[@]}" --rhs 1 --end 0.1 --save a.state
+  of heat2d run 0 "${adaptive[@]}" --rhs 1 --end 0.2 --restart a.state
   says_nothing
-  of "$heat2d" run 0 "${adaptive[@]}" --rhs 100 --end 0.2 --restart a.state --probe 0.5,0.5,1,1,2:u.csv
+  of heat2d run 0 "${adaptive[@]}" --rhs 100 --end 0.2 --restart a.state --probe 0.5,0.5,1,1,2:u.csv
   says 'other values of --rhs'
   python3 -c "
 u = float(open('u.csv').read().split('\n')[-3].split(',')[-1])
@@ -243,16 +235,16 @@ exit(not abs(u - 6.36166) < 0.002)" || fail "u after a restart of adaptive steps
 # --- incompatible right-hand sides ------------------------------------------------------------------------------------------
 
 case_pinned_data_must_balance() {
-  of "$bubbly2d" refused --cells 16 --rhs x --pin -- 'incompatible right-hand side: its sum is 0.5, 100 %'
-  of "$bubbly2d" refused --cells 16 --rhs x -- 'incompatible right-hand side: its sum is 0.5, 100 %'
+  of bubbly2d refused --cells 16 --rhs x --pin -- 'incompatible right-hand side: its sum is 0.5, 100 %'
+  of bubbly2d refused --cells 16 --rhs x -- 'incompatible right-hand side: its sum is 0.5, 100 %'
   printf '1 2\n3 4\n' >f.csv
-  of "$bubbly2d" refused --cells 2 --rhs file:f.csv --pin --bubble 0.25,0.25,0.1 -- 'incompatible right-hand side'
+  of bubbly2d refused --cells 2 --rhs file:f.csv --pin --bubble 0.25,0.25,0.1 -- 'incompatible right-hand side'
   # Balanced, pinned or not, p differs by a constant; so it does where the mean is taken away.
   for pin in '' --pin; do
     # shellcheck disable=SC2086
-    of "$bubbly2d" run 0 --cells 16 --rhs x --project --quiet $pin --npy project$pin.npy
+    of bubbly2d run 0 --cells 16 --rhs x --project --quiet $pin --npy project$pin.npy
     # shellcheck disable=SC2086
-    of "$bubbly2d" run 0 --cells 16 --rhs x-1/2 --quiet $pin --npy given$pin.npy
+    of bubbly2d run 0 --cells 16 --rhs x-1/2 --quiet $pin --npy given$pin.npy
   done
   python3 - <<'END' || fail "p of a right-hand side whose mean was taken away"
 import struct, sys
@@ -266,10 +258,10 @@ p = [read(n) for n in ("project.npy", "given.npy", "project--pin.npy", "given--p
 largest = max(map(abs, p[0]))
 sys.exit(not all(abs(a - b) < 1e-5 * largest for q in p[1:] for a, b in zip(p[0], q)))
 END
-  of "$bubbly2d" run 0 --cells 16 --rhs ax --pin --quiet --report report.json
+  of bubbly2d run 0 --cells 16 --rhs ax --pin --quiet --report report.json
   check "r['relative_error'] < 1e-5"
-  of "$bubbly2d" refused --cells 16 --rhs ax --pin --project -- '--project: with --pin and --rhs ax'
-  of "$bubbly2d" run 0 --cells 16 --rhs gravity --pin --quiet
+  of bubbly2d refused --cells 16 --rhs ax --pin --project -- '--project: with --pin and --rhs ax'
+  of bubbly2d run 0 --cells 16 --rhs gravity --pin --quiet
 }
 
 # --- coefficients that jump within cells ---------------------------------------------------------------------------------------------
@@ -311,19 +303,19 @@ case_capacities_that_jump_within_cells() {
   # capacity = f: u = t; c = f: u stays one. With f that is known not to change and with one that may.
   for region in 'x<0.3?100:1' '1+99*(x+y<0.7)' '1+1e4*((x-0.52)^2+(y-0.48)^2<0.001)'; do
     for f in "$region" "($region)*(1+0*t)"; do
-      of "$heat2d" run 0 --cells 10 "${walls[@]}" --capacity "$region" --rhs "$f" --initial 0 --end 1 --dt 0.1 --rtol 1e-10 --quiet \
+      of heat2d run 0 --cells 10 "${walls[@]}" --capacity "$region" --rhs "$f" --initial 0 --end 1 --dt 0.1 --rtol 1e-10 --quiet \
         --exact t --report report.json
       check "r['relative_l2_error'] < 1e-6"
-      of "$heat2d" run 0 --cells 10 "${walls[@]}" --reaction "$region" --rhs "$f" --initial 1 --end 1 --dt 0.1 --rtol 1e-10 --quiet \
+      of heat2d run 0 --cells 10 "${walls[@]}" --reaction "$region" --rhs "$f" --initial 1 --end 1 --dt 0.1 --rtol 1e-10 --quiet \
         --exact 1 --report report.json
       check "r['relative_l2_error'] < 1e-6"
     done
   done
   # A region that moves.
-  of "$heat2d" run 0 --cells 10 "${walls[@]}" --reaction 'x<0.2+0.5*t' --rhs 'x<0.2+0.5*t' --initial 1 --end 1 --tol 1e-4 --quiet \
+  of heat2d run 0 --cells 10 "${walls[@]}" --reaction 'x<0.2+0.5*t' --rhs 'x<0.2+0.5*t' --initial 1 --end 1 --tol 1e-4 --quiet \
     --exact 1 --report report.json
   check "r['relative_l2_error'] < 1e-6"
-  of "$heat2d" run 0 --cells 10 "${walls[@]}" --reaction 'x<0.2+0.5*t' --rhs '1' --initial 1 --end 1 --dt 0.1 --quiet
+  of heat2d run 0 --cells 10 "${walls[@]}" --reaction 'x<0.2+0.5*t' --rhs '1' --initial 1 --end 1 --dt 0.1 --quiet
 }
 
 run_case "$2"

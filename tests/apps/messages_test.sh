@@ -5,15 +5,7 @@
 source "$(dirname "${BASH_SOURCE[0]}")/support.sh"
 
 common=(--backend cpu --threads 1)
-poisson2d=$program
 walls=(--left neumann --right neumann --bottom neumann --top neumann)
-
-of() { # PROGRAM COMMAND...: the same with another program
-  program=$(dirname "$poisson2d")/$1
-  shift
-  "$@"
-  program=$poisson2d
-}
 
 case_tolerances_ask_for_something() {
   for name in poisson2d krylov bubbly2d team20 staggered heat2d; do

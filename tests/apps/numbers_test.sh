@@ -4,14 +4,6 @@
 source "$(dirname "${BASH_SOURCE[0]}")/support.sh"
 
 common=(--backend cpu --threads 1)
-poisson2d=$program
-
-of() { # PROGRAM COMMAND...: the same with another program
-  program=$(dirname "$poisson2d")/$1
-  shift
-  "$@"
-  program=$poisson2d
-}
 
 case_expressions_are_numbers() {
   run 0 --domain '4*pi,2^2' --origin '-2*pi,1/2' --level 3 --rhs 1 --reaction 'pi^2/2' --rtol 1/10^9 --vtk none --report report.json

@@ -31,6 +31,15 @@ run() {
   [ "$code" -eq "$expected" ] || fail "exit code $code, not $expected"
 }
 
+# of PROGRAM COMMAND...: COMMAND with another program of the same folder.
+of() {
+  local own=$program
+  program=$(dirname "$own")/$1
+  shift
+  "$@"
+  program=$own
+}
+
 # refused [--code CODE] ARGS... -- WORDS...: usage error with one line on stderr that has all the words, and no new file.
 refused() {
   local code=1 arguments=() before

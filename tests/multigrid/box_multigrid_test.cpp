@@ -72,8 +72,8 @@ GatedLevel random_level(Random& random, const BoxProblem& p) {
 }
 
 TEST(BoxTransfer, GalerkinMatricesAreProducts) {
-  for (const Backend backend : test::box_backends()) {
-    Context ctx = test::box_context(backend);
+  for (const Backend backend : test::available_backends()) {
+    Context ctx = test::context_on(backend);
     Random random(11);
     for (int number = 0; number < 24; ++number) {
       const BoxProblem problem = test::random_box(random, number);
@@ -116,7 +116,7 @@ TEST(BoxTransfer, GalerkinMatricesAreProducts) {
 }
 
 TEST(BoxTransfer, InterpolatesTrilinearlyWhereKIsConstant) {
-  Context ctx = test::box_context(Backend::cpu);
+  Context ctx = test::context_on(Backend::cpu);
   Random random(12);
   BoxProblem problem;
   for (auto& widths : problem.widths) widths = random.widths(6, 1.5);
@@ -231,8 +231,8 @@ void expect_step(Context& ctx, const BoxMatrix<double>& a, const DenseMatrix& of
 }
 
 TEST(BoxSmoothers, AreBlockGaussSeidel) {
-  for (const Backend backend : test::box_backends()) {
-    Context ctx = test::box_context(backend);
+  for (const Backend backend : test::available_backends()) {
+    Context ctx = test::context_on(backend);
     Random random(13);
     for (int number = 0; number < 16; ++number) {
       const BoxProblem problem = test::random_box(random, number);
@@ -252,8 +252,8 @@ TEST(BoxSmoothers, AreBlockGaussSeidel) {
 
 /// Of x lines longer than the tiles of a GPU, and of lines side by side.
 TEST(BoxSmoothers, TakeLongLines) {
-  for (const Backend backend : test::box_backends()) {
-    Context ctx = test::box_context(backend);
+  for (const Backend backend : test::available_backends()) {
+    Context ctx = test::context_on(backend);
     Random random(14);
     for (const char* const ends : {"DD", "NN", "PP"})
       for (int axis = 0; axis < 3; ++axis) {
@@ -349,21 +349,21 @@ void expect_counts(Context& ctx, int n) {
 }
 
 TEST(BoxMultigrid, TakesTheIterationsItIsKnownToTake) {
-  for (const Backend backend : test::box_backends()) {
+  for (const Backend backend : test::available_backends()) {
     Context ctx = counting_context(backend);
     expect_counts(ctx, 32);
   }
 }
 TEST(BoxMultigrid, TakesTheIterationsItIsKnownToTakeHeavy) {
   HEAVY_TEST();
-  for (const Backend backend : test::box_backends()) {
+  for (const Backend backend : test::available_backends()) {
     Context ctx = counting_context(backend);
     expect_counts(ctx, 64);
   }
 }
 
 TEST(BoxMultigrid, TakesNaturalAndPeriodicEnds) {
-  for (const Backend backend : test::box_backends()) {
+  for (const Backend backend : test::available_backends()) {
     Context ctx = counting_context(backend);
     struct Case {
       const char* widths;
@@ -409,7 +409,7 @@ void expect_counts_of_k(Context& ctx, const char* widths, int n, const Counts& e
 }
 
 TEST(BoxMultigrid, TakesKByCells) {
-  for (const Backend backend : test::box_backends()) {
+  for (const Backend backend : test::available_backends()) {
     Context ctx = counting_context(backend);
     expect_counts_of_k(ctx, "uuu", 32, {10, 11, 22, 8, 9, 14, 10}, 1);
     expect_counts_of_k(ctx, "uuh", 32, {12, 12, 20, 10, 11, 15, 11}, 1);
@@ -419,7 +419,7 @@ TEST(BoxMultigrid, TakesKByCells) {
 }
 TEST(BoxMultigrid, TakesKByCellsHeavy) {
   HEAVY_TEST();
-  for (const Backend backend : test::box_backends()) {
+  for (const Backend backend : test::available_backends()) {
     Context ctx = counting_context(backend);
     expect_counts_of_k(ctx, "uuu", 64, {11, 0, 23, 0, 10, 0, 0}, 1);
     expect_counts_of_k(ctx, "uuh", 64, {14, 0, 20, 0, 11, 0, 0}, 1);
@@ -428,7 +428,7 @@ TEST(BoxMultigrid, TakesKByCellsHeavy) {
 }
 
 TEST(BoxMultigrid, TakesReactions) {
-  for (const Backend backend : test::box_backends()) {
+  for (const Backend backend : test::available_backends()) {
     Context ctx = counting_context(backend);
     const std::vector<std::pair<double, int>> cases{{1e2, 7}, {1e4, 8}, {1e6, 14}, {1e8, 14}};
     for (const auto& [c, iterations] : cases) {
@@ -442,7 +442,7 @@ TEST(BoxMultigrid, TakesReactions) {
 
 /// In float a cycle is as good where the solution is determined at Dirichlet ends.
 TEST(BoxMultigrid, IsAsGoodInFloat) {
-  for (const Backend backend : test::box_backends()) {
+  for (const Backend backend : test::available_backends()) {
     Context ctx = counting_context(backend);
     for (const auto& [widths, iterations] :
          std::vector<std::pair<const char*, int>>{{"uuu", 8}, {"uug", 9}, {"ugg", 8}}) {
@@ -456,8 +456,8 @@ TEST(BoxMultigrid, IsAsGoodInFloat) {
 
 /// (M r, s) = (r, M s), and M r is the solution where one level is all.
 TEST(BoxMultigrid, IsSymmetric) {
-  for (const Backend backend : test::box_backends()) {
-    Context ctx = test::box_context(backend);
+  for (const Backend backend : test::available_backends()) {
+    Context ctx = test::context_on(backend);
     Random random(16);
     for (int number = 0; number < 8; ++number) {
       BoxProblem p = test::random_box(random, number);

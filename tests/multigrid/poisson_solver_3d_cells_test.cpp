@@ -19,23 +19,7 @@ using Kind = BoundaryConditionType;
 using test::Random;
 using testing::HasSubstr;
 
-std::vector<Backend> backends() {
-  std::vector<Backend> all{Backend::cpu};
-  if (test::available(Backend::cuda)) all.push_back(Backend::cuda);
-  return all;
-}
-Context context_on(Backend backend) { return Context(backend, backend == Backend::cpu ? test::cpu_threads : 0); }
-
 Axis uniform(double length, int n) { return Axis(std::vector<double>(static_cast<std::size_t>(n), length / n)); }
-
-double largest_difference(const std::vector<double>& a, const std::vector<double>& b) {
-  double largest = 0, size = 0;
-  for (std::size_t n = 0; n < a.size(); ++n) {
-    largest = std::max(largest, std::abs(a[n] - b[n]));
-    size = std::max(size, std::abs(b[n]));
-  }
-  return largest / size;
-}
 
 double wave(const Point3D& p) { return std::sin(3 * p.x + 1) * std::cos(2 * p.y) * std::exp(p.z) + p.x * p.y + 0.3; }
 /// Different in every cell, from 0.05 to 20.
@@ -62,8 +46,8 @@ TEST(PoissonSolver3DCells, AgreesWithADenseAssembly) {
   Random random(31);
   const std::vector<std::array<Kind, 6>> mixtures{{D, D, D, D, D, D}, {N, D, D, R, D, N}, {R, R, R, R, R, R},
                                                   {P, P, D, D, N, R}, {N, D, P, P, P, P}, {N, R, N, D, R, D}};
-  for (const Backend backend : backends()) {
-    Context ctx = context_on(backend);
+  for (const Backend backend : test::available_backends()) {
+    Context ctx = test::context_on(backend);
     for (std::size_t m = 0; m < mixtures.size(); ++m)
       for (int kind = 0; kind < 3; ++kind) {
         SCOPED_TRACE(testing::Message() << "mixture " << m << ", kind " << kind);
@@ -78,7 +62,7 @@ TEST(PoissonSolver3DCells, AgreesWithADenseAssembly) {
         const SolveReport report = solver.solve();
         EXPECT_EQ(solver.plan().kind, BoxMethod::multigrid);
         EXPECT_LE(static_cast<int>(report.status), static_cast<int>(Status::round_off_limit)) << report.reason;
-        EXPECT_LT(largest_difference(solver.nodal_solution(), test::DenseBox(mesh, problem).solve()), 1e-9);
+        EXPECT_LT(test::relative_difference(solver.nodal_solution(), test::DenseBox(mesh, problem).solve()), 1e-9);
         const BoundaryFluxes3D fluxes = solver.fluxes();
         EXPECT_NEAR(fluxes.sum(), fluxes.load, 1e-9 * (std::abs(fluxes.load) + 1 + fluxes.rounding * 1e16));
       }
@@ -87,8 +71,8 @@ TEST(PoissonSolver3DCells, AgreesWithADenseAssembly) {
 
 TEST(PoissonSolver3DCells, SolvesSingularProblemsWithoutAMean) {
   Random random(32);
-  for (const Backend backend : backends()) {
-    Context ctx = context_on(backend);
+  for (const Backend backend : test::available_backends()) {
+    Context ctx = test::context_on(backend);
     for (const auto& kinds : {std::array{N, N, N, N, N, N}, {P, P, N, N, P, P}, {P, P, P, P, P, P}}) {
       const TensorMesh<3> mesh{Axis(random.widths(7, 1)), Axis(random.widths(6, 1)), Axis(random.widths(8, 1))};
       PoissonProblem3D problem = problem_with(kinds);
@@ -100,7 +84,7 @@ TEST(PoissonSolver3DCells, SolvesSingularProblemsWithoutAMean) {
       // The mean that was taken off f is taken off that of the dense equations, too.
       const double mean = solver.compatibility()->mean;
       problem.rhs = [mean](const Point3D& p) { return wave(p) - mean; };
-      EXPECT_LT(largest_difference(solver.nodal_solution(), test::DenseBox(mesh, problem).solve(true)), 1e-7);
+      EXPECT_LT(test::relative_difference(solver.nodal_solution(), test::DenseBox(mesh, problem).solve(true)), 1e-7);
     }
   }
 }
@@ -118,8 +102,8 @@ double rhs_of_u(const Point3D& p) {
 }
 
 TEST(PoissonSolver3DCells, ConvergesWithOrderTwo) {
-  for (const Backend backend : backends()) {
-    Context ctx = context_on(backend);
+  for (const Backend backend : test::available_backends()) {
+    Context ctx = test::context_on(backend);
     for (const BoxMethod method : {BoxMethod::multigrid, BoxMethod::fd_cg}) {
       PoissonProblem3D problem{.rhs = rhs_of_u, .exact = exact_u};
       problem.diffusion.xx = smooth_k;
@@ -144,8 +128,8 @@ TEST(PoissonSolver3DCells, ConvergesWithOrderTwo) {
 }
 
 TEST(PoissonSolver3DCells, MethodsAgree) {
-  for (const Backend backend : backends()) {
-    Context ctx = context_on(backend);
+  for (const Backend backend : test::available_backends()) {
+    Context ctx = test::context_on(backend);
     const TensorMesh<3> mesh{uniform(1, 14), bisected(1, 4, ThinSide::first, 0.25), uniform(2, 11)};
     PoissonProblem3D problem = problem_with({D, N, R, D, D, D});
     problem.reaction = 1;
@@ -160,10 +144,10 @@ TEST(PoissonSolver3DCells, MethodsAgree) {
         return solver.nodal_solution();
       };
       const auto u = solution(BoxMethod::multigrid);
-      EXPECT_LT(largest_difference(solution(BoxMethod::fd_cg), u), 1e-8);
-      EXPECT_LT(largest_difference(solution(BoxMethod::multigrid, true), u), 1e-8);
+      EXPECT_LT(test::relative_difference(solution(BoxMethod::fd_cg), u), 1e-8);
+      EXPECT_LT(test::relative_difference(solution(BoxMethod::multigrid, true), u), 1e-8);
       if (separable) {
-        EXPECT_LT(largest_difference(solution(BoxMethod::direct), u), 1e-8);
+        EXPECT_LT(test::relative_difference(solution(BoxMethod::direct), u), 1e-8);
       }
     }
   }

@@ -26,12 +26,6 @@ using Kind = BoundaryConditionType;
 
 constexpr Kind D = Kind::dirichlet, N = Kind::neumann, R = Kind::robin, P = Kind::periodic;
 
-std::vector<Backend> backends() {
-  std::vector<Backend> all{Backend::cpu};
-  if (test::available(Backend::cuda)) all.push_back(Backend::cuda);
-  return all;
-}
-
 double wave(const Point3D& p) { return std::sin(3 * p.x + 1) * std::cos(2 * p.y) * std::exp(p.z) + p.x * p.y + 0.3; }
 
 PoissonProblem3D problem_of(const std::array<Kind, 6>& kinds, double reaction = 0) {
@@ -125,19 +119,10 @@ Answer answer_on(Backend backend, int ranks, const TensorMesh<3>& mesh, const Po
   return answer_on(backend, ranks, mesh, problem, params, [](PoissonSolver3D&) {});
 }
 
-double largest_difference(const Values& a, const Values& b) {
-  double largest = 0, size = 0;
-  for (std::size_t n = 0; n < a.size(); ++n) {
-    if (!(std::abs(a[n] - b[n]) <= largest)) largest = std::abs(a[n] - b[n]);
-    size = std::max(size, std::abs(b[n]));
-  }
-  return largest / size;
-}
-
 void expect_alike(const Answer& answer, const Answer& one, double rounding = 1e-11) {
   EXPECT_EQ(answer.report.status, one.report.status) << answer.report.reason;
   EXPECT_EQ(answer.report.iterations, one.report.iterations);
-  EXPECT_LT(largest_difference(answer.nodal, one.nodal), rounding);
+  EXPECT_LT(test::relative_difference(answer.nodal, one.nodal), rounding);
   double size = 1;
   for (const double flux : one.fluxes.faces) size = std::max(size, std::abs(flux));
   for (std::size_t f = 0; f < 6; ++f) EXPECT_NEAR(answer.fluxes.faces[f], one.fluxes.faces[f], 1e-8 * size) << f;
@@ -175,7 +160,7 @@ TEST(PoissonSolver3DRanks, EveryBoundaryKindAndDirectionAsOnOne) {
       {D, D, D, D, D, D}, {N, D, D, D, D, D}, {D, N, N, D, D, N}, {N, N, N, N, N, D}, {R, D, D, D, D, R},
       {R, R, R, R, R, R}, {N, R, D, N, R, D}, {P, P, D, D, D, D}, {D, D, P, P, N, D}, {D, D, D, D, P, P},
       {P, P, P, P, D, N}, {P, P, N, R, P, P}, {R, N, P, P, P, P}, {D, N, P, P, R, R}, {N, N, D, D, P, P}};
-  for (const Backend backend : backends())
+  for (const Backend backend : test::available_backends())
     for (std::size_t m = 0; m < mixtures.size(); ++m)
       for (const auto& [nx, ny, nz] : {std::array{5, 4, 17}, {4, 13, 5}, {19, 5, 4}}) {
         Random random(17 + static_cast<unsigned>(m));
@@ -193,18 +178,18 @@ TEST(PoissonSolver3DRanks, EveryBoundaryKindAndDirectionAsOnOne) {
 TEST(PoissonSolver3DRanks, AgreesWithADenseAssembly) {
   Random random(3);
   const TensorMesh<3> mesh = random_mesh(random, 3, 4, 9);
-  for (const Backend backend : backends())
+  for (const Backend backend : test::available_backends())
     for (const auto& kinds : {std::array{D, N, R, D, N, D}, {N, D, D, R, P, P}, {P, P, D, D, R, R}}) {
       const PoissonProblem3D problem = problem_of(kinds, 0.5);
       const Answer answer = answer_on(backend, 3, mesh, problem);
       EXPECT_EQ(answer.report.status, Status::converged) << answer.report.reason;
-      EXPECT_LT(largest_difference(answer.nodal, test::DenseBox(mesh, problem).solve()), 1e-10);
+      EXPECT_LT(test::relative_difference(answer.nodal, test::DenseBox(mesh, problem).solve()), 1e-10);
     }
 }
 
 TEST(PoissonSolver3DRanks, SingularProblemsAsOnOne) {
   Random random(5);
-  for (const Backend backend : backends())
+  for (const Backend backend : test::available_backends())
     for (const auto& kinds :
          {std::array{N, N, N, N, N, N}, {P, P, N, N, N, N}, {N, N, P, P, P, P}, {P, P, P, P, P, P}}) {
       const TensorMesh<3> mesh = random_mesh(random, 4, 5, 11);
@@ -226,7 +211,7 @@ TEST(PoissonSolver3DRanks, SingularProblemsAsOnOne) {
 
 TEST(PoissonSolver3DRanks, OnePlaneAndTwoOfEachRank) {
   Random random(6);
-  for (const Backend backend : backends())
+  for (const Backend backend : test::available_backends())
     for (const auto& [cells, ranks, end] : {std::tuple{6, 5, D},
                                             {11, 5, D},
                                             {3, 2, D},
@@ -278,7 +263,7 @@ TensorMesh<3> layered(int nx, int ny, int nz) {
 }
 
 TEST(PoissonSolver3DRanks, LayersOf1e12AsAccurateAsOnOne) {
-  for (const Backend backend : backends())
+  for (const Backend backend : test::available_backends())
     for (const auto& [nx, ny, nz] : {std::array{23, 19, 61}, {59, 17, 23}}) {
       const TensorMesh<3> mesh = layered(nx, ny, nz);
       const PoissonProblem3D problem{};  // with a known solution
@@ -299,7 +284,7 @@ TEST(PoissonSolver3DRanks, LayersOf1e12AsAccurateAsOnOne) {
 
 TEST(PoissonSolver3DRanks, SeparableCoefficientsAsOnOne) {
   Random random(8);
-  for (const Backend backend : backends())
+  for (const Backend backend : test::available_backends())
     for (const auto& [nx, ny, nz] : {std::array{3, 4, 11}, {4, 12, 3}, {13, 4, 5}}) {
       const TensorMesh<3> mesh = random_mesh(random, nx, ny, nz);
       PoissonProblem3D problem = problem_of({D, N, R, D, D, N}, 1.5);
@@ -331,7 +316,7 @@ TEST(PoissonSolver3DRanks, ARankThatFindsAFaultSaysSo) {
 
 TEST(PoissonSolver3DRanks, OtherRightHandSidesAsOnOne) {
   Random random(9);
-  for (const Backend backend : backends())
+  for (const Backend backend : test::available_backends())
     for (const auto& [nx, ny, nz] : {std::array{4, 5, 11}, {11, 4, 5}}) {
       const TensorMesh<3> mesh = random_mesh(random, nx, ny, nz);
       const PoissonProblem3D problem = problem_of({D, N, P, P, R, D}, 0.5);
@@ -360,7 +345,7 @@ TEST(PoissonSolver3DRanks, OtherRightHandSidesAsOnOne) {
 TEST(PoissonSolver3DRanks, RightHandSidesInTheContextsMemory) {
   Random random(10);
   const PoissonProblem3D problem = problem_of({N, N, N, N, P, P});
-  for (const Backend backend : backends())
+  for (const Backend backend : test::available_backends())
     for (const auto& [nx, ny, nz] : {std::array{4, 5, 11}, {11, 5, 4}}) {
       const TensorMesh<3> mesh = random_mesh(random, nx, ny, nz);
       const auto nodes = static_cast<std::size_t>(with_boundaries(mesh, problem.boundaries).unknowns().nodes());
@@ -394,13 +379,13 @@ TEST(PoissonSolver3DRanks, RightHandSidesInTheContextsMemory) {
         return solution;
       };
       const Values one = solved(1);
-      for (const int ranks : {2, 3, 5}) EXPECT_LT(largest_difference(solved(ranks), one), 1e-11) << ranks;
+      for (const int ranks : {2, 3, 5}) EXPECT_LT(test::relative_difference(solved(ranks), one), 1e-11) << ranks;
     }
 }
 
 TEST(PoissonSolver3DRanks, MemoryOfARankIsItsShare) {
   const TensorMesh<3> mesh(uniform(1, 32), uniform(1, 32), uniform(1, 256));
-  for (const Backend backend : backends()) {
+  for (const Backend backend : test::available_backends()) {
     Context alone(backend, 1);
     const std::int64_t one = required_memory(alone, mesh, PoissonProblem3D{});
     (void)test::on_subdomains(backend, 4, [&](Context& ctx) {

@@ -21,13 +21,6 @@ using Kind = BoundaryConditionType;
 
 constexpr double pi = std::numbers::pi;
 
-std::vector<Backend> backends() {
-  std::vector<Backend> all{Backend::cpu};
-  if (test::available(Backend::cuda)) all.push_back(Backend::cuda);
-  return all;
-}
-Context context_on(Backend backend) { return Context(backend, backend == Backend::cpu ? test::cpu_threads : 0); }
-
 double wave(const Point3D& p) { return std::sin(3 * p.x + 0.2) * p.y + p.z * p.z; }
 double minus_laplace(const Point3D& p) { return 9 * std::sin(3 * p.x + 0.2) * p.y - 2; }
 
@@ -75,9 +68,9 @@ void expect_same_summary(const PoissonSolver3D& solver) {
 }
 
 TEST(PoissonSolver3DSummary, IsThatOfTheValuesOnTheHost) {
-  for (const Backend backend : backends())
+  for (const Backend backend : test::available_backends())
     for (const auto& [nx, ny, nz] : {std::array{21, 17, 70}, {20, 81, 41}, {81, 23, 37}}) {
-      Context ctx = context_on(backend);
+      Context ctx = test::context_on(backend);
       const Axis x = geometric_with_smallest(1, nx, 1e-3, GradedSide::first), y = uniform(1, ny), z = uniform(1, nz);
       PoissonSolver3D solver(ctx, {x, y, z}, mixed_problem());
       EXPECT_EQ(solver.solve().status, Status::converged);
@@ -109,9 +102,9 @@ TEST(PoissonSolver3DSummary, IsTheSameOnAGpu) {
 }
 
 TEST(PoissonSolver3DSummary, PeriodicDirectionsHaveBothEnds) {
-  for (const Backend backend : backends())
+  for (const Backend backend : test::available_backends())
     for (const auto& [nx, ny, nz] : {std::array{24, 30, 96}, {24, 96, 30}, {96, 30, 24}}) {
-      Context ctx = context_on(backend);
+      Context ctx = test::context_on(backend);
       PoissonProblem3D problem;
       const auto mode = [](const Point3D& p) { return std::sin(2 * pi * p.x) * std::cos(2 * pi * p.z) * p.y; };
       problem.exact = mode;
@@ -129,8 +122,8 @@ TEST(PoissonSolver3DSummary, PeriodicDirectionsHaveBothEnds) {
 
 // The load of a constant, of a polynomial and of an expression in one coordinate: not by Gauss points where that is not needed.
 TEST(PoissonSolver3DSummary, ConstantsAreIntegratedAsTheyAre) {
-  for (const Backend backend : backends()) {
-    Context ctx = context_on(backend);
+  for (const Backend backend : test::available_backends()) {
+    Context ctx = test::context_on(backend);
     const TensorMesh<3> mesh{uniform(1, 12), geometric_with_smallest(1, 9, 1e-3, GradedSide::first), uniform(2, 15)};
     const auto three = [](const Point3D& /*p*/) { return 3.0; };
     PoissonProblem3D of_function, of_constant;

@@ -24,25 +24,8 @@ using Kind = BoundaryConditionType;
 
 constexpr double pi = std::numbers::pi;
 
-/// CPU, and the GPU where there is one.
-std::vector<Backend> backends() {
-  std::vector<Backend> all{Backend::cpu};
-  if (test::available(Backend::cuda)) all.push_back(Backend::cuda);
-  return all;
-}
-Context context_on(Backend backend) { return Context(backend, backend == Backend::cpu ? test::cpu_threads : 0); }
-
 TensorMesh<3> random_mesh(Random& random, int nx, int ny, int nz, double decades) {
   return {Axis(random.widths(nx, decades)), Axis(random.widths(ny, decades)), Axis(random.widths(nz, decades))};
-}
-
-double largest_difference(const std::vector<double>& a, const std::vector<double>& b) {
-  double largest = 0, size = 0;
-  for (std::size_t n = 0; n < a.size(); ++n) {
-    largest = std::max(largest, std::abs(a[n] - b[n]));
-    size = std::max(size, std::abs(b[n]));
-  }
-  return largest / size;
 }
 
 double wave(const Point3D& p) { return std::sin(3 * p.x + 1) * std::cos(2 * p.y) * std::exp(p.z) + p.x * p.y + 0.3; }
@@ -73,8 +56,8 @@ const std::vector<std::array<Kind, 6>>& mixtures() {
 
 TEST(PoissonSolver3D, AgreesWithADenseAssembly) {
   Random random(3);
-  for (const Backend backend : backends()) {
-    Context ctx = context_on(backend);
+  for (const Backend backend : test::available_backends()) {
+    Context ctx = test::context_on(backend);
     for (std::size_t m = 0; m < mixtures().size(); ++m)
       for (std::size_t s = 0; s < 3; ++s) {
         // Lines along all directions.
@@ -88,7 +71,7 @@ TEST(PoissonSolver3D, AgreesWithADenseAssembly) {
         PoissonSolver3D solver(ctx, mesh, problem);
         const SolveReport report = solver.solve();
         EXPECT_EQ(report.status, Status::converged) << report.reason;
-        EXPECT_LT(largest_difference(solver.nodal_solution(), test::DenseBox(mesh, problem).solve()), 1e-10);
+        EXPECT_LT(test::relative_difference(solver.nodal_solution(), test::DenseBox(mesh, problem).solve()), 1e-10);
       }
   }
 }
@@ -112,8 +95,8 @@ TEST(PoissonSolver3D, AgreesWithADenseAssemblyOfSeparableK) {
         [=](const Point3D& p) { return 0.3 * z(p) * y(p) * y(p); }},
        0,
        {D, N, D, D, D, D}}};
-  for (const Backend backend : backends()) {
-    Context ctx = context_on(backend);
+  for (const Backend backend : test::available_backends()) {
+    Context ctx = test::context_on(backend);
     for (std::size_t c = 0; c < 4; ++c)
       for (const auto& [nx, ny, nz] : {std::array{3, 4, 5}, {5, 3, 4}, {4, 5, 3}}) {
         SCOPED_TRACE(testing::Message() << "case " << c << ", " << nx << " x " << ny << " x " << nz);
@@ -124,7 +107,7 @@ TEST(PoissonSolver3D, AgreesWithADenseAssemblyOfSeparableK) {
                                        .diffusion = cases[c].k};
         PoissonSolver3D solver(ctx, mesh, problem);
         EXPECT_EQ(solver.solve().status, Status::converged);
-        EXPECT_LT(largest_difference(solver.nodal_solution(), test::DenseBox(mesh, problem).solve()), 1e-10);
+        EXPECT_LT(test::relative_difference(solver.nodal_solution(), test::DenseBox(mesh, problem).solve()), 1e-10);
       }
     // kxx and kzz vary by different factors along y.
     EXPECT_THROW(PoissonSolver3D(
@@ -137,8 +120,8 @@ TEST(PoissonSolver3D, AgreesWithADenseAssemblyOfSeparableK) {
 
 TEST(PoissonSolver3D, SingularProblemsHaveZeroMean) {
   Random random(5);
-  for (const Backend backend : backends()) {
-    Context ctx = context_on(backend);
+  for (const Backend backend : test::available_backends()) {
+    Context ctx = test::context_on(backend);
     for (const auto& kinds : {std::array{N, N, N, N, N, N}, {P, P, N, N, N, N}, {N, N, P, P, P, P}, {P, P, P, P, P, P}})
       for (const auto& [nx, ny, nz] : {std::array{3, 4, 5}, {5, 3, 4}, {4, 4, 3}}) {
         const TensorMesh<3> mesh = random_mesh(random, nx, ny, nz, 1);
@@ -148,7 +131,7 @@ TEST(PoissonSolver3D, SingularProblemsHaveZeroMean) {
         EXPECT_EQ(solver.solve().status, Status::converged);
         ASSERT_TRUE(solver.compatibility().has_value());
         EXPECT_FALSE(solver.compatibility()->holds());
-        EXPECT_LT(largest_difference(solver.nodal_solution(), test::DenseBox(mesh, problem).solve(true)), 1e-10);
+        EXPECT_LT(test::relative_difference(solver.nodal_solution(), test::DenseBox(mesh, problem).solve(true)), 1e-10);
         const BoundaryFluxes3D fluxes = solver.fluxes();
         EXPECT_NEAR(fluxes.sum(), fluxes.load, 1e-9 * (1 + std::abs(fluxes.load)));
       }
@@ -270,8 +253,8 @@ std::vector<double> residuals(Context& ctx, const TensorMesh<3>& mesh, const Bou
 
 TEST(PoissonSolver3D, AccurateOnAnyStretching) {
   constexpr int n = 32;
-  for (const Backend backend : backends()) {
-    Context ctx = context_on(backend);
+  for (const Backend backend : test::available_backends()) {
+    Context ctx = test::context_on(backend);
     for (const bool neumann : {false, true})
       for (const char* name : {"uniform", "1e-6", "1e-12", "A3", "A4", "shishkin"}) {
         SCOPED_TRACE(testing::Message() << name << (neumann ? ", Neumann at thin ends" : ", Dirichlet"));
@@ -298,8 +281,8 @@ TEST(PoissonSolver3D, AccurateOnAnyStretching) {
 
 // A right-hand side and a solution where the Context computes, in rows and planes that lie apart: those of the host's.
 TEST(PoissonSolver3D, SolvesInTheMemoryOfTheContext) {
-  for (const Backend backend : backends()) {
-    Context ctx = context_on(backend);
+  for (const Backend backend : test::available_backends()) {
+    Context ctx = test::context_on(backend);
     for (const auto& cells : {std::array{4, 5, 9}, {9, 4, 5}, {5, 9, 4}})
       for (const bool singular : {false, true}) {
         SCOPED_TRACE(testing::Message() << cells[0] << " x " << cells[1] << " x " << cells[2] << ", singular "

@@ -178,8 +178,11 @@ double largest_of(const Values& values) {
 double difference(const Values& a, const Values& b) {
   if (a.size() != b.size()) return std::numeric_limits<double>::infinity();
   double largest = 0;
-  for (std::size_t k = 0; k < a.size(); ++k)
-    if (!(std::abs(a[k] - b[k]) <= largest)) largest = std::abs(a[k] - b[k]);  // NaN too
+  for (std::size_t k = 0; k < a.size(); ++k) {
+    const double here = std::abs(a[k] - b[k]);
+    if (std::isnan(here)) return here;
+    largest = std::max(largest, here);
+  }
   return largest;
 }
 

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -38,6 +40,29 @@ inline constexpr int cpu_threads = 2;
 [[nodiscard]] inline bool available(Backend backend) { return backend == Backend::cpu || stratum::cuda_available(); }
 
 [[nodiscard]] inline const char* not_available() { return "no CUDA device, or a build without the CUDA backend"; }
+
+/// CPU, and the GPU where there is one.
+[[nodiscard]] inline std::vector<Backend> available_backends() {
+  std::vector<Backend> all{Backend::cpu};
+  if (available(Backend::cuda)) all.push_back(Backend::cuda);
+  return all;
+}
+
+[[nodiscard]] inline Context context_on(Backend backend) {
+  return Context(backend, backend == Backend::cpu ? cpu_threads : 0);
+}
+
+/// The largest difference of two vectors beside the largest number of the second; NaN where one has a NaN.
+[[nodiscard]] inline double relative_difference(const Values& found, const Values& expected) {
+  double largest = 0, size = 0;
+  for (std::size_t n = 0; n < found.size(); ++n) {
+    const double difference = std::abs(found[n] - expected[n]);
+    if (std::isnan(difference)) return difference;
+    largest = std::max(largest, difference);
+    size = std::max(size, std::abs(expected[n]));
+  }
+  return largest / size;
+}
 
 /// A fixture with a Context, once `begin` has said on which backend.
 template <class Fixture>
@@ -245,7 +270,8 @@ inline constexpr auto every_storage_format = stratum::storage_formats;
   for (std::size_t k = 0; k < found.size(); ++k)
     for (std::size_t band = 0; band < 9; ++band) {
       const double difference = std::abs(found.band[band][k] - expected.band[band][k]) / expected.band[4][k];
-      if (!(difference <= largest)) largest = difference;  // NaN too
+      if (std::isnan(difference)) return difference;
+      largest = std::max(largest, difference);
     }
   return largest;
 }

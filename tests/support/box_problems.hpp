@@ -317,14 +317,6 @@ inline BoxProblem random_box(Random& random, int number, double decades = 1.5) {
   return p;
 }
 
-/// Backends that are there.
-inline std::vector<Backend> box_backends() {
-  std::vector<Backend> all{Backend::cpu};
-  if (available(Backend::cuda)) all.push_back(Backend::cuda);
-  return all;
-}
-inline Context box_context(Backend backend) { return Context(backend, backend == Backend::cpu ? cpu_threads : 0); }
-
 /// With ghosts, of numbers of the unknowns.
 template <class T>
 stratum::Field<T, 3> box_field(Context& ctx, const stratum::BoxShape& shape, const std::vector<double>& numbers,

@@ -58,8 +58,8 @@ void expect_products(Context& ctx, const DenseMatrix& dense, const BoxMatrix<T>&
 }
 
 TEST(BoxMatrix, AgreesWithAnAssemblyOfItsOwn) {
-  for (const Backend backend : test::box_backends()) {
-    Context ctx = test::box_context(backend);
+  for (const Backend backend : test::available_backends()) {
+    Context ctx = test::context_on(backend);
     Random random(7);
     for (int number = 0; number < 40; ++number) {
       const BoxProblem p = test::random_box(random, number);
@@ -78,8 +78,8 @@ TEST(BoxMatrix, AgreesWithAnAssemblyOfItsOwn) {
 }
 
 TEST(BoxMatrix, LeavesNothingOfConstantsBetweenNaturalBoundaries) {
-  for (const Backend backend : test::box_backends()) {
-    Context ctx = test::box_context(backend);
+  for (const Backend backend : test::available_backends()) {
+    Context ctx = test::context_on(backend);
     BoxProblem p = BoxProblem::named("gba", {8, 8, 8}, "NN");
     p.ends[1] = "PP";
     p.k = test::CellK::lognormal(p, 3);

@@ -10,23 +10,23 @@
 //
 // Whose matrix it is:
 //
-//     nonsymmetric, or a cycle of scaled rows    flexible GMRES; the former with smoother adi in place of "auto", and a direct
-//     coarse solver
-//     symmetric    cycles in double where float would lose the matrix: a singular one whose rows sum to more than 0.03 of what
-//     it conducts,
-//                  or nodes that are held by 1e5 times what couples them
+//     nonsymmetric, or a cycle of scaled rows    flexible GMRES; the former with smoother adi in place of "auto", and a
+//                                                direct coarse solver
+//     symmetric                                  cycles in double where float would lose the matrix: a singular one whose
+//                                                rows sum to more than 0.03 of what it conducts, or nodes that are held by
+//                                                1e5 times what couples them
 //
 // Method and cycle, where both are left open and the smoother is "auto":
 //
-//     the mesh alone                              widths of neighbouring cells differ by factors (largest_jump) in both
-//     directions at once
-//         below 16                                V-cycles
-//         below 200, or the method is given       F-cycles, on a CPU with 50000 unknowns or more
-//         else                                    conjugate gradients
-//     K by cells, deformed meshes, matrices       by what the finest matrix couples (multigrid/couplings.hpp)
-//         rotated against the axes                flexible CG around K-cycles; where it jumps by more than 10, CG around
-//         W2-cycles
-//         else                                    CG around V-cycles
+//     the mesh alone                             widths of neighbouring cells differ by factors (largest_jump) in both
+//                                                directions at once
+//         below 16                               V-cycles
+//         below 200, or the method is given      F-cycles, on a CPU with 50000 unknowns or more
+//         else                                   conjugate gradients
+//     K by cells, deformed meshes, matrices      by what the finest matrix couples (multigrid/couplings.hpp)
+//         rotated against the axes               flexible CG around K-cycles; where it jumps by more than 10, CG around
+//                                                W2-cycles
+//         else                                   CG around V-cycles
 //
 // Interpolation of a matrix that nobody gave K for: bilinear, or by the matrix where K jumps by more than most_bilinear_jump.
 // Direct: on a GPU, with "auto", the finest level of a tensor operator with up to `exact_below` unknowns in one direction is

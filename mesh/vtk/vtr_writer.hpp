@@ -4,8 +4,8 @@
 // appended to the file in their order. VTK's own writer compresses one block after the other. Needs VTK. (mesh/vtk/vtk_xml.hpp
 // reads such files.)
 //
-//     <VTKFile> ... offsets of the arrays ...   _  for every array: number of blocks, size of a block, of the last one where it is
-//     smaller, of each when compressed (64 bits each); blocks
+//     <VTKFile> ... offsets of the arrays ...   _  for every array: number of blocks, size of a block, of the last one where
+//                                                  it is smaller, of each when compressed (64 bits each); blocks
 //
 // Source of the format: VTK File Formats, https://docs.vtk.org/en/latest/design_documents/VTKFileFormats.html
 

@@ -1,5 +1,5 @@
-// poisson3d: solves -div(K grad u) + c u = f in a box by fast diagonalization and writes what ParaView opens. --help explains. The parts
-// stand in poisson3d/: options, settings, solve, report and output, in the order of a run.
+// poisson3d: solves -div(K grad u) + c u = f in a box by fast diagonalization and writes what ParaView opens. --help explains.
+// The parts stand in poisson3d/: options, settings, solve, report and output, in the order of a run.
 
 #include <algorithm>
 #include <optional>

@@ -26,8 +26,8 @@ using Values = std::vector<double>;
 
 std::size_t cells_of(const Axis& axis) { return static_cast<std::size_t>(axis.size()); }
 
-/// Rounding alone is left of a right-hand side without its mean, its magnitudes adding up to so much: a solver would take that for a
-/// right-hand side.
+/// Rounding alone is left of a right-hand side without its mean, its magnitudes adding up to so much: a solver would take that
+/// for a right-hand side.
 bool is_rounding(double magnitudes, const Compatibility& found) {
   constexpr double rounding = 64 * std::numeric_limits<double>::epsilon();
   return magnitudes <= rounding * found.sum_of_magnitudes;

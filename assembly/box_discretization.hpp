@@ -1,24 +1,24 @@
 #pragma once
 
-// The Q1 equations of a problem in a box (assembly/poisson_problem_3d.hpp): factors of the operator (core/operators/box_operator.hpp),
-// loads, values of Dirichlet nodes, and what is asked of a solution.
+// The Q1 equations of a problem in a box (assembly/poisson_problem_3d.hpp): factors of the operator
+// (core/operators/box_operator.hpp), loads, values of Dirichlet nodes, and what is asked of a solution.
 //
 //     kxx = k_x(x) w_y(y) w_z(z) and so on on the cells:   interval i of x has k_i = k_x / h_i and m_i = w_x h_i / 6
 //
 // K that is not separable (assembly/box_material.hpp) has factors of K = 1, and a number or three for every cell.
 //
-// Arrays of nodes hold all nodes, faces included, x fastest; those of a face its nodes, the first direction along it fastest. Loads
-// are integrals over the box's own cells: in a periodic direction first and last nodes have a part each, and b the sum.
+// Arrays of nodes hold all nodes, faces included, x fastest; those of a face its nodes, the first direction along it fastest.
+// Loads are integrals over the box's own cells: in a periodic direction first and last nodes have a part each, and b the sum.
 // Functions are integrated by tensor Gauss rules of `points` points a direction and cell.
 //
-// b and u are in memory of the Context's (assembly/box_fields.hpp): b of the unknowns, u of all nodes. On a GPU the functions that it
-// evaluates (assembly/expressions/gpu_box_integrals.hpp) are integrated there, and other loads, errors of other functions and the
-// parts of fluxes on faces on the host.
+// b and u are in memory of the Context's (assembly/box_fields.hpp): b of the unknowns, u of all nodes. On a GPU the functions
+// that it evaluates (assembly/expressions/gpu_box_integrals.hpp) are integrated there, and other loads, errors of other
+// functions and the parts of fluxes on faces on the host.
 //
 // Fluxes, r the residual of the natural equations at a node of a face, the integral of phi_i n.K grad u over the faces there: a
 // Neumann or Robin face has what its data say, a Dirichlet face the rest. Where several Dirichlet faces meet each has the
-// integral of phi_i n.K grad u_h over its own cells, and an equal part of what is left. Beside a Dirichlet face a periodic one has the
-// mean of such integrals on both sides.
+// integral of phi_i n.K grad u_h over its own cells, and an equal part of what is left. Beside a Dirichlet face a periodic one
+// has the mean of such integrals on both sides.
 //
 // Work is shared by the Context's threads. Errors: UsageError, as in assembly/poisson_problem_3d.hpp.
 
@@ -43,9 +43,9 @@ class BoxDiscretization {
   /// `mesh` has the ends of the problem's faces, and `material` is K on it.
   BoxDiscretization(Context& ctx, TensorMesh<3> mesh, PoissonProblem3D problem,
                     std::shared_ptr<const BoxMaterial> material, int points);
-  /// Cells first .. end - 1 of a direction, of a subdomain, with the nodes around them. Cuts are natural faces without data: loads and
-  /// fluxes are integrals over these cells, and those of all subdomains add up. Errors are those of all subdomains of the Context's
-  /// communicator, as what is subtracted from f is. Factors are the whole box's. Of a separable K.
+  /// Cells first .. end - 1 of a direction, of a subdomain, with the nodes around them. Cuts are natural faces without data:
+  /// loads and fluxes are integrals over these cells, and those of all subdomains add up. Errors are those of all subdomains of
+  /// the Context's communicator, as what is subtracted from f is. Factors are the whole box's. Of a separable K.
   BoxDiscretization(Context& ctx, const BoxDiscretization& whole, int axis, int first, int end);
 
   [[nodiscard]] const TensorMesh<3>& mesh() const { return mesh_; }
@@ -89,7 +89,8 @@ class BoxDiscretization {
                                                               StoredBox<const double> u) const;
   [[nodiscard]] BoundaryFluxes3D fluxes(Context& ctx, StoredBox<const double> u, const FaceLoads& loads) const;
   [[nodiscard]] SolutionRange3D range(Context& ctx, StoredBox<const double> u) const;
-  /// K du/ds on this edge of the whole box, and on those before and behind it along its line: NaN where they are none of these cells'.
+  /// K du/ds on this edge of the whole box, and on those before and behind it along its line: NaN where they are none of these
+  /// cells'.
   struct FluxesOfEdge {
     double before, own, behind;
   };

@@ -1,7 +1,7 @@
 #pragma once
 
-// Numbers at the nodes of a box in memory of the Context's, and what is computed of them there, on a CPU and on a GPU by the same
-// functors. Reductions wait for the stream.
+// Numbers at the nodes of a box in memory of the Context's, and what is computed of them there, on a CPU and on a GPU by the
+// same functors. Reductions wait for the stream.
 
 #include <array>
 #include <concepts>
@@ -89,8 +89,8 @@ struct BoxNode {
 /// Numbers of the host's, so far apart along the directions of the box, added to u where `add`.
 void from_host(Context& ctx, const std::vector<double>& numbers, const std::array<std::int64_t, 3>& apart, bool add,
                StoredBox<double> u);
-/// u = numbers of the nodes of all, in memory of the host, from node first[d] on; of a periodic direction the first ones get those of
-/// its other end, node other_end[d], too, which is zero of other directions.
+/// u = numbers of the nodes of all, in memory of the host, from node first[d] on; of a periodic direction the first ones get
+/// those of its other end, node other_end[d], too, which is zero of other directions.
 void from_nodes(Context& ctx, const double* nodes, const std::array<std::int64_t, 3>& apart,
                 const std::array<int, 3>& first, const std::array<int, 3>& other_end, StoredBox<double> u);
 

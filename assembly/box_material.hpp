@@ -1,14 +1,14 @@
 #pragma once
 
-// K of a problem in a box (assembly/poisson_problem_3d.hpp) on the cells of its mesh, at their centres, and whether the problem is
-// separable: then
+// K of a problem in a box (assembly/poisson_problem_3d.hpp) on the cells of its mesh, at their centres, and whether the problem
+// is separable: then
 //
 //     kxx = k_x(x) w_y(y) w_z(z) ,  kyy = w_x k_y w_z ,  kzz = w_x w_y k_z   on the cells, to rounding,
 //
 // w constant where there is a reaction, or an alpha on a face across them. Else K has a number, or three, for every cell.
 //
-// Several ranks check a share of the layers of cells each, and agree. Throws UsageError for K that is not finite and positive, with its
-// value and place.
+// Several ranks check a share of the layers of cells each, and agree. Throws UsageError for K that is not finite and positive,
+// with its value and place.
 
 #include <array>
 #include <cstdint>

@@ -51,8 +51,8 @@ struct PlaneValues {
 [[nodiscard]] std::vector<double> at_cells(const Context& ctx, const TensorMesh<3>& mesh,
                                            const ScalarFunction3D& function);
 
-/// Numbers on the cells of a mesh as a function: a point has that of its cell, found from the nearer ends of the axes. Along a direction
-/// in which there is one number all cells have it. Throws UsageError for another number of them.
+/// Numbers on the cells of a mesh as a function: a point has that of its cell, found from the nearer ends of the axes. Along a
+/// direction in which there is one number all cells have it. Throws UsageError for another number of them.
 [[nodiscard]] ScalarFunction3D on_cells(const TensorMesh<3>& mesh, const std::array<std::size_t, 3>& count,
                                         std::vector<double> numbers);
 

@@ -191,7 +191,8 @@ class ByteFile {
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
 };
 
-/// Numbers of an array of 1 to 3 dimensions, the last index running fastest, and `from`'s shape; throws unless there are so many.
+/// Numbers of an array of 1 to 3 dimensions, the last index running fastest, and `from`'s shape; throws unless there are so
+/// many.
 struct NpyArray {
   std::vector<int> shape;
   std::vector<double> numbers;

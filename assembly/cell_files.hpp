@@ -1,7 +1,7 @@
 #pragma once
 
-// Numbers from files, on the nx x ny cells of a mesh or on its (nx + 1) x (ny + 1) nodes, bottom row first, x fastest, whatever the
-// order in the file.
+// Numbers from files, on the nx x ny cells of a mesh or on its (nx + 1) x (ny + 1) nodes, bottom row first, x fastest, whatever
+// the order in the file.
 //
 //     .vtr, .vti   VTK's rectilinear and uniform grids, their cell and point data (mesh/vtk/vtk_xml.hpp); one layer of cells in x
 //                  and y. The array has one component, or three on cells: KXX, KXY, KYY. Where its points lie does not matter.
@@ -31,8 +31,8 @@ struct FileValues {
   std::vector<std::vector<double>> components;  // one or more
   std::string from;
 };
-/// `array` may be empty where the file has one only, with `cells_first` one only on cells; .npy and .csv name none. Of an array on
-/// cells and one on nodes of the same name neither is taken.
+/// `array` may be empty where the file has one only, with `cells_first` one only on cells; .npy and .csv name none. Of an array
+/// on cells and one on nodes of the same name neither is taken.
 [[nodiscard]] FileValues read_values(const std::string& path, const std::string& array = {}, bool cells_first = false);
 
 /// Numbers on the cells of a box, x fastest, from a .npy file of shape (nz, ny, nx).

@@ -17,8 +17,8 @@
 namespace stratum {
 
 /// A point of the mesh with its distances to all boundaries, accurate in the thinnest cells: on [0, a] x [0, b] they are a - x,
-/// b - y, x and y, and NaN where the mesh is no rectangle; the time where there is one; and where it lies among the mesh's cells,
-/// by their numbers: (i + t) / nx in x at fraction t of cells (i, .), whatever their widths.
+/// b - y, x and y, and NaN where the mesh is no rectangle; the time where there is one; and where it lies among the mesh's
+/// cells, by their numbers: (i + t) / nx in x at fraction t of cells (i, .), whatever their widths.
 struct Point {
   double x = 0;
   double y = 0;

@@ -7,8 +7,8 @@
 //
 // by 2 x 2 Gauss points in a cell, where K and c are constant, and 4 on an interval of a side. Five bands on the nodes that are
 // unknowns; those of Dirichlet boundaries are eliminated. Words per unknown: 2 for positions and those of K and c read, 5
-// written; about 500 operations. In other coordinates than Cartesian ones integrals are exact and K is diagonal. Nothing here waits for the stream but copies from the host. Throws UsageError as
-// assembly/operators.hpp does.
+// written; about 500 operations. In other coordinates than Cartesian ones integrals are exact and K is diagonal. Nothing here
+// waits for the stream but copies from the host. Throws UsageError as assembly/operators.hpp does.
 
 #include <stratum/assembly/coefficients.hpp>
 #include <stratum/assembly/mapped_element.hpp>

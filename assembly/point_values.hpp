@@ -20,7 +20,8 @@ namespace stratum {
 
 /// The interval that a coordinate lies in, and its fraction there; nothing beyond the ends.
 [[nodiscard]] std::optional<std::pair<int, double>> interval_of(const Axis& line, double x);
-/// The same of a point whose distances to both ends are known, which is found from the nearer one: accurate in the thinnest cells.
+/// The same of a point whose distances to both ends are known, which is found from the nearer one: accurate in the thinnest
+/// cells.
 [[nodiscard]] std::pair<int, double> interval_at(const Axis& line, double from_begin, double from_end);
 /// t and s of a point in a cell or near it; nothing far away.
 [[nodiscard]] std::optional<std::pair<double, double>> fractions_of(const Quadrilateral& cell, const Position& p);

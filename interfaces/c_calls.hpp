@@ -1,8 +1,8 @@
 #pragma once
 
 // What the C interface's objects have in common: options of any version, calls whose exceptions become a status and a sentence,
-// solves, and the last error. An object has error, rejected (what is wrong with how it was made), guard, turned_away (a call came
-// while another was running) and tolerance_given.
+// solves, and the last error. An object has error, rejected (what is wrong with how it was made), guard, turned_away (a call
+// came while another was running) and tolerance_given.
 
 #include <chrono>
 #include <exception>

@@ -1,4 +1,5 @@
-// The C interface's Poisson problems: a PoissonSolver or a PoissonSolver3D, the problem that it is made from, and what went wrong.
+// The C interface's Poisson problems: a PoissonSolver or a PoissonSolver3D, the problem that it is made from, and what went
+// wrong.
 
 #include <algorithm>
 #include <array>

@@ -52,8 +52,9 @@ class Axis {
   /// The same intervals with the first node at x_0.
   [[nodiscard]] Axis starting_at(double origin) const;
 
-  /// Intervals first .. end - 1, of a subdomain: nodes keep their coordinates, and their distances to the ends of the axis; `length` stays
-  /// the axis's. A cut end is a Neumann one, and so are both where the axis is periodic. All intervals: the axis itself.
+  /// Intervals first .. end - 1, of a subdomain: nodes keep their coordinates, and their distances to the ends of the axis;
+  /// `length` stays the axis's. A cut end is a Neumann one, and so are both where the axis is periodic. All intervals: the axis
+  /// itself.
   [[nodiscard]] Axis part(int first, int end) const;
 
   /// The same intervals between ends of these kinds. Throws UsageError where one alone is periodic, or a periodic axis has

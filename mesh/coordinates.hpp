@@ -1,7 +1,7 @@
 #pragma once
 
-// Coordinates of a plane of a TensorMesh, x and y, and the lengths that belong to dx, dy and to the direction that is left out, h1,
-// h2 and h3 (1 where that is as long as it is):
+// Coordinates of a plane of a TensorMesh, x and y, and the lengths that belong to dx, dy and to the direction that is left out,
+// h1, h2 and h3 (1 where that is as long as it is):
 //
 //     cylindrical   x = r, y = z        h1 = 1          h2 = 1    h3 = r               nothing changes with the angle
 //     polar         x = r, y = angle    h1 = 1          h2 = r    h3 = 1
@@ -13,13 +13,13 @@
 //
 //     integral of  K (h2 h3 / h1) u_x v_x + K (h1 h3 / h2) u_y v_y + (h1 h2 h3) c u v   =   integral of  (h1 h2 h3) f v + ...
 //
-// over dx dy, and a boundary's n.K grad u counts h2 h3 dy or h1 h3 dx: all of them products of a function of x and one of y. What is
-// integrated over the whole of space is so per radian of the angle that is left out, or per length.
+// over dx dy, and a boundary's n.K grad u counts h2 h3 dy or h1 h3 dx: all of them products of a function of x and one of y.
+// What is integrated over the whole of space is so per radian of the angle that is left out, or per length.
 //
-// AxisWeights are integrals of those functions times the hats of an interval, to rounding (Gauss rules on sixteenths of it; to 1e-8 in an
-// interval beside a pole that is more than twice as wide as the one at the pole). At a centre or a pole, which all nodes of a side are, 1 / h times the square of
-// their hat has no finite integral: it is taken as that of their neighbours times the intervals of
-// the axis, which holds their values together up to h^2.
+// AxisWeights are integrals of those functions times the hats of an interval, to rounding (Gauss rules on sixteenths of it; to
+// 1e-8 in an interval beside a pole that is more than twice as wide as the one at the pole). At a centre or a pole, which all
+// nodes of a side are, 1 / h times the square of their hat has no finite integral: it is taken as that of their neighbours
+// times the intervals of the axis, which holds their values together up to h^2.
 
 #include <array>
 #include <cstdint>
@@ -52,7 +52,8 @@ struct Scales {
 };
 [[nodiscard]] Scales scales_at(Coordinates coordinates, double x, double y);
 
-/// Of every interval of an axis: the integral of one weight over h^2, and of two weights times both hats, (0,0), (0,1) and (1,1).
+/// Of every interval of an axis: the integral of one weight over h^2, and of two weights times both hats, (0,0), (0,1) and
+/// (1,1).
 struct AxisWeights {
   enum : std::size_t { stiffness = 0, mass = 1, volume = 4, count = 7 };
   std::vector<double> numbers;  // `count` an interval
@@ -60,12 +61,13 @@ struct AxisWeights {
 /// Of x: the weight of u_x v_x, that of u_y v_y and the volume's; of y alike with u_y v_y first.
 [[nodiscard]] AxisWeights axis_weights(Coordinates coordinates, const Axis& axis, Direction direction);
 
-/// What the ends of an axis are in these coordinates: a side with an area, an axis around which all turns, or a single point, a centre
-/// or a pole.
+/// What the ends of an axis are in these coordinates: a side with an area, an axis around which all turns, or a single point, a
+/// centre or a pole.
 enum class SideShape : std::uint8_t { area, axis, point };
 [[nodiscard]] SideShape side_shape(Coordinates coordinates, const TensorMesh<2>& mesh, Direction along, bool last);
 
-/// Throws UsageError where the mesh leaves the range of its coordinates: r below 0, angles beyond the poles or around more than once.
+/// Throws UsageError where the mesh leaves the range of its coordinates: r below 0, angles beyond the poles or around more than
+/// once.
 void check_range(Coordinates coordinates, const TensorMesh<2>& mesh);
 
 }  // namespace stratum

@@ -11,8 +11,8 @@
 // det J = x_t y_s - x_s y_t is linear in t and in s without their product, so that it is positive everywhere in a cell where it
 // is at its corners.
 //
-// In other coordinates than Cartesian ones (mesh/coordinates.hpp) the nodes are those of the rectangle, x and y the coordinates;
-// integrals have the weights of these.
+// In other coordinates than Cartesian ones (mesh/coordinates.hpp) the nodes are those of the rectangle, x and y the
+// coordinates; integrals have the weights of these.
 //
 // Errors: UsageError for positions that are not finite, naming the node; for cells that are turned over, folded or without
 // area, naming the first; for periodic boundaries that are not one another's copies, shifted.

@@ -1,19 +1,21 @@
 #pragma once
 
-// Multigrid in a box for K by cells: a V(1,1) cycle with gated coarsening (multigrid/gate.hpp), points or lines as the gate says
-// (smoothers/box/box_smoothers.hpp), interpolation by conductances and Galerkin matrices in 14 bands (multigrid/transfer/box_transfer.hpp),
-// and the inverse of the last level's matrix, of at most about 300 unknowns. After the coarse correction everything is done in the
-// reversed order, so that the cycle is symmetric, a preconditioner of conjugate gradients.
+// Multigrid in a box for K by cells: a V(1,1) cycle with gated coarsening (multigrid/gate.hpp), points or lines as the gate
+// says (smoothers/box/box_smoothers.hpp), interpolation by conductances and Galerkin matrices in 14 bands
+// (multigrid/transfer/box_transfer.hpp), and the inverse of the last level's matrix, of at most about 300 unknowns. After the
+// coarse correction everything is done in the reversed order, so that the cycle is symmetric, a preconditioner of conjugate
+// gradients.
 //
-// All levels are formed in double, and kept in T. Memory: of level l x, r, b and 2 numbers a node and direction with lines; on coarse
-// levels 14 bands; weights, 3.4 numbers a node or fewer. `nodes` says by how much all levels together are larger than the finest one, at
-// most about 4.
+// All levels are formed in double, and kept in T. Memory: of level l x, r, b and 2 numbers a node and direction with lines; on
+// coarse levels 14 bands; weights, 3.4 numbers a node or fewer. `nodes` says by how much all levels together are larger than
+// the finest one, at most about 4.
 //
-// Singular problems (`singular`: A 1 = 0): the last level solves without the mean of its right-hand side, and the cycle's result has no
-// mean.
+// Singular problems (`singular`: A 1 = 0): the last level solves without the mean of its right-hand side, and the cycle's
+// result has no mean.
 //
 // `apply` takes and gives vectors without ghosts, planes one behind the other (`box_of`). In double it waits for nothing.
-// Throws UsageError where the last level has more than `most_dense` unknowns, BreakdownError where its matrix is not positive definite.
+// Throws UsageError where the last level has more than `most_dense` unknowns, BreakdownError where its matrix is not positive
+// definite.
 
 #include <array>
 #include <type_traits>
@@ -36,7 +38,8 @@ template <class T>
   return {rows.data, shape.n, {rows.pitch, rows.pitch * shape.n.ny}};
 }
 
-/// A of the unknowns for Krylov methods, Dirichlet values being zero. Copies a vector to where it has ghosts: 2 words more per unknown.
+/// A of the unknowns for Krylov methods, Dirichlet values being zero. Copies a vector to where it has ghosts: 2 words more per
+/// unknown.
 class BoxLinearOperator final : public LinearOperator<double> {
  public:
   BoxLinearOperator(Context& ctx, BoxMatrix<double> a);

@@ -22,22 +22,23 @@
 // Statuses are converged, round-off limit (the residual is at rounding, above the tolerance), non-finite, diverged and
 // stagnated; `converged` is claimed on the true residual alone.
 //
-// Everything is double, but for cycles where `float_cycles` says so. Memory of the direct method: about 3 vectors of N; traffic:
-// about 10 words an unknown and solve beside the products. Memory of multigrid: about 20 vectors, and up to 90 where cells are
-// thin in all three directions (`required_memory`, the plan's `nodes`). Solves
-// run on the Context's backend and wait for the stream at the residual norms. Errors: UsageError for bad problems and arrays,
-// ResourceError where it would not fit in memory: it says what is needed and what there is before it allocates.
-// Sources: R. E. Lynch, J. R. Rice, D. H. Thomas, Direct solution of partial difference equations by tensor product methods,
-// Numer. Math. 6, 1964; Buzbee, Golub, Nielson, On Direct Methods for Solving Poisson's Equations, 1970.
+// Everything is double, but for cycles where `float_cycles` says so. Memory of the direct method: about 3 vectors of N;
+// traffic: about 10 words an unknown and solve beside the products. Memory of multigrid: about 20 vectors, and up to 90 where
+// cells are thin in all three directions (`required_memory`, the plan's `nodes`). Solves run on the Context's backend and wait
+// for the stream at the residual norms. Errors: UsageError for bad problems and arrays, ResourceError where it would not fit in
+// memory: it says what is needed and what there is before it allocates. Sources: R. E. Lynch, J. R. Rice, D. H. Thomas, Direct
+// solution of partial difference equations by tensor product methods, Numer. Math. 6, 1964; Buzbee, Golub, Nielson, On Direct
+// Methods for Solving Poisson's Equations, 1970.
 //
-// Arrays of nodal values hold all nodes of the box, its faces included, (nx + 1) (ny + 1) (nz + 1) of nx x ny x nz cells, x fastest:
-// node (i, j, k) is number (k (ny + 1) + j) (nx + 1) + i. In a periodic direction the last nodes are the first ones.
+// Arrays of nodal values hold all nodes of the box, its faces included, (nx + 1) (ny + 1) (nz + 1) of nx x ny x nz cells, x
+// fastest: node (i, j, k) is number (k (ny + 1) + j) (nx + 1) + i. In a periodic direction the last nodes are the first ones.
 //
-// Several ranks (core/comm/communicator.hpp), by the direct method alone: the direction of the lines is cut, and each rank has a slab of planes of unknowns, as many
-// as the others or one more. `nodes` are those around its cells: neighbours have a plane of nodes in common. Arrays and memory are the
-// rank's, loads the integrals over its own cells; reports, errors, fluxes and ranges are those of all. Products are local; a solve
-// gathers two numbers a line and rank, and exchanges a plane with either neighbour for every residual. Answers are those of one rank
-// to rounding. All ranks call together. UsageError where every direction has fewer planes than there are ranks.
+// Several ranks (core/comm/communicator.hpp), by the direct method alone: the direction of the lines is cut, and each rank has
+// a slab of planes of unknowns, as many as the others or one more. `nodes` are those around its cells: neighbours have a plane
+// of nodes in common. Arrays and memory are the rank's, loads the integrals over its own cells; reports, errors, fluxes and
+// ranges are those of all. Products are local; a solve gathers two numbers a line and rank, and exchanges a plane with either
+// neighbour for every residual. Answers are those of one rank to rounding. All ranks call together. UsageError where every
+// direction has fewer planes than there are ranks.
 
 #include <array>
 #include <cstdint>
@@ -76,8 +77,8 @@ struct PoissonSolver3DParams {
   int quadrature_points = 0;
   /// Other ones than `automatic` are refused where they cannot be.
   BoxMethod method = BoxMethod::automatic;
-  /// Cycles of multigrid in float, half the memory and traffic. As good as double ones where thin cells lie at Dirichlet faces; at
-  /// natural faces cells thinner than 1e-3 of the widest ones cost iterations.
+  /// Cycles of multigrid in float, half the memory and traffic. As good as double ones where thin cells lie at Dirichlet faces;
+  /// at natural faces cells thinner than 1e-3 of the widest ones cost iterations.
   bool float_cycles = false;
 
   static constexpr double smooth_jump = 1.5, smooth_contrast = 1000;
@@ -137,8 +138,9 @@ class PoissonSolver3D {
 
   /// u_h at all nodes, faces included, or those of this rank.
   [[nodiscard]] std::vector<double> nodal_solution() const;
-  // Of u_h, where it is, or by its values at all nodes as nodal_solution gives them, on the host. On a GPU the first way copies the
-  // faces alone, unless the exact solution is a function that the GPU cannot evaluate (assembly/expressions/gpu_box_integrals.hpp).
+  // Of u_h, where it is, or by its values at all nodes as nodal_solution gives them, on the host. On a GPU the first way copies
+  // the faces alone, unless the exact solution is a function that the GPU cannot evaluate
+  // (assembly/expressions/gpu_box_integrals.hpp).
   /// Empty where u is unknown.
   [[nodiscard]] std::optional<RelativeErrors> relative_errors(std::span<const double> nodal) const;
   [[nodiscard]] std::optional<RelativeErrors> relative_errors() const;

@@ -1,11 +1,12 @@
 #pragma once
 
-// A preconditioner for a smooth scalar K by cells: fast diagonalization of the operator with K = 1, scaled at nodes on both sides,
+// A preconditioner for a smooth scalar K by cells: fast diagonalization of the operator with K = 1, scaled at nodes on both
+// sides,
 //
 //     z = S A_1^-1 S r ,    S = K^-1/2 at nodes, the mean of log K over the cells around one.
 //
-// Conjugate gradients take 8 to 26 iterations whatever the mesh and for contrasts up to e^6 of a smooth K; for jumps many more. A
-// reaction is divided by the mean of K. Memory: 3 vectors, and the modes. Waits for nothing.
+// Conjugate gradients take 8 to 26 iterations whatever the mesh and for contrasts up to e^6 of a smooth K; for jumps many more.
+// A reaction is divided by the mean of K. Memory: 3 vectors, and the modes. Waits for nothing.
 
 #include <array>
 #include <memory>

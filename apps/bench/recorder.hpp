@@ -32,8 +32,8 @@ class Recorder {
   [[nodiscard]] double copy_rate() const { return copy_rate_; }  // bytes per second
   [[nodiscard]] const Json& left_out() const { return left_out_; }
 
-  /// What does not fit, or leaves the range of float, is named and left out; the others go on. Of several ranks one that fails ends
-  /// all.
+  /// What does not fit, or leaves the range of float, is named and left out; the others go on. Of several ranks one that fails
+  /// ends all.
   template <class Body>
   void attempt(const std::string& what, const Body& body) {
     if (ctx_.subdomains() > 1) return body();

@@ -1,6 +1,6 @@
 // stratum_bench: how fast the kernels, the cycles and the solvers run, beside a copy of long vectors measured in the same run.
-// --help explains. What is measured stands in kernels, lines, solves with contestants, matrix_study, boxes and auto_table; libraries to
-// compare with stand in peers/. Times are the shortest of several samples.
+// --help explains. What is measured stands in kernels, lines, solves with contestants, matrix_study, boxes and auto_table;
+// libraries to compare with stand in peers/. Times are the shortest of several samples.
 
 #include <cmath>
 #include <cstdlib>

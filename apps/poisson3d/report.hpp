@@ -1,6 +1,7 @@
 #pragma once
 
-// What people read of a run as it goes on, and --report: the same and more, as JSON. docs/reference/report.md describes the members.
+// What people read of a run as it goes on, and --report: the same and more, as JSON. docs/reference/report.md describes the
+// members.
 
 #include <string>
 #include <vector>

@@ -78,8 +78,8 @@ std::int64_t expected_memory(const Context& ctx, const Settings& settings, const
   const std::int64_t whole = nodal_bytes(mesh), field = whole / (mesh.axis(planes.axis).size() + 1) * planes.count();
   const bool several = ctx.subdomains() > 1, writes = !several || ctx.communicator()->rank() == 0;
   const std::int64_t solver = required_memory(ctx, mesh, settings.problem, settings.solver);
-  // For a GPU the load of an f that it does not evaluate is formed on the host, at all nodes and then for the unknowns. A K by cells
-  // stands there, too, and twice more while the solver takes it.
+  // For a GPU the load of an f that it does not evaluate is formed on the host, at all nodes and then for the unknowns. A K by
+  // cells stands there, too, and twice more while the solver takes it.
   const Diffusion3D& k = settings.problem.diffusion;
   const std::int64_t of_k = k.is_given() ? (k.yy || k.zz ? 9 : 3) * whole : 0;
   const std::int64_t loading = ctx.on_gpu() && !settings.problem.is_product() ? 2 * field : 0;

@@ -48,8 +48,8 @@ struct Solved {
   std::vector<double> nodal{};
 };
 
-/// The peak of the host's memory that this rank will reach, in bytes: while the solver is there, or after it is gone, while files are written. Throws ResourceError
-/// where the host or the GPU has less, before anything is allocated.
+/// The peak of the host's memory that this rank will reach, in bytes: while the solver is there, or after it is gone, while
+/// files are written. Throws ResourceError where the host or the GPU has less, before anything is allocated.
 [[nodiscard]] std::int64_t expected_memory(const Context& ctx, const Settings& settings, const TensorMesh<3>& mesh,
                                            const Uses& uses);
 

@@ -21,8 +21,8 @@
 // a scale per site. Arithmetic is in float.
 //
 // On a Context with other subdomains the lattice is cut in t and z: every subdomain has the links and vectors of its sites, and
-// before every D those beside it travel. LatticePartition::overlap: meanwhile D is made where it needs none of them. The field is given
-// whole.
+// before every D those beside it travel. LatticePartition::overlap: meanwhile D is made where it needs none of them. The field
+// is given whole.
 //
 // `apply` takes two D and neither allocates nor waits; the second one adds m^2 x on the way. x and y must differ, r may be b.
 // Source: Jang, Kim, Lee, Multi GPU performance of conjugate gradient solver with staggered fermions in mixed precision, 2011,

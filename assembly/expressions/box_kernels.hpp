@@ -1,7 +1,7 @@
 #pragma once
 
-// The same as assembly/expressions/point_kernels.hpp, behind which it comes, for the cells of boxes. Directions are those of storage:
-// the first one's numbers are next to each other.
+// The same as assembly/expressions/point_kernels.hpp, behind which it comes, for the cells of boxes. Directions are those of
+// storage: the first one's numbers are next to each other.
 
 #if !defined(__CUDACC_RTC__)
 #include <stratum/assembly/expressions/point_kernels.hpp>
@@ -18,8 +18,8 @@
 
 namespace stratum {
 
-/// Adds those of one cell, or of a pack of cells: `values` at its points, by the third, the second and the first direction, one over
-/// its edges, its volume, K in each direction, and c.
+/// Adds those of one cell, or of a pack of cells: `values` at its points, by the third, the second and the first direction, one
+/// over its edges, its volume, K in each direction, and c.
 template <class V>
 STRATUM_AT_POINTS void add_box_cell(const V (&values)[3][3][3], const V (&by)[3], const V& volume, const V (&k)[3],
                                     double c, FieldSumsOf<V>& sums) {
@@ -74,8 +74,8 @@ __device__ inline BoxPointOnDevice box_point_at(const BoxLines& box, int p, int 
           y.from_begin[j], y.from_end[j], z.from_begin[k], z.from_end[k]};
 }
 
-/// Where the results lie, how far apart, and a flag that is raised at numbers that are not finite. Lines without intervals beyond an end
-/// have a part of the box: its own cells alone.
+/// Where the results lie, how far apart, and a flag that is raised at numbers that are not finite. Lines without intervals
+/// beyond an end have a part of the box: its own cells alone.
 struct BoxLoadArguments {
   BoxLines box;
   double* b;

@@ -29,7 +29,8 @@ enum class Variables : std::uint8_t { space, space_and_time, position, position_
 /// In a box with edges of these lengths, which are a, b and d. Throws alike.
 [[nodiscard]] ScalarFunction3D parse_expression(const std::string& text, const std::array<double, 3>& lengths);
 
-/// What an expression without variables is worth, as 4*pi or 25/60; nothing where the text is none, or this build has no muParser.
+/// What an expression without variables is worth, as 4*pi or 25/60; nothing where the text is none, or this build has no
+/// muParser.
 [[nodiscard]] std::optional<double> value_of_expression(const std::string& text);
 
 /// Of one that parses: it has the variable t.

@@ -1,7 +1,7 @@
 #pragma once
 
-// The same as assembly/expressions/gpu_integrals.hpp for the cells of boxes. Directions are those of storage: direction d of arrays and
-// views is direction order[d] of the box, and `order` swaps z with one direction, or none.
+// The same as assembly/expressions/gpu_integrals.hpp for the cells of boxes. Directions are those of storage: direction d of
+// arrays and views is direction order[d] of the box, and `order` swaps z with one direction, or none.
 //
 //     loads        integrals of f phi_i of the nodes that a target names    a thread a node, 1 word
 //     error sums   3 x 3 x 3 Gauss rule                                     a thread a cell, reads 1 word a node
@@ -25,8 +25,8 @@ namespace stratum {
 /// Whether the GPU evaluates f, unless f has a value that is not finite; `nodes`: of the box. Computes nothing.
 [[nodiscard]] bool gpu_computes(const Context& ctx, const ScalarFunction3D& f, std::int64_t nodes);
 
-/// Nodes first .. first + count - 1 of every direction; where periodic the first one has the cells at both ends. Number (i, j, k) of
-/// them goes to `to`, so far apart.
+/// Nodes first .. first + count - 1 of every direction; where periodic the first one has the cells at both ends. Number (i, j,
+/// k) of them goes to `to`, so far apart.
 struct BoxLoadTarget {
   struct Nodes {
     int first = 0, count = 0;

@@ -85,7 +85,8 @@ inline std::string exact_digits(double value) {
   return digits;
 }
 
-/// `text`: the expression as C++, of these variables of a `point`. `body` and `arguments`: the kernel's, as the sources call them.
+/// `text`: the expression as C++, of these variables of a `point`. `body` and `arguments`: the kernel's, as the sources call
+/// them.
 inline std::optional<PointKernel> made_of_expression(std::initializer_list<const char*> sources, const char* point,
                                                      const std::string& variables, const std::string& text,
                                                      const char* body, const char* arguments) {

@@ -13,8 +13,8 @@
 
 namespace stratum {
 
-/// Of a function given at the points of cells: integrals of its square and itself, its energy, and its extremes. V is double, or a
-/// pack of numbers, one for each of several cells.
+/// Of a function given at the points of cells: integrals of its square and itself, its energy, and its extremes. V is double,
+/// or a pack of numbers, one for each of several cells.
 template <class V>
 struct FieldSumsOf {
   V square, integral, energy, smallest, largest;

@@ -1,17 +1,18 @@
 #pragma once
 
-// Matrix Market files: matrices as `coordinate` or as `array` (columns one after the other), real, integer or pattern (all ones),
-// general, symmetric or hermitian, which is the same of real numbers (the lower triangle in the file, both in memory); vectors as
-// `array` of one column or `coordinate` n x 1. Entries in any order, those of one place are added, and the sum must be finite too.
-// Comments, empty lines and DOS line ends may stand anywhere after the first line; Fortran's exponents, 1.5D+3, are numbers.
+// Matrix Market files: matrices as `coordinate` or as `array` (columns one after the other), real, integer or pattern (all
+// ones), general, symmetric or hermitian, which is the same of real numbers (the lower triangle in the file, both in memory);
+// vectors as `array` of one column or `coordinate` n x 1. Entries in any order, those of one place are added, and the sum must
+// be finite too. Comments, empty lines and DOS line ends may stand anywhere after the first line; Fortran's exponents, 1.5D+3,
+// are numbers.
 //
 //     %%MatrixMarket matrix coordinate real symmetric
 //     3 3 4
 //     1 1 2.0        row, column (from 1 on), value
 //     ...
 //
-// A comment `%%AMGX rhs solution` says, as AMGX writes it, that b follows behind the entries, and then x: n numbers each, or n and the
-// numbers. Blocks, a diagonal apart and columns from 0 on, which AMGX has as well, are refused.
+// A comment `%%AMGX rhs solution` says, as AMGX writes it, that b follows behind the entries, and then x: n numbers each, or n
+// and the numbers. Blocks, a diagonal apart and columns from 0 on, which AMGX has as well, are refused.
 //
 // Reading throws FileError naming the file, the line and its text for whatever is not so, numbers that are not finite
 // among it. What the header promises is believed only as far as the length of the file allows, so that memory is never

@@ -10,8 +10,8 @@
 //     magnitude        || |A| |u| + |b| ||_2, of which 2 eps is the rounding of r
 //     backward_error   max_i |b - A u|_i / (|A| max(|u|, least) + |b|)_i
 //
-// u has ghosts, where Dirichlet faces have their values, or zeros, and periodic directions what lies across (`fill_ghosts`). Nothing
-// waits for the stream but norms. Shapes are the caller's duty.
+// u has ghosts, where Dirichlet faces have their values, or zeros, and periodic directions what lies across (`fill_ghosts`).
+// Nothing waits for the stream but norms. Shapes are the caller's duty.
 
 #include <array>
 #include <memory>
@@ -25,8 +25,9 @@
 
 namespace stratum {
 
-/// K on the cells of all intervals of the axes (n + 1 a direction), x fastest; yy and zz empty: a scalar K. Outside Neumann and Robin
-/// faces it is 1, as k and m of the axes say the rest there; across a periodic direction the cell is the same at both ends.
+/// K on the cells of all intervals of the axes (n + 1 a direction), x fastest; yy and zz empty: a scalar K. Outside Neumann and
+/// Robin faces it is 1, as k and m of the axes say the rest there; across a periodic direction the cell is the same at both
+/// ends.
 struct BoxCoefficients {
   std::array<AxisFactors, 3> axes;  // of K = 1
   std::vector<double> xx, yy, zz;

@@ -38,8 +38,8 @@ STRATUM_HOST_DEVICE STRATUM_INLINE double less(double a, double b) {
   return magnitudes ? a + b : a - b;
 }
 
-/// M of three numbers along a direction; K of them, from the differences of the middle one and the first, and of the last and the
-/// middle one.
+/// M of three numbers along a direction; K of them, from the differences of the middle one and the first, and of the last and
+/// the middle one.
 STRATUM_HOST_DEVICE STRATUM_INLINE double average(const NodeFactors& axis, double before, double here, double behind) {
   return axis.before * before + axis.here * here + axis.behind * behind;
 }
@@ -125,8 +125,8 @@ STRATUM_SIMD_CLONES void residual_row(const Equations& a, int j, int k, double* 
 #if defined(__CUDACC__)
 
 // A lane has a column of nodes, a warp `lane_rows` rows of 30 of them, with a lane more at both ends, and goes through
-// `planes_of_block` planes. A plane is loaded once, `planes_ahead` planes ahead of its turn; what the next planes need of it stays in
-// registers:
+// `planes_of_block` planes. A plane is loaded once, `planes_ahead` planes ahead of its turn; what the next planes need of it
+// stays in registers:
 //
 //     g = My (u_i - u_(i-1)) ,    q = Ky u + c My u ,    s = My (u_k - u_(k-1)) ,    A u = Kx Mz g + Mx (Mz q + Kz s)
 //

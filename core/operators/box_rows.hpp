@@ -1,6 +1,7 @@
 #pragma once
 
-// Rows of symmetric matrices that couple a node of a box with its 26 neighbours, for kernels. Two formats have the same members:
+// Rows of symmetric matrices that couple a node of a box with its 26 neighbours, for kernels. Two formats have the same
+// members:
 //
 //     BoxCellRows   K per cell, a number or three, beside the factors k, m of the axes (core/operators/box_operator.hpp). A cell has
 //                       p = kxx k_x m_y m_z ,  q = kyy m_x k_y m_z ,  s = kzz m_x m_y k_z ,  m = c m_x m_y m_z ,

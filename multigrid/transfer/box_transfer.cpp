@@ -168,8 +168,8 @@ struct Prolong {
   }
 };
 
-/// Of one direction the fine nodes around that of a coarse node, by their distances -2 .. 2, and their coarse ones: one, or two of a node
-/// that lies between. Of all those there are at most 7, numbered as `slots`.
+/// Of one direction the fine nodes around that of a coarse node, by their distances -2 .. 2, and their coarse ones: one, or two
+/// of a node that lies between. Of all those there are at most 7, numbered as `slots`.
 struct Window {
   int node[5];   // -1: none
   int first[6];  // slot

@@ -1,19 +1,19 @@
 #pragma once
 
 // Interpolation between levels of a box of which the coarse nodes are some of the fine ones, each direction by itself
-// (multigrid/gate.hpp), with weights of conductances. A cell has, of every direction e, g_e = K h_x h_y h_z / h_e^2. A fine node that lies
-// between two coarse ones in one direction has weights of the sums of g over the cells on either side; one that lies between in two or
-// three takes its neighbours along all of these, each of which lies between in one direction less:
+// (multigrid/gate.hpp), with weights of conductances. A cell has, of every direction e, g_e = K h_x h_y h_z / h_e^2. A fine
+// node that lies between two coarse ones in one direction has weights of the sums of g over the cells on either side; one that
+// lies between in two or three takes its neighbours along all of these, each of which lies between in one direction less:
 //
 //     P(node) = sum over neighbours c P(neighbour) / sum c ,    c = the sum of g_e over the four cells on the neighbour's side .
 //
-// K = 1 gives trilinear weights on any widths. Coarse cells have g_e by lines of cells in series along e, side by side across it.
-// Weights to Dirichlet nodes are left out.
+// K = 1 gives trilinear weights on any widths. Coarse cells have g_e by lines of cells in series along e, side by side across
+// it. Weights to Dirichlet nodes are left out.
 //
 //     restrict   b = P^T r               prolong   x = x + P x_coarse           coarsen   P^T A P in 14 bands (core/operators/box_rows.hpp)
 //
-// A node has as many weights as coarse nodes: 3.4 numbers on average of a level that is coarsened in all directions. Set-up is in double.
-// Nothing waits for the stream. In a memory dry run all is counted.
+// A node has as many weights as coarse nodes: 3.4 numbers on average of a level that is coarsened in all directions. Set-up is
+// in double. Nothing waits for the stream. In a memory dry run all is counted.
 
 #include <array>
 #include <memory>
@@ -26,8 +26,8 @@
 
 namespace stratum {
 
-/// Of one direction: per fine unknown the coarse one at or before it (-1: a Dirichlet node) and its number among those dropped (-1:
-/// kept); per coarse unknown the fine one; per coarse interval its first and its last fine interval.
+/// Of one direction: per fine unknown the coarse one at or before it (-1: a Dirichlet node) and its number among those dropped
+/// (-1: kept); per coarse unknown the fine one; per coarse interval its first and its last fine interval.
 struct BoxAxisMap {
   const int *coarse = nullptr, *dropped = nullptr, *kept = nullptr, *begin = nullptr, *end = nullptr;
 };
@@ -39,7 +39,8 @@ struct BoxTransferView {
   std::array<BoxAxisMap, 3> axes;
   std::array<FieldView<T, 3>, 8> weights;  // bit e: to the coarse node behind in direction e
 
-  /// Weight of the fine node (i, j, k) to the coarse one before it, or behind it in the directions of `bits`, in which it lies between.
+  /// Weight of the fine node (i, j, k) to the coarse one before it, or behind it in the directions of `bits`, in which it lies
+  /// between.
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE T& at(int bits, int i, int j, int k) const {
     return weights[static_cast<std::size_t>(bits)]((bits & 1) != 0 ? axes[0].dropped[i] : i,
                                                    (bits & 2) != 0 ? axes[1].dropped[j] : j,

@@ -1,21 +1,22 @@
 #pragma once
 
-// Gauss-Seidel by points and by lines for the matrices of core/operators/box_matrix.hpp, in colours: nodes, or lines, of one colour are not
-// coupled and are relaxed at once.
+// Gauss-Seidel by points and by lines for the matrices of core/operators/box_matrix.hpp, in colours: nodes, or lines, of one
+// colour are not coupled and are relaxed at once.
 //
 //     points   8 colours, by the parities of i, j, k
 //     lines    along x, y or z: 4 colours, by the parities of the two other indices; A_line d = (b - A x)_line ,  x <- x + d
 //
-// A periodic direction of an odd number of nodes has a third colour, its last node. `reversed` goes through the colours the other way
-// round: before and after a symmetric coarse correction the two make a symmetric cycle.
+// A periodic direction of an odd number of nodes has a third colour, its last node. `reversed` goes through the colours the
+// other way round: before and after a symmetric coarse correction the two make a symmetric cycle.
 //
-// Lines are eliminated by what their rows have left, never by a difference: with couplings g_i to the node behind and e_i of the row,
+// Lines are eliminated by what their rows have left, never by a difference: with couplings g_i to the node behind and e_i of
+// the row,
 //
 //     D_i = g_i + E_i ,   E_(i+1) = e_(i+1) + g_i E_i / D_i ,   E_0 = e_0 ;      y_(i+1) = r_(i+1) + f_i y_i ,   d_i = y_i / D_i + f_i d_(i+1) ,
 //     f_i = g_i / D_i .
 //
-// A periodic line's last node is taken out: what it gives to the others is 1 less the solution for the row sums. Set-up is in double, and
-// keeps 2 numbers a node and direction, 3 where it is periodic.
+// A periodic line's last node is taken out: what it gives to the others is 1 less the solution for the row sums. Set-up is in
+// double, and keeps 2 numbers a node and direction, 3 where it is periodic.
 //
 // x has ghosts, which are brought up to date before every colour. r is scratch. Nothing waits for the stream.
 

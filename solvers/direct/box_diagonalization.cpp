@@ -268,8 +268,8 @@ cuda::Launch launch_columns(std::int64_t columns) {
 
 #endif
 
-// Numbers, 64 MiB: enough to fill a GPU; and 4 GiB: half of v otherwise, since cuBLAS multiplies few planes of 1000 x 100 numbers at 39
-// TFLOP/s of an H200, and many at 53.
+// Numbers, 64 MiB: enough to fill a GPU; and 4 GiB: half of v otherwise, since cuBLAS multiplies few planes of 1000 x 100
+// numbers at 39 TFLOP/s of an H200, and many at 53.
 constexpr std::int64_t gpu_room = std::int64_t{1} << 23, most_gpu_room = std::int64_t{1} << 29;
 
 /// Of `count` things the share of a thread.

@@ -20,14 +20,15 @@
 //     D_k = p_k + g_(k+1) + E_k ,  p_(k+1) = g_(k+1) p_k / D_k ,  E_(k+1) = e_(k+1) + g_(k+1) E_k / D_k ,  E_L += p_k E_k / D_k ,
 //     y_k = (w_k + g_k y_(k-1)) / D_k ,  w_L += p_k y_k .
 //
-// That leaves a line of one unknown a rank, whose couplings and pivots every rank has made for itself at the beginning, and 2 numbers
-// a line and rank, w_L and w_R, which are gathered. All ranks solve it alike, and u_k = y_k + (p_k u_L + g_(k+1) u_(k+1)) / D_k.
-// Beside what stands below 4 P to 5 P numbers a line are kept on P ranks. One gather is all that ranks say to each other.
+// That leaves a line of one unknown a rank, whose couplings and pivots every rank has made for itself at the beginning, and 2
+// numbers a line and rank, w_L and w_R, which are gathered. All ranks solve it alike, and u_k = y_k + (p_k u_L + g_(k+1)
+// u_(k+1)) / D_k. Beside what stands below 4 P to 5 P numbers a line are kept on P ranks. One gather is all that ranks say to
+// each other.
 //
-// Memory: four matrices, and room for some planes: a thread's on a CPU, so that the products of a plane stay in its cache, and half
-// of v on a GPU, at most 4 GiB. Traffic beside the products, which take 4 (nx + ny) operations a number: 4 words a number. On a GPU a thread has
-// a line: it keeps E / D of every eighth row, and forms the others anew on its way back.
-// Nothing waits for the stream. Source: as in multigrid/poisson_solver_3d.hpp.
+// Memory: four matrices, and room for some planes: a thread's on a CPU, so that the products of a plane stay in its cache, and
+// half of v on a GPU, at most 4 GiB. Traffic beside the products, which take 4 (nx + ny) operations a number: 4 words a number.
+// On a GPU a thread has a line: it keeps E / D of every eighth row, and forms the others anew on its way back. Nothing waits
+// for the stream. Source: as in multigrid/poisson_solver_3d.hpp.
 
 #include <array>
 #include <memory>
@@ -42,8 +43,8 @@ namespace stratum {
 class BoxDiagonalization {
  public:
   BoxDiagonalization() = default;
-  /// Modes of x and y as rows of V^T; in a memory dry run they are not looked at. `cuts`: of several ranks the first plane of each,
-  /// and the number of planes; none of one rank.
+  /// Modes of x and y as rows of V^T; in a memory dry run they are not looked at. `cuts`: of several ranks the first plane of
+  /// each, and the number of planes; none of one rank.
   BoxDiagonalization(Context& ctx, const std::array<AxisFactors, 3>& axes, double reaction, const LineModes& x,
                      const LineModes& y, std::span<const int> cuts = {});
 

@@ -4,8 +4,8 @@
 //
 //     x = A^-1 b ;       of a singular A with A 1 = 0:  x = P (A + t 1 1^T)^-1 P b ,  P = 1 - 1 1^T / n
 //
-// Factored on the host in extended precision, n^3 operations, and kept in double, n^2 numbers. apply is one kernel and waits for
-// nothing. Throws BreakdownError for a matrix that is not positive definite to rounding.
+// Factored on the host in extended precision, n^3 operations, and kept in double, n^2 numbers. apply is one kernel and waits
+// for nothing. Throws BreakdownError for a matrix that is not positive definite to rounding.
 
 #include <stratum/core/operators/box_matrix.hpp>
 

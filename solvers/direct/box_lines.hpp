@@ -1,8 +1,8 @@
 #pragma once
 
-// What solvers/direct/box_diagonalization.cpp does with one line of a box: the elimination of whole lines, and of the parts of several
-// ranks; the formulas stand in box_diagonalization.hpp. A column (i, j) of the box is number j nx + i. Host and device; kernels, and
-// columns that a CPU takes together, stand where they are started.
+// What solvers/direct/box_diagonalization.cpp does with one line of a box: the elimination of whole lines, and of the parts of
+// several ranks; the formulas stand in box_diagonalization.hpp. A column (i, j) of the box is number j nx + i. Host and device;
+// kernels, and columns that a CPU takes together, stand where they are started.
 
 #include <cstdint>
 
@@ -108,8 +108,8 @@ struct Joints {
     inverse(n, column) = pivot != 0 ? 1 / pivot : 0;
   }
 
-  /// What rank `me` needs: its own unknown and the one before it, zero of the first rank of lines with ends. `sides`: what the parts'
-  /// right-hand sides come to, for the unknown before and for the own one.
+  /// What rank `me` needs: its own unknown and the one before it, zero of the first rank of lines with ends. `sides`: what the
+  /// parts' right-hand sides come to, for the unknown before and for the own one.
   struct Ends {
     double left, right;
   };
@@ -187,8 +187,8 @@ struct SolveJoints {
   }
 };
 
-/// This rank's parts of the columns (i, j) of v, in place; `line` begins with them. `left` and `right`, a number a column: what their
-/// right-hand sides come to, then their ends.
+/// This rank's parts of the columns (i, j) of v, in place; `line` begins with them. `left` and `right`, a number a column: what
+/// their right-hand sides come to, then their ends.
 struct Parts {
   AxisFactorsView line;
   const double *values_x, *values_y;

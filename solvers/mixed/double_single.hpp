@@ -32,8 +32,8 @@ namespace stratum {
 
 class DoubleSingleRefinement {
  public:
-  /// `singular_nodes`: of an operator with A 1 = 0, the nodes of all subdomains; 0 of others. The rounding of a residual in float has
-  /// a mean, which no correction could take away there.
+  /// `singular_nodes`: of an operator with A 1 = 0, the nodes of all subdomains; 0 of others. The rounding of a residual in
+  /// float has a mean, which no correction could take away there.
   DoubleSingleRefinement(Context& ctx, const GridLayout<2>& shape, std::int64_t singular_nodes = 0);
 
   /// Solves from the given x. `in_float` is `a` rounded, `solver` one for it. stop.max_iterations counts all rounds.

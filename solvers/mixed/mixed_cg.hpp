@@ -10,10 +10,10 @@
 //
 //     x <- x + 1/s y,  y = 0,  r = s (b - A x)                                                          in double
 //
-// with s a power of two near 1 / ||b||. An update is due by solvers/mixed/residual_replacement.hpp (the first by `first_delta`), where the
-// recursion says that the tolerance is met, and at the last iteration: only a residual in double ends the iteration. The direction is carried on over updates, so that it takes the iterations of conjugate
-// gradients in double. What y rounds is of the size of x before the first update and of that of x's error after it: the first
-// one must come early.
+// with s a power of two near 1 / ||b||. An update is due by solvers/mixed/residual_replacement.hpp (the first by
+// `first_delta`), where the recursion says that the tolerance is met, and at the last iteration: only a residual in double ends
+// the iteration. The direction is carried on over updates, so that it takes the iterations of conjugate gradients in double.
+// What y rounds is of the size of x before the first update and of that of x's error after it: the first one must come early.
 //
 // Sources: as of solvers/mixed/reliable_cg.hpp, which has no preconditioner.
 //

@@ -51,8 +51,8 @@ SolveReport ReliableCg::solve(Context& ctx, const LinearOperator<double>& a, con
   if (!start_.empty()) copy(ctx, FieldView<const double>(x), start_.view());
   updates_ = 0;
   ResidualReplacement updates({.delta = params_.delta, .patience = patience}, iteration.residual());
-  // Iterations that an update may take, in terms of the longest of those before: at the end of an iteration they take less than at its
-  // beginning.
+  // Iterations that an update may take, in terms of the longest of those before: at the end of an iteration they take less than
+  // at its beginning.
   constexpr int some = 1000, times_longer = 3;
   int since_update = 0, longest = 0;
   double rr = dot<float>(ctx, r, r);

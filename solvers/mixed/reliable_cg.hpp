@@ -10,10 +10,9 @@
 //     x <- x + y,  y = 0,  r = b - A x                                            in double
 //     d <- d - (r, d) / (r, r) r,  d <- r + beta d,  beta = (r, r) / (r, r)_old   in float, (r, r)_old before the latest step
 //
-// An update is due by solvers/mixed/residual_replacement.hpp, and where the recursion says that the tolerance is met: only a residual in
-// double ends the iteration. Carried on and freed of r, the direction keeps what
-// the iteration has learnt; started again from d = r it takes up to twice as long. r is scaled to unit size before it is
-// narrowed.
+// An update is due by solvers/mixed/residual_replacement.hpp, and where the recursion says that the tolerance is met: only a
+// residual in double ends the iteration. Carried on and freed of r, the direction keeps what the iteration has learnt; started
+// again from d = r it takes up to twice as long. r is scaled to unit size before it is narrowed.
 //
 // What the updates consist of can be switched off, to show what each of them is for: without replacing r the recursion ends at
 // a residual that is not there (breakdown), without resetting y that residual cannot fall below the rounding of y in float

@@ -1,7 +1,7 @@
 #pragma once
 
-// Residual replacement, of iterations in float that a residual in double sets right now and then: when it is due, by what factor the
-// direction is carried on, and when the true residual no longer follows.
+// Residual replacement, of iterations in float that a residual in double sets right now and then: when it is due, by what
+// factor the direction is carried on, and when the true residual no longer follows.
 //
 //     due        ||r|| < delta max ||r|| since the one before, by recursion (the first: `first_delta`)
 //     then       r <- s (b - A x)                                   in double, narrowed
@@ -59,8 +59,8 @@ struct ReplacedResidual {
   double square;  // (r, r)
   double beta;
 };
-/// r = scale times the residual; where that is asked for d loses what it has of r, by `kind` from the square before the latest step and
-/// the recursive one.
+/// r = scale times the residual; where that is asked for d loses what it has of r, by `kind` from the square before the latest
+/// step and the recursive one.
 [[nodiscard]] ReplacedResidual replace_residual(Context& ctx, double scale, FieldView<const double> residual,
                                                 FieldView<float> r, FieldView<float> d, std::optional<UpdateBeta> kind,
                                                 double before, double recursive);

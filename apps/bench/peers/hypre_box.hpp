@@ -1,8 +1,8 @@
 #pragma once
 
-// hypre's solvers for the Q1 matrix of a box between Dirichlet faces, K = 1: its 27 bands through the Struct interface (SMG, SMG-CG,
-// PFMG-CG), or as rows through IJ (BoomerAMG-CG), with the parameters of peers/hypre.hpp. f = 1. Set-up is the time of hypre's
-// own, and convergence is claimed on the true residual.
+// hypre's solvers for the Q1 matrix of a box between Dirichlet faces, K = 1: its 27 bands through the Struct interface (SMG,
+// SMG-CG, PFMG-CG), or as rows through IJ (BoomerAMG-CG), with the parameters of peers/hypre.hpp. f = 1. Set-up is the time of
+// hypre's own, and convergence is claimed on the true residual.
 
 #include <string>
 

@@ -14,10 +14,10 @@
 //
 //     L_r + a_r X + c_r L_(r+1) = f_r ,      X = L_(p-1) in a cyclic line, 0 in a chain,
 //
-// a cyclic line is closed by the sum over its rows (`CyclicLine` in solvers/lines/cpu/elimination.hpp has the formula), and what
-// the others have more than X goes back. Everything is formed by row sums, so that nothing cancels where cells are thin: the
-// sums s = 1 + a + c are given beside a and c, and neither is formed from the others. Every chunk solves the same interface from
-// the same numbers in the same order: all get the same bits, and need not be told each other's results.
+// a cyclic line is closed by the sum over its rows (`CyclicLine` in solvers/lines/cpu/elimination.hpp has the formula), and
+// what the others have more than X goes back. Everything is formed by row sums, so that nothing cancels where cells are thin:
+// the sums s = 1 + a + c are given beside a and c, and neither is formed from the others. Every chunk solves the same interface
+// from the same numbers in the same order: all get the same bits, and need not be told each other's results.
 //
 // Of the 7 numbers of a line and chunk 5 are the matrix's. They are put together once, and factored (FactoredInterface); a
 // solve puts together the 2 right-hand sides, and takes about 12 p operations a line. Sources: the substructuring of Wang, ACM

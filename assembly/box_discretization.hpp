@@ -132,5 +132,8 @@ class BoxDiscretization {
 /// How much the flux on an edge changes on the way to those beside it, relative to itself, as in two dimensions
 /// (assembly/solution_range.hpp).
 [[nodiscard]] double change_of_flux(const BoxDiscretization::FluxesOfEdge& fluxes);
+/// Of all parts of a box, from the ranges of each; of equal values the first in the order of nodes. `change_of_flux` is that of
+/// the part which has the largest step.
+[[nodiscard]] SolutionRange3D joined(const std::vector<SolutionRange3D>& parts);
 
 }  // namespace stratum

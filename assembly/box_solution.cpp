@@ -430,4 +430,38 @@ SolutionRange3D BoxDiscretization::range(Context& ctx, StoredBox<const double> u
   return range;
 }
 
+namespace {
+
+/// Of equal values the first in the order of nodes, as on one rank.
+bool is_before(const NodalValue3D& a, const NodalValue3D& b) {
+  return std::array{a.z, a.y, a.x} < std::array{b.z, b.y, b.x};
+}
+
+}  // namespace
+
+SolutionRange3D joined(const std::vector<SolutionRange3D>& parts) {
+  SolutionRange3D all = parts.front();
+  const auto step = [](const SolutionRange3D& part) { return std::abs(part.step_to.value - part.step_from.value); };
+  for (const SolutionRange3D& part : parts) {
+    const auto take = [](NodalValue3D& value, const NodalValue3D& other, bool beyond) {
+      if (beyond || (other.value == value.value && is_before(other, value))) value = other;
+    };
+    take(all.smallest, part.smallest, part.smallest.value < all.smallest.value);
+    take(all.largest, part.largest, part.largest.value > all.largest.value);
+    all.smallest_on_boundary = std::min(all.smallest_on_boundary, part.smallest_on_boundary);
+    all.largest_on_boundary = std::max(all.largest_on_boundary, part.largest_on_boundary);
+    const auto place = [](const SolutionRange3D::Edge& edge) {
+      return std::array{edge.node[2], edge.node[1], edge.node[0], edge.axis};
+    };
+    if (part.edge.axis < 0) continue;
+    const bool later = step(part) < step(all) || (step(part) == step(all) && place(part.edge) >= place(all.edge));
+    if (all.edge.axis >= 0 && later) continue;
+    all.step_from = part.step_from;
+    all.step_to = part.step_to;
+    all.edge = part.edge;
+    all.change_of_flux = part.change_of_flux;
+  }
+  return all;
+}
+
 }  // namespace stratum

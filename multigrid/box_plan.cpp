@@ -1,0 +1,185 @@
+#include <stratum/multigrid/box_plan.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <stratum/assembly/box_discretization.hpp>
+#include <stratum/core/errors.hpp>
+#include <stratum/mesh/partition.hpp>
+
+namespace stratum {
+
+namespace {
+
+/// Of a direction whose modes are kept: two matrices of 512 MiB.
+constexpr int most_modes = 8192;
+
+/// The plane of a natural last end goes with the one before it: a rank of its own would have it without cells.
+bool shares_last_plane(const Axis& axis) {
+  return axis.last_boundary() == BoundaryType::neumann && axis.unknowns() > 1;
+}
+
+/// A level in words.
+std::string smoother_of(const GatedLevel& level) {
+  if (level.dropped[0].empty()) return "inverse";
+  std::string text;
+  int left = static_cast<int>(std::count(level.lines.begin(), level.lines.end(), true));
+  if (left == 0) return "points";
+  for (std::size_t d = 0; d < 3; ++d)
+    if (level.lines[d]) text += message(text.empty() ? "lines along " : --left == 1 ? " and " : ", ", axis_names[d]);
+  return text;
+}
+
+/// Too many modes for a direct solver; empty: not.
+std::string too_many_modes(const BoxSolverPlan& plan) {
+  for (std::size_t d = 0; d < 3; ++d)
+    if (static_cast<int>(d) != plan.lines && plan.unknowns[d] > most_modes)
+      return message("direction ", axis_names[d], " has ", plan.unknowns[d],
+                     " unknowns, and the direct solver keeps dense matrices of at most ", most_modes,
+                     " a direction for two of the three");
+  return {};
+}
+
+}  // namespace
+
+BoxSolverPlan direct_plan(const TensorMesh<3>& mesh, int ranks) {
+  BoxSolverPlan plan;
+  double all = 1, best = std::numeric_limits<double>::infinity();
+  for (std::size_t d = 0; d < 3; ++d) {
+    plan.unknowns[d] = mesh.axis(static_cast<int>(d)).unknowns();
+    all *= plan.unknowns[d];
+  }
+  const auto others = [&](std::size_t d) { return plan.unknowns[(d + 1) % 3] + plan.unknowns[(d + 2) % 3]; };
+  // Lines in operations of a product; those of periodic directions are solved twice.
+  constexpr double line = 30, first_last = 1.02;
+  for (std::size_t d = 3; d-- > 0;) {
+    const double cost = 4.0 * others(d) + line * (mesh.axis(static_cast<int>(d)).is_periodic() ? 2 : 1);
+    const Axis& axis = mesh.axis(static_cast<int>(d));
+    if (ranks > 1 && plan.unknowns[d] - (shares_last_plane(axis) ? 1 : 0) < ranks) continue;
+    if (cost * first_last >= best) continue;
+    best = cost;
+    plan.lines = static_cast<int>(d);
+    plan.operations = 4.0 * all * others(d);
+  }
+  expects(std::isfinite(best), ranks,
+          " ranks need as many planes of unknowns in some direction, one more where its last face is ",
+          "natural; this box has ", plan.unknowns[0], " x ", plan.unknowns[1], " x ", plan.unknowns[2],
+          " unknowns. Take fewer ranks");
+  const auto lines = static_cast<std::size_t>(plan.lines);
+  const std::size_t a = lines == 0 ? 1 : 0, b = lines == 2 ? 1 : 2;
+  plan.method =
+      message("fast diagonalization in ", axis_names[a], " and ", axis_names[b], ", lines along ", axis_names[lines]);
+  const bool alike = plan.unknowns[a] == plan.unknowns[lines] && plan.unknowns[b] == plan.unknowns[lines];
+  const char* const count = plan.unknowns[lines] == 1 ? " unknown, " : " unknowns, ";
+  plan.reason = alike ? message("all directions have ", plan.unknowns[lines], count, "and lines cost the least along ",
+                                axis_names[lines])
+                      : message(axis_names[lines], " has ", plan.unknowns[lines], count,
+                                "which lines are cheaper for than ", "dense matrices");
+  return plan;
+}
+
+std::array<GatedAxis, 3> gate_of(const TensorMesh<3>& mesh, const BoxMaterial& material) {
+  std::array<GatedAxis, 3> axes;
+  std::array<std::size_t, 3> cells{};
+  for (std::size_t d = 0; d < 3; ++d) {
+    const Axis& axis = mesh.axis(static_cast<int>(d));
+    axes[d] = {axis.widths(), axis.first_boundary() == BoundaryType::neumann,
+               axis.last_boundary() == BoundaryType::neumann, axis.is_periodic()};
+    cells[d] = static_cast<std::size_t>(axis.size());
+  }
+  if (material.yy.empty()) return axes;
+  for (std::size_t d = 0; d < 3; ++d) {
+    const std::size_t e = (d + 1) % 3, f = (d + 2) % 3;
+    for (std::size_t i = 0; i < cells[d]; ++i) {
+      std::vector<double> relative;
+      relative.reserve(cells[e] * cells[f]);
+      std::array<std::size_t, 3> at{};
+      at[d] = i;
+      for (at[e] = 0; at[e] < cells[e]; ++at[e])
+        for (at[f] = 0; at[f] < cells[f]; ++at[f]) {
+          const auto k = material.at((at[2] * cells[1] + at[1]) * cells[0] + at[0]);
+          relative.push_back(k[d] / std::cbrt(k[0] * k[1] * k[2]));
+        }
+      const auto middle = relative.begin() + static_cast<std::ptrdiff_t>(relative.size() / 2);
+      std::nth_element(relative.begin(), middle, relative.end());
+      axes[d].widths[i] /= std::sqrt(*middle);
+    }
+  }
+  return axes;
+}
+
+BoxSolverPlan select_box_method(const TensorMesh<3>& mesh, const PoissonProblem3D& problem, const BoxMaterial& material,
+                                BoxMethod asked, int ranks) {
+  constexpr double jump = PoissonSolver3DParams::smooth_jump, contrast = PoissonSolver3DParams::smooth_contrast;
+  BoxSolverPlan plan = direct_plan(mesh, ranks);
+  const std::string modes = too_many_modes(plan), direct_reason = plan.reason;
+  const bool by_cells = !material.is_separable(), scalar = material.yy.empty(), singular = is_singular(mesh, problem);
+  expects(asked != BoxMethod::direct || !by_cells, material.why_not_separable,
+          ". The direct method in three dimensions needs a separable problem; multigrid and auto do not");
+  expects(asked != BoxMethod::direct || modes.empty(), modes,
+          "; make it shorter, or two directions shorter than the third, or use multigrid");
+  expects(asked != BoxMethod::fd_cg || (modes.empty() && scalar && !singular),
+          "fd-cg is for a scalar K, solutions that are not known up to a constant only, and at most ", most_modes,
+          " unknowns in two of the three directions; multigrid is for all");
+  plan.kind = asked;
+  if (asked != BoxMethod::automatic) {
+    plan.reason = "it was asked for";
+  } else if (!by_cells && modes.empty()) {
+    plan.kind = BoxMethod::direct;
+  } else if (!by_cells) {
+    plan.kind = BoxMethod::multigrid;
+    plan.reason = modes;
+  } else if (modes.empty() && scalar && !singular && material.jump <= jump && material.contrast <= contrast) {
+    plan.kind = BoxMethod::fd_cg;
+    plan.reason = message(material.why_not_separable, "; K is smooth: it differs by a factor of at most ",
+                          material.jump, " between neighbouring cells and ", material.contrast, " in all");
+  } else {
+    plan.kind = BoxMethod::multigrid;
+    const std::string why = !scalar    ? "has a number for every direction"
+                            : singular ? message("u is known up to a constant only")
+                            : !modes.empty()
+                                ? modes
+                                : message("K differs by a factor of ", material.jump,
+                                          " between neighbouring cells and ", material.contrast, " in all");
+    plan.reason = message(material.why_not_separable, "; ", scalar ? "" : "K ", why);
+  }
+  expects(ranks == 1 || plan.kind == BoxMethod::direct,
+          "several ranks solve problems in a box by the direct method alone, which this ",
+          "one is not for: ", by_cells ? material.why_not_separable : plan.reason, ". Take one rank");
+  if (plan.kind == BoxMethod::direct && asked == BoxMethod::direct) plan.reason += "; " + direct_reason;
+  if (plan.kind == BoxMethod::fd_cg) plan.method = "conjugate gradients around " + plan.method + ", scaled by K^-1/2";
+  if (plan.kind != BoxMethod::multigrid) return plan;
+  plan.operations = 0;
+  double nodes = 0;
+  for (const GatedLevel& level : gated_levels(gate_of(mesh, material))) {
+    nodes += level.unknowns();
+    plan.levels.push_back(
+        {{level.axes[0].unknowns(), level.axes[1].unknowns(), level.axes[2].unknowns()}, smoother_of(level)});
+  }
+  const auto& n = plan.unknowns;
+  plan.nodes = nodes / (static_cast<double>(n[0]) * n[1] * n[2]);
+  plan.method = message("conjugate gradients around V-cycles, gated coarsening of ", plan.levels.size(), " levels, ",
+                        plan.levels.front().smoother, " on the finest");
+  return plan;
+}
+
+int rank_of(const Context& ctx) { return ctx.subdomains() > 1 ? ctx.communicator()->rank() : 0; }
+
+/// The planes of unknowns of a rank, and what lies beside them, in the order of storage.
+GridLayout<3> slab_of(const Context& ctx, const TensorMesh<3>& mesh, const BoxOrder& order, int rank) {
+  const auto axis = [&](std::size_t d) { return mesh.axis(static_cast<int>(order[d])); };
+  if (!shares_last_plane(axis(2))) return slab({axis(0), axis(1), axis(2), mesh.name()}, ctx.subdomains(), rank);
+  const Axis without = axis(2).with_boundaries(axis(2).first_boundary(), BoundaryType::dirichlet);
+  GridLayout<3> layout = slab({axis(0), axis(1), without, mesh.name()}, ctx.subdomains(), rank);
+  ++layout.global.nz;
+  if (rank + 1 == ctx.subdomains()) ++layout.extents.nz;
+  return layout;
+}
+
+NodePlanes nodes_of(const Context& ctx, const TensorMesh<3>& mesh, int lines, const GridLayout<3>& slab) {
+  const int rank = rank_of(ctx), first = rank == 0 ? 0 : slab.first[2];
+  return {lines, first, rank + 1 == ctx.subdomains() ? mesh.axis(lines).size() : slab.first[2] + slab.extents.nz};
+}
+
+}  // namespace stratum

@@ -370,8 +370,10 @@ BoxFileValues read_box_values(const std::string& path) {
   expects(path.ends_with(".npy"), "'", path,
           "' is no file of numbers on the cells of a box by its ending; known is .npy");
   NpyArray array = read_npy_array(path, 3, 3, "a box needs (nz, ny, nx)");
-  for (const double number : array.numbers)
-    expects(std::isfinite(number), "'", path, "' holds ", number, "; numbers must be finite");
+  const auto nx = static_cast<std::size_t>(array.shape[2]), ny = static_cast<std::size_t>(array.shape[1]);
+  for (std::size_t k = 0; k < array.numbers.size(); ++k)
+    expects(std::isfinite(array.numbers[k]), "'", path, "': the number of cell (", k % nx, ", ", k / nx % ny, ", ",
+            k / nx / ny, ") is ", array.numbers[k], "; all must be finite");
   return {{array.shape[2], array.shape[1], array.shape[0]}, std::move(array.numbers)};
 }
 

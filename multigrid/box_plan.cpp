@@ -159,8 +159,9 @@ BoxSolverPlan select_box_method(const TensorMesh<3>& mesh, const PoissonProblem3
   }
   const auto& n = plan.unknowns;
   plan.nodes = nodes / (static_cast<double>(n[0]) * n[1] * n[2]);
-  plan.method = message("conjugate gradients around V-cycles, gated coarsening of ", plan.levels.size(), " levels, ",
-                        plan.levels.front().smoother, " on the finest");
+  plan.method =
+      message("conjugate gradients around V-cycles, gated coarsening of ", plan.levels.size(),
+              plan.levels.size() == 1 ? " level, " : " levels, ", plan.levels.front().smoother, " on the finest");
   return plan;
 }
 

@@ -131,6 +131,13 @@ open('k.npy', 'wb').write(b'\x93NUMPY\x01\x00' + struct.pack('<H', len(text)) + 
   check "r['cells'] == [48, 48, 48] and r['solver'] == 'multigrid'"
   refused --cells 12 --vtk none --rhs 1 --kappa file:k.npy -- --kappa 'has shape (24, 24, 24), and the mesh (12, 12, 12) cells'
   refused --cells 12 --vtk none --rhs 1 --kappa file:k.vtr -- .npy
+  python3 -c "
+import struct
+head = \"{'descr': '<f8', 'fortran_order': False, 'shape': (4, 3, 2), }\".ljust(117) + chr(10)
+numbers = [1.0] * 24
+numbers[3 * 6 + 2 * 2 + 1] = float('nan')
+open('nan.npy', 'wb').write(b'\x93NUMPY\x01\x00' + struct.pack('<H', len(head)) + head.encode() + struct.pack('<24d', *numbers))"
+  refused --cells 2,3,4 --vtk none --rhs 1 --kappa file:nan.npy -- --kappa nan.npy 'cell (1, 2, 3) is nan'
   refused --cells 4 --vtk none --method spectral -- direct multigrid fd-cg auto
   refused --cells 4 --vtk none --rhs 1 --kx '1+y*x' --method fd-cg -- 'scalar K'
 }

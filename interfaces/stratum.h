@@ -1,7 +1,8 @@
 #ifndef STRATUM_H
 #define STRATUM_H
 
-/* Stratum for C: Poisson problems on meshes of rectangles and boxes (stratum_poisson, below), and multigrid for nine-point operators on a grid of nx x ny unknowns,
+/* Stratum for C: Poisson problems in rectangles and boxes (stratum_poisson, below), and multigrid for nine-point operators on
+ * a grid of nx x ny unknowns,
  *
  *     (A x)_ij = sum over dx, dy in {-1, 0, 1} of a_(dx,dy)(i, j) x_(i+dx, j+dy) .
  *
@@ -135,13 +136,13 @@ const char* stratum_last_error(const stratum_solver* solver);
 /* NULL is allowed. */
 void stratum_destroy(stratum_solver* solver);
 
-/* Poisson problems -div(K grad u) + c u = f by bilinear finite elements in a rectangle or trilinear ones in a box, whatever the widths
- * of the cells are: by multigrid, or in a box whose K is a product of functions of x, y and z by fast diagonalization. Arrays hold all
- * nodes, those of the boundary included, x fastest: node (i, j, k) is number (k (cells[1] + 1) + j) (cells[0] + 1) + i, and in a
- * rectangle j (cells[0] + 1) + i. */
+/* Solves -div(K grad u) + c u = f in a rectangle by bilinear, in a box by trilinear finite elements, on cells of any widths.
+ * The solver is multigrid; in a box with K = X(x) Y(y) Z(z) it is fast diagonalization. Arrays have one number for every node,
+ * boundary nodes included, x fastest: node (i, j, k) is number (k (cells[1] + 1) + j) (cells[0] + 1) + i, in a rectangle node
+ * (i, j) is number j (cells[0] + 1) + i. */
 typedef struct stratum_poisson stratum_poisson;
 
-/* u = value;  n.K grad u = value, n outward;  n.K grad u + alpha u = value;  u as at the other end. */
+/* u = value;  n.K grad u = value, n outward;  n.K grad u + alpha u = value;  u is the same at the opposite boundary. */
 typedef enum stratum_boundary {
   STRATUM_DIRICHLET = 0,
   STRATUM_NEUMANN = 1,
@@ -149,7 +150,8 @@ typedef enum stratum_boundary {
   STRATUM_PERIODIC = 3
 } stratum_boundary;
 
-/* All zeros but for dimensions and cells are a good problem: u = 0 on the boundary of the unit square or cube, K = 1, c = 0. */
+/* If everything but dimensions and cells is zero, the problem is -Laplace u = f in the unit square or cube, u = 0 on its
+ * boundary. */
 typedef struct stratum_poisson_problem {
   size_t struct_size;      /* sizeof(stratum_poisson_problem), or 0 */
   int dimensions;          /* 2: a rectangle; 3: a box */
@@ -165,13 +167,14 @@ typedef struct stratum_poisson_problem {
   double reaction;     /* c, not negative */
 } stratum_poisson_problem;
 
-/* Everything is copied. Of the options backend, threads, rtol, atol, max_iterations and project matter. Never fails but for want of
- * memory, when it returns NULL: what is wrong is reported by stratum_poisson_last_error at once, and by every call. */
+/* Copies everything. The options backend, threads, rtol, atol, max_iterations and project are used, the others are ignored.
+ * Returns NULL only if there is no memory. Other faults of the problem are reported by stratum_poisson_last_error at once, and
+ * by every later call. */
 stratum_poisson* stratum_poisson_create(const stratum_poisson_problem* problem, const stratum_options* options);
 
-/* u at all nodes, of f at all nodes, which is linear in every direction between them. Without Dirichlet and Robin boundaries and
- * without c the integral of u is zero, and f has to balance the boundary's values, or options.project subtracts its mean. `result`
- * may be NULL. */
+/* Computes u at all nodes from f at all nodes; f is linear between nodes in every direction. A problem is singular if it has no
+ * Dirichlet boundary, no Robin boundary and c = 0: then the integral of u is zero, and f has to balance the boundary values,
+ * unless options.project subtracts the mean of f. `result` may be NULL. */
 stratum_status stratum_poisson_solve(stratum_poisson* poisson, const double* f, double* u, stratum_result* result);
 
 /* As stratum_last_error and stratum_destroy. */

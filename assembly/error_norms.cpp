@@ -2,30 +2,26 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 #include <vector>
 
 #include <stratum/assembly/error_sums.hpp>
 #include <stratum/assembly/expressions/gpu_integrals.hpp>
 #include <stratum/assembly/gauss_rules.hpp>
 #include <stratum/assembly/points.hpp>
+#include <stratum/assembly/polynomial_problem.hpp>
+#include <stratum/core/device/simd.hpp>
 
 namespace stratum {
 
 namespace {
 
-/// Of one cell.
+/// Of one cell of a mapped mesh.
 struct CellSlopes {
   PointSlopes points[3][3];  // by height first
 
   CellSlopes(const Geometry& mesh, int i, int j) {
     const auto weight = [](std::size_t p, std::size_t q) { return gauss3[p].weight * gauss3[q].weight; };
-    if (mesh.mapped() == nullptr) {
-      const double hx = mesh.logical().x().widths()[static_cast<std::size_t>(i)],
-                   hy = mesh.logical().y().widths()[static_cast<std::size_t>(j)];
-      for (std::size_t q = 0; q < 3; ++q)
-        for (std::size_t p = 0; p < 3; ++p) points[q][p] = {1 / hx, 0, 0, 1 / hy, weight(p, q) * hx * hy};
-      return;
-    }
     if (!mesh.mapped()->is_cartesian()) {
       const CellPoints cell = mesh.cell(i, j);
       const double hx = mesh.logical().x().widths()[static_cast<std::size_t>(i)],
@@ -48,36 +44,143 @@ struct CellSlopes {
   PointSlopes operator()(int p, int q) const { return points[q][p]; }
 };
 
+/// The points of the rule in the intervals of a line, in order.
+std::vector<LinePoint> gauss_points(const Axis& line) {
+  std::vector<LinePoint> points;
+  points.reserve(3 * line.widths().size());
+  for (int i = 0; i < line.size(); ++i)
+    for (const auto& [t, weight] : gauss3) points.push_back(LineInterval(line, i).at(t));
+  return points;
+}
+
+/// The sums of a row of a rectangle's cells, in packs of cells.
+template <class F>
+struct ErrorsOfRow {
+  const F& exact;
+  const TensorMesh<2>& mesh;
+  std::span<const LinePoint> x, y;  // of all intervals; of this row
+  const double *south, *north;      // nodal values below and above the row
+  const CellCoefficients* k;
+  double reaction;
+  int j;
+  ErrorSums& sums;
+
+  template <int bytes>
+  STRATUM_INLINE void run() const {
+    using V = simd::Pack<double, bytes>;
+    constexpr int lanes = bytes / static_cast<int>(sizeof(double));
+    const auto filled = [](double value) { return simd::filled<double, bytes>(value); };
+    const auto nothing = [&]() -> FieldSumsOf<V> {
+      const FieldSums none = no_field_sums();
+      return {filled(0), filled(0), filled(0), filled(none.smallest), filled(none.largest)};
+    };
+    const double* const widths = mesh.x().widths().data();
+    const int cells = mesh.x().size();
+    const double hy = mesh.y().widths()[static_cast<std::size_t>(j)];
+    FieldSumsOf<V> error = nothing(), known = nothing();
+    V area = filled(0);
+    PointMaterialOf<V> material{filled(1), filled(0), filled(1), filled(reaction)};
+    for (int first = 0; first < cells; first += lanes) {
+      // Lanes behind the last cell have that one, of no area.
+      double numbers[3][3][lanes], corners[4][lanes], of_x[lanes], there[lanes], of_k[4][lanes];
+      for (int l = 0; l < lanes; ++l) {
+        const int i = std::min(first + l, cells - 1);
+        there[l] = first + l < cells ? 1 : 0;
+        of_x[l] = widths[i];
+        corners[0][l] = south[i];
+        corners[1][l] = south[i + 1];
+        corners[2][l] = north[i];
+        corners[3][l] = north[i + 1];
+        if (k != nullptr) {
+          of_k[0][l] = k->kxx(i, j);
+          of_k[1][l] = k->kxy(i, j);
+          of_k[2][l] = k->kyy(i, j);
+          of_k[3][l] = reaction + k->reaction(i, j);
+        }
+        for (std::size_t q = 0; q < 3; ++q)
+          for (std::size_t p = 0; p < 3; ++p)
+            numbers[q][p][l] =
+                evaluate(exact, make_point(x[3 * static_cast<std::size_t>(i) + p], y[q]), "exact solution");
+      }
+      if (k != nullptr)
+        material = {simd::pack<bytes>(of_k[0]), simd::pack<bytes>(of_k[1]), simd::pack<bytes>(of_k[2]),
+                    simd::pack<bytes>(of_k[3])};
+      V u[3][3], e[3][3];  // by height first
+      for (std::size_t q = 0; q < 3; ++q)
+        for (std::size_t p = 0; p < 3; ++p) {
+          u[q][p] = simd::pack<bytes>(numbers[q][p]);
+          e[q][p] = bilinear(simd::pack<bytes>(corners[0]), simd::pack<bytes>(corners[1]),
+                             simd::pack<bytes>(corners[2]), simd::pack<bytes>(corners[3]), gauss3[p].t, gauss3[q].t) -
+                    u[q][p];
+        }
+      const V hx = simd::pack<bytes>(of_x), size = hx * hy * simd::pack<bytes>(there);
+      const PointSlopesOf<V> middle{filled(1) / hx, filled(0), filled(0), filled(1 / hy), size};
+      const auto slopes = [&](int p, int q) {
+        PointSlopesOf<V> at = middle;
+        at.weight = gauss3[static_cast<std::size_t>(p)].weight * gauss3[static_cast<std::size_t>(q)].weight * size;
+        return at;
+      };
+      add_cell(e, slopes, material, error);
+      add_cell(u, slopes, material, known);
+      area += size;
+    }
+    for (int l = 0; l < lanes; ++l) {
+      const auto lane = [l](const FieldSumsOf<V>& of) {
+        return FieldSums{of.square[l], of.integral[l], of.energy[l], of.smallest[l], of.largest[l]};
+      };
+      add(ErrorSums{lane(error), lane(known), area[l]}, sums);
+    }
+  }
+};
+
+/// The same of a mesh that is no rectangle, cell by cell.
+void add_row(const Geometry& mesh, const PoissonProblem& problem, const ScalarFunction& exact, const double* south,
+             const double* north, const CellCoefficients* k, int j, ErrorSums& row) {
+  for (int i = 0; i < mesh.logical().x().size(); ++i, ++south, ++north) {
+    const CellPoints cell = mesh.cell(i, j);
+    double e[3][3], u[3][3];  // by height first
+    for (std::size_t q = 0; q < 3; ++q)
+      for (std::size_t p = 0; p < 3; ++p) {
+        const double t = gauss3[p].t, s = gauss3[q].t;
+        u[q][p] = evaluate(exact, cell.at(t, s), "exact solution");
+        e[q][p] = bilinear(south[0], south[1], north[0], north[1], t, s) - u[q][p];
+      }
+    const PointMaterial material{k ? k->kxx(i, j) : 1, k ? k->kxy(i, j) : 0, k ? k->kyy(i, j) : 1,
+                                 problem.reaction + (k ? k->reaction(i, j) : 0)};
+    const CellSlopes slopes(mesh, i, j);
+    add_cell(e, slopes, material, row.error);
+    add_cell(u, slopes, material, row.exact);
+    for (const auto& of_height : slopes.points)
+      for (const PointSlopes& point : of_height) row.area += point.weight;
+  }
+}
+
 /// In cells between rows of nodes, whose values are on the host; cell rows in order. `k`: null where K = 1.
 ErrorSums errors_on_host(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, NodeRows nodes,
                          std::span<const double> nodal, const CellCoefficients* k) {
-  const int cells_x = mesh.logical().x().size();
-  const auto nodes_x = static_cast<std::size_t>(cells_x) + 1;
+  const TensorMesh<2>& logical = mesh.logical();
+  const auto nodes_x = static_cast<std::size_t>(logical.x().size()) + 1;
+  const bool is_rectangle = mesh.mapped() == nullptr;
+  const auto x = is_rectangle ? gauss_points(logical.x()) : std::vector<LinePoint>(),
+             y = is_rectangle ? gauss_points(logical.y()) : std::vector<LinePoint>();
   std::vector<ErrorSums> rows(static_cast<std::size_t>(nodes.last - nodes.first));
   for_each_row(
       ctx, nodes.last - nodes.first,
       [&](int own_row, const ScalarFunction& exact) {
         const int j = nodes.first + own_row;
+        const double* const south = &nodal[static_cast<std::size_t>(own_row) * nodes_x];
         ErrorSums row = no_error_sums();
-        for (int i = 0; i < cells_x; ++i) {
-          const double* south = &nodal[static_cast<std::size_t>(own_row) * nodes_x + static_cast<std::size_t>(i)];
-          const double* north = south + nodes_x;
-          const CellPoints cell = mesh.cell(i, j);
-          double e[3][3], u[3][3];  // by height first
-          for (std::size_t q = 0; q < 3; ++q)
-            for (std::size_t p = 0; p < 3; ++p) {
-              const double t = gauss3[p].t, s = gauss3[q].t;
-              u[q][p] = evaluate(exact, cell.at(t, s), "exact solution");
-              e[q][p] = bilinear(south[0], south[1], north[0], north[1], t, s) - u[q][p];
-            }
-          const PointMaterial material{k ? k->kxx(i, j) : 1, k ? k->kxy(i, j) : 0, k ? k->kyy(i, j) : 1,
-                                       problem.reaction + (k ? k->reaction(i, j) : 0)};
-          const CellSlopes slopes(mesh, i, j);
-          add_cell(e, slopes, material, row.error);
-          add_cell(u, slopes, material, row.exact);
-          for (const auto& of_height : slopes.points)
-            for (const PointSlopes& point : of_height) row.area += point.weight;
-        }
+        const auto add_known = [&](const auto& f) {
+          simd::run_widest(ErrorsOfRow<std::decay_t<decltype(f)>>{
+              f, logical, x, std::span(y).subspan(3 * static_cast<std::size_t>(j), 3), south, south + nodes_x, k,
+              problem.reaction, j, row});
+        };
+        if (!is_rectangle)
+          add_row(mesh, problem, exact, south, south + nodes_x, k, j, row);
+        else if (const auto* const polynomial = exact.target<PolynomialSolution>())
+          add_known(*polynomial);  // inlined
+        else
+          add_known(exact);
         rows[static_cast<std::size_t>(own_row)] = row;
       },
       exact_function(problem));

@@ -15,7 +15,8 @@
 namespace stratum {
 
 /// Throws UsageError where `what` is not finite.
-inline double evaluate(const ScalarFunction& function, const Point& p, const char* what) {
+template <class F>
+[[nodiscard]] STRATUM_INLINE double evaluate(const F& function, const Point& p, const char* what) {
   const double value = function(p);
   expects(std::isfinite(value), "the ", what, " is ", value, " at (", p.x, ", ", p.y, "); it must be finite");
   return value;

@@ -45,9 +45,11 @@ STRATUM_AT_POINTS void add(const ErrorSums& from, ErrorSums& to) {
 }
 
 /// K and c.
-struct PointMaterial {
-  double xx, xy, yy, c;
+template <class V>
+struct PointMaterialOf {
+  V xx, xy, yy, c;
 };
+using PointMaterial = PointMaterialOf<double>;
 
 /// At point k of three of the Gauss rule on [0, 1], of the quadratic function with these values there.
 template <class V>
@@ -59,20 +61,22 @@ STRATUM_AT_POINTS V slope_at(int k, const V (&values)[3]) {
 }
 
 /// d(t, s)/d(x, y) of a cell at a point, and the point's weight.
-struct PointSlopes {
-  double tx, ty, sx, sy, weight;
+template <class V>
+struct PointSlopesOf {
+  V tx, ty, sx, sy, weight;
 };
+using PointSlopes = PointSlopesOf<double>;
 
 /// Adds those of one cell, `values` by height first, `cell(p, q)` the PointSlopes at point p of height q.
-template <class Cell>
-STRATUM_AT_POINTS void add_cell(const double (&values)[3][3], const Cell& cell, const PointMaterial& k,
-                                FieldSums& sums) {
+template <class V, class Cell>
+STRATUM_AT_POINTS void add_cell(const V (&values)[3][3], const Cell& cell, const PointMaterialOf<V>& k,
+                                FieldSumsOf<V>& sums) {
   for (int q = 0; q < 3; ++q)
     for (int p = 0; p < 3; ++p) {
-      const double value = values[q][p];
-      const double by_t = slope_at(p, values[q]), by_s = slope_at(q, {values[0][p], values[1][p], values[2][p]});
-      const PointSlopes at = cell(p, q);
-      const double by_x = at.tx * by_t + at.sx * by_s, by_y = at.ty * by_t + at.sy * by_s, square = value * value;
+      const V value = values[q][p], beside[3] = {values[0][p], values[1][p], values[2][p]};
+      const V by_t = slope_at(p, values[q]), by_s = slope_at(q, beside);
+      const PointSlopesOf<V> at = cell(p, q);
+      const V by_x = at.tx * by_t + at.sx * by_s, by_y = at.ty * by_t + at.sy * by_s, square = value * value;
       add({at.weight * square, at.weight * value,
            at.weight * (k.xx * by_x * by_x + 2 * k.xy * by_x * by_y + k.yy * by_y * by_y + k.c * square), value, value},
           sums);
@@ -80,7 +84,8 @@ STRATUM_AT_POINTS void add_cell(const double (&values)[3][3], const Cell& cell, 
 }
 
 /// u_h at a point of a cell with these values at its corners.
-STRATUM_AT_POINTS double bilinear(double sw, double se, double nw, double ne, double t, double s) {
+template <class V>
+STRATUM_AT_POINTS V bilinear(V sw, V se, V nw, V ne, double t, double s) {
   return (1 - s) * ((1 - t) * sw + t * se) + s * ((1 - t) * nw + t * ne);
 }
 

@@ -12,6 +12,7 @@ namespace {
 /// |A| max(|x|, least) + |b|
 template <class View, class T>
 struct Magnitudes {
+  static constexpr bool hot = true;
   View a;
   FieldView<const T> b, x;
   T least;

@@ -153,11 +153,12 @@ struct GivenFlux {
 GivenFlux given_flux(const Geometry& mesh, const BoundaryOf& boundary, const CellwiseSolution& u) {
   GivenFlux flux;
   const int intervals = mesh.along(boundary.place).size();
+  const ScalarFunction g = flux_function(boundary.condition);
   for (int k = 0; k < intervals; ++k)
     for (const auto& [v, weight] : gauss4) {
       const Point p = mesh.on_boundary(boundary.place, k, v);
-      double value = boundary.condition.value ? evaluate(boundary.condition.value, p, "value of a boundary") : 0;
-      if (boundary.condition.kind == BoundaryConditionType::robin)
+      double value = g ? evaluate(g, p, "value of a boundary") : 0;
+      if (has_alpha(boundary.condition.kind))
         value -= evaluate(boundary.condition.alpha, p, "alpha of a boundary") * u.on_boundary(boundary.place, k, v);
       value *= weight * mesh.measure_on_side(boundary.place, k, v);
       flux.all += value;
@@ -207,9 +208,7 @@ Reactions reactions(const CellwiseSolution& u, const ScalarFunction& f, const Ge
 BoundaryFluxes fluxes_of(const Geometry& mesh, const PoissonProblem& problem, const CellwiseSolution& u) {
   const auto boundaries = detail::all_boundaries(problem.boundaries);
   const auto kind = [&](std::size_t boundary) { return boundaries[boundary].condition.kind; };
-  const auto neumann = [&](std::size_t boundary) {
-    return detail::is_neumann_or_robin(boundaries[boundary].condition);
-  };
+  const auto neumann = [&](std::size_t boundary) { return boundary_type(kind(boundary)) == BoundaryType::neumann; };
 
   std::array<double, 4> inward{};  // integrals of n.K grad u
   std::array<GivenFlux, 4> given{};

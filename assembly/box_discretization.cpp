@@ -66,9 +66,8 @@ BoxDiscretization::BoxDiscretization(Context& ctx, TensorMesh<3> mesh, PoissonPr
           "the reaction coefficient c must be finite and not negative, not ", problem_.reaction);
   for (const BoxFace face : all_box_faces) {
     const BoundaryCondition3D& condition = problem_.boundaries[face];
-    const bool is_robin = condition.kind == BoundaryConditionType::robin;
-    expects(is_robin || !condition.alpha, "the ", to_string(face), " face is ", to_string(condition.kind),
-            " and has an alpha, which belongs to Robin faces");
+    expects(has_alpha(condition.kind) || !condition.alpha, "the ", to_string(face), " face is ",
+            to_string(condition.kind), " and has an alpha, which belongs to Robin faces");
     alpha_[static_cast<std::size_t>(face)] = face_alpha(mesh_, problem_, face);
   }
   for (std::size_t d = 0; d < 3; ++d) nodes_[d] = cells_of(mesh_.axis(static_cast<int>(d))) + 1;
@@ -158,13 +157,14 @@ void BoxDiscretization::integrate_face_data(Context& ctx) {
   const auto rule = gauss_rule(points_);
   for (const BoxFace face : all_box_faces) {
     const BoundaryCondition3D& condition = problem_.boundaries[face];
-    if (condition.kind != BoundaryConditionType::neumann && condition.kind != BoundaryConditionType::robin) continue;
+    if (boundary_type(condition.kind) != BoundaryType::neumann) continue;
     const FacePlace place(face);
     const Axis &first = mesh_.axis(place.first), &second = mesh_.axis(place.second);
     Values& data = data_[static_cast<std::size_t>(face)];
     const std::size_t row = cells_of(first) + 1;
     data.assign(row * (cells_of(second) + 1), 0.0);
-    if (!condition.value) continue;
+    const ScalarFunction3D g = flux_function(condition);
+    if (!g) continue;
     const LinePoint across = node_of(mesh_.axis(place.across), place.node(mesh_));
     const auto add_row = [&](int j, const ScalarFunction3D& own) {
       for (int i = 0; i < first.size(); ++i) {
@@ -185,7 +185,7 @@ void BoxDiscretization::integrate_face_data(Context& ctx) {
     for (int parity = 0; parity < 2; ++parity)
       for_each_row(
           ctx, (second.size() + 1 - parity) / 2,
-          [&](int n, const ScalarFunction3D& own) { add_row(2 * n + parity, own); }, condition.value);
+          [&](int n, const ScalarFunction3D& own) { add_row(2 * n + parity, own); }, g);
   }
 }
 

@@ -258,7 +258,7 @@ BoundaryFluxes3D BoxDiscretization::fluxes(Context& ctx, StoredBox<const double>
       }
     for (std::size_t n = 0; n < of_u.size(); ++n) fields.residual[n] -= loads.faces[static_cast<std::size_t>(face)][n];
     const BoundaryConditionType kind = problem_.boundaries[face].kind;
-    if (kind == BoundaryConditionType::neumann || kind == BoundaryConditionType::robin) {
+    if (boundary_type(kind) == BoundaryType::neumann) {
       fields.data = data_[static_cast<std::size_t>(face)];
       const Values mass_of_u = plain_product(place, of_u);
       for (std::size_t n = 0; n < of_u.size(); ++n) {
@@ -267,8 +267,7 @@ BoundaryFluxes3D BoxDiscretization::fluxes(Context& ctx, StoredBox<const double>
       }
     }
     constexpr double eps = std::numeric_limits<double>::epsilon();
-    if (kind == BoundaryConditionType::dirichlet || kind == BoundaryConditionType::periodic)
-      fields.rounding += eps * sizes;
+    if (boundary_type(kind) != BoundaryType::neumann) fields.rounding += eps * sizes;
   };
 #pragma omp parallel for schedule(dynamic) num_threads(ctx.threads())
   for (std::size_t f = 0; f < all_box_faces.size(); ++f) add_face(all_box_faces[f]);
@@ -277,7 +276,7 @@ BoundaryFluxes3D BoxDiscretization::fluxes(Context& ctx, StoredBox<const double>
   // The parts of Dirichlet and periodic faces, node by node.
   for (const BoxFace face : all_box_faces) {
     const BoundaryConditionType kind = problem_.boundaries[face].kind;
-    if (kind != BoundaryConditionType::dirichlet && kind != BoundaryConditionType::periodic) continue;
+    if (boundary_type(kind) == BoundaryType::neumann) continue;
     const FacePlace place(face);
     const FaceFields& fields = faces[static_cast<std::size_t>(face)];
     std::array<std::size_t, 3> n{};

@@ -90,7 +90,7 @@ void for_each_dirichlet_entry(const Geometry& mesh, const PoissonProblem& proble
 template <class F>
 void for_each_dirichlet_alpha(const Geometry& mesh, const PoissonProblem& problem, const F& f) {
   for (const BoundaryOf& boundary : all_boundaries(problem.boundaries)) {
-    if (boundary.condition.kind != BoundaryConditionType::robin) continue;
+    if (!has_alpha(boundary.condition.kind)) continue;
     const auto [direction, last] = boundary.place;
     const Axis &along = mesh.along(boundary.place), &across = mesh.across(boundary.place);
     const int line = last ? across.unknowns() - 1 : 0;

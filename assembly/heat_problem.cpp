@@ -106,7 +106,7 @@ bool coefficients_vary(const HeatProblem& problem) {
     if (k->function) return true;
   const BoundaryConditions& s = space.boundaries;
   for (const BoundaryCondition* side : {&s.left, &s.right, &s.bottom, &s.top})
-    if (side->kind == BoundaryConditionType::robin) return true;
+    if (has_alpha(side->kind)) return true;
   return false;
 }
 

@@ -22,7 +22,6 @@ using detail::add_load;
 using detail::all_boundaries;
 using detail::BoundaryOf;
 using detail::HostGrid;
-using detail::is_neumann_or_robin;
 
 void add_polynomial_load(Context& ctx, const TensorMesh<2>& mesh, HostGrid& b) {
   const auto x = at_unknowns(mesh.x(), parabola_loads(mesh.x())), y = at_unknowns(mesh.y(), parabola_loads(mesh.y()));
@@ -79,15 +78,15 @@ void add_means(const Geometry& mesh, const Rule& rule, const ScalarFunction& f, 
 /// Integrals of g phi_i over a Neumann or Robin boundary.
 template <class Loads>
 void add_flux(const Geometry& mesh, const BoundaryOf& boundary, Loads& b) {
-  if (!is_neumann_or_robin(boundary.condition) || !boundary.condition.value) return;
+  const ScalarFunction g = flux_function(boundary.condition);
+  if (!g) return;
   const Axis& along = mesh.along(boundary.place);
   const auto loads =
       at_unknowns(along, line_loads(
                              along.size(), [](int /*k*/) { return 1.0; },
                              [&](int k, double t) {
                                return mesh.measure_on_side(boundary.place, k, t) *
-                                      evaluate(boundary.condition.value, mesh.on_boundary(boundary.place, k, t),
-                                               "value of a boundary");
+                                      evaluate(g, mesh.on_boundary(boundary.place, k, t), "value of a boundary");
                              }));
   const int line = boundary.place.last ? mesh.across(boundary.place).unknowns() - 1 : 0;
   for (std::size_t k = 0; k < loads.size(); ++k) {

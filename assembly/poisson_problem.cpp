@@ -56,16 +56,6 @@ ScalarFunction boundary_function(const PoissonProblem& problem) {
   return [](const Point&) { return 0.0; };
 }
 
-std::string_view to_string(BoundaryConditionType kind) {
-  switch (kind) {
-    case BoundaryConditionType::neumann: return "neumann";
-    case BoundaryConditionType::robin: return "robin";
-    case BoundaryConditionType::periodic: return "periodic";
-    case BoundaryConditionType::dirichlet: break;
-  }
-  return "dirichlet";
-}
-
 bool PoissonProblem::has_exact() const {
   if (exact) return true;
   if (rhs || boundary || reaction != 0 || has_coefficients()) return false;
@@ -84,11 +74,7 @@ TensorMesh<2> with_boundaries(const TensorMesh<2>& mesh, const BoundaryCondition
   };
   both(boundaries.left, boundaries.right, "left and right");
   both(boundaries.bottom, boundaries.top, "bottom and top");
-  const auto end = [](const BoundaryCondition& boundary) {
-    return boundary.kind == BoundaryConditionType::periodic    ? BoundaryType::periodic
-           : boundary.kind == BoundaryConditionType::dirichlet ? BoundaryType::dirichlet
-                                                               : BoundaryType::neumann;
-  };
+  const auto end = [](const BoundaryCondition& boundary) { return boundary_type(boundary.kind); };
   TensorMesh<2> result{mesh.x().with_boundaries(end(boundaries.left), end(boundaries.right)),
                        mesh.y().with_boundaries(end(boundaries.bottom), end(boundaries.top)), mesh.name()};
   expects(result.unknowns().nodes() > 0, "the mesh has ", mesh.x().size(), " x ", mesh.y().size(),
@@ -106,9 +92,9 @@ ProblemMesh with_boundaries(const Geometry& mesh, const BoundaryConditions& boun
 }
 
 double detail::alpha_at(const Geometry& mesh, const BoundaryOf& boundary, int k, double t) {
-  if (boundary.condition.kind != BoundaryConditionType::robin) return 0;
-  expects(static_cast<bool>(boundary.condition.alpha), "the ", boundary.name,
-          " boundary is a robin one and has no alpha");
+  if (!has_alpha(boundary.condition.kind)) return 0;
+  expects(static_cast<bool>(boundary.condition.alpha), "the ", boundary.name, " boundary is a ",
+          to_string(boundary.condition.kind), " one and has no alpha");
   const Point point = mesh.on_boundary(boundary.place, k, t);
   const double alpha = boundary.condition.alpha(point);
   expects(std::isfinite(alpha) && alpha >= 0, "alpha of the ", boundary.name, " boundary is ", alpha, " at (", point.x,
@@ -162,7 +148,7 @@ OperatorTerms operator_terms(const Geometry& mesh, const PoissonProblem& problem
   const auto boundaries = all_boundaries(problem.boundaries);
   for (std::size_t k = 0; k < boundaries.size(); ++k) {
     const BoundaryOf& boundary = boundaries[k];
-    if (boundary.condition.kind != BoundaryConditionType::robin) continue;
+    if (!has_alpha(boundary.condition.kind)) continue;
     const Axis& along = mesh.along(boundary.place);
     const double first = alpha_at(mesh, boundary, 0, gauss4[0].t);
     bool varies = false;

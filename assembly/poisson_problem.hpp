@@ -33,6 +33,7 @@
 #include <stratum/assembly/problem_mesh.hpp>
 #include <stratum/core/device/context.hpp>
 #include <stratum/core/field/field.hpp>
+#include <stratum/core/names.hpp>
 #include <stratum/mesh/partition.hpp>
 #include <stratum/mesh/tensor_mesh.hpp>
 
@@ -40,12 +41,33 @@ namespace stratum {
 
 enum class BoundaryConditionType : std::uint8_t { dirichlet, neumann, robin, periodic };
 
-[[nodiscard]] std::string_view to_string(BoundaryConditionType kind);
+template <>
+inline constexpr auto names_of<BoundaryConditionType> =
+    std::to_array<Named<BoundaryConditionType>>({{BoundaryConditionType::dirichlet, "dirichlet"},
+                                                 {BoundaryConditionType::neumann, "neumann"},
+                                                 {BoundaryConditionType::robin, "robin"},
+                                                 {BoundaryConditionType::periodic, "periodic"}});
+
+// What a kind means. All else asks these three, so that another kind n.K grad u + alpha u = g, whatever alpha and g are made
+// of, is an enumerator, a name and what it is here; the three-dimensional problem has it, too.
+
+/// The boundary type that the mesh has there.
+[[nodiscard]] constexpr BoundaryType boundary_type(BoundaryConditionType kind) {
+  return kind == BoundaryConditionType::dirichlet  ? BoundaryType::dirichlet
+         : kind == BoundaryConditionType::periodic ? BoundaryType::periodic
+                                                   : BoundaryType::neumann;
+}
+[[nodiscard]] constexpr bool has_alpha(BoundaryConditionType kind) { return kind == BoundaryConditionType::robin; }
+/// g of n.K grad u + alpha u = g, empty where it is zero. The condition is one in two dimensions or in three.
+template <class Condition>
+[[nodiscard]] auto flux_function(const Condition& condition) {
+  return boundary_type(condition.kind) == BoundaryType::neumann ? condition.value : decltype(condition.value){};
+}
 
 struct BoundaryCondition {
   BoundaryConditionType kind = BoundaryConditionType::dirichlet;
   ScalarFunction value{};  // g; empty: of a Dirichlet boundary the problem's boundary function, of others zero
-  ScalarFunction alpha{};  // of a Robin boundary, not negative
+  ScalarFunction alpha{};  // where has_alpha(kind), not negative
 };
 
 struct BoundaryConditions {

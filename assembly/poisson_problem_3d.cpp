@@ -9,18 +9,6 @@
 
 namespace stratum {
 
-namespace {
-
-BoundaryType end_of(const BoundaryCondition3D& condition) {
-  switch (condition.kind) {
-    case BoundaryConditionType::dirichlet: return BoundaryType::dirichlet;
-    case BoundaryConditionType::periodic: return BoundaryType::periodic;
-    default: return BoundaryType::neumann;
-  }
-}
-
-}  // namespace
-
 std::string_view to_string(BoxFace face) {
   constexpr std::array<std::string_view, 6> names{"left", "right", "bottom", "top", "front", "back"};
   return names[static_cast<std::size_t>(face)];
@@ -39,7 +27,7 @@ TensorMesh<3> with_boundaries(const TensorMesh<3>& mesh, const BoundaryCondition
   std::array<Axis, 3> axes{mesh.x(), mesh.y(), mesh.z()};
   for (std::size_t d = 0; d < axes.size(); ++d) {
     const auto first = static_cast<BoxFace>(2 * d), last = static_cast<BoxFace>(2 * d + 1);
-    const BoundaryType begin = end_of(boundaries[first]), end = end_of(boundaries[last]);
+    const BoundaryType begin = boundary_type(boundaries[first].kind), end = boundary_type(boundaries[last].kind);
     expects((begin == BoundaryType::periodic) == (end == BoundaryType::periodic), "the ", to_string(first), " face is ",
             to_string(boundaries[first].kind), " and the ", to_string(last), " face is ",
             to_string(boundaries[last].kind), ": a periodic direction needs both faces periodic");
@@ -56,16 +44,16 @@ bool is_singular(const TensorMesh<3>& mesh, const PoissonProblem3D& problem) {
   if (problem.reaction > 0) return false;
   for (const BoxFace face : all_box_faces) {
     if (problem.boundaries[face].kind == BoundaryConditionType::dirichlet) return false;
-    if (problem.boundaries[face].kind == BoundaryConditionType::robin && face_alpha(mesh, problem, face) > 0)
-      return false;
+    if (face_alpha(mesh, problem, face) > 0) return false;
   }
   return true;
 }
 
 double face_alpha(const TensorMesh<3>& mesh, const PoissonProblem3D& problem, BoxFace face) {
   const BoundaryCondition3D& condition = problem.boundaries[face];
-  if (condition.kind != BoundaryConditionType::robin) return 0;
-  expects(static_cast<bool>(condition.alpha), "the ", to_string(face), " face is a Robin face and has no alpha");
+  if (!has_alpha(condition.kind)) return 0;
+  expects(static_cast<bool>(condition.alpha), "the ", to_string(face), " face is a ", to_string(condition.kind),
+          " face and has no alpha");
   double found = 0;
   bool first = true;
   for_each_face_point(mesh, face, [&](const Point3D& p) {

@@ -23,10 +23,6 @@ struct BoundaryOf {
            {boundaries.top, "top", {Direction::x, true}}}};
 }
 
-[[nodiscard]] inline bool is_neumann_or_robin(const BoundaryCondition& condition) {
-  return condition.kind == BoundaryConditionType::neumann || condition.kind == BoundaryConditionType::robin;
-}
-
 /// At fraction t of interval k of the boundary; zero of one that is no Robin boundary. Throws UsageError where it is not finite
 /// or negative.
 [[nodiscard]] double alpha_at(const Geometry& mesh, const BoundaryOf& boundary, int k, double t);

@@ -98,7 +98,7 @@ struct Problem {
       condition.value = OnNodes{axes, std::make_shared<const std::vector<double>>(dirichlet)};
     else if (values[face] != 0)
       condition.value = number(values[face]);
-    if (kinds[face] == BoundaryConditionType::robin) condition.alpha = number(alphas[face]);
+    if (has_alpha(kinds[face])) condition.alpha = number(alphas[face]);
     return condition;
   }
 };

@@ -150,9 +150,8 @@ void HeatOperators::make_cells(Context& ctx, const Coefficients& now, PoissonSol
                                                   : CellTensor::scalar;
     const auto tensor = std::max(least, cell_tensor(mesh, now.k));
     const BoundaryConditions& boundaries = problem_.space.boundaries;
-    const auto is_robin = [](const BoundaryCondition& side) { return side.kind == BoundaryConditionType::robin; };
-    const bool alpha_may_vary = varies_ && (is_robin(boundaries.left) || is_robin(boundaries.right) ||
-                                            is_robin(boundaries.bottom) || is_robin(boundaries.top));
+    const bool alpha_may_vary = varies_ && (has_alpha(boundaries.left.kind) || has_alpha(boundaries.right.kind) ||
+                                            has_alpha(boundaries.bottom.kind) || has_alpha(boundaries.top.kind));
     const auto format = now.terms.varies() || alpha_may_vary ? StorageFormat::symmetric : StorageFormat::cell;
     const CellCoefficients mass = mass_coefficients(now.k, now.capacity);
     fields_.emplace(ctx, mesh, now.k);

@@ -198,19 +198,15 @@ template <class Condition, class Function>
   const std::string option = "--" + name, text = options.text(name);
   const auto colon = text.find(':');
   const std::string kind = text.substr(0, colon), data = colon == std::string::npos ? "" : text.substr(colon + 1);
-  boundary.kind = choice<BoundaryConditionType>(option, kind,
-                                                {{"dirichlet", BoundaryConditionType::dirichlet},
-                                                 {"neumann", BoundaryConditionType::neumann},
-                                                 {"robin", BoundaryConditionType::robin},
-                                                 {"periodic", BoundaryConditionType::periodic}});
+  boundary.kind = choice<BoundaryConditionType>(option, kind);
   const auto of_option = [&](const std::string& expression) {
     return parsed(option, [&] { return function(expression); });
   };
   expects(boundary.kind != BoundaryConditionType::periodic || colon == std::string::npos, option,
           ": a periodic boundary has no value, not '", data, "'");
-  if (boundary.kind == BoundaryConditionType::robin) {
+  if (has_alpha(boundary.kind)) {
     const auto parts = expressions_of(data);
-    expects(parts.size() == 2, option, ": '", text, "' is not robin:ALPHA,G");
+    expects(parts.size() == 2, option, ": '", text, "' is not ", kind, ":ALPHA,G");
     boundary.alpha = of_option(parts[0]);
     boundary.value = of_option(parts[1]);
   } else if (colon != std::string::npos) {

@@ -33,6 +33,7 @@ TEST(Names, EveryValueHasOne) {
   expect_a_name_for_each(InterpolationKind::matrix);
   expect_a_name_for_each(DistributedSmoothing::overlap);
   expect_a_name_for_each(DeflateBy::automatic);
+  expect_a_name_for_each(BoundaryConditionType::periodic);
   expect_a_name_for_each(TimeMethod::tr_bdf2);
   expect_a_name_for_each(Status::non_finite);
   expect_a_name_for_each(ReferenceNorm::initial);
@@ -46,6 +47,7 @@ TEST(Names, AreThoseThatUsersType) {
   EXPECT_EQ(list_of_names(values_of<Precision>), "mixed, double, residual-replacement, double-single, single");
   EXPECT_EQ(list_of_names(values_of<InterpolationKind>), "conductance, split, bilinear, matrix");
   EXPECT_EQ(list_of_names(values_of<DistributedSmoothing>), "auto, exact, overlap");
+  EXPECT_EQ(list_of_names(values_of<BoundaryConditionType>), "dirichlet, neumann, robin, periodic");
   EXPECT_EQ(list_of_names(values_of<DeflateBy>), "none, inclusions, blocks, ritz, auto");
   EXPECT_EQ(list_of_names(values_of<TimeMethod>), "euler, crank-nicolson, tr-bdf2");
   EXPECT_EQ(list_of_names(values_of<Status>),

@@ -261,7 +261,7 @@ TEST(PoissonSolver3DEdges, RefusesBadInput) {
   refused({.rhs = [](const Point3D& p) { return p.x > 0.9 ? nan : 1; }}, "the right-hand side is nan at (0.");
   refused({.rhs = one, .boundary = [](const Point3D& p) { return 1 / p.x; }}, "the boundary value is inf at (0, ");
   refused({.rhs = one, .reaction = -1}, "must be finite and not negative, not -1");
-  refused(with(BoxFace::top, {.kind = Kind::robin}), "the top face is a Robin face and has no alpha");
+  refused(with(BoxFace::top, {.kind = Kind::robin}), "the top face is a robin face and has no alpha");
   refused(with(BoxFace::top, {.kind = Kind::robin, .alpha = [](const Point3D&) { return -2.0; }}),
           "alpha of the top face is -2");
   refused(with(BoxFace::front, {.kind = Kind::robin, .alpha = [](const Point3D& p) { return 1 + p.x; }}),

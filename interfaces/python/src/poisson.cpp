@@ -82,11 +82,9 @@ Coefficient coefficient(const TensorMesh<2>& mesh, const char* name, nb::handle 
 BoundaryCondition boundary_condition(const TensorMesh<2>& mesh, Direction along, const char* name,
                                      const nb::tuple& given) {
   BoundaryCondition side;
-  side.kind = by_name("a boundary", nb::cast<std::string>(given[0]),
-                      std::array{BoundaryConditionType::dirichlet, BoundaryConditionType::neumann,
-                                 BoundaryConditionType::robin, BoundaryConditionType::periodic});
+  side.kind = by_name("a boundary", nb::cast<std::string>(given[0]), values_of<BoundaryConditionType>);
   side.value = boundary_function_of(mesh, along, name, given[1]);
-  if (side.kind == BoundaryConditionType::robin) {
+  if (has_alpha(side.kind)) {
     side.alpha = boundary_function_of(mesh, along, name, given[2]);
     if (!side.alpha) side.kind = BoundaryConditionType::neumann;  // alpha = 0
   }

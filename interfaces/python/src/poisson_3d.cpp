@@ -83,11 +83,9 @@ ScalarFunction3D coefficient(const Mesh& mesh, const char* name, nb::handle valu
 
 BoundaryCondition3D face_condition(const Mesh& mesh, BoxFace face, const nb::tuple& given) {
   BoundaryCondition3D condition;
-  condition.kind = by_name("a face", nb::cast<std::string>(given[0]),
-                           std::array{BoundaryConditionType::dirichlet, BoundaryConditionType::neumann,
-                                      BoundaryConditionType::robin, BoundaryConditionType::periodic});
+  condition.kind = by_name("a face", nb::cast<std::string>(given[0]), values_of<BoundaryConditionType>);
   condition.value = face_function(mesh, face, given[1]);
-  if (condition.kind == BoundaryConditionType::robin) {
+  if (has_alpha(condition.kind)) {
     condition.alpha = face_function(mesh, face, given[2]);
     if (!condition.alpha) condition.kind = BoundaryConditionType::neumann;  // alpha = 0
   }

@@ -292,15 +292,17 @@ struct ZeroDiagonal {
 };
 
 /// Some coefficient towards a later node differs from the one back.
+template <class View>
 struct Unsymmetric {
-  NineBandView<double> a;
+  View a;
   int nx, ny;
   template <int dx, int dy>
   STRATUM_HOST_DEVICE STRATUM_INLINE bool differs(int i, int j) const {
     const int p = i + dx, q = j + dy;
     if (p < 0 || p >= nx || q >= ny) return false;
-    const double there = a.coefficient<dx, dy>(i, j), back = a.coefficient<-dx, -dy>(p, q), gap = there - back;
-    const double here = a.coefficient<0, 0>(i, j), neighbour = a.coefficient<0, 0>(p, q);
+    const double there = a.template coefficient<dx, dy>(i, j), back = a.template coefficient<-dx, -dy>(p, q);
+    const double here = a.template coefficient<0, 0>(i, j), neighbour = a.template coefficient<0, 0>(p, q);
+    const double gap = there - back;
     const double size = sqrt(here < 0 ? -here : here) * sqrt(neighbour < 0 ? -neighbour : neighbour);
     return !((gap < 0 ? -gap : gap) <= 1e-12 * size);
   }
@@ -317,7 +319,8 @@ double number_at(Context& ctx, FieldView<const double> x, int i, int j) {
   return value;
 }
 
-[[noreturn]] void refuse_unsymmetric(Context& ctx, const NineBandMatrix<double>& a, const Node& n) {
+template <class Bands>
+[[noreturn]] void refuse_unsymmetric(Context& ctx, const Bands& a, const Node& n) {
   const GridLayout<2> shape = a.shape();
   for (const auto& [dx, dy] : {std::pair{1, 0}, {-1, 1}, {0, 1}, {1, 1}}) {
     if (n.j < 0) break;  // another subdomain's
@@ -332,8 +335,12 @@ double number_at(Context& ctx, FieldView<const double> x, int i, int j) {
   throw UsageError(message("the matrix is said to be symmetric and is not, at node (", n.i, ", ", n.j, ")"));
 }
 
-void check_symmetric(Context& ctx, const NineBandMatrix<double>& a) {
-  const auto unsymmetric = first_row(ctx, a.shape(), Unsymmetric{a.view(), a.shape().nx, a.shape().ny});
+template <class Bands>
+void check_symmetric(Context& ctx, const Bands& a) {
+  const GridLayout<2> shape = a.shape();
+  const auto unsymmetric = a.visit([&]<class View>(const View& view) {
+    return first_row(ctx, shape, Unsymmetric<View>{view, shape.nx, shape.ny});
+  });
   if (unsymmetric) refuse_unsymmetric(ctx, a, *unsymmetric);
 }
 

@@ -6,11 +6,11 @@
 #include <utility>
 
 #include <stratum/assembly/rectangle_fields.hpp>
-#include <stratum/core/comm/faults.hpp>
 #include <stratum/core/field/blas.hpp>
 #include <stratum/core/field/for_each_node.hpp>
 #include <stratum/core/field/reduce.hpp>
 #include <stratum/core/operators/csr_matrix.hpp>
+#include <stratum/multigrid/structured/flat_vectors.hpp>
 #include <stratum/multigrid/structured/scaled_rows.hpp>
 #include <stratum/solvers/error_estimate.hpp>
 #include <stratum/solvers/row_scaled.hpp>
@@ -18,72 +18,6 @@
 namespace stratum {
 
 namespace {
-
-/// The number of node (i, j) in an array on the host's terms: x first, or `map`, in which -1 is none.
-struct NodeNumber {
-  const int* map;
-  int nx;
-  STRATUM_HOST_DEVICE STRATUM_INLINE std::int64_t operator()(int i, int j) const {
-    const std::int64_t node = std::int64_t{j} * nx + i;
-    return map == nullptr ? node : map[node];
-  }
-};
-
-/// grid(i, j) = flat(its unknown), 0 where there is none.
-struct ToGrid {
-  NodeNumber number;
-  const double* flat;
-  FieldView<double> grid;
-  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double value(int i, int j) const {
-    const std::int64_t k = number(i, j);
-    return k < 0 ? 0.0 : flat[k];
-  }
-  STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, double v) const { grid(i, j) = v; }
-};
-
-struct FromGrid {
-  NodeNumber number;
-  FieldView<const double> grid;
-  double* flat;
-  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
-    const std::int64_t k = number(i, j);
-    if (k >= 0) flat[k] = grid(i, j);
-  }
-};
-
-/// x_k = b_k / a_kk of identity rows.
-struct SolveFixed {
-  const int* unknown;
-  const double* diagonal;
-  const double* b;
-  double* x;
-  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int r, int /*j*/) const {
-    x[unknown[r]] = b[unknown[r]] / diagonal[r];
-  }
-};
-
-/// 0, or no number where x is none in a fixed row.
-struct FixedNotFinite {
-  static constexpr bool takes_maximum = false;
-  const int* unknown;
-  const double* x;
-  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int r, int /*j*/) const {
-    return x[unknown[r]] * 0;
-  }
-};
-
-/// b(node) -= sum of a_km x_m over fixed m.
-struct Lift {
-  CsrView<double> a;
-  const int* node;
-  const double* x;
-  FieldView<double> b;
-  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int r, int /*j*/) const {
-    double sum = 0;
-    for (int e = a.start[r]; e < a.start[r + 1]; ++e) sum += a.value[e] * x[a.column[e]];
-    b(node[r] % b.nx, node[r] / b.nx) -= sum;
-  }
-};
 
 /// x += c
 struct AddConstant {
@@ -137,8 +71,6 @@ std::optional<RowScales> row_scales(Context& ctx, const GridRows& rows, const Po
   if (rows.symmetric || !in_double || !takes_any || params.full_multigrid) return {};
   return scaled_rows(ctx, rows.a, rows.parts.connected > 1);
 }
-
-NodeRange<2> first_numbers(int count) { return {0, count, 1, 0, 1, 1}; }
 
 /// Coefficients in nine arrays on the host's terms, those that reach across sides zero.
 template <class View>
@@ -195,41 +127,15 @@ class MatrixSolver::State {
  public:
   State(Context& ctx, GridRows given, const MatrixSolverParams& p, const SmootherRegistry& smoothers)
       : rows(std::move(given)), params(p), registry(smoothers), scaled(find_scales(ctx)), means(part_means(ctx)),
-        solver(make(ctx)), b_(ctx, rows.a.shape()), x_(ctx, rows.a.shape()) {
-    if (!rows.unknown.empty()) number_ = vector_from_host(ctx, rows.unknown);
-    if (!rows.fixed.empty()) fixed_ = vector_from_host(ctx, rows.fixed);
-    const std::size_t flat = rows.moved ? rows.moved->subdomain_size() : static_cast<std::size_t>(rows.unknowns());
-    if (ctx.on_gpu()) {
-      flat_b_ = Field<double>(ctx, GridLayout<2>::flat(static_cast<int>(flat)));
-      flat_x_ = Field<double>(ctx, GridLayout<2>::flat(static_cast<int>(flat)));
-    }
-    if (rows.moved && !rows.moved->in_place()) {
-      subdomain_b_.resize(flat);
-      subdomain_x_.resize(flat);
-    }
-    if (rows.moved) {
-      const bool alike = rows.a.shape().nx == rows.unknowns() && rows.a.shape().ny == 1;
-      const auto all = ctx.communicator()->gather_on_host(alike ? 1 : 0);
-      shapes_are_alike_ = std::find(all.begin(), all.end(), 1) != all.end();
-    }
+        solver(make(ctx)), flat(ctx, rows), b_(ctx, rows.a.shape()), x_(ctx, rows.a.shape()) {
     make_scratch(ctx);
-    read_fixed(ctx);
-  }
-
-  /// A vector in the order of the matrix, not on the grid. Where a subdomain cannot tell by the shape all have to be given such
-  /// vectors.
-  [[nodiscard]] bool is_flat(const Context& ctx, FieldView<const double> v) const {
-    const bool is_flat = v.nx == rows.unknowns() && v.ny == 1;
-    if (!shapes_are_alike_) return is_flat;
-    const auto all = ctx.communicator()->gather_on_host(is_flat ? 1 : 0);
-    return std::find(all.begin(), all.end(), 0) == all.end();
   }
 
   void update(Context& ctx, const std::function<void(GridRows&)>& read) {
     const auto entered = guard.enter("solver");
     is_whole = false;
     read(rows);
-    read_fixed(ctx);
+    flat.update(ctx);
     const bool was_scaled = scaled.has_value();
     scaled = find_scales(ctx);
     const bool had_parts = means.has_value();
@@ -250,48 +156,15 @@ class MatrixSolver::State {
                       "another solver");
   }
 
-  /// `use` of b and x in flat arrays that the Context computes on: on subdomains those of the subdomain's lines. x is taken
-  /// along where it matters.
-  template <class Use>
-  void on_context(Context& ctx, std::span<const double> b, std::span<double> x, bool with_x, const Use& use) {
-    const auto n = static_cast<std::size_t>(rows.unknowns());
-    std::string fault;
-    if (b.size() != n || x.size() != n)
-      fault = message("the matrix has ", n, " rows; the arrays hold ", b.size(), " and ", x.size(), " numbers");
-    if (rows.moved)
-      refuse_on_all(*ctx.communicator(),
-                    fault.empty() ? fault : message("rank ", ctx.communicator()->rank(), ": ", fault));
-    else
-      expects(fault.empty(), fault);
-    if (subdomain_b_.empty()) return on_device(ctx, b, x, with_x, use);
-    Communicator& comm = *ctx.communicator();
-    rows.moved->to_subdomain(comm, b, subdomain_b_);
-    if (with_x) rows.moved->to_subdomain(comm, x, subdomain_x_);
-    on_device(ctx, subdomain_b_, subdomain_x_, with_x, use);
-    rows.moved->to_own(comm, subdomain_x_, x);
-  }
-  template <class Use>
-  void on_device(Context& ctx, std::span<const double> b, std::span<double> x, bool with_x, const Use& use) {
-    if (!ctx.on_gpu()) return use(b.data(), x.data());
-    copy_from_host(ctx, b.data(), flat_b_.view());
-    if (with_x) copy_from_host(ctx, x.data(), flat_x_.view());
-    use(flat_b_.cview().data, flat_x_.view().data);
-    copy_to_host(ctx, flat_x_.cview(), x.data());
-  }
-
   SolveReport solve(Context& ctx, const double* b, double* x, const Monitor& monitor) {
     const auto entered = guard.enter("solver");
     expects_whole();
-    to_grid(ctx, x, x_.view());
-    rhs_to_grid(ctx, b, x);
-    if (rows.fixed_in_all > 0) {
-      // Where nothing couples to such a row, what is left would not show it.
-      const double not_finite = reduce(ctx, static_cast<int>(rows.fixed.size()), 1,
-                                       FixedNotFinite{rows.fixed.empty() ? nullptr : fixed_.cview().data, x});
-      if (std::isnan(not_finite)) for_each_node(ctx, all_nodes(b_.view()), AddConstant{not_finite, b_.view()});
-    }
+    flat.to_grid(ctx, x, x_.view());
+    flat.rhs_to_grid(ctx, b, x, b_.view());
+    const double not_finite = flat.not_finite(ctx, x);
+    if (std::isnan(not_finite)) for_each_node(ctx, all_nodes(b_.view()), AddConstant{not_finite, b_.view()});
     SolveReport report = solve_on_grid(ctx, b_.cview(), x_.view(), monitor);
-    from_grid(ctx, x_.cview(), x);
+    flat.from_grid(ctx, x_.cview(), x);
     return report;
   }
   SolveReport solve(Context& ctx, FieldView<const double> b, FieldView<double> x, const Monitor& monitor) {
@@ -306,9 +179,9 @@ class MatrixSolver::State {
   void apply(Context& ctx, const double* r, double* z) {
     const auto entered = guard.enter("solver");
     expects_whole();
-    rhs_to_grid(ctx, r, z);
+    flat.rhs_to_grid(ctx, r, z, b_.view());
     apply_cycle(ctx, b_.cview(), x_.view());
-    from_grid(ctx, x_.cview(), z);
+    flat.from_grid(ctx, x_.cview(), z);
   }
   void apply(Context& ctx, FieldView<const double> r, FieldView<double> z) {
     expects_whole();
@@ -326,6 +199,7 @@ class MatrixSolver::State {
   std::optional<RowScales> scaled;
   std::optional<PartMeans> means;  // of several singular parts, or one beside other nodes
   StructuredSolver solver;
+  FlatVectors flat;
   ReentrancyGuard guard;
   bool is_whole = true;
 
@@ -448,34 +322,6 @@ class MatrixSolver::State {
              found.back().jump <= most_bilinear_jump));
   }
 
-  void read_fixed(Context& ctx) {
-    if (rows.fixed.empty()) return;
-    diagonal_ = vector_from_host(ctx, rows.fixed_diagonal);
-    if (rows.lifted_node.empty()) return;
-    node_ = vector_from_host(ctx, rows.lifted_node);
-    start_ = vector_from_host(ctx, rows.eliminated.start);
-    column_ = vector_from_host(ctx, rows.eliminated.column);
-    value_ = vector_from_host(ctx, rows.eliminated.value);
-  }
-
-  [[nodiscard]] NodeNumber number() const { return {number_.empty() ? nullptr : number_.cview().data, rows.left_nx}; }
-  void to_grid(Context& ctx, const double* flat, FieldView<double> grid) const {
-    for_each_node(ctx, all_nodes(grid), ToGrid{number(), flat, grid});
-  }
-  void from_grid(Context& ctx, FieldView<const double> grid, double* flat) const {
-    for_each_node(ctx, all_nodes(grid), FromGrid{number(), grid, flat});
-  }
-  /// b_ from a flat right-hand side, fixed unknowns solved into the flat x.
-  void rhs_to_grid(Context& ctx, const double* b, double* x) {
-    to_grid(ctx, b, b_.view());
-    if (rows.fixed.empty()) return;
-    for_each_node(ctx, first_numbers(static_cast<int>(rows.fixed.size())),
-                  SolveFixed{fixed_.cview().data, diagonal_.cview().data, b, x});
-    if (rows.lifted_node.empty()) return;
-    for_each_node(
-        ctx, first_numbers(rows.eliminated.rows),
-        Lift{{start_.cview().data, column_.cview().data, value_.cview().data}, node_.cview().data, x, b_.view()});
-  }
   /// Of all subdomains.
   [[nodiscard]] std::int64_t nodes() const { return std::int64_t{rows.left_nx} * rows.left_ny; }
   /// Unknown, or node, that the first node of a singular part is.
@@ -643,12 +489,9 @@ class MatrixSolver::State {
     return report;
   }
 
-  Field<int> number_, fixed_, node_, start_, column_;
-  Field<double> diagonal_, value_, flat_b_, flat_x_, mean_, d_, by_d_, weighted_, best_x_, scales_, scaled_b_;
+  Field<double> mean_, d_, by_d_, weighted_, best_x_, scales_, scaled_b_;
   double sum_of_d_ = 0;
   Field<double> b_, x_;
-  bool shapes_are_alike_ = false;                  // of a flat vector and one on the grid, on some subdomain
-  std::vector<double> subdomain_b_, subdomain_x_;  // on subdomains whose unknowns are not those of their subdomains
 };
 
 MatrixSolver::MatrixSolver(Context& ctx, GridRows rows, const MatrixSolverParams& params,
@@ -671,15 +514,15 @@ std::string MatrixSolver::note_on_gpus(std::int64_t unknowns, int gpus) {
 
 SolveReport MatrixSolver::solve(Context& ctx, std::span<const double> b, std::span<double> x, const Monitor& monitor) {
   SolveReport report;
-  state_->on_context(ctx, b, x, true,
-                     [&](const double* from, double* to) { report = state_->solve(ctx, from, to, monitor); });
+  state_->flat.on_context(ctx, b, x, true,
+                          [&](const double* from, double* to) { report = state_->solve(ctx, from, to, monitor); });
   return report;
 }
 
 SolveReport MatrixSolver::solve(Context& ctx, FieldView<const double> b, FieldView<double> x, const Monitor& monitor) {
   expects_reached(ctx, "b", b);
   expects_reached(ctx, "x", x);
-  if (!state_->is_flat(ctx, b)) return state_->solve(ctx, b, x, monitor);
+  if (!state_->flat.is_flat(ctx, b)) return state_->solve(ctx, b, x, monitor);
   expects_fit(ctx, "b", b, state_->rows.unknowns(), 1);
   expects_fit(ctx, "x", x, state_->rows.unknowns(), 1);
   if (state_->rows.moved) return solve(ctx, on_host(ctx, b), on_host(ctx, x), monitor);
@@ -687,13 +530,13 @@ SolveReport MatrixSolver::solve(Context& ctx, FieldView<const double> b, FieldVi
 }
 
 void MatrixSolver::apply(Context& ctx, std::span<const double> r, std::span<double> z) {
-  state_->on_context(ctx, r, z, false, [&](const double* from, double* to) { state_->apply(ctx, from, to); });
+  state_->flat.on_context(ctx, r, z, false, [&](const double* from, double* to) { state_->apply(ctx, from, to); });
 }
 
 void MatrixSolver::apply(Context& ctx, FieldView<const double> r, FieldView<double> z) {
   expects_reached(ctx, "r", r);
   expects_reached(ctx, "z", z);
-  if (!state_->is_flat(ctx, r)) return state_->apply(ctx, r, z);
+  if (!state_->flat.is_flat(ctx, r)) return state_->apply(ctx, r, z);
   expects_fit(ctx, "r", r, state_->rows.unknowns(), 1);
   expects_fit(ctx, "z", z, state_->rows.unknowns(), 1);
   if (state_->rows.moved) return apply(ctx, on_host(ctx, r), on_host(ctx, z));

@@ -57,6 +57,29 @@ struct LoadTerm {
 
 }  // namespace
 
+AxisFactors axis_factors(const TensorMesh<3>& mesh, const PoissonProblem3D& problem, const BoxMaterial& material,
+                         std::size_t d) {
+  const Axis& axis = mesh.axis(static_cast<int>(d));
+  const AxisProducts products{axis, material.k[d], material.w[d]};
+  AxisFactors factors;
+  factors.periodic = axis.is_periodic();
+  const auto put = [&](double k, double m) {
+    factors.k.push_back(k);
+    factors.m.push_back(m);
+  };
+  const auto alpha = [&](std::size_t end) { return face_alpha(mesh, problem, all_box_faces[2 * d + end]); };
+  const std::size_t cells = cells_of(axis);
+  if (factors.periodic) put(products.stiffness(cells - 1), products.mass(cells - 1));
+  if (axis.first_boundary() == BoundaryType::neumann) put(alpha(0), 0);
+  for (std::size_t i = 0; i < cells; ++i) {
+    expects(std::isfinite(products.stiffness(i)), "K / h = ", material.k[d][i], " / ", axis.widths()[i],
+            " overflows in interval ", i, " of ", axis_names[d]);
+    put(products.stiffness(i), products.mass(i));
+  }
+  if (axis.last_boundary() == BoundaryType::neumann) put(alpha(1), 0);
+  return factors;
+}
+
 BoxDiscretization::BoxDiscretization(Context& ctx, TensorMesh<3> mesh, PoissonProblem3D problem,
                                      std::shared_ptr<const BoxMaterial> material, int points)
     : mesh_(std::move(mesh)), problem_(std::move(problem)), points_(points), material_(std::move(material)),
@@ -71,25 +94,7 @@ BoxDiscretization::BoxDiscretization(Context& ctx, TensorMesh<3> mesh, PoissonPr
     alpha_[static_cast<std::size_t>(face)] = face_alpha(mesh_, problem_, face);
   }
   for (std::size_t d = 0; d < 3; ++d) nodes_[d] = cells_of(mesh_.axis(static_cast<int>(d))) + 1;
-  for (std::size_t d = 0; d < 3; ++d) {
-    const Axis& axis = mesh_.axis(static_cast<int>(d));
-    const AxisProducts products{axis, k_[d], w_[d]};
-    AxisFactors& factors = factors_[d];
-    factors.periodic = axis.is_periodic();
-    const auto put = [&](double k, double m) {
-      factors.k.push_back(k);
-      factors.m.push_back(m);
-    };
-    const std::size_t cells = cells_of(axis);
-    if (factors.periodic) put(products.stiffness(cells - 1), products.mass(cells - 1));
-    if (axis.first_boundary() == BoundaryType::neumann) put(alpha_[2 * d], 0);
-    for (std::size_t i = 0; i < cells; ++i) {
-      expects(std::isfinite(products.stiffness(i)), "K / h = ", k_[d][i], " / ", axis.widths()[i],
-              " overflows in interval ", i, " of ", axis_names[d]);
-      put(products.stiffness(i), products.mass(i));
-    }
-    if (axis.last_boundary() == BoundaryType::neumann) put(alpha_[2 * d + 1], 0);
-  }
+  for (std::size_t d = 0; d < 3; ++d) factors_[d] = axis_factors(mesh_, problem_, *material_, d);
   singular_ = stratum::is_singular(mesh_, problem_);
   integrate_face_data(ctx);
 }

@@ -38,6 +38,11 @@
 
 namespace stratum {
 
+/// Of the unknowns of direction d, with what its ends add; of a K that is not separable those of K = 1. Throws UsageError where
+/// K / h leaves the range of double.
+[[nodiscard]] AxisFactors axis_factors(const TensorMesh<3>& mesh, const PoissonProblem3D& problem,
+                                       const BoxMaterial& material, std::size_t d);
+
 class BoxDiscretization {
  public:
   /// `mesh` has the ends of the problem's faces, and `material` is K on it.
@@ -54,7 +59,7 @@ class BoxDiscretization {
   [[nodiscard]] const BoxMaterial& material() const { return *material_; }
   /// The operator of a K that is not separable.
   [[nodiscard]] BoxCoefficients coefficients() const;
-  /// Of the unknowns of each direction of the whole box, with what its ends add; of a K that is not separable those of K = 1.
+  /// Of each direction of the whole box.
   [[nodiscard]] const std::array<AxisFactors, 3>& factors() const { return factors_; }
   [[nodiscard]] std::size_t nodes() const { return nodes_[0] * nodes_[1] * nodes_[2]; }
   [[nodiscard]] const std::array<std::size_t, 3>& nodes_of_axes() const { return nodes_; }

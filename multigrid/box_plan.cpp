@@ -7,6 +7,7 @@
 #include <stratum/assembly/box_discretization.hpp>
 #include <stratum/core/errors.hpp>
 #include <stratum/mesh/partition.hpp>
+#include <stratum/solvers/direct/mode_products.hpp>
 
 namespace stratum {
 
@@ -34,7 +35,7 @@ std::string smoother_of(const GatedLevel& level) {
 /// Too many modes for a direct solver; empty: not.
 std::string too_many_modes(const BoxSolverPlan& plan) {
   for (std::size_t d = 0; d < 3; ++d)
-    if (static_cast<int>(d) != plan.lines && plan.unknowns[d] > most_modes)
+    if (static_cast<int>(d) != plan.lines && !plan.fourier[d] && plan.unknowns[d] > most_modes)
       return message("direction ", axis_names[d], " has ", plan.unknowns[d],
                      " unknowns, and the direct solver keeps dense matrices of at most ", most_modes,
                      " a direction for two of the three");
@@ -43,24 +44,32 @@ std::string too_many_modes(const BoxSolverPlan& plan) {
 
 }  // namespace
 
-BoxSolverPlan direct_plan(const TensorMesh<3>& mesh, int ranks) {
+BoxSolverPlan direct_plan(const Context& ctx, const TensorMesh<3>& mesh, const PoissonProblem3D& problem,
+                          const BoxMaterial& material) {
   BoxSolverPlan plan;
+  const int ranks = ctx.subdomains();
+  std::array<double, 3> operations{}, costs{};  // of products there and back
+  std::array<bool, 3> fourier{};
   double all = 1, best = std::numeric_limits<double>::infinity();
   for (std::size_t d = 0; d < 3; ++d) {
     plan.unknowns[d] = mesh.axis(static_cast<int>(d)).unknowns();
     all *= plan.unknowns[d];
+    const AxisFactors factors = axis_factors(mesh, problem, material, d);
+    operations[d] = 2 * ModeProducts::operations(ctx.on_gpu(), factors);
+    costs[d] = 2 * ModeProducts::cost(ctx.on_gpu(), factors);
+    fourier[d] = ModeProducts::by_fourier(ctx.on_gpu(), factors).has_value();
   }
-  const auto others = [&](std::size_t d) { return plan.unknowns[(d + 1) % 3] + plan.unknowns[(d + 2) % 3]; };
+  const auto others = [](const std::array<double, 3>& of, std::size_t d) { return of[(d + 1) % 3] + of[(d + 2) % 3]; };
   // Lines in operations of a product; those of periodic directions are solved twice.
   constexpr double line = 30, first_last = 1.02;
   for (std::size_t d = 3; d-- > 0;) {
-    const double cost = 4.0 * others(d) + line * (mesh.axis(static_cast<int>(d)).is_periodic() ? 2 : 1);
+    const double cost = others(costs, d) + line * (mesh.axis(static_cast<int>(d)).is_periodic() ? 2 : 1);
     const Axis& axis = mesh.axis(static_cast<int>(d));
     if (ranks > 1 && plan.unknowns[d] - (shares_last_plane(axis) ? 1 : 0) < ranks) continue;
     if (cost * first_last >= best) continue;
     best = cost;
     plan.lines = static_cast<int>(d);
-    plan.operations = 4.0 * all * others(d);
+    plan.operations = all * others(operations, d);
   }
   expects(std::isfinite(best), ranks,
           " ranks need as many planes of unknowns in some direction, one more where its last face is ",
@@ -72,10 +81,20 @@ BoxSolverPlan direct_plan(const TensorMesh<3>& mesh, int ranks) {
       message("fast diagonalization in ", axis_names[a], " and ", axis_names[b], ", lines along ", axis_names[lines]);
   const bool alike = plan.unknowns[a] == plan.unknowns[lines] && plan.unknowns[b] == plan.unknowns[lines];
   const char* const count = plan.unknowns[lines] == 1 ? " unknown, " : " unknowns, ";
-  plan.reason = alike ? message("all directions have ", plan.unknowns[lines], count, "and lines cost the least along ",
-                                axis_names[lines])
-                      : message(axis_names[lines], " has ", plan.unknowns[lines], count,
-                                "which lines are cheaper for than ", "dense matrices");
+  plan.reason =
+      alike ? message("all directions have ", plan.unknowns[lines], count, "and lines cost the least along ",
+                      axis_names[lines])
+            : message(axis_names[lines], " has ", plan.unknowns[lines], count, "which lines are cheaper for than ",
+                      fourier[lines] ? "Fourier transforms" : "dense matrices");
+  const bool together = fourier[a] && fourier[b] && operations[a] == operations[b];
+  for (const std::size_t d : {a, b}) {
+    plan.fourier[d] = fourier[d];
+    if (!fourier[d] || (together && d == b)) continue;
+    const std::string axes =
+        together ? message(axis_names[a], " and ", axis_names[b], " are") : message(axis_names[d], " is");
+    plan.reason += message("; ", axes, " uniform, and a Fourier transform takes ", std::lround(operations[d] / 2),
+                           " operations a number, a dense matrix ", 2 * plan.unknowns[d]);
+  }
   return plan;
 }
 
@@ -109,10 +128,10 @@ std::array<GatedAxis, 3> gate_of(const TensorMesh<3>& mesh, const BoxMaterial& m
   return axes;
 }
 
-BoxSolverPlan select_box_method(const TensorMesh<3>& mesh, const PoissonProblem3D& problem, const BoxMaterial& material,
-                                BoxMethod asked, int ranks) {
+BoxSolverPlan select_box_method(const Context& ctx, const TensorMesh<3>& mesh, const PoissonProblem3D& problem,
+                                const BoxMaterial& material, BoxMethod asked) {
   constexpr double jump = PoissonSolver3DParams::smooth_jump, contrast = PoissonSolver3DParams::smooth_contrast;
-  BoxSolverPlan plan = direct_plan(mesh, ranks);
+  BoxSolverPlan plan = direct_plan(ctx, mesh, problem, material);
   const std::string modes = too_many_modes(plan), direct_reason = plan.reason;
   const bool by_cells = !material.is_separable(), scalar = material.yy.empty(), singular = is_singular(mesh, problem);
   expects(asked != BoxMethod::direct || !by_cells, material.why_not_separable,
@@ -144,7 +163,7 @@ BoxSolverPlan select_box_method(const TensorMesh<3>& mesh, const PoissonProblem3
                                           " between neighbouring cells and ", material.contrast, " in all");
     plan.reason = message(material.why_not_separable, "; ", scalar ? "" : "K ", why);
   }
-  expects(ranks == 1 || plan.kind == BoxMethod::direct,
+  expects(ctx.subdomains() == 1 || plan.kind == BoxMethod::direct,
           "several ranks solve problems in a box by the direct method alone, which this ",
           "one is not for: ", by_cells ? material.why_not_separable : plan.reason, ". Take one rank");
   if (plan.kind == BoxMethod::direct && asked == BoxMethod::direct) plan.reason += "; " + direct_reason;

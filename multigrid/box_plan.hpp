@@ -4,7 +4,8 @@
 // the number of ranks. For PoissonSolver3D (multigrid/poisson_solver_3d.hpp).
 //
 //     direct       a separable K, where two directions have few enough unknowns for dense modes: the lines are those of the
-//                  direction that costs the least, 4 (n_a + n_b) operations an unknown for the two others
+//                  direction that costs the least, 4 n operations an unknown for each of the two others, or those of Fourier
+//                  transforms (solvers/direct/mode_products.hpp)
 //     fd-cg        a scalar K by cells that is smooth, of a problem that is not singular
 //     multigrid    all else, and what is asked for
 //
@@ -23,9 +24,11 @@
 namespace stratum {
 
 /// Of fast diagonalization.
-[[nodiscard]] BoxSolverPlan direct_plan(const TensorMesh<3>& mesh, int ranks);
-[[nodiscard]] BoxSolverPlan select_box_method(const TensorMesh<3>& mesh, const PoissonProblem3D& problem,
-                                              const BoxMaterial& material, BoxMethod asked, int ranks);
+[[nodiscard]] BoxSolverPlan direct_plan(const Context& ctx, const TensorMesh<3>& mesh, const PoissonProblem3D& problem,
+                                        const BoxMaterial& material);
+[[nodiscard]] BoxSolverPlan select_box_method(const Context& ctx, const TensorMesh<3>& mesh,
+                                              const PoissonProblem3D& problem, const BoxMaterial& material,
+                                              BoxMethod asked);
 
 /// Widths as coarsening is to see them: those that an anisotropic K makes of them, by its median in each layer of cells.
 [[nodiscard]] std::array<GatedAxis, 3> gate_of(const TensorMesh<3>& mesh, const BoxMaterial& material);

@@ -19,7 +19,6 @@
 #include <stratum/multigrid/box_plan.hpp>
 #include <stratum/multigrid/scaled_diagonalization.hpp>
 #include <stratum/solvers/direct/box_diagonalization.hpp>
-#include <stratum/solvers/direct/jacobi_modes.hpp>
 #include <stratum/solvers/krylov/cg.hpp>
 
 namespace stratum {
@@ -57,10 +56,10 @@ struct BoxIteration {
 };
 
 /// Modes of both directions, which two of several ranks make and all take, so that all have the same bits.
-std::array<LineModes, 2> modes_of(const Context& ctx, const AxisFactors& x, const AxisFactors& y, int threads) {
+std::array<LineModes, 2> modes_of(const Context& ctx, const AxisFactors& x, const AxisFactors& y) {
   const int ranks = ctx.subdomains(), own = rank_of(ctx);
   const auto made = [&](const AxisFactors& axis, int by) {
-    LineModes modes = own == by ? axis_modes(axis, threads) : LineModes{};
+    LineModes modes = own == by ? ModeProducts::modes(ctx, axis) : LineModes{};
     if (ranks == 1) return modes;
     return LineModes{ctx.communicator()->join_on_host(modes.vectors), ctx.communicator()->join_on_host(modes.values)};
   };
@@ -97,7 +96,7 @@ struct PoissonSolver3D::Implementation {
                               const PoissonSolver3DParams& s) {
     auto found = find_material(ctx, mesh, p);
     const bool by_cells = found.is_separable() && s.method != BoxMethod::direct &&
-                          select_box_method(mesh, p, found, s.method, ctx.subdomains()).kind != BoxMethod::direct;
+                          select_box_method(ctx, mesh, p, found, s.method).kind != BoxMethod::direct;
     return std::make_shared<const BoxMaterial>(by_cells ? find_material(ctx, mesh, p, true) : std::move(found));
   }
 
@@ -105,26 +104,19 @@ struct PoissonSolver3D::Implementation {
   Implementation(Context& context, TensorMesh<3> box, const PoissonProblem3D& p, const PoissonSolver3DParams& s,
                  const Material& material)
       : ctx(context), mesh(std::move(box)), problem(p), params(s),
-        plan(select_box_method(mesh, p, *material, s.method, context.subdomains())),
+        plan(select_box_method(context, mesh, p, *material, s.method)),
         order(order_of(plan.kind == BoxMethod::direct ? plan.lines : 2)),
         slab(slab_of(context, mesh, order, rank_of(context))) {
     params.stop.validate();
     if (!ctx.is_dry_run()) expect_room(material);
     std::array<AxisFactors, 3> factors;
-    if (ctx.is_dry_run()) {
-      for (std::size_t d = 0; d < 3; ++d) {
-        const int n = plan.unknowns[order[d]];
-        factors[d].k.resize(static_cast<std::size_t>(n) + 1);
-        factors[d].m = factors[d].k;
-        factors[d].periodic = mesh.axis(static_cast<int>(order[d])).is_periodic();
-      }
-    } else {
+    for (std::size_t d = 0; d < 3; ++d) factors[d] = axis_factors(mesh, problem, *material, order[d]);
+    if (!ctx.is_dry_run()) {
       constexpr std::int64_t small_box = std::int64_t{1} << 18;
       constexpr int most_points = 4, points_of_large = 2;
       const int points = mesh.cells() <= small_box ? most_points : points_of_large;
       discretization.emplace(ctx, mesh, problem, material,
                              params.quadrature_points == 0 ? points : params.quadrature_points);
-      for (std::size_t d = 0; d < 3; ++d) factors[d] = discretization->factors()[order[d]];
     }
     const std::array<int, 3> n{slab.extents.nx, slab.extents.ny, slab.extents.nz};
     if (plan.kind == BoxMethod::direct)
@@ -202,7 +194,7 @@ struct PoissonSolver3D::Implementation {
     }
     a = BoxOperator(ctx, own, problem.reaction);
     std::array<LineModes, 2> modes;
-    if (!ctx.is_dry_run()) modes = modes_of(ctx, factors[0], factors[1], std::max(1, ctx.threads()));
+    if (!ctx.is_dry_run()) modes = modes_of(ctx, factors[0], factors[1]);
     direct = BoxDiagonalization(ctx, factors, problem.reaction, modes[0], modes[1], cuts());
     v = BoxMemory(ctx, n, false);
   }
@@ -572,7 +564,8 @@ void PoissonSolver3D::set_stop(const StoppingParams& stop) {
 
 NodePlanes node_planes(const Context& ctx, const TensorMesh<3>& mesh, const PoissonProblem3D& problem) {
   const TensorMesh<3> box = with_boundaries(mesh, problem.boundaries);
-  const int lines = direct_plan(box, ctx.subdomains()).lines;
+  // Of one rank any direction will do.
+  const int lines = ctx.subdomains() == 1 ? 2 : direct_plan(ctx, box, problem, find_material(ctx, box, problem)).lines;
   return nodes_of(ctx, box, lines, slab_of(ctx, box, order_of(lines), rank_of(ctx)));
 }
 

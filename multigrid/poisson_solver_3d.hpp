@@ -16,8 +16,9 @@
 //     V_e^T M_e V_e = 1,   V_e^T K_e V_e = Lambda_e     for two directions e
 //     v = (Vx Vy)^T b;    (Kz + (lambda_i + lambda_j + c) Mz) u_ij = v_ij  for all i, j;    x = Vx Vy u
 //
-// Four products with dense matrices, 4 N (n_x + n_y) operations of N unknowns, and one tridiagonal system for every pair of
-// modes. The lines are those of the longest direction. Exact for any widths; what rounding leaves is taken away by refinement
+// Four products with dense matrices, 4 N (n_x + n_y) operations of N unknowns, or on a CPU Fourier transforms of uniform
+// directions, and one tridiagonal system for every pair of modes. The lines are those of the direction that costs the most else.
+// Exact for any widths; what rounding leaves is taken away by refinement
 // on the true residual b - A x, formed by differences in double, until the tolerance is met or the residual no longer falls.
 // Statuses are converged, round-off limit (the residual is at rounding, above the tolerance), non-finite, diverged and
 // stagnated; `converged` is claimed on the true residual alone.
@@ -95,11 +96,12 @@ struct BoxSolverPlan {
   BoxMethod kind = BoxMethod::direct;  // never automatic
   int lines = 2;                       // the direction that is left to lines by fast diagonalization: 0 x, 1 y, 2 z
   std::array<int, 3> unknowns{};       // of each direction
-  double operations = 0;               // of products with dense matrices, in one application of fast diagonalization
-  double nodes = 1;                    // of all levels of multigrid, by those of the finest one
-  std::vector<BoxLevelPlan> levels;    // of multigrid, the finest one first
-  std::string method;                  // "fast diagonalization in x and y, lines along z"
-  std::string reason;                  // one sentence
+  std::array<bool, 3> fourier{};  // fast diagonalization takes Fourier transforms of a direction for its dense matrices
+  double operations = 0;          // of products with modes, in one application of fast diagonalization
+  double nodes = 1;               // of all levels of multigrid, by those of the finest one
+  std::vector<BoxLevelPlan> levels;  // of multigrid, the finest one first
+  std::string method;                // "fast diagonalization in x and y, lines along z"
+  std::string reason;                // one sentence
 };
 
 /// Planes of nodes across a direction, first and last.

@@ -5,7 +5,6 @@
 
 #include <stratum/core/field/blas_3d.hpp>
 #include <stratum/multigrid/box_multigrid.hpp>
-#include <stratum/solvers/direct/jacobi_modes.hpp>
 
 namespace stratum {
 
@@ -62,9 +61,8 @@ ScaledDiagonalization::ScaledDiagonalization(Context& ctx, const BoxCoefficients
       if (axis.m.front() == 0) axis.k.front() /= mean;
       if (axis.m.back() == 0) axis.k.back() /= mean;
     }
-    const int threads = std::max(1, ctx.threads());
-    modes_x = axis_modes(factors[0], threads);
-    modes_y = factors[1] == factors[0] ? modes_x : axis_modes(factors[1], threads);
+    modes_x = ModeProducts::modes(ctx, factors[0]);
+    modes_y = factors[1] == factors[0] ? modes_x : ModeProducts::modes(ctx, factors[1]);
     std::vector<double> scales;
     scales.reserve(logarithms.nodes.size());
     for (const double logarithm : logarithms.nodes) scales.push_back(std::exp(-0.5 * logarithm));

@@ -17,6 +17,7 @@ namespace stratum {
 namespace {
 
 using namespace box_lines;
+using Product = ModeProducts::Product;
 
 /// Lines along z, of the columns (i, j) of v, in place.
 struct Lines {
@@ -291,57 +292,30 @@ FieldView<T, 3> planes_of(FieldView<T, 3> box, int first, int count) {
 BoxDiagonalization::BoxDiagonalization(Context& ctx, const std::array<AxisFactors, 3>& axes, double reaction,
                                        const LineModes& x, const LineModes& y, std::span<const int> cuts)
     : n_{axes[0].unknowns(), axes[1].unknowns(), axes[2].unknowns()}, reaction_(reaction),
-      periodic_lines_(axes[2].periodic), products_(std::make_shared<DenseProducts>(ctx)) {
+      periodic_lines_(axes[2].periodic), x_(ctx, axes[0], x), y_(ctx, axes[1], y),
+      products_(std::make_shared<DenseProducts>(ctx)) {
   if (cuts.size() > 2) {
     ranks_ = static_cast<int>(cuts.size()) - 1;
     rank_ = ctx.communicator()->rank();
     const auto own = cuts.subspan(static_cast<std::size_t>(rank_), 2);
     n_[2] = own[1] - own[0];
   }
-  const int sx = padded_size(n_[0]), sy = padded_size(n_[1]);
-  const auto square = [](int size) { return static_cast<std::size_t>(size) * static_cast<std::size_t>(size); };
-  const std::size_t count =
-      2 * (square(sx) + square(sy)) + static_cast<std::size_t>(sx + sy) + axes[2].k.size() + axes[2].m.size();
-  numbers_ = allocate(ctx, count * sizeof(double));
-  auto* next = static_cast<double*>(numbers_.get());
-  const auto put = [&](const std::vector<double>& numbers) {
-    const double* const at = next;
-    if (ctx.is_dry_run()) return at;
-    copy_bytes(ctx, numbers.data(), next, numbers.size() * sizeof(double));
+  const int sx = x_.size(), sy = y_.size();
+  const std::vector<double>&k = axes[2].k, &m = axes[2].m;
+  numbers_ = allocate(ctx, (k.size() + m.size()) * sizeof(double));
+  auto* const numbers = static_cast<double*>(numbers_.get());
+  if (!ctx.is_dry_run()) {
+    copy_bytes(ctx, k.data(), numbers, k.size() * sizeof(double));
+    copy_bytes(ctx, m.data(), numbers + k.size(), m.size() * sizeof(double));
     ctx.synchronise();
-    next += numbers.size();
-    return at;
-  };
-  const auto matrix = [&](const LineModes& modes, int n, int size, bool transposed) {
-    std::vector<double> numbers;
-    if (!ctx.is_dry_run()) {
-      numbers.assign(square(size), 0.0);
-      for (int a = 0; a < n; ++a)
-        for (int i = 0; i < n; ++i)
-          numbers[static_cast<std::size_t>(transposed ? i * size + a : a * size + i)] =
-              modes.vectors[static_cast<std::size_t>(a) * static_cast<std::size_t>(n) + static_cast<std::size_t>(i)];
-    }
-    return DenseMatrix{put(numbers), size};
-  };
-  x_forward_ = matrix(x, n_[0], sx, true);
-  x_back_ = matrix(x, n_[0], sx, false);
-  y_forward_ = matrix(y, n_[1], sy, false);
-  y_back_ = matrix(y, n_[1], sy, true);
-  const auto values = [&](const LineModes& modes, int size) {
-    std::vector<double> numbers(modes.values);
-    numbers.resize(static_cast<std::size_t>(size), 1.0);
-    return put(numbers);
-  };
-  values_x_ = values(x, sx);
-  values_y_ = values(y, sy);
-  lines_ = {put(axes[2].k), put(axes[2].m)};
+  }
+  lines_ = {numbers, numbers + k.size()};
 
   const std::int64_t plane = std::int64_t{sx} * sy, all = plane * n_[2];
   if (ctx.on_gpu())
     room_ = std::max({plane, numbers_of_lines(1), std::clamp(all / 2, std::min(gpu_room, all), most_gpu_room)});
   else
-    room_ = ctx.threads() * (std::max(plane, std::int64_t{together} * n_[2] * 2) +
-                             static_cast<std::int64_t>(product_scratch(std::max(sx, sy))));
+    room_ = ctx.threads() * (std::max(plane, std::int64_t{together} * n_[2] * 2) + panel());
   planes_ = allocate(ctx, static_cast<std::size_t>(room_) * sizeof(double));
   if (ranks_ > 1) join_parts(ctx, cuts);
 }
@@ -360,9 +334,9 @@ void BoxDiagonalization::join_parts(Context& ctx, std::span<const int> cuts) {
     const int first = cuts[static_cast<std::size_t>(r)], n = cuts[static_cast<std::size_t>(r) + 1] - first;
     const int before = r > 0 ? r - 1 : periodic_lines_ ? ranks_ - 1 : -1;
     const AxisFactorsView part{lines_.k + first, lines_.m + first};
-    for_each_node(ctx, all, JoinPart{part, values_x_, values_y_, reaction_, n, r, before, joints, n_[0]});
+    for_each_node(ctx, all, JoinPart{part, x_.values(), y_.values(), reaction_, n, r, before, joints, n_[0]});
   }
-  for_each_node(ctx, all, FactorJoints{lines_, values_x_, values_y_, reaction_, cuts.back(), joints, n_[0]});
+  for_each_node(ctx, all, FactorJoints{lines_, x_.values(), y_.values(), reaction_, cuts.back(), joints, n_[0]});
   const int own = cuts[static_cast<std::size_t>(rank_)];
   lines_ = {lines_.k + own, lines_.m + own};
 }
@@ -381,7 +355,7 @@ void BoxDiagonalization::in_batches(const Run& run) const {
 #endif
 
 std::int64_t BoxDiagonalization::panel() const {
-  return static_cast<std::int64_t>(product_scratch(std::max(x_back_.size, y_back_.size)));
+  return static_cast<std::int64_t>(std::max(x_.scratch(), y_.scratch()));
 }
 
 std::int64_t BoxDiagonalization::numbers_of_lines(int rows) const {
@@ -403,13 +377,13 @@ void BoxDiagonalization::to_modes_on_host(const Context& ctx, const FieldView<co
                                           const FieldView<double, 3>& v) {
   const int nx = n_[0], ny = n_[1];
   // Rows of the scratch plane, a multiple of 8 numbers.
-  const std::int64_t pitch = x_back_.size;
+  const std::int64_t pitch = x_.size();
   on_threads(ctx, [&](int thread, double* scratch) {
     double* const plane = scratch + panel();
     const ShareOfThread share(ctx, thread, n_[2]);
     for (int k = static_cast<int>(share.begin); k < share.end; ++k) {
-      multiply(ny, nx, nx, b.row(0, k), b.strides.row, x_forward_.data, x_forward_.size, plane, pitch, false, scratch);
-      multiply(ny, nx, ny, y_forward_.data, y_forward_.size, plane, pitch, v.row(0, k), v.strides.row, false, scratch);
+      x_.along_rows(Product::to_modes, ny, b.row(0, k), b.strides.row, plane, pitch, false, scratch);
+      y_.across_rows(Product::to_modes, nx, plane, pitch, v.row(0, k), v.strides.row, scratch);
     }
   });
 }
@@ -417,13 +391,13 @@ void BoxDiagonalization::to_modes_on_host(const Context& ctx, const FieldView<co
 void BoxDiagonalization::from_modes_on_host(const Context& ctx, const FieldView<const double, 3>& v,
                                             const FieldView<double, 3>& x, bool add) {
   const int nx = n_[0], ny = n_[1];
-  const std::int64_t pitch = x_back_.size;
+  const std::int64_t pitch = x_.size();
   on_threads(ctx, [&](int thread, double* scratch) {
     double* const plane = scratch + panel();
     const ShareOfThread share(ctx, thread, n_[2]);
     for (int k = static_cast<int>(share.begin); k < share.end; ++k) {
-      multiply(ny, nx, ny, y_back_.data, y_back_.size, v.row(0, k), v.strides.row, plane, pitch, false, scratch);
-      multiply(ny, nx, nx, plane, pitch, x_back_.data, x_back_.size, x.row(0, k), x.strides.row, add, scratch);
+      y_.across_rows(Product::from_modes, nx, v.row(0, k), v.strides.row, plane, pitch, scratch);
+      x_.along_rows(Product::from_modes, ny, plane, pitch, x.row(0, k), x.strides.row, add, scratch);
     }
   });
 }
@@ -446,12 +420,13 @@ void BoxDiagonalization::solve_lines(Context& ctx, const FieldView<double, 3>& v
     return in_batches([&](int first, int rows, std::int64_t width, const cuda::Launch& launch) {
       auto* const scratch = static_cast<double*>(planes_.get());
       double* const sums = periodic_lines_ ? scratch + width * n_[2] : nullptr;
-      launch(ctx, lines_kernel, Lines{lines_, values_x_, values_y_, reaction_, v, scratch, sums, width}, first, rows);
+      launch(ctx, lines_kernel, Lines{lines_, x_.values(), y_.values(), reaction_, v, scratch, sums, width}, first,
+             rows);
     });
 #endif
   on_columns(ctx, [&](int i, int count, int j, double* own) {
     double* const sums = own + std::int64_t{together} * n_[2];
-    const Lines lines{lines_, values_x_, values_y_, reaction_, v, own, sums, together};
+    const Lines lines{lines_, x_.values(), y_.values(), reaction_, v, own, sums, together};
     if (periodic_lines_)
       solve_columns<true>(lines, i, count, j);
     else
@@ -463,7 +438,7 @@ void BoxDiagonalization::solve_parts(Context& ctx, const FieldView<double, 3>& v
   const std::int64_t columns = std::int64_t{n_[0]} * n_[1];
   auto* const sides = static_cast<double*>(sides_.get());
   double* const own = sides + 2 * rank_ * columns;
-  Parts parts{lines_, values_x_, values_y_, reaction_, v, own, own + columns};
+  Parts parts{lines_, x_.values(), y_.values(), reaction_, v, own, own + columns};
 #if defined(__CUDACC__)
   if (ctx.on_gpu())
     launch_columns(columns)(ctx, eliminate_kernel, parts);
@@ -501,7 +476,7 @@ void BoxDiagonalization::apply(Context& ctx, FieldView<const double, 3> b, Field
     return from_modes_on_host(ctx, v, x, add);
   }
 #if defined(__CUDACC__)
-  const int sx = x_back_.size, sy = y_back_.size, nz = n_[2];
+  const int sx = x_.size(), sy = y_.size(), nz = n_[2];
   const std::int64_t plane = std::int64_t{sx} * sy;
   const int planes = static_cast<int>(std::clamp<std::int64_t>(room_ / plane, 1, nz));
   auto* const scratch = static_cast<double*>(planes_.get());
@@ -512,14 +487,14 @@ void BoxDiagonalization::apply(Context& ctx, FieldView<const double, 3> b, Field
   const auto scratch_of = [&](int count) { return FieldView<double, 3>{scratch, {sx, sy, count}, {sx, plane}}; };
   for (int k = 0; k < nz; k += planes) {
     const int count = std::min(planes, nz - k);
-    products_->along_rows(ctx, padded(b, k, count), x_forward_, scratch_of(count), false);
-    products_->across_rows(ctx, y_forward_, scratch_of(count), padded(v, k, count));
+    products_->along_rows(ctx, padded(b, k, count), x_.v(), scratch_of(count), false);
+    products_->across_rows(ctx, y_.transposed(), scratch_of(count), padded(v, k, count));
   }
   solve();
   for (int k = 0; k < nz; k += planes) {
     const int count = std::min(planes, nz - k);
-    products_->across_rows(ctx, y_back_, padded(v, k, count), scratch_of(count));
-    products_->along_rows(ctx, scratch_of(count), x_back_, padded(x, k, count), add);
+    products_->across_rows(ctx, y_.v(), padded(v, k, count), scratch_of(count));
+    products_->along_rows(ctx, scratch_of(count), x_.transposed(), padded(x, k, count), add);
   }
 #endif
 }

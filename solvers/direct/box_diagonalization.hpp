@@ -5,6 +5,8 @@
 //
 //     w = Vy^T Vx^T v ,    (Kz + (lambda_i + lambda_j + c) Mz) u_ij = w_ij  for all i, j ,    x = Vx Vy u .
 //
+// Products with V are dense ones, or Fourier transforms (solvers/direct/mode_products.hpp).
+//
 // Lines are eliminated by what their rows have left, never by a difference: with beta = lambda_i + lambda_j + c, couplings
 // g_k = k_k - beta m_k and row sums e_k = 3 beta (m_k + m_(k+1)),
 //
@@ -25,8 +27,8 @@
 // u_(k+1)) / D_k. Beside what stands below 4 P to 5 P numbers a line are kept on P ranks. One gather is all that ranks say to
 // each other.
 //
-// Memory: four matrices, and room for some planes: a thread's on a CPU, so that the products of a plane stay in its cache, and
-// half of v on a GPU, at most 4 GiB. Traffic beside the products, which take 4 (nx + ny) operations a number: 4 words a number.
+// Memory: four matrices at most, and room for some planes: a thread's on a CPU, so that the products of a plane stay in its cache, and
+// half of v on a GPU, at most 4 GiB. Traffic beside the products, which take at most 4 (nx + ny) operations a number: 4 words a number.
 // On a GPU a thread has a line: it keeps E / D of every eighth row, and forms the others anew on its way back. Nothing waits
 // for the stream. Source: as in multigrid/poisson_solver_3d.hpp.
 
@@ -37,13 +39,14 @@
 #include <stratum/core/operators/box_operator.hpp>
 #include <stratum/solvers/direct/dense_products.hpp>
 #include <stratum/solvers/direct/line_modes.hpp>
+#include <stratum/solvers/direct/mode_products.hpp>
 
 namespace stratum {
 
 class BoxDiagonalization {
  public:
   BoxDiagonalization() = default;
-  /// Modes of x and y as rows of V^T; in a memory dry run they are not looked at. `cuts`: of several ranks the first plane of
+  /// Modes of x and y as ModeProducts::modes makes them; in a memory dry run they are not looked at. `cuts`: of several ranks the first plane of
   /// each, and the number of planes; none of one rank.
   BoxDiagonalization(Context& ctx, const std::array<AxisFactors, 3>& axes, double reaction, const LineModes& x,
                      const LineModes& y, std::span<const int> cuts = {});
@@ -78,9 +81,8 @@ class BoxDiagonalization {
   std::array<int, 3> n_{};  // on this rank
   double reaction_ = 0;
   bool periodic_lines_ = false;
-  std::shared_ptr<void> numbers_, planes_;
-  DenseMatrix x_forward_, x_back_, y_forward_, y_back_;
-  const double *values_x_ = nullptr, *values_y_ = nullptr;
+  std::shared_ptr<void> numbers_, planes_;  // of the lines; scratch
+  ModeProducts x_, y_;
   AxisFactorsView lines_{};
   std::int64_t room_ = 0;  // numbers of planes_
   int rank_ = 0, ranks_ = 1;

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numbers>
 #include <numeric>
 #include <vector>
 
 #include <stratum/core/config.hpp>
 #include <stratum/core/errors.hpp>
+#include <stratum/solvers/direct/fourier_modes.hpp>
 
 namespace stratum {
 
@@ -132,34 +132,10 @@ void set_constant_mode(const AxisFactors& axis, LineModes& modes) {
   }
 }
 
-/// Sines and cosines.
-LineModes fourier_modes(const AxisFactors& axis) {
-  const std::size_t n = axis.k.size() - 1;
-  const double k = axis.k[0], m = axis.m[0];
-  LineModes modes{Values(n * n), Values(n)};
-  for (std::size_t a = 0; a < n; ++a) {
-    const std::size_t waves = (a + 1) / 2;
-    const double half = std::numbers::pi * static_cast<double>(waves) / static_cast<double>(n);
-    const double mass = m * (6 - 4 * std::sin(half) * std::sin(half));
-    modes.values[a] = 4 * k * std::sin(half) * std::sin(half) / mass;
-    const bool alone = waves == 0 || 2 * waves == n;
-    const double size = 1 / std::sqrt(mass * static_cast<double>(n) / (alone ? 1 : 2));
-    for (std::size_t i = 0; i < n; ++i) {
-      const double angle = 2 * std::numbers::pi * static_cast<double>(waves * i % n) / static_cast<double>(n);
-      modes.vectors[a * n + i] = size * (a % 2 == 1 ? std::cos(angle) : std::sin(angle));
-    }
-  }
-  set_constant_mode(axis, modes);
-  return modes;
-}
-
 }  // namespace
 
 LineModes jacobi_modes(const AxisFactors& axis, int threads) {
   const std::size_t n = axis.k.size() - 1;
-  if (axis.periodic && std::all_of(axis.k.begin(), axis.k.end(), [&](double k) { return k == axis.k[0]; }) &&
-      std::all_of(axis.m.begin(), axis.m.end(), [&](double m) { return m == axis.m[0]; }))
-    return fourier_modes(axis);
   Values scale(n), off(n, 0.0);
   for (std::size_t i = 0; i < n; ++i) scale[i] = 1 / std::sqrt(mass_of(axis, i));
   for (std::size_t i = 1; i < n; ++i) off[i] = axis.m[i] * scale[i] * scale[i - 1];
@@ -216,6 +192,7 @@ LineModes jacobi_modes(const AxisFactors& axis, int threads) {
 }
 
 LineModes axis_modes(const AxisFactors& axis, int threads) {
+  if (const auto uniform = uniform_axis(axis)) return fourier_modes(*uniform);
   if (axis.periodic) return jacobi_modes(axis, threads);
   LineModes modes = line_modes({axis.k, axis.m}, threads);
   if (modes.values.empty()) return jacobi_modes(axis, threads);

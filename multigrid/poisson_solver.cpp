@@ -1,5 +1,6 @@
 #include <stratum/multigrid/poisson_solver.hpp>
 
+#include <limits>
 #include <utility>
 
 #include <stratum/multigrid/transfer/operator_dependent.hpp>
@@ -27,6 +28,27 @@ StructuredSolver solver_on(Context& ctx, const Geometry& mesh, PoissonSolverPara
   return {ctx, std::move(problem), params, registry};
 }
 
+/// Of a matrix of finite volumes.
+PoissonSolverParams params_of(const FiniteVolumes& volumes, PoissonSolverParams params) {
+  expects(!params.full_multigrid, "finite volumes have no full multigrid (cycle fmg), which needs coarse meshes with "
+                                  "operators of their own; take v, w, "
+                                  "f, w2 or k");
+  params.coefficients.reset();
+  params.terms = {};
+  if (volumes.is_plain() && !params.interpolation) params.interpolation = InterpolationKind::bilinear;
+  return params;
+}
+
+StructuredProblem problem_of(Context& ctx, const FiniteVolumes& volumes, const PoissonSolverParams& params) {
+  StructuredProblem problem{.mesh = volumes.centres(),
+                            .matrix = volumes.matrix(ctx, PoissonSolver::cells_of_subdomain(ctx, volumes, params))};
+  problem.facts.emplace();
+  problem.facts->symmetric = true;
+  problem.facts->singular = volumes.is_singular();
+  problem.facts->lost_in_float = volumes.lost_by_rounding(std::numeric_limits<float>::epsilon() / 2);
+  return problem;
+}
+
 }  // namespace
 
 std::int64_t required_memory(const Context& ctx, const Geometry& mesh, const PoissonSolverParams& params,
@@ -47,6 +69,14 @@ std::int64_t required_memory(const Context& ctx, const Geometry& mesh, const Poi
   return bytes;
 }
 
+std::int64_t required_memory(const Context& ctx, const FiniteVolumes& volumes, const PoissonSolverParams& params) {
+  Context dry_run = ctx.memory_dry_run();
+  const GridLayout<2> unknowns = PoissonSolver::cells_of_subdomain(dry_run, volumes, params);
+  const Field<double> b(dry_run, unknowns), x(dry_run, unknowns);
+  const PoissonSolver solver(dry_run, volumes, params);
+  return dry_run.memory()->peak_bytes;
+}
+
 PoissonSolver::PoissonSolver(Context& ctx, const Geometry& mesh, const PoissonSolverParams& params,
                              const SmootherRegistry& registry)
     : StructuredSolver(solver_on(ctx, mesh, params, registry)) {}
@@ -57,5 +87,14 @@ PoissonSolver::PoissonSolver(Context& ctx, const GridOperator<double>& a, const 
                              const TensorMesh<2>& mesh, const PoissonSolverParams& params,
                              const SmootherRegistry& registry)
     : StructuredSolver(ctx, {.mesh = mesh, .matrix = a, .conductances = &k}, params, registry) {}
+
+PoissonSolver::PoissonSolver(Context& ctx, const FiniteVolumes& volumes, const PoissonSolverParams& params,
+                             const SmootherRegistry& registry)
+    : StructuredSolver(ctx, problem_of(ctx, volumes, params), params_of(volumes, params), registry) {}
+
+GridLayout<2> PoissonSolver::cells_of_subdomain(const Context& ctx, const FiniteVolumes& volumes,
+                                                const PoissonSolverParams& params) {
+  return PartitionLevels(ctx, mesh_hierarchy(volumes.centres()), params.multigrid.partition()).finest();
+}
 
 }  // namespace stratum

@@ -27,6 +27,7 @@
 
 #include <cstdint>
 
+#include <stratum/assembly/finite_volumes.hpp>
 #include <stratum/multigrid/structured_solver.hpp>
 
 namespace stratum {
@@ -37,6 +38,8 @@ namespace stratum {
 [[nodiscard]] std::int64_t required_memory(const Context& ctx, const Geometry& mesh, const PoissonSolverParams& params,
                                            const SmootherRegistry& registry = builtin_smoothers(),
                                            std::size_t systems = 1);
+[[nodiscard]] std::int64_t required_memory(const Context& ctx, const FiniteVolumes& volumes,
+                                           const PoissonSolverParams& params);
 
 class PoissonSolver : public StructuredSolver {
  public:
@@ -52,6 +55,13 @@ class PoissonSolver : public StructuredSolver {
   /// The same with an interpolation that follows these conductances of the mesh's cells, which need not outlive the call.
   PoissonSolver(Context& ctx, const GridOperator<double>& a, const Conductances& k, const TensorMesh<2>& mesh,
                 const PoissonSolverParams& params = {}, const SmootherRegistry& registry = builtin_smoothers());
+  /// Of finite volumes; b and x are those of their cells. The method is cg unless another is asked for; where K is given, the
+  /// interpolation is that of the matrix. Throws UsageError for full multigrid.
+  PoissonSolver(Context& ctx, const FiniteVolumes& volumes, const PoissonSolverParams& params = {},
+                const SmootherRegistry& registry = builtin_smoothers());
+  /// The part of the cells that this subdomain has.
+  [[nodiscard]] static GridLayout<2> cells_of_subdomain(const Context& ctx, const FiniteVolumes& volumes,
+                                                        const PoissonSolverParams& params);
 };
 
 }  // namespace stratum

@@ -55,9 +55,11 @@ std::string select_for_matrix(const MatrixFacts& matrix, PoissonSolverParams& pa
   if (params.precision != Precision::mixed || !matrix.symmetric || matrix.cycle_is_scaled) return {};
   constexpr double too_much = 0.03;
   std::string reason;
-  if (matrix.singular && matrix.lost_in_float > too_much)
-    reason = message("cycles in double: in float the rows of this singular matrix would sum to ", matrix.lost_in_float,
-                     " of what it conducts");
+  if (matrix.lost_in_float > too_much)
+    reason = matrix.singular ? message("cycles in double: in float the rows of this singular matrix would sum to ",
+                                       matrix.lost_in_float, " of what it conducts")
+                             : message("cycles in double: in float the diagonals of thin cells would lose ",
+                                       matrix.lost_in_float, " of what holds u there");
   else if (matrix.holds_nodes_alone)
     reason = "cycles in double: a node is held by more than float has digits for beside its neighbours";
   if (!reason.empty()) params.precision = Precision::full;

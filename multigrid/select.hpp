@@ -13,8 +13,8 @@
 //     nonsymmetric, or a cycle of scaled rows    flexible GMRES; the former with smoother adi in place of "auto", and a
 //                                                direct coarse solver
 //     symmetric                                  cycles in double where float would lose the matrix: a singular one whose
-//                                                rows sum to more than 0.03 of what it conducts, or nodes that are held by
-//                                                1e5 times what couples them
+//                                                rows sum to more than 0.03 of what it conducts, finite volumes whose thin
+//                                                cells lose as much, or nodes that are held by 1e5 times what couples them
 //
 // Method and cycle, where both are left open and the smoother is "auto":
 //
@@ -105,7 +105,7 @@ struct MatrixFacts {
   bool cycle_is_scaled = false;              // which is D times the one that is solved
   bool has_parts = false;                    // it falls into parts that are coupled to no others
   bool has_singular_parts = false;           // several of which are singular, or one beside other nodes
-  double lost_in_float = 0;                  // SingularParts
+  double lost_in_float = 0;                  // SingularParts, FiniteVolumes
   bool holds_nodes_alone = false;            // by 1e5 times what couples them
 };
 

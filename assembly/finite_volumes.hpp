@@ -1,0 +1,137 @@
+#pragma once
+
+// Cell-centred finite volumes for the problem of assembly/poisson_problem.hpp, -div(K grad u) + c u = f on a rectangle, K = kxx
+// or diagonal: one unknown u_P in each cell, of volume V,
+//
+//     sum over the faces of cell P of  F  +  c_P V u_P  =  f_P V ,      F outward,
+//
+//     between cells P and N      F = T (u_P - u_N)    1/T = 1/t_P + 1/t_N,   t_P = 2 k_P area / width of P
+//     dirichlet  u = g           F = t_P (u_P - g)                           the value lies half a cell away
+//     neumann    n.K grad u = g  F = -area g
+//     robin                      F = T (u_P - g / alpha) = T u_P - T g / alpha,   1/T = 1/t_P + 1/(area alpha)
+//     periodic                   as between cells
+//
+// T has the distance-weighted harmonic mean of K on its face. A Robin boundary's value of u is eliminated exactly. So this is
+// the five-point matrix of MAC grids and pressure solvers; it is symmetric, and its rows sum to what boundaries and c add. f, g
+// and alpha are their means by the 4-point Gauss rule (in both directions of a cell, along a face), K and c are those of
+// assembly/coefficients.hpp. Cells are numbered along x first, from the bottom.
+//
+// The unknowns are those of `centres()`, a mesh whose nodes are the centres, with half a cell beside Dirichlet boundaries.
+// PoissonSolver has a constructor for them. Errors are of second order on smooth meshes and, by supraconvergence, on others.
+//
+//     l2       || e || / || u ||,  || v ||^2 = sum of V v_P^2          at the centres
+//     largest  max | e | / max | u |
+//     energy   the root of  sum over faces of T (e_P - e_N)^2 + sum of c V e_P^2  /  the same of u
+//
+// absolute where u = 0, less means where the problem is singular. Fluxes through boundaries are the F of their faces, so that
+// they balance f - c u where the equations are solved.
+//
+// Throws UsageError for K with kxy, for boundaries as with_boundaries does, for values that are not finite, and where cells are
+// so thin beside boundaries that are not Dirichlet's that the rounding of the matrix would be seen in u (lost_by_rounding). Work
+// on the host; matrix, load and solution are copied to a GPU and from it. On subdomains (mesh/partition.hpp) matrix and load
+// are those of the rows of the layout. Source: R. Eymard, T. Gallouet, R. Herbin, Finite Volume Methods, 2000, Chapter 3.
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <stratum/assembly/boundary_fluxes.hpp>
+#include <stratum/assembly/error_norms.hpp>
+#include <stratum/assembly/poisson_problem.hpp>
+#include <stratum/core/operators/grid_operator.hpp>
+
+namespace stratum {
+
+class FiniteVolumes {
+ public:
+  /// Of problems with these coefficients and boundaries; f, u and Dirichlet values may be others in the calls below.
+  FiniteVolumes(Context& ctx, const TensorMesh<2>& mesh, const PoissonProblem& problem);
+
+  /// Of the cells.
+  [[nodiscard]] const TensorMesh<2>& mesh() const { return mesh_; }
+  /// Its unknowns are the cells.
+  [[nodiscard]] const TensorMesh<2>& centres() const { return centres_; }
+  /// Its nodes are the centres and, on boundaries, the faces beside them: (nx + 2) x (ny + 2) nodes.
+  [[nodiscard]] const TensorMesh<2>& points() const { return points_; }
+  /// The matrix takes constants to zero.
+  [[nodiscard]] bool is_singular() const { return singular_; }
+
+  /// What a number of this round-off unit (2^-53 of double) may change of the hold that Dirichlet boundaries have on cells far
+  /// from them, by rounding the diagonal of thin ones: diagonals are stored, and beside a width of h they are 1 / h.
+  [[nodiscard]] double lost_by_rounding(double unit) const;
+  /// As far as all cells are coupled alike but for their widths: K is one, and no boundary is a Robin one.
+  [[nodiscard]] bool is_plain() const { return plain_; }
+
+  /// Five bands. In a memory dry run without numbers.
+  [[nodiscard]] GridOperator<double> matrix(Context& ctx) const { return matrix(ctx, centres_.unknowns()); }
+  [[nodiscard]] GridOperator<double> matrix(Context& ctx, const GridLayout<2>& subdomain) const;
+
+  /// b, and the integral of f over all cells.
+  double assemble_load(Context& ctx, const PoissonProblem& problem, const GridFunction<double>& b) const;
+  /// Subtracts from f the constant that makes b compatible.
+  Compatibility make_compatible(Context& ctx, const GridFunction<double>& b) const;
+  /// Subtracts the mean of u over the domain.
+  void subtract_mean(Context& ctx, const GridFunction<double>& u) const;
+  /// The values of Dirichlet boundaries, carried on inside: a start for iterations.
+  void lift_boundary(Context& ctx, const PoissonProblem& problem, const GridFunction<double>& u) const;
+
+  /// u in all cells, on the host of every subdomain; what follows takes it.
+  [[nodiscard]] std::vector<double> cell_values(Context& ctx, const GridFunction<const double>& u) const;
+  /// u at the nodes of points(): u_P at centres, the value of u on the face at boundaries, at corners the mean of two faces.
+  [[nodiscard]] std::vector<double> point_values(const PoissonProblem& problem, std::span<const double> cells) const;
+  [[nodiscard]] BoundaryFluxes fluxes(const PoissonProblem& problem, std::span<const double> cells) const;
+  /// Empty where u is unknown.
+  [[nodiscard]] std::optional<RelativeErrors> errors(Context& ctx, const PoissonProblem& problem,
+                                                     std::span<const double> cells) const;
+
+  /// Means of f in the cells of these rows, and a function at their centres.
+  [[nodiscard]] std::vector<double> means(Context& ctx, const ScalarFunction& f, int first_row, int rows) const;
+  [[nodiscard]] std::vector<double> at_centres(Context& ctx, const ScalarFunction& f, int first_row, int rows) const;
+
+  [[nodiscard]] std::int64_t cells() const { return std::int64_t{nx_} * ny_; }
+  [[nodiscard]] double volume(int i, int j) const { return width_x(i) * width_y(j); }
+
+ private:
+  /// F = conductance u_P - source.
+  struct BoundaryFace {
+    double half = 0;  // t_P
+    double conductance = 0, source = 0;
+    double area = 0;
+  };
+  /// Left, right, bottom, top; none of a periodic one.
+  using BoundaryFaces = std::array<std::vector<BoundaryFace>, 4>;
+  /// Faces of `problem`; with sources or without.
+  [[nodiscard]] BoundaryFaces boundary_faces(const PoissonProblem& problem, bool with_sources) const;
+
+  [[nodiscard]] std::size_t at(int i, int j) const {
+    return static_cast<std::size_t>(j) * static_cast<std::size_t>(nx_) + static_cast<std::size_t>(i);
+  }
+  [[nodiscard]] double width_x(int i) const { return mesh_.x().widths()[static_cast<std::size_t>(i)]; }
+  [[nodiscard]] double width_y(int j) const { return mesh_.y().widths()[static_cast<std::size_t>(j)]; }
+  /// From the centre to a face across x, and across y.
+  [[nodiscard]] double half_x(int i, int j) const { return 2 * (k_ ? k_->kxx(i, j) : 1) * width_y(j) / width_x(i); }
+  [[nodiscard]] double half_y(int i, int j) const { return 2 * (k_ ? k_->kyy(i, j) : 1) * width_x(i) / width_y(j); }
+  /// T of the face to the next cell; zero where there is none.
+  [[nodiscard]] double east(int i, int j) const;
+  [[nodiscard]] double north(int i, int j) const;
+  [[nodiscard]] double reaction(int i, int j) const { return reaction_ + (k_ ? k_->reaction(i, j) : 0); }
+  void expects_cells(std::span<const double> cells) const;
+
+  TensorMesh<2> mesh_, centres_, points_;
+  int nx_, ny_;
+  bool periodic_x_, periodic_y_;
+  double reaction_;
+  std::optional<CellCoefficients> k_;
+  bool plain_;
+  BoundaryFaces faces_;  // without sources
+  bool singular_;
+  std::array<bool, 4> holds_{};  // Dirichlet boundaries
+};
+
+/// How u in the cells of a mesh differs from means over these of a mesh with every cell cut into four, as LevelDifference says.
+[[nodiscard]] LevelDifference level_difference_of_cells(const TensorMesh<2>& coarse_mesh,
+                                                        std::span<const double> coarse, std::span<const double> fine);
+
+}  // namespace stratum

@@ -68,6 +68,7 @@ struct KnownNames {
 };
 
 KnownNames<Point> known_names(double a, double b, Variables variables) {
+  if (variables == Variables::curve) return {{{"t", &Point::t}}, {}, {}, {}, ""};
   KnownNames<Point> known{{{"x", &Point::x}, {"y", &Point::y}},
                           {},
                           {},

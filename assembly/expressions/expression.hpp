@@ -20,7 +20,8 @@ namespace stratum {
 /// True when this build has muParser.
 [[nodiscard]] bool expressions_available();
 
-enum class Variables : std::uint8_t { space, space_and_time, position, position_and_time };  // position: x and y alone
+// position: x and y alone; curve: t alone
+enum class Variables : std::uint8_t { space, space_and_time, position, position_and_time, curve };
 
 /// Throws UsageError when the text does not parse, with the position and the reason, or when this build has no muParser.
 [[nodiscard]] ScalarFunction parse_expression(const std::string& text, double a, double b,

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <stratum/core/errors.hpp>
+#include <stratum/mesh/patches/touching.hpp>
 
 namespace stratum {
 
@@ -188,6 +189,26 @@ struct PatchMesh::Draft {
     edge.boundary = boundary;
   }
 
+  /// Boundaries that nobody has named one by one may be edges of patches that do not match.
+  void check_matching() const {
+    std::vector<int> candidates;
+    for (std::size_t v = 0; v < mesh.vertices.size(); ++v)
+      if (mesh.on_boundary[v]) candidates.push_back(static_cast<int>(v));
+    std::vector<std::pair<int, int>> edges;
+    for (std::size_t e = 0; e < mesh.edges.size(); ++e) {
+      const PatchEdge& edge = mesh.edges[e];
+      if (edge.on_boundary() && edge.boundary < 0 && mesh.curves[e].kind == EdgeCurve::Kind::straight)
+        edges.emplace_back(edge.first, edge.second);
+    }
+    const auto touch = detail::first_touch(mesh.vertices, std::move(candidates), edges);
+    if (!touch) return;
+    const auto& [first, second] = edges[touch->edge];
+    throw UsageError(message("vertex ", vertex_name(touch->point), " lies on edge ", vertex_name(first), " ",
+                             vertex_name(second),
+                             ", which it is no end of: the patches do not match there. Patches meet in whole edges; "
+                             "boundaries that touch (a crack) are named one by one"));
+  }
+
   void name_other_boundaries(const std::string& name) {
     std::string unnamed;
     int count = 0;
@@ -327,6 +348,7 @@ PatchMesh::PatchMesh(const PatchMeshParts& parts) {
     mesh.chords.emplace_back(Axis(chord.widths, 1));
   }
   draft.check_sides();
+  draft.check_matching();
   draft.name_other_boundaries(parts.other_boundaries);
   shared_ = shared;
   place_edges(mesh);

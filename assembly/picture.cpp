@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <vector>
@@ -45,9 +46,67 @@ struct Raster {
   }
 };
 
-void fill(Raster& raster, const Geometry& mesh, std::span<const double> nodal) {
+/// Quadrilaterals of a mesh with the values at their south-west, south-east, north-west and north-east corners.
+using CellVisitor = std::function<void(const Quadrilateral&, const std::array<double, 4>&)>;
+using CellSource = std::function<void(const CellVisitor&)>;
+
+CellSource cells_of(const MappedMesh& mesh, std::span<const double> nodal) {
+  return [&mesh, nodal](const CellVisitor& visit) {
+    const auto columns = static_cast<std::size_t>(mesh.logical().x().size()) + 1;
+    for (int j = 0; j < mesh.logical().y().size(); ++j)
+      for (int i = 0; i < mesh.logical().x().size(); ++i) {
+        if (nodal.empty()) {
+          visit(mesh.cell(i, j), {});
+          continue;
+        }
+        const double* const south = &nodal[static_cast<std::size_t>(j) * columns + static_cast<std::size_t>(i)];
+        const double* const north = south + columns;
+        visit(mesh.cell(i, j), {south[0], south[1], north[0], north[1]});
+      }
+  };
+}
+
+CellSource cells_of(const PatchMesh& mesh, std::span<const std::vector<double>> nodal) {
+  return [&mesh, nodal](const CellVisitor& visit) {
+    for (int p = 0; p < mesh.patches(); ++p) {
+      const PatchNodes nodes = mesh.nodes_of(p);
+      const auto& values = nodal[static_cast<std::size_t>(p)];
+      for (int j = 0; j < nodes.ny; ++j)
+        for (int i = 0; i < nodes.nx; ++i) {
+          const auto sw = nodes.node(i, j), nw = nodes.node(i, j + 1);
+          visit({nodes.at[sw], nodes.at[sw + 1], nodes.at[nw], nodes.at[nw + 1]},
+                {values[sw], values[sw + 1], values[nw], values[nw + 1]});
+        }
+    }
+  };
+}
+
+void clear(Raster& raster) {
   raster.values.assign(static_cast<std::size_t>(raster.width) * static_cast<std::size_t>(raster.height),
                        std::numeric_limits<double>::quiet_NaN());
+}
+
+void fill(Raster& raster, const CellSource& cells) {
+  clear(raster);
+  constexpr double edge = 1e-9;
+  cells([&](const Quadrilateral& cell, const std::array<double, 4>& values) {
+    const auto [x0, x1] = std::minmax({cell.sw.x, cell.se.x, cell.nw.x, cell.ne.x});
+    const auto [y0, y1] = std::minmax({cell.sw.y, cell.se.y, cell.nw.y, cell.ne.y});
+    const auto [left, right] = Raster::between(raster.column_of(x0), raster.column_of(x1), raster.width);
+    const auto [low, high] = Raster::between(raster.row_of(y0), raster.row_of(y1), raster.height);
+    for (int j = low; j <= high; ++j)
+      for (int i = left; i <= right; ++i) {
+        const auto found = fractions_of(cell, {raster.x_of(i + 0.5), raster.y_of(j + 0.5)});
+        if (!found) continue;
+        const auto [t, s] = *found;
+        if (t >= -edge && t <= 1 + edge && s >= -edge && s <= 1 + edge)
+          raster.at(i, j) = (1 - s) * ((1 - t) * values[0] + t * values[1]) + s * ((1 - t) * values[2] + t * values[3]);
+      }
+  });
+}
+
+void fill(Raster& raster, const Geometry& mesh, std::span<const double> nodal) {
+  clear(raster);
   const TensorMesh<2>& logical = mesh.logical();
   if (mesh.mapped() == nullptr) {
     std::vector<std::optional<std::pair<int, double>>> columns;
@@ -63,23 +122,7 @@ void fill(Raster& raster, const Geometry& mesh, std::span<const double> nodal) {
     }
     return;
   }
-  constexpr double edge = 1e-9;
-  for (int q = 0; q < logical.y().size(); ++q)
-    for (int p = 0; p < logical.x().size(); ++p) {
-      const Quadrilateral cell = mesh.mapped()->cell(p, q);
-      const auto [x0, x1] = std::minmax({cell.sw.x, cell.se.x, cell.nw.x, cell.ne.x});
-      const auto [y0, y1] = std::minmax({cell.sw.y, cell.se.y, cell.nw.y, cell.ne.y});
-      const auto [left, right] = Raster::between(raster.column_of(x0), raster.column_of(x1), raster.width);
-      const auto [low, high] = Raster::between(raster.row_of(y0), raster.row_of(y1), raster.height);
-      for (int j = low; j <= high; ++j)
-        for (int i = left; i <= right; ++i) {
-          const auto found = fractions_of(cell, {raster.x_of(i + 0.5), raster.y_of(j + 0.5)});
-          if (!found) continue;
-          const auto [t, s] = *found;
-          if (t >= -edge && t <= 1 + edge && s >= -edge && s <= 1 + edge)
-            raster.at(i, j) = value_at(mesh, nodal, {p, q, t, s});
-        }
-    }
+  fill(raster, cells_of(*mesh.mapped(), nodal));
 }
 
 /// A raster with its frame, axes, title and legend, its lower left corner there.
@@ -128,6 +171,26 @@ std::pair<double, double> thin_part(const Axis& line) {
           line.origin() + nodes[static_cast<std::size_t>(first + count)]};
 }
 
+/// A square around the thinnest quadrilateral.
+std::optional<Raster> thin_window(const CellSource& cells, const Raster& whole, int side) {
+  double thinnest = HUGE_VAL, widest = 0;
+  Position middle;
+  cells([&](const Quadrilateral& cell, const std::array<double, 4>& /*values*/) {
+    for (const auto& [a, b] : {std::pair{cell.at(0, 0.5), cell.at(1, 0.5)}, {cell.at(0.5, 0), cell.at(0.5, 1)}}) {
+      const double width = std::hypot(b.x - a.x, b.y - a.y);
+      widest = std::max(widest, width);
+      if (width >= thinnest) continue;
+      thinnest = width;
+      middle = cell.at(0.5, 0.5);
+    }
+  });
+  if (!(widest > 2 * thinnest)) return std::nullopt;
+  const double half = std::min({20 * thinnest, (whole.x1 - whole.x0) / 2, (whole.y1 - whole.y0) / 2});
+  middle.x = std::clamp(middle.x, whole.x0 + half, whole.x1 - half);
+  middle.y = std::clamp(middle.y, whole.y0 + half, whole.y1 - half);
+  return Raster{middle.x - half, middle.x + half, middle.y - half, middle.y + half, side, side};
+}
+
 /// The window of the enlarged panel, where there is one, within `whole`.
 std::optional<Raster> thin_window(const Geometry& mesh, const Raster& whole, int side) {
   const Axis &x = mesh.logical().x(), &y = mesh.logical().y();
@@ -138,24 +201,37 @@ std::optional<Raster> thin_window(const Geometry& mesh, const Raster& whole, int
     if (!(x1 > x0) || !(y1 > y0)) return std::nullopt;  // no coordinates tell them apart
     return Raster{x0, x1, y0, y1, side, side};
   }
-  double thinnest = HUGE_VAL, widest = 0;
-  Position middle;
-  for (int j = 0; j < y.size(); ++j)
-    for (int i = 0; i < x.size(); ++i) {
-      const Quadrilateral cell = mesh.mapped()->cell(i, j);
-      for (const auto& [a, b] : {std::pair{cell.at(0, 0.5), cell.at(1, 0.5)}, {cell.at(0.5, 0), cell.at(0.5, 1)}}) {
-        const double width = std::hypot(b.x - a.x, b.y - a.y);
-        widest = std::max(widest, width);
-        if (width >= thinnest) continue;
-        thinnest = width;
-        middle = cell.at(0.5, 0.5);
-      }
-    }
-  if (!(widest > 2 * thinnest)) return std::nullopt;
-  const double half = std::min({20 * thinnest, (whole.x1 - whole.x0) / 2, (whole.y1 - whole.y0) / 2});
-  middle.x = std::clamp(middle.x, whole.x0 + half, whole.x1 - half);
-  middle.y = std::clamp(middle.y, whole.y0 + half, whole.y1 - half);
-  return Raster{middle.x - half, middle.x + half, middle.y - half, middle.y + half, side, side};
+  return thin_window(cells_of(*mesh.mapped(), {}), whole, side);
+}
+
+/// A line between two points, as far as it lies in the raster.
+void draw_line(Canvas& canvas, int left, int bottom, const Raster& raster, const Position& from, const Position& to,
+               const Colour& colour, double opacity) {
+  const double i0 = raster.column_of(from.x), i1 = raster.column_of(to.x), j0 = raster.row_of(from.y),
+               j1 = raster.row_of(to.y);
+  const double pixels = std::max(std::abs(i1 - i0), std::abs(j1 - j0));
+  constexpr double most = 1e5;
+  if (!(pixels >= 1 && pixels < most)) return;
+  for (int k = 0; k < static_cast<int>(pixels); ++k) {
+    const double i = i0 + (i1 - i0) * k / pixels, j = j0 + (j1 - j0) * k / pixels;
+    if (i >= 0 && i < raster.width && j >= 0 && j < raster.height)
+      canvas.blend(left + static_cast<int>(i), bottom + static_cast<int>(j), colour, opacity);
+  }
+}
+
+/// Edges of quadrilaterals that are some pixels wide.
+void draw_mesh(Canvas& canvas, int left, int bottom, const Raster& raster, const CellSource& cells) {
+  constexpr double apart = 6, opacity = 0.45;
+  const double per_pixel = (raster.x1 - raster.x0) / raster.width;
+  cells([&](const Quadrilateral& cell, const std::array<double, 4>& /*values*/) {
+    const auto between = [&](const Position& a, const Position& b) {
+      return std::hypot(a.x - b.x, a.y - b.y) / per_pixel;
+    };
+    if (between(cell.at(0, 0.5), cell.at(1, 0.5)) >= apart)
+      draw_line(canvas, left, bottom, raster, cell.sw, cell.nw, mesh_line, opacity);
+    if (between(cell.at(0.5, 0), cell.at(0.5, 1)) >= apart)
+      draw_line(canvas, left, bottom, raster, cell.sw, cell.se, mesh_line, opacity);
+  });
 }
 
 /// Edges of cells that are some pixels wide.
@@ -184,31 +260,18 @@ void draw_mesh(Canvas& canvas, int left, int bottom, const Raster& raster, const
         });
     return;
   }
-  const auto stroke = [&](const Position& from, const Position& to) {
-    const double i0 = raster.column_of(from.x), i1 = raster.column_of(to.x), j0 = raster.row_of(from.y),
-                 j1 = raster.row_of(to.y);
-    const double pixels = std::max(std::abs(i1 - i0), std::abs(j1 - j0));
-    constexpr double most = 1e5;
-    if (!(pixels >= 1 && pixels < most)) return;
-    for (int k = 0; k < static_cast<int>(pixels); ++k) {
-      const double i = i0 + (i1 - i0) * k / pixels, j = j0 + (j1 - j0) * k / pixels;
-      if (i >= 0 && i < raster.width && j >= 0 && j < raster.height)
-        canvas.blend(left + static_cast<int>(i), bottom + static_cast<int>(j), mesh_line, opacity);
-    }
-  };
-  const double per_pixel = (raster.x1 - raster.x0) / raster.width;
-  for (int j = 0; j < logical.y().size(); ++j)
-    for (int i = 0; i < logical.x().size(); ++i) {
-      const Quadrilateral cell = mesh.mapped()->cell(i, j);
-      const auto between = [&](const Position& a, const Position& b) {
-        return std::hypot(a.x - b.x, a.y - b.y) / per_pixel;
-      };
-      if (between(cell.at(0, 0.5), cell.at(1, 0.5)) >= apart) stroke(cell.sw, cell.nw);
-      if (between(cell.at(0.5, 0), cell.at(0.5, 1)) >= apart) stroke(cell.sw, cell.se);
-    }
+  draw_mesh(canvas, left, bottom, raster, cells_of(*mesh.mapped(), {}));
 }
 
-/// The whole domain, its longer side `side` pixels long.
+/// Longer side `side` pixels long, the other to scale unless it is less than a third.
+Raster raster_of(double x0, double x1, double y0, double y1, int side) {
+  constexpr double most = 3;
+  const double ratio = std::clamp((x1 - x0) / (y1 - y0), 1 / most, most);
+  const auto pixels = [side](double part) { return static_cast<int>(std::lround(side * part)); };
+  return {x0, x1, y0, y1, pixels(std::min(ratio, 1.0)), pixels(std::min(1 / ratio, 1.0))};
+}
+
+/// The whole domain.
 Raster whole_domain(const Geometry& mesh, int side) {
   double x0 = HUGE_VAL, x1 = -HUGE_VAL, y0 = HUGE_VAL, y1 = -HUGE_VAL;
   const auto visit = [&](const Point& p) {
@@ -222,34 +285,66 @@ Raster whole_domain(const Geometry& mesh, int side) {
     for (const int j : {0, ny}) visit(mesh.node(i, j));
   for (int j = 0; j <= ny; ++j)
     for (const int i : {0, nx}) visit(mesh.node(i, j));
-  constexpr double most = 3;
-  const double ratio = std::clamp((x1 - x0) / (y1 - y0), 1 / most, most);
-  const auto pixels = [side](double part) { return static_cast<int>(std::lround(side * part)); };
-  return {x0, x1, y0, y1, pixels(std::min(ratio, 1.0)), pixels(std::min(1 / ratio, 1.0))};
+  return raster_of(x0, x1, y0, y1, side);
 }
 
-}  // namespace
+Raster whole_domain(const PatchMesh& mesh, int side) {
+  double x0 = HUGE_VAL, x1 = -HUGE_VAL, y0 = HUGE_VAL, y1 = -HUGE_VAL;
+  for (int p = 0; p < mesh.patches(); ++p)
+    for (const auto& [x, y] : mesh.nodes_of(p).at) {
+      x0 = std::min(x0, x);
+      x1 = std::max(x1, x);
+      y0 = std::min(y0, y);
+      y1 = std::max(y1, y);
+    }
+  return raster_of(x0, x1, y0, y1, side);
+}
 
-bool pictures_available() { return true; }
+/// The edges of patches, on the whole domain.
+void draw_patches(Canvas& canvas, int left, int bottom, const Raster& raster, const PatchMesh& mesh) {
+  constexpr double opacity = 0.6;
+  for (int p = 0; p < mesh.patches(); ++p) {
+    const PatchNodes nodes = mesh.nodes_of(p);
+    // From node to node as far as they are pixels apart.
+    const auto stroke = [&](int count, const auto& node) {
+      Position from = nodes.at[node(0)];
+      for (int k = 1; k <= count; ++k) {
+        const Position to = nodes.at[node(k)];
+        if (k < count && std::abs(raster.column_of(to.x) - raster.column_of(from.x)) < 1 &&
+            std::abs(raster.row_of(to.y) - raster.row_of(from.y)) < 1)
+          continue;
+        draw_line(canvas, left, bottom, raster, from, to, {255, 255, 255}, opacity);
+        from = to;
+      }
+    };
+    for (const int j : {0, nodes.ny}) stroke(nodes.nx, [&](int i) { return nodes.node(i, j); });
+    for (const int i : {0, nodes.nx}) stroke(nodes.ny, [&](int j) { return nodes.node(i, j); });
+  }
+}
 
-void write_png(const std::string& path, const Geometry& mesh, std::span<const double> nodal, const std::string& title) {
-  expects_nodal(mesh, nodal);
+void expects_finite(std::span<const double> nodal) {
   expects(std::all_of(nodal.begin(), nodal.end(), [](double value) { return std::isfinite(value); }),
           "no picture shows values that are not finite");
-  constexpr int side = 560, least = 320;
-  Raster whole = whole_domain(mesh, side);
-  fill(whole, mesh, nodal);
-  auto window = thin_window(mesh, whole, std::max(least, whole.height));
+}
+
+constexpr int side = 560, least_side = 320;
+
+/// What is drawn on a panel whose lower left corner is there.
+using Drawing = std::function<void(Canvas&, int left, int bottom, const Raster&)>;
+
+/// The whole domain, and the window beside it, which may be none.
+void write_panels(const std::string& path, const std::string& title, const std::pair<double, double>& range,
+                  Raster& whole, std::optional<Raster>& window, const Drawing& draw_whole, const Drawing& draw_window) {
   const int height = std::max(whole.height, window ? window->height : 0);
   const int second = label_room + whole.width + panel_room + label_room;
   Canvas canvas(window ? second + window->width + panel_room : second - label_room, axis_room + height + title_room);
   const int bottom = axis_room;
-  panel(canvas, label_room, bottom + (height - whole.height), whole, range_of(nodal), title);
+  panel(canvas, label_room, bottom + (height - whole.height), whole, range, title);
+  draw_whole(canvas, label_room, bottom + (height - whole.height), whole);
   if (window) {
-    fill(*window, mesh, nodal);
     panel(canvas, second, bottom + (height - window->height), *window, range_of(window->values),
           "where cells are thinnest");
-    draw_mesh(canvas, second, bottom + (height - window->height), *window, mesh);
+    draw_window(canvas, second, bottom + (height - window->height), *window);
     // Where it is, not smaller than can be seen.
     const auto edges = [](double first, double last, int count) {
       const double middle = (first + last) / 2, half = std::max((last - first) / 2, 4.0);
@@ -265,11 +360,63 @@ void write_png(const std::string& path, const Geometry& mesh, std::span<const do
   write_whole_text(path, canvas.png());
 }
 
+}  // namespace
+
+bool pictures_available() { return true; }
+
+void write_png(const std::string& path, const Geometry& mesh, std::span<const double> nodal, const std::string& title) {
+  expects_nodal(mesh, nodal);
+  expects_finite(nodal);
+  Raster whole = whole_domain(mesh, side);
+  fill(whole, mesh, nodal);
+  auto window = thin_window(mesh, whole, std::max(least_side, whole.height));
+  if (window) fill(*window, mesh, nodal);
+  write_panels(
+      path, title, range_of(nodal), whole, window, [](Canvas&, int, int, const Raster&) {},
+      [&](Canvas& canvas, int left, int bottom, const Raster& raster) {
+        draw_mesh(canvas, left, bottom, raster, mesh);
+      });
+}
+
+void write_png(const std::string& path, const PatchMesh& mesh, std::span<const std::vector<double>> nodal,
+               const std::string& title) {
+  expects(nodal.size() == static_cast<std::size_t>(mesh.patches()), "a mesh of ", mesh.patches(),
+          " patches has values on as many, not on ", nodal.size());
+  std::pair<double, double> range{HUGE_VAL, -HUGE_VAL};
+  for (int p = 0; p < mesh.patches(); ++p) {
+    const auto& values = nodal[static_cast<std::size_t>(p)];
+    const auto nodes = (std::int64_t{mesh.cells_x(p)} + 1) * (std::int64_t{mesh.cells_y(p)} + 1);
+    expects(static_cast<std::int64_t>(values.size()) == nodes, "patch ", p, " has ", nodes, " nodes, not ",
+            values.size());
+    expects_finite(values);
+    const auto [low, high] = range_of(values);
+    range = {std::min(range.first, low), std::max(range.second, high)};
+  }
+  const CellSource cells = cells_of(mesh, nodal);
+  Raster whole = whole_domain(mesh, side);
+  fill(whole, cells);
+  auto window = thin_window(cells, whole, std::max(least_side, whole.height));
+  if (window) fill(*window, cells);
+  write_panels(
+      path, title, range, whole, window,
+      [&](Canvas& canvas, int left, int bottom, const Raster& raster) {
+        draw_patches(canvas, left, bottom, raster, mesh);
+      },
+      [&](Canvas& canvas, int left, int bottom, const Raster& raster) {
+        draw_mesh(canvas, left, bottom, raster, cells);
+      });
+}
+
 #else
 
 bool pictures_available() { return false; }
 
 void write_png(const std::string& path, const Geometry& /*mesh*/, std::span<const double> /*nodal*/,
+               const std::string& /*title*/) {
+  throw UsageError(message("cannot write '", path, "': this build has no VTK that draws (Debian: libvtk9-dev)"));
+}
+
+void write_png(const std::string& path, const PatchMesh& /*mesh*/, std::span<const std::vector<double>> /*nodal*/,
                const std::string& /*title*/) {
   throw UsageError(message("cannot write '", path, "': this build has no VTK that draws (Debian: libvtk9-dev)"));
 }

@@ -13,8 +13,10 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include <stratum/assembly/geometry.hpp>
+#include <stratum/mesh/patches/patch_mesh.hpp>
 
 namespace stratum {
 
@@ -24,5 +26,9 @@ namespace stratum {
 /// `nodal`: values at all nodes, x fastest. Throws UsageError for another number of them, for values that are not finite, and
 /// when this build cannot draw; FileError when the file cannot be written.
 void write_png(const std::string& path, const Geometry& mesh, std::span<const double> nodal, const std::string& title);
+
+/// On patches, whose edges are drawn: values at all nodes of each. Throws alike.
+void write_png(const std::string& path, const PatchMesh& mesh, std::span<const std::vector<double>> nodal,
+               const std::string& title);
 
 }  // namespace stratum

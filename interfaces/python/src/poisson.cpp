@@ -123,10 +123,12 @@ class PoissonSystem {
   [[nodiscard]] const TensorMesh<2>& mesh() const { return mesh_; }
   [[nodiscard]] int levels() const { return solver_->levels(); }
 
-  /// f as text, or integrals of f phi_i at all nodes, boundary included.
+  /// f as text, or integrals of f phi_i at all nodes, boundary included. `values`: g of the four boundaries in place of what they
+  /// have, None where it stays; nothing: all stay.
   nb::tuple solve(const nb::object& f, const StoppingParams& asked_for, bool reference_norm_is_open, bool project,
-                  const nb::object& callback) {
+                  const nb::object& callback, const std::optional<nb::tuple>& values) {
     PoissonProblem problem = problem_;
+    if (values) set_values(*values, problem.boundaries);
     problem.rhs = constant(0);
     HostArray<double, 2> load;
     if (nb::isinstance<nb::str>(f))
@@ -143,7 +145,7 @@ class PoissonSystem {
       const nb::gil_scoped_release release;
       Field<double> b(ctx_, mesh_.unknowns()), u(ctx_, mesh_.unknowns());
       if (load.is_valid())
-        set_load(load.data(), b);
+        set_load(problem, load.data(), b);
       else
         assemble_load(ctx_, mesh_, problem, b, cells_.get());
       if (singular_) {
@@ -151,8 +153,8 @@ class PoissonSystem {
         expect_compatible(found, project, "the integral of f plus the boundary fluxes");
       }
       StoppingParams stop = asked_for;
-      if (has_boundary_values(problem_)) {
-        lift_boundary(ctx_, mesh_, problem_, u);
+      if (has_boundary_values(problem)) {
+        lift_boundary(ctx_, mesh_, problem, u);
         // Values on the boundaries of thin cells make a large right-hand side: nothing to measure a residual by.
         constexpr double rounding = 1e-14;
         if (reference_norm_is_open && solver_->fine_operator().backward_error(ctx_, b.cview(), u.cview()) > rounding)
@@ -161,7 +163,7 @@ class PoissonSystem {
       solver_->set_stop(stop);
       report = solver_->solve(ctx_, b.cview(), u.view(), monitor);
       if (singular_) subtract_integral_mean(ctx_, mesh_, u);
-      nodal = nodal_solution(ctx_, mesh_, problem_, u);
+      nodal = nodal_solution(ctx_, mesh_, problem, u);
     }
     report.levels = solver_->level_reports();
     return nb::make_tuple(numpy_array(std::move(nodal), {ny, nx}), dictionary_of(report, setup_seconds_));
@@ -186,8 +188,21 @@ class PoissonSystem {
     if (!option<bool>(options, "single_precision")) params_.precision = Precision::full;
   }
 
+  void set_values(const nb::tuple& values, BoundaryConditions& boundaries) const {
+    expects(values.size() == 4, "values are those of left, right, bottom and top; given are ", values.size());
+    const std::array<std::tuple<const char*, Direction, BoundaryCondition*>, 4> sides{
+        {{"left", Direction::y, &boundaries.left},
+         {"right", Direction::y, &boundaries.right},
+         {"bottom", Direction::x, &boundaries.bottom},
+         {"top", Direction::x, &boundaries.top}}};
+    for (std::size_t k = 0; k < sides.size(); ++k) {
+      const auto& [name, along, side] = sides[k];
+      if (!values[k].is_none()) side->value = boundary_function_of(mesh_, along, name, values[k]);
+    }
+  }
+
   /// As assemble_load, with integrals of f that are there already.
-  void set_load(const double* load, Field<double>& b) {
+  void set_load(const PoissonProblem& problem, const double* load, Field<double>& b) {
     const Axis &x = mesh_.x(), &y = mesh_.y();
     std::vector<double> unknowns(static_cast<std::size_t>(b.view().nodes()), 0.0);
     for (int j = 0; j <= y.size(); ++j) {
@@ -200,9 +215,9 @@ class PoissonSystem {
     }
     copy_from_host(ctx_, unknowns.data(), b.view());
     BoundaryLoads boundaries(b.shape());
-    add_fluxes(mesh_, problem_, boundaries);
-    const auto values = dirichlet_values(mesh_, problem_);
-    for (const auto& [node, i, j, value] : dirichlet_entries(mesh_, problem_, cells_.get(), problem_.reaction))
+    add_fluxes(mesh_, problem, boundaries);
+    const auto values = dirichlet_values(mesh_, problem);
+    for (const auto& [node, i, j, value] : dirichlet_entries(mesh_, problem, cells_.get(), problem.reaction))
       if (values[node] != 0) boundaries(i, j) -= value * values[node];
     std::array<Field<double>, 2> through{Field<double>(ctx_, {1, b.view().ny}), Field<double>(ctx_, {b.view().nx, 1})};
     add(ctx_, boundaries, through, b.view());
@@ -236,11 +251,13 @@ void add_poisson(nb::module_& m) {
       .def(
           "solve",
           [](PoissonSystem& self, const nb::object& f, double rtol, double atol, int maxiter,
-             const std::optional<std::string>& reference_norm, bool project, const nb::object& callback) {
-            return self.solve(f, stopping_of(rtol, atol, maxiter, reference_norm), !reference_norm, project, callback);
+             const std::optional<std::string>& reference_norm, bool project, const nb::object& callback,
+             const std::optional<nb::tuple>& values) {
+            return self.solve(f, stopping_of(rtol, atol, maxiter, reference_norm), !reference_norm, project, callback,
+                              values);
           },
           nb::arg("f"), nb::arg("rtol"), nb::arg("atol"), nb::arg("maxiter"), nb::arg("reference_norm").none(),
-          nb::arg("project"), nb::arg("callback").none())
+          nb::arg("project"), nb::arg("callback").none(), nb::arg("values") = nb::none())
       .def("after_fork", &PoissonSystem::after_fork)
       .def_prop_ro("singular", &PoissonSystem::is_singular_problem)
       .def_prop_ro("levels", &PoissonSystem::levels);

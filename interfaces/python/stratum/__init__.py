@@ -5,7 +5,10 @@
     stratum.Poisson(mesh, boundaries, kappa, ...)       the same for many f
     stratum.Poisson3D(mesh, boundaries, kappa, ...)     in a box, which stratum.poisson solves too, directly
     stratum.mesh(...)                              by name, by coordinates, by widths, graded
+    stratum.gradients.vjp(...), stratum.torch.solve(...), stratum.jax.solve(...)     solves that can be differentiated
 """
+
+from typing import Any
 
 from ._mesh import mesh
 from ._multigrid import Multigrid
@@ -23,3 +26,12 @@ __all__ = [
     "Solution3D", "__version__",
     "cuda_available", "expressions_available", "mesh", "poisson",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Modules that are not needed by all, and whose libraries not all have: stratum.torch without an import of its own."""
+    if name in ("gradients", "jax", "torch"):
+        import importlib
+
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -158,21 +158,32 @@ class Multigrid:
             raise ValueError("tol and rtol are the same; give one of them")
         asked_for = tol if rtol is None else rtol
         stop = (1e-8 if asked_for is None else asked_for, atol, maxiter, callback)
-        accel = _method(accel)
+        x, columns, worst = self._judged(b, x0, _method(accel), stop, on_failure, asked_for is not None or atol > 0)
+        if residuals is not None:
+            residuals[:] = columns[-1]["residuals"]
+        if not return_info:
+            return x
+        return x, 0 if all(r["converged"] for r in columns) else worst["iterations"]
+
+    def _judged(self, b: Any, x0: Any, accel: str | None, stop: _Stop, on_failure: str,
+                tolerance_asked_for: bool) -> tuple[Any, list[_Report], _Report]:
         system = self._own if accel is None else self._system(accel)
         if _is_on_device(b):
             columns, x = self._solve_on_device(system, b, x0, stop)
         else:
             columns, x = self._solve_on_host(system, b, x0, stop)
-        tolerance_asked_for = asked_for is not None or atol > 0
         worst = max(columns, key=lambda r: (_report.exit_code(r, tolerance_asked_for), not r["converged"]))
         self.report = columns[-1] | ({"columns": columns} if len(columns) > 1 else {})
-        if residuals is not None:
-            residuals[:] = columns[-1]["residuals"]
         _report.judge(worst, x, on_failure, tolerance_asked_for)
-        if not return_info:
-            return x
-        return x, 0 if all(r["converged"] for r in columns) else worst["iterations"]
+        return x, columns, worst
+
+    def _solved(self, b: np.ndarray, stop: _Stop, on_failure: str, tolerance_asked_for: bool) -> Any:
+        return self._judged(b, None, None, stop, on_failure, tolerance_asked_for)[0]
+
+    def _with(self, A: Any) -> Multigrid:
+        """The same of another matrix on this grid."""
+        device, threads, stream = self._place
+        return Multigrid(A, self.grid, **self._options, device=device, threads=threads, stream=stream)
 
     def apply(self, r: Any) -> Any:
         """One cycle for A z = r with z = 0 at the start; z has the shape of r. For Krylov methods of other libraries."""

@@ -9,7 +9,7 @@ import numpy as np
 from . import _fork
 from ._mesh import as_mesh
 from ._poisson_3d import Poisson3D, Solution3D
-from ._problem import Problem
+from ._problem import Given, Problem
 from ._sampling import boundaries_by_name, on_cells
 from ._stratum import BoxMesh, Mesh, PoissonSystem
 
@@ -55,6 +55,8 @@ class Poisson(Problem[Solution]):
     [5, 5]
     """
 
+    _sides = ("left", "right", "bottom", "top")
+
     def __init__(
         self,
         mesh: Mesh | tuple[Any, Any],
@@ -73,13 +75,15 @@ class Poisson(Problem[Solution]):
         self.mesh = as_mesh(mesh)
         if isinstance(self.mesh, BoxMesh):
             raise TypeError("a box is solved directly, by stratum.Poisson3D(mesh, boundaries, kappa, reaction)")
-        options = dict(smoother=smoother, sweeps=sweeps, cycle=cycle, accel=accel, single_precision=single_precision,
-                       threads=_fork.threads(threads), device=device)
-        options["continue"] = accel is not None  # a pass of full multigrid goes on with a Krylov method that is asked for
-        left, right, bottom, top = boundaries_by_name(self.mesh, ("left", "right", "bottom", "top"), boundaries)
-        kxx, kxy, kyy = _tensor(self.mesh, kappa)
+        options: dict[str, Any] = dict(smoother=smoother, sweeps=sweeps, cycle=cycle, accel=accel,
+                                       single_precision=single_precision, threads=threads, device=device)
+        sides: Any = boundaries_by_name(self.mesh, self._sides, boundaries)
+        k = _tensor(self.mesh, kappa)
         c = on_cells(self.mesh, "the reaction", reaction)
-        self._system = PoissonSystem(self.mesh, left, right, bottom, top, kxx, kxy, kyy, c, options)
+        self._given = Given(sides, k, c, options)
+        # A pass of full multigrid goes on with a Krylov method that is asked for.
+        self._system = PoissonSystem(self.mesh, *sides, *k, c,
+                                     options | {"threads": _fork.threads(threads), "continue": accel is not None})
         _fork.remember(self)
 
     def _solution(self, u: np.ndarray, report: dict[str, Any]) -> Solution:
@@ -105,7 +109,7 @@ def poisson(mesh: Mesh | BoxMesh | tuple[Any, ...], f: Any, boundaries: Any = 0.
     names = {"rtol", "atol", "maxiter", "reference_norm", "project", "callback", "on_failure"}
     of_solve = {name: options.pop(name) for name in names & options.keys()}
     mesh = as_mesh(mesh)
-    kind = Poisson3D if isinstance(mesh, BoxMesh) else Poisson
+    kind: Any = Poisson3D if isinstance(mesh, BoxMesh) else Poisson
     return kind(mesh, boundaries, kappa, reaction, **options).solve(f, **of_solve)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from . import _fork
 from ._mesh import as_mesh
-from ._problem import Problem
+from ._problem import Given, Problem
 from ._sampling import boundaries_by_name, on_cells, widths
 from ._stratum import BoxMesh, PoissonSystem3D
 
@@ -47,17 +47,19 @@ class Poisson3D(Problem[Solution3D]):
     """
 
     _rtol, _maxiter = 1e-10, 100
+    _sides = ("left", "right", "bottom", "top", "front", "back")
 
     def __init__(self, mesh: BoxMesh | tuple[Any, ...], boundaries: Any = 0.0, kappa: Any = 1.0, reaction: float = 0.0, *,
                  threads: int = 0, device: str = "cpu") -> None:
         self.mesh = as_mesh(mesh)
         if not isinstance(self.mesh, BoxMesh):
             raise TypeError(f"a box has three axes; given is {self.mesh}")
-        faces = boundaries_by_name(self.mesh, ("left", "right", "bottom", "top", "front", "back"), boundaries)
+        faces: Any = boundaries_by_name(self.mesh, self._sides, boundaries)
         if not np.isscalar(reaction) or isinstance(reaction, str):
             raise TypeError("the reaction of a box is a number; and does not vary")
-        self._system = PoissonSystem3D(self.mesh, *faces, *_diagonal(self.mesh, kappa), float(reaction), device,
-                                       _fork.threads(threads))
+        k = _diagonal(self.mesh, kappa)
+        self._given = Given(faces, k, float(reaction), dict(threads=threads, device=device))
+        self._system = PoissonSystem3D(self.mesh, *faces, *k, float(reaction), device, _fork.threads(threads))
         _fork.remember(self)
 
     def _solution(self, u: np.ndarray, report: dict[str, Any]) -> Solution3D:

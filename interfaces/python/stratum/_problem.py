@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Generic, TypeVar
+from typing import Any, Callable, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -12,9 +12,20 @@ from ._sampling import loads
 S = TypeVar("S")
 
 
+class Given(NamedTuple):
+    """What a problem was made of, functions evaluated."""
+
+    boundaries: list[tuple[Any, ...]]  # (kind, g, alpha)
+    kappa: tuple[Any, ...]             # as the compiled part takes it
+    reaction: Any
+    options: dict[str, Any]
+
+
 class Problem(Generic[S]):
     mesh: Any
     _system: Any
+    _given: Given
+    _sides: tuple[str, ...]
     _rtol, _maxiter = 1e-8, 100  # unless given
 
     def _solution(self, u: np.ndarray, report: dict[str, Any]) -> S:

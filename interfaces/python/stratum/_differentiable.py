@@ -1,0 +1,375 @@
+"""Solves as functions of their data, for gradients.
+
+A problem's u at all nodes is a function of loads b (integrals of f phi_i and of fluxes g phi_i), of K and c by cells and of g at
+Dirichlet nodes. With lambda, the solution for the loads u_bar and zero boundary data, of the same A,
+
+    b_bar = lambda      K_bar = -(integral of grad lambda . grad u over each cell)      c_bar = -(integral of lambda u)
+    g_bar = (u_bar - A lambda) at Dirichlet nodes
+
+and for x = A^-1 b of a matrix with lambda = A^-T x_bar: b_bar = lambda, A_bar = -lambda x^T at its entries.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, NamedTuple
+
+import numpy as np
+
+from . import _report
+from ._elements import Elements
+from ._multigrid import Multigrid
+from ._poisson import Poisson
+from ._problem import Problem
+from ._sampling import _PLACES, widths
+from ._stratum import BoxMesh
+
+_KEPT = 2  # systems of different coefficients
+
+
+class Stop(NamedTuple):
+    """How solves end. No tolerance given: 1e-10, or what rounding allows."""
+
+    rtol: float | None = None
+    maxiter: int = 100
+    on_failure: str = "warn"
+    project: bool = False
+
+    @property
+    def tolerance(self) -> float:
+        return 1e-10 if self.rtol is None else self.rtol
+
+
+class _Latest:
+    """The systems that were made last, found by the arrays that they were made of."""
+
+    def __init__(self) -> None:
+        self._kept: list[tuple[Any, Any]] = []
+
+    def find(self, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+        for k, (other, system) in enumerate(self._kept):
+            if len(other) == len(key) and all(a is b or np.array_equal(a, b) for a, b in zip(other, key)):
+                self._kept.insert(0, self._kept.pop(k))
+                return system
+        system = make()
+        self._kept.insert(0, (tuple(np.array(a) if isinstance(a, np.ndarray) else a for a in key), system))
+        del self._kept[_KEPT:]
+        return system
+
+
+class Solves:
+    """Those of a problem with other data: of stratum.Poisson and stratum.Poisson3D."""
+
+    def __init__(self, problem: Problem[Any]) -> None:
+        self.problem, self.mesh = problem, problem.mesh
+        self.axes = 3 if isinstance(self.mesh, BoxMesh) else 2
+        self.names, given = problem._sides, problem._given
+        self.sides = dict(zip(self.names, given.boundaries))
+        #: K as it was given: entries (d, d) of a scalar are one number or array.
+        self.entries: list[list[tuple[int, int]]]
+        self.kappa: list[Any]
+        self.entries, self.kappa = entries_of(self._own_kappa(), self.axes)
+        self.reaction = given.reaction
+        self.widths = widths(self.mesh)
+        self._latest = _Latest()
+        self.is_dirichlet: np.ndarray = np.zeros(self.mesh.shape, dtype=bool)
+        for name in self.names:
+            if self.sides[name][0] == "dirichlet":
+                self.is_dirichlet[self.at(name)] = True
+        #: Axes whose last nodes are the first ones.
+        self.periodic = [_PLACES[name][0] for name in self.names[::2] if self.sides[name][0] == "periodic"]
+        for d in self.periodic:
+            last, first = self._end(d, -1), self._end(d, 0)
+            self.is_dirichlet[last] = self.is_dirichlet[first] = self.is_dirichlet[first] | self.is_dirichlet[last]
+
+    def _own_kappa(self) -> Any:
+        k = [1.0 if entry is None and d == 0 else entry for d, entry in enumerate(self.problem._given.kappa)]
+        if k[1] is None and k[2] is None:
+            return k[0]
+        return tuple(entry for entry in k if entry is not None)
+
+    def _end(self, d: int, end: int | slice) -> tuple[Any, ...]:
+        index: list[Any] = [slice(None)] * self.axes
+        index[-1 - d] = end
+        return tuple(index)
+
+    def at(self, name: str) -> tuple[Any, ...]:
+        """Where the nodes of a boundary are in an array of all nodes."""
+        d, end = _PLACES[name]
+        return (Ellipsis, *self._end(d, end))
+
+    def elements(self, xp: Any, constant: Callable[[np.ndarray], Any]) -> Elements:
+        return Elements(self.widths, xp, constant)
+
+    def own_value(self, name: str) -> Any:
+        g = self.sides[name][1]
+        if isinstance(g, str):
+            raise ValueError(f"the {name} boundary has the expression {g!r}; gradients take numbers, arrays and functions")
+        return g
+
+    def system(self, entries: Any, kappa: tuple[Any, ...], reaction: Any, values: tuple[Any, ...] | None) -> Problem[Any]:
+        """A problem with these coefficients, None those of its own, and in a box with these g."""
+        if self.axes == 2:
+            values = None  # solves take them
+        if all(k is None for k in (*kappa, reaction, values)):
+            return self.problem
+        own = kappa[0] is None if kappa else True
+        key = (*(entries if not own else ()), *kappa, reaction, *(values or ()))
+
+        def make() -> Problem[Any]:
+            k = self._own_kappa() if own else kappa_of(entries, kappa)
+            c = self.reaction if reaction is None else reaction
+            sides = self.problem._given.boundaries
+            boundaries = {name: (kind, *([alpha] if kind == "robin" else []), g if values is None else values[i])
+                          if kind != "periodic" else kind
+                          for i, (name, (kind, g, alpha)) in enumerate(zip(self.names, sides))}
+            kind: Any = type(self.problem)
+            return kind(self.mesh, boundaries, k, c, **self.problem._given.options)
+
+        return self._latest.find(key, make)
+
+    def solve(self, stop: Stop, load: np.ndarray, entries: Any, kappa: tuple[Any, ...], reaction: Any,
+              g: np.ndarray | None, own_values: bool) -> np.ndarray:
+        """u at all nodes, for loads at all nodes. g: values at Dirichlet nodes, fluxes are in the load; else the problem's own data,
+        or zero. K and c are arrays on the cells, or of one number, shape (1, 1); None: the problem's own. Axes before those of the
+        mesh are a batch.
+        """
+        batch = np.broadcast_shapes(*(np.shape(a)[:-self.axes] for a in (load, g, *kappa, reaction) if a is not None))
+        if batch == ():
+            return self._solve(stop, load, entries, kappa, reaction, g, own_values)
+
+        def of(a: np.ndarray | None, k: tuple[int, ...]) -> Any:
+            """Of a system of the batch; the last axes are cells, nodes, or ones of a number."""
+            return None if a is None else np.broadcast_to(a, batch + np.shape(a)[-self.axes:])[k]
+
+        u = np.empty(batch + self.mesh.shape)
+        for k in np.ndindex(*batch):
+            u[k] = self._solve(stop, of(load, k), entries, tuple(of(a, k) for a in kappa), of(reaction, k), of(g, k), own_values)
+        return u
+
+    def _solve(self, stop: Stop, load: Any, entries: Any, kappa: Any, reaction: Any, g: Any, own_values: bool) -> np.ndarray:
+        number = lambda a: a if a is None or np.size(a) > 1 else float(np.reshape(a, ()))
+        values = None
+        if not own_values:
+            values = tuple(np.ascontiguousarray(g[self.at(name)]) if g is not None and self.sides[name][0] == "dirichlet" else 0.0
+                           for name in self.names)
+            if g is None and self.has_no_values():
+                values = None
+        system = self.system(entries, tuple(number(k) for k in kappa), number(reaction), values)
+        load = np.ascontiguousarray(load, dtype=np.float64)
+        more = {"values": values} if self.axes == 2 and values is not None else {}
+        u, report = system._system.solve(load, stop.tolerance, 0.0, stop.maxiter, None, stop.project, None, **more)
+        _report.judge(report, u, stop.on_failure, stop.rtol is not None)
+        return u
+
+    def has_no_values(self) -> bool:
+        return all(not isinstance(g, str) and not np.any(g) for _, g, _ in self.sides.values())
+
+    def is_singular(self, entries: Any, kappa: tuple[Any, ...], reaction: Any) -> bool:
+        """Whether constants are in the null space: no Dirichlet nodes, no alpha, no c."""
+        c = self.reaction if reaction is None else reaction
+        if isinstance(c, str):
+            return self.problem.singular
+        return not (self.is_dirichlet.any() or np.any(c) or any(kind == "robin" and np.any(alpha) for kind, _, alpha in self.sides.values()))
+
+
+def entries_of(kappa: Any, axes: int) -> tuple[list[list[tuple[int, int]]], list[Any]]:
+    """Of each number or array of K the entries (d, e) in which it stands."""
+    if not isinstance(kappa, (tuple, list)):
+        return [[(d, d) for d in range(axes)]], [kappa]
+    if axes == 2 and len(kappa) == 3:
+        return [[(0, 0)], [(0, 1)], [(1, 1)]], list(kappa)
+    if len(kappa) != axes:
+        raise ValueError(f"kappa is one coefficient, or {'(kxx, kyy) or (kxx, kxy, kyy)' if axes == 2 else '(kx, ky, kz)'}; given are "
+                         f"{len(kappa)}")
+    return [[(d, d)] for d in range(axes)], list(kappa)
+
+
+def kappa_of(entries: Any, kappa: tuple[Any, ...]) -> Any:
+    """As the constructors take it."""
+    return kappa[0] if len(kappa) == 1 else tuple(kappa)
+
+
+class Calculus:
+    """Loads, operator and derivatives of a problem in arrays of one library; `constant` makes one of an array of NumPy."""
+
+    def __init__(self, solves: Solves, xp: Any, constant: Callable[[np.ndarray], Any]) -> None:
+        self.solves, self.elements, self._constant = solves, solves.elements(xp, constant), constant
+        self.dirichlet = constant(solves.is_dirichlet.astype(float))
+        self._places = {name: self._mask(name) for name in solves.names}
+        # Of Dirichlet sides that meet, the first ones win: left, right, bottom, top.
+        self._owned, taken = {}, np.zeros(solves.mesh.shape, dtype=bool)
+        for name in solves.names:
+            if solves.sides[name][0] == "dirichlet":
+                own = np.zeros_like(taken)
+                own[solves.at(name)] = True
+                self._owned[name] = constant((own & ~taken).astype(float))
+                taken |= own
+        weights = np.ones(solves.mesh.cells)
+        self.ones_load = constant(Elements(solves.widths).integrals(weights))
+
+    def _mask(self, name: str) -> Any:
+        mask = np.zeros(self.solves.mesh.shape)
+        mask[self.solves.at(name)] = 1
+        return self._constant(mask)
+
+    def _spread(self, name: str, v: Any, mask: Any) -> Any:
+        """Values of a side, a number or an array at its nodes, at all nodes where the mask is one."""
+        if len(v.shape) == 0:
+            return v * mask
+        index: list[Any] = [slice(None)] * (self.solves.axes - 1)
+        index.insert(self.solves.axes - 1 - _PLACES[name][0], None)
+        return v[(Ellipsis, *index)] * mask
+
+    def _on_side(self, name: str, v: Any) -> Any:
+        return v[self.solves.at(name)]
+
+    def load(self, f: Any) -> Any:
+        """Integrals of f phi_i: f a number, at the nodes or on the cells."""
+        mesh, axes = self.solves.mesh, self.solves.axes
+        shape = tuple(f.shape)
+        if shape == ():
+            return f * self.ones_load
+        if shape[-axes:] == mesh.shape:
+            return self.elements.mass(f)
+        if shape[-axes:] == mesh.cells:
+            return self.elements.integrals(f)
+        raise ValueError(f"f has shape {mesh.shape} or {mesh.cells} on this mesh, after axes of a batch; given is {shape}")
+
+    def coefficient(self, what: str, k: Any) -> Any:
+        """On the cells, or of one number with as many axes."""
+        shape, axes = tuple(k.shape), self.solves.axes
+        if shape == ():
+            return k.reshape((1,) * axes)
+        if shape[-axes:] != self.solves.mesh.cells:
+            raise ValueError(f"{what} is a number or has shape {self.solves.mesh.cells} on this mesh; given is {shape}")
+        return k
+
+    def boundaries(self, load: Any, given: dict[str, Any]) -> tuple[Any, Any]:
+        """(load with the fluxes of all sides, values at Dirichlet nodes), `given` in place of the problem's own."""
+        solves = self.solves
+        unknown = [name for name in given if name not in solves.names or solves.sides[name][0] == "periodic"]
+        if unknown:
+            raise ValueError(f"boundaries that have values are {', '.join(n for n in solves.names if solves.sides[n][0] != 'periodic')};"
+                             f" not {', '.join(map(repr, unknown))}")
+        g = 0 * self.dirichlet
+        for name in solves.names:
+            kind = solves.sides[name][0]
+            if kind == "periodic":
+                continue
+            value = given[name] if name in given else self._constant(np.asarray(solves.own_value(name), dtype=float))
+            expected = solves.is_dirichlet[solves.at(name)].shape
+            if len(value.shape) and tuple(value.shape)[1 - solves.axes:] != expected:
+                raise ValueError(f"the value of the {name} boundary is a number or has shape {expected} on this mesh; given is "
+                                 f"{tuple(value.shape)}")
+            if kind == "dirichlet":
+                g = g + self._spread(name, value, self._owned[name])
+            else:
+                if len(value.shape) == 0:
+                    value = value * self._constant(np.ones(expected))
+                load = load + self._spread(name, self.elements.side_mass(_PLACES[name][0], value), self._places[name])
+        for d in solves.periodic:  # the last nodes are the first ones
+            first, last = np.zeros(solves.mesh.shape), np.zeros(solves.mesh.shape)
+            last[solves._end(d, -1)] = 1
+            g = g * self._constant(1 - last) + g[(Ellipsis, *solves._end(d, slice(0, 1)))] * self._constant(last)
+        return load, g
+
+    def apply(self, v: Any, entries: Any, kappa: tuple[Any, ...], reaction: Any) -> Any:
+        """A v at all nodes, with Robin boundaries; coefficients that are None are the problem's own."""
+        solves = self.solves
+        if any(isinstance(k, str) for k in (*solves.kappa, solves.reaction)):
+            raise ValueError("the problem has expressions as coefficients; gradients take numbers, arrays and functions")
+        own = [np.asarray(k, dtype=float) for k in (*solves.kappa, solves.reaction)]
+        coefficients: dict[Any, Any] = {}
+        for places, k in zip(entries, kappa):
+            coefficients |= dict.fromkeys(places, k)
+        if kappa[0] is None:
+            for places, k in zip(solves.entries, own):
+                coefficients |= dict.fromkeys(places, self._constant(k))
+        coefficients[None] = self._constant(own[-1]) if reaction is None else reaction
+        found = self.elements.apply(v, coefficients)
+        for name in solves.names:
+            kind, _, alpha = solves.sides[name]
+            if kind == "robin":
+                found = found + self._spread(name, self._robin(name, alpha, self._on_side(name, v)), self._places[name])
+        return found
+
+    def _robin(self, name: str, alpha: Any, v: Any) -> Any:
+        """Integrals of alpha v phi_i over a side, alpha and v linear between nodes."""
+        if isinstance(alpha, str):
+            raise ValueError(f"the {name} boundary has the expression {alpha!r}; gradients take numbers, arrays and functions")
+        d = _PLACES[name][0]
+        if np.ndim(alpha) == 0 or self.solves.axes == 3:
+            return self.elements.side_mass(d, v) * float(np.ravel(alpha)[0])
+        h = self.solves.widths[1 - d] / 12
+        a = np.asarray(alpha)
+        begin, end, mixed = (self._constant(h * w) for w in (3 * a[:-1] + a[1:], a[:-1] + 3 * a[1:], a[:-1] + a[1:]))
+        line = Elements([h], self.elements.xp, self._constant)
+        first, last = v[..., :-1], v[..., 1:]
+        return line._padded(begin * first + mixed * last, 0, False) + line._padded(mixed * first + end * last, 0, True)
+
+    def derivatives(self, v: Any, u: Any, entries: Any) -> tuple[list[Any], Any]:
+        """-(integral over each cell of dv/d du/de) for each coefficient of K, and -(integral of v u)."""
+        flat = [place for places in entries for place in places]
+        *forms, mass = self.elements.forms(v, u, [*flat, None])
+        of = dict(zip(flat, forms))
+        return [-sum(of[place] for place in places) for places in entries], -mass
+
+    def balanced(self, u_bar: Any) -> Any:
+        """Of a singular problem, whose solutions have mean zero."""
+        axes = tuple(range(-self.solves.axes, 0))
+        return u_bar - self.ones_load * (u_bar.sum(axes)[(...,) + (None,) * self.solves.axes] / self.ones_load.sum())
+
+    def value_gradient(self, u_bar: Any, v: Any, entries: Any, kappa: tuple[Any, ...], reaction: Any) -> Any:
+        """At Dirichlet nodes, of g there."""
+        return (u_bar - self.apply(v, entries, kappa, reaction)) * self.dirichlet
+
+
+class MatrixSolves:
+    """Those of a stratum.Multigrid with other values of its matrix."""
+
+    def __init__(self, ml: Multigrid) -> None:
+        self.ml = ml
+        start, column, self.data = ml._matrix
+        if start is None:
+            raise TypeError("gradients are of sparse matrices; this stratum.Multigrid was made of bands")
+        self.start, self.column = start, column
+        self.row = np.repeat(np.arange(ml.shape[0]), np.diff(start))
+        if ml.singular and (not ml.symmetric or ml.found["singular_parts"] > 1):
+            raise ValueError("gradients of singular matrices are of symmetric ones whose grid is connected; this one is "
+                             + ("nonsymmetric" if not ml.symmetric else f"in {ml.found['singular_parts']} parts"))
+        self._latest = _Latest()
+
+    def system(self, data: np.ndarray | None, transposed: bool) -> Multigrid:
+        if data is None and (not transposed or self.ml.symmetric):
+            return self.ml
+
+        def make() -> Multigrid:
+            from scipy.sparse import csr_array
+
+            a: Any = csr_array((self.data if data is None else data, self.column, self.start), shape=self.ml.shape)
+            if transposed and abs(a - a.T).max() == 0:
+                return self.system(data, False)
+            return self.ml._with(a.T.tocsr() if transposed else a)
+
+        return self._latest.find((transposed, *([] if data is None else [data])), make)
+
+    def solve(self, stop: Stop, data: np.ndarray | None, b: np.ndarray, transposed: bool) -> np.ndarray:
+        """A^-1 b, or A^-T b; axes before the last one are a batch."""
+        batch = np.broadcast_shapes(np.shape(b)[:-1], () if data is None else np.shape(data)[:-1])
+        b = np.broadcast_to(b, batch + np.shape(b)[-1:])
+        if data is None or np.ndim(data) == 1 or all(n == 1 for n in np.shape(data)[:-1]):
+            data = None if data is None else np.ascontiguousarray(data, dtype=np.float64).reshape(-1)
+            columns = b.reshape(-1, b.shape[-1]).T
+            x = self._columns(stop, self.system(data, transposed), columns)
+            return np.ascontiguousarray(x.T).reshape(b.shape)
+        x = np.empty(b.shape)
+        data = np.broadcast_to(data, batch + np.shape(data)[-1:])
+        for k in np.ndindex(*batch):
+            x[k] = self._columns(stop, self.system(np.ascontiguousarray(data[k]), transposed), b[k][:, None])[:, 0]
+        return x
+
+    def _columns(self, stop: Stop, ml: Multigrid, b: np.ndarray) -> np.ndarray:
+        return ml._solved(b, (stop.tolerance, 0.0, stop.maxiter, None), stop.on_failure, stop.rtol is not None)
+
+    def balanced(self, x_bar: Any) -> Any:
+        return x_bar - x_bar.sum(-1)[..., None] / self.ml.shape[0] if self.ml.singular else x_bar

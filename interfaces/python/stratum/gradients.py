@@ -1,0 +1,189 @@
+"""Gradients of solves, in NumPy: the solution, and a function that takes a gradient with respect to it back to its data.
+
+    u, pullback = stratum.gradients.vjp(problem, f, kappa=k)      of a stratum.Poisson or stratum.Poisson3D
+    x, pullback = stratum.gradients.vjp(ml, b)                    of a stratum.Multigrid
+
+`stratum.torch.solve` and `stratum.jax.solve` are the same under automatic differentiation.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, NamedTuple
+
+import numpy as np
+
+from ._differentiable import Calculus, MatrixSolves, Solves, Stop, entries_of
+from ._multigrid import Multigrid
+from ._problem import Problem
+from ._report import check_on_failure
+from ._sampling import _PLACES, loads
+
+__all__ = ["Gradients", "MatrixGradients", "vjp"]
+
+
+class Gradients(NamedTuple):
+    """Of a function of u, each with the shape of what it belongs to."""
+
+    f: Any           # None of a function
+    kappa: Any       # like kappa: a number, an array on the cells, or a tuple of these
+    reaction: Any
+    boundaries: dict[str, Any]  # of g; of all that are not periodic
+
+
+class MatrixGradients(NamedTuple):
+    """Of a function of x."""
+
+    b: np.ndarray     # the shape of b
+    data: np.ndarray  # of each entry of A, in the order of A.tocsr().data; those that are zero together are independent
+
+
+def vjp(problem: Problem[Any] | Multigrid, f: Any, *, kappa: Any = None, reaction: Any = None, boundaries: dict[str, Any] | None = None,
+        data: Any = None, rtol: float | None = None, maxiter: int = 100, on_failure: str = "warn",
+        project: bool = False) -> tuple[np.ndarray, Callable[[Any], Any]]:
+    """(u, pullback): pullback(u_bar) is the gradient of a function whose gradient with respect to u is u_bar.
+
+    problem     a stratum.Poisson, stratum.Poisson3D, or stratum.Multigrid. Its hierarchy is used where its coefficients are, for u
+                and for the gradient
+    f           as of problem.solve: a number, an array at the nodes or on the cells, or a function; b of a matrix
+    kappa, reaction, boundaries   in place of the problem's own. kappa and reaction: numbers or arrays on the cells, kappa also a
+                tuple of them; a set-up for each new one. boundaries: {"left": g, ...}, g a number or an array at the nodes of that
+                boundary; its kind and alpha stay
+    data        other entries of the matrix, in the order of A.tocsr().data
+    rtol        tolerance of both solves; 1e-10 if not given, or what rounding allows
+
+    u has all nodes, shape (ny + 1, nx + 1) or (nz + 1, ny + 1, nx + 1), and so has u_bar; u_bar at Dirichlet nodes belongs to
+    their values. pullback returns Gradients, of a matrix MatrixGradients; it costs one more solve, and no matrix is assembled.
+
+    >>> import numpy as np, stratum
+    >>> problem = stratum.Poisson(stratum.mesh(cells=(32, 32)))
+    >>> k = np.ones((32, 32))
+    >>> u, pullback = stratum.gradients.vjp(problem, 1.0, kappa=k)
+    >>> gradients = pullback(np.ones_like(u))          # of the sum of u
+    >>> gradients.kappa.shape, bool((gradients.kappa < 0).all())
+    ((32, 32), True)
+    >>> bool(abs(gradients.kappa.sum() + u.sum()) < 1e-8 * u.sum())     # u is proportional to 1 / kappa
+    True
+    """
+    check_on_failure(on_failure)
+    stop = Stop(rtol, maxiter, on_failure, project)
+    if isinstance(problem, Multigrid):
+        if kappa is not None or reaction is not None or boundaries is not None:
+            raise TypeError("kappa, reaction and boundaries belong to a stratum.Poisson; a matrix has data=")
+        return _of_matrix(problem, f, data, stop)
+    if not isinstance(problem, Problem):
+        raise TypeError("a problem is a stratum.Poisson, stratum.Poisson3D or stratum.Multigrid; given is "
+                        f"{type(problem).__name__}")
+    if data is not None:
+        raise TypeError("data are the entries of a matrix; a problem has kappa=, reaction= and boundaries=")
+    return _of_problem(problem, f, kappa, reaction, boundaries, stop)
+
+
+def _array(what: str, given: Any) -> np.ndarray:
+    array = np.asarray(given)
+    if array.dtype.kind not in "buif":
+        raise TypeError(f"{what} is real numbers; given is {array.dtype if array.dtype.kind != 'O' else type(given).__name__}")
+    array = np.asarray(array, dtype=np.float64)
+    if not np.isfinite(array).all():
+        raise ValueError(f"{what} must be finite")
+    return array
+
+
+def _of_problem(problem: Problem[Any], f: Any, kappa: Any, reaction: Any, boundaries: dict[str, Any] | None,
+                stop: Stop) -> tuple[np.ndarray, Callable[[Any], Gradients]]:
+    solves = Solves(problem)
+    calculus = Calculus(solves, np, np.asarray)
+    shapes = {}
+
+    def one(what: str, k: Any) -> np.ndarray:
+        array = _array(what, k)
+        shapes[what] = array.shape
+        return calculus.coefficient(what, array)
+
+    entries, given = entries_of(kappa, solves.axes) if kappa is not None else (solves.entries, [None] * len(solves.kappa))
+    names = ["kappa"] if len(given) == 1 else [f"kappa[{k}]" for k in range(len(given))]
+    k = tuple(None if value is None else one(name, value) for name, value in zip(names, given))
+    c = None if reaction is None else one("reaction", reaction)
+    values = None if boundaries is None else {name: _array(f"the value of the {name} boundary", g) for name, g in boundaries.items()}
+    is_function = callable(f) or isinstance(f, str)
+    numbers = None if is_function else _array("f", f)
+    load = loads(problem.mesh, f) if is_function else calculus.load(numbers)
+    g = None
+    if values is not None:
+        load, g = calculus.boundaries(load, values)
+    u = solves.solve(stop, load, entries, k, c, g, own_values=values is None)
+
+    def pullback(u_bar: Any) -> Gradients:
+        u_bar = _array("u_bar", u_bar)
+        if u_bar.shape != u.shape:
+            raise ValueError(f"u_bar has the shape of u, {u.shape}; given is {u_bar.shape}")
+        loads_bar = calculus.balanced(u_bar) if solves.is_singular(entries, k, c) else u_bar
+        adjoint = solves.solve(stop._replace(project=True), loads_bar, entries, k, c, None, own_values=False)
+        kappa_bar, c_bar = calculus.derivatives(adjoint, u, entries)
+        own = [np.shape(value) for value in solves.kappa]
+        kappa_bar = [_summed(bar, shapes.get(name, own[i] if i < len(own) else ())) for i, (name, bar) in enumerate(zip(names, kappa_bar))]
+        c_bar = _summed(c_bar, shapes.get("reaction", np.shape(solves.reaction)))
+        return Gradients(None if numbers is None else _f_gradient(calculus, numbers, adjoint),
+                         kappa_bar[0] if len(kappa_bar) == 1 else tuple(kappa_bar), c_bar,
+                         _boundary_gradients(calculus, u_bar, adjoint, entries, k, c, values or {}))
+
+    return u, pullback
+
+
+def _summed(bar: np.ndarray, shape: tuple[int, ...]) -> Any:
+    """A gradient by cells of a coefficient of this shape, some of whose axes are one long."""
+    if shape == ():
+        return float(bar.sum())
+    axes = tuple(d for d, n in enumerate(shape) if n == 1 and bar.shape[d] != 1)
+    return bar.sum(axis=axes, keepdims=True) if axes else bar
+
+
+def _f_gradient(calculus: Calculus, f: np.ndarray, adjoint: np.ndarray) -> Any:
+    if f.ndim == 0:
+        return float((calculus.ones_load * adjoint).sum())
+    if f.shape == adjoint.shape:
+        return calculus.elements.mass(adjoint)
+    means = calculus.elements._corners(adjoint)[(False,) * adjoint.ndim]
+    return calculus.elements.volume * means
+
+
+def _boundary_gradients(calculus: Calculus, u_bar: np.ndarray, adjoint: np.ndarray, entries: Any, kappa: Any, reaction: Any,
+                        values: dict[str, Any]) -> dict[str, Any]:
+    solves = calculus.solves
+    at_dirichlet = None
+    if solves.is_dirichlet.any():
+        at_dirichlet = np.array(calculus.value_gradient(u_bar, adjoint, entries, kappa, reaction))
+        for d in solves.periodic:
+            at_dirichlet[solves._end(d, 0)] += at_dirichlet[solves._end(d, -1)]
+            at_dirichlet[solves._end(d, -1)] = 0
+    found = {}
+    for name in solves.names:
+        kind, own, _ = solves.sides[name]
+        if kind == "periodic":
+            continue
+        if kind == "dirichlet":
+            bar = (at_dirichlet * calculus._owned[name])[solves.at(name)]
+        else:
+            bar = calculus.elements.side_mass(_PLACES[name][0], adjoint[solves.at(name)])
+        found[name] = float(bar.sum()) if np.ndim(values.get(name, own)) == 0 else bar
+    return found
+
+
+def _of_matrix(ml: Multigrid, b: Any, data: Any, stop: Stop) -> tuple[np.ndarray, Callable[[Any], MatrixGradients]]:
+    solves = MatrixSolves(ml)
+    b = _array("b", b)
+    if b.shape not in (ml.shape[:1], ml.grid):
+        raise ValueError(f"b has shape {ml.shape[:1]} or {ml.grid}; given is {b.shape}")
+    if data is not None:
+        data = _array("data", data)
+        if data.shape != solves.data.shape:
+            raise ValueError(f"data has shape {solves.data.shape}, one number for each entry of A; given is {data.shape}")
+    x = solves.solve(stop, data, b.reshape(-1), False)
+
+    def pullback(x_bar: Any) -> MatrixGradients:
+        x_bar = _array("x_bar", x_bar)
+        if x_bar.shape != b.shape:
+            raise ValueError(f"x_bar has the shape of x, {b.shape}; given is {x_bar.shape}")
+        adjoint = solves.solve(stop, data, solves.balanced(x_bar.reshape(-1)), True)
+        return MatrixGradients(adjoint.reshape(b.shape), -adjoint[solves.row] * x[solves.column])
+
+    return x.reshape(b.shape), pullback

@@ -1,0 +1,225 @@
+"""Gradients of solves in NumPy against finite differences of the solves themselves."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import stratum
+
+tight = dict(rtol=1e-13, on_failure="ignore")
+two = ("left", "right", "bottom", "top")
+three = (*two, "front", "back")
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(7)
+
+
+def rectangle(rng):
+    return stratum.mesh(widths=(rng.uniform(0.1, 1, 9), rng.uniform(0.1, 1, 7)))
+
+
+def box(rng):
+    return stratum.mesh(widths=tuple(rng.uniform(0.1, 1, n) for n in (6, 5, 4)))
+
+
+def expect_derivative(loss, gradient, at, rng):
+    """loss along a direction, by central differences, and its gradient in the same direction."""
+    along = rng.standard_normal(np.shape(at))
+    step = 1e-4
+    values = [loss(at + k * step * along) for k in (-2, -1, 1, 2)]
+    difference = (values[0] - 8 * values[1] + 8 * values[2] - values[3]) / (12 * step)
+    assert np.sum(gradient * along) == pytest.approx(difference, rel=1e-6, abs=1e-9 * abs(values[0]))
+
+
+def side_shape(mesh, name):
+    d = three.index(name) // 2
+    return tuple(n for axis, n in enumerate(mesh.shape) if axis != len(mesh.shape) - 1 - d)
+
+
+def check(problem, rng, **data):
+    """Every gradient of a sum of u with weights."""
+    weights = rng.standard_normal(problem.mesh.shape)
+    u, pullback = stratum.gradients.vjp(problem, **data, **tight)
+    gradients = pullback(weights)
+    for name, value in data.items():
+        if name == "boundaries":
+            for side, g in value.items():
+                loss = lambda g: np.sum(weights * stratum.gradients.vjp(problem, **data | {name: value | {side: g}}, **tight)[0])
+                assert np.shape(gradients.boundaries[side]) == np.shape(g)
+                expect_derivative(loss, gradients.boundaries[side], g, rng)
+        elif isinstance(value, tuple):
+            for k, one in enumerate(value):
+                loss = lambda one: np.sum(weights * stratum.gradients.vjp(
+                    problem, **data | {name: (*value[:k], one, *value[k + 1:])}, **tight)[0])
+                assert np.shape(gradients.kappa[k]) == np.shape(one)
+                expect_derivative(loss, gradients.kappa[k], one, rng)
+        elif name != "project":
+            loss = lambda one: np.sum(weights * stratum.gradients.vjp(problem, **data | {name: one}, **tight)[0])
+            assert np.shape(getattr(gradients, name)) == np.shape(value)
+            expect_derivative(loss, getattr(gradients, name), value, rng)
+    return u, gradients
+
+
+kinds = {
+    "dirichlet": {},
+    "mixed": {"left": "neumann", "right": ("robin", 2.0, 0.5), "top": ("neumann", 1.0)},
+    "robin beside dirichlet": {"right": ("robin", lambda x, y: 1 + y * y, 0.0), "bottom": 1.0},
+    "periodic": {"left": "periodic", "right": "periodic", "top": "neumann"},
+}
+
+
+@pytest.mark.parametrize("kind", kinds)
+@pytest.mark.parametrize("f", ["nodes", "cells", "number"])
+def test_on_a_rectangle(kind, f, rng):
+    mesh = rectangle(rng)
+    problem = stratum.Poisson(mesh, kinds[kind], threads=1)
+    values = {name: rng.standard_normal(side_shape(mesh, name)) for name in two
+              if (name not in kinds[kind] or kinds[kind][name] != "periodic")}
+    load = {"nodes": rng.standard_normal(mesh.shape), "cells": rng.standard_normal(mesh.cells), "number": 1.5}[f]
+    k = rng.uniform(0.5, 2, mesh.cells) if f != "number" else 1.7
+    check(problem, rng, f=load, kappa=k, reaction=rng.uniform(0, 1, mesh.cells) if f == "nodes" else 0.3, boundaries=values)
+
+
+def test_a_tensor(rng):
+    mesh = rectangle(rng)
+    k = (rng.uniform(1, 2, mesh.cells), rng.uniform(-0.5, 0.5, mesh.cells), rng.uniform(1, 2, mesh.cells))
+    check(stratum.Poisson(mesh, 1.0, threads=1), rng, f=1.0, kappa=k)
+    check(stratum.Poisson(mesh, 1.0, threads=1), rng, f=1.0, kappa=(k[0], 2.0))
+
+
+def test_u_is_that_of_solve_and_its_own_data_have_gradients(rng):
+    mesh = rectangle(rng)
+    k, f, g = rng.uniform(0.5, 2, mesh.cells), rng.standard_normal(mesh.shape), rng.standard_normal(mesh.shape[1])
+    make = lambda k, g: stratum.Poisson(mesh, {"bottom": g, "left": ("neumann", 2.0)}, k, 0.4, threads=1)
+    problem = make(k, g)
+    u, pullback = stratum.gradients.vjp(problem, f, **tight)
+    np.testing.assert_allclose(u, problem.solve(f, rtol=1e-12).u, rtol=0, atol=1e-10 * abs(u).max())
+    # What is given in place of the problem's own and is the same gives the same.
+    again, other = stratum.gradients.vjp(problem, f, kappa=k, reaction=0.4, boundaries={"bottom": g}, **tight)
+    np.testing.assert_allclose(u, again, rtol=0, atol=1e-10 * abs(u).max())
+    w = rng.standard_normal(mesh.shape)
+    one, two = pullback(w), other(w)
+    for a, b in zip((one.f, one.kappa, one.reaction, *one.boundaries.values()), (two.f, two.kappa, two.reaction, *two.boundaries.values())):
+        np.testing.assert_allclose(a, b, rtol=1e-8, atol=1e-10)
+    loss = lambda k: np.sum(w * make(k, g).solve(f, **tight).u)
+    expect_derivative(loss, one.kappa, k, rng)
+    expect_derivative(lambda g: np.sum(w * make(k, g).solve(f, **tight).u), one.boundaries["bottom"], g, rng)
+
+
+def test_functions_of_the_problem(rng):
+    problem = stratum.Poisson(rectangle(rng), lambda x, y: x * y, lambda x, y: 1 + x)
+    u, pullback = stratum.gradients.vjp(problem, lambda x, y: x - y)
+    gradients = pullback(np.ones_like(u))
+    assert gradients.f is None and gradients.kappa.shape == problem.mesh.cells and gradients.reaction == pytest.approx(
+        gradients.reaction)
+    assert gradients.boundaries["left"].shape == (problem.mesh.shape[0],)
+
+
+def test_up_to_a_constant(rng):
+    """Neumann boundaries alone: u has mean zero."""
+    mesh = rectangle(rng)
+    problem = stratum.Poisson(mesh, dict.fromkeys(two, "neumann"), threads=1)
+    assert problem.singular
+    check(problem, rng, f=rng.standard_normal(mesh.shape), kappa=rng.uniform(0.5, 2, mesh.cells), project=True,
+          boundaries={name: rng.standard_normal(side_shape(mesh, name)) for name in two})
+
+
+def test_in_thin_cells(rng):
+    """Cells 400 times as long as wide beside the boundaries."""
+    mesh = stratum.mesh("A3", 4)
+    check(stratum.Poisson(mesh, threads=1), rng, f=rng.standard_normal(mesh.shape), kappa=rng.uniform(0.5, 2, mesh.cells))
+
+
+@pytest.mark.parametrize("kind", ["direct", "multigrid", "mixed"])
+def test_in_a_box(kind, rng):
+    mesh = box(rng)
+    boundaries = {"left": "neumann", "back": ("robin", 2.0, 0.0)} if kind == "mixed" else {}
+    problem = stratum.Poisson3D(mesh, boundaries, threads=1)
+    k = {"direct": 1.3, "multigrid": rng.uniform(0.5, 2, mesh.cells), "mixed": (1.0, rng.uniform(0.5, 2, mesh.cells), 2.0)}[kind]
+    f = rng.standard_normal(mesh.cells if kind == "mixed" else mesh.shape)
+    check(problem, rng, f=f, kappa=k, reaction=0.5, boundaries={name: rng.standard_normal(side_shape(mesh, name)) for name in three})
+
+
+def test_a_number_of_k_is_set_up_once(rng, monkeypatch):
+    """u and its gradient use one hierarchy."""
+    made = []
+    init = stratum.Poisson.__init__
+    monkeypatch.setattr(stratum.Poisson, "__init__", lambda self, *given, **options: (made.append(1), init(self, *given, **options))[1])
+    mesh = rectangle(rng)
+    problem = stratum.Poisson(mesh, {"left": 1.0})
+    u, pullback = stratum.gradients.vjp(problem, 1.0)
+    pullback(u)
+    assert len(made) == 1
+    u, pullback = stratum.gradients.vjp(problem, 1.0, kappa=rng.uniform(1, 2, mesh.cells), boundaries={"top": 3.0})
+    pullback(u)
+    pullback(2 * u)
+    assert len(made) == 2
+
+
+ny, nx = 9, 12
+
+
+def matrix(data=None, wind=0.0):
+    line = lambda n, w: sp.diags_array([np.full(n - 1, -1.0 - w), np.full(n, 2.0), np.full(n - 1, -1.0 + w)], offsets=[-1, 0, 1])
+    return sp.kronsum(line(nx, wind), 3 * line(ny, 0), format="csr")
+
+
+@pytest.mark.parametrize("wind", [0.0, 0.3])
+def test_of_a_matrix(wind, rng):
+    a = matrix(wind=wind)
+    ml = stratum.Multigrid(a, shape=(ny, nx), threads=1)
+    b, w = rng.standard_normal((2, ny, nx))
+    x, pullback = stratum.gradients.vjp(ml, b, **tight)
+    gradients = pullback(w)
+    np.testing.assert_allclose(a @ x.ravel(), b.ravel(), atol=1e-9)
+    exact = sp.linalg.spsolve(a.T.tocsc(), w.ravel())
+    np.testing.assert_allclose(gradients.b.ravel(), exact, rtol=0, atol=1e-10 * abs(exact).max())
+    assert gradients.data.shape == a.data.shape
+    other = rng.uniform(0.9, 1.1, a.nnz) * a.data
+    if wind:  # else it would not be symmetric any more; whose entries have a gradient all the same
+        x, pullback = stratum.gradients.vjp(ml, b, data=other, **tight)
+        expect_derivative(lambda d: np.sum(w * stratum.gradients.vjp(ml, b, data=d, **tight)[0]), pullback(w).data, other, rng)
+    solved = lambda data: np.sum(w.ravel() * sp.linalg.spsolve(sp.csr_array((data, a.indices, a.indptr), a.shape).tocsc(), b.ravel()))
+    expect_derivative(solved, gradients.data, a.data, rng)
+
+
+def test_of_a_singular_matrix(rng):
+    line = lambda n: sp.diags_array([-np.ones(n - 1), np.r_[1, 2 * np.ones(n - 2), 1], -np.ones(n - 1)], offsets=[-1, 0, 1])
+    a = sp.kronsum(line(nx), line(ny), format="csr")
+    ml = stratum.Multigrid(a, shape=(ny, nx), threads=1)
+    b, w = rng.standard_normal((2, nx * ny))
+    x, pullback = stratum.gradients.vjp(ml, b - b.mean(), **tight)
+    exact = np.linalg.pinv(a.toarray())
+    np.testing.assert_allclose(x, exact @ b, atol=1e-9)
+    np.testing.assert_allclose(pullback(w).b, exact @ w, atol=1e-9)
+
+
+@pytest.mark.parametrize("call, words", [
+    (lambda p: stratum.gradients.vjp(p, np.ones(3)), "f has shape (8, 10) or (7, 9)"),
+    (lambda p: stratum.gradients.vjp(p, 1.0, kappa=np.ones((9, 7))), "kappa is a number or has shape (7, 9)"),
+    (lambda p: stratum.gradients.vjp(p, 1.0, kappa=(1.0,)), "(kxx, kxy, kyy); given are 1"),
+    (lambda p: stratum.gradients.vjp(p, 1.0, kappa=np.nan), "kappa must be finite"),
+    (lambda p: stratum.gradients.vjp(p, 1.0, boundaries={"front": 1.0}), "left, right, bottom, top; not 'front'"),
+    (lambda p: stratum.gradients.vjp(p, 1.0, boundaries={"left": np.ones(3)}), "the left boundary is a number or has shape (8,)"),
+    (lambda p: stratum.gradients.vjp(p, 1.0)[1](np.ones(3)), "u_bar has the shape of u, (8, 10); given is (3,)"),
+    (lambda p: stratum.gradients.vjp(p, 1.0, data=1.0), "data are the entries of a matrix"),
+    (lambda p: stratum.gradients.vjp("p", 1.0), "given is str"),
+    (lambda p: stratum.gradients.vjp(stratum.Multigrid(matrix()), 1.0), "b has shape (108,) or (9, 12)"),
+    (lambda p: stratum.gradients.vjp(stratum.Multigrid(matrix()), np.ones(108), kappa=2), "a matrix has data="),
+    (lambda p: stratum.gradients.vjp(stratum.Multigrid(matrix()), np.ones(108), data=[1.0]), "one number for each entry"),
+    (lambda p: stratum.gradients.vjp(stratum.Multigrid(np.ones((5, 4, 4)) * np.array([9, -1, -1, -1, -1])[:, None, None]), 1.0),
+     "made of bands"),
+])
+def test_refused(call, words, rng):
+    with pytest.raises((ValueError, TypeError), match="(?s).*" + __import__("re").escape(words)):
+        call(stratum.Poisson(rectangle(rng)))
+
+
+def test_a_gradient_that_did_not_converge_says_so(rng):
+    problem = stratum.Poisson(stratum.mesh("A3", 5), accel="cg", smoother="jacobi")
+    with pytest.warns(stratum.ConvergenceWarning) as caught:
+        u, pullback = stratum.gradients.vjp(problem, 1.0, rtol=1e-12, maxiter=1)
+    assert caught[0].filename == __file__
+    with pytest.raises(stratum.ConvergenceError):
+        stratum.gradients.vjp(problem, 1.0, maxiter=1, on_failure="raise")

@@ -29,10 +29,12 @@ int run(Settings settings, const CommandLine& options, OutputFiles outputs) {
     check_solution_files(settings.files(), outputs, settings.mesh.nodes(settings.last_level));
   share_outputs(settings.machine, outputs);
   const bool shown = !settings.quiet || outputs.has("report"), array = is_array(outputs);
+  const bool pieces = has_pieces(outputs);
   const Uses of_last{.summary = shown,
                      .vtk = outputs.has("vtk") && !array,
+                     .pieces = pieces,
                      .kept = array || outputs.has("probe") || outputs.has("png")};
-  if (settings.machine.ranks->rank() > 0) outputs.remove_all_but("");  // the first rank writes
+  if (settings.machine.ranks->rank() > 0) outputs.remove_all_but(pieces ? "vtk" : "");  // the first rank writes
   const std::int64_t unknowns = unknowns_of(settings.mesh_at(settings.last_level));
   if (const auto why = settings.machine.too_few(unknowns, PartitionLevels::least_for_several_gpus); !why.empty())
     if (const auto code = settings.machine.go_on_alone(ctx, why)) return *code;

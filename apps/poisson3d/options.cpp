@@ -94,7 +94,9 @@ CommandLine make_command_line() {
       {"Output",
        {output_file("vtk", "FILE.vtr",
                     "solution, exact solution, error, right-hand side, K and aspect ratios for ParaView "
-                    "(poisson3d_<mesh>_L<level>.vtr); FILE.npy: the solution alone, an array for NumPy of shape "
+                    "(poisson3d_<mesh>_L<level>.vtr); FILE.pvtr on several ranks: a file of each rank's subdomain, and "
+                    "one that tells of them, so that nothing is gathered; FILE.npy: the solution alone, an array for "
+                    "NumPy of shape "
                     "(nz + 1, ny + 1, nx + 1), which is written where VTK is missing"),
         compression_option(),
         output_file("png", "FILE.png",

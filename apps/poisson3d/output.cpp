@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -11,20 +12,33 @@
 #include <stratum/core/io/npy_file.hpp>
 
 #include "support/picture_output.hpp"
+#include "support/rank_output.hpp"
 
 namespace stratum::apps::poisson3d {
 
 namespace {
 
+constexpr std::string_view pieces_ending = ".pvtr";
+
+/// The whole box, or this rank's planes of nodes and the cells between.
 void write_fields(const Context& ctx, const Settings& settings, const Solved& solved, const std::string& path) {
-  const TensorMesh<3>& mesh = solved.outcome.mesh;
+  const TensorMesh<3>& whole = solved.outcome.mesh;
+  const bool pieces = path.ends_with(pieces_ending);
+  const NodePlanes& planes = solved.planes;
+  std::array<Axis, 3> axes{whole.x(), whole.y(), whole.z()};
+  if (pieces) {
+    Axis& cut = axes[static_cast<std::size_t>(planes.axis)];
+    cut = cut.part(planes.first, planes.last);
+  }
+  const TensorMesh<3> mesh(axes, whole.name());
+  const std::vector<double>& nodal = pieces ? solved.own : solved.nodal;
   const auto rhs = at_nodes(ctx, mesh, rhs_function(settings.problem));
   std::vector<double> exact, error;
-  std::vector<VtkField> fields{{"solution", solved.nodal}, {"rhs", rhs}};
+  std::vector<VtkField> fields{{"solution", nodal}, {"rhs", rhs}};
   if (settings.problem.has_exact()) {
     exact = at_nodes(ctx, mesh, exact_function(settings.problem));
     error.resize(exact.size());
-    std::transform(solved.nodal.begin(), solved.nodal.end(), exact.begin(), error.begin(), std::minus<>());
+    std::transform(nodal.begin(), nodal.end(), exact.begin(), error.begin(), std::minus<>());
     fields.push_back({"exact", exact});
     fields.push_back({"error", error});
   }
@@ -40,7 +54,16 @@ void write_fields(const Context& ctx, const Settings& settings, const Solved& so
     coefficients[d] = at_cells(ctx, mesh, given[d].second);
     on_cells.push_back({given[d].first, coefficients[d]});
   }
-  write_vtr(path, mesh, fields, on_cells, settings.compression, ctx.threads());
+  if (!pieces) return write_vtr(path, mesh, fields, on_cells, settings.compression, ctx.threads());
+  const NodeRows rows{planes.first, planes.last};
+  const auto alone = thread_communicators(1);  // the first of several ranks may be
+  auto& ranks = settings.machine.has_ranks() ? *settings.machine.ranks->communicator() : *alone.front();
+  write_pieces(
+      ranks, path, rows,
+      [&](const std::string& own) {
+        write_vtr_piece(own, whole, planes.axis, rows, fields, on_cells, settings.compression, ctx.threads());
+      },
+      [&](const std::vector<VtkPiece>& all) { write_pvtr(path, whole, planes.axis, all, fields, on_cells); });
 }
 
 void write_array(const Solved& solved, const std::string& path) {
@@ -68,17 +91,26 @@ void draw(const Settings& settings, const Solved& solved, const std::string& pat
 
 }  // namespace
 
+bool has_pieces(const OutputFiles& outputs) { return outputs.path("vtk").ends_with(pieces_ending); }
+
 OutputFiles parse_outputs(const CommandLine& options, Settings& settings) {
   OutputFiles outputs(options);
   settings.vtk_asked_for = outputs.has("vtk");
   const std::string name = outputs.path("vtk");
-  expects(name.empty() || name == "-" || name.ends_with(".vtr") || is_array(outputs), "--vtk: '", name,
-          "' must end in .vtr, by which ParaView knows it, or in .npy");
+  const bool ranks = settings.machine.has_ranks(), pieces = has_pieces(outputs);
+  expects(!pieces || ranks, "--vtk: '", name, "' is for the subdomains of several ranks; one rank writes a .vtr file");
+  expects(name.empty() || name == "-" || name.ends_with(".vtr") || pieces || is_array(outputs), "--vtk: '", name,
+          "' must end in .vtr, by which ParaView knows it, ",
+          ranks ? "in .pvtr, for a file of every rank's subdomain, " : "", "or in .npy");
   expects(!is_array(outputs) || !options.has("vtk-compress"), "--vtk-compress: .npy is not compressed");
   check_picture(outputs);
   if (!options.has("vtk") && !settings.table)
     outputs.add("vtk", message("poisson3d_", mesh_label<3>(options), "_L", settings.last_level,
                                vtk_available() ? ".vtr" : array_ending));
+  if (pieces)
+    outputs.add_family("vtk", name, [name, count = settings.machine.ranks->size()](const std::string& file) {
+      return is_piece(name, count, file);
+    });
   return outputs;
 }
 

@@ -11,6 +11,9 @@ namespace stratum::apps::poisson3d {
 /// The names of the files, checked. Without --vtk it adds a name of its own and notes in `settings` that nobody asked for it.
 [[nodiscard]] OutputFiles parse_outputs(const CommandLine& options, Settings& settings);
 
+/// Whether every rank writes a file for ParaView, of its own planes.
+[[nodiscard]] bool has_pieces(const OutputFiles& outputs);
+
 /// Writes the files of the last level's solution, where it is finite.
 void write_solution(const Context& ctx, const Settings& settings, const Solved& solved, OutputFiles& outputs);
 

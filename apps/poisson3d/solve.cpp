@@ -84,11 +84,15 @@ std::int64_t expected_memory(const Context& ctx, const Settings& settings, const
   const std::int64_t of_k = k.is_given() ? (k.yy || k.zz ? 9 : 3) * whole : 0;
   const std::int64_t loading = ctx.on_gpu() && !settings.problem.is_product() ? 2 * field : 0;
   const std::int64_t solving = std::max(loading, uses.nodal() ? field : 0) + (ctx.on_gpu() ? of_k : solver);
-  const std::int64_t gathering = several && uses.nodal() ? field + (writes ? 2 * whole : 0) : 0;
+  const bool pieces = uses.vtk && uses.pieces;
+  const std::int64_t kept = pieces ? field : 0;
+  const std::int64_t gathering = several && uses.gathered() ? kept + field + (writes ? 2 * whole : 0) : 0;
   const std::int64_t writer = vtk_writer_bytes(whole, ctx.threads());
   // With the aspect ratios and K.
   const std::int64_t fields = (settings.problem.has_exact() ? 5 : 3) + (k.xx ? 1 : 0) + (k.yy ? 1 : 0) + (k.zz ? 1 : 0);
-  const std::int64_t needed = std::max({solving, gathering, uses.vtk && writes ? writer + fields * whole : 0});
+  const std::int64_t of_file = pieces ? field : writes && uses.vtk ? whole : 0;
+  const std::int64_t beside = pieces && uses.gathered() && writes ? whole : 0;
+  const std::int64_t needed = std::max({solving, gathering, of_file > 0 ? writer + fields * of_file + beside : 0});
   expect_room_on_ranks(ctx, settings.machine,
                        message("mesh ", mesh.name(), " with ", mesh.x().unknowns(), " x ", mesh.y().unknowns(), " x ",
                                mesh.z().unknowns(), " unknowns"),
@@ -107,7 +111,7 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
   say(settings, "setting up ...");
   std::optional<PoissonSolver3D> solver(std::in_place, ctx, mesh, settings.problem, settings.solver);
   say(settings, "");
-  Solved solved{{level, mesh, solver->plan()}};
+  Solved solved{.outcome = {level, mesh, solver->plan()}};
   Outcome& outcome = solved.outcome;
   outcome.expected_memory = expected;
   const NodePlanes planes = solver->nodes();
@@ -147,7 +151,10 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
   }
   if (uses.nodal()) solved.nodal = solver->nodal_solution();
   solver.reset();  // makes room for files
-  solved.nodal = uses.nodal() ? gathered_on_first(ctx, mesh, planes, std::move(solved.nodal)) : std::vector<double>();
+  solved.planes = planes;
+  if (uses.vtk && uses.pieces) solved.own = solved.nodal;
+  solved.nodal =
+      uses.gathered() ? gathered_on_first(ctx, mesh, planes, std::move(solved.nodal)) : std::vector<double>();
   outcome.ranks = numbers_of_ranks();
   if (talk) print_outcome(settings, outcome);
   return solved;

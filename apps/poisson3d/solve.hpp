@@ -18,8 +18,10 @@ namespace stratum::apps::poisson3d {
 struct Uses {
   bool summary = false;  // its range, fluxes and errors
   bool vtk = false;
-  bool kept = false;  // for other files, or to be compared with the next level
+  bool pieces = false;  // of every rank, for ParaView; one file else
+  bool kept = false;    // for other files, or to be compared with the next level
   [[nodiscard]] bool nodal() const { return vtk || kept; }
+  [[nodiscard]] bool gathered() const { return (vtk && !pieces) || kept; }
 };
 
 [[nodiscard]] std::int64_t unknowns_of(const TensorMesh<3>& mesh);
@@ -42,10 +44,13 @@ struct Outcome {
   [[nodiscard]] LevelResult result() const { return {level, unknowns(), report, errors, difference, order}; }
 };
 
-/// One level with its solution at all nodes, where a file is made of it; of several ranks the first one has it.
+/// One level with its solution at all nodes, where a file is made of it; of several ranks the first one has it. `own`: for
+/// pieces, at these planes of nodes of this rank.
 struct Solved {
   Outcome outcome;
   std::vector<double> nodal{};
+  NodePlanes planes{};
+  std::vector<double> own{};
 };
 
 /// The peak of the host's memory that this rank will reach, in bytes: while the solver is there, or after it is gone, while

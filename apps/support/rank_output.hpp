@@ -147,9 +147,9 @@ inline void print_memory_of_ranks(const std::vector<RankNumbers>& ranks) {
 inline void print_ranks(const Context& ctx, const std::vector<RankNumbers>& ranks, const RankOverlaps& overlaps = {}) {
   if (ranks.empty()) return;
   const int levels = ranks.front().distributed_levels;
-  std::printf("ranks     %zu, with %s rows each; %d level%s distributed%s, the others replicated on every rank%s\n", ranks.size(),
-              rows_text(ranks).c_str(), levels, levels == 1 ? " is" : "s are", overlap_text(overlaps).c_str(),
-              ctx.on_gpu() ? exchange_text(*ctx.communicator()).c_str() : "");
+  std::printf("ranks     %zu, with %s rows each; %d level%s distributed%s, the others replicated on every rank%s\n",
+              ranks.size(), rows_text(ranks).c_str(), levels, levels == 1 ? " is" : "s are",
+              overlap_text(overlaps).c_str(), ctx.on_gpu() ? exchange_text(*ctx.communicator()).c_str() : "");
   print_memory_of_ranks(ranks);
 }
 
@@ -238,19 +238,16 @@ inline void add_ranks(JsonObject& json, const Context& ctx, const std::vector<Ra
   return false;
 }
 
-/// The ranks' subdomains first, what tells of them last. Throws FileError on all ranks where one could not write its subdomain,
-/// and leaves none.
-inline void write_pieces(Communicator& communicator, const std::string& path, const ProblemMesh& mesh,
-                         const NodeRows& rows, const std::vector<VtkField>& fields,
-                         const std::vector<VtkField>& of_cells, VtkCompression compression = VtkCompression::fast) {
+/// The ranks' subdomains first, write_own(its path), what tells of them last, write_all(pieces). Throws FileError on all ranks
+/// where one could not write its subdomain, and leaves none.
+template <class WriteOwn, class WriteAll>
+void write_pieces(Communicator& communicator, const std::string& path, const NodeRows& rows, const WriteOwn& write_own,
+                  const WriteAll& write_all) {
   const std::string own = piece_name(path, communicator.rank());
   const RemovedWhenInterrupted unfinished_piece(temporary_name(own));
   std::string reason;
   try {
-    if (mesh.mapped())
-      write_vts_piece(own, *mesh.mapped(), rows, fields, of_cells, compression);
-    else
-      write_vtr_piece(own, mesh.logical(), rows, fields, of_cells, compression);
+    write_own(own);
   } catch (const FileError& error) {
     reason = error.what();
   }
@@ -264,7 +261,24 @@ inline void write_pieces(Communicator& communicator, const std::string& path, co
   std::vector<VtkPiece> pieces;
   for (std::size_t r = 0; r < all.size(); ++r)
     pieces.push_back({std::filesystem::path(piece_name(path, static_cast<int>(r))).filename().string(), all[r]});
-  (mesh.mapped() ? write_pvts : write_pvtr)(path, mesh.logical(), pieces, fields, of_cells);
+  write_all(pieces);
+}
+
+inline void write_pieces(Communicator& communicator, const std::string& path, const ProblemMesh& mesh,
+                         const NodeRows& rows, const std::vector<VtkField>& fields,
+                         const std::vector<VtkField>& of_cells, VtkCompression compression = VtkCompression::fast) {
+  const auto write_own = [&](const std::string& own) {
+    if (mesh.mapped())
+      write_vts_piece(own, *mesh.mapped(), rows, fields, of_cells, compression);
+    else
+      write_vtr_piece(own, mesh.logical(), rows, fields, of_cells, compression);
+  };
+  write_pieces(communicator, path, rows, write_own, [&](const std::vector<VtkPiece>& pieces) {
+    if (mesh.mapped())
+      write_pvts(path, mesh.logical(), pieces, fields, of_cells);
+    else
+      write_pvtr(path, mesh.logical(), pieces, fields, of_cells);
+  });
 }
 
 }  // namespace stratum::apps

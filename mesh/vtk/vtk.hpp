@@ -44,8 +44,12 @@ void write_vtr(const std::string& path, const TensorMesh<3>& mesh, const std::ve
                const std::vector<VtkField>& cell_fields = {}, VtkCompression compression = VtkCompression::fast,
                int threads = 1);
 
-/// A piece, of these rows of nodes and the cells between; fields are those of the piece.
+/// A piece, of these rows of nodes and the cells between; fields are those of the piece. Of a box: of these planes of nodes
+/// across an axis.
 void write_vtr_piece(const std::string& path, const TensorMesh<2>& mesh, NodeRows rows,
+                     const std::vector<VtkField>& node_fields, const std::vector<VtkField>& cell_fields = {},
+                     VtkCompression compression = VtkCompression::fast, int threads = 1);
+void write_vtr_piece(const std::string& path, const TensorMesh<3>& mesh, int axis, NodeRows planes,
                      const std::vector<VtkField>& node_fields, const std::vector<VtkField>& cell_fields = {},
                      VtkCompression compression = VtkCompression::fast, int threads = 1);
 /// All pieces, from the lowest rows to the uppermost, neighbours with a row of nodes in common; files by names that are
@@ -56,6 +60,9 @@ struct VtkPiece {
   NodeRows rows;
 };
 void write_pvtr(const std::string& path, const TensorMesh<2>& mesh, const std::vector<VtkPiece>& pieces,
+                const std::vector<VtkField>& node_fields, const std::vector<VtkField>& cell_fields = {});
+/// Of a box; rows are planes across the axis.
+void write_pvtr(const std::string& path, const TensorMesh<3>& mesh, int axis, const std::vector<VtkPiece>& all,
                 const std::vector<VtkField>& node_fields, const std::vector<VtkField>& cell_fields = {});
 /// Likewise of structured grids (mesh/vtk/vts.hpp), whose cells are joined as those of this mesh.
 void write_pvts(const std::string& path, const TensorMesh<2>& logical, const std::vector<VtkPiece>& pieces,

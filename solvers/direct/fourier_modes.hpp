@@ -9,7 +9,7 @@
 //     periodic                  cos and sin of 2 pi a i / N ,                N = n
 //
 // lambda = (k / m) 4 s^2 / (6 - 4 s^2), s the sine of half the angle between neighbours. A product with all modes takes some
-// 2.5 log2 N operations a number instead of the 2 n of a dense matrix, where N has small factors alone:
+// 40 operations a number instead of the 2 n of a dense matrix, where N has small factors alone:
 //
 //     sines of even N       odd a from x_i + x_(N-i), as cosines of one end of each kind of N / 2; even a from x_i - x_(N-i),
 //                           as sines of N / 2; cosines of Neumann ends alike

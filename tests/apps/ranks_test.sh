@@ -479,6 +479,29 @@ sys.exit(0 if len(a) == len(b) and all(abs(x - y) < 1e-12 for x, y in zip(a, b))
   "$compare_grids" several.vtr one.vtr 1e-12 || fail "another solution"
 }
 
+case_subdomains_of_boxes() {
+  boxes
+  needs_vtk
+  local options=(--cells 9,40,7 --rhs 1 --kz 1+z --top neumann --left periodic --right periodic)
+  run 0 "${options[@]}" --quiet --vtk one.vtr
+  ranks 3 0 "${options[@]}" --vtk several.pvtr --png faces.png
+  prints '^written +several.pvtr in'
+  "$compare_grids" several.pvtr one.vtr 1e-11 || fail "the subdomains are not the whole"
+  [ -s several_2.vtr ] && [ ! -e several_3.vtr ] && [ -s faces.png ] || fail "left $(files)"
+  ranks 2 0 --level 3 --quiet --several-from 1000 --vtk alone.pvtr
+  run 0 --level 3 --quiet --vtk one.vtr
+  "$compare_grids" alone.pvtr one.vtr 0 || fail "the subdomain is not the whole"
+  rm -rf ./*.vtr ./*.pvtr faces.png
+  mkdir out_1.vtr
+  ranks 2 5 --level 3 --quiet --vtk out.pvtr
+  says "cannot write 'out_1.vtr'"
+  [ ! -e out_0.vtr ] && [ ! -e out.pvtr ] || fail "left $(files)"
+  rmdir out_1.vtr
+  ranks 2 1 --level 3 --vtk out.pvtr --png out_1.vtr
+  ranks 2 1 --level 3 --vtk out.txt
+  says 'in .pvtr, for a file of every rank'
+}
+
 case_times_of_boxes() {
   program=$(dirname "$program")/stratum_bench
   ranks 2 0 --what boxes --boxes 8x9x20 --quick --json report.json

@@ -40,7 +40,7 @@ int run(Settings settings, const CommandLine& options, OutputFiles outputs) {
   if (const auto why = why_alone(ctx, settings, of_last, prepared); !why.empty())
     if (const auto code = settings.machine.go_on_alone(ctx, why)) return *code;
   const bool deformed_probe = settings.probe && settings.deformation.is_given();
-  if (settings.first_level < settings.last_level || deformed_probe) {
+  if (!settings.volumes && (settings.first_level < settings.last_level || deformed_probe)) {
     const ProblemMesh finest = settings.mesh_at(ctx, settings.last_level);
     (void)expected_memory(ctx, settings, finest, of_last, params_on(ctx, settings, finest));
     if (deformed_probe) (void)located(*settings.probe, finest);

@@ -74,7 +74,7 @@ FiniteVolumes::FiniteVolumes(Context& ctx, const TensorMesh<2>& mesh, const Pois
   expects(std::isfinite(reaction_) && reaction_ >= 0,
           "the reaction coefficient c must be finite and not negative, not ", reaction_);
   expects(
-      !k_ || k_->xy.empty(),
+      !k_ || std::all_of(k_->xy.begin(), k_->xy.end(), [](double k) { return k == 0; }),
       "finite volumes take a diagonal K: a five-point matrix has no place for kxy. Leave kxy out, or take elements");
   faces_ = boundary_faces(problem, false);
   bool holds = reaction_ > 0 || (k_ && !k_->c.empty());

@@ -13,6 +13,7 @@
 //                                             files, pictures and expressions: of the library stratum::io
 
 #include <stratum/assembly/error_norms.hpp>
+#include <stratum/assembly/finite_volumes.hpp>
 #include <stratum/assembly/operators.hpp>
 #include <stratum/assembly/poisson_problem.hpp>
 #include <stratum/assembly/poisson_problem_3d.hpp>

@@ -71,6 +71,9 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
   add_summary(json, outcome.systems[outcome.worst].summary);
   const auto& hierarchy = outcome.hierarchy;
   const auto cells = [](const TensorMesh<2>& mesh) { return Json{mesh.x().size(), mesh.y().size()}; };
+  const auto size = [&](const TensorMesh<2>& mesh) {
+    return outcome.cells ? Json{mesh.unknowns().nx, mesh.unknowns().ny} : cells(mesh);
+  };
   json.add("mesh", settings.mesh.family.name).add("level", outcome.level).add("levels", hierarchy.size());
   add_mesh(json, settings.mesh);
   for (const char* name : {"map", "mesh-file"})
@@ -85,8 +88,9 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
   else
     json.add("reaction", settings.problems[0].reaction);
   json.add("cells", cells(outcome.mesh())).add("unknowns", outcome.unknowns());
-  json.add("hierarchy", json_array(hierarchy, cells));
-  json.add("coarsening", coarsening(hierarchy)).add("coarse_solver", outcome.coarse_solver_name());
+  json.add("discretisation", options.text("discretisation"));
+  json.add("hierarchy", json_array(hierarchy, size));
+  json.add("coarsening", coarsening(outcome)).add("coarse_solver", outcome.coarse_solver_name());
   json.add("solver", outcome.method_name()).add("cycle", outcome.cycle_name(options)).add("choice", outcome.choice);
   json.add("smoother", options.text("smoother")).add("smoothers", json_array(outcome.smoothers, level_json));
   json.add("deflate", options.text("deflate"))

@@ -35,6 +35,7 @@ constexpr const char* examples =
     "  poisson2d --rhs 0 --boundary 'x == 0 || y == b ? 1 : 0' --quiet --report - --vtk none\n"
     "  poisson2d --rhs 1 --left neumann --right robin:10,0 --reaction 4\n"
     "  poisson2d --rhs 1 --kappa file:k.npy --level 8\n"
+    "  poisson2d --rhs 1 --kappa file:k.npy --level 8 --discretisation fv --vtk p.npy   a number for each cell\n"
     "  poisson2d --rhs file:f.vtr:source --kappa file:a.csv,0,1+x --left dirichlet:file:walls.npy\n"
     "  poisson2d --cells 300,200 --left periodic --right periodic --rhs 'sin(2*pi*x)' --vtk none\n"
     "  poisson2d --map '(1+x)*cos(pi/2*y),(1+x)*sin(pi/2*y)' --rhs 0 --boundary x\n"
@@ -65,7 +66,11 @@ CommandLine make_command_line() {
                               "u on Dirichlet boundaries that have no value of their own (the exact solution if it is "
                               "given, else 0)")},
            boundary_and_coefficient_options(),
-           {{"project", "", "",
+           {{"discretisation", "NAME", "elements",
+             "elements (bilinear, unknowns at nodes), or fv (cell-centred finite volumes: unknowns in cells, harmonic "
+             "means of K "
+             "on faces, the five-point matrix of MAC grids; on rectangles)"},
+            {"project", "", "",
              "subtract the mean of f if the problem is singular (only Neumann or periodic boundaries, no reaction) and "
              "its data are incompatible"}})},
       {"Solver",
@@ -123,7 +128,9 @@ CommandLine make_command_line() {
                     "for ParaView: solution, exact solution, error, right-hand side and aspect ratios "
                     "(poisson2d_<mesh>_L<level>.vtr). FILE.vts with --map and --mesh-file; FILE.pvtr or FILE.pvts, "
                     "with a subdomain of each rank, on several ranks; FILE.npy: only the solution, a NumPy array of "
-                    "shape (ny + 1, nx + 1), the default of a build without VTK"),
+                    "shape (ny + 1, nx + 1), the default of a build without VTK. With --discretisation fv fields are "
+                    "those of cells, "
+                    "arrays (ny, nx)"),
         compression_option(),
         output_file(
             "png", "FILE.png",

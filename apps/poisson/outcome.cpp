@@ -2,13 +2,17 @@
 
 namespace stratum::apps::poisson {
 
-std::string coarsening(const std::vector<TensorMesh<2>>& hierarchy) {
-  const auto direction = [&](const char* name, const auto& line) {
-    const int fine = line(hierarchy.back()).size(), coarse = line(hierarchy.front()).size();
-    return message(name, " ", fine, fine == coarse ? "" : message(" to ", coarse), " cell", coarse == 1 ? "" : "s");
+std::string coarsening(const Outcome& outcome) {
+  const auto direction = [&](const char* name, Direction d) {
+    const auto count = [&](const TensorMesh<2>& mesh) {
+      const Axis& line = d == Direction::x ? mesh.x() : mesh.y();
+      return outcome.cells ? line.unknowns() : line.size();
+    };
+    const int fine = count(outcome.hierarchy.back()), coarse = count(outcome.hierarchy.front());
+    return message(name, " ", fine, fine == coarse ? "" : message(" to ", coarse), outcome.cells ? " unknown" : " cell",
+                   coarse == 1 ? "" : "s");
   };
-  return message(direction("x", [](const TensorMesh<2>& m) -> const Axis& { return m.x(); }), ", ",
-                 direction("y", [](const TensorMesh<2>& m) -> const Axis& { return m.y(); }));
+  return message(direction("x", Direction::x), ", ", direction("y", Direction::y));
 }
 
 std::vector<SolveReport> reports_of(const Outcome& outcome) {

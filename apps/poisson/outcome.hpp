@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -53,9 +54,11 @@ struct Outcome {
   RankOverlaps overlaps{};                      // of several
   std::optional<LevelDifference> difference{};  // to the level before, in a table without an exact solution
   std::optional<double> order{};                // that two differences show
+  std::optional<TensorMesh<2>> cells{};         // of finite volumes, whose hierarchy has their centres
 
-  [[nodiscard]] const TensorMesh<2>& mesh() const { return hierarchy.back(); }
-  [[nodiscard]] std::int64_t unknowns() const { return mesh().unknowns().nodes(); }
+  [[nodiscard]] const TensorMesh<2>& mesh() const { return cells ? *cells : hierarchy.back(); }
+  [[nodiscard]] GridLayout<2> grid() const { return hierarchy.back().unknowns(); }
+  [[nodiscard]] std::int64_t unknowns() const { return grid().nodes(); }
   [[nodiscard]] std::string_view coarse_solver_name() const {
     const auto coarsest = hierarchy.front().unknowns().nodes();
     return coarsest == 1 ? "one unknown" : std::string_view(coarse_solver);
@@ -86,13 +89,15 @@ struct Outcome {
 struct Solved {
   Outcome outcome;
   ProblemMesh mesh;
-  NodeRows rows;                             // of this rank
-  std::vector<std::vector<double>> nodal{};  // of every right-hand side, where a file is made of it
-  bool whole = true;                         // on all nodes, not on those rows alone
+  NodeRows rows;  // of this rank
+  std::vector<std::vector<double>>
+      nodal{};        // of every right-hand side, where a file is made of it; of volumes in cells
+  bool whole = true;  // on all nodes, not on those rows alone
+  std::shared_ptr<const FiniteVolumes> volumes{};
 };
 
-/// How many cells each direction has on the finest and on the coarsest level, for people.
-[[nodiscard]] std::string coarsening(const std::vector<TensorMesh<2>>& hierarchy);
+/// How many cells each direction has on the finest and on the coarsest level, for people; of volumes how many unknowns.
+[[nodiscard]] std::string coarsening(const Outcome& outcome);
 
 /// The reports of all right-hand sides.
 [[nodiscard]] std::vector<SolveReport> reports_of(const Outcome& outcome);

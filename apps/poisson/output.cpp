@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <deque>
 #include <functional>
+#include <optional>
+#include <tuple>
 #include <utility>
 
 #include <stratum/assembly/picture.hpp>
@@ -15,6 +17,7 @@
 #include "support/program.hpp"
 #include "support/rank_output.hpp"
 #include "support/solution_files.hpp"
+#include "volumes.hpp"
 
 namespace stratum::apps::poisson {
 
@@ -55,10 +58,12 @@ void write_vtk(Context& ctx, const Settings& settings, const ProblemMesh& mesh, 
   }
 }
 
-/// Solutions alone, on all nodes.
-void write_array(const ProblemMesh& mesh, const std::vector<std::vector<double>>& solutions, const std::string& path) {
-  std::vector<std::size_t> shape{static_cast<std::size_t>(mesh.logical().y().size()) + 1,
-                                 static_cast<std::size_t>(mesh.logical().x().size()) + 1};
+/// Solutions alone, on all nodes, or in all cells.
+void write_array(const Solved& solved, const std::string& path) {
+  const auto& [mesh, solutions] = std::tie(solved.mesh, solved.nodal);
+  const std::size_t more = solved.volumes ? 0 : 1;
+  std::vector<std::size_t> shape{static_cast<std::size_t>(mesh.logical().y().size()) + more,
+                                 static_cast<std::size_t>(mesh.logical().x().size()) + more};
   if (solutions.size() > 1) shape.insert(shape.begin(), solutions.size());
   write_npy(path, shape, {solutions.begin(), solutions.end()});
 }
@@ -111,18 +116,28 @@ void write_solution(Context& ctx, const Settings& settings, const Solved& solved
         settings.problems.size() == 1 ? "there is" : message("right-hand side ", outcome.worst + 1, " has");
     return leave_out_solution(outputs, who, !settings.quiet && !settings.table);
   }
-  if (settings.probe) outputs.write_text("probe", csv_profile(*settings.probe, solved.mesh, solved.nodal));
+  std::optional<ProblemMesh> points;
+  std::vector<std::vector<double>> of_points;
+  if (solved.volumes && (settings.probe || outputs.has("png"))) {
+    points.emplace(solved.volumes->points());
+    of_points = at_points(settings, solved);
+  }
+  const ProblemMesh& shown = points ? *points : solved.mesh;
+  const auto& values = points ? of_points : solved.nodal;
+  if (settings.probe) outputs.write_text("probe", csv_profile(*settings.probe, shown, values));
   if (outputs.has("png")) {
     progress(settings, "drawing ...");
     const auto& logical = solved.mesh.logical();
     const std::string title = message("solution", logical.name() == "custom" ? "" : " on " + logical.name(), ", ",
                                       logical.x().size(), " x ", logical.y().size(), " cells");
-    outputs.write("png", [&](const std::string& path) { write_png(path, solved.mesh, solved.nodal.front(), title); });
+    outputs.write("png", [&](const std::string& path) { write_png(path, shown, values.front(), title); });
     progress(settings, "");
   }
   write_solution_file(settings.files(), outputs, [&](const std::string& path) {
     if (is_array(outputs))
-      write_array(solved.mesh, solved.nodal, path);
+      write_array(solved, path);
+    else if (solved.volumes)
+      write_vtk_of_cells(ctx, settings, solved, path);
     else
       write_vtk(ctx, settings, solved.mesh, solved.rows, solved.whole ? rows_of(solved) : solved.nodal, path);
   });

@@ -59,11 +59,12 @@ void progress(const Settings& settings, const char* what) {
 
 void print_heading(const Settings& settings, const CommandLine& options, const Context& ctx, const Outcome& outcome) {
   const auto& mesh = outcome.mesh();
-  const auto shape = mesh.unknowns();
+  const auto shape = outcome.grid();
   std::string where = settings.mesh.text();
   if (options.has("map")) where += ", mapped by " + settings.deformation.text;
   if (options.has("mesh-file")) where = "from " + settings.deformation.text;
   if (options.has("coordinates")) where += ", " + options.text("coordinates");
+  if (settings.volumes) where += ", finite volumes";
   std::printf("mesh      %s: %d x %d cells, %d x %d unknowns, thinnest %.3g wide, aspect ratio up to %.3g\n",
               where.c_str(), mesh.x().size(), mesh.y().size(), shape.nx, shape.ny, outcome.smallest_width,
               outcome.largest_aspect_ratio);
@@ -74,7 +75,7 @@ void print_heading(const Settings& settings, const CommandLine& options, const C
     if (options.has(name)) boundaries += message(boundaries.empty() ? "" : ", ", name, " ", options.text(name));
   if (!boundaries.empty()) std::printf("problem   %s\n", boundaries.c_str());
   const auto levels = outcome.hierarchy.size();
-  std::printf("levels    %zu, %s; ", levels, coarsening(outcome.hierarchy).c_str());
+  std::printf("levels    %zu, %s; ", levels, coarsening(outcome).c_str());
   const auto coarsest = outcome.hierarchy.front().unknowns().nodes();
   if (coarsest == 1)
     std::printf("one unknown there\n");

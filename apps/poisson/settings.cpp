@@ -7,6 +7,7 @@
 
 #include "support/problem_options.hpp"
 #include "support/solver_options.hpp"
+#include "volumes.hpp"
 
 namespace stratum::apps::poisson {
 
@@ -85,6 +86,8 @@ Settings parse_settings(const CommandLine& options) {
     std::tie(settings.first_level, settings.last_level) = parse_table_levels<2>(options);
     settings.table = true;
   }
+  settings.volumes =
+      choice<bool>("--discretisation", options.text("discretisation"), {{"elements", false}, {"fv", true}});
   settings.solver = parse_solver(options);
   settings.tolerance_asked_for =
       options.has("rtol") || options.has("atol") || settings.solver.precision == Precision::single;
@@ -110,6 +113,7 @@ Settings parse_settings(const CommandLine& options) {
   expects(!options.has("interpolation") || settings.interpolates_by_choice(),
           "--interpolation: it is for coefficients that vary, by --kappa or an expression for --reaction, and for "
           "deformed meshes");
+  check_volumes(options, settings);
   settings.project = options.is_set("project");
   settings.reference_norm_follows_values = !options.has("reference-norm") && has_boundary_values(settings.problems[0]);
   if (settings.reference_norm_follows_values) settings.solver.stop.reference_norm = ReferenceNorm::initial;
@@ -117,9 +121,9 @@ Settings parse_settings(const CommandLine& options) {
   expects(!settings.table || settings.problems.size() == 1, "--convergence-table: one right-hand side, not ",
           settings.problems.size());
   constexpr int always_enough = 2;  // level: 4 x 4 cells
-  if (settings.mesh.base || settings.first_level < always_enough)
+  if (!settings.volumes && (settings.mesh.base || settings.first_level < always_enough))
     (void)settings.logical_at(settings.first_level);  // too few cells for the boundaries are found here
-  if (settings.mesh.base) (void)settings.logical_at(settings.last_level);  // and too many
+  if (!settings.volumes && settings.mesh.base) (void)settings.logical_at(settings.last_level);  // and too many
   settings.probe = parse_probe(options, settings.mesh, settings.deformation);
   settings.compression = parse_compression(options);
   settings.machine = parse_machine(options);

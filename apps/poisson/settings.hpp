@@ -28,6 +28,7 @@ struct Settings {
   int last_level = 0;
   PoissonSolverParams solver;
   std::vector<PoissonProblem> problems;  // one for each right-hand side, all with the same boundaries and reaction
+  bool volumes = false;                  // finite ones, not elements
   bool project = false;                  // incompatible right-hand sides
   // The reference norm is the initial residual, since Dirichlet boundaries have values and --reference-norm is not given.
   bool reference_norm_follows_values = false;
@@ -47,7 +48,9 @@ struct Settings {
     return with_boundaries(deformation.at(ctx, machine, mesh, level), problems[0].boundaries);
   }
   /// Whether the user may choose the interpolation: the widths of cells do not decide it.
-  [[nodiscard]] bool interpolates_by_choice() const { return deformation.is_given() || problems[0].has_coefficients(); }
+  [[nodiscard]] bool interpolates_by_choice() const {
+    return volumes || deformation.is_given() || problems[0].has_coefficients();
+  }
   [[nodiscard]] std::string vtk_ending() const {
     return message(machine.has_ranks() ? ".pvt" : ".vt", deformation.is_given() ? 's' : 'r');
   }

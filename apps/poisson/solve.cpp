@@ -11,21 +11,16 @@
 #include <stratum/core/field/blas.hpp>
 
 #include "screen.hpp"
+#include "solve_parts.hpp"
 #include "support/program.hpp"
 #include "support/progress.hpp"
 #include "support/rank_output.hpp"
 #include "support/solve_output.hpp"
+#include "volumes.hpp"
 
 namespace stratum::apps::poisson {
 
 namespace {
-
-/// What the ranks tell each other of a solve.
-std::vector<RankNumbers> rank_numbers(const Context& ctx, const Settings& settings, const Outcome& outcome) {
-  return rank_numbers(ctx, settings.machine,
-                      PartitionLevels(ctx, outcome.hierarchy, outcome.params.multigrid.partition()),
-                      outcome.report.setup_seconds, outcome.report.solve_seconds, outcome.expected_memory);
-}
 
 /// What the solver is given as a start has, for one right-hand side, no residual but rounding: nothing is left to measure by.
 bool starts_at_solution(Context& ctx, const GridOperator<double>& a, const std::vector<Field<double>>& bs,
@@ -44,7 +39,42 @@ PoissonProblem solved_problem(const PoissonProblem& problem, double mean) {
   return less;
 }
 
-/// One with a line for every iteration, several as a batch.
+}  // namespace
+
+Outcome outcome_of(const PoissonSolver& solver, int level, std::int64_t expected_memory, const ProblemMesh& mesh) {
+  return {level,
+          solver.meshes(),
+          solver.coarse_solver(),
+          solver.params(),
+          solver.choice(),
+          solver.deflation(),
+          solver.level_reports(),
+          expected_memory,
+          mesh.largest_aspect_ratio(),
+          smallest_width(mesh)};
+}
+
+void note_ranks(Context& ctx, const Settings& settings, Outcome& outcome) {
+  outcome.ranks =
+      rank_numbers(ctx, settings.machine, PartitionLevels(ctx, outcome.hierarchy, outcome.params.multigrid.partition()),
+                   outcome.report.setup_seconds, outcome.report.solve_seconds, outcome.expected_memory);
+}
+
+void note_ranks(Context& ctx, const Settings& settings, const PoissonSolver& solver, Outcome& outcome) {
+  note_ranks(ctx, settings, outcome);
+  if (outcome.ranks.empty()) return;
+  const auto all = solver.overlaps();
+  outcome.overlaps.assign(all.rbegin(), all.rbegin() + outcome.ranks.front().distributed_levels);
+}
+
+void measure_by_rhs_at_solution(Context& ctx, const Settings& settings, PoissonSolverParams& params,
+                                PoissonSolver& solver, const std::vector<Field<double>>& bs,
+                                const std::vector<Field<double>>& xs) {
+  if (!settings.reference_norm_follows_values || !starts_at_solution(ctx, solver.fine_operator(), bs, xs)) return;
+  params.stop.reference_norm = ReferenceNorm::rhs;
+  solver.set_stop(params.stop);
+}
+
 std::vector<SolveReport> solve_all(Context& ctx, const Settings& settings, PoissonSolver& solver,
                                    const std::vector<Field<double>>& bs, std::vector<Field<double>>& xs) {
   const auto& stop = solver.params().stop;
@@ -68,22 +98,39 @@ std::vector<SolveReport> solve_all(Context& ctx, const Settings& settings, Poiss
   return solver.solve(ctx, b, x);
 }
 
-}  // namespace
+void note_worst(Outcome& outcome) {
+  const auto worst = std::max_element(outcome.systems.begin(), outcome.systems.end(), [](const auto& l, const auto& r) {
+    return exit_code(l.report.status) < exit_code(r.report.status);
+  });
+  outcome.worst = static_cast<std::size_t>(worst - outcome.systems.begin());
+  outcome.report = worst->report;
+}
+
+void print_solved(const Settings& settings, const Outcome& outcome) {
+  if (outcome.systems.size() == 1)
+    print_outcome(settings, outcome);
+  else
+    print_systems(outcome);
+  warn_of_balance(outcome);
+  warn_of_layers(outcome);
+}
 
 Prepared prepare(Context& ctx, const Settings& settings, int level, const Uses& uses) {
+  if (settings.volumes) return prepare_volumes(ctx, settings, level, uses);
   ProblemMesh mesh = settings.mesh_at(ctx, level);
   PoissonSolverParams params = params_on(ctx, settings, mesh);
   const auto expected = expected_memory(ctx, settings, mesh, uses, params);
   progress(settings, "setting up ...");
   auto solver = std::make_unique<PoissonSolver>(ctx, mesh, params);
   progress(settings, "");
-  return {std::move(mesh), std::move(params), expected, std::move(solver)};
+  return {std::move(mesh), std::move(params), expected, std::move(solver), nullptr};
 }
 
 Solved solve(Context& ctx, const Settings& settings, const CommandLine& options, int level, const Uses& uses,
              Prepared prepared) {
   const bool talk = !settings.quiet && !settings.table;
-  auto& [mesh, params, expected, solver] = prepared;
+  auto& [mesh, params, expected, solver, volumes] = prepared;
+  if (volumes) return solve_volumes(ctx, settings, options, level, uses, std::move(prepared));
   const auto cells = params.coefficients;
   const bool singular = is_singular(ctx, mesh, settings.problems[0], cells.get());
   if (const auto corner = largest_corner_gap(mesh, settings.problems[0]); talk && corner.gap > 0)
@@ -108,26 +155,10 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
     loads[k] -= found.sum;
     expect_compatible(found, settings.project, "the integral of f plus the boundary fluxes");
   }
-  if (settings.reference_norm_follows_values && starts_at_solution(ctx, solver->fine_operator(), bs, xs)) {
-    params.stop.reference_norm = ReferenceNorm::rhs;
-    solver->set_stop(params.stop);
-  }
+  measure_by_rhs_at_solution(ctx, settings, params, *solver, bs, xs);
   progress(settings, "");
-  Outcome outcome{level,
-                  solver->meshes(),
-                  solver->coarse_solver(),
-                  solver->params(),
-                  solver->choice(),
-                  solver->deflation(),
-                  solver->level_reports(),
-                  expected,
-                  mesh.largest_aspect_ratio(),
-                  smallest_width(mesh)};
-  outcome.ranks = rank_numbers(ctx, settings, outcome);
-  if (!outcome.ranks.empty()) {
-    const auto all = solver->overlaps();
-    outcome.overlaps.assign(all.rbegin(), all.rbegin() + outcome.ranks.front().distributed_levels);
-  }
+  Outcome outcome = outcome_of(*solver, level, expected, mesh);
+  note_ranks(ctx, settings, *solver, outcome);
   if (talk) print_heading(settings, options, ctx, outcome);
   auto reports = solve_all(ctx, settings, *solver, bs, xs);
   if (singular)
@@ -151,23 +182,17 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
     if (uses.kept) kept.back() = gathered(ctx, mesh.logical(), rows, std::move(kept.back()));
     outcome.systems.push_back(std::move(system));
   }
-  const auto worst = std::max_element(outcome.systems.begin(), outcome.systems.end(), [](const auto& l, const auto& r) {
-    return exit_code(l.report.status) < exit_code(r.report.status);
-  });
-  outcome.worst = static_cast<std::size_t>(worst - outcome.systems.begin());
-  outcome.report = worst->report;
-  outcome.ranks = rank_numbers(ctx, settings, outcome);
-  if (talk && xs.size() == 1) print_outcome(settings, outcome);
-  if (talk && xs.size() > 1) print_systems(outcome);
-  if (talk) warn_of_balance(outcome);
-  if (talk) warn_of_layers(outcome);
-  return {std::move(outcome), std::move(mesh), rows, std::move(kept), uses.kept || ctx.subdomains() == 1};
+  note_worst(outcome);
+  note_ranks(ctx, settings, outcome);
+  if (talk) print_solved(settings, outcome);
+  return {std::move(outcome), std::move(mesh), rows, std::move(kept), uses.kept || ctx.subdomains() == 1, nullptr};
 }
 
 void compare(Outcome& outcome, std::span<const double> nodal, const Solved& coarser) {
   const auto finite = [](const Outcome& o) { return exit_code(o.report.status) != 3; };
   if (!finite(outcome) || !finite(coarser.outcome)) return;
-  outcome.difference = level_difference(coarser.mesh, coarser.nodal[0], nodal);
+  outcome.difference = coarser.volumes ? level_difference_of_cells(coarser.mesh.logical(), coarser.nodal[0], nodal)
+                                       : level_difference(coarser.mesh, coarser.nodal[0], nodal);
   outcome.order = observed_order(coarser.outcome.difference, *outcome.difference);
 }
 
@@ -176,6 +201,7 @@ std::string why_alone(Context& ctx, const Settings& settings, const Uses& uses, 
   if (!machine.has_ranks()) return "";
   const std::int64_t unknowns = settings.mesh_at(ctx, settings.last_level).logical().unknowns().nodes();
   if (auto why = machine.too_few(unknowns, PartitionLevels::least_for_several_gpus); !why.empty()) return why;
+  if (settings.volumes) return "";
   if (!machine.may_take_one_gpu() || settings.solver.multigrid.distributed_smoothing != DistributedSmoothing::automatic)
     return "";
   prepared = prepare(ctx, settings, settings.last_level, uses);

@@ -20,6 +20,7 @@ struct Prepared {
   PoissonSolverParams params;
   std::int64_t expected_memory;
   std::unique_ptr<PoissonSolver> solver;
+  std::shared_ptr<const FiniteVolumes> volumes;  // what it solves, if not elements
 };
 
 /// Throws ResourceError where the level does not fit.

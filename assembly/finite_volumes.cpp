@@ -227,8 +227,15 @@ std::vector<double> FiniteVolumes::at_centres(Context& ctx, const ScalarFunction
 }
 
 double FiniteVolumes::assemble_load(Context& ctx, const PoissonProblem& problem, const GridFunction<double>& b) const {
+  const int first = first_row_of(ctx, "the load vector", centres_, b);
+  return assemble_load(ctx, problem, means(ctx, rhs_function(problem), first, b.view.ny), b);
+}
+
+double FiniteVolumes::assemble_load(Context& ctx, const PoissonProblem& problem, std::vector<double> load,
+                                    const GridFunction<double>& b) const {
   const int first = first_row_of(ctx, "the load vector", centres_, b), rows = b.view.ny;
-  std::vector<double> load = means(ctx, rhs_function(problem), first, rows);
+  expects(load.size() == static_cast<std::size_t>(b.view.nodes()), "f has ", load.size(), " means, b is of ", nx_,
+          " x ", rows, " cells");
   double integral = 0;
   for (int row = 0; row < rows; ++row)
     for (int i = 0; i < nx_; ++i) integral += load[at(i, row)] *= volume(i, first + row);

@@ -70,6 +70,9 @@ class FiniteVolumes {
 
   /// b, and the integral of f over all cells.
   double assemble_load(Context& ctx, const PoissonProblem& problem, const GridFunction<double>& b) const;
+  /// The same of an f that is given by its means in the cells of b.
+  double assemble_load(Context& ctx, const PoissonProblem& problem, std::vector<double> means_of_f,
+                       const GridFunction<double>& b) const;
   /// Subtracts from f the constant that makes b compatible.
   Compatibility make_compatible(Context& ctx, const GridFunction<double>& b) const;
   /// Subtracts the mean of u over the domain.

@@ -5,10 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <optional>
+#include <tuple>
 #include <utility>
 
 #include <stratum/assembly/expressions/expression.hpp>
+#include <stratum/assembly/finite_volumes.hpp>
 #include <stratum/assembly/poisson_problem.hpp>
+#include <stratum/assembly/problem_mesh.hpp>
 #include <stratum/core/field/blas.hpp>
 #include <stratum/mesh/tensor_mesh.hpp>
 #include <stratum/multigrid/poisson_solver.hpp>
@@ -79,6 +83,39 @@ Coefficient coefficient(const TensorMesh<2>& mesh, const char* name, nb::handle 
   return CellValues{mesh.x().size(), mesh.y().size(), vector_of(values)};
 }
 
+/// f by an array: a number for each cell, numbers at the nodes and bilinear between them, or the numbers at the 4 x 4 Gauss
+/// points of each cell.
+class OnMesh {
+ public:
+  OnMesh(const TensorMesh<2>& mesh, const HostArray<double, 2>& values)
+      : nx_(mesh.x().size()), ny_(mesh.y().size()), columns_(static_cast<int>(values.shape(1))),
+        values_(std::make_shared<const std::vector<double>>(vector_of(values))) {
+    const int rows = static_cast<int>(values.shape(0));
+    expects((columns_ == nx_ && rows == ny_) || (columns_ == nx_ + 1 && rows == ny_ + 1) ||
+                (columns_ == 4 * nx_ && rows == 4 * ny_),
+            "f is for (", ny_, ", ", nx_, ") cells or the nodes around them; given is shape ", shape_of(values));
+  }
+
+  double operator()(const Point& p) const {
+    const double x = p.place_x * nx_, y = p.place_y * ny_;
+    const int i = std::clamp(static_cast<int>(x), 0, nx_ - 1), j = std::clamp(static_cast<int>(y), 0, ny_ - 1);
+    const double t = x - i, s = y - j;
+    if (columns_ == nx_) return at(i, j);
+    if (columns_ == nx_ + 1)
+      return (1 - s) * ((1 - t) * at(i, j) + t * at(i + 1, j)) + s * ((1 - t) * at(i, j + 1) + t * at(i + 1, j + 1));
+    // Gauss points lie at 0.07, 0.33, 0.67 and 0.93.
+    const auto point = [](double fraction) { return fraction < 0.2 ? 0 : fraction < 0.5 ? 1 : fraction < 0.8 ? 2 : 3; };
+    return at(4 * i + point(t), 4 * j + point(s));
+  }
+
+ private:
+  [[nodiscard]] double at(int i, int j) const {
+    return (*values_)[static_cast<std::size_t>(j) * static_cast<std::size_t>(columns_) + static_cast<std::size_t>(i)];
+  }
+  int nx_, ny_, columns_;
+  std::shared_ptr<const std::vector<double>> values_;
+};
+
 BoundaryCondition boundary_condition(const TensorMesh<2>& mesh, Direction along, const char* name,
                                      const nb::tuple& given) {
   BoundaryCondition side;
@@ -95,7 +132,7 @@ class PoissonSystem {
  public:
   PoissonSystem(const TensorMesh<2>& mesh, const std::array<nb::tuple, 4>& boundaries,
                 const std::array<nb::object, 3>& kappa, const nb::object& reaction, const nb::dict& options)
-      : ctx_(make_context(option<std::string>(options, "device"), option<int>(options, "threads"))), mesh_(mesh) {
+      : ctx_(make_context(option<std::string>(options, "device"), option<int>(options, "threads"))), geometry_(mesh) {
     problem_.boundaries = {boundary_condition(mesh, Direction::y, "left", boundaries[0]),
                            boundary_condition(mesh, Direction::y, "right", boundaries[1]),
                            boundary_condition(mesh, Direction::x, "bottom", boundaries[2]),
@@ -107,24 +144,29 @@ class PoissonSystem {
     else
       problem_.reaction_of_cells = coefficient(mesh, "the reaction", reaction);
     set_solver(options);
+    const auto coordinates =
+        by_name("coordinates", option<std::string>(options, "coordinates"), values_of<Coordinates>);
+    const std::string discretisation = option<std::string>(options, "discretisation");
+    expects(discretisation == "elements" || discretisation == "fv",
+            "the discretisation is 'elements' or 'fv'; given is '", shown(discretisation), "'");
+    free_sides_without_area(coordinates, nb::cast<nb::tuple>(options["open"]));
     const nb::gil_scoped_release release;
-    mesh_ = with_boundaries(mesh, problem_.boundaries);
-    params_.terms = operator_terms(mesh_, problem_);
-    if (auto k = cell_coefficients(ctx_, mesh_, problem_))
-      cells_ = std::make_shared<const CellCoefficients>(std::move(*k));
-    params_.coefficients = cells_;
-    singular_ = is_singular(ctx_, mesh_, problem_, cells_.get());
-    params_.full_multigrid_from_x = has_boundary_values(problem_);
-    solver_ = std::make_unique<PoissonSolver>(ctx_, mesh_, params_);
+    if (discretisation == "fv") {
+      expects(coordinates == Coordinates::cartesian, "finite volumes are for Cartesian coordinates; take elements");
+      volumes_.emplace(ctx_, mesh, problem_);
+      singular_ = volumes_->is_singular();
+      solver_ = std::make_unique<PoissonSolver>(ctx_, *volumes_, params_);
+    } else {
+      set_elements(coordinates);
+    }
     setup_seconds_ = clock_.seconds();
   }
 
   [[nodiscard]] bool is_singular_problem() const { return singular_; }
-  [[nodiscard]] const TensorMesh<2>& mesh() const { return mesh_; }
   [[nodiscard]] int levels() const { return solver_->levels(); }
 
-  /// f as text, or integrals of f phi_i at all nodes, boundary included. `values`: g of the four boundaries in place of what they
-  /// have, None where it stays; nothing: all stay.
+  /// f as text, as integrals of f phi_i at all nodes, boundary included, or, in other coordinates and of finite volumes, as
+  /// OnMesh has it. `values`: g of the four boundaries in place of what they have, None where it stays; nothing: all stay.
   nb::tuple solve(const nb::object& f, const StoppingParams& asked_for, bool reference_norm_is_open, bool project,
                   const nb::object& callback, const std::optional<nb::tuple>& values) {
     PoissonProblem problem = problem_;
@@ -132,29 +174,40 @@ class PoissonSystem {
     problem.rhs = constant(0);
     HostArray<double, 2> load;
     if (nb::isinstance<nb::str>(f))
-      problem.rhs = expression(mesh_, nb::cast<std::string>(f));
+      problem.rhs = expression(mesh(), nb::cast<std::string>(f));
+    else if (double number = 0; nb::try_cast(f, number))
+      problem.rhs = constant(number);
+    else if (volumes_ || geometry_.mapped())
+      problem.rhs = OnMesh(mesh(), nb::cast<HostArray<double, 2>>(f));
     else
       load = nb::cast<HostArray<double, 2>>(f);
-    const auto nx = static_cast<std::size_t>(mesh_.x().size()) + 1, ny = static_cast<std::size_t>(mesh_.y().size()) + 1;
+    auto nx = static_cast<std::size_t>(mesh().x().size()) + 1, ny = static_cast<std::size_t>(mesh().y().size()) + 1;
     expects(!load.is_valid() || (load.shape(0) == ny && load.shape(1) == nx), "loads are for (", ny, ", ", nx,
             ") nodes; given is shape ", load.is_valid() ? shape_of(load) : "");
+    if (volumes_) --nx, --ny;
     const Monitor monitor = monitor_of(callback);
     SolveReport report;
-    std::vector<double> nodal;
+    std::vector<double> solution;
     {
       const nb::gil_scoped_release release;
-      Field<double> b(ctx_, mesh_.unknowns()), u(ctx_, mesh_.unknowns());
-      if (load.is_valid())
+      const GridLayout<2> unknowns = solver_->fine_operator().shape();
+      Field<double> b(ctx_, unknowns), u(ctx_, unknowns);
+      if (volumes_)
+        (void)volumes_->assemble_load(ctx_, problem, b);
+      else if (load.is_valid())
         set_load(problem, load.data(), b);
       else
-        assemble_load(ctx_, mesh_, problem, b, cells_.get());
+        assemble_load(ctx_, geometry_, problem, b, cells_.get());
       if (singular_) {
-        const auto found = make_compatible(ctx_, mesh_, b);
+        const auto found = volumes_ ? volumes_->make_compatible(ctx_, b) : make_compatible(ctx_, geometry_, b);
         expect_compatible(found, project, "the integral of f plus the boundary fluxes");
       }
       StoppingParams stop = asked_for;
       if (has_boundary_values(problem)) {
-        lift_boundary(ctx_, mesh_, problem, u);
+        if (volumes_)
+          volumes_->lift_boundary(ctx_, problem, u);
+        else
+          lift_boundary(ctx_, geometry_, problem, u);
         // Values on the boundaries of thin cells make a large right-hand side: nothing to measure a residual by.
         constexpr double rounding = 1e-14;
         if (reference_norm_is_open && solver_->fine_operator().backward_error(ctx_, b.cview(), u.cview()) > rounding)
@@ -162,11 +215,16 @@ class PoissonSystem {
       }
       solver_->set_stop(stop);
       report = solver_->solve(ctx_, b.cview(), u.view(), monitor);
-      if (singular_) subtract_integral_mean(ctx_, mesh_, u);
-      nodal = nodal_solution(ctx_, mesh_, problem, u);
+      if (volumes_) {
+        if (singular_) volumes_->subtract_mean(ctx_, u);
+        solution = volumes_->cell_values(ctx_, u);
+      } else {
+        if (singular_) subtract_integral_mean(ctx_, geometry_, u);
+        solution = nodal_solution(ctx_, geometry_, problem, u);
+      }
     }
     report.levels = solver_->level_reports();
-    return nb::make_tuple(numpy_array(std::move(nodal), {ny, nx}), dictionary_of(report, setup_seconds_));
+    return nb::make_tuple(numpy_array(std::move(solution), {ny, nx}), dictionary_of(report, setup_seconds_));
   }
 
   /// In a child process, which does not have the threads of its parent: on a CPU what follows runs on one.
@@ -188,6 +246,34 @@ class PoissonSystem {
     if (!option<bool>(options, "single_precision")) params_.precision = Precision::full;
   }
 
+  void set_elements(Coordinates coordinates) {
+    if (coordinates == Coordinates::cartesian)
+      geometry_ = ProblemMesh(with_boundaries(mesh(), problem_.boundaries));
+    else
+      geometry_ = ProblemMesh(with_boundaries(MappedMesh(mesh(), coordinates), problem_.boundaries));
+    params_.terms = operator_terms(geometry_, problem_);
+    if (auto k = cell_coefficients(ctx_, geometry_, problem_))
+      cells_ = std::make_shared<const CellCoefficients>(std::move(*k));
+    params_.coefficients = cells_;
+    singular_ = is_singular(ctx_, geometry_, problem_, cells_.get());
+    params_.full_multigrid_from_x = has_boundary_values(problem_);
+    solver_ = std::make_unique<PoissonSolver>(ctx_, geometry_, params_);
+  }
+
+  /// Axes, centres and poles of which nothing is said are free.
+  void free_sides_without_area(Coordinates coordinates, const nb::tuple& open) {
+    const std::array<std::tuple<Direction, bool, BoundaryCondition*>, 4> sides{
+        {{Direction::y, false, &problem_.boundaries.left},
+         {Direction::y, true, &problem_.boundaries.right},
+         {Direction::x, false, &problem_.boundaries.bottom},
+         {Direction::x, true, &problem_.boundaries.top}}};
+    for (std::size_t k = 0; k < sides.size(); ++k) {
+      const auto& [along, last, side] = sides[k];
+      if (nb::cast<bool>(open[k]) && side_shape(coordinates, mesh(), along, last) != SideShape::area)
+        *side = {BoundaryConditionType::neumann, {}, {}};
+    }
+  }
+
   void set_values(const nb::tuple& values, BoundaryConditions& boundaries) const {
     expects(values.size() == 4, "values are those of left, right, bottom and top; given are ", values.size());
     const std::array<std::tuple<const char*, Direction, BoundaryCondition*>, 4> sides{
@@ -197,13 +283,13 @@ class PoissonSystem {
          {"top", Direction::x, &boundaries.top}}};
     for (std::size_t k = 0; k < sides.size(); ++k) {
       const auto& [name, along, side] = sides[k];
-      if (!values[k].is_none()) side->value = boundary_function_of(mesh_, along, name, values[k]);
+      if (!values[k].is_none()) side->value = boundary_function_of(mesh(), along, name, values[k]);
     }
   }
 
   /// As assemble_load, with integrals of f that are there already.
   void set_load(const PoissonProblem& problem, const double* load, Field<double>& b) {
-    const Axis &x = mesh_.x(), &y = mesh_.y();
+    const Axis &x = mesh().x(), &y = mesh().y();
     std::vector<double> unknowns(static_cast<std::size_t>(b.view().nodes()), 0.0);
     for (int j = 0; j <= y.size(); ++j) {
       const int row = unknown_at(y, j);
@@ -215,17 +301,20 @@ class PoissonSystem {
     }
     copy_from_host(ctx_, unknowns.data(), b.view());
     BoundaryLoads boundaries(b.shape());
-    add_fluxes(mesh_, problem, boundaries);
-    const auto values = dirichlet_values(mesh_, problem);
-    for (const auto& [node, i, j, value] : dirichlet_entries(mesh_, problem, cells_.get(), problem.reaction))
+    add_fluxes(mesh(), problem, boundaries);
+    const auto values = dirichlet_values(mesh(), problem);
+    for (const auto& [node, i, j, value] : dirichlet_entries(mesh(), problem, cells_.get(), problem.reaction))
       if (values[node] != 0) boundaries(i, j) -= value * values[node];
     std::array<Field<double>, 2> through{Field<double>(ctx_, {1, b.view().ny}), Field<double>(ctx_, {b.view().nx, 1})};
     add(ctx_, boundaries, through, b.view());
   }
 
+  [[nodiscard]] const TensorMesh<2>& mesh() const { return geometry_.logical(); }
+
   Clock clock_;  // first, to measure what follows
   Context ctx_;
-  TensorMesh<2> mesh_;
+  ProblemMesh geometry_;
+  std::optional<FiniteVolumes> volumes_;  // in place of elements
   PoissonProblem problem_{};
   PoissonSolverParams params_{};
   std::shared_ptr<const CellCoefficients> cells_;

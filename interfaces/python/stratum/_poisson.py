@@ -10,12 +10,14 @@ from . import _fork
 from ._mesh import as_mesh
 from ._poisson_3d import Poisson3D, Solution3D
 from ._problem import Given, Problem
-from ._sampling import boundaries_by_name, on_cells
+from ._sampling import boundaries_by_name, coordinates as axes, on_cells, samples, widths
 from ._stratum import BoxMesh, Mesh, PoissonSystem
 
 
 class Solution(NamedTuple):
-    """The solution at all nodes, boundary included: `u[j, i]` at (x[i], y[j]), and the report of the solve."""
+    """The solution at all nodes, boundary included: `u[j, i]` at (x[i], y[j]), and the report of the solve.
+
+    By finite volumes it is the solution in all cells, and x and y are those of their centres, one less of each."""
 
     x: np.ndarray  # (nx + 1,)
     y: np.ndarray  # (ny + 1,)
@@ -47,6 +49,10 @@ class Poisson(Problem[Solution]):
     accel       "multigrid" (cycles alone), "cg", "fcg", "cr", "gcr", "gmres", "bicgstab"; None: cycles if K is a number, else
     CG
     single_precision  whether cycles are in single precision; everything else is in double
+    discretisation  "elements", bilinear ones with unknowns at the nodes; or "fv", cell-centred finite volumes, the five-point
+                matrix of MAC grids: u is then one number for each cell, shape (ny, nx)
+    coordinates "cartesian", "cylindrical" (x is r, y is z), "polar" (r, angle), "spherical" (r, angle from the pole) or "lat-lon"
+                (longitude, latitude). Axes, centres and poles need no condition
     device      "cpu" or "cuda"; threads: CPU threads, 0 for all (one in a child process after a fork)
 
     >>> import numpy as np, stratum
@@ -69,6 +75,8 @@ class Poisson(Problem[Solution]):
         cycle: str | None = None,
         accel: str | None = None,
         single_precision: bool = True,
+        discretisation: str = "elements",
+        coordinates: str = "cartesian",
         threads: int = 0,
         device: str = "cpu",
     ) -> None:
@@ -76,17 +84,34 @@ class Poisson(Problem[Solution]):
         if isinstance(self.mesh, BoxMesh):
             raise TypeError("a box is solved directly, by stratum.Poisson3D(mesh, boundaries, kappa, reaction)")
         options: dict[str, Any] = dict(smoother=smoother, sweeps=sweeps, cycle=cycle, accel=accel,
-                                       single_precision=single_precision, threads=threads, device=device)
+                                       single_precision=single_precision, discretisation=discretisation, coordinates=coordinates,
+                                       threads=threads, device=device)
         sides: Any = boundaries_by_name(self.mesh, self._sides, boundaries)
         k = _tensor(self.mesh, kappa)
         c = on_cells(self.mesh, "the reaction", reaction)
         self._given = Given(sides, k, c, options)
         # A pass of full multigrid goes on with a Krylov method that is asked for.
         self._system = PoissonSystem(self.mesh, *sides, *k, c,
-                                     options | {"threads": _fork.threads(threads), "continue": accel is not None})
+                                     options | {"threads": _fork.threads(threads), "continue": accel is not None,
+                                                "open": self._open_sides(boundaries)})
         _fork.remember(self)
 
+    def _open_sides(self, boundaries: Any) -> tuple[bool, ...]:
+        """Of which nothing is said by name."""
+        named = boundaries if isinstance(boundaries, dict) else {}
+        return tuple(name not in named for name in self._sides)
+
+    def _is_plain(self) -> bool:
+        """Elements in Cartesian coordinates: what loads and gradients are integrated for here."""
+        options = self._given.options
+        return (options["discretisation"], options["coordinates"]) == ("elements", "cartesian")
+
+    def _load(self, f: Any) -> Any:
+        return super()._load(f) if self._is_plain() else samples(self.mesh, f)
+
     def _solution(self, u: np.ndarray, report: dict[str, Any]) -> Solution:
+        if self._given.options["discretisation"] == "fv":
+            return Solution(*(x[:-1] + h / 2 for x, h in zip(axes(self.mesh), widths(self.mesh))), u, report)
         return Solution(self.mesh.x, self.mesh.y, u, report)
 
 

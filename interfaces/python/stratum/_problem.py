@@ -31,6 +31,10 @@ class Problem(Generic[S]):
     def _solution(self, u: np.ndarray, report: dict[str, Any]) -> S:
         raise NotImplementedError
 
+    def _load(self, f: Any) -> Any:
+        """f as the compiled part takes it."""
+        return loads(self.mesh, f)
+
     def _after_fork(self) -> None:
         self._system.after_fork()
 
@@ -68,7 +72,7 @@ class Problem(Generic[S]):
         million points. An array at the nodes is linear between them, an array on the cells is constant in each.
         """
         _report.check_on_failure(on_failure)
-        load = f if isinstance(f, str) else loads(self.mesh, f)
+        load = f if isinstance(f, str) else self._load(f)
         u, report = self._system.solve(load, self._rtol if rtol is None else rtol, atol,
                                        self._maxiter if maxiter is None else maxiter, reference_norm, project, callback)
         _report.judge(report, u, on_failure, rtol is not None or atol > 0)

@@ -156,6 +156,14 @@ def loads(mesh: Any, f: Any) -> np.ndarray:
     return np.ascontiguousarray(f)
 
 
+def samples(mesh: Any, f: Any) -> float | np.ndarray:
+    """f as a number, an array at nodes or on cells, or, of a function, an array of its values at the Gauss points."""
+    if not callable(f):
+        return array_of("f", f, [mesh.shape, mesh.cells])
+    points = [(x[:-1, None] + w[:, None] * _t).ravel() for x, w in zip(coordinates(mesh), widths(mesh))]
+    return np.ascontiguousarray(values_of("f", f, *grid(points)))
+
+
 def _loads_of_function(mesh: Any, f: Callable[..., Any]) -> np.ndarray:
     h = widths(mesh)
     points = [(x[:-1, None] + w[:, None] * _t).ravel() for x, w in zip(coordinates(mesh), h)]

@@ -25,6 +25,11 @@ struct CornerNumbers {
   double sw, se, nw, ne;
 };
 
+/// The x or y components of a cell's edges: from west to east and from south to north.
+struct EdgeNumbers {
+  double bottom, top, left, right;
+};
+
 class MappedElement {
  public:
   /// Of no cell: zero.
@@ -32,26 +37,15 @@ class MappedElement {
 
   STRATUM_HOST_DEVICE STRATUM_INLINE MappedElement(const CornerNumbers& x, const CornerNumbers& y,
                                                    const CellMaterial& k) {
-    // Derivatives by t at both heights, by s at both distances.
-    const double xt[2] = {near * (x.se - x.sw) + far * (x.ne - x.nw), far * (x.se - x.sw) + near * (x.ne - x.nw)},
-                 yt[2] = {near * (y.se - y.sw) + far * (y.ne - y.nw), far * (y.se - y.sw) + near * (y.ne - y.nw)},
-                 xs[2] = {near * (x.nw - x.sw) + far * (x.ne - x.se), far * (x.nw - x.sw) + near * (x.ne - x.se)},
-                 ys[2] = {near * (y.nw - y.sw) + far * (y.ne - y.se), far * (y.nw - y.sw) + near * (y.ne - y.se)};
-    for (int q = 0; q < 2; ++q)
-      for (int p = 0; p < 2; ++p) {
-        const double det = xt[q] * ys[p] - xs[p] * yt[q], weight = 0.25 / det;
-        // K times the vectors (ys, -xs) and (-yt, xt), which are det J times the rows of J^-1.
-        const double tx = k.xx * ys[p] - k.xy * xs[p], ty = k.xy * ys[p] - k.yy * xs[p],
-                     sx = k.xy * xt[q] - k.xx * yt[q], sy = k.yy * xt[q] - k.xy * yt[q];
-        const double tt = weight * (ys[p] * tx - xs[p] * ty), ss = weight * (xt[q] * sy - yt[q] * sx),
-                     mass = 0.25 * k.c * det;
-        ts_[q][p] = weight * (ys[p] * sx - xs[p] * sy);
-        for (int a = 0; a < 3; ++a) {
-          tt_[a] += tt * product(a, q);
-          ss_[a] += ss * product(a, p);
-          for (int b = 0; b < 3; ++b) mass_[a][b] += mass * product(a, q) * product(b, p);
-        }
-      }
+    integrate({x.se - x.sw, x.ne - x.nw, x.nw - x.sw, x.ne - x.se},
+              {y.se - y.sw, y.ne - y.nw, y.nw - y.sw, y.ne - y.se}, k);
+  }
+  /// Also of a cell that is thinner than the round-off of its corners.
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE static MappedElement
+  of_edges(const EdgeNumbers& x, const EdgeNumbers& y, const CellMaterial& k) {
+    MappedElement element;
+    element.integrate(x, y, k);
+    return element;
   }
   /// Of a rectangle, with the weights of its intervals; K is diagonal.
   STRATUM_HOST_DEVICE STRATUM_INLINE MappedElement(const double* in_x, const double* in_y, const CellMaterial& k) {
@@ -82,6 +76,29 @@ class MappedElement {
   }
 
  private:
+  STRATUM_HOST_DEVICE STRATUM_INLINE void integrate(const EdgeNumbers& x, const EdgeNumbers& y, const CellMaterial& k) {
+    // Derivatives by t at both heights, by s at both distances.
+    const double xt[2] = {near * x.bottom + far * x.top, far * x.bottom + near * x.top},
+                 yt[2] = {near * y.bottom + far * y.top, far * y.bottom + near * y.top},
+                 xs[2] = {near * x.left + far * x.right, far * x.left + near * x.right},
+                 ys[2] = {near * y.left + far * y.right, far * y.left + near * y.right};
+    for (int q = 0; q < 2; ++q)
+      for (int p = 0; p < 2; ++p) {
+        const double det = xt[q] * ys[p] - xs[p] * yt[q], weight = 0.25 / det;
+        // K times the vectors (ys, -xs) and (-yt, xt), which are det J times the rows of J^-1.
+        const double tx = k.xx * ys[p] - k.xy * xs[p], ty = k.xy * ys[p] - k.yy * xs[p],
+                     sx = k.xy * xt[q] - k.xx * yt[q], sy = k.yy * xt[q] - k.xy * yt[q];
+        const double tt = weight * (ys[p] * tx - xs[p] * ty), ss = weight * (xt[q] * sy - yt[q] * sx),
+                     mass = 0.25 * k.c * det;
+        ts_[q][p] = weight * (ys[p] * sx - xs[p] * sy);
+        for (int a = 0; a < 3; ++a) {
+          tt_[a] += tt * product(a, q);
+          ss_[a] += ss * product(a, p);
+          for (int b = 0; b < 3; ++b) mass_[a][b] += mass * product(a, q) * product(b, p);
+        }
+      }
+  }
+
   // A corner's function at the Gauss point on its own side, (1 + 1 / sqrt(3)) / 2, and at the other one.
   static constexpr double near = 0.78867513459481288, far = 0.21132486540518712;
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE static constexpr double value(int corner, int point) {

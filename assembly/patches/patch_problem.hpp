@@ -1,0 +1,63 @@
+#pragma once
+
+// The problem -div(K grad u) + c u = f on a mesh of patches (mesh/patches/patch_mesh.hpp), with a condition on every boundary,
+// by its name, n outward:
+//
+//     dirichlet  u = g      neumann  n.K grad u = g      robin  n.K grad u + alpha u = g
+//
+// A vertex where a Dirichlet boundary meets another one is Dirichlet; of two Dirichlet boundaries that with the lower number in
+// boundary_names() wins. Functions see x and y of their Point alone. K and c are constant in a cell: K has the value at its
+// centre.
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <stratum/assembly/poisson_problem.hpp>
+#include <stratum/core/patches/patch_operator.hpp>
+#include <stratum/mesh/patches/patch_mesh.hpp>
+
+namespace stratum {
+
+struct PatchProblem {
+  ScalarFunction rhs{};    // f; empty: zero
+  ScalarFunction exact{};  // u, where it is known
+  /// By name. A boundary without an entry is Dirichlet. A Dirichlet boundary without a value has `exact`, or else zero.
+  std::map<std::string, BoundaryCondition> boundaries{};
+  std::vector<double> diffusion_of_patches{};             // K of each patch; empty: one
+  ScalarFunction diffusion{};                             // times K of the patch
+  std::vector<std::vector<double>> diffusion_of_cells{};  // of each patch nx ny numbers, x fastest, in place of both
+  double reaction = 0;                                    // c, not negative
+  ScalarFunction reaction_of_cells{};                     // added to c
+};
+
+/// The Q1 matrix and load of a problem, on the host: all rows natural, b_i = integral of f phi_i + boundary data, partial.
+struct PatchSystem {
+  PatchLayout layout;
+  PatchRowsOnHost rows;
+  PatchConductances conductances{};
+  std::vector<double> load{};
+  std::vector<double> boundary_values{};  // consistent: g at Dirichlet nodes, zero elsewhere
+  std::vector<bool> fixed_edges{};        // Dirichlet
+  std::vector<double> measure{};          // integrals of phi_i, partial; where the problem is singular
+  bool singular = false;                  // no Dirichlet boundary, no alpha, no c
+};
+
+[[nodiscard]] std::shared_ptr<const PatchTopology> topology_of(const PatchMesh& mesh);
+[[nodiscard]] PatchLayout layout_of(const PatchMesh& mesh);
+
+/// 2 x 2 Gauss points for the matrix, 4 x 4 for f, 2 x 2 on more than 2^18 cells; 4 points on intervals of the boundary. Throws
+/// UsageError for boundary names that the mesh does not have, K that is not positive, c or alpha that is negative, numbers of
+/// other shapes than the patches', and functions that are not finite.
+[[nodiscard]] PatchSystem assemble(Context& ctx, const PatchMesh& mesh, const PatchProblem& problem);
+
+/// Beside the size of u: its L2 norm by 3 x 3 Gauss points a cell, its maximum at these points. Absolute where u = 0.
+struct PatchErrors {
+  double l2 = 0, largest = 0;
+};
+/// `nodal`: of each patch (nx + 1) (ny + 1) numbers, x fastest. With `modulo_constants` of functions minus their means.
+[[nodiscard]] PatchErrors relative_errors(Context& ctx, const PatchMesh& mesh, const ScalarFunction& exact,
+                                          const std::vector<std::vector<double>>& nodal, bool modulo_constants = false);
+
+}  // namespace stratum

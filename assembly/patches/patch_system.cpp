@@ -1,0 +1,384 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include <stratum/assembly/gauss_rules.hpp>
+#include <stratum/assembly/mapped_element.hpp>
+#include <stratum/assembly/patches/patch_problem.hpp>
+#include <stratum/assembly/points.hpp>
+#include <stratum/core/errors.hpp>
+
+namespace stratum {
+
+namespace {
+
+std::size_t at(int k) { return static_cast<std::size_t>(k); }
+
+/// Cell (i, j) of a patch: its bilinear map and det J.
+struct Cell {
+  Position corner;
+  EdgeNumbers x, y;
+
+  Cell(const PatchNodes& nodes, int i, int j) : corner(nodes.at[nodes.node(i, j)]) {
+    const auto along_x = [&](int row) { return nodes.step_x[at(row) * at(nodes.nx) + at(i)]; };
+    const auto along_y = [&](int column) { return nodes.step_y[at(j) * (at(nodes.nx) + 1) + at(column)]; };
+    const Position bottom = along_x(j), top = along_x(j + 1), left = along_y(i), right = along_y(i + 1);
+    x = {bottom.x, top.x, left.x, right.x};
+    y = {bottom.y, top.y, left.y, right.y};
+  }
+  [[nodiscard]] Point point(double t, double s) const {
+    Point p;
+    p.x = corner.x + t * (1 - s) * x.bottom + s * (x.left + t * x.top);
+    p.y = corner.y + t * (1 - s) * y.bottom + s * (y.left + t * y.top);
+    p.to_right = p.to_top = p.to_left = p.to_bottom = std::numeric_limits<double>::quiet_NaN();
+    return p;
+  }
+  [[nodiscard]] double det(double t, double s) const {
+    const double xt = (1 - s) * x.bottom + s * x.top, yt = (1 - s) * y.bottom + s * y.top,
+                 xs = (1 - t) * x.left + t * x.right, ys = (1 - t) * y.left + t * y.right;
+    return xt * ys - xs * yt;
+  }
+};
+
+/// Weights of the corners (0, 0), (1, 0), (0, 1), (1, 1).
+std::array<double, 4> shape(double t, double s) { return {(1 - t) * (1 - s), t * (1 - s), (1 - t) * s, t * s}; }
+
+/// Rows j of cells in two groups, so that cells of one do not share nodes with those of another row.
+template <class Body, class... Functions>
+void for_each_cell_row(const Context& ctx, int rows, const Body& body, const Functions&... functions) {
+  for (int parity = 0; parity < 2; ++parity)
+    for_each_row(
+        ctx, (rows + 1 - parity) / 2, [&](int k, const auto&... own) { body(2 * k + parity, own...); }, functions...);
+}
+
+class Assembly {
+ public:
+  Assembly(Context& ctx, const PatchMesh& mesh, const PatchProblem& problem)
+      : ctx_(ctx), mesh_(mesh), problem_(problem),
+        layout_(layout_of(mesh)), system_{layout_, PatchRowsOnHost(layout_.size())} {}
+
+  PatchSystem run() {
+    check();
+    for (auto* numbers :
+         {&system_.conductances.x, &system_.conductances.y, &system_.load, &system_.boundary_values, &system_.measure})
+      numbers->assign(at(layout_.size()), 0.0);
+    has_reaction_ = problem_.reaction > 0 || static_cast<bool>(problem_.reaction_of_cells);
+    for (int p = 0; p < layout_.patches(); ++p) {
+      const PatchNodes nodes = mesh_.nodes_of(p);
+      assemble_cells(p, nodes);
+      assemble_boundaries(p, nodes);
+    }
+    spread_boundary_values();
+    system_.singular = !has_dirichlet_ && !has_alpha_ && !has_reaction_;
+    return std::move(system_);
+  }
+
+ private:
+  void check() {
+    const auto& names = mesh_.boundary_names();
+    for (const auto& [name, condition] : problem_.boundaries) {
+      std::string known;
+      for (const auto& n : names) known += (known.empty() ? "" : ", ") + n;
+      expects(std::find(names.begin(), names.end(), name) != names.end(), "the mesh has no boundary '", shown(name),
+              "'; it has ", known);
+      expects(condition.kind != BoundaryConditionType::periodic, "boundary '", shown(name),
+              "' of a mesh of patches cannot be periodic; join the patches instead");
+      expects(condition.kind != BoundaryConditionType::robin || condition.alpha, "the Robin boundary '", shown(name),
+              "' has no alpha");
+    }
+    expects(std::isfinite(problem_.reaction) && problem_.reaction >= 0,
+            "the reaction must be finite and not negative, not ", problem_.reaction);
+    const auto patches = at(mesh_.patches());
+    expects(problem_.diffusion_of_patches.empty() || problem_.diffusion_of_patches.size() == patches, "K is given of ",
+            problem_.diffusion_of_patches.size(), " patches, but the mesh has ", patches);
+    expects(problem_.diffusion_of_cells.empty() || problem_.diffusion_of_cells.size() == patches,
+            "K of cells is given of ", problem_.diffusion_of_cells.size(), " patches, but the mesh has ", patches);
+    for (std::size_t p = 0; p < problem_.diffusion_of_cells.size(); ++p) {
+      const auto& patch = layout_.patch(static_cast<int>(p));
+      expects(problem_.diffusion_of_cells[p].size() == at(patch.nx) * at(patch.ny), "K of patch ", p, " has ",
+              problem_.diffusion_of_cells[p].size(), " numbers, but the patch has ", patch.nx, " x ", patch.ny,
+              " cells");
+    }
+    system_.fixed_edges.assign(at(mesh_.edges()), false);
+    for (int e = 0; e < mesh_.edges(); ++e)
+      if (mesh_.edge(e).on_boundary() && condition_of(e).kind == BoundaryConditionType::dirichlet)
+        system_.fixed_edges[at(e)] = has_dirichlet_ = true;
+  }
+  [[nodiscard]] const BoundaryCondition& condition_of(int edge) const {
+    static const BoundaryCondition dirichlet{};
+    const int number = mesh_.edge(edge).boundary;
+    if (number < 0) return dirichlet;
+    const auto found = problem_.boundaries.find(mesh_.boundary_names()[at(number)]);
+    return found == problem_.boundaries.end() ? dirichlet : found->second;
+  }
+
+  void assemble_cells(int number, const PatchNodes& nodes) {
+    const auto& p = layout_.patch(number);
+    auto& rows = system_.rows;
+    constexpr std::int64_t many_cells = 1 << 18;
+    const auto rule = gauss_rule(layout_.cells() > many_cells ? 2 : 4);
+    for_each_cell_row(
+        ctx_, p.ny,
+        [&](int j, const ScalarFunction& f, const ScalarFunction& diffusion, const ScalarFunction& reaction) {
+          for (int i = 0; i < p.nx; ++i) {
+            const Cell cell(nodes, i, j);
+            const CellMaterial material = material_of(number, i, j, cell, diffusion, reaction);
+            const auto element = MappedElement::of_edges(cell.x, cell.y, material);
+            const int sw = p.node(i, j), corners[4] = {sw, sw + 1, sw + p.pitch, sw + p.pitch + 1};
+            const auto add = [](std::vector<double>& v, int k, double number_) { v[at(k)] += number_; };
+            add(rows.east, sw, element.entry(0, 0, 1, 0));
+            add(rows.east, corners[2], element.entry(0, 1, 1, 1));
+            add(rows.north, sw, element.entry(0, 0, 0, 1));
+            add(rows.north, corners[1], element.entry(1, 0, 1, 1));
+            add(rows.north_east, sw, element.entry(0, 0, 1, 1));
+            add(rows.north_west, corners[1], element.entry(1, 0, 0, 1));
+            system_.conductances.x[at(sw)] = element.along_x();
+            system_.conductances.y[at(sw)] = element.along_y();
+            for (const auto& [t, wt] : gauss2)
+              for (const auto& [s, ws] : gauss2) {
+                const double measure = wt * ws * cell.det(t, s);
+                const auto phi = shape(t, s);
+                for (std::size_t c = 0; c < 4; ++c) {
+                  add(system_.measure, corners[c], measure * phi[c]);
+                  if (material.c != 0) add(rows.excess, corners[c], material.c * measure * phi[c]);
+                }
+              }
+            if (!f) continue;
+            for (const auto& [s, ws] : rule)
+              for (const auto& [t, wt] : rule) {
+                const double value = evaluate(f, cell.point(t, s), "right-hand side") * wt * ws * cell.det(t, s);
+                const auto phi = shape(t, s);
+                for (std::size_t c = 0; c < 4; ++c) add(system_.load, corners[c], value * phi[c]);
+              }
+          }
+        },
+        problem_.rhs, problem_.diffusion, problem_.reaction_of_cells);
+  }
+
+  [[nodiscard]] CellMaterial material_of(int number, int i, int j, const Cell& cell, const ScalarFunction& diffusion,
+                                         const ScalarFunction& reaction) const {
+    CellMaterial k;
+    const Point centre = cell.point(0.5, 0.5);
+    const auto& p = layout_.patch(number);
+    if (!problem_.diffusion_of_cells.empty())
+      k.xx = problem_.diffusion_of_cells[at(number)][at(j) * at(p.nx) + at(i)];
+    else {
+      if (!problem_.diffusion_of_patches.empty()) k.xx = problem_.diffusion_of_patches[at(number)];
+      if (diffusion) k.xx *= diffusion(centre);
+    }
+    expects(std::isfinite(k.xx) && k.xx > 0, "K is ", k.xx, " in cell (", i, ", ", j, ") of patch ", number, ", at (",
+            centre.x, ", ", centre.y, "); it must be positive and finite");
+    k.yy = k.xx;
+    k.c = problem_.reaction + (reaction ? reaction(centre) : 0.0);
+    expects(std::isfinite(k.c) && k.c >= 0, "the reaction is ", k.c, " in cell (", i, ", ", j, ") of patch ", number,
+            ", at (", centre.x, ", ", centre.y, "); it must be finite and not negative");
+    return k;
+  }
+
+  /// Node `k` of a local edge, as the patch numbers it, and the step to the next one.
+  struct Boundary {
+    const PatchNodes& nodes;
+    int local;
+    [[nodiscard]] std::size_t node(int k) const {
+      switch (local) {
+        case 0: return nodes.node(k, 0);
+        case 1: return nodes.node(nodes.nx, k);
+        case 2: return nodes.node(k, nodes.ny);
+        default: return nodes.node(0, k);
+      }
+    }
+    [[nodiscard]] Position step(int k) const {
+      if (local % 2 == 0) return nodes.step_x[at(local == 0 ? 0 : nodes.ny) * at(nodes.nx) + at(k)];
+      return nodes.step_y[node(k)];
+    }
+  };
+
+  void assemble_boundaries(int number, const PatchNodes& nodes) {
+    const auto& p = layout_.patch(number);
+    for (int local = 0; local < 4; ++local) {
+      const int e = mesh_.local_edges(number)[at(local)].number;
+      if (!mesh_.edge(e).on_boundary()) continue;
+      const auto& condition = condition_of(e);
+      const Boundary boundary{nodes, local};
+      const int n = local % 2 == 0 ? p.nx : p.ny, stride = local % 2 == 0 ? 1 : p.pitch;
+      const int first = local == 1 ? p.node(p.nx, 0) : local == 2 ? p.node(0, p.ny) : p.first;
+      if (condition.kind == BoundaryConditionType::dirichlet) {
+        const ScalarFunction& g = condition.value ? condition.value : problem_.exact;
+        if (!g) continue;
+        for (int k = 0; k <= n; ++k)
+          system_.boundary_values[at(first + k * stride)] =
+              evaluate(g, point_at(nodes.at[boundary.node(k)]), "boundary value");
+        continue;
+      }
+      const bool robin = condition.kind == BoundaryConditionType::robin;
+      for (int k = 0; k < n; ++k) {
+        const Position from = nodes.at[boundary.node(k)], step = boundary.step(k);
+        const int own = first + k * stride, next = own + stride;
+        auto& band = local % 2 == 0 ? system_.rows.east : system_.rows.north;
+        for (const auto& [t, weight] : gauss4) {
+          const Point point = point_at({from.x + t * step.x, from.y + t * step.y});
+          const double h = weight * std::hypot(step.x, step.y);
+          if (condition.value) {
+            const double g = evaluate(condition.value, point, "boundary value") * h;
+            system_.load[at(own)] += g * (1 - t);
+            system_.load[at(next)] += g * t;
+          }
+          if (!robin) continue;
+          const double alpha = evaluate(condition.alpha, point, "alpha of a boundary");
+          expects(alpha >= 0, "alpha of boundary '", mesh_.boundary_names()[at(mesh_.edge(e).boundary)], "' is ", alpha,
+                  " at (", point.x, ", ", point.y, "); it must not be negative");
+          has_alpha_ = has_alpha_ || alpha > 0;
+          system_.rows.excess[at(own)] += alpha * h * (1 - t);
+          system_.rows.excess[at(next)] += alpha * h * t;
+          band[at(own)] += alpha * h * (1 - t) * t;
+        }
+      }
+    }
+  }
+  static Point point_at(const Position& position) {
+    Point p;
+    p.x = position.x;
+    p.y = position.y;
+    p.to_right = p.to_top = p.to_left = p.to_bottom = std::numeric_limits<double>::quiet_NaN();
+    return p;
+  }
+
+  /// All copies of a Dirichlet vertex get the value of the boundary with the lowest number.
+  void spread_boundary_values() {
+    for (int v = 0; v < mesh_.vertices(); ++v) {
+      int best = -1;
+      for (const int e : mesh_.edges_of_vertex(v)) {
+        if (!system_.fixed_edges[at(e)]) continue;
+        if (best < 0 || std::pair(mesh_.edge(e).boundary, e) < std::pair(mesh_.edge(best).boundary, best)) best = e;
+      }
+      if (best < 0) continue;
+      const auto& g = condition_of(best).value ? condition_of(best).value : problem_.exact;
+      const double value = g ? evaluate(g, point_at(mesh_.vertex(v)), "boundary value") : 0;
+      for (const auto& corner : layout_.topology().vertices[at(v)].corners)
+        system_.boundary_values[at(layout_.corner(corner))] = value;
+    }
+  }
+
+  Context& ctx_;
+  const PatchMesh& mesh_;
+  const PatchProblem& problem_;
+  PatchLayout layout_;
+  PatchSystem system_;
+  bool has_dirichlet_ = false, has_alpha_ = false, has_reaction_ = false;
+};
+
+}  // namespace
+
+std::shared_ptr<const PatchTopology> topology_of(const PatchMesh& mesh) {
+  auto t = std::make_shared<PatchTopology>();
+  for (int p = 0; p < mesh.patches(); ++p) {
+    PatchTopology::Patch patch{mesh.corners(p), {}};
+    for (std::size_t l = 0; l < 4; ++l)
+      patch.edges[l] = {mesh.local_edges(p)[l].number, mesh.local_edges(p)[l].reversed};
+    t->patches.push_back(patch);
+  }
+  for (int e = 0; e < mesh.edges(); ++e) {
+    const PatchEdge& from = mesh.edge(e);
+    PatchTopology::Edge edge{from.first, from.second, from.chord, from.against_chord, {}};
+    for (const auto& side : from.sides) edge.sides.push_back({side.patch, side.local});
+    t->edges.push_back(edge);
+  }
+  for (int v = 0; v < mesh.vertices(); ++v) {
+    PatchTopology::Vertex vertex{mesh.edges_of_vertex(v), {}, mesh.vertex_on_boundary(v)};
+    for (const auto& corner : mesh.patches_of_vertex(v)) vertex.corners.push_back({corner.patch, corner.corner});
+    t->vertices.push_back(vertex);
+  }
+  t->chords = mesh.chords();
+  // A chord is twisted where its edges face each other in different directions.
+  t->twisted.assign(at(t->chords), false);
+  for (const auto& patch : t->patches)
+    for (std::size_t l = 0; l < 2; ++l) {
+      const auto direction = [&](const PatchTopology::LocalEdge& own) {
+        return t->edges[at(own.number)].against_chord != own.reversed;
+      };
+      if (direction(patch.edges[l]) != direction(patch.edges[l + 2]))
+        t->twisted[at(t->edges[at(patch.edges[l].number)].chord)] = true;
+    }
+  return t;
+}
+
+PatchLayout layout_of(const PatchMesh& mesh) {
+  std::vector<int> cells;
+  for (int c = 0; c < mesh.chords(); ++c) cells.push_back(mesh.chord(c).size());
+  return {topology_of(mesh), std::move(cells)};
+}
+
+PatchSystem assemble(Context& ctx, const PatchMesh& mesh, const PatchProblem& problem) {
+  return Assembly(ctx, mesh, problem).run();
+}
+
+PatchErrors relative_errors(Context& ctx, const PatchMesh& mesh, const ScalarFunction& exact,
+                            const std::vector<std::vector<double>>& nodal, bool modulo_constants) {
+  struct Sums {
+    double area = 0, u = 0, e = 0, uu = 0, ee = 0, least = HUGE_VAL, most = -HUGE_VAL, least_error = HUGE_VAL,
+           most_error = -HUGE_VAL;
+    void add(double w, double value, double error) {
+      area += w;
+      u += w * value;
+      e += w * error;
+      uu += w * value * value;
+      ee += w * error * error;
+      least = std::min(least, value);
+      most = std::max(most, value);
+      least_error = std::min(least_error, error);
+      most_error = std::max(most_error, error);
+    }
+    void add(const Sums& other) {
+      area += other.area;
+      u += other.u;
+      e += other.e;
+      uu += other.uu;
+      ee += other.ee;
+      least = std::min(least, other.least);
+      most = std::max(most, other.most);
+      least_error = std::min(least_error, other.least_error);
+      most_error = std::max(most_error, other.most_error);
+    }
+  };
+  Sums all;
+  expects(nodal.size() == at(mesh.patches()), "values are given of ", nodal.size(), " patches, but the mesh has ",
+          mesh.patches());
+  for (int p = 0; p < mesh.patches(); ++p) {
+    const PatchNodes nodes = mesh.nodes_of(p);
+    const auto& u = nodal[at(p)];
+    expects(u.size() == nodes.at.size(), "patch ", p, " has ", nodes.at.size(), " nodes, but ", u.size(), " values");
+    std::vector<Sums> rows(at(nodes.ny));
+    for_each_row(
+        ctx, nodes.ny,
+        [&](int j, const ScalarFunction& function) {
+          for (int i = 0; i < nodes.nx; ++i) {
+            const Cell cell(nodes, i, j);
+            const double own[4] = {u[nodes.node(i, j)], u[nodes.node(i + 1, j)], u[nodes.node(i, j + 1)],
+                                   u[nodes.node(i + 1, j + 1)]};
+            for (const auto& [s, ws] : gauss3)
+              for (const auto& [t, wt] : gauss3) {
+                const auto phi = shape(t, s);
+                double value = 0;
+                for (std::size_t c = 0; c < 4; ++c) value += phi[c] * own[c];
+                const double there = evaluate(function, cell.point(t, s), "exact solution");
+                rows[at(j)].add(wt * ws * cell.det(t, s), there, value - there);
+              }
+          }
+        },
+        exact);
+    for (const auto& row : rows) all.add(row);
+  }
+  double u = all.uu, e = all.ee, largest = std::max(std::abs(all.least), std::abs(all.most)),
+         largest_error = std::max(std::abs(all.least_error), std::abs(all.most_error));
+  if (modulo_constants) {
+    const double mean = all.u / all.area, mean_error = all.e / all.area;
+    u = std::max(0.0, u - all.area * mean * mean);
+    e = std::max(0.0, e - all.area * mean_error * mean_error);
+    largest = std::max(std::abs(all.least - mean), std::abs(all.most - mean));
+    largest_error = std::max(std::abs(all.least_error - mean_error), std::abs(all.most_error - mean_error));
+  }
+  return {u > 0 ? std::sqrt(e / u) : std::sqrt(e), largest > 0 ? largest_error / largest : largest_error};
+}
+
+}  // namespace stratum

@@ -1,0 +1,55 @@
+#pragma once
+
+// for_each_patch_node: runs a named functor at every node of all patches, f(patch, i, j), in one launch on a GPU. For sources
+// that compile as CUDA where there is CUDA; marks and rules are those of core/field/for_each_node.hpp.
+
+#include <stratum/core/field/for_each_node.hpp>
+#include <stratum/core/patches/patch_layout.hpp>
+
+namespace stratum {
+
+/// Rows of all patches, in the memory of a Context.
+class PatchRows {
+ public:
+  PatchRows(Context& ctx, const PatchLayout& layout);
+
+  struct Row {
+    PatchLayout::Patch patch;
+    int number, j;
+  };
+  [[nodiscard]] const Row* rows() const { return static_cast<const Row*>(memory_.get()); }
+  [[nodiscard]] int count() const { return count_; }
+  [[nodiscard]] int widest() const { return widest_; }
+
+ private:
+  std::shared_ptr<void> memory_;
+  int count_ = 0, widest_ = 0;
+};
+
+namespace detail {
+
+/// f(number of the patch, patch, i, j)
+template <class Functor>
+struct AtPatchNode {
+  static constexpr bool hot = true;
+  Functor f;
+  const PatchRows::Row* rows;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int row) const {
+    const PatchRows::Row& r = rows[row];
+    if (i <= r.patch.nx) f(r.number, r.patch, i, r.j);
+  }
+};
+
+}  // namespace detail
+
+template <class Functor>
+void for_each_patch_node(Context& ctx, const PatchRows& rows, const Functor& f) {
+  if (ctx.is_dry_run()) return;
+  const detail::AtPatchNode<Functor> at{f, rows.rows()};
+  if (ctx.on_gpu()) return for_each_node_on_gpu(ctx, {0, rows.widest(), 1, 0, rows.count(), 1}, at);
+  const std::int64_t nodes = std::int64_t{rows.count()} * rows.widest();
+#pragma omp parallel for schedule(static) num_threads(ctx.threads()) if (nodes > serial_limit)
+  for (int row = 0; row < rows.count(); ++row) for_row(at, 0, rows.rows()[row].patch.nx + 1, 1, row);
+}
+
+}  // namespace stratum

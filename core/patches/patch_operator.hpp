@@ -1,0 +1,96 @@
+#pragma once
+
+// PatchOperator: a symmetric nine-point matrix on patches, partial: what the cells of a patch give to its nodes. With x
+// consistent, A x is partial and reads no other patch. Stored are the sum of each row and four bands,
+//
+//     (A x)_i = excess_i x_i + sum over the eight neighbours of  a_ij (x_j - x_i) ,
+//
+// five words a node. Rows of a Laplacian sum to zero exactly, in single precision too: there are differences of x, never
+// differences of coefficients.
+//
+// Dirichlet nodes are nodes like others, with the excess `fixed_row`: residuals and products are zero there. Their columns are
+// kept. So x may hold the boundary values, which the residuals of the other rows see; corrections are zero there.
+//
+// Nothing here waits for the stream.
+
+#include <limits>
+
+#include <stratum/core/patches/patch_layout.hpp>
+
+namespace stratum {
+
+/// The excess of the row of a Dirichlet node.
+template <class T>
+inline constexpr T fixed_row = std::numeric_limits<T>::max();
+
+/// On the host, in double: what assembly and Galerkin products give. Numbers of all rows, Dirichlet ones included, natural.
+struct PatchRowsOnHost {
+  std::vector<double> excess, east, north, north_east, north_west;
+  explicit PatchRowsOnHost(int size) {
+    for (auto* band : {&excess, &east, &north, &north_east, &north_west})
+      band->assign(static_cast<std::size_t>(size), 0.0);
+  }
+};
+
+/// What the cells of all patches conduct along x and y, as interpolation and lines need it; cell (i, j) of a patch stands where
+/// its node (i, j) does.
+struct PatchConductances {
+  std::vector<double> x, y;
+};
+
+template <class T>
+struct PatchBands {
+  const T *excess, *east, *north, *north_east, *north_west;
+
+  /// Of row `k` of a patch with this pitch.
+  struct Row {
+    T excess;
+    T to[3][3];  // to[dj + 1][di + 1]; nothing in the middle
+  };
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE Row row(int k, int pitch) const {
+    return {excess[k],
+            {{north_east[k - pitch - 1], north[k - pitch], north_west[k - pitch + 1]},
+             {east[k - 1], T(0), east[k]},
+             {north_west[k], north[k], north_east[k]}}};
+  }
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE static bool is_fixed(const Row& row) {
+    return row.excess == fixed_row<T>;
+  }
+  /// A x of a row that is not fixed.
+  template <class X>
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE static X product(const Row& row, const X* x, int k, int pitch) {
+    const X own = x[k];
+    X sum = row.excess * own;
+    for (int dj = -1; dj <= 1; ++dj)
+      for (int di = -1; di <= 1; ++di)
+        if (dj != 0 || di != 0) sum += row.to[dj + 1][di + 1] * (x[k + dj * pitch + di] - own);
+    return sum;
+  }
+};
+
+template <class T>
+class PatchOperator {
+ public:
+  /// `fixed`: the numbers of Dirichlet nodes, all copies.
+  PatchOperator(Context& ctx, const PatchRowsOnHost& rows, const std::vector<int>& fixed);
+
+  [[nodiscard]] PatchBands<T> bands() const;
+
+ private:
+  Field<T> excess_, east_, north_, north_east_, north_west_;
+};
+
+class PatchRows;
+
+/// r = b - A x
+template <class T>
+void residual(Context& ctx, const PatchRows& rows, const PatchOperator<T>& a, const Partial<T>& b,
+              const Consistent<T>& x, Partial<T>& r);
+/// y = A x
+template <class T>
+void product(Context& ctx, const PatchRows& rows, const PatchOperator<T>& a, const Consistent<T>& x, Partial<T>& y);
+/// y = |A| |x| + |b|, partial
+void magnitude(Context& ctx, const PatchRows& rows, const PatchOperator<double>& a, const Partial<double>& b,
+               const Consistent<double>& x, Partial<double>& y);
+
+}  // namespace stratum

@@ -1,0 +1,48 @@
+#pragma once
+
+// The levels of a collection of patches, on the host and in double: every chord loses every second node until few unknowns are
+// left, matrices by Galerkin products, and the lines of every level but the coarsest. Formed before Dirichlet nodes are taken
+// out.
+
+#include <vector>
+
+#include <stratum/core/patches/patch_operator.hpp>
+#include <stratum/multigrid/patches/patch_transfer.hpp>
+#include <stratum/smoothers/patches/line_plan.hpp>
+
+namespace stratum {
+
+struct PatchLevelOnHost {
+  PatchLayout layout;
+  PatchRowsOnHost rows;
+  PatchConductances conductances;
+  std::vector<int> fixed;  // numbers of Dirichlet nodes, all copies
+  std::int64_t unknowns = 0;
+  PatchWeightsOnHost weights{};  // to the next coarser level
+  PatchLinePlan lines{};
+};
+
+/// Finest first. `fixed_edges`: which edges are Dirichlet boundaries.
+[[nodiscard]] std::vector<PatchLevelOnHost> patch_levels(PatchLayout layout, PatchRowsOnHost rows,
+                                                         PatchConductances conductances,
+                                                         const std::vector<bool>& fixed_edges,
+                                                         std::int64_t coarsest_unknowns, int threads = 1);
+
+/// Numbers of the nodes of these edges, all copies, sorted.
+[[nodiscard]] std::vector<int> nodes_of_edges(const PatchLayout& layout, const std::vector<bool>& edges);
+
+/// Whether lines run on across each edge: the largest conductance across beside that along it, in the cells on both sides,
+/// exceeds `most`.
+[[nodiscard]] std::vector<bool> crossed_edges(const PatchLayout& layout, const PatchConductances& conductances,
+                                              double most = 4);
+
+/// The unknowns of a level, each once: the copies of all, and the sparse matrix that their rows sum to.
+struct PatchUnknowns {
+  std::vector<int> copies, begin;  // copies of unknown k: begin[k] .. begin[k + 1] - 1, in the order of patches
+  std::vector<int> row_begin, column;
+  std::vector<double> entry;
+  [[nodiscard]] int count() const { return static_cast<int>(begin.size()) - 1; }
+};
+[[nodiscard]] PatchUnknowns unknowns_of(const PatchLevelOnHost& level);
+
+}  // namespace stratum

@@ -1,0 +1,53 @@
+#pragma once
+
+// PatchMultigrid: a V-cycle on a collection of patches as if it were one grid, z = M r: zebra lines that run on across edges
+// (smoothers/patches/), operator-dependent interpolation and Galerkin matrices (multigrid/patches/patch_transfer.hpp), and a
+// direct solve on the coarsest level. The sweeps after the coarse correction run backwards, so that M is symmetric.
+//
+//     r partial, z consistent:  nothing but the lines and the coarsest solve adds up numbers of several patches
+//
+// `full` is a pass of full multigrid: z by a solve on the coarsest level, interpolated and improved by a cycle level by level.
+//
+// T is the precision of the cycle; the coarsest level is solved in double. On a GPU a cycle is recorded as a CUDA graph from the
+// second one on. Nothing is allocated and nothing waits for the stream. Words an unknown: about 19 and those of both vectors.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <stratum/core/device/recording.hpp>
+#include <stratum/core/patches/for_each_patch_node.hpp>
+#include <stratum/multigrid/patches/patch_coarse_solver.hpp>
+#include <stratum/multigrid/patches/patch_levels.hpp>
+#include <stratum/smoothers/patches/patch_lines.hpp>
+
+namespace stratum {
+
+template <class T>
+class PatchMultigrid {
+ public:
+  /// `sweeps` in every direction, before and after.
+  PatchMultigrid(Context& ctx, const std::vector<PatchLevelOnHost>& levels, bool singular, int sweeps = 1);
+
+  void apply(Context& ctx, const Partial<T>& r, Consistent<T>& z);
+  void full(Context& ctx, const Partial<T>& r, Consistent<T>& z);
+
+ private:
+  struct Level {
+    PatchRows rows;
+    PatchOperator<T> a;
+    std::unique_ptr<PatchLines<T>> lines;        // none on the coarsest level
+    std::unique_ptr<PatchTransfer<T>> transfer;  // to the next coarser level
+    Partial<T> b, r;                             // b: none on the finest level
+    Consistent<T> x;                             // none on the finest level
+  };
+  void cycle(Context& ctx, std::size_t level, const Partial<T>& b, Consistent<T>& x, bool zero);
+  void full_pass(Context& ctx, const Partial<T>& r, Consistent<T>& z);
+
+  std::vector<Level> levels_;
+  PatchCoarseSolver coarse_;
+  int sweeps_;
+  Recording cycle_, pass_;
+};
+
+}  // namespace stratum

@@ -1,0 +1,290 @@
+#include <stratum/multigrid/patches/patch_poisson_solver.hpp>
+
+#include <chrono>
+#include <cmath>
+#include <numeric>
+#include <variant>
+
+#include <stratum/core/errors.hpp>
+#include <stratum/core/field/blas.hpp>
+#include <stratum/multigrid/patches/patch_multigrid.hpp>
+#include <stratum/solvers/mixed/mixed_refinement.hpp>
+#include <stratum/solvers/rounding.hpp>
+
+namespace stratum {
+
+namespace {
+
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+}  // namespace
+
+struct PatchPoissonSolver::Implementation {
+  using Clock = std::chrono::steady_clock;
+
+  Implementation(Context& context, const PatchMesh& mesh_, const PatchProblem& problem_,
+                 const PatchSolverParams& params_)
+      : ctx(context), mesh(mesh_), exact(problem_.exact), params(params_) {
+    params.stop.validate();
+    expects(params.coarsest_unknowns >= 1, "the coarsest level has 1 unknown or more, not ", params.coarsest_unknowns);
+    const auto begin = Clock::now();
+    PatchSystem system = assemble(ctx, mesh, problem_);
+    layout = system.layout;
+    singular = system.singular;
+    if (singular) balance(system);
+    measure = std::move(system.measure);
+    auto levels_on_host = patch_levels(system.layout, std::move(system.rows), std::move(system.conductances),
+                                       system.fixed_edges, params.coarsest_unknowns, ctx.threads());
+    const auto& finest = levels_on_host.front();
+    rows = std::make_unique<PatchRows>(ctx, finest.layout);
+    shared = std::make_unique<SharedNodes>(ctx, finest.layout);
+    a = std::make_unique<PatchOperator<double>>(ctx, finest.rows, finest.fixed);
+    b.numbers = vector_from_host(ctx, system.load);
+    boundary.numbers = vector_from_host(ctx, system.boundary_values);
+    x = consistent<double>(ctx, finest.layout);
+    p = consistent<double>(ctx, finest.layout);
+    t = consistent<double>(ctx, finest.layout);
+    r = partial<double>(ctx, finest.layout);
+    q = partial<double>(ctx, finest.layout);
+    if (params.float_cycles) {
+      auto& cycles = float_cycles.emplace();
+      cycles.multigrid = std::make_unique<PatchMultigrid<float>>(ctx, levels_on_host, singular, params.sweeps);
+      cycles.r = partial<float>(ctx, finest.layout);
+      cycles.z = consistent<float>(ctx, finest.layout);
+    } else {
+      double_cycles = std::make_unique<PatchMultigrid<double>>(ctx, levels_on_host, singular, params.sweeps);
+    }
+    for (const auto& level : levels_on_host) {
+      PatchLevelPlan plan;
+      plan.unknowns = level.unknowns;
+      plan.colours = level.lines.colours;
+      if (plan.colours > 0)
+        plan.phases = static_cast<int>(level.lines.phases.size() + level.lines.vertex_phases.size()) - 2;
+      plan.crossed_edges = level.lines.crossed_edges;
+      plans.push_back(plan);
+    }
+    reserve_reductions(ctx, GridLayout<2>::flat(layout->size()));
+    ctx.synchronise();
+    setup_seconds = seconds_since(begin);
+  }
+
+  void balance(PatchSystem& system) {
+    Compatibility found;
+    // Of copies of one node the sum counts; magnitudes of copies are a little more than that, on edges alone.
+    for (const double number : system.load) {
+      found.sum += number;
+      found.sum_of_magnitudes += std::abs(number);
+    }
+    const double area = std::accumulate(system.measure.begin(), system.measure.end(), 0.0);
+    found.mean = found.sum / area;
+    expect_compatible(found, params.project, "integral of f plus boundary fluxes");
+    for (std::size_t k = 0; k < system.load.size(); ++k) system.load[k] -= found.mean * system.measure[k];
+    compatibility = found;
+  }
+
+  /// || r ||
+  double norm_of(Partial<double>& v) {
+    gather_copies(ctx, *shared, v);
+    return norm2(ctx, v.numbers.cview());
+  }
+  double true_residual() {
+    residual(ctx, *rows, *a, b, x, r);
+    return norm_of(r);
+  }
+  /// t = M r in some scale; returns (r, t).
+  double precondition(double scale) {
+    if (float_cycles) {
+      auto& c = *float_cycles;
+      copy_scaled(ctx, scale, r.numbers.cview(), c.r.numbers.view());
+      c.multigrid->apply(ctx, c.r, c.z);
+      copy(ctx, c.z.numbers.cview(), t.numbers.view());
+    } else {
+      double_cycles->apply(ctx, r, t);
+    }
+    return dot(ctx, r.numbers.cview(), t.numbers.cview());
+  }
+  /// x <- x + a pass of full multigrid for r.
+  void pass(double scale) {
+    if (float_cycles) {
+      auto& c = *float_cycles;
+      copy_scaled(ctx, scale, r.numbers.cview(), c.r.numbers.view());
+      c.multigrid->full(ctx, c.r, c.z);
+      axpy(ctx, 1 / scale, c.z.numbers.cview(), x.numbers.view());
+    } else {
+      double_cycles->full(ctx, r, t);
+      axpy(ctx, 1, t.numbers.cview(), x.numbers.view());
+    }
+  }
+  [[nodiscard]] static double scale_for(double norm) {
+    return norm > 0 && std::isfinite(norm) ? power_of_two_below_reciprocal(norm) : 1;
+  }
+  /// What rounding leaves of || b - A x ||.
+  double rounding_level() {
+    magnitude(ctx, *rows, *a, b, x, q);
+    return 2 * std::numeric_limits<double>::epsilon() * norm_of(q);
+  }
+  void finish(SolveReport& report) {
+    if (singular) subtract_mean();
+    report.setup_seconds = setup_seconds;
+    report.choice = message("conjugate gradients around a V-cycle on ", layout->patches(), " patches");
+    for (auto plan = plans.rbegin(); plan != plans.rend(); ++plan) {
+      LevelReport level;
+      level.nx = static_cast<int>(plan->unknowns);
+      level.ny = 1;
+      if (plan->colours > 0) level.smoother = message("lines across patches, ", plan->colours, " colours");
+      level.sweeps = plan->colours > 0 ? params.sweeps : 0;
+      report.levels.push_back(level);
+    }
+  }
+  void subtract_mean() {
+    std::vector<double> u(measure.size());
+    copy_to_host(ctx, x.numbers.cview(), u.data());
+    const double area = std::accumulate(measure.begin(), measure.end(), 0.0),
+                 mean = std::inner_product(measure.begin(), measure.end(), u.begin(), 0.0) / area;
+    for (int patch = 0; patch < layout->patches(); ++patch) {
+      const auto& own = layout->patch(patch);
+      for (int j = 0; j <= own.ny; ++j)
+        for (int i = 0; i <= own.nx; ++i) u[static_cast<std::size_t>(own.node(i, j))] -= mean;
+    }
+    copy_from_host(ctx, u.data(), x.numbers.view());
+  }
+
+  SolveReport full_pass() {
+    const auto begin = Clock::now();
+    copy(ctx, boundary.numbers.cview(), x.numbers.view());
+    const double initial = true_residual();
+    if (initial > 0 && std::isfinite(initial)) pass(scale_for(initial));
+    SolveReport report;
+    report.reference_norm_value = report.initial_residual = initial;
+    report.residual = true_residual();
+    report.history = {initial, report.residual};
+    const bool converged = report.residual <= std::max(params.stop.rtol * initial, params.stop.atol);
+    report.status = !std::isfinite(report.residual) ? Status::non_finite
+                    : converged                     ? Status::converged
+                                                    : Status::max_iterations;
+    report.reason = message("residual ", report.residual, " after one pass of full multigrid");
+    finish(report);
+    report.solve_seconds = seconds_since(begin);
+    return report;
+  }
+
+  SolveReport solve(const Monitor& monitor) {
+    const auto begin = Clock::now();
+    copy(ctx, boundary.numbers.cview(), x.numbers.view());
+    const double rhs_norm = true_residual();
+    const double scale = scale_for(rhs_norm);
+    double norm = rhs_norm;
+    if (params.full_multigrid && rhs_norm > 0 && std::isfinite(rhs_norm)) {
+      pass(scale);
+      norm = true_residual();
+    }
+    StoppingTest test(params.stop, rhs_norm, rhs_norm, monitor, IterationKind::krylov);
+    bool done = test.done(0, norm);
+    double rz = 0, best = norm;
+    int iteration = 0, since_best = 0;
+    std::string broken;
+    while (!done) {
+      const double product_rz = precondition(scale);
+      ++iteration;
+      if (!(product_rz > 0)) broken = message("the preconditioner is not positive definite: (r, M r) = ", product_rz);
+      const double beta = iteration == 1 ? 0 : product_rz / rz;
+      rz = product_rz;
+      xpay(ctx, t.numbers.cview(), beta, p.numbers.view());
+      product(ctx, *rows, *a, p, q);
+      const double curvature = dot(ctx, p.numbers.cview(), q.numbers.cview());
+      if (broken.empty() && !(curvature > 0))
+        broken = message("the operator is not positive definite: (p, A p) = ", curvature);
+      if (broken.empty()) {
+        const double alpha = rz / curvature;
+        axpy(ctx, alpha, p.numbers.cview(), x.numbers.view());
+        axpy(ctx, -alpha, q.numbers.cview(), r.numbers.view());
+        norm = norm_of(r);
+      }
+      constexpr double better = 0.9;
+      constexpr int patience = 6;
+      since_best = norm < better * best ? 0 : since_best + 1;
+      best = std::min(best, norm);
+      const bool claimed = norm <= test.target(), last = iteration >= params.stop.max_iterations;
+      const bool replaced = claimed || last || !broken.empty() || since_best >= patience;
+      if (replaced) norm = true_residual();
+      done = test.done(iteration, norm);
+      if (done && test.status() == Status::converged) break;
+      if (replaced && norm <= Rounding<double>::stopped * rounding_level()) {
+        test.end_at_rounding({});
+        break;
+      }
+      if (done) break;
+      if (!broken.empty()) {
+        test.end(Status::breakdown, message(broken, " in iteration ", iteration));
+        break;
+      }
+      if (since_best >= patience) since_best = 0;
+    }
+    SolveReport& report = test.report();
+    report.inner_iterations = iteration;
+    finish(report);
+    report.solve_seconds = seconds_since(begin);
+    return report;
+  }
+
+  Context ctx;
+  PatchMesh mesh;
+  ScalarFunction exact;
+  PatchSolverParams params;
+  std::optional<PatchLayout> layout;
+  bool singular = false;
+  std::optional<Compatibility> compatibility;
+  std::vector<double> measure;
+  std::vector<PatchLevelPlan> plans;
+  double setup_seconds = 0;
+
+  std::unique_ptr<PatchRows> rows;
+  std::unique_ptr<SharedNodes> shared;
+  std::unique_ptr<PatchOperator<double>> a;
+  Partial<double> b, r, q;
+  Consistent<double> boundary, x, p, t;
+  struct FloatCycles {
+    std::unique_ptr<PatchMultigrid<float>> multigrid;
+    Partial<float> r;
+    Consistent<float> z;
+  };
+  std::optional<FloatCycles> float_cycles;
+  std::unique_ptr<PatchMultigrid<double>> double_cycles;
+};
+
+PatchPoissonSolver::PatchPoissonSolver(Context& ctx, const PatchMesh& mesh, const PatchProblem& problem,
+                                       const PatchSolverParams& params)
+    : implementation_(std::make_unique<Implementation>(ctx, mesh, problem, params)) {}
+PatchPoissonSolver::~PatchPoissonSolver() = default;
+PatchPoissonSolver::PatchPoissonSolver(PatchPoissonSolver&&) noexcept = default;
+PatchPoissonSolver& PatchPoissonSolver::operator=(PatchPoissonSolver&&) noexcept = default;
+
+SolveReport PatchPoissonSolver::solve(const Monitor& monitor) { return implementation_->solve(monitor); }
+SolveReport PatchPoissonSolver::full_multigrid_pass() { return implementation_->full_pass(); }
+
+std::vector<double> PatchPoissonSolver::nodal_solution(int patch) const {
+  auto& own = *implementation_;
+  expects(patch >= 0 && patch < own.layout->patches(), "there is no patch ", patch, "; the mesh has ",
+          own.layout->patches());
+  const auto& p = own.layout->patch(patch);
+  FieldView<const double> part{own.x.numbers.cview().data + p.first, p.nx + 1, p.ny + 1, p.pitch};
+  std::vector<double> u(static_cast<std::size_t>(part.nodes()));
+  copy_to_host(own.ctx, part, u.data());
+  return u;
+}
+
+std::optional<PatchErrors> PatchPoissonSolver::relative_errors() const {
+  auto& own = *implementation_;
+  if (!own.exact) return {};
+  std::vector<std::vector<double>> nodal;
+  for (int p = 0; p < own.layout->patches(); ++p) nodal.push_back(nodal_solution(p));
+  return stratum::relative_errors(own.ctx, own.mesh, own.exact, nodal, own.singular);
+}
+
+std::int64_t PatchPoissonSolver::unknowns() const { return implementation_->plans.front().unknowns; }
+const std::vector<PatchLevelPlan>& PatchPoissonSolver::levels() const { return implementation_->plans; }
+const std::optional<Compatibility>& PatchPoissonSolver::compatibility() const { return implementation_->compatibility; }
+
+}  // namespace stratum

@@ -1,0 +1,80 @@
+#pragma once
+
+// PatchPoissonSolver: a mesh of patches and a problem (assembly/patches/patch_problem.hpp) in, the Q1 solution out, by conjugate
+// gradients around a V-cycle on all patches (multigrid/patches/patch_multigrid.hpp), in double around a cycle in single
+// precision:
+//
+//     z = M r,  beta = (r, z) / (r, z)_before,  p <- z + beta p,  alpha = (r, z) / (p, A p),  x <- x + alpha p,  r <- r - alpha A p
+//
+// with r and A p partial and x, z and p consistent: dot products need no weights, and no patch needs another one's numbers but
+// in the norm of the residual. Where the recursion says that the tolerance is met, the true residual b - A x takes its place and
+// decides. Statuses are those of SolveReport. Reference norm: || b || with the Dirichlet values taken to the right-hand side.
+//
+// Where neither a Dirichlet boundary nor alpha nor c holds u, data must balance, or `project` subtracts a constant from f; the
+// integral of u is zero.
+//
+// Memory: about 40 words of float and 12 of double a node. Waits for the stream at the norms and products of conjugate
+// gradients. Errors: UsageError for what `assemble` refuses and for data that do not balance, ResourceError where it does not fit
+// in memory.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <stratum/assembly/patches/patch_problem.hpp>
+#include <stratum/core/device/context.hpp>
+#include <stratum/core/io/solve_report.hpp>
+#include <stratum/solvers/stopping.hpp>
+
+namespace stratum {
+
+struct PatchSolverParams {
+  StoppingParams stop{};
+  bool float_cycles = true;
+  int sweeps = 1;                // of lines in every direction, before and after the coarse correction
+  bool project = false;          // subtract a constant from f where a singular problem does not balance
+  bool full_multigrid = true;    // start from a pass of full multigrid
+  int coarsest_unknowns = 4096;  // the finest level with as few is solved directly
+};
+
+struct PatchLevelPlan {
+  std::int64_t unknowns = 0;
+  int colours = 0;        // of lines; 0: solved directly
+  int phases = 0;         // of a sweep
+  int crossed_edges = 0;  // inner edges that lines cross
+};
+
+class PatchPoissonSolver {
+ public:
+  PatchPoissonSolver(Context& ctx, const PatchMesh& mesh, const PatchProblem& problem,
+                     const PatchSolverParams& params = {});
+  ~PatchPoissonSolver();
+  PatchPoissonSolver(PatchPoissonSolver&&) noexcept;
+  PatchPoissonSolver& operator=(PatchPoissonSolver&&) noexcept;
+  PatchPoissonSolver(const PatchPoissonSolver&) = delete;
+  PatchPoissonSolver& operator=(const PatchPoissonSolver&) = delete;
+
+  /// From zero at the unknowns.
+  SolveReport solve(const Monitor& monitor = {});
+  /// u_h by one pass of full multigrid, whatever the residual; reported as that of zero iterations.
+  SolveReport full_multigrid_pass();
+
+  /// u_h at the nodes of a patch, (nx + 1) (ny + 1) numbers, x fastest; all patches of a node have the same bits.
+  [[nodiscard]] std::vector<double> nodal_solution(int patch) const;
+  /// Empty where u is unknown.
+  [[nodiscard]] std::optional<PatchErrors> relative_errors() const;
+
+  [[nodiscard]] std::int64_t unknowns() const;
+  /// Finest first.
+  [[nodiscard]] const std::vector<PatchLevelPlan>& levels() const;
+  /// Of a singular problem: what its data lacked to balance, and what was subtracted from f.
+  [[nodiscard]] const std::optional<Compatibility>& compatibility() const;
+
+ private:
+  struct Implementation;
+  std::unique_ptr<Implementation> implementation_;
+};
+
+}  // namespace stratum

@@ -1,0 +1,399 @@
+#include <stratum/smoothers/patches/patch_lines.hpp>
+
+#include <algorithm>
+#include <vector>
+
+#include <stratum/core/field/blas.hpp>
+#include <stratum/core/field/for_each_node.hpp>
+
+namespace stratum {
+
+namespace {
+
+/// Row k of a line, in excess form.
+template <class T>
+struct LineRow {
+  T lower = 0, upper = 0, excess = 0, rhs = 0;
+  bool fixed = false;
+};
+
+template <class T>
+struct LineNumbers {
+  PatchBands<T> a;
+  const T* b;
+  T* x;
+
+  /// What one lane gives to row k.
+  STRATUM_HOST_DEVICE STRATUM_INLINE void add(const PatchLane& lane, int k, int line, LineRow<T>& row) const {
+    const int node = lane.first + k * lane.along + line * lane.across;
+    const auto r = a.row(node, lane.pitch);
+    row.fixed = row.fixed || a.is_fixed(r);
+    row.rhs += b[node] - a.product(r, x, node, lane.pitch);
+    const bool along_x = lane.along == 1 || lane.along == -1;
+    const bool forward = lane.along > 0;
+    const T east = along_x ? r.to[1][2] : r.to[2][1], west = along_x ? r.to[1][0] : r.to[0][1];
+    T off = r.excess;
+    for (int dj = 0; dj < 3; ++dj)
+      for (int di = 0; di < 3; ++di)
+        if (along_x ? dj != 1 : di != 1) off -= r.to[dj][di];
+    row.excess += off;
+    row.upper -= forward ? east : west;
+    row.lower -= forward ? west : east;
+  }
+  STRATUM_HOST_DEVICE STRATUM_INLINE void add(const PatchSegment& segment, int k, int line, LineRow<T>& row) const {
+    add(segment.lane[0], k, line, row);
+    if (segment.lanes > 1) add(segment.lane[1], k, line, row);
+  }
+  STRATUM_HOST_DEVICE STRATUM_INLINE void correct(const PatchSegment& segment, int k, int line, T d) const {
+    for (int m = 0; m < segment.lanes; ++m) {
+      const PatchLane& lane = segment.lane[m];
+      x[lane.first + k * lane.along + line * lane.across] += d;
+    }
+  }
+};
+
+/// Lines of a group: nodes 0 .. nodes - 1.
+template <class T>
+struct GroupLines {
+  LineNumbers<T> numbers;
+  const PatchSegment* segments;
+  PatchLineGroup group;
+
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE int nodes() const { return group.cells + (group.cyclic ? 0 : 1); }
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE int line(int m) const { return group.first_line + m * group.step; }
+  /// Segment of node k: the last one that begins there or before.
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE int segment_of(int k, int from) const {
+    int s = from;
+    while (s + 1 < group.segments_end && segments[s + 1].start <= k) ++s;
+    return s;
+  }
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE int segment_before(int s) const {
+    return s > group.segments_begin ? s - 1 : group.cyclic ? group.segments_end - 1 : -1;
+  }
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE LineRow<T> row(int k, int s, int line) const {
+    LineRow<T> row;
+    const PatchSegment& segment = segments[s];
+    const int at = k - segment.start;
+    const int before = at == 0 ? segment_before(s) : -1;
+    if (before >= 0) numbers.add(segments[before], segments[before].cells, line, row);
+    numbers.add(segment, at, line, row);
+    row.fixed = row.fixed || (group.first_fixed && k == 0) || (group.last_fixed && k == nodes() - 1);
+    if (row.fixed) {
+      row.excess = 1;
+      row.upper = 0;
+      row.rhs = 0;
+    }
+    return row;
+  }
+  STRATUM_HOST_DEVICE STRATUM_INLINE void correct(int k, int s, int line, T d) const {
+    const PatchSegment& segment = segments[s];
+    const int at = k - segment.start;
+    const int before = at == 0 ? segment_before(s) : -1;
+    if (before >= 0) numbers.correct(segments[before], segments[before].cells, line, d);
+    numbers.correct(segment, at, line, d);
+  }
+};
+
+/// The elimination of a chunk, row after row.
+template <class T>
+struct Elimination {
+  // To be added to the row of the chunk's first node, whose coupling to the node after those eliminated is `upper`.
+  T upper = 0, excess = 0, rhs = 0;
+  // Of the last eliminated node, over its pivot.
+  T excess_quotient = 0, rhs_quotient = 0, upper_quotient = 0, first_quotient = 0;
+
+  STRATUM_HOST_DEVICE STRATUM_INLINE void begin(const LineRow<T>& first) { upper = first.upper; }
+  STRATUM_HOST_DEVICE STRATUM_INLINE void next(const LineRow<T>& row, bool second) {
+    const T coupling = row.fixed ? T(0) : row.lower;
+    const T e = second ? row.excess : row.excess + coupling * excess_quotient;
+    const T r = second ? row.rhs : row.rhs + coupling * rhs_quotient;
+    const T w = second ? coupling : coupling * first_quotient;
+    const T reciprocal = T(1) / (e + row.upper + w);
+    excess_quotient = e * reciprocal;
+    rhs_quotient = r * reciprocal;
+    upper_quotient = row.upper * reciprocal;
+    first_quotient = w * reciprocal;
+    excess += upper * excess_quotient;
+    rhs += upper * rhs_quotient;
+    upper *= upper_quotient;
+  }
+};
+
+/// Relaxes vertices alone.
+template <class T>
+struct RelaxVertices {
+  LineNumbers<T> numbers;
+  const int *copies, *begin;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int vertex, int /*j*/) const {
+    T own = 0, rhs = 0;
+    for (int c = begin[vertex]; c < begin[vertex + 1]; ++c) {
+      const int node = copies[2 * c], pitch = copies[2 * c + 1];
+      const auto r = numbers.a.row(node, pitch);
+      own += r.excess;
+      for (int dj = 0; dj < 3; ++dj)
+        for (int di = 0; di < 3; ++di) own -= r.to[dj][di];
+      rhs += numbers.b[node] - numbers.a.product(r, numbers.x, node, pitch);
+    }
+    const T d = rhs / own;
+    for (int c = begin[vertex]; c < begin[vertex + 1]; ++c) numbers.x[copies[2 * c]] += d;
+  }
+};
+
+/// Of a group on the CPU: node by node, all lines side by side.
+template <class T>
+void relax_group(const GroupLines<T>& lines, std::vector<T>& memory) {
+  constexpr int most = PatchLinePlan::lines_of_group;
+  const int nodes = lines.nodes(), count = lines.group.lines;
+  memory.resize(std::max(memory.size(), static_cast<std::size_t>(nodes) * 3 * most));
+  Elimination<T> state[most];
+  LineRow<T> first[most];
+  int s = lines.group.segments_begin;
+  for (int m = 0; m < count; ++m) {
+    first[m] = lines.row(0, s, lines.line(m));
+    state[m].begin(first[m]);
+  }
+  for (int k = 1; k < nodes; ++k) {
+    s = lines.segment_of(k, s);
+    T* at = memory.data() + static_cast<std::size_t>(k) * 3 * most;
+    for (int m = 0; m < count; ++m) {
+      state[m].next(lines.row(k, s, lines.line(m)), k == 1);
+      at[m] = state[m].rhs_quotient;
+      at[most + m] = state[m].upper_quotient;
+      at[2 * most + m] = state[m].first_quotient;
+    }
+  }
+  T d[most] = {}, next[most] = {};
+  for (int m = 0; m < count; ++m) {
+    T excess = first[m].excess + state[m].excess, rhs = first[m].rhs + state[m].rhs;
+    if (lines.group.cyclic && nodes > 1) {
+      excess += first[m].lower * state[m].excess_quotient;
+      rhs += first[m].lower * state[m].rhs_quotient;
+    }
+    d[m] = first[m].fixed ? T(0) : rhs / excess;
+    next[m] = lines.group.cyclic ? d[m] : T(0);
+  }
+  for (int k = nodes - 1; k >= 1; --k) {
+    while (lines.segments[s].start > k) --s;
+    const T* at = memory.data() + static_cast<std::size_t>(k) * 3 * most;
+    for (int m = 0; m < count; ++m) {
+      next[m] = at[m] + at[most + m] * next[m] + at[2 * most + m] * d[m];
+      lines.correct(k, s, lines.line(m), next[m]);
+    }
+  }
+  s = lines.group.segments_begin;
+  for (int m = 0; m < count; ++m) lines.correct(0, s, lines.line(m), d[m]);
+}
+
+#if defined(__CUDACC__)
+
+constexpr int chunks = 32;
+constexpr int least_chunk = 4;  // nodes
+
+/// A block for each group; a thread for each line and chunk.
+template <class T>
+__global__ void relax_lines_kernel(const LineNumbers<T> numbers, const PatchSegment* segments,
+                                   const PatchLineGroup* groups, T* rhs_quotients, T* upper_quotients,
+                                   T* first_quotients) {
+  constexpr int most = PatchLinePlan::lines_of_group;
+  __shared__ T excess[2][chunks][most], rhs[2][chunks][most], lower[2][chunks][most], upper[2][chunks][most];
+  __shared__ bool is_fixed[chunks][most];
+  cuda::after_previous();
+  const GroupLines<T> lines{numbers, segments, groups[blockIdx.x]};
+  const int m = threadIdx.x % most, chunk = threadIdx.x / most, line = lines.line(m), nodes = lines.nodes();
+  // A power of two, so that a cyclic system ends with couplings of its unknowns to themselves, which are nothing.
+  int count = chunks;
+  while (count > 1 && nodes < count * least_chunk) count /= 2;
+  const auto first_of = [&](int c) { return static_cast<int>(static_cast<long long>(nodes) * c / count); };
+  const int begin = first_of(chunk), end = first_of(chunk + 1);
+  const bool active = m < lines.group.lines && chunk < count;
+  Elimination<T> state;
+  LineRow<T> first;
+  int s = lines.group.segments_begin;
+  // Numbers of a node between the two passes stand where its first copy is.
+  const auto place = [&](int k) {
+    const PatchSegment& segment = segments[s];
+    const PatchLane& lane = segment.lane[0];
+    return lane.first + (k - segment.start) * lane.along + line * lane.across;
+  };
+  if (active) {
+    s = lines.segment_of(begin, s);
+    first = lines.row(begin, s, line);
+    state.begin(first);
+    for (int k = begin + 1; k < end; ++k) {
+      s = lines.segment_of(k, s);
+      state.next(lines.row(k, s, line), k == begin + 1);
+      const int at = place(k);
+      rhs_quotients[at] = state.rhs_quotient;
+      upper_quotients[at] = state.upper_quotient;
+      first_quotients[at] = state.first_quotient;
+    }
+    excess[0][chunk][m] = first.excess + state.excess;
+    rhs[0][chunk][m] = first.rhs + state.rhs;
+    // Of a fixed node both couplings are zero, and nothing is to be added to its row.
+    upper[0][chunk][m] = first.fixed ? T(0) : state.upper;
+    is_fixed[chunk][m] = first.fixed;
+    if (first.fixed) {
+      excess[0][chunk][m] = 1;
+      rhs[0][chunk][m] = 0;
+    }
+  }
+  __syncthreads();
+  if (active) {
+    // From the chunk before: what its last node gives to the row of this chunk's first one.
+    lower[0][chunk][m] = 0;
+    excess[1][chunk][m] = state.excess_quotient;
+    rhs[1][chunk][m] = state.rhs_quotient;
+    upper[1][chunk][m] = state.first_quotient;
+    lower[1][chunk][m] = end - begin == 1 ? T(1) : T(0);
+  }
+  __syncthreads();
+  T own_excess = 0, own_rhs = 0, own_lower = 0, own_upper = 0;
+  if (active) {
+    own_excess = excess[0][chunk][m];
+    own_rhs = rhs[0][chunk][m];
+    own_upper = upper[0][chunk][m];
+    const int before = chunk > 0 ? chunk - 1 : lines.group.cyclic ? count - 1 : -1;
+    if (before >= 0 && !first.fixed) {
+      if (lower[1][before][m] != T(0)) {
+        own_lower = first.lower;  // a chunk of one node
+      } else {
+        own_excess += first.lower * excess[1][before][m];
+        own_rhs += first.lower * rhs[1][before][m];
+        own_lower = first.lower * upper[1][before][m];
+      }
+    }
+  }
+  __syncthreads();
+  // Parallel cyclic reduction: couplings reach twice as far in every step.
+  int side = 0;
+  for (int distance = 1; distance < count; distance *= 2) {
+    if (active) {
+      excess[side][chunk][m] = own_excess;
+      rhs[side][chunk][m] = own_rhs;
+      lower[side][chunk][m] = own_lower;
+      upper[side][chunk][m] = own_upper;
+    }
+    __syncthreads();
+    if (active) {
+      int below = chunk - distance, above = chunk + distance;
+      if (lines.group.cyclic) {
+        below = (below % count + count) % count;
+        above = above % count;
+      }
+      T e = own_excess, r = own_rhs, l = 0, u = 0;
+      if (below >= 0 && below < count && own_lower != T(0)) {
+        const T factor = own_lower / (excess[side][below][m] + lower[side][below][m] + upper[side][below][m]);
+        e += factor * excess[side][below][m];
+        r += factor * rhs[side][below][m];
+        l = factor * lower[side][below][m];
+      }
+      if (above >= 0 && above < count && own_upper != T(0)) {
+        const T factor = own_upper / (excess[side][above][m] + lower[side][above][m] + upper[side][above][m]);
+        e += factor * excess[side][above][m];
+        r += factor * rhs[side][above][m];
+        u = factor * upper[side][above][m];
+      }
+      own_excess = e;
+      own_rhs = r;
+      own_lower = l;
+      own_upper = u;
+    }
+    side = 1 - side;
+    __syncthreads();
+  }
+  T* const solution = &rhs[side][0][0];
+  if (active) solution[chunk * most + m] = is_fixed[chunk][m] ? T(0) : own_rhs / own_excess;
+  __syncthreads();
+  if (!active) return;
+  const T d = solution[chunk * most + m];
+  T next = chunk + 1 < count ? solution[(chunk + 1) * most + m] : lines.group.cyclic ? solution[m] : T(0);
+  for (int k = end - 1; k > begin; --k) {
+    while (segments[s].start > k) --s;
+    const int at = place(k);
+    next = rhs_quotients[at] + upper_quotients[at] * next + first_quotients[at] * d;
+    lines.correct(k, s, line, next);
+  }
+  while (segments[s].start > begin) --s;
+  lines.correct(begin, s, line, d);
+}
+
+#endif
+
+template <class Item>
+std::shared_ptr<void> on_device(Context& ctx, const std::vector<Item>& items) {
+  auto memory = allocate(ctx, std::max<std::size_t>(1, items.size()) * sizeof(Item));
+  if (ctx.is_dry_run()) return memory;
+  copy_bytes(ctx, items.data(), memory.get(), items.size() * sizeof(Item));
+  ctx.synchronise();
+  return memory;
+}
+
+}  // namespace
+
+template <class T>
+PatchLines<T>::PatchLines(Context& ctx, const PatchLayout& layout, PatchLinePlan plan) : plan_(std::move(plan)) {
+  vertex_copies_ = vector_from_host(ctx, plan_.vertex_copies.empty() ? std::vector<int>{0} : plan_.vertex_copies);
+  vertex_begin_ = vector_from_host(ctx, plan_.vertex_begin);
+  if (!ctx.on_gpu()) return;
+  segments_ = on_device(ctx, plan_.segments);
+  groups_ = on_device(ctx, plan_.groups);
+  for (auto& numbers : quotients_) numbers = Field<T>(ctx, layout.size());
+}
+
+template <class T>
+int PatchLines<T>::phases() const {
+  return static_cast<int>(plan_.phases.size() + plan_.vertex_phases.size()) - 2;
+}
+
+template <class T>
+void PatchLines<T>::lines(Context& ctx, const PatchOperator<T>& a, const Partial<T>& b, Consistent<T>& x, int phase) {
+  const int begin = plan_.phases[static_cast<std::size_t>(phase)],
+            end = plan_.phases[static_cast<std::size_t>(phase) + 1];
+  const LineNumbers<T> numbers{a.bands(), b.numbers.view().data, x.numbers.view().data};
+#if defined(__CUDACC__)
+  if (ctx.on_gpu()) {
+    const auto blocks = static_cast<unsigned>(end - begin);
+    cuda::Launch{blocks, chunks * PatchLinePlan::lines_of_group}(
+        ctx, relax_lines_kernel<T>, numbers, static_cast<const PatchSegment*>(segments_.get()),
+        static_cast<const PatchLineGroup*>(groups_.get()) + begin, quotients_[0].view().data, quotients_[1].view().data,
+        quotients_[2].view().data);
+    return;
+  }
+#endif
+#pragma omp parallel num_threads(ctx.threads())
+  {
+    std::vector<T> memory;
+#pragma omp for schedule(dynamic)
+    for (int g = begin; g < end; ++g)
+      relax_group(GroupLines<T>{numbers, plan_.segments.data(), plan_.groups[static_cast<std::size_t>(g)]}, memory);
+  }
+}
+
+template <class T>
+void PatchLines<T>::vertices(Context& ctx, const PatchOperator<T>& a, const Partial<T>& b, Consistent<T>& x,
+                             int phase) {
+  const int begin = plan_.vertex_phases[static_cast<std::size_t>(phase)],
+            end = plan_.vertex_phases[static_cast<std::size_t>(phase) + 1];
+  const LineNumbers<T> numbers{a.bands(), b.numbers.view().data, x.numbers.view().data};
+  for_each_node(ctx, {begin, end, 1, 0, 1, 1},
+                RelaxVertices<T>{numbers, vertex_copies_.view().data, vertex_begin_.view().data});
+}
+
+template <class T>
+void PatchLines<T>::sweep(Context& ctx, const PatchOperator<T>& a, const Partial<T>& b, Consistent<T>& x,
+                          bool backward) {
+  if (ctx.is_dry_run()) return;
+  const int of_lines = static_cast<int>(plan_.phases.size()) - 1, all = phases();
+  for (int k = 0; k < all; ++k) {
+    const int phase = backward ? all - 1 - k : k;
+    if (phase < of_lines)
+      lines(ctx, a, b, x, phase);
+    else
+      vertices(ctx, a, b, x, phase - of_lines);
+  }
+}
+
+template class PatchLines<float>;
+template class PatchLines<double>;
+
+}  // namespace stratum

@@ -4,27 +4,9 @@
 // that compile as CUDA where there is CUDA; marks and rules are those of core/field/for_each_node.hpp.
 
 #include <stratum/core/field/for_each_node.hpp>
-#include <stratum/core/patches/patch_layout.hpp>
+#include <stratum/core/patches/patch_rows.hpp>
 
 namespace stratum {
-
-/// Rows of all patches, in the memory of a Context.
-class PatchRows {
- public:
-  PatchRows(Context& ctx, const PatchLayout& layout);
-
-  struct Row {
-    PatchLayout::Patch patch;
-    int number, j;
-  };
-  [[nodiscard]] const Row* rows() const { return static_cast<const Row*>(memory_.get()); }
-  [[nodiscard]] int count() const { return count_; }
-  [[nodiscard]] int widest() const { return widest_; }
-
- private:
-  std::shared_ptr<void> memory_;
-  int count_ = 0, widest_ = 0;
-};
 
 namespace detail {
 

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include <stratum/core/device/recording.hpp>
-#include <stratum/core/patches/for_each_patch_node.hpp>
+#include <stratum/core/patches/patch_rows.hpp>
 #include <stratum/multigrid/patches/patch_coarse_solver.hpp>
 #include <stratum/multigrid/patches/patch_levels.hpp>
 #include <stratum/smoothers/patches/patch_lines.hpp>

@@ -331,7 +331,8 @@ std::shared_ptr<void> on_device(Context& ctx, const std::vector<Item>& items) {
 }  // namespace
 
 template <class T>
-PatchLines<T>::PatchLines(Context& ctx, const PatchLayout& layout, PatchLinePlan plan) : plan_(std::move(plan)) {
+PatchLines<T>::PatchLines(Context& ctx, const PatchLayout& layout, PatchLinePlan plan)
+    : plan_(std::move(plan)), nodes_(layout.nodes()) {
   vertex_copies_ = vector_from_host(ctx, plan_.vertex_copies.empty() ? std::vector<int>{0} : plan_.vertex_copies);
   vertex_begin_ = vector_from_host(ctx, plan_.vertex_begin);
   if (!ctx.on_gpu()) return;
@@ -360,7 +361,7 @@ void PatchLines<T>::lines(Context& ctx, const PatchOperator<T>& a, const Partial
     return;
   }
 #endif
-#pragma omp parallel num_threads(ctx.threads())
+#pragma omp parallel num_threads(ctx.threads()) if (nodes_ > serial_limit)
   {
     std::vector<T> memory;
 #pragma omp for schedule(dynamic)

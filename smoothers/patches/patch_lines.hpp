@@ -46,10 +46,10 @@ class PatchLines {
   void vertices(Context& ctx, const PatchOperator<T>& a, const Partial<T>& b, Consistent<T>& x, int phase);
 
   PatchLinePlan plan_;
+  std::int64_t nodes_;
   std::shared_ptr<void> segments_, groups_;  // on a GPU
   Field<int> vertex_copies_, vertex_begin_;
   Field<T> quotients_[3];  // r'/p, u/p and w/p of nodes; on a GPU
-  int longest_ = 0;
 };
 
 }  // namespace stratum

@@ -1,5 +1,7 @@
 """Gradients of solves in NumPy against finite differences of the solves themselves."""
 
+import re
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -100,7 +102,8 @@ def test_u_is_that_of_solve_and_its_own_data_have_gradients(rng):
     np.testing.assert_allclose(u, again, rtol=0, atol=1e-10 * abs(u).max())
     w = rng.standard_normal(mesh.shape)
     one, two = pullback(w), other(w)
-    for a, b in zip((one.f, one.kappa, one.reaction, *one.boundaries.values()), (two.f, two.kappa, two.reaction, *two.boundaries.values())):
+    all_of = lambda g: (g.f, g.kappa, g.reaction, *g.boundaries.values())
+    for a, b in zip(all_of(one), all_of(two)):
         np.testing.assert_allclose(a, b, rtol=1e-8, atol=1e-10)
     loss = lambda k: np.sum(w * make(k, g).solve(f, **tight).u)
     expect_derivative(loss, one.kappa, k, rng)
@@ -138,14 +141,16 @@ def test_in_a_box(kind, rng):
     problem = stratum.Poisson3D(mesh, boundaries, threads=1)
     k = {"direct": 1.3, "multigrid": rng.uniform(0.5, 2, mesh.cells), "mixed": (1.0, rng.uniform(0.5, 2, mesh.cells), 2.0)}[kind]
     f = rng.standard_normal(mesh.cells if kind == "mixed" else mesh.shape)
-    check(problem, rng, f=f, kappa=k, reaction=0.5, boundaries={name: rng.standard_normal(side_shape(mesh, name)) for name in three})
+    values = {name: rng.standard_normal(side_shape(mesh, name)) for name in three}
+    check(problem, rng, f=f, kappa=k, reaction=0.5, boundaries=values)
 
 
 def test_a_number_of_k_is_set_up_once(rng, monkeypatch):
     """u and its gradient use one hierarchy."""
     made = []
     init = stratum.Poisson.__init__
-    monkeypatch.setattr(stratum.Poisson, "__init__", lambda self, *given, **options: (made.append(1), init(self, *given, **options))[1])
+    counted = lambda self, *given, **options: (made.append(1), init(self, *given, **options))[1]
+    monkeypatch.setattr(stratum.Poisson, "__init__", counted)
     mesh = rectangle(rng)
     problem = stratum.Poisson(mesh, {"left": 1.0})
     u, pullback = stratum.gradients.vjp(problem, 1.0)
@@ -180,8 +185,11 @@ def test_of_a_matrix(wind, rng):
     if wind:  # else it would not be symmetric any more; whose entries have a gradient all the same
         x, pullback = stratum.gradients.vjp(ml, b, data=other, **tight)
         expect_derivative(lambda d: np.sum(w * stratum.gradients.vjp(ml, b, data=d, **tight)[0]), pullback(w).data, other, rng)
-    solved = lambda data: np.sum(w.ravel() * sp.linalg.spsolve(sp.csr_array((data, a.indices, a.indptr), a.shape).tocsc(), b.ravel()))
-    expect_derivative(solved, gradients.data, a.data, rng)
+
+    def directly(data):
+        return w.ravel() @ sp.linalg.spsolve(sp.csr_array((data, a.indices, a.indptr), a.shape).tocsc(), b.ravel())
+
+    expect_derivative(directly, gradients.data, a.data, rng)
 
 
 def test_of_a_singular_matrix(rng):
@@ -212,7 +220,7 @@ def test_of_a_singular_matrix(rng):
      "made of bands"),
 ])
 def test_refused(call, words, rng):
-    with pytest.raises((ValueError, TypeError), match="(?s).*" + __import__("re").escape(words)):
+    with pytest.raises((ValueError, TypeError), match="(?s).*" + re.escape(words)):
         call(stratum.Poisson(rectangle(rng)))
 
 

@@ -64,3 +64,11 @@ def test_package_has_types_and_a_version():
     stub = (Path(os.path.dirname(stratum.__file__)) / "_stratum.pyi").read_text()
     for name in ("class Mesh", "class MatrixSystem", "class PoissonSystem", "def cuda_available"):
         assert name in stub
+
+
+def test_types(tmp_path):
+    """mypy, with the stubs of the compiled part."""
+    pytest.importorskip("mypy")
+    done = subprocess.run([sys.executable, "-m", "mypy", "--ignore-missing-imports", "-p", "stratum"], cwd=tmp_path, text=True,
+                          capture_output=True)
+    assert done.returncode == 0, done.stdout

@@ -17,11 +17,13 @@ import numpy as np
 
 from . import _report
 from ._elements import Elements
+from ._mesh import as_mesh
 from ._multigrid import Multigrid
 from ._poisson import Poisson
+from ._poisson_3d import Poisson3D
 from ._problem import Problem
 from ._sampling import _PLACES, widths
-from ._stratum import BoxMesh
+from ._stratum import BoxMesh, Mesh
 
 _KEPT = 2  # systems of different coefficients
 
@@ -74,6 +76,7 @@ class Solves:
         self.reaction = given.reaction
         self.widths = widths(self.mesh)
         self._latest = _Latest()
+        self.calculi: dict[Any, Any] = {}  # Calculus and what uses one, by library and device
         self.is_dirichlet: np.ndarray = np.zeros(self.mesh.shape, dtype=bool)
         for name in self.names:
             if self.sides[name][0] == "dirichlet":
@@ -132,9 +135,9 @@ class Solves:
 
     def solve(self, stop: Stop, load: np.ndarray, entries: Any, kappa: tuple[Any, ...], reaction: Any,
               g: np.ndarray | None, own_values: bool) -> np.ndarray:
-        """u at all nodes, for loads at all nodes. g: values at Dirichlet nodes, fluxes are in the load; else the problem's own data,
-        or zero. K and c are arrays on the cells, or of one number, shape (1, 1); None: the problem's own. Axes before those of the
-        mesh are a batch.
+        """u at all nodes, for loads at all nodes. g: values at Dirichlet nodes, fluxes are in the load; else the problem's own
+        data, or zero. K and c are arrays on the cells, or of one number, shape (1, 1); None: the problem's own. Axes before those
+        of the mesh are a batch.
         """
         batch = np.broadcast_shapes(*(np.shape(a)[:-self.axes] for a in (load, g, *kappa, reaction) if a is not None))
         if batch == ():
@@ -172,7 +175,26 @@ class Solves:
         c = self.reaction if reaction is None else reaction
         if isinstance(c, str):
             return self.problem.singular
-        return not (self.is_dirichlet.any() or np.any(c) or any(kind == "robin" and np.any(alpha) for kind, _, alpha in self.sides.values()))
+        has_alpha = any(kind == "robin" and np.any(alpha) for kind, _, alpha in self.sides.values())
+        return not (self.is_dirichlet.any() or np.any(c) or has_alpha)
+
+
+def solves_of(problem: Problem[Any]) -> Solves:
+    """Kept with the problem, so that coefficients that were set up are found again."""
+    if not hasattr(problem, "_solves"):
+        problem._solves = Solves(problem)  # type: ignore[attr-defined]
+    return problem._solves  # type: ignore[attr-defined, no-any-return]
+
+
+def as_problem(given: Any) -> Problem[Any]:
+    """A problem as it is; of a mesh, u = 0 on the boundary and K = 1."""
+    if isinstance(given, Problem):
+        return given
+    if isinstance(given, (Mesh, BoxMesh, tuple)):
+        mesh = as_mesh(given)
+        return Poisson3D(mesh) if isinstance(mesh, BoxMesh) else Poisson(mesh)
+    raise TypeError("a problem is a stratum.Poisson, stratum.Poisson3D or a mesh, a matrix a stratum.Multigrid or a sparse "
+                    f"tensor; given is {type(given).__name__}")
 
 
 def entries_of(kappa: Any, axes: int) -> tuple[list[list[tuple[int, int]]], list[Any]]:
@@ -182,8 +204,8 @@ def entries_of(kappa: Any, axes: int) -> tuple[list[list[tuple[int, int]]], list
     if axes == 2 and len(kappa) == 3:
         return [[(0, 0)], [(0, 1)], [(1, 1)]], list(kappa)
     if len(kappa) != axes:
-        raise ValueError(f"kappa is one coefficient, or {'(kxx, kyy) or (kxx, kxy, kyy)' if axes == 2 else '(kx, ky, kz)'}; given are "
-                         f"{len(kappa)}")
+        several = "(kxx, kyy) or (kxx, kxy, kyy)" if axes == 2 else "(kx, ky, kz)"
+        raise ValueError(f"kappa is one coefficient, or {several}; given are {len(kappa)}")
     return [[(d, d)] for d in range(axes)], list(kappa)
 
 
@@ -252,8 +274,8 @@ class Calculus:
         solves = self.solves
         unknown = [name for name in given if name not in solves.names or solves.sides[name][0] == "periodic"]
         if unknown:
-            raise ValueError(f"boundaries that have values are {', '.join(n for n in solves.names if solves.sides[n][0] != 'periodic')};"
-                             f" not {', '.join(map(repr, unknown))}")
+            known = ", ".join(name for name in solves.names if solves.sides[name][0] != "periodic")
+            raise ValueError(f"boundaries that have values are {known}; not {', '.join(map(repr, unknown))}")
         g = 0 * self.dirichlet
         for name in solves.names:
             kind = solves.sides[name][0]
@@ -333,6 +355,7 @@ class MatrixSolves:
     def __init__(self, ml: Multigrid) -> None:
         self.ml = ml
         start, column, self.data = ml._matrix
+        self.given = ml._given
         if start is None:
             raise TypeError("gradients are of sparse matrices; this stratum.Multigrid was made of bands")
         self.start, self.column = start, column
@@ -363,16 +386,26 @@ class MatrixSolves:
         if data is None or np.ndim(data) == 1 or all(n == 1 for n in np.shape(data)[:-1]):
             data = None if data is None else np.ascontiguousarray(data, dtype=np.float64).reshape(-1)
             columns = b.reshape(-1, b.shape[-1]).T
-            x = self._columns(stop, self.system(data, transposed), columns)
+            x = self.one(stop, self.system(data, transposed), columns)
             return np.ascontiguousarray(x.T).reshape(b.shape)
         x = np.empty(b.shape)
         data = np.broadcast_to(data, batch + np.shape(data)[-1:])
         for k in np.ndindex(*batch):
-            x[k] = self._columns(stop, self.system(np.ascontiguousarray(data[k]), transposed), b[k][:, None])[:, 0]
+            x[k] = self.one(stop, self.system(np.ascontiguousarray(data[k]), transposed), b[k][:, None])[:, 0]
         return x
 
-    def _columns(self, stop: Stop, ml: Multigrid, b: np.ndarray) -> np.ndarray:
+    def one(self, stop: Stop, ml: Multigrid, b: Any) -> Any:
+        """Of b of shape (n,) or, in NumPy, (n, k)."""
         return ml._solved(b, (stop.tolerance, 0.0, stop.maxiter, None), stop.on_failure, stop.rtol is not None)
 
     def balanced(self, x_bar: Any) -> Any:
         return x_bar - x_bar.sum(-1)[..., None] / self.ml.shape[0] if self.ml.singular else x_bar
+
+
+def matrix_solves_of(ml: Multigrid) -> MatrixSolves:
+    """Kept with the solver, until its matrix is another."""
+    kept = getattr(ml, "_solves", None)
+    if kept is None or kept.given is not ml._given:
+        kept = MatrixSolves(ml)
+        ml._solves = kept  # type: ignore[attr-defined]
+    return kept

@@ -87,11 +87,11 @@ class Poisson(Problem[Solution]):
                                        single_precision=single_precision, discretisation=discretisation, coordinates=coordinates,
                                        threads=threads, device=device)
         sides: Any = boundaries_by_name(self.mesh, self._sides, boundaries)
-        k = _tensor(self.mesh, kappa)
+        k: Any = _tensor(self.mesh, kappa)
         c = on_cells(self.mesh, "the reaction", reaction)
         self._given = Given(sides, k, c, options)
         # A pass of full multigrid goes on with a Krylov method that is asked for.
-        self._system = PoissonSystem(self.mesh, *sides, *k, c,
+        self._system = PoissonSystem(self.mesh, *sides, *k, c,  # type: ignore[call-arg]
                                      options | {"threads": _fork.threads(threads), "continue": accel is not None,
                                                 "open": self._open_sides(boundaries)})
         _fork.remember(self)

@@ -57,9 +57,10 @@ class Poisson3D(Problem[Solution3D]):
         faces: Any = boundaries_by_name(self.mesh, self._sides, boundaries)
         if not np.isscalar(reaction) or isinstance(reaction, str):
             raise TypeError("the reaction of a box is a number; and does not vary")
-        k = _diagonal(self.mesh, kappa)
+        k: Any = _diagonal(self.mesh, kappa)
         self._given = Given(faces, k, float(reaction), dict(threads=threads, device=device))
-        self._system = PoissonSystem3D(self.mesh, *faces, *k, float(reaction), device, _fork.threads(threads))
+        self._system = PoissonSystem3D(self.mesh, *faces, *k, float(reaction), device,  # type: ignore[call-arg]
+                                       _fork.threads(threads))
         _fork.remember(self)
 
     def _solution(self, u: np.ndarray, report: dict[str, Any]) -> Solution3D:

@@ -12,7 +12,7 @@ from typing import Any, Callable, NamedTuple
 
 import numpy as np
 
-from ._differentiable import Calculus, MatrixSolves, Solves, Stop, entries_of
+from ._differentiable import Calculus, Stop, entries_of, matrix_solves_of, solves_of
 from ._multigrid import Multigrid
 from ._problem import Problem
 from ._report import check_on_failure
@@ -37,9 +37,9 @@ class MatrixGradients(NamedTuple):
     data: np.ndarray  # of each entry of A, in the order of A.tocsr().data; those that are zero together are independent
 
 
-def vjp(problem: Problem[Any] | Multigrid, f: Any, *, kappa: Any = None, reaction: Any = None, boundaries: dict[str, Any] | None = None,
-        data: Any = None, rtol: float | None = None, maxiter: int = 100, on_failure: str = "warn",
-        project: bool = False) -> tuple[np.ndarray, Callable[[Any], Any]]:
+def vjp(problem: Problem[Any] | Multigrid, f: Any, *, kappa: Any = None, reaction: Any = None,
+        boundaries: dict[str, Any] | None = None, data: Any = None, rtol: float | None = None, maxiter: int = 100,
+        on_failure: str = "warn", project: bool = False) -> tuple[np.ndarray, Callable[[Any], Any]]:
     """(u, pullback): pullback(u_bar) is the gradient of a function whose gradient with respect to u is u_bar.
 
     problem     a stratum.Poisson, stratum.Poisson3D, or stratum.Multigrid. Its hierarchy is used where its coefficients are, for u
@@ -90,8 +90,8 @@ def _array(what: str, given: Any) -> np.ndarray:
 
 def _of_problem(problem: Problem[Any], f: Any, kappa: Any, reaction: Any, boundaries: dict[str, Any] | None,
                 stop: Stop) -> tuple[np.ndarray, Callable[[Any], Gradients]]:
-    solves = Solves(problem)
-    calculus = Calculus(solves, np, np.asarray)
+    solves = solves_of(problem)
+    calculus = solves.calculi.setdefault("numpy", Calculus(solves, np, np.asarray))
     shapes = {}
 
     def one(what: str, k: Any) -> np.ndarray:
@@ -103,7 +103,9 @@ def _of_problem(problem: Problem[Any], f: Any, kappa: Any, reaction: Any, bounda
     names = ["kappa"] if len(given) == 1 else [f"kappa[{k}]" for k in range(len(given))]
     k = tuple(None if value is None else one(name, value) for name, value in zip(names, given))
     c = None if reaction is None else one("reaction", reaction)
-    values = None if boundaries is None else {name: _array(f"the value of the {name} boundary", g) for name, g in boundaries.items()}
+    values = None
+    if boundaries is not None:
+        values = {name: _array(f"the value of the {name} boundary", g) for name, g in boundaries.items()}
     is_function = callable(f) or isinstance(f, str)
     numbers = None if is_function else _array("f", f)
     load = loads(problem.mesh, f) if is_function else calculus.load(numbers)
@@ -119,8 +121,8 @@ def _of_problem(problem: Problem[Any], f: Any, kappa: Any, reaction: Any, bounda
         loads_bar = calculus.balanced(u_bar) if solves.is_singular(entries, k, c) else u_bar
         adjoint = solves.solve(stop._replace(project=True), loads_bar, entries, k, c, None, own_values=False)
         kappa_bar, c_bar = calculus.derivatives(adjoint, u, entries)
-        own = [np.shape(value) for value in solves.kappa]
-        kappa_bar = [_summed(bar, shapes.get(name, own[i] if i < len(own) else ())) for i, (name, bar) in enumerate(zip(names, kappa_bar))]
+        own = [np.shape(value) for value in solves.kappa] if kappa is None else [shapes[name] for name in names]
+        kappa_bar = [_summed(bar, shape) for bar, shape in zip(kappa_bar, own)]
         c_bar = _summed(c_bar, shapes.get("reaction", np.shape(solves.reaction)))
         return Gradients(None if numbers is None else _f_gradient(calculus, numbers, adjoint),
                          kappa_bar[0] if len(kappa_bar) == 1 else tuple(kappa_bar), c_bar,
@@ -169,7 +171,7 @@ def _boundary_gradients(calculus: Calculus, u_bar: np.ndarray, adjoint: np.ndarr
 
 
 def _of_matrix(ml: Multigrid, b: Any, data: Any, stop: Stop) -> tuple[np.ndarray, Callable[[Any], MatrixGradients]]:
-    solves = MatrixSolves(ml)
+    solves = matrix_solves_of(ml)
     b = _array("b", b)
     if b.shape not in (ml.shape[:1], ml.grid):
         raise ValueError(f"b has shape {ml.shape[:1]} or {ml.grid}; given is {b.shape}")

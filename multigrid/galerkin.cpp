@@ -9,7 +9,7 @@
 
 #include <stratum/core/field/blas.hpp>
 #include <stratum/core/field/reduce.hpp>
-#include <stratum/multigrid/transfer/weighted_functors.hpp>
+#include <stratum/multigrid/transfer/by_cells.hpp>
 
 namespace stratum {
 
@@ -118,15 +118,6 @@ struct WeightedGalerkinNode {
   GridLayout<2> coarse;
   FieldView<double> band[9 - first];
 
-  /// Weight of coarse node (I, J) at the fine node p columns and q rows from it.
-  STRATUM_HOST_DEVICE STRATUM_INLINE double own(int column, int row, int p, int q) const {
-    if (p == 0 && q == 0) return 1;
-    const std::int64_t at = w.at(column - (p < 0 ? 1 : 0), row - (q < 0 ? 1 : 0));
-    if (q == 0) return p < 0 ? 1 - w.west[at] : w.west[at];
-    if (p == 0) return q < 0 ? 1 - w.south[at] : w.south[at];
-    if (q < 0) return p < 0 ? w.ne[at] : w.nw[at];
-    return p < 0 ? w.se[at] : w.sw[at];
-  }
   /// As fine_node; rows of other subdomains are numbered on.
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE int fine_row(int j) const {
     return (below && j < 0) || (above && j >= fine_ny) ? j : fine_node(w.periodic_y, j, fine_ny);
@@ -170,7 +161,7 @@ struct WeightedGalerkinNode {
       for (int p = -reach_x; p <= reach_x; ++p) {
         const int x = fine_node(w.periodic_x, centre_x + p, fine_nx);
         if (x < 0) continue;
-        const double weight = own(column, row, p, q);
+        const double weight = by_cells::weight(w, column, row, p, q);
         double c[3][3] = {};
         // As above.
         if (first == 0 || y >= 0) read_row<-1>(a, x, y, c[0]);

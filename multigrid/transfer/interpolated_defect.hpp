@@ -17,7 +17,7 @@
 
 #include <stratum/core/field/streaming_stencil.hpp>
 #include <stratum/core/operators/tensor.hpp>
-#include <stratum/multigrid/transfer/transfer.hpp>
+#include <stratum/multigrid/transfer/linear.hpp>
 
 namespace stratum::cuda {
 
@@ -153,7 +153,7 @@ struct InterpolatedDefect {
         for (int c = 0; c < n; ++c) {
           T sum = stiffness * (here.mass[c] - below.mass[c]) + behind * here.mass[c];
           if constexpr (View::has_reaction)
-            sum += e[0] * (interval.left * below.mass[c] + interval.right * here.mass[c]);
+            sum += e[0] * linear::between(interval.left, interval.right, below.mass[c], here.mass[c]);
           sum += mass.left * below.stiffness[c] + mass.right * here.stiffness[c];
           middle.v[c] = scale * (middle.v[c] - sum);
         }

@@ -6,8 +6,8 @@
 #include <functional>
 
 #include <stratum/core/field/for_each_node.hpp>
+#include <stratum/multigrid/transfer/by_cells.hpp>
 #include <stratum/multigrid/transfer/operator_dependent.hpp>
-#include <stratum/multigrid/transfer/weighted_functors.hpp>
 
 namespace stratum::operator_dependent {
 

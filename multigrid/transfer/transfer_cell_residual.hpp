@@ -54,9 +54,9 @@ struct RestrictCells {
       T* to = &coarse(0, j);
 #pragma omp simd
       for (int i = 0; i < coarse.nx; ++i)
-        to[i] = ((ne[i] * low[2 * i - 1] + (T(1) - under[i]) * low[2 * i]) + nw[i] * low[2 * i + 1]) +
-                (((T(1) - west[i - 1]) * mid[2 * i - 1] + mid[2 * i]) + west[i] * mid[2 * i + 1]) +
-                ((se[i] * up[2 * i - 1] + south[i] * up[2 * i]) + sw[i] * up[2 * i + 1]);
+        to[i] = by_cells::sum(ne[i], low[2 * i - 1], T(1) - under[i], low[2 * i], nw[i], low[2 * i + 1]) +
+                by_cells::gathered(west[i - 1], mid[2 * i - 1], mid[2 * i], west[i], mid[2 * i + 1]) +
+                by_cells::sum(se[i], up[2 * i - 1], south[i], up[2 * i], sw[i], up[2 * i + 1]);
     }
   }
 };

@@ -81,7 +81,7 @@ struct RestrictRows {
         const T *left = x.left + x.origin, *right = x.right + x.origin - 1, *from = lower + x.origin;
 #pragma omp simd
         for (int i = 0; i < coarse.nx; ++i)
-          coarse(i, j) = right[i] * from[2 * i - 1] + from[2 * i] + left[i] * from[2 * i + 1];
+          coarse(i, j) = linear::gathered(right[i], from[2 * i - 1], from[2 * i], left[i], from[2 * i + 1]);
       } else {
         for (int i = 0; i < coarse.nx; ++i) coarse(i, j) = lower[i];
       }

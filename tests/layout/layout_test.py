@@ -67,7 +67,7 @@ PATH = {
                "multigrid/precision_strategies", "solvers/mixed/mixed_refinement", "solvers/stopping", "solvers/rounding.hpp",
                "solvers/error_estimate"),
     "cycle": ("multigrid/hierarchy", "multigrid/multigrid", "multigrid/transfer/transfer.hpp",
-              "multigrid/transfer/transfer_functors.hpp", "multigrid/transfer/transfer_kernels.hpp",
+              "multigrid/transfer/linear.hpp", "multigrid/transfer/transfer_kernels.hpp",
               "multigrid/transfer/transfer_shared.hpp", "multigrid/transfer/transfer_residual.hpp",
               "multigrid/coarse/coarse_solver", "multigrid/coarse/direct.cpp", "solvers/direct/dense_inverse"),
     "smoother": ("smoothers/smoother", "smoothers/adi.cpp", "smoothers/line", "smoothers/line_cpu.hpp",

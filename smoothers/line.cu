@@ -12,11 +12,8 @@ void LineSweep<T>::sweep_on_gpu(Context& ctx, Direction direction, const GridOpe
   const bool tiled = direction == Direction::y && has_tiles_for(a);
   if (tiled && &a.storage() != &tiled_.storage()) set_up(ctx, a);
   line::visit(a, zeros(), [&]<class View>(const View& view) {
-    cuda::GpuSweep<View, T> sweep{view, b, x, y, line_order_, order, guess == Guess::zero, omega_};
+    cuda::GpuSweep<View, T> sweep{view, b, x, y, line_order_, schedule(direction, order), guess == Guess::zero, omega_};
     sweep.grid = grid_;
-    sweep.is_distributed = !cut_.empty();
-    sweep.third_row = cut_.has_third_row();
-    sweep.has_third_row = cut_.has_third_row() && cut_.is_last();
     sweep.memory = interface_.view().data;
     sweep.passed = passed_.view();
     if (tiled) sweep.records = tiles_.cview();

@@ -6,12 +6,10 @@
 //
 // the rest being what couples the line to the lines beside it. Source: Goeddeke, Strzodka 2011, Section 3.3, eq. (1).
 //
-//   zebra         odd lines first, then even, by global number with the boundary as line 0; in place, undamped
+//   zebra         odd lines first, then even (solvers/lines/zebra_schedule.hpp); in place, undamped
 //   simultaneous  all lines from the old x, x <- (1 - omega) x + omega x_line; omega = 0.8; out of place
 //
 // The undamped form solves for the line itself, so that a sweep moves 3 words per unknown and the coefficients.
-// Backward order takes the even lines first. Across a periodic direction with an odd number of lines the last one lies beside
-// the first: it is a third colour, after the others, or before them in backward order.
 //
 // On a grid that is partitioned into subdomains of rows, x lines lie within subdomains, and rows are exchanged between their
 // colours; y lines are cut, and solved in three steps (solvers/lines/partitioned_lines.hpp).
@@ -19,6 +17,7 @@
 #include <stratum/smoothers/smoother.hpp>
 #include <stratum/solvers/lines/cuda/tiled_bands.hpp>
 #include <stratum/solvers/lines/partitioned_lines.hpp>
+#include <stratum/solvers/lines/zebra_schedule.hpp>
 
 namespace stratum {
 
@@ -68,6 +67,10 @@ class LineSweep {
   void sweep_on_gpu(Context& ctx, Direction direction, const GridOperator<T>& a, FieldView<const T> b,
                     FieldView<const T> x, FieldView<T> y, Guess guess, SweepOrder order);
 
+  [[nodiscard]] line::ZebraSchedule schedule(Direction direction, SweepOrder order) const {
+    if (cut_.empty() || direction == Direction::y) return {grid_, direction, order};
+    return {grid_, direction, order, cut_.has_third_row(), cut_.is_last()};
+  }
   /// Whether the matrix is read in tiles.
   [[nodiscard]] bool has_tiles_for(const GridOperator<T>& a) const {
     const int size = line::record_size<T>(a.format());

@@ -28,16 +28,12 @@
 #include <stratum/core/operators/grid_operator.hpp>
 #include <stratum/solvers/lines/algebra/reduced_system.hpp>
 #include <stratum/solvers/lines/orders.hpp>
+#include <stratum/solvers/lines/zebra_schedule.hpp>
 
 namespace stratum::line {
 
 template <class T>
 struct FactorInterface;
-
-/// Lines first, first + stride, ..., `count` of them.
-struct SomeLines {
-  int first, stride, count;
-};
 
 template <class T>
 class PartitionedLines {

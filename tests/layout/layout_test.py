@@ -71,8 +71,8 @@ PATH = {
               "multigrid/transfer/transfer_shared.hpp", "multigrid/transfer/transfer_residual.hpp",
               "multigrid/coarse/coarse_solver", "multigrid/coarse/direct.cpp", "solvers/direct/dense_inverse"),
     "smoother": ("smoothers/smoother", "smoothers/adi.cpp", "smoothers/line", "smoothers/line_cpu.hpp",
-                 "solvers/lines/orders.hpp", "solvers/lines/equations.hpp", "solvers/lines/cpu/elimination.hpp",
-                 "solvers/lines/cpu/x_lines.hpp", "solvers/lines/cpu/thomas.hpp"),
+                 "solvers/lines/orders.hpp", "solvers/lines/zebra_schedule.hpp", "solvers/lines/equations.hpp",
+                 "solvers/lines/cpu/elimination.hpp", "solvers/lines/cpu/x_lines.hpp", "solvers/lines/cpu/thomas.hpp"),
 }
 
 # Pattern: how often it may stand there, what to write instead, why it still stands there. What reads as plain English, or is a

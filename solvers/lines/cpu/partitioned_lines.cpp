@@ -381,13 +381,14 @@ void PartitionedLines<T>::sweep(Context& ctx, const GridOperator<T>& a, const T*
     solve({0, 2, (y.nx + 1) / 2});
     return solve({1, 2, y.nx / 2});
   }
-  const bool third = grid_.periodic_x && y.nx % 2 != 0;
-  const int odd = 1 - (grid_.origin_x & 1), end = third ? y.nx - 1 : y.nx;
-  for (int k = 0; k < 3; ++k) {
-    const int colour = order == SweepOrder::forward ? k : 2 - k, first = colour == 0 ? odd : 1 - odd;
-    if (colour == 2 && !third) continue;
-    colour == 2 ? solve({end, 1, 1}) : solve({first, 2, (end - first + 1) / 2});
-  }
+  const ZebraSchedule zebra(grid_, Direction::y, order);
+  const auto two_colours = [&] {
+    solve(zebra.first_colour());
+    solve(zebra.second_colour());
+  };
+  // Both ends of rows are the subdomain's own, and a solve brings their ghosts up to date.
+  zebra.run(
+      two_colours, [&] { solve(zebra.third_colour()); }, [] {});
 }
 
 template <class T>

@@ -212,51 +212,33 @@ bool launch_persistent_y(const Context& ctx, const View& a, FieldView<const T> b
 template <Direction direction, class View, class T>
 class Sweep : GpuSweep<View, T> {
   using Base = GpuSweep<View, T>;
-  using Base::a, Base::b, Base::x, Base::y, Base::omega, Base::zero, Base::memory, Base::passed;
+  using Base::a, Base::b, Base::x, Base::y, Base::omega, Base::zebra, Base::zero, Base::memory, Base::passed;
 
  public:
   explicit Sweep(const Base& sweep) : Base(sweep) {}
 
   void run(Context& ctx) const {
-    constexpr bool along_x = direction == Direction::x;
-    const int lines = along_x ? y.ny : y.nx, odd = 1 - ((along_x ? this->grid.origin_y : this->grid.origin_x) & 1);
-    if (this->line_order == LineOrder::simultaneous) return solve(ctx, 0, lines, 1, !zero);
-    const bool backward = this->order == SweepOrder::backward;
-    const bool wraps = (along_x ? this->grid.periodic_y : this->grid.periodic_x) && lines % 2 != 0;
-    const bool third = this->is_distributed ? this->third_row : wraps;     // of the grid
-    const bool here = this->is_distributed ? this->has_third_row : wraps;  // and of this subdomain of it
-    const int pairs = here ? lines - 1 : lines;                            // lines of two colours
-    const auto third_colour = [&] {
-      if (here) solve(ctx, pairs, lines, 1, true);
+    if (this->line_order == LineOrder::simultaneous)
+      return solve(ctx, {0, 1, direction == Direction::x ? y.ny : y.nx}, !zero);
+    const auto exchange_lines = [&] { exchange(ctx, this->grid, y); };
+    const auto two_colours = [&] {
+      if constexpr (direction == Direction::y && is_persistent)
+        if (omega == T(1) && !this->grid.periodic_y &&
+            (zebra.first == 0 ? in_one_pass<false>(ctx) : in_one_pass<true>(ctx)))
+          return;
+      solve(ctx, zebra.first_colour(), !zero);
+      exchange_lines();
+      solve(ctx, zebra.second_colour(), true);
     };
-    if (third && backward) {
-      third_colour();
-      exchange(ctx, this->grid, y);
-    }
-    two_colours(ctx, backward ? 1 - odd : odd, pairs);
-    if (third && !backward) {
-      exchange(ctx, this->grid, y);
-      third_colour();
-    }
+    zebra.run(
+        two_colours, [&] { solve(ctx, zebra.third_colour(), true); }, exchange_lines);
   }
 
  private:
   static constexpr bool is_persistent = has_persistent_y_lines<View> || has_persistent_bands<View>;
 
-  /// Lines first, first + 2, ... < end, then those between.
-  void two_colours(Context& ctx, int first, int end) const {
-    if constexpr (direction == Direction::y && is_persistent)
-      if (omega == T(1) && !this->grid.periodic_y &&
-          (first == 0 ? in_one_pass<false>(ctx, end) : in_one_pass<true>(ctx, end)))
-        return;
-    solve(ctx, first, end, 2, !zero);
-    exchange(ctx, this->grid, y);
-    solve(ctx, 1 - first, end, 2, true);
-  }
-  /// Lines begin, begin + stride, ... < end.
-  void solve(Context& ctx, int begin, int end, int stride, bool coupled) const {
-    const int count = end > begin ? (end - begin + stride - 1) / stride : 0;
-    const Lines<T> some{begin, stride, count, omega, zero ? T(0) : T(1) - omega};
+  void solve(Context& ctx, const line::SomeLines& lines, bool coupled) const {
+    const Lines<T> some{lines.first, lines.stride, lines.count, omega, zero ? T(0) : T(1) - omega};
     if constexpr (!is_tensor<View> || by_row_sums<View>)
       if (direction == Direction::x ? this->grid.periodic_x : this->grid.periodic_y)
         return solve<true, true>(ctx, some);
@@ -285,13 +267,13 @@ class Sweep : GpuSweep<View, T> {
       return launch_persistent_y<coupled, mirrored, View, T>(ctx, a, right, to, left, passed);
     }
   }
-  /// Both colours of the first `end` lines of a y sweep; false where the lines are too short or too long.
+  /// Both colours of a y sweep; false where the lines are too short or too long.
   template <bool mirrored>
-  [[nodiscard]] bool in_one_pass(Context& ctx, int end) const {
+  [[nodiscard]] bool in_one_pass(Context& ctx) const {
     Lines<T> left{};
     FieldView<const T> right = b;
     FieldView<T> to = y;
-    right.nx = to.nx = end;
+    right.nx = to.nx = zebra.pairs;
     if (!(zero ? run_persistent<false, mirrored>(ctx, right, to, left)
                : run_persistent<true, mirrored>(ctx, right, to, left)))
       return false;
@@ -299,8 +281,7 @@ class Sweep : GpuSweep<View, T> {
     if (!this->grid.periodic_x) return true;
     // At the seam a line of the second colour was solved beside one that is none to the persistent kernel.
     exchange(ctx, this->grid, y);
-    const int seam = mirrored ? 0 : end - 1;
-    solve(ctx, seam, seam + 1, 1, true);
+    solve(ctx, {zebra.seam(), 1, 1}, true);
     return true;
   }
 };

@@ -6,6 +6,7 @@
 
 #include <stratum/core/operators/grid_operator.hpp>
 #include <stratum/solvers/lines/orders.hpp>
+#include <stratum/solvers/lines/zebra_schedule.hpp>
 
 namespace stratum::cuda {
 
@@ -16,13 +17,10 @@ struct GpuSweep {
   FieldView<const T> b, x;
   FieldView<T> y;
   LineOrder line_order = LineOrder::zebra;
-  SweepOrder order = SweepOrder::forward;
+  line::ZebraSchedule zebra{};
   bool zero = false;  // x counts as zero
   T omega = 1;
-  GridLayout<2> grid{};  // what borders on the lines: nothing where it is left out
-  // Where the grid has other subdomains below or above: whether all of it has an odd number of rows and is periodic across
-  // them, and whether this subdomain has the last one.
-  bool is_distributed = false, third_row = false, has_third_row = false;
+  GridLayout<2> grid{};   // what borders on the lines: nothing where it is left out
   T* memory = nullptr;    // line::interface_numbers, for the chunks of long lines
   FieldView<T> passed{};  // zeros, in which clusters of blocks pass columns to each other; or nothing
   FieldView<const T>

@@ -2,30 +2,50 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <stratum/core/comm/communicator.hpp>
 #include <stratum/core/field/blas_3d.hpp>
 #include <stratum/core/operators/box_operator.hpp>
 #include <stratum/mesh/graded.hpp>
+#include <stratum/mesh/named_meshes.hpp>
 #include <stratum/multigrid/poisson_solver_3d.hpp>
 #include <stratum/solvers/direct/box_diagonalization.hpp>
+#include <stratum/solvers/direct/mode_products.hpp>
 
 #include "bench/peers/hypre_box.hpp"
+#include "bench/peers/sine_transform.hpp"
 
 namespace stratum::apps::bench {
 
 namespace {
 
-enum class Kind : std::uint8_t { uniform, graded, neumann };
+enum class Kind : std::uint8_t { uniform, graded, bisected, neumann, jumps };
 
 const char* name_of(Kind kind) {
-  return kind == Kind::uniform ? "uniform" : kind == Kind::graded ? "graded in x, y, z" : "the same, Neumann";
+  switch (kind) {
+    case Kind::uniform: return "uniform";
+    case Kind::graded: return "graded in x, y, z";
+    case Kind::bisected: return "A3 in x, y, z";
+    case Kind::neumann: return "graded, Neumann";
+    case Kind::jumps: return "graded, K of 1 and 10000";
+  }
+  return "";
+}
+
+/// The level of a cube of 2^level cells a direction, which the named meshes have; else none.
+std::optional<int> level_of(const BoxCells& cells) {
+  const auto n = static_cast<unsigned>(cells[0]);
+  if (cells[1] != cells[0] || cells[2] != cells[0] || !std::has_single_bit(n)) return std::nullopt;
+  return std::countr_zero(n);
 }
 
 /// Of several ranks those of the last one.
@@ -51,6 +71,7 @@ double seconds_of(const Recorder& recorder, const std::function<void()>& run) {
 }
 
 TensorMesh<3> mesh_of(const BoxCells& cells, Kind kind) {
+  if (kind == Kind::bisected) return make_mesh(box_family("A3", "xyz"), level_of(cells).value());
   const auto axis = [&](int n) {
     const double smallest = std::min(1e-6, 0.5 / n);
     return kind == Kind::uniform ? uniform(1, n) : geometric_with_smallest(1, n, smallest, GradedSide::first);
@@ -61,18 +82,13 @@ TensorMesh<3> mesh_of(const BoxCells& cells, Kind kind) {
 constexpr double box_rtol = 1e-10;
 constexpr int most_cycles = 100;
 
-/// One of hypre's solvers on the same matrix.
-Json measure_peer(const Recorder& recorder, const Hypre& hypre, const std::string& name, const BoxCells& cells,
-                  Kind kind) {
-  const SolveReport report =
-      solve_box_by_hypre(hypre, name, mesh_of(cells, kind), box_rtol, most_cycles, recorder.settings().now);
-  std::printf("  hypre %-26s %9.3f ms %23d cycles, residual %.1e, %s; set-up %.2f s\n", name.c_str(),
+/// What a peer made of the same matrix.
+Json of_peer(const SolveReport& report, const std::string& name, const BoxCells& cells, Kind kind) {
+  std::printf("  %-32s %9.3f ms %23d cycles, residual %.1e, %s; set-up %.2f s\n", name.c_str(),
               1e3 * report.solve_seconds, report.iterations, report.relative_residual(),
               std::string(to_string(report.status)).c_str(), report.setup_seconds);
   JsonObject json;
-  json.add("cells", Json::array({cells[0], cells[1], cells[2]}))
-      .add("kind", name_of(kind))
-      .add("peer", "hypre " + name);
+  json.add("cells", Json::array({cells[0], cells[1], cells[2]})).add("kind", name_of(kind)).add("peer", name);
   json.add("seconds", report.solve_seconds).add("status", std::string(to_string(report.status)));
   json.add("iterations", report.iterations).add("relative_residual", report.relative_residual());
   json.add("setup_seconds", report.setup_seconds);
@@ -83,6 +99,15 @@ Json measure_box(const Recorder& recorder, const BoxCells& cells, Kind kind) {
   Context& ctx = recorder.ctx();
   const TensorMesh<3> mesh = mesh_of(cells, kind);
   PoissonProblem3D problem;
+  if (kind == Kind::jumps) {
+    // A checkerboard of seven fields a direction.
+    problem.rhs = [](const Point3D&) { return 1.0; };
+    problem.diffusion.xx = [](const Point3D& p) {
+      constexpr double fields = 7;
+      const auto field = [](double x) { return static_cast<int>(fields * x); };
+      return (field(p.x) + field(p.y) + field(p.z)) % 2 == 0 ? 1.0 : 1e4;
+    };
+  }
   if (kind == Kind::neumann)
     for (const BoxFace face : {BoxFace::left, BoxFace::bottom, BoxFace::front})
       problem.boundaries[face].kind = BoundaryConditionType::neumann;
@@ -92,9 +117,12 @@ Json measure_box(const Recorder& recorder, const BoxCells& cells, Kind kind) {
   const auto& n = solver.plan().unknowns;
   const double unknowns = static_cast<double>(n[0]) * n[1] * n[2];
   const std::string name = message(cells[0], "x", cells[1], "x", cells[2], " ", name_of(kind));
-  std::printf("%-34s %9.3f ms %9.1f GFLOP/s %3d solves, residual %.1e, %s; set-up %.2f s\n", name.c_str(),
-              1e3 * seconds, 1e-9 * solver.plan().operations * report.iterations / seconds, report.iterations,
-              report.relative_residual(), std::string(to_string(report.status)).c_str(), report.setup_seconds);
+  const bool direct = solver.plan().kind == BoxMethod::direct;
+  const std::string rate =
+      direct ? message(std::lround(1e-9 * solver.plan().operations * report.iterations / seconds), " GFLOP/s") : "";
+  std::printf("%-34s %9.3f ms %17s %3d %s, residual %.1e, %s; set-up %.2f s\n", name.c_str(), 1e3 * seconds,
+              rate.c_str(), report.iterations, direct ? "solves" : "cycles", report.relative_residual(),
+              std::string(to_string(report.status)).c_str(), report.setup_seconds);
   JsonObject json;
   json.add("cells", Json::array({cells[0], cells[1], cells[2]})).add("kind", name_of(kind));
   json.add("unknowns", unknowns).add("seconds", seconds).add("status", std::string(to_string(report.status)));
@@ -114,6 +142,7 @@ Json measure_parts(const Recorder& recorder, BoxCells cells) {
     n[d] = cells[d] - 1;
     factors[d].k.assign(static_cast<std::size_t>(cells[d]), cells[d]);
     factors[d].m.assign(static_cast<std::size_t>(cells[d]), 1.0 / (6 * cells[d]));
+    factors[d].k[0] *= 1.5;  // not uniform
   }
   const auto modes = [](int count) {
     LineModes made;
@@ -149,6 +178,20 @@ Json measure_parts(const Recorder& recorder, BoxCells cells) {
   rows_of_table.push_back(rate("box residual", 3, [&] { a.residual(ctx, dense(b), ghosted(u), dense(r)); }));
   rows_of_table.push_back(
       rate("norm of it alone", 2, [&] { (void)a.residual_norm(ctx, dense(b), ghosted(u), dense(r)); }));
+  if (!ctx.on_gpu() && ctx.threads() == 1)
+    for (const bool uniform : {false, true}) {
+      AxisFactors axis = factors[0];
+      if (uniform) axis.k[0] = axis.k[1];
+      if (uniform && !ModeProducts::by_fourier(false, axis)) continue;
+      const ModeProducts products(ctx, axis, uniform ? ModeProducts::modes(ctx, axis) : modes(n[0]));
+      const auto scratch = allocate(ctx, products.scratch() * sizeof(double));
+      const auto from = dense(b), to = dense(r);
+      rows_of_table.push_back(rate(uniform ? "Fourier transform along x" : "dense product along x", 2, [&] {
+        for (int k = 0; k < n[2]; ++k)
+          products.along_rows(ModeProducts::Product::to_modes, n[1], from.row(0, k), from.strides.row, to.row(0, k),
+                              to.strides.row, false, static_cast<double*>(scratch.get()));
+      }));
+    }
   const double seconds = seconds_of(recorder, [&] { direct.apply(ctx, dense(b), dense(r), ghosted(u), false); });
   std::printf("%-34s %9.3f ms %9.1f GFLOP/s by %s\n", message(name, " direct solution").c_str(), 1e3 * seconds,
               1e-9 * operations / seconds, direct.products().c_str());
@@ -168,14 +211,24 @@ Json measure_boxes(Recorder& recorder, const Hypre* hypre) {
   Json all = Json::array();
   std::printf("\nBoxes, double: solves by fast diagonalization to 1e-10\n");
   for (const BoxCells& cells : recorder.settings().boxes)
-    for (const Kind kind : {Kind::uniform, Kind::graded, Kind::neumann})
+    for (const Kind kind : {Kind::uniform, Kind::graded, Kind::bisected, Kind::neumann, Kind::jumps}) {
+      if (kind == Kind::bisected && !level_of(cells)) continue;
+      if (kind == Kind::jumps && recorder.ctx().subdomains() > 1) continue;  // one rank's
       recorder.attempt(message("box ", cells[0], "x", cells[1], "x", cells[2]), [&] {
         all.push_back(measure_box(recorder, cells, kind));
         const Settings& settings = recorder.settings();
         const bool small = *std::max_element(cells.begin(), cells.end()) <= 1 << settings.finest_peer_level;
-        if (hypre == nullptr || kind == Kind::neumann || !small) return;
-        for (const std::string& name : settings.peers) all.push_back(measure_peer(recorder, *hypre, name, cells, kind));
+        if (kind == Kind::neumann || kind == Kind::jumps || !small) return;
+        const TensorMesh<3> mesh = mesh_of(cells, kind);
+        if (settings.sine_transforms && !recorder.ctx().on_gpu() && sines_solve(mesh))
+          all.push_back(
+              of_peer(solve_box_by_sines(mesh, box_rtol, settings.now), "FFTW, sines in x, y, z", cells, kind));
+        if (hypre == nullptr) return;
+        for (const std::string& name : settings.peers)
+          all.push_back(of_peer(solve_box_by_hypre(*hypre, name, mesh, box_rtol, most_cycles, settings.now),
+                                "hypre " + name, cells, kind));
       });
+    }
   if (recorder.ctx().subdomains() > 1) return all;
   print_rate_heading("their parts");
   for (const BoxCells& cells : recorder.settings().boxes)

@@ -26,6 +26,11 @@ struct SineEigenvalues {
   explicit SineEigenvalues(const TensorMesh<2>& mesh);
 };
 
+/// The same in a box, by one transform of three dimensions and another one back: true residual and times; f = 1. Throws
+/// ResourceError without FFTW, UsageError for another mesh.
+[[nodiscard]] SolveReport solve_box_by_sines(const TensorMesh<3>& mesh, double rtol, Stopwatch now);
+[[nodiscard]] bool sines_solve(const TensorMesh<3>& mesh);
+
 /// Of a direct solver's x: the true residual, and whether it is below rtol || b ||; no times.
 [[nodiscard]] SolveReport direct_report(Context& ctx, const GridOperator<double>& a, FieldView<const double> b,
                                         FieldView<const double> x, double rtol);

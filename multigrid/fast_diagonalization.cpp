@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <stratum/core/field/blas.hpp>
+#include <stratum/solvers/direct/dense_products.hpp>
 
 #if defined(__CUDACC__)
 #include <cuda_pipeline.h>
@@ -42,20 +43,6 @@ struct Product {
   FieldView<const T> grid;
   FieldView<T> out;
   bool aligned = false;  // rows of the grid from column -1 on
-
-  /// Row r of the product.
-  template <Grid side>
-  STRATUM_SIMD_CLONES void row(int r) const {
-    T* const to = &out(0, r);
-    const int columns = out.nx, count = side == Grid::left ? grid.nx : grid.ny;
-    std::fill_n(to, columns, T(0));
-    for (int k = 0; k < count; ++k) {
-      const T factor = side == Grid::left ? grid(k, r) : matrix[r * size + k];
-      const T* const from = side == Grid::left ? matrix + k * size : &grid(0, k);
-#pragma omp simd
-      for (int s = 0; s < columns; ++s) to[s] += factor * from[s];
-    }
-  }
 };
 
 #if defined(__CUDACC__)
@@ -307,9 +294,21 @@ void multiply(Context& ctx, const Product<T>& product) {
 #if defined(__CUDACC__)
   if (ctx.on_gpu()) return multiply_on_gpu<side>(ctx, product);
 #endif
-  const int rows = product.out.ny;
-#pragma omp parallel for num_threads(ctx.threads()) if (ctx.threads() > 1)
-  for (int r = 0; r < rows; ++r) product.template row<side>(r);
+  // Rows of the product are shared by the threads.
+  const int rows = product.out.ny, columns = product.out.nx, threads = ctx.threads();
+  const FieldView<const T>& grid = product.grid;
+  const FieldView<T>& out = product.out;
+#pragma omp parallel for num_threads(threads) if (threads > 1)
+  for (int t = 0; t < threads; ++t) {
+    const int first = rows * t / threads, own = rows * (t + 1) / threads - first;
+    std::vector<T> scratch(product_scratch(product.size));
+    if (own > 0 && side == Grid::left)
+      stratum::multiply(own, columns, grid.nx, &grid(0, first), grid.pitch, product.matrix, product.size,
+                        &out(0, first), out.pitch, false, scratch.data());
+    else if (own > 0)
+      stratum::multiply(own, columns, grid.ny, product.matrix + std::int64_t{first} * product.size, product.size,
+                        &grid(0, 0), grid.pitch, &out(0, first), out.pitch, false, scratch.data());
+  }
 }
 
 /// What line solves are to see: factors of A along the lines, and modes across.

@@ -20,29 +20,30 @@ namespace {
 
 /// Columns of a panel: three registers.
 constexpr int panel_packs = 3;
-constexpr int widest_panel = panel_packs * 8;
+constexpr int widest_panel = panel_packs * 16;  // of floats
 
 /// c = a b, panel after panel of columns of b, which are copied into `panel` side by side.
+template <class T>
 struct Multiply {
   int m, n, k;
-  const double* a;
+  const T* a;
   std::int64_t lda;
-  const double* b;
+  const T* b;
   std::int64_t ldb;
-  double* c;
+  T* c;
   std::int64_t ldc;
   bool add;
-  double* panel;
+  T* panel;
 
   template <int bytes>
   STRATUM_INLINE void run() const {
-    constexpr int lanes = bytes / static_cast<int>(sizeof(double)), width = panel_packs * lanes;
+    constexpr int lanes = bytes / static_cast<int>(sizeof(T)), width = panel_packs * lanes;
     constexpr int rows = bytes == 64 ? 8 : 4;
     for (int first = 0; first < n; first += width) {
       const int columns = std::min(width, n - first);
       for (int p = 0; p < k; ++p) {
-        const double* const from = b + p * ldb + first;
-        double* const to = panel + p * width;
+        const T* const from = b + p * ldb + first;
+        T* const to = panel + p * width;
         for (int l = 0; l < columns; ++l) to[l] = from[l];
         for (int l = columns; l < width; ++l) to[l] = 0;
       }
@@ -53,27 +54,27 @@ struct Multiply {
  private:
   template <int bytes, int rows>
   STRATUM_INLINE void block(int row, int first, int columns) const {
-    using Pack = simd::Pack<double, bytes>;
-    constexpr int lanes = bytes / static_cast<int>(sizeof(double)), width = panel_packs * lanes;
-    const double* from[rows];
+    using Pack = simd::Pack<T, bytes>;
+    constexpr int lanes = bytes / static_cast<int>(sizeof(T)), width = panel_packs * lanes;
+    const T* from[rows];
     const int count = std::min(rows, m - row);
 #pragma GCC unroll 8
     for (int r = 0; r < rows; ++r) from[r] = a + (row + std::min(r, count - 1)) * lda;
     Pack sum[rows][panel_packs] = {};
-    const double* right = panel;
+    const T* right = panel;
     for (int p = 0; p < k; ++p, right += width) {
       const Pack b0 = simd::pack<bytes>(right), b1 = simd::pack<bytes>(right + lanes),
                  b2 = simd::pack<bytes>(right + 2 * lanes);
 #pragma GCC unroll 8
       for (int r = 0; r < rows; ++r) {
-        const double x = from[r][p];
+        const T x = from[r][p];
         sum[r][0] += x * b0;
         sum[r][1] += x * b1;
         sum[r][2] += x * b2;
       }
     }
     for (int r = 0; r < count; ++r) {
-      double* const to = c + (row + r) * ldc + first;
+      T* const to = c + (row + r) * ldc + first;
       if (columns == width) {
 #pragma GCC unroll 3
         for (int q = 0; q < panel_packs; ++q) {
@@ -82,7 +83,7 @@ struct Multiply {
         }
         continue;
       }
-      double numbers[width];
+      T numbers[width];
       for (int q = 0; q < panel_packs; ++q) simd::pack<bytes>(numbers + q * lanes) = sum[r][q];
       for (int l = 0; l < columns; ++l) to[l] = add ? to[l] + numbers[l] : numbers[l];
     }
@@ -136,10 +137,15 @@ __global__ void own_product_kernel(const OwnProduct p, int batch) {
 
 std::size_t product_scratch(int k) { return static_cast<std::size_t>(k) * widest_panel; }
 
-void multiply(int m, int n, int k, const double* a, std::int64_t lda, const double* b, std::int64_t ldb, double* c,
-              std::int64_t ldc, bool add, double* scratch) {
-  simd::run_widest(Multiply{m, n, k, a, lda, b, ldb, c, ldc, add, scratch});
+template <class T>
+void multiply(int m, int n, int k, const T* a, std::int64_t lda, const T* b, std::int64_t ldb, T* c, std::int64_t ldc,
+              bool add, T* scratch) {
+  simd::run_widest(Multiply<T>{m, n, k, a, lda, b, ldb, c, ldc, add, scratch});
 }
+template void multiply(int, int, int, const float*, std::int64_t, const float*, std::int64_t, float*, std::int64_t,
+                       bool, float*);
+template void multiply(int, int, int, const double*, std::int64_t, const double*, std::int64_t, double*, std::int64_t,
+                       bool, double*);
 
 #if defined(__CUDACC__)
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Products of the planes of a box with small dense matrices, in double:
+// Products with small dense matrices: on the host of any, in float and double, and of the planes of a box, in double:
 //
 //     along rows    out(., j, k) = in(., j, k) B     every row of every plane from the right
 //     across rows   out(., ., k) = A in(., ., k)     every plane from the left
@@ -33,8 +33,9 @@ struct DenseMatrix {
 
 /// c = a b or c + a b, of m x k and k x n numbers in rows that are lda, ldb, ldc apart. On the host, by one thread; `scratch`
 /// has room for product_scratch(k) numbers.
-void multiply(int m, int n, int k, const double* a, std::int64_t lda, const double* b, std::int64_t ldb, double* c,
-              std::int64_t ldc, bool add, double* scratch);
+template <class T>
+void multiply(int m, int n, int k, const T* a, std::int64_t lda, const T* b, std::int64_t ldb, T* c, std::int64_t ldc,
+              bool add, T* scratch);
 [[nodiscard]] std::size_t product_scratch(int k);
 
 class DenseProducts {

@@ -10,27 +10,37 @@ namespace {
 
 using namespace stratum;
 
-TEST(DenseProducts, OfTheHostAreSums) {
+template <class T>
+void expect_sums(double digits) {
   test::Random random(2);
+  const auto numbers = [&](int count) {
+    const std::vector<double> values = random.values(count);
+    return std::vector<T>(values.begin(), values.end());
+  };
   for (const auto& [m, n, k] :
        {std::array{1, 1, 1}, {3, 5, 2}, {8, 24, 8}, {9, 25, 7}, {4, 12, 40}, {17, 70, 33}, {31, 47, 64}})
     for (const bool add : {false, true}) {
       const int lda = k + 3, ldb = n + 1, ldc = n + 2;
-      const std::vector<double> a = random.values(m * lda), b = random.values(k * ldb), before = random.values(m * ldc);
-      std::vector<double> c = before, scratch(product_scratch(k));
+      const std::vector<T> a = numbers(m * lda), b = numbers(k * ldb), before = numbers(m * ldc);
+      std::vector<T> c = before, scratch(product_scratch(k));
       multiply(m, n, k, a.data(), lda, b.data(), ldb, c.data(), ldc, add, scratch.data());
       for (int i = 0; i < m; ++i)
         for (int j = 0; j < ldc; ++j) {
           const auto at = static_cast<std::size_t>(i * ldc + j);
           double sum = add ? before[at] : 0;
           for (int p = 0; p < k && j < n; ++p)
-            sum += a[static_cast<std::size_t>(i * lda + p)] * b[static_cast<std::size_t>(p * ldb + j)];
+            sum += double{a[static_cast<std::size_t>(i * lda + p)]} * b[static_cast<std::size_t>(p * ldb + j)];
           if (j < n)
-            EXPECT_NEAR(c[at], sum, 1e-13 * k) << i << ", " << j << " of " << m << " x " << n << " x " << k;
+            EXPECT_NEAR(c[at], sum, digits * k) << i << ", " << j << " of " << m << " x " << n << " x " << k;
           else
             EXPECT_EQ(c[at], before[at]) << "beyond the product";
         }
     }
+}
+
+TEST(DenseProducts, OfTheHostAreSums) {
+  expect_sums<double>(1e-13);
+  expect_sums<float>(1e-6);
 }
 
 TEST(DenseProducts, OfTheGpuAreThoseOfTheHost) {

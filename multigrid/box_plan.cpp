@@ -5,8 +5,10 @@
 #include <limits>
 
 #include <stratum/assembly/box_discretization.hpp>
+#include <stratum/assembly/box_points.hpp>
 #include <stratum/core/errors.hpp>
 #include <stratum/mesh/partition.hpp>
+#include <stratum/multigrid/plane_multigrid.hpp>
 #include <stratum/solvers/direct/mode_products.hpp>
 
 namespace stratum {
@@ -30,6 +32,16 @@ std::string smoother_of(const GatedLevel& level) {
   for (std::size_t d = 0; d < 3; ++d)
     if (level.lines[d]) text += message(text.empty() ? "lines along " : --left == 1 ? " and " : ", ", axis_names[d]);
   return text;
+}
+
+/// Of fast diagonalization's products there and back, in operations of dense ones.
+double plan_cost(const TensorMesh<3>& mesh, const PoissonProblem3D& problem, const BoxMaterial& material,
+                 const BoxSolverPlan& plan) {
+  double cost = 0;
+  for (std::size_t d = 0; d < 3; ++d)
+    if (static_cast<int>(d) != plan.lines)
+      cost += 2 * ModeProducts::cost(false, axis_factors(mesh, problem, material, d));
+  return cost;
 }
 
 /// Too many modes for a direct solver; empty: not.
@@ -98,6 +110,37 @@ BoxSolverPlan direct_plan(const Context& ctx, const TensorMesh<3>& mesh, const P
   return plan;
 }
 
+std::optional<BoxSolverPlan> planes_plan(const Context& ctx, const TensorMesh<3>& mesh, const PoissonProblem3D& problem,
+                                         const BoxMaterial& material) {
+  if (ctx.on_gpu() || ctx.subdomains() > 1 || problem.diffusion.is_given()) return std::nullopt;
+  std::optional<BoxSolverPlan> best;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t d = 0; d < 3; ++d) {
+    const Axis& axis = mesh.axis(static_cast<int>(d));
+    bool others_have_alpha = false;
+    for (const BoxFace face : all_box_faces)
+      if (static_cast<std::size_t>(face) / 2 != d && face_alpha(mesh, problem, face) != 0) others_have_alpha = true;
+    const AxisFactors factors = axis_factors(mesh, problem, material, d);
+    const bool fourier = ModeProducts::by_fourier(false, factors).has_value();
+    const double cost = 2 * ModeProducts::cost(false, factors);
+    if (others_have_alpha || !(cost < least) || (!fourier && axis.unknowns() > most_modes)) continue;
+    least = cost;
+    best.emplace();
+    best->kind = BoxMethod::planes;
+    best->lines = static_cast<int>(d);
+    best->fourier[d] = fourier;
+    const std::size_t a = d == 0 ? 1 : 0, b = d == 2 ? 1 : 2;
+    best->method =
+        message("modes of ", axis_names[d], ", multigrid in planes of ", axis_names[a], " and ", axis_names[b]);
+    best->operations = 2 * ModeProducts::operations(false, factors);
+    for (std::size_t e = 0; e < 3; ++e) {
+      best->unknowns[e] = mesh.axis(static_cast<int>(e)).unknowns();
+      best->operations *= best->unknowns[e];
+    }
+  }
+  return best;
+}
+
 std::array<GatedAxis, 3> gate_of(const TensorMesh<3>& mesh, const BoxMaterial& material) {
   std::array<GatedAxis, 3> axes;
   std::array<std::size_t, 3> cells{};
@@ -141,6 +184,27 @@ BoxSolverPlan select_box_method(const Context& ctx, const TensorMesh<3>& mesh, c
   expects(asked != BoxMethod::fd_cg || (modes.empty() && scalar && !singular),
           "fd-cg is for a scalar K, solutions that are not known up to a constant only, and at most ", most_modes,
           " unknowns in two of the three directions; multigrid is for all");
+  auto planes = by_cells || singular ? std::nullopt : planes_plan(ctx, mesh, problem, material);
+  expects(
+      asked != BoxMethod::planes || planes.has_value(),
+      "planes are for K = 1, no alpha on faces of two directions, solutions that are not known up to a constant only, ",
+      "and one rank on a CPU; auto chooses among the other methods");
+  if (planes && asked == BoxMethod::automatic) {
+    const auto of_planes = static_cast<std::size_t>(planes->lines);
+    const double cost =
+        2 * ModeProducts::cost(false, axis_factors(mesh, problem, material, of_planes)) + PlaneMultigrid::operations;
+    const double direct_cost = plan_cost(mesh, problem, material, plan);
+    if (modes.empty() && cost >= direct_cost) planes.reset();
+    if (planes)
+      planes->reason =
+          message(axis_names[of_planes], " has ", planes->unknowns[of_planes],
+                  " unknowns, and multigrid in planes takes as long as about ", std::lround(PlaneMultigrid::operations),
+                  " operations a number, dense matrices ", std::lround(direct_cost));
+  }
+  if (planes && (asked == BoxMethod::automatic || asked == BoxMethod::planes)) {
+    if (asked == BoxMethod::planes) planes->reason = "it was asked for";
+    return *planes;
+  }
   plan.kind = asked;
   if (asked != BoxMethod::automatic) {
     plan.reason = "it was asked for";

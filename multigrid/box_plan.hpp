@@ -6,12 +6,14 @@
 //     direct       a separable K, where two directions have few enough unknowns for dense modes: the lines are those of the
 //                  direction that costs the least, 4 n operations an unknown for each of the two others, or those of Fourier
 //                  transforms (solvers/direct/mode_products.hpp)
+//     planes       K = 1, where modes of one direction and multigrid in the planes of the others cost less than that
 //     fd-cg        a scalar K by cells that is smooth, of a problem that is not singular
 //     multigrid    all else, and what is asked for
 //
 // Throws UsageError where the method that is asked for cannot solve the problem, or not on so many ranks.
 
 #include <array>
+#include <optional>
 
 #include <stratum/assembly/box_material.hpp>
 #include <stratum/assembly/poisson_problem_3d.hpp>
@@ -26,6 +28,9 @@ namespace stratum {
 /// Of fast diagonalization.
 [[nodiscard]] BoxSolverPlan direct_plan(const Context& ctx, const TensorMesh<3>& mesh, const PoissonProblem3D& problem,
                                         const BoxMaterial& material);
+/// Of the modes of one direction and multigrid in planes; none where the problem is another one.
+[[nodiscard]] std::optional<BoxSolverPlan> planes_plan(const Context& ctx, const TensorMesh<3>& mesh,
+                                                       const PoissonProblem3D& problem, const BoxMaterial& material);
 [[nodiscard]] BoxSolverPlan select_box_method(const Context& ctx, const TensorMesh<3>& mesh,
                                               const PoissonProblem3D& problem, const BoxMaterial& material,
                                               BoxMethod asked);

@@ -17,6 +17,7 @@
 #include <stratum/multigrid/box_memory.hpp>
 #include <stratum/multigrid/box_multigrid.hpp>
 #include <stratum/multigrid/box_plan.hpp>
+#include <stratum/multigrid/plane_multigrid.hpp>
 #include <stratum/multigrid/scaled_diagonalization.hpp>
 #include <stratum/solvers/direct/box_diagonalization.hpp>
 #include <stratum/solvers/krylov/cg.hpp>
@@ -55,6 +56,9 @@ struct BoxIteration {
   }
 };
 
+/// Solved by refinement, without conjugate gradients.
+bool is_direct(const BoxSolverPlan& plan) { return plan.kind == BoxMethod::direct || plan.kind == BoxMethod::planes; }
+
 /// Modes of both directions, which two of several ranks make and all take, so that all have the same bits.
 std::array<LineModes, 2> modes_of(const Context& ctx, const AxisFactors& x, const AxisFactors& y) {
   const int ranks = ctx.subdomains(), own = rank_of(ctx);
@@ -82,7 +86,8 @@ struct PoissonSolver3D::Implementation {
   std::optional<BoxDiscretization> discretization;  // of this rank's cells; none in a memory dry run
   BoxOperator a;
   BoxDiagonalization direct;
-  std::optional<BoxIteration> iterative;  // where the method is not direct
+  std::optional<PlaneMultigrid> in_planes;  // in its place
+  std::optional<BoxIteration> iterative;    // where the method is not direct
   BoxMemory b, x, v;
   std::optional<BoxFactors> hats;                          // integrals of phi_i of a singular problem
   std::optional<BoxDiscretization::FaceLoads> face_loads;  // none of a right-hand side in the Context's memory
@@ -96,7 +101,7 @@ struct PoissonSolver3D::Implementation {
                               const PoissonSolver3DParams& s) {
     auto found = find_material(ctx, mesh, p);
     const bool by_cells = found.is_separable() && s.method != BoxMethod::direct &&
-                          select_box_method(ctx, mesh, p, found, s.method).kind != BoxMethod::direct;
+                          !is_direct(select_box_method(ctx, mesh, p, found, s.method));
     return std::make_shared<const BoxMaterial>(by_cells ? find_material(ctx, mesh, p, true) : std::move(found));
   }
 
@@ -105,8 +110,7 @@ struct PoissonSolver3D::Implementation {
                  const Material& material)
       : ctx(context), mesh(std::move(box)), problem(p), params(s),
         plan(select_box_method(context, mesh, p, *material, s.method)),
-        order(order_of(plan.kind == BoxMethod::direct ? plan.lines : 2)),
-        slab(slab_of(context, mesh, order, rank_of(context))) {
+        order(order_of(is_direct(plan) ? plan.lines : 2)), slab(slab_of(context, mesh, order, rank_of(context))) {
     params.stop.validate();
     if (!ctx.is_dry_run()) expect_room(material);
     std::array<AxisFactors, 3> factors;
@@ -119,7 +123,7 @@ struct PoissonSolver3D::Implementation {
                              params.quadrature_points == 0 ? points : params.quadrature_points);
     }
     const std::array<int, 3> n{slab.extents.nx, slab.extents.ny, slab.extents.nz};
-    if (plan.kind == BoxMethod::direct)
+    if (is_direct(plan))
       set_up_direct(factors, n);
     else
       set_up_iteration(factors, *material);
@@ -193,10 +197,15 @@ struct PoissonSolver3D::Implementation {
       *numbers = {first, first + n[2] + 1};
     }
     a = BoxOperator(ctx, own, problem.reaction);
+    v = BoxMemory(ctx, n, false);
+    if (plan.kind == BoxMethod::planes) {
+      const auto axis = [&](std::size_t d) { return mesh.axis(static_cast<int>(order[d])); };
+      in_planes.emplace(ctx, TensorMesh<2>(axis(0), axis(1)), factors[2], problem.reaction);
+      return;
+    }
     std::array<LineModes, 2> modes;
     if (!ctx.is_dry_run()) modes = modes_of(ctx, factors[0], factors[1]);
     direct = BoxDiagonalization(ctx, factors, problem.reaction, modes[0], modes[1], cuts());
-    v = BoxMemory(ctx, n, false);
   }
 
   void set_up_iteration(const std::array<AxisFactors, 3>& factors, const BoxMaterial& material) {
@@ -352,6 +361,14 @@ struct PoissonSolver3D::Implementation {
     return std::abs(dot(ctx, solution, residual)) <= std::abs(dot(ctx, solution, rhs));
   }
 
+  /// x = A^-1 rhs, or x + A^-1 rhs; v is scratch.
+  void apply_inverse(const FieldView<const double, 3>& rhs, bool add) {
+    if (in_planes)
+      in_planes->apply(ctx, rhs, v.view, x.view, add);
+    else
+      direct.apply(ctx, rhs, v.view, x.view, add);
+  }
+
   SolveReport timed_solve(const Monitor& monitor) {
     const auto begin = Clock::now();
     SolveReport report = iterative ? iterate(monitor) : solve(monitor);
@@ -416,10 +433,10 @@ struct PoissonSolver3D::Implementation {
     for (int k = 1; r > target && k <= params.stop.max_iterations; ++k) {
       const double before = r;
       if (k == 1 && homogeneous) {
-        direct.apply(ctx, b.view, v.view, x.view, false);
+        apply_inverse(b.view, false);
       } else {
         a.residual(ctx, b.view, x.view, v.view);
-        direct.apply(ctx, v.view, v.view, x.view, true);
+        apply_inverse(v.view, true);
       }
       r = residual_norm();
       record(k);

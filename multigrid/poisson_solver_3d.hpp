@@ -3,10 +3,12 @@
 // PoissonSolver3D: a box mesh and a problem (assembly/poisson_problem_3d.hpp) in, the Q1 solution out, by one of
 //
 //     direct       of separable problems: fast diagonalization and no iteration but for refinement, below
+//     planes       of K = 1 and boxes with two long directions and a short one, on a CPU: the modes of the short one, and
+//                  multigrid in two dimensions in the plane of every mode (multigrid/plane_multigrid.hpp)
 //     multigrid    of any K by cells: conjugate gradients around a V-cycle with gated coarsening (multigrid/box_multigrid.hpp)
 //     fd-cg        of a smooth scalar K: conjugate gradients around fast diagonalization of K = 1, scaled by K^-1/2
 //                  (multigrid/scaled_diagonalization.hpp)
-//     automatic    direct where it can be; fd-cg where a scalar K differs by at most `smooth_jump` between neighbouring cells and by
+//     automatic    direct where it can be, planes where that costs less; fd-cg where a scalar K differs by at most `smooth_jump` between neighbouring cells and by
 //                  at most `smooth_contrast` in all, and u is not known up to a constant only; else multigrid
 //
 // Fast diagonalization:
@@ -59,11 +61,12 @@
 
 namespace stratum {
 
-enum class BoxMethod : std::uint8_t { automatic, direct, fd_cg, multigrid };
+enum class BoxMethod : std::uint8_t { automatic, direct, planes, fd_cg, multigrid };
 
 template <>
 inline constexpr auto names_of<BoxMethod> = std::to_array<Named<BoxMethod>>({{BoxMethod::automatic, "auto"},
                                                                              {BoxMethod::direct, "direct"},
+                                                                             {BoxMethod::planes, "planes"},
                                                                              {BoxMethod::fd_cg, "fd-cg"},
                                                                              {BoxMethod::multigrid, "multigrid"}});
 
@@ -94,8 +97,8 @@ struct BoxLevelPlan {
 /// How the problem is solved, and why.
 struct BoxSolverPlan {
   BoxMethod kind = BoxMethod::direct;  // never automatic
-  int lines = 2;                       // the direction that is left to lines by fast diagonalization: 0 x, 1 y, 2 z
-  std::array<int, 3> unknowns{};       // of each direction
+  int lines = 2;  // the direction of fast diagonalization's lines: 0 x, 1 y, 2 z; of planes that of the modes
+  std::array<int, 3> unknowns{};  // of each direction
   std::array<bool, 3> fourier{};  // fast diagonalization takes Fourier transforms of a direction for its dense matrices
   double operations = 0;          // of products with modes, in one application of fast diagonalization
   double nodes = 1;               // of all levels of multigrid, by those of the finest one

@@ -134,9 +134,9 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
   json.add("cells", {mesh.x().size(), mesh.y().size(), mesh.z().size()}).add("unknowns", outcome.unknowns());
   json.add("method", outcome.plan.method).add("choice", outcome.plan.reason);
   const BoxSolverPlan& plan = outcome.plan;
-  const bool multigrid = plan.kind == BoxMethod::multigrid;
+  const bool multigrid = plan.kind == BoxMethod::multigrid, planes = plan.kind == BoxMethod::planes;
   json.add("solver", std::string(to_string(plan.kind)));
-  json.add("lines", or_null(!multigrid, of_direction("", static_cast<std::size_t>(plan.lines))));
+  json.add("lines", or_null(!multigrid && !planes, of_direction("", static_cast<std::size_t>(plan.lines))));
   json.add("levels", or_null(multigrid, json_array(plan.levels, [](const BoxLevelPlan& level) {
                                JsonObject numbers;
                                numbers.add("unknowns", level.unknowns).add("smoother", level.smoother);

@@ -130,15 +130,17 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
   if (talk) print_heading(settings, options, ctx, outcome);
   say(settings, "solving ...");
   Progress solving(!settings.quiet);
-  outcome.report = solver->solve(
-      [&, table = talk ? residual_table(ReferenceNorm::initial, 0) : Monitor{}](int iteration, double residual) {
-        solving.clear();
-        say(settings, "");
-        if (table) table(iteration, residual);
-        solving(static_cast<double>(iteration) / settings.solver.stop.max_iterations, [iteration, &outcome] {
-          return message(outcome.plan.kind == BoxMethod::direct ? "solve " : "iteration ", iteration);
-        });
-      });
+  outcome.report = solver->solve([&, table = talk ? residual_table(ReferenceNorm::initial, 0)
+                                                  : Monitor{}](int iteration, double residual) {
+    solving.clear();
+    say(settings, "");
+    if (table) table(iteration, residual);
+    solving(static_cast<double>(iteration) / settings.solver.stop.max_iterations, [iteration, &outcome] {
+      return message(outcome.plan.kind == BoxMethod::direct || outcome.plan.kind == BoxMethod::planes ? "solve "
+                                                                                                      : "iteration ",
+                     iteration);
+    });
+  });
   solving.clear();
   say(settings, "");
   const bool is_finite = settings.exit_code(outcome.report) != 3;

@@ -1,7 +1,6 @@
 #include <stratum/multigrid/box_multigrid.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <type_traits>
 #include <utility>
@@ -17,33 +16,47 @@ GridLayout<2> rows_of(const BoxShape& shape) {
   return layout;
 }
 
-BoxLinearOperator::BoxLinearOperator(Context& ctx, BoxMatrix<double> a)
-    : a_(std::move(a)), u_(std::make_shared<Field<double, 3>>(ctx, a_.shape().layout(1))) {}
+template <class T>
+BoxLinearOperator<T>::BoxLinearOperator(Context& ctx, BoxMatrix<T> a)
+    : a_(std::move(a)), ghosts_(a_.needs_ghosts(ctx) ? BoxGhosts::filled : BoxGhosts::none) {
+  if (ghosts_ == BoxGhosts::filled) u_ = std::make_shared<Field<T, 3>>(ctx, a_.shape().layout(1));
+}
 
-FieldView<const double, 3> BoxLinearOperator::with_values(Context& ctx, FieldView<const double> x) const {
+template <class T>
+FieldView<const T, 3> BoxLinearOperator<T>::with_values(Context& ctx, FieldView<const T> x) const {
+  if (u_ == nullptr) return box_of(a_.shape(), x);
   copy(ctx, box_of(a_.shape(), x), u_->view());
   a_.fill_ghosts(ctx, u_->view());
   return u_->cview();
 }
-void BoxLinearOperator::apply(Context& ctx, FieldView<const double> x, FieldView<double> y) const {
-  a_.apply(ctx, with_values(ctx, x), box_of(a_.shape(), y));
+template <class T>
+void BoxLinearOperator<T>::apply(Context& ctx, FieldView<const T> x, FieldView<T> y) const {
+  a_.apply(ctx, with_values(ctx, x), box_of(a_.shape(), y), ghosts_);
 }
-void BoxLinearOperator::residual(Context& ctx, FieldView<const double> b, FieldView<const double> x,
-                                 FieldView<double> r) const {
-  a_.residual(ctx, box_of(a_.shape(), b), with_values(ctx, x), box_of(a_.shape(), r));
+template <class T>
+void BoxLinearOperator<T>::residual(Context& ctx, FieldView<const T> b, FieldView<const T> x, FieldView<T> r) const {
+  a_.residual(ctx, box_of(a_.shape(), b), with_values(ctx, x), box_of(a_.shape(), r), ghosts_);
 }
-double BoxLinearOperator::magnitude(Context& ctx, FieldView<const double> b, FieldView<const double> x) const {
-  return a_.magnitude(ctx, box_of(a_.shape(), b), with_values(ctx, x));
+template <class T>
+double BoxLinearOperator<T>::residual_in_float(Context& ctx, double scale, FieldView<const T> b, FieldView<const T> x,
+                                               FieldView<float> r) const {
+  a_.scaled_residual(ctx, scale, box_of(a_.shape(), b), with_values(ctx, x), box_of(a_.shape(), r), ghosts_);
+  return norm2<float>(ctx, r);
 }
-double BoxLinearOperator::backward_error(Context& ctx, FieldView<const double> b, FieldView<const double> x,
-                                         double least) const {
-  return a_.backward_error(ctx, box_of(a_.shape(), b), with_values(ctx, x), least);
+template <class T>
+double BoxLinearOperator<T>::magnitude(Context& ctx, FieldView<const T> b, FieldView<const T> x) const {
+  return a_.magnitude(ctx, box_of(a_.shape(), b), with_values(ctx, x), ghosts_);
+}
+template <class T>
+double BoxLinearOperator<T>::backward_error(Context& ctx, FieldView<const T> b, FieldView<const T> x,
+                                            double least) const {
+  return a_.backward_error(ctx, box_of(a_.shape(), b), with_values(ctx, x), least, ghosts_);
 }
 
 template <class T>
 BoxMultigrid<T>::BoxMultigrid(Context& ctx, const BoxMatrix<double>& a, const std::array<GatedAxis, 3>& axes,
                               const BoxMultigridParams& params)
-    : finest_(a), gate_(gated_levels(axes, params.gate)), singular_(params.singular) {
+    : gate_(gated_levels(axes, params.gate)), singular_(params.singular) {
   const Extents<3>& n = a.shape().n;
   for (int d = 0; d < 3; ++d)
     expects(axes[static_cast<std::size_t>(d)].unknowns() == a.shape().size(d), "direction ",
@@ -61,9 +74,10 @@ BoxMultigrid<T>::BoxMultigrid(Context& ctx, const BoxMatrix<double>& a, const st
       level.a = BoxMatrix<T>(ctx, matrix);
     const BoxShape& shape = matrix.shape();
     level.x = Field<T, 3>(ctx, shape.layout(1));
-    if (l > 0 || !std::is_same_v<T, double>) level.b = Field<T, 3>(ctx, shape.layout(0));
+    if (l > 0) level.b = Field<T, 3>(ctx, shape.layout(0));
     if (l + 1 == gate_.size()) break;
-    level.r = Field<T, 3>(ctx, shape.layout(0));
+    // Points change it for x on a GPU.
+    level.r = Field<T, 3>(ctx, shape.layout(ctx.on_gpu() && has_points(l) ? 1 : 0));
     for (int d = 0; d < 3; ++d)
       if (gate_[l].lines[static_cast<std::size_t>(d)])
         level.lines[static_cast<std::size_t>(d)] = BoxLines<T>(ctx, matrix, d);
@@ -84,54 +98,54 @@ double BoxMultigrid<T>::nodes() const {
 }
 
 template <class T>
-void BoxMultigrid<T>::smooth(Context& ctx, std::size_t l, FieldView<const T, 3> b, bool reversed) {
-  Level& level = levels_[l];
+bool BoxMultigrid<T>::has_points(std::size_t l) const {
   const auto& lines = gate_[l].lines;
-  if (!lines[0] && !lines[1] && !lines[2]) return box_points<T>(ctx, level.a, b, level.x.view(), reversed);
+  return !lines[0] && !lines[1] && !lines[2];
+}
+
+template <class T>
+void BoxMultigrid<T>::smooth(Context& ctx, std::size_t l, FieldView<const T, 3> b, bool from_zero) {
+  Level& level = levels_[l];
+  const bool reversed = !from_zero;
+  if (has_points(l)) return box_points<T>(ctx, level.a, b, level.x, level.r, reversed, from_zero);
+  if (from_zero) set_zero_with_ghosts(ctx, level.x);
   for (std::size_t step = 0; step < 3; ++step) {
     const std::size_t d = reversed ? 2 - step : step;
-    if (lines[d]) level.lines[d].apply(ctx, level.a, b, level.x.view(), level.r.view(), reversed);
+    if (gate_[l].lines[d]) level.lines[d].apply(ctx, level.a, b, level.x.view(), level.r.view(), reversed);
   }
 }
 
 template <class T>
 void BoxMultigrid<T>::cycle(Context& ctx, std::size_t l, FieldView<const T, 3> b) {
   Level& level = levels_[l];
-  const auto x = level.x.view();
   if (l + 1 == levels_.size()) {
-    inverse_.apply<T>(ctx, b, x);
+    inverse_.apply<T>(ctx, b, level.x.view());
   } else {
     Level& coarse = levels_[l + 1];
-    set_zero_with_ghosts(ctx, level.x);
-    smooth(ctx, l, b, false);
-    level.a.fill_ghosts(ctx, x);
-    level.a.residual(ctx, b, x, level.r.view());
+    smooth(ctx, l, b, true);
+    level.a.fill_ghosts(ctx, level.x.view());
+    level.a.residual(ctx, b, level.x.cview(), level.r.view());
     level.transfer.restrict_to(ctx, level.r.cview(), coarse.b.view());
     cycle(ctx, l + 1, coarse.b.cview());
-    level.transfer.prolong(ctx, coarse.x.cview(), x);
-    smooth(ctx, l, b, true);
+    level.transfer.prolong(ctx, coarse.x.cview(), level.x.view());
+    smooth(ctx, l, b, false);
   }
-  level.a.fill_ghosts(ctx, x);
+  level.a.fill_ghosts(ctx, level.x.view());
 }
 
 template <class T>
-void BoxMultigrid<T>::apply(Context& ctx, FieldView<const double> r, FieldView<double> z) {
-  const BoxShape& shape = finest_.shape();
-  const auto x = levels_.front().x.view();
-  const auto to = box_of(shape, z);
-  if constexpr (std::is_same_v<T, double>) {
+void BoxMultigrid<T>::apply(Context& ctx, FieldView<const T> r, FieldView<T> z) {
+  const BoxShape& shape = matrix().shape();
+  recording_.run(ctx, r.data, z.data, [&] {
     cycle(ctx, 0, box_of(shape, r));
-    copy(ctx, x, to);
-  } else {
-    const auto b = levels_.front().b.view();
-    const double norm = norm_max(ctx, r), scale = norm > 0 && std::isfinite(norm) ? norm : 1;
-    copy_scaled(ctx, 1 / scale, box_of(shape, r), b);
-    cycle(ctx, 0, levels_.front().b.cview());
-    copy_scaled(ctx, scale, x, to);
-  }
-  if (singular_) subtract_mean(ctx, to, mean_.view(), shape.n.nodes());
+    const auto to = box_of(shape, z);
+    copy(ctx, levels_.front().x.cview(), to);
+    if (singular_) subtract_mean(ctx, to, mean_.view(), shape.n.nodes());
+  });
 }
 
+template class BoxLinearOperator<float>;
+template class BoxLinearOperator<double>;
 template class BoxMultigrid<float>;
 template class BoxMultigrid<double>;
 

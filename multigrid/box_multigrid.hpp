@@ -13,15 +13,16 @@
 // Singular problems (`singular`: A 1 = 0): the last level solves without the mean of its right-hand side, and the cycle's
 // result has no mean.
 //
-// `apply` takes and gives vectors without ghosts, planes one behind the other (`box_of`). In double it waits for nothing.
+// `apply` takes and gives vectors without ghosts, planes one behind the other (`box_of`). It waits for nothing; on a GPU it is
+// recorded (core/device/recording.hpp).
 // Throws UsageError where the last level has more than `most_dense` unknowns, BreakdownError where its matrix is not positive
 // definite.
 
 #include <array>
-#include <type_traits>
 #include <vector>
 
 #include <stratum/core/device/context.hpp>
+#include <stratum/core/device/recording.hpp>
 #include <stratum/core/operators/box_matrix.hpp>
 #include <stratum/core/operators/linear_operator.hpp>
 #include <stratum/multigrid/gate.hpp>
@@ -38,24 +39,29 @@ template <class T>
   return {rows.data, shape.n, {rows.pitch, rows.pitch * shape.n.ny}};
 }
 
-/// A of the unknowns for Krylov methods, Dirichlet values being zero. Copies a vector to where it has ghosts: 2 words more per
-/// unknown.
-class BoxLinearOperator final : public LinearOperator<double> {
+/// A of the unknowns for Krylov methods, Dirichlet values being zero. On a CPU, and of bands, it copies a vector to where it has
+/// ghosts: 2 words more per unknown, and a vector.
+template <class T>
+class BoxLinearOperator final : public LinearOperator<T> {
  public:
-  BoxLinearOperator(Context& ctx, BoxMatrix<double> a);
+  BoxLinearOperator(Context& ctx, BoxMatrix<T> a);
 
   [[nodiscard]] GridLayout<2> shape() const override { return rows_of(a_.shape()); }
-  void apply(Context& ctx, FieldView<const double> x, FieldView<double> y) const override;
-  void residual(Context& ctx, FieldView<const double> b, FieldView<const double> x, FieldView<double> r) const override;
-  [[nodiscard]] double magnitude(Context& ctx, FieldView<const double> b, FieldView<const double> x) const override;
-  [[nodiscard]] double backward_error(Context& ctx, FieldView<const double> b, FieldView<const double> x,
+  void apply(Context& ctx, FieldView<const T> x, FieldView<T> y) const override;
+  void residual(Context& ctx, FieldView<const T> b, FieldView<const T> x, FieldView<T> r) const override;
+  [[nodiscard]] double residual_in_float(Context& ctx, double scale, FieldView<const T> b, FieldView<const T> x,
+                                         FieldView<float> r) const override;
+  [[nodiscard]] double magnitude(Context& ctx, FieldView<const T> b, FieldView<const T> x) const override;
+  [[nodiscard]] double backward_error(Context& ctx, FieldView<const T> b, FieldView<const T> x,
                                       double least) const override;
 
  private:
-  [[nodiscard]] FieldView<const double, 3> with_values(Context& ctx, FieldView<const double> x) const;
+  /// x as A takes it.
+  [[nodiscard]] FieldView<const T, 3> with_values(Context& ctx, FieldView<const T> x) const;
 
-  BoxMatrix<double> a_;
-  std::shared_ptr<Field<double, 3>> u_;
+  BoxMatrix<T> a_;
+  BoxGhosts ghosts_;
+  std::shared_ptr<Field<T, 3>> u_;  // where A needs ghosts
 };
 
 struct BoxMultigridParams {
@@ -64,7 +70,7 @@ struct BoxMultigridParams {
 };
 
 template <class T>
-class BoxMultigrid final : public Preconditioner<double> {
+class BoxMultigrid final : public Preconditioner<T> {
  public:
   static constexpr int most_dense = 4096;
 
@@ -72,17 +78,17 @@ class BoxMultigrid final : public Preconditioner<double> {
   BoxMultigrid(Context& ctx, const BoxMatrix<double>& a, const std::array<GatedAxis, 3>& axes,
                const BoxMultigridParams& params = {});
 
-  void apply(Context& ctx, FieldView<const double> r, FieldView<double> z) override;
+  void apply(Context& ctx, FieldView<const T> r, FieldView<T> z) override;
   [[nodiscard]] bool is_constant() const override { return true; }
   [[nodiscard]] bool is_symmetric() const override { return true; }
   [[nodiscard]] bool estimates_error() const override { return true; }
-  /// In float the right-hand side is scaled by its norm.
-  [[nodiscard]] bool waits() const override { return !std::is_same_v<T, double>; }
+  [[nodiscard]] bool waits() const override { return false; }
 
   [[nodiscard]] const std::vector<GatedLevel>& gate() const { return gate_; }
   /// Nodes of all levels by those of the finest one.
   [[nodiscard]] double nodes() const;
-  [[nodiscard]] const BoxMatrix<double>& matrix() const { return finest_; }
+  /// Of the finest level.
+  [[nodiscard]] const BoxMatrix<T>& matrix() const { return levels_.front().a; }
 
  private:
   struct Level {
@@ -91,15 +97,17 @@ class BoxMultigrid final : public Preconditioner<double> {
     std::array<BoxLines<T>, 3> lines;
     Field<T, 3> x, b, r;
   };
-  void smooth(Context& ctx, std::size_t l, FieldView<const T, 3> b, bool reversed);
+  [[nodiscard]] bool has_points(std::size_t l) const;
+  /// From zero, or on from x reversed.
+  void smooth(Context& ctx, std::size_t l, FieldView<const T, 3> b, bool from_zero);
   void cycle(Context& ctx, std::size_t l, FieldView<const T, 3> b);
 
-  BoxMatrix<double> finest_;
   std::vector<GatedLevel> gate_;
   std::vector<Level> levels_;
   BoxInverse inverse_;
   Field<double> mean_;
   bool singular_;
+  Recording recording_;  // of `apply`
 };
 
 }  // namespace stratum

@@ -21,6 +21,8 @@
 #include <stratum/multigrid/scaled_diagonalization.hpp>
 #include <stratum/solvers/direct/box_diagonalization.hpp>
 #include <stratum/solvers/krylov/cg.hpp>
+#include <stratum/solvers/mixed/mixed_cg.hpp>
+#include <stratum/solvers/mixed/precision_cast.hpp>
 
 namespace stratum {
 
@@ -32,28 +34,82 @@ using Values = std::vector<double>;
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
 /// Conjugate gradients for the operator of a K by cells, from zero.
-struct BoxIteration {
+class BoxIteration {
+ public:
   BoxMatrix<double> a;
-  BoxLinearOperator op;
-  Shared<Preconditioner<double>> m;
   Field<double> b, x;
-  ConjugateGradients<double> cg;
 
   BoxIteration(Context& ctx, const BoxCoefficients& c, bool scalar, const BoxSolverPlan& plan,
                const std::array<GatedAxis, 3>& gate, bool singular, bool in_float)
-      : a(BoxCells<double>(ctx, c, scalar)), op(ctx, a), m(preconditioner(ctx, c, plan, gate, singular, in_float)),
-        b(ctx, rows_of(a.shape())), x(ctx, rows_of(a.shape())), cg(ctx, rows_of(a.shape())) {}
+      : a(BoxCells<double>(ctx, c, scalar)), b(ctx, rows_of(a.shape())), x(ctx, rows_of(a.shape())), op_(ctx, a) {
+    const BoxMultigridParams params{.gate = {}, .singular = singular};
+    if (plan.kind == BoxMethod::fd_cg) {
+      in_double_.emplace(ctx, std::make_unique<ScaledDiagonalization>(ctx, c, plan.lines), b.shape());
+    } else if (in_float) {
+      in_float_.emplace(ctx, std::make_shared<BoxMultigrid<float>>(ctx, a, gate, params), b.shape());
+    } else {
+      in_double_.emplace(ctx, std::make_unique<BoxMultigrid<double>>(ctx, a, gate, params), b.shape());
+    }
+  }
+
+  SolveReport solve(Context& ctx, const StoppingParams& stop, const Monitor& monitor) {
+    set(ctx, 0, x.view());
+    if (!in_float_) return in_double_->cg.solve(ctx, op_, *in_double_->m, b.cview(), x.view(), stop, monitor);
+    // What conjugate gradients take for granted of a cycle one in float may not have: it is not waited for long.
+    constexpr int patience = 30;
+    StoppingParams of_float = stop;
+    if (!of_float.patience) of_float.patience = patience;
+    SolveReport report =
+        in_float_->cg.solve(ctx, op_, in_float_->op, *in_float_->m, b.cview(), x.view(), of_float, monitor);
+    constexpr double most = 1e-6;
+    const bool may_be_better = report.estimated_error.value_or(0) > std::max(stop.error_limit(), most);
+    const bool failed = report.status == Status::stagnated || report.status == Status::breakdown ||
+                        report.status == Status::diverged ||
+                        (report.status == Status::round_off_limit && may_be_better);
+    return failed && report.iterations < stop.max_iterations ? go_on(ctx, report, stop, monitor) : report;
+  }
 
  private:
-  [[nodiscard]] std::unique_ptr<Preconditioner<double>> preconditioner(Context& ctx, const BoxCoefficients& c,
-                                                                       const BoxSolverPlan& plan,
-                                                                       const std::array<GatedAxis, 3>& gate,
-                                                                       bool singular, bool in_float) const {
-    if (plan.kind == BoxMethod::fd_cg) return std::make_unique<ScaledDiagonalization>(ctx, c, plan.lines);
-    const BoxMultigridParams params{.gate = {}, .singular = singular};
-    if (in_float) return std::make_unique<BoxMultigrid<float>>(ctx, a, gate, params);
-    return std::make_unique<BoxMultigrid<double>>(ctx, a, gate, params);
+  struct InDouble {
+    Shared<Preconditioner<double>> m;
+    ConjugateGradients<double> cg;
+    InDouble(Context& ctx, Shared<Preconditioner<double>> preconditioner, const GridLayout<2>& shape)
+        : m(std::move(preconditioner)), cg(ctx, shape) {}
+  };
+  struct InFloat {
+    std::shared_ptr<BoxMultigrid<float>> m;
+    BoxLinearOperator<float> op;
+    MixedCg cg;
+    InFloat(Context& ctx, std::shared_ptr<BoxMultigrid<float>> cycle, const GridLayout<2>& shape)
+        : m(std::move(cycle)), op(ctx, m->matrix()), cg(ctx, shape) {}
+  };
+
+  /// With vectors in double, from the x that `before` ended with.
+  SolveReport go_on(Context& ctx, const SolveReport& before, StoppingParams stop, const Monitor& monitor) {
+    if (!in_double_) in_double_.emplace(ctx, PrecisionCast<double, float>(ctx, b.shape(), in_float_->m), b.shape());
+    if (before.status == Status::diverged || !std::isfinite(before.residual)) set(ctx, 0, x.view());
+    stop.atol = std::max(stop.rtol * before.reference_norm_value, stop.atol);
+    stop.rtol = std::numeric_limits<double>::min();
+    stop.reference_norm = ReferenceNorm::rhs;
+    stop.max_iterations -= before.iterations;
+    const Monitor on = [&](int k, double r) {
+      if (k > 0 && monitor) monitor(before.iterations + k, r);
+    };
+    SolveReport report = in_double_->cg.solve(ctx, op_, *in_double_->m, b.cview(), x.view(), stop, on);
+    report.reason = message("in double, since conjugate gradients in float ended as ", to_string(before.status), " (",
+                            before.reason, "): ", report.reason);
+    report.iterations += before.iterations;
+    report.inner_iterations += before.inner_iterations;
+    report.reference_norm = before.reference_norm;
+    report.reference_norm_value = before.reference_norm_value;
+    report.initial_residual = before.initial_residual;
+    report.history.insert(report.history.begin(), before.history.begin(), before.history.end() - 1);
+    return report;
   }
+
+  BoxLinearOperator<double> op_;
+  std::optional<InDouble> in_double_;
+  std::optional<InFloat> in_float_;
 };
 
 /// Solved by refinement, without conjugate gradients.
@@ -389,9 +445,7 @@ struct PoissonSolver3D::Implementation {
       fill_ghosts();
       iterative->a.residual(ctx, b.view, x.view, rhs);
     }
-    set(ctx, 0, iterative->x.view());
-    SolveReport report = iterative->cg.solve(ctx, iterative->op, *iterative->m, iterative->b.cview(),
-                                             iterative->x.view(), params.stop, monitor);
+    SolveReport report = iterative->solve(ctx, params.stop, monitor);
     copy(ctx, box_of(shape, iterative->x.view()), x.view);
     end_solve(true);
     return report;

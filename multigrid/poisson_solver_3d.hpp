@@ -25,7 +25,7 @@
 // Statuses are converged, round-off limit (the residual is at rounding, above the tolerance), non-finite, diverged and
 // stagnated; `converged` is claimed on the true residual alone.
 //
-// Everything is double, but for cycles where `float_cycles` says so. Memory of the direct method: about 3 vectors of N;
+// Everything is double, but for cycles and the iteration around them where `float_cycles` says so. Memory of the direct method: about 3 vectors of N;
 // traffic: about 10 words an unknown and solve beside the products. Memory of multigrid: about 20 vectors, and up to 90 where
 // cells are thin in all three directions (`required_memory`, the plan's `nodes`). Solves run on the Context's backend and wait
 // for the stream at the residual norms. Errors: UsageError for bad problems and arrays, ResourceError where it would not fit in
@@ -81,7 +81,8 @@ struct PoissonSolver3DParams {
   int quadrature_points = 0;
   /// Other ones than `automatic` are refused where they cannot be.
   BoxMethod method = BoxMethod::automatic;
-  /// Cycles of multigrid in float, half the memory and traffic. As good as double ones where thin cells lie at Dirichlet faces;
+  /// Cycles of multigrid in float, and conjugate gradients around them with residuals in double (solvers/mixed/mixed_cg.hpp), half
+  /// the memory and traffic; what that cannot solve goes on in double. As good as double ones where thin cells lie at Dirichlet faces;
   /// at natural faces cells thinner than 1e-3 of the widest ones cost iterations.
   bool float_cycles = false;
 

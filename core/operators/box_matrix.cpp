@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <type_traits>
 
 #include <stratum/core/field/blas_3d.hpp>
 #include <stratum/core/field/reduce_3d.hpp>
+#if defined(__CUDACC__)
+#include <stratum/core/operators/box_pairs.hpp>
+#endif
 
 namespace stratum {
 
@@ -23,6 +27,19 @@ struct ResidualOfRows {
 };
 
 template <class Rows, class T = typename Rows::Number>
+struct ScaledResidualOfRows {
+  static constexpr bool hot = true;
+  Rows rows;
+  double scale;
+  FieldView<const T, 3> b, u;
+  FieldView<float, 3> r;
+  STRATUM_HOST_DEVICE STRATUM_INLINE float value(int i, int j, int k) const {
+    return static_cast<float>(scale * static_cast<double>(b(i, j, k) - rows.product(u, i, j, k).value));
+  }
+  STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, int k, float value) const { r(i, j, k) = value; }
+};
+
+template <class Rows, class T = typename Rows::Number>
 struct ProductOfRows {
   static constexpr bool hot = true;
   Rows rows;
@@ -32,20 +49,21 @@ struct ProductOfRows {
   STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, int k, T value) const { y(i, j, k) = value; }
 };
 
-template <class Rows, class T = typename Rows::Number>
+template <class Rows, class View, class T = typename Rows::Number>
 struct MagnitudeOfRows {
   static constexpr bool takes_maximum = false;
   Rows rows;
-  FieldView<const T, 3> b, u;
+  FieldView<const T, 3> b;
+  View u;
   STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j, int k) const {
     return static_cast<double>(std::abs(b(i, j, k)) + rows.template product<true>(u, i, j, k).value);
   }
 };
 
 /// |u|, or `least` where that is more.
-template <class T>
+template <class View, class T>
 struct AtLeast {
-  FieldView<const T, 3> u;
+  View u;
   T least;
   STRATUM_HOST_DEVICE STRATUM_INLINE T operator()(int i, int j, int k) const {
     const T size = std::abs(u(i, j, k));
@@ -53,19 +71,46 @@ struct AtLeast {
   }
 };
 
-template <class Rows, class T = typename Rows::Number>
+template <class Rows, class View, class T = typename Rows::Number>
 struct BackwardErrorOfRows {
   static constexpr bool takes_maximum = true;
   Rows rows;
-  FieldView<const T, 3> b, u;
+  FieldView<const T, 3> b;
+  View u;
   T least;
   STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j, int k) const {
     const double size = static_cast<double>(std::abs(b(i, j, k))) +
-                        static_cast<double>(rows.template product<true>(AtLeast<T>{u, least}, i, j, k).value);
+                        static_cast<double>(rows.template product<true>(AtLeast<View, T>{u, least}, i, j, k).value);
     const double r = std::abs(static_cast<double>(b(i, j, k) - rows.product(u, i, j, k).value));
     return size > 0 ? r / size : 0;
   }
 };
+
+#if defined(__CUDACC__)
+
+/// u of unknowns alone, with what lies around them.
+template <class T>
+struct Surrounded {
+  FieldView<const T, 3> u;
+  BoxShape shape;
+  STRATUM_HOST_DEVICE STRATUM_INLINE T operator()(int i, int j, int k) const {
+    if (!shape.has(0, i) || !shape.has(1, j) || !shape.has(2, k)) return 0;
+    const auto inside = [](int at, int n) { return at < 0 ? at + n : at >= n ? at - n : at; };
+    return u(inside(i, shape.n.nx), inside(j, shape.n.ny), inside(k, shape.n.nz));
+  }
+};
+
+#endif
+
+/// use(u as kernels of reductions take it)
+template <class T, class F>
+decltype(auto) with_surroundings([[maybe_unused]] const BoxShape& shape, FieldView<const T, 3> u,
+                                 [[maybe_unused]] BoxGhosts ghosts, const F& use) {
+#if defined(__CUDACC__)
+  if (ghosts == BoxGhosts::none) return use(Surrounded<T>{u, shape});
+#endif
+  return use(u);
+}
 
 template <class Rows>
 struct RowsToBands {
@@ -200,35 +245,69 @@ BoxBands<double> bands_of(Context& ctx, const BoxMatrix<double>& a) {
 }
 
 template <class T>
-void BoxMatrix<T>::residual(Context& ctx, FieldView<const T, 3> b, FieldView<const T, 3> u, FieldView<T, 3> r) const {
+bool BoxMatrix<T>::needs_ghosts(const Context& ctx) const {
+  return !ctx.on_gpu() || !is_cells();
+}
+
+template <class T>
+void BoxMatrix<T>::residual(Context& ctx, FieldView<const T, 3> b, FieldView<const T, 3> u, FieldView<T, 3> r,
+                            [[maybe_unused]] BoxGhosts ghosts) const {
   with_rows([&](const auto& rows) {
     using Rows = std::remove_cvref_t<decltype(rows)>;
+#if defined(__CUDACC__)
+    if constexpr (std::is_same_v<Rows, BoxCellRows<T>>)
+      if (ctx.on_gpu()) return cuda::run_pairs(ctx, rows, 1, b, u, r, ghosts == BoxGhosts::filled, all_nodes(r));
+#endif
     for_each_node(ctx, all_nodes(r), ResidualOfRows<Rows>{rows, b, u, r});
   });
 }
 
 template <class T>
-void BoxMatrix<T>::apply(Context& ctx, FieldView<const T, 3> u, FieldView<T, 3> y) const {
+void BoxMatrix<T>::scaled_residual(Context& ctx, double scale, FieldView<const T, 3> b, FieldView<const T, 3> u,
+                                   FieldView<float, 3> r, [[maybe_unused]] BoxGhosts ghosts) const {
   with_rows([&](const auto& rows) {
     using Rows = std::remove_cvref_t<decltype(rows)>;
+#if defined(__CUDACC__)
+    if constexpr (std::is_same_v<Rows, BoxCellRows<T>>)
+      if (ctx.on_gpu()) return cuda::run_pairs(ctx, rows, scale, b, u, r, ghosts == BoxGhosts::filled, all_nodes(r));
+#endif
+    for_each_node(ctx, all_nodes(r), ScaledResidualOfRows<Rows>{rows, scale, b, u, r});
+  });
+}
+
+template <class T>
+void BoxMatrix<T>::apply(Context& ctx, FieldView<const T, 3> u, FieldView<T, 3> y,
+                         [[maybe_unused]] BoxGhosts ghosts) const {
+  with_rows([&](const auto& rows) {
+    using Rows = std::remove_cvref_t<decltype(rows)>;
+#if defined(__CUDACC__)
+    if constexpr (std::is_same_v<Rows, BoxCellRows<T>>)
+      if (ctx.on_gpu()) return cuda::run_pairs(ctx, rows, 1, {}, u, y, ghosts == BoxGhosts::filled, all_nodes(y));
+#endif
     for_each_node(ctx, all_nodes(y), ProductOfRows<Rows>{rows, u, y});
   });
 }
 
 template <class T>
-double BoxMatrix<T>::magnitude(Context& ctx, FieldView<const T, 3> b, FieldView<const T, 3> u) const {
+double BoxMatrix<T>::magnitude(Context& ctx, FieldView<const T, 3> b, FieldView<const T, 3> u, BoxGhosts ghosts) const {
   return with_rows([&](const auto& rows) {
     using Rows = std::remove_cvref_t<decltype(rows)>;
-    return norm_of(ctx, b.extents, MagnitudeOfRows<Rows>{rows, b, u});
+    return with_surroundings(rows.shape, u, ghosts, [&](const auto& view) {
+      using View = std::remove_cvref_t<decltype(view)>;
+      return norm_of(ctx, b.extents, MagnitudeOfRows<Rows, View>{rows, b, view});
+    });
   });
 }
 
 template <class T>
-double BoxMatrix<T>::backward_error(Context& ctx, FieldView<const T, 3> b, FieldView<const T, 3> u,
-                                    double least) const {
+double BoxMatrix<T>::backward_error(Context& ctx, FieldView<const T, 3> b, FieldView<const T, 3> u, double least,
+                                    BoxGhosts ghosts) const {
   return with_rows([&](const auto& rows) {
     using Rows = std::remove_cvref_t<decltype(rows)>;
-    return reduce(ctx, b.extents, BackwardErrorOfRows<Rows>{rows, b, u, static_cast<T>(least)});
+    return with_surroundings(rows.shape, u, ghosts, [&](const auto& view) {
+      using View = std::remove_cvref_t<decltype(view)>;
+      return reduce(ctx, b.extents, BackwardErrorOfRows<Rows, View>{rows, b, view, static_cast<T>(least)});
+    });
   });
 }
 

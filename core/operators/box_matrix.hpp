@@ -14,6 +14,7 @@
 // Nothing waits for the stream but norms. Shapes are the caller's duty.
 
 #include <array>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <variant>
@@ -78,6 +79,8 @@ class BoxBands {
   BoxBandRows<T> rows_{};
 };
 
+enum class BoxGhosts : std::uint8_t { filled, none };
+
 template <class T>
 class BoxMatrix {
  public:
@@ -93,17 +96,25 @@ class BoxMatrix {
   decltype(auto) with_rows(const F& use) const {
     return std::visit([&](const auto& matrix) -> decltype(auto) { return use(matrix.rows()); }, any_);
   }
+  [[nodiscard]] bool is_cells() const { return std::holds_alternative<BoxCells<T>>(any_); }
   [[nodiscard]] const BoxShape& shape() const {
     return with_rows([](const auto& rows) -> const BoxShape& { return rows.shape; });
   }
 
   void fill_ghosts(Context& ctx, FieldView<T, 3> u) const { fill_periodic_ghosts(ctx, shape().periodic, u); }
-  void residual(Context& ctx, FieldView<const T, 3> b, FieldView<const T, 3> u, FieldView<T, 3> r) const;
+  /// Whether u below must have them. Where not, `ghosts` may be BoxGhosts::none: u is of unknowns alone, and zero on Dirichlet faces.
+  [[nodiscard]] bool needs_ghosts(const Context& ctx) const;
+  void residual(Context& ctx, FieldView<const T, 3> b, FieldView<const T, 3> u, FieldView<T, 3> r,
+                BoxGhosts ghosts = BoxGhosts::filled) const;
+  /// r = scale (b - A u), rounded to float.
+  void scaled_residual(Context& ctx, double scale, FieldView<const T, 3> b, FieldView<const T, 3> u,
+                       FieldView<float, 3> r, BoxGhosts ghosts = BoxGhosts::filled) const;
   /// y = A u
-  void apply(Context& ctx, FieldView<const T, 3> u, FieldView<T, 3> y) const;
-  [[nodiscard]] double magnitude(Context& ctx, FieldView<const T, 3> b, FieldView<const T, 3> u) const;
-  [[nodiscard]] double backward_error(Context& ctx, FieldView<const T, 3> b, FieldView<const T, 3> u,
-                                      double least) const;
+  void apply(Context& ctx, FieldView<const T, 3> u, FieldView<T, 3> y, BoxGhosts ghosts = BoxGhosts::filled) const;
+  [[nodiscard]] double magnitude(Context& ctx, FieldView<const T, 3> b, FieldView<const T, 3> u,
+                                 BoxGhosts ghosts = BoxGhosts::filled) const;
+  [[nodiscard]] double backward_error(Context& ctx, FieldView<const T, 3> b, FieldView<const T, 3> u, double least,
+                                      BoxGhosts ghosts = BoxGhosts::filled) const;
 
  private:
   template <class>

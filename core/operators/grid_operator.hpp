@@ -54,6 +54,13 @@ class GridOperator final : public LinearOperator<T>, public Handle {
   template <class R>
   [[nodiscard]] double scaled_residual_norm(Context& ctx, double scale, FieldView<const T> b, FieldView<const T> x,
                                             FieldView<R> r, const std::function<void()>& meanwhile = {}) const;
+  [[nodiscard]] double residual_in_float(Context& ctx, double scale, FieldView<const T> b, FieldView<const T> x,
+                                         FieldView<float> r) const override {
+    if constexpr (std::same_as<T, double>)
+      return scaled_residual_norm(ctx, scale, b, x, r);
+    else
+      return LinearOperator<T>::residual_in_float(ctx, scale, b, x, r);
+  }
   /// next = x + alpha c and r = scale (b - A next) in one pass, 4 words of T and 2 of R, and the norm of r as above; in two it
   /// would be a word of T more. For a GPU, where the storage format streams, on grids without a halo, and vectors whose rows
   /// are aligned as those of a Field: `fuses_update`. All five are different vectors.

@@ -3,6 +3,8 @@
 // LinearOperator and Preconditioner: the two interfaces that solvers are written against. Calls are virtual at sweep
 // granularity only. Neither allocates, nor synchronises in `apply`; vectors must not alias unless a class says so.
 
+#include <limits>
+
 #include <stratum/core/device/context.hpp>
 #include <stratum/core/field/blas.hpp>
 
@@ -22,6 +24,12 @@ class LinearOperator {
   [[nodiscard]] virtual bool is_recordable() const { return false; }
   /// r = b - A x in one pass; r may be b.
   virtual void residual(Context& ctx, FieldView<const T> b, FieldView<const T> x, FieldView<T> r) const = 0;
+  /// r = scale (b - A x), rounded to float, and its norm, which the host waits for: for iterations in float
+  /// (solvers/mixed/mixed_cg.hpp). NaN: A has no such pass.
+  [[nodiscard]] virtual double residual_in_float(Context& /*ctx*/, double /*scale*/, FieldView<const T> /*b*/,
+                                                 FieldView<const T> /*x*/, FieldView<float> /*r*/) const {
+    return std::numeric_limits<double>::quiet_NaN();
+  }
   /// || |A| |x| + |b| ||_2, the size of what b - A x is the difference of (solvers/rounding.hpp); zero: not known.
   [[nodiscard]] virtual double magnitude(Context& /*ctx*/, FieldView<const T> /*b*/, FieldView<const T> /*x*/) const {
     return 0;

@@ -168,6 +168,54 @@ struct Prolong {
   }
 };
 
+#if defined(__CUDACC__)
+
+/// What the coarse cell before coarse node (a, b, c) gives: to the coarse node at its first corner, and to those that lie between
+/// from there on. Coarse cells have as many nodes to read in common as threads of a GPU would else read again.
+template <class T>
+struct ProlongFromCell {
+  static constexpr bool hot = true;
+  BoxTransferView<T> p;
+  FieldView<const T, 3> coarse;
+  FieldView<T, 3> x;
+
+  /// Fine nodes of a direction from coarse node `at` on, which may be none: itself, and one that lies between behind it; its number
+  /// among those.
+  STRATUM_HOST_DEVICE STRATUM_INLINE void nodes(int axis, int at, int (&node)[2], int& number) const {
+    const auto& map = p.axes[static_cast<std::size_t>(axis)];
+    node[0] = at < 0 ? -1 : map.kept[at];
+    const int behind = node[0] + 1;
+    number = behind < p.fine.size(axis) ? map.dropped[behind] : -1;
+    node[1] = number < 0 ? -1 : behind;
+  }
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int a, int b, int c) const {
+    int i[2], j[2], k[2], x_number = 0, y_number = 0, z_number = 0;
+    nodes(0, a - 1, i, x_number);
+    nodes(1, b - 1, j, y_number);
+    nodes(2, c - 1, k, z_number);
+    T u[8];
+    for (int corner = 0; corner < 8; ++corner) {
+      const int q = corner & 1, r = corner >> 1 & 1, s = corner >> 2;
+      const bool there = (q == 0 || i[1] >= 0) && (r == 0 || j[1] >= 0) && (s == 0 || k[1] >= 0);
+      u[corner] = there ? coarse(a - 1 + q, b - 1 + r, c - 1 + s) : T(0);
+    }
+    for (int of = 0; of < 8; ++of) {
+      const int q = of & 1, r = of >> 1 & 1, s = of >> 2;
+      if (i[q] < 0 || j[r] < 0 || k[s] < 0) continue;
+      T sum = of == 0 ? u[0] : T(0);
+      for (int bits = 0; bits < 8; ++bits)
+        if (of != 0 && (bits & ~of) == 0)
+          sum += p.weights[static_cast<std::size_t>(bits)]((bits & 1) != 0 ? x_number : i[q],
+                                                           (bits & 2) != 0 ? y_number : j[r],
+                                                           (bits & 4) != 0 ? z_number : k[s]) *
+                 u[bits];
+      x(i[q], j[r], k[s]) += sum;
+    }
+  }
+};
+
+#endif
+
 /// Of one direction the fine nodes around that of a coarse node, by their distances -2 .. 2, and their coarse ones: one, or two
 /// of a node that lies between. Of all those there are at most 7, numbered as `slots`.
 struct Window {
@@ -361,6 +409,12 @@ void BoxTransfer<T>::restrict_to(Context& ctx, FieldView<const T, 3> r, FieldVie
 
 template <class T>
 void BoxTransfer<T>::prolong(Context& ctx, FieldView<const T, 3> coarse, FieldView<T, 3> x) const {
+#if defined(__CUDACC__)
+  if (ctx.on_gpu()) {
+    const auto& [nx, ny, nz] = view_.coarse.n;
+    return for_each_node(ctx, all_nodes(Extents<3>{nx + 1, ny + 1, nz + 1}), ProlongFromCell<T>{view_, coarse, x});
+  }
+#endif
   for_each_node(ctx, all_nodes(x), Prolong<T>{view_, coarse, x});
 }
 

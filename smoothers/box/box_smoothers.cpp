@@ -5,7 +5,12 @@
 #include <type_traits>
 #include <utility>
 
+#include <stratum/core/field/blas_3d.hpp>
 #include <stratum/core/field/for_each_node_3d.hpp>
+#if defined(__CUDACC__)
+#include <stratum/smoothers/box/box_line_kernels.hpp>
+#include <stratum/smoothers/box/box_planes.hpp>
+#endif
 
 namespace stratum {
 
@@ -237,20 +242,6 @@ __global__ void __launch_bounds__(warp) x_lines_kernel(const XLines<T> lines) {
   s.x(end, j, k) += of_end;
 }
 
-/// Both colours of rows whose neighbours are of other colours, one after the other: a block has a row.
-template <class Rows>
-__global__ void relax_rows_kernel(const RelaxPoint<Rows> relax, int n, const AxisRange y, const AxisRange z,
-                                  bool reversed) {
-  cuda::after_previous();
-  const int j = y.begin + static_cast<int>(blockIdx.x) * y.step, k = z.begin + static_cast<int>(blockIdx.y) * z.step;
-  for (int step = 0; step < 2; ++step) {
-    const int colour = reversed ? 1 - step : step;
-    for (int i = colour + 2 * static_cast<int>(threadIdx.x); i < n; i += 2 * static_cast<int>(blockDim.x))
-      relax(i, j, k);
-    __syncthreads();
-  }
-}
-
 #endif
 
 /// On a CPU lines along y and z go in step, side by side along x.
@@ -303,33 +294,37 @@ void solve_lines(Context& ctx, const SolveLine<T>& s, const AxisRange& p, const 
 }  // namespace
 
 template <class T>
-void box_points(Context& ctx, const BoxMatrix<T>& a, FieldView<const T, 3> b, FieldView<T, 3> x, bool reversed) {
+void box_points(Context& ctx, const BoxMatrix<T>& a, FieldView<const T, 3> b, Field<T, 3>& x,
+                [[maybe_unused]] Field<T, 3>& other, bool reversed, bool from_zero) {
   const BoxShape& shape = a.shape();
-  const int cx = colours(shape, 0), cy = colours(shape, 1), all = cx * cy * colours(shape, 2);
+  const int cx = colours(shape, 0), cy = colours(shape, 1), cz = colours(shape, 2), all = cx * cy * cz;
   a.with_rows([&](const auto& rows) {
     using Rows = std::remove_cvref_t<decltype(rows)>;
 #if defined(__CUDACC__)
-    constexpr int most_planes = 65535;
-    if (ctx.on_gpu() && !ctx.is_dry_run() && cx == 2 && !shape.periodic[0] && shape.n.nz <= most_planes) {
-      const int warps = std::clamp(shape.n.nx / (2 * warp), 1, 8);
-      for (int step = 0; step < all / 2; ++step) {
-        const int colour = reversed ? all / 2 - 1 - step : step;
-        const AxisRange y = nodes_of_colour(shape, 1, colour % cy), z = nodes_of_colour(shape, 2, colour / cy);
-        a.fill_ghosts(ctx, x);
-        const dim3 grid(static_cast<unsigned>(y.count()), static_cast<unsigned>(z.count()));
-        cuda::Launch{grid, static_cast<unsigned>(warps * warp)}(
-            ctx, relax_rows_kernel<Rows>, RelaxPoint<Rows>{rows, b, x}, shape.n.nx, y, z, reversed);
+    if (ctx.on_gpu() && cx < 3 && cy < 3 && cz < 3) {
+      if (ctx.is_dry_run()) return;
+      using cuda::BoxZeros;
+      const int first = reversed ? 1 : 0;
+      cuda::PlanesOfParity<Rows> planes{rows, b, x.cview(), x.cview(), other.view(), first, first, cz == 1 ? 0 : first};
+      if (!from_zero) a.fill_ghosts(ctx, x.view());
+      cuda::launch_planes(ctx, planes, from_zero ? BoxZeros::all : BoxZeros::none);
+      if (cz == 2) {
+        a.fill_ghosts(ctx, other.view());
+        planes.beside = other.cview();
+        planes.plane = 1 - first;
+        cuda::launch_planes(ctx, planes, from_zero ? BoxZeros::own_plane : BoxZeros::none);
       }
-      return;
+      return std::swap(x, other);
     }
 #endif
+    if (from_zero) set_zero_with_ghosts(ctx, x);
     for (int step = 0; step < all; ++step) {
       const int colour = reversed ? all - 1 - step : step;
-      a.fill_ghosts(ctx, x);
+      a.fill_ghosts(ctx, x.view());
       for_each_node(ctx,
-                    NodeRange<3>{nodes_of_colour(shape, 0, colour % cx), nodes_of_colour(shape, 1, colour / cx % cy),
-                                 nodes_of_colour(shape, 2, colour / cx / cy)},
-                    RelaxPoint<Rows>{rows, b, x});
+                    {nodes_of_colour(shape, 0, colour % cx), nodes_of_colour(shape, 1, colour / cx % cy),
+                     nodes_of_colour(shape, 2, colour / (cx * cy))},
+                    RelaxPoint<Rows>{rows, b, x.view()});
     }
   });
 }
@@ -367,14 +362,29 @@ void BoxLines<T>::apply(Context& ctx, const BoxMatrix<T>& a, FieldView<const T, 
       const NodeRange<3> nodes = axis_ == 0   ? NodeRange<3>{along, p, q}
                                  : axis_ == 1 ? NodeRange<3>{p, along, q}
                                               : NodeRange<3>{p, q, along};
+#if defined(__CUDACC__)
+      if (ctx.on_gpu() && axis_ != 0 && !solve.periodic) {
+        if (ctx.is_dry_run()) continue;
+        cuda::launch_lines(ctx, cuda::ColourOfLines<Rows>{rows, b, view_.inverse, view_.factor, x, r, p, q}, axis_);
+        continue;
+      }
+      if constexpr (std::is_same_v<Rows, BoxCellRows<T>>)
+        if (ctx.on_gpu() && axis_ == 0) {
+          cuda::run_pairs<T, T>(ctx, rows, 1, b, x, r, true, nodes);
+          solve_lines(ctx, solve, p, q);
+          continue;
+        }
+#endif
       for_each_node(ctx, nodes, ResidualOfColour<Rows>{rows, b, x, r});
       solve_lines(ctx, solve, p, q);
     }
   });
 }
 
-template void box_points(Context&, const BoxMatrix<float>&, FieldView<const float, 3>, FieldView<float, 3>, bool);
-template void box_points(Context&, const BoxMatrix<double>&, FieldView<const double, 3>, FieldView<double, 3>, bool);
+template void box_points(Context&, const BoxMatrix<float>&, FieldView<const float, 3>, Field<float, 3>&,
+                         Field<float, 3>&, bool, bool);
+template void box_points(Context&, const BoxMatrix<double>&, FieldView<const double, 3>, Field<double, 3>&,
+                         Field<double, 3>&, bool, bool);
 template class BoxLines<float>;
 template class BoxLines<double>;
 

@@ -19,7 +19,7 @@ MixedCg::MixedCg(Context& ctx, const GridLayout<2>& shape, double delta)
   (void)ResidualReplacement({.delta = delta}, 0);
 }
 
-SolveReport MixedCg::solve(Context& ctx, const GridOperator<double>& a, const GridOperator<float>& inner,
+SolveReport MixedCg::solve(Context& ctx, const LinearOperator<double>& a, const LinearOperator<float>& inner,
                            Preconditioner<float>& m, FieldView<const double> b, FieldView<double> x,
                            const StoppingParams& stop, const Monitor& monitor) {
   expects_constant_symmetric("conjugate gradients", &m);
@@ -27,7 +27,7 @@ SolveReport MixedCg::solve(Context& ctx, const GridOperator<double>& a, const Gr
   const double rhs_norm = norm2(ctx, b);
   // With b = 0 the residual is A x.
   const double scale = power_of_two_below_reciprocal(rhs_norm > 0 ? rhs_norm : a.magnitude(ctx, b, x));
-  const auto residual = [&] { return a.scaled_residual_norm(ctx, scale, b, x, r) / scale; };
+  const auto residual = [&] { return a.residual_in_float(ctx, scale, b, x, r) / scale; };
   const double initial = residual();
   StoppingTest test(stop, rhs_norm, initial, monitor, IterationKind::krylov);
   Rounding<double> rounding(ctx, a, b, x, rhs_norm);

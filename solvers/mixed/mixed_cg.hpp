@@ -22,7 +22,7 @@
 // stream an iteration; nothing is allocated by `solve`.
 
 #include <stratum/core/io/solve_report.hpp>
-#include <stratum/core/operators/grid_operator.hpp>
+#include <stratum/core/operators/linear_operator.hpp>
 #include <stratum/solvers/krylov/conjugate_step.hpp>
 #include <stratum/solvers/stopping.hpp>
 
@@ -35,9 +35,9 @@ class MixedCg {
   /// Throws UsageError unless 0 < delta < 1.
   MixedCg(Context& ctx, const GridLayout<2>& shape, double delta = default_delta);
 
-  /// Solves A x = b from the given x; `inner` is A in float. Throws UsageError for an M that is not constant and symmetric. The
+  /// Solves A x = b from the given x; `inner` is A in float. A has LinearOperator::residual_in_float. Throws UsageError for an M that is not constant and symmetric. The
   /// history holds recursive residuals, and true ones at updates.
-  SolveReport solve(Context& ctx, const GridOperator<double>& a, const GridOperator<float>& inner,
+  SolveReport solve(Context& ctx, const LinearOperator<double>& a, const LinearOperator<float>& inner,
                     Preconditioner<float>& m, FieldView<const double> b, FieldView<double> x,
                     const StoppingParams& stop, const Monitor& monitor = {});
 

@@ -212,7 +212,8 @@ void expect_step(Context& ctx, const BoxMatrix<double>& a, const DenseMatrix& of
       return BoxMatrix<T>(ctx, a);
   }();
   if (axis < 0) {
-    box_points<T>(ctx, in_t, right.cview(), x.view(), reversed);
+    Field<T, 3> other(ctx, shape.layout(1));
+    box_points<T>(ctx, in_t, right.cview(), x, other, reversed);
   } else {
     Field<T, 3> r(ctx, shape.layout(0));
     BoxLines<T>(ctx, a, axis).apply(ctx, in_t, right.cview(), x.view(), r.view(), reversed);
@@ -477,7 +478,7 @@ TEST(BoxMultigrid, IsSymmetric) {
       // Without a mean in r and s a singular problem's cycle is symmetric, too.
       EXPECT_NEAR(one, other, (p.singular() ? 1 : 1e-11) * size);
       if (cycle.gate().size() > 1 || p.singular()) continue;
-      BoxLinearOperator(ctx, a).residual(ctx, r.cview(), mr.cview(), s.view());
+      BoxLinearOperator<double>(ctx, a).residual(ctx, r.cview(), mr.cview(), s.view());
       EXPECT_LT(norm2<double>(ctx, s.cview()), 1e-8 * norm2<double>(ctx, r.cview()));
     }
   }

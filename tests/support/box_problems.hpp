@@ -7,14 +7,17 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <memory>
 #include <random>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include <stratum/core/field/blas_3d.hpp>
 #include <stratum/multigrid/box_multigrid.hpp>
 #include <stratum/solvers/krylov/cg.hpp>
+#include <stratum/solvers/mixed/precision_cast.hpp>
 
 #include "backends.hpp"
 #include "random.hpp"
@@ -346,8 +349,9 @@ BoxRun solve_box(stratum::Context& ctx, const BoxProblem& p, int most = 60) {
   using namespace stratum;
   const BoxCoefficients c = p.coefficients();
   const BoxMatrix<double> a(BoxCells<double>(ctx, c, p.scalar()));
-  BoxMultigrid<T> cycle(ctx, a, p.gate_axes(), {.singular = p.singular()});
-  const BoxLinearOperator op(ctx, a);
+  const auto cycle =
+      std::make_shared<BoxMultigrid<T>>(ctx, a, p.gate_axes(), BoxMultigridParams{.singular = p.singular()});
+  const BoxLinearOperator<double> op(ctx, a);
   const BoxShape shape = a.shape();
   std::mt19937 engine(1);
   std::uniform_real_distribution<double> uniform(.5, 1.5);
@@ -368,8 +372,13 @@ BoxRun solve_box(stratum::Context& ctx, const BoxProblem& p, int most = 60) {
   copy_from_host<double>(ctx, load.data(), b.view());
   ConjugateGradients<double> cg(ctx, rows_of(shape));
   StoppingParams stop{.rtol = 1e-8, .max_iterations = most, .error_tol = std::numeric_limits<double>::infinity()};
-  BoxRun run{cg.solve(ctx, op, cycle, b.cview(), x.view(), stop), cycle.nodes(), cycle.gate().size()};
-  return run;
+  const auto m = [&]() -> Shared<Preconditioner<double>> {
+    if constexpr (std::is_same_v<T, double>)
+      return cycle;
+    else
+      return PrecisionCast<double, T>(ctx, rows_of(shape), cycle);
+  }();
+  return {cg.solve(ctx, op, *m, b.cview(), x.view(), stop), cycle->nodes(), cycle->gate().size()};
 }
 
 }  // namespace test

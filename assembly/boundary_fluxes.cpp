@@ -8,8 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include <stratum/assembly/gauss_rules.hpp>
-#include <stratum/assembly/mapped_element.hpp>
+#include <stratum/assembly/cellwise_solution.hpp>
 #include <stratum/assembly/near_boundary.hpp>
 #include <stratum/assembly/points.hpp>
 #include <stratum/assembly/problem_boundary.hpp>
@@ -22,129 +21,13 @@ namespace stratum {
 namespace {
 
 using detail::BoundaryOf;
+using detail::CellwiseSolution;
+using detail::CornerValues;
+using detail::given_flux_of;
+using detail::load_of;
+using detail::nodal_values_of;
 
 enum : std::size_t { left, right, bottom, top };
-
-/// Corners of a cell are numbered a = ax + 2 ay.
-using CornerValues = std::array<double, 4>;
-
-/// Integral of f phi_a over a cell by the rule of load vectors.
-CornerValues load_of(const CellPoints& cell, const ScalarFunction& f) {
-  CornerValues load{};
-  for (const auto& [s, weight_y] : gauss4)
-    for (const auto& [t, weight_x] : gauss4) {
-      const double value = weight_x * weight_y * cell.measure(t, s) * evaluate(f, cell.at(t, s), "right-hand side");
-      load[0] += value * (1 - t) * (1 - s);
-      load[1] += value * t * (1 - s);
-      load[2] += value * (1 - t) * s;
-      load[3] += value * t * s;
-    }
-  return load;
-}
-
-/// A solution on a mesh, cell by cell.
-class CellwiseSolution {
- public:
-  /// Nodal values of the cells that are asked for.
-  using NodalValues = std::function<double(int i, int j)>;
-  CellwiseSolution(const Geometry& mesh, const PoissonProblem& problem, NodalValues values,
-                   const CellCoefficients* cells)
-      : mesh_(mesh), values_(std::move(values)), cells_(cells), reaction_(problem.reaction) {}
-
-  [[nodiscard]] int nx() const { return mesh_.logical().x().size(); }
-  [[nodiscard]] int ny() const { return mesh_.logical().y().size(); }
-  [[nodiscard]] bool has_reaction() const { return reaction_ != 0 || (cells_ != nullptr && !cells_->c.empty()); }
-
-  [[nodiscard]] CornerValues corners(int i, int j) const {
-    return {values_(i, j), values_(i + 1, j), values_(i, j + 1), values_(i + 1, j + 1)};
-  }
-
-  /// Integral of c u_h phi_a over a cell.
-  [[nodiscard]] CornerValues reaction(int i, int j) const {
-    const CornerValues u = corners(i, j);
-    CornerValues sums{};
-    with_entries(i, j, {0, 0, 0, material(i, j).c},
-                 [&](std::size_t a, std::size_t b, double m) { sums[a] += m * u[b]; });
-    return sums;
-  }
-  /// Integral of grad phi_a . K grad u_h over a cell, by differences: rows of the element matrix sum up to zero. Adds what
-  /// rounding of the values may make of each to `magnitudes`.
-  [[nodiscard]] CornerValues diffusion(int i, int j, CornerValues& magnitudes) const {
-    const CornerValues u = corners(i, j);
-    CornerValues sums{};
-    CellMaterial k = material(i, j);
-    k.c = 0;
-    with_entries(i, j, k, [&](std::size_t a, std::size_t b, double entry) {
-      if (a == b) return;
-      sums[a] += entry * (u[b] - u[a]);
-      magnitudes[a] += std::abs(entry) * std::max(std::abs(u[a]), std::abs(u[b]));
-    });
-    return sums;
-  }
-  /// Integral of phi n.K grad u_h over the interval of a boundary at its end, phi that of the node there.
-  [[nodiscard]] double flux_at_end(const BoundaryOf& boundary, bool last_boundary) const {
-    const bool row = boundary.place.along == Direction::x;
-    const int across = boundary.place.last ? (row ? ny() : nx()) - 1 : 0,
-              along = last_boundary ? (row ? nx() : ny()) - 1 : 0;
-    const int i = row ? along : across, j = row ? across : along;
-    const CornerValues u = corners(i, j);
-    const CellMaterial k = material(i, j);
-    const double end = boundary.place.last ? 1 : 0, outward = boundary.place.last ? 1 : -1;
-    double sum = 0;
-    for (const auto& [v, weight] : gauss4) {
-      const double t = row ? v : end, s = row ? end : v;
-      const double ut = (1 - s) * (u[1] - u[0]) + s * (u[3] - u[2]), us = (1 - t) * (u[2] - u[0]) + t * (u[3] - u[1]);
-      const Jacobian at = mesh_.mapped() != nullptr && mesh_.mapped()->is_cartesian()
-                              ? mesh_.mapped()->cell(i, j).derivatives(t, s)
-                              : Jacobian{.xt = mesh_.logical().x().widths()[static_cast<std::size_t>(i)],
-                                         .ys = mesh_.logical().y().widths()[static_cast<std::size_t>(j)]};
-      const auto [xt, xs, yt, ys] = at;
-      const double det = at.determinant(), ux = (ys * ut - yt * us) / det, uy = (xt * us - xs * ut) / det;
-      // The normal times the interval's length.
-      const double normal_x = outward * (row ? -yt : ys), normal_y = outward * (row ? xt : -xs);
-      const double phi = last_boundary ? v : 1 - v;
-      const Scales scales = mesh_.cell(i, j).scales(t, s);
-      sum += weight * phi * (row ? scales.of_y() : scales.of_x()) *
-             (normal_x * (k.xx * ux + k.xy * uy) + normal_y * (k.xy * ux + k.yy * uy));
-    }
-    return sum;
-  }
-  /// At fraction v of interval k of a boundary.
-  [[nodiscard]] double on_boundary(const BoundaryPlace& boundary, int k, double v) const {
-    const bool row = boundary.along == Direction::x;
-    const int across = boundary.last ? (row ? ny() : nx()) : 0;
-    const auto at = [&](int n) { return row ? values_(n, across) : values_(across, n); };
-    return (1 - v) * at(k) + v * at(k + 1);
-  }
-
- private:
-  [[nodiscard]] CellMaterial material(int i, int j) const {
-    if (cells_ == nullptr) return {.c = reaction_};
-    return {cells_->kxx(i, j), cells_->kxy(i, j), cells_->kyy(i, j), cells_->reaction(i, j) + reaction_};
-  }
-  template <class F>
-  void with_entries(int i, int j, const CellMaterial& k, const F& f) const {
-    const auto visit = [&](const auto& entry) {
-      for (std::size_t a = 0; a < 4; ++a)
-        for (std::size_t b = 0; b < 4; ++b)
-          f(a, b,
-            entry(static_cast<int>(a % 2), static_cast<int>(a / 2), static_cast<int>(b % 2), static_cast<int>(b / 2)));
-    };
-    if (mesh_.mapped() != nullptr) {
-      const MappedElement element = element_of(*mesh_.mapped(), i, j, k);
-      visit([&](int ax, int ay, int bx, int by) { return element.entry(ax, ay, bx, by); });
-      return;
-    }
-    const double hx = mesh_.logical().x().widths()[static_cast<std::size_t>(i)],
-                 hy = mesh_.logical().y().widths()[static_cast<std::size_t>(j)];
-    visit([&](int ax, int ay, int bx, int by) { return element_entry(hx, hy, k.xx, k.xy, k.yy, k.c, ax, ay, bx, by); });
-  }
-
-  const Geometry& mesh_;
-  NodalValues values_;
-  const CellCoefficients* cells_;
-  double reaction_;
-};
 
 /// Of n.K grad u by the data of a Neumann or Robin boundary: over the boundary, and times phi of its first and its last node.
 struct GivenFlux {
@@ -153,18 +36,12 @@ struct GivenFlux {
 GivenFlux given_flux(const Geometry& mesh, const BoundaryOf& boundary, const CellwiseSolution& u) {
   GivenFlux flux;
   const int intervals = mesh.along(boundary.place).size();
-  const ScalarFunction g = flux_function(boundary.condition);
-  for (int k = 0; k < intervals; ++k)
-    for (const auto& [v, weight] : gauss4) {
-      const Point p = mesh.on_boundary(boundary.place, k, v);
-      double value = g ? evaluate(g, p, "value of a boundary") : 0;
-      if (has_alpha(boundary.condition.kind))
-        value -= evaluate(boundary.condition.alpha, p, "alpha of a boundary") * u.on_boundary(boundary.place, k, v);
-      value *= weight * mesh.measure_on_side(boundary.place, k, v);
-      flux.all += value;
-      if (k == 0) flux.first += (1 - v) * value;
-      if (k == intervals - 1) flux.last += v * value;
-    }
+  for (int k = 0; k < intervals; ++k) {
+    const auto of_interval = given_flux_of(mesh, boundary, u, k);
+    flux.all += of_interval.all;
+    if (k == 0) flux.first += of_interval.first;
+    if (k == intervals - 1) flux.last += of_interval.second;
+  }
   return flux;
 }
 
@@ -174,13 +51,14 @@ struct Reactions {
   double magnitude = 0;
 
   void add(const CellwiseSolution& u, const ScalarFunction& f, const Geometry& mesh, int i, int j) {
+    if (!u.is_live(i, j)) return;
     CornerValues magnitudes{};
     CornerValues r = u.diffusion(i, j, magnitudes);
     const CornerValues c = u.has_reaction() ? u.reaction(i, j) : CornerValues{}, load = load_of(mesh.cell(i, j), f);
     for (std::size_t a = 0; a < 4; ++a) {
       const int p = i + static_cast<int>(a % 2), q = j + static_cast<int>(a / 2);
       const bool on_x = p == 0 || p == u.nx(), on_y = q == 0 || q == u.ny();
-      if (!on_x && !on_y) continue;
+      if ((!on_x && !on_y) || u.is_held(p, q)) continue;
       r[a] += c[a] - load[a];
       magnitude += magnitudes[a];
       if (on_x && on_y)
@@ -266,19 +144,12 @@ double reaction_of(Context& ctx, NodeRows nodes, const CellwiseSolution& u) {
   return std::accumulate(rows.begin(), rows.end(), 0.0);
 }
 
-/// Of rows from `first` on.
-CellwiseSolution::NodalValues nodal_values_of(std::span<const double> nodal, const Geometry& mesh, int first) {
-  const auto nodes = static_cast<std::size_t>(mesh.logical().x().size()) + 1;
-  return [nodal, nodes, first](int i, int j) {
-    return nodal[static_cast<std::size_t>(j - first) * nodes + static_cast<std::size_t>(i)];
-  };
-}
-
 }  // namespace
 
-BoundaryFluxes boundary_fluxes(Context& ctx, const Geometry& mesh, const PoissonProblem& problem,
+BoundaryFluxes boundary_fluxes(Context& ctx, const Geometry& mesh, const PoissonProblem& given,
                                std::span<const double> nodal, const CellCoefficients* cells) {
   expects_nodal(mesh, nodal);
+  const PoissonProblem problem = in_live_cells(given, bodies_on(ctx, mesh, given));
   const auto own = cells == nullptr ? cell_coefficients(ctx, mesh, problem) : std::nullopt;
   const CellwiseSolution u(mesh, problem, nodal_values_of(nodal, mesh, 0), own ? &*own : cells);
   BoundaryFluxes found = fluxes_of(mesh, problem, u);
@@ -286,8 +157,9 @@ BoundaryFluxes boundary_fluxes(Context& ctx, const Geometry& mesh, const Poisson
   return found;
 }
 
-BoundaryFluxes boundary_fluxes(Context& ctx, const Geometry& mesh, const PoissonProblem& problem,
+BoundaryFluxes boundary_fluxes(Context& ctx, const Geometry& mesh, const PoissonProblem& given,
                                const GridFunction<const double>& u, const CellCoefficients* cells) {
+  const PoissonProblem problem = in_live_cells(given, bodies_on(ctx, mesh, given));
   const auto own = cells == nullptr ? cell_coefficients(ctx, mesh, problem) : std::nullopt;
   const CellCoefficients* const k = own ? &*own : cells;
   const CellwiseSolution at_boundaries(mesh, problem, NearBoundary(ctx, mesh, problem, u), k);
@@ -311,6 +183,19 @@ double load_integral(Context& ctx, const Geometry& mesh, const PoissonProblem& p
                      const GridFunction<const double>& b, const CellCoefficients* cells) {
   const TensorMesh<2>& logical = mesh.logical();
   (void)first_row_of(ctx, "the load vector", logical, b);
+  if (const auto map = bodies_on(ctx, mesh, problem); map && map->has_solids()) {
+    // Not of b, in which f at nodes that bodies hold has no place.
+    std::vector<double> rows(static_cast<std::size_t>(map->ny), 0.0);
+    for_each_row(
+        ctx, map->ny,
+        [&](int j, const ScalarFunction& f) {
+          for (int i = 0; i < map->nx; ++i)
+            if (map->cell_at(i, j) == BodyMap::live)
+              for (const double value : load_of(mesh.cell(i, j), f)) rows[static_cast<std::size_t>(j)] += value;
+        },
+        rhs_function(problem));
+    return std::accumulate(rows.begin(), rows.end(), 0.0);
+  }
   double sum = 0;
   if (b.view.nodes() > 0) sum = sum_of(ctx, b.view);
   // What Neumann or Robin boundaries and boundary values added.

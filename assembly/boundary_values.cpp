@@ -125,6 +125,7 @@ void lift_boundary(Context& ctx, const Geometry& mesh, const PoissonProblem& pro
                    in_x,
                    in_y},
                   u.view);
+  if (const auto map = bodies_on(ctx, mesh, problem)) clear_fixed_nodes(ctx, mesh, *map, u);
 }
 
 CornerGap largest_corner_gap(const Geometry& mesh, const PoissonProblem& problem) {

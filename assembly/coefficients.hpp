@@ -18,6 +18,7 @@
 // Throws UsageError for values that are not finite, K that is not positive definite and c that is negative, naming the cell;
 // for numbers whose cells do not refine to those of the mesh.
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -58,11 +59,14 @@ struct Diffusion {
   [[nodiscard]] bool is_given() const { return xx.is_given() || xy.is_given() || yy.is_given(); }
 };
 
+struct BodyMap;  // assembly/bodies.hpp
+
 /// On the cells of one mesh. Empty: yy is xx, xy and c are zero.
 struct CellCoefficients {
   int nx = 0, ny = 0;
   std::vector<double> xx, xy, yy, c;
-  std::vector<std::size_t> averaged{};  // cells where c is a mean, in their order
+  std::vector<std::size_t> averaged{};      // cells where c is a mean, in their order
+  std::shared_ptr<const BodyMap> bodies{};  // where there are any: K = 0 in solids without flux
 
   [[nodiscard]] bool is_scalar() const { return yy.empty() && xy.empty(); }
   [[nodiscard]] double kxx(int i, int j) const { return xx[at(i, j)]; }

@@ -133,10 +133,11 @@ struct ErrorsOfRow {
   }
 };
 
-/// The same of a mesh that is no rectangle, cell by cell.
+/// The same of a mesh that is no rectangle, or that bodies leave cells of, cell by cell.
 void add_row(const Geometry& mesh, const PoissonProblem& problem, const ScalarFunction& exact, const double* south,
-             const double* north, const CellCoefficients* k, int j, ErrorSums& row) {
+             const double* north, const CellCoefficients* k, const BodyMap* bodies, int j, ErrorSums& row) {
   for (int i = 0; i < mesh.logical().x().size(); ++i, ++south, ++north) {
+    if (bodies != nullptr && bodies->cell_at(i, j) != BodyMap::live) continue;
     const CellPoints cell = mesh.cell(i, j);
     double e[3][3], u[3][3];  // by height first
     for (std::size_t q = 0; q < 3; ++q)
@@ -163,6 +164,7 @@ ErrorSums errors_on_host(Context& ctx, const Geometry& mesh, const PoissonProble
   const bool is_rectangle = mesh.mapped() == nullptr;
   const auto x = is_rectangle ? gauss_points(logical.x()) : std::vector<LinePoint>(),
              y = is_rectangle ? gauss_points(logical.y()) : std::vector<LinePoint>();
+  const auto map = bodies_on(ctx, mesh, problem);
   std::vector<ErrorSums> rows(static_cast<std::size_t>(nodes.last - nodes.first));
   for_each_row(
       ctx, nodes.last - nodes.first,
@@ -175,8 +177,8 @@ ErrorSums errors_on_host(Context& ctx, const Geometry& mesh, const PoissonProble
               f, logical, x, std::span(y).subspan(3 * static_cast<std::size_t>(j), 3), south, south + nodes_x, k,
               problem.reaction, j, row});
         };
-        if (!is_rectangle)
-          add_row(mesh, problem, exact, south, south + nodes_x, k, j, row);
+        if (!is_rectangle || map)
+          add_row(mesh, problem, exact, south, south + nodes_x, k, map.get(), j, row);
         else if (const auto* const polynomial = exact.target<PolynomialSolution>())
           add_known(*polynomial);  // inlined
         else
@@ -205,7 +207,7 @@ ErrorSums errors_of(Context& ctx, const Geometry& mesh, const PoissonProblem& pr
     }
     return all;
   };
-  if (ctx.on_gpu() && mesh.mapped() == nullptr) {
+  if (ctx.on_gpu() && mesh.mapped() == nullptr && problem.bodies.empty()) {
     const auto own = errors_on_gpu(ctx, mesh.logical(), exact_function(problem), u,
                                    boundary_values_of_nodes(mesh, problem), problem.reaction, k);
     const Part all = all_of({own.value_or(no_error_sums()), own.has_value()});
@@ -283,6 +285,7 @@ LevelDifference level_difference(const Geometry& coarse_mesh, std::span<const do
       const double area = coarse_mesh.cell(i, j).measure(0.5, 0.5);  // linear in t and in s
       for (const auto& [p, q] : {std::pair{i, j}, {i + 1, j}, {i, j + 1}, {i + 1, j + 1}}) {
         const double value = fine_at(p, q), d = coarse_at(p, q) - value;
+        if (std::isnan(d)) continue;  // a node of a solid has no value
         difference += area / 4 * d * d;
         norm += area / 4 * value * value;
         largest = std::max(largest, std::abs(d));

@@ -8,6 +8,7 @@
 #include <stratum/assembly/expressions/gpu_integrals.hpp>
 #include <stratum/assembly/host_loads.hpp>
 #include <stratum/assembly/line_loads.hpp>
+#include <stratum/assembly/mapped_operators.hpp>
 #include <stratum/assembly/polynomial_problem.hpp>
 #include <stratum/assembly/problem_boundary.hpp>
 #include <stratum/assembly/rectangle_fields.hpp>
@@ -108,6 +109,39 @@ void subtract_boundary(Context& ctx, const Geometry& mesh, const PoissonProblem&
     if (values[n] != 0 && b.has(j)) b(i, j) -= entry * values[n];
 }
 
+/// b less A g for the values g of nodes that bodies hold, and nothing at nodes that are no unknowns.
+void subtract_bodies(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, const CellCoefficients& cells,
+                     const GridFunction<double>& b) {
+  const BodyMap& map = *cells.bodies;
+  const TensorMesh<2>& logical = mesh.logical();
+  const auto is_zero = [](double value) { return value == 0; };
+  if (!std::all_of(map.value.begin(), map.value.end(), is_zero)) {
+    const GridLayout<2> layout = layout_of(logical, b);
+    const OperatorTerms terms = operator_terms(mesh, problem);
+    const int first_row = first_row_of(ctx, "the load vector", logical, b);
+    std::vector<double> given(static_cast<std::size_t>(layout.nodes()));
+    for (int j = 0; j < layout.ny; ++j)
+      for (int i = 0; i < layout.nx; ++i)
+        given[static_cast<std::size_t>(j) * static_cast<std::size_t>(layout.nx) + static_cast<std::size_t>(i)] =
+            map.value_at(i + logical.x().first_unknown(), j + first_row + logical.y().first_unknown());
+    Field<double> g(ctx, layout), product(ctx, layout);
+    copy_from_host(ctx, given.data(), g.view());
+    exchange(ctx, g);
+    if (mesh.mapped() != nullptr) {
+      const MappedCells fields(ctx, *mesh.mapped(), &cells, terms.reaction);
+      assemble_diffusion(ctx, *mesh.mapped(), fields, terms, layout).apply(ctx, g.cview(), product.view());
+    } else {
+      const CellFields fields(ctx, logical, cells, terms.reaction);
+      const StorageFormat format = terms.varies() ? StorageFormat::symmetric : StorageFormat::cell;
+      assemble_cells(ctx, logical, fields, terms, cell_tensor(logical, cells), format, layout)
+          .apply(ctx, g.cview(), product.view());
+    }
+    axpy(ctx, -1.0, product.cview(), b.view);
+    ctx.synchronise();  // the fields may be gone before the stream is here
+  }
+  clear_fixed_nodes(ctx, mesh, map, b);
+}
+
 }  // namespace
 
 double& BoundaryLoads::operator()(int i, int j) {
@@ -144,6 +178,16 @@ void add_fluxes(const Geometry& mesh, const PoissonProblem& problem, BoundaryLoa
 
 void assemble_load(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, const GridFunction<double>& b,
                    const CellCoefficients* cells) {
+  if (!problem.bodies.empty()) {
+    const auto own = cells == nullptr ? cell_coefficients(ctx, mesh, problem) : std::nullopt;
+    const CellCoefficients& k = own ? *own : *cells;
+    PoissonProblem masked = in_live_cells(problem, k.bodies);
+    masked.rhs = rhs_function(masked);
+    masked.bodies.clear();
+    assemble_load(ctx, mesh, masked, b, &k);
+    if (k.bodies->has_solids()) subtract_bodies(ctx, mesh, problem, k, b);
+    return;
+  }
   const TensorMesh<2>& logical = mesh.logical();
   const int first_row = first_row_of(ctx, "the load vector", logical, b);
   expects(logical.unknowns() == with_boundaries(logical, problem.boundaries).unknowns(),

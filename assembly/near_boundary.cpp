@@ -14,7 +14,18 @@ NearBoundary::NearBoundary(Context& ctx, const Geometry& geometry, const Poisson
   const BoundaryValues boundaries = boundary_values_of_nodes(geometry, problem);
   const int first_row = first_row_of(ctx, "the solution", mesh, of_u);
   const FieldView<const double> u = of_u.view;
-  const auto line = [&](Direction along, int k) {
+  const auto map = bodies_on(ctx, geometry, problem);
+  const auto with_bodies = [&](std::vector<double> nodes, Direction along, int k) {
+    if (map && map->has_held())
+      for (std::size_t n = 0; n < nodes.size(); ++n) {
+        const int i = along == Direction::x ? static_cast<int>(n) : k,
+                  j = along == Direction::x ? k : static_cast<int>(n);
+        if (map->node_at(i, j) == BodyMap::given && unknown_at(mesh.x(), i) >= 0 && unknown_at(mesh.y(), j) >= 0)
+          nodes[n] = map->value_at(i, j);
+      }
+    return nodes;
+  };
+  const auto unheld = [&](Direction along, int k) {
     const bool row = along == Direction::x;
     const Axis &own = row ? mesh.x() : mesh.y(), &across = row ? mesh.y() : mesh.x();
     const int number = unknown_at(across, k);
@@ -38,6 +49,7 @@ NearBoundary::NearBoundary(Context& ctx, const Geometry& geometry, const Poisson
     if (own.is_periodic()) nodes.back() = nodes.front();
     return nodes;
   };
+  const auto line = [&](Direction along, int k) { return with_bodies(unheld(along, k), along, k); };
   bottom_ = {line(Direction::x, 0), line(Direction::x, 1)};
   top_ = {line(Direction::x, last_y_), line(Direction::x, last_y_ - 1)};
   left_ = {line(Direction::y, 0), line(Direction::y, 1)};

@@ -1,5 +1,6 @@
 // Functions and solutions at the nodes of a mesh (poisson_problem.hpp).
 
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -50,6 +51,13 @@ std::vector<double> nodal_solution(Context& ctx, const Geometry& geometry, const
     if (above && j == nodes.last) row = first_row + u.view.ny;  // of the subdomain above, which may be the first
     for (int i = 0; i < values.nx && row >= 0; ++i)
       if (const int column = unknown_at(mesh.x(), i); column >= 0) values(i, j) = unknowns(column, row);
+  }
+  if (const auto map = bodies_on(ctx, geometry, problem); map && map->has_solids()) {
+    const double none = std::nan("");
+    for (int j = values.first; j < values.end(); ++j)
+      for (int i = 0; i < values.nx; ++i)
+        if (const auto node = map->node_at(i, j); node != BodyMap::unknown)
+          values(i, j) = node == BodyMap::given ? map->value_at(i, j) : none;
   }
   for_each_dirichlet_value(geometry, problem, [&](int i, int j, double value) {
     const auto put = [&](int p, int q) {

@@ -10,6 +10,7 @@
 #include <stratum/assembly/points.hpp>
 #include <stratum/assembly/polynomial_problem.hpp>
 #include <stratum/assembly/problem_boundary.hpp>
+#include <stratum/assembly/rooms.hpp>
 #include <stratum/core/errors.hpp>
 
 namespace stratum {
@@ -138,8 +139,17 @@ void check_sides_without_area(const Geometry& mesh, const PoissonProblem& proble
 
 }  // namespace
 
-OperatorTerms operator_terms(const Geometry& mesh, const PoissonProblem& problem) {
-  check_sides_without_area(mesh, problem);
+OperatorTerms operator_terms(const Geometry& mesh, const PoissonProblem& given) {
+  check_sides_without_area(mesh, given);
+  // alpha does not count where bodies are.
+  const auto robin = [](const BoundaryOf& boundary) { return has_alpha(boundary.condition.kind); };
+  const auto sides = all_boundaries(given.boundaries);
+  std::optional<PoissonProblem> masked;
+  if (!given.bodies.empty() && std::any_of(sides.begin(), sides.end(), robin)) {
+    Context host(Backend::cpu, 1);
+    masked = in_live_cells(given, bodies_on(host, mesh, given));
+  }
+  const PoissonProblem& problem = masked ? *masked : given;
   expects(std::isfinite(problem.reaction) && problem.reaction >= 0,
           "the reaction coefficient c must be finite and not negative, not ", problem.reaction);
   OperatorTerms terms;
@@ -175,10 +185,20 @@ OperatorTerms operator_terms(const Geometry& mesh, const PoissonProblem& problem
 
 std::optional<CellCoefficients> cell_coefficients(Context& ctx, const Geometry& mesh, const PoissonProblem& problem) {
   if (!problem.has_coefficients()) return std::nullopt;
-  return on_cells(ctx, mesh, problem.diffusion, problem.reaction_of_cells);
+  CellCoefficients cells = on_cells(ctx, mesh, problem.diffusion, problem.reaction_of_cells);
+  if (const auto map = bodies_on(ctx, mesh, problem))
+    set_bodies(ctx, mesh, problem.bodies, map, problem.reaction, cells);
+  return cells;
 }
 
 bool is_singular(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, const CellCoefficients* cells) {
+  if (cells != nullptr && cells->bodies && cells->bodies->has_solids()) {
+    return rooms_of(mesh, operator_terms(mesh, problem), *cells).singular() > 0;
+  }
+  if (cells == nullptr && !problem.bodies.empty()) {
+    const auto own = cell_coefficients(ctx, mesh, problem);
+    return is_singular(ctx, mesh, problem, &*own);
+  }
   if (!is_singular(mesh.logical(), operator_terms(mesh, problem))) return false;
   if (cells != nullptr || !problem.reaction_of_cells.is_given()) return cells == nullptr || cells->c.empty();
   return on_cells(ctx, mesh, {}, problem.reaction_of_cells).c.empty();

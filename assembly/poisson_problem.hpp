@@ -24,10 +24,12 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
 
+#include <stratum/assembly/bodies.hpp>
 #include <stratum/assembly/grid_function.hpp>
 #include <stratum/assembly/operators.hpp>
 #include <stratum/assembly/problem_mesh.hpp>
@@ -79,13 +81,17 @@ struct PoissonProblem {
   ScalarFunction exact{};     // u; empty: the polynomial problem's where all else is empty, else unknown
   ScalarFunction boundary{};  // g of Dirichlet boundaries without their own; empty: exact where given, else zero
   BoundaryConditions boundaries{};
-  double reaction = 0;              // c, not negative
-  Diffusion diffusion{};            // K; one where it is not given
-  Coefficient reaction_of_cells{};  // added to c
+  double reaction = 0;                       // c, not negative
+  Diffusion diffusion{};                     // K; one where it is not given
+  Coefficient reaction_of_cells{};           // added to c
+  std::vector<Body> bodies{};                // inside the domain
+  std::shared_ptr<const BodyMap> on_mesh{};  // these on the mesh, where the caller has it from bodies_on
 
   [[nodiscard]] bool is_polynomial() const { return !rhs; }
-  /// K or c are given by cells.
-  [[nodiscard]] bool has_coefficients() const { return diffusion.is_given() || reaction_of_cells.is_given(); }
+  /// K or c are given by cells, which bodies do.
+  [[nodiscard]] bool has_coefficients() const {
+    return diffusion.is_given() || reaction_of_cells.is_given() || !bodies.empty();
+  }
   [[nodiscard]] bool has_exact() const;
 };
 

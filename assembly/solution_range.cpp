@@ -28,9 +28,29 @@ double SolutionRange::largest_step() const {
 namespace {
 
 /// In rows of nodes; a step into the first of these from below belongs to others.
-SolutionRange range_in(Context& ctx, const Geometry& mesh, NodeRows nodes, std::span<const double> nodal) {
+SolutionRange range_in(Context& ctx, const Geometry& mesh, NodeRows nodes, std::span<const double> given,
+                       const BodyMap* bodies = nullptr) {
   const auto nx = static_cast<std::size_t>(mesh.logical().x().size()) + 1;
   const int last_row = mesh.logical().y().size();
+  // Nodes of solids have no value: that of another node in their place leaves extremes and steps as they are.
+  std::vector<double> filled;
+  if (bodies != nullptr && bodies->has_solids()) {
+    filled.assign(given.begin(), given.end());
+    const auto numbers = std::find_if(filled.begin(), filled.end(), [](double value) { return !std::isnan(value); });
+    const double some = numbers != filled.end() ? *numbers : 0;
+    std::replace_if(
+        filled.begin(), filled.end(), [](double value) { return std::isnan(value); }, some);
+  }
+  const std::span<const double> nodal = filled.empty() ? given : std::span<const double>(filled);
+  // An edge through cells without an equation is no step.
+  const auto is_edge = [&](std::size_t from, std::size_t to, int row) {
+    if (bodies == nullptr || !bodies->has_solids()) return true;
+    const int i = static_cast<int>(from % nx), j = nodes.first + row;
+    const auto live = [&](int p, int q) {
+      return p >= 0 && q >= 0 && p < bodies->nx && q < bodies->ny && bodies->cell_at(p, q) == BodyMap::live;
+    };
+    return to == from + 1 ? live(i, j - 1) || live(i, j) : live(i - 1, j - 1) || live(i, j - 1);
+  };
   const auto step = [&](const RowExtremes& e) { return std::abs(nodal[e.step_to] - nodal[e.step_from]); };
   const auto merge = [&](RowExtremes& all, const RowExtremes& row) {
     if (nodal[row.smallest] < nodal[all.smallest]) all.smallest = row.smallest;
@@ -46,8 +66,8 @@ SolutionRange range_in(Context& ctx, const Geometry& mesh, NodeRows nodes, std::
     RowExtremes& own = rows[j] = {first, first, first, first};
     const bool inside = nodes.first + row > 0 && nodes.first + row < last_row;
     for (std::size_t k = first; k < first + nx; ++k) {
-      merge(own, {k, k, k, inside && k > first ? k - 1 : k});
-      if (row > 0 && k > first && k + 1 < first + nx) merge(own, {k, k, k - nx, k});
+      merge(own, {k, k, k, inside && k > first && is_edge(k - 1, k, row) ? k - 1 : k});
+      if (row > 0 && k > first && k + 1 < first + nx && is_edge(k - nx, k, row)) merge(own, {k, k, k - nx, k});
     }
   });
   RowExtremes all;
@@ -142,12 +162,13 @@ SolutionRange solution_range(Context& ctx, const Geometry& mesh, std::span<const
 
 SolutionRange solution_range(Context& ctx, const Geometry& mesh, const PoissonProblem& problem,
                              const GridFunction<const double>& u) {
-  auto found = ctx.on_gpu() && mesh.mapped() == nullptr
+  const auto map = bodies_on(ctx, mesh, problem);
+  auto found = ctx.on_gpu() && mesh.mapped() == nullptr && !map
                    ? range_on_gpu(ctx, mesh.logical(), u, boundary_values_of_nodes(mesh, problem))
                    : std::nullopt;
   if (!found) {
     const SolutionRange own = range_in(ctx, mesh, node_rows(mesh.logical(), layout_of(mesh.logical(), u)),
-                                       nodal_solution(ctx, mesh, problem, u));
+                                       nodal_solution(ctx, mesh, problem, u), map.get());
     return u.is_part() ? merged(ctx.communicator()->gather_on_host(own)) : own;
   }
   const NearBoundary values(ctx, mesh, problem, u);

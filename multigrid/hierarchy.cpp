@@ -5,6 +5,7 @@
 #include <variant>
 
 #include <stratum/multigrid/galerkin.hpp>
+#include <stratum/multigrid/identity_rows.hpp>
 
 namespace stratum {
 
@@ -101,20 +102,22 @@ template <class T>
 void Hierarchy<T>::form_products(Context& ctx, const Conductances* k, std::optional<SplitParts> parts, State& state) {
   // clang++ before 16 instantiates this for float, too.
   if constexpr (std::is_same_v<T, double>) {
-    const bool of_matrix = state.k.size() == state.a.size();
+    const bool of_matrix = state.k.size() == state.a.size(), identity_rows = state.traits.identity_rows;
     Context alone = ctx.alone();
+    Field<double> diagonal;  // of the finest level
+    if (identity_rows) diagonal = hide_identity_rows(ctx, state.a.back());
     for (std::size_t l = state.a.size(); l-- > 1;) {
       const int level = static_cast<int>(l);
       const bool distributed = state.partition.is_distributed(level),
                  to_replicated = distributed && !state.partition.is_distributed(level - 1);
       Context& on = distributed ? ctx : alone;
       if (of_matrix) {
-        set_network_weights(on, state.a[l], state.k[l], EdgeWeights::matrix, state.transfer[l]);
+        set_network_weights(on, state.a[l], state.k[l], EdgeWeights::matrix, state.transfer[l], identity_rows);
       } else if (k != nullptr) {
         if (parts)
           parts->set_weights(on, state.a[l], *k, state.transfer[l]);
         else
-          set_network_weights(on, state.a[l], *k, EdgeWeights::conductances, state.transfer[l]);
+          set_network_weights(on, state.a[l], *k, EdgeWeights::conductances, state.transfer[l], identity_rows);
         if (parts && l > 1) {
           parts->coarsen(on, state.transfer[l], state.meshes[l - 1]);
           if (to_replicated) parts->gather(ctx, state.partition);
@@ -122,9 +125,17 @@ void Hierarchy<T>::form_products(Context& ctx, const Conductances* k, std::optio
         coarsen(on, *k, state.k[l - 1]);
         k = &state.k[l - 1];
       }
-      galerkin_product(on, state.a[l], state.transfer[l], to_replicated ? state.own : state.a[l - 1]);
+      GridOperator<double>& product = to_replicated ? state.own : state.a[l - 1];
+      galerkin_product(on, state.a[l], state.transfer[l], product);
+      if (identity_rows)
+        hide_coarse_rows(on, state.a[l], state.transfer[l], state.meshes[l].x().size(), state.meshes[l].y().size(),
+                         product);
       if (to_replicated) gather(ctx, state.partition, state.own, state.a[l - 1]);
     }
+    if (!identity_rows) return;
+    restore_diagonal(ctx, diagonal, state.a.back());
+    for (std::size_t l = 0; l + 1 < state.a.size(); ++l)
+      firm_identity_rows(state.partition.is_distributed(static_cast<int>(l)) ? ctx : alone, state.a[l]);
   }
 }
 

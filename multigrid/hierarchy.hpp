@@ -3,7 +3,8 @@
 // Hierarchy: the levels of a multigrid method, level 0 the coarsest: operators A_l, and the transfer P_l between level l and l
 // - 1. The cycle, full multigrid and solvers take one and do not know where its operators came from:
 //
-//     assembled   every level's operator on its mesh: the finest in the storage format that is asked for, the others as tensor operators
+//     assembled   every level's operator on its mesh: the finest in the storage format that is asked for, the others as tensor
+//                 operators
 //                 but where a Robin boundary's alpha varies
 //     galerkin    the finest is given, the others are products A_(l-1) = P_l^T A_l P_l (multigrid/galerkin.hpp), formed in
 //                 double; `update` gives them all other coefficients. The interpolation goes by the widths, or follows K by
@@ -42,6 +43,9 @@ namespace stratum {
 struct MatrixTraits {
   bool symmetric = false;
   bool singular = false;  // symmetric, A 1 = 0, and right-hand sides have no mean
+  /// Rows without couplings are of nodes whose values are known: they weigh nothing on coarse levels
+  /// (multigrid/identity_rows.hpp). For matrices in bands.
+  bool identity_rows = false;
 };
 
 /// What the interpolation of products follows.

@@ -11,6 +11,7 @@
 
 #include <stratum/core/field/blas.hpp>
 #include <stratum/multigrid/structured/row_findings.hpp>
+#include <stratum/solvers/row_scaled.hpp>
 
 namespace stratum {
 
@@ -495,17 +496,28 @@ struct PartMeans::State {
   std::vector<int> part;
   std::vector<double> nodes;
   std::vector<double> numbers;  // scratch
+  Field<double> free;           // zero at fixed nodes; where there are no singular parts
 };
 
-PartMeans::PartMeans(Context& /*ctx*/, const GridLayout<2>& shape, const SingularParts& parts)
+PartMeans::PartMeans(Context& ctx, const GridLayout<2>& shape, const SingularParts& parts)
     : state_(std::make_shared<State>()) {
   state_->shape = shape;
   state_->part = parts.of_node;
   for (const auto& part : parts.parts) state_->nodes.push_back(static_cast<double>(part.nodes));
+  if (state_->nodes.empty()) {
+    std::vector<double> free(state_->part.size());
+    std::transform(state_->part.begin(), state_->part.end(), free.begin(),
+                   [](int part) { return part == SingularParts::fixed ? 0.0 : 1.0; });
+    state_->free = Field<double>(ctx, GridLayout<2>::flat(static_cast<int>(free.size())));
+    if (!ctx.is_dry_run()) copy_from_host(ctx, free.data(), state_->free.view());
+    state_->part.clear();
+    return;
+  }
   state_->numbers.resize(state_->part.size());
 }
 
 std::vector<PartMeans::Sum> PartMeans::sums(Context& ctx, FieldView<const double> b) const {
+  if (state_->nodes.empty()) return {};
   expects_fit(ctx, "b", b, state_->shape);
   copy_to_host(ctx, b, state_->numbers.data());
   const std::size_t count = state_->nodes.size();
@@ -526,6 +538,7 @@ std::vector<PartMeans::Sum> PartMeans::sums(Context& ctx, FieldView<const double
 
 void PartMeans::project(Context& ctx, FieldView<double> x) const {
   if (ctx.is_dry_run()) return;
+  if (state_->nodes.empty()) return times_rows(ctx, state_->free, x, x);
   const std::vector<Sum> all = sums(ctx, x);
   for (std::size_t k = 0; k < state_->part.size(); ++k) {
     const int p = state_->part[k];

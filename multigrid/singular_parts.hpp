@@ -97,7 +97,7 @@ void zero_row_sums(Context& ctx, const SingularParts& parts, GridOperator<double
 [[nodiscard]] GridOperator<double> connected(Context& ctx, const SingularParts& parts, const GridOperator<double>& a);
 
 /// What singular parts ask of b and x. A handle: copies are the same object. On the host, where the Context is a GPU's by way
-/// of copies: waits for the stream.
+/// of copies: waits for the stream. Without singular parts only fixed nodes matter, and nothing waits.
 class PartMeans final : public Handle {
  public:
   PartMeans(Context& ctx, const GridLayout<2>& shape, const SingularParts& parts);

@@ -137,7 +137,7 @@ struct StructuredSolver::State {
       const bool by_weights = kind == InterpolationKind::conductance && k != nullptr;
       expects(!follows_k || by_weights, "interpolation ", to_string(kind),
               " needs K, and a matrix has none; bilinear and matrix do not");
-      return of({k != nullptr || params.multigrid.symmetric, params.multigrid.singular},
+      return of({k != nullptr || params.multigrid.symmetric, params.multigrid.singular, problem.identity_rows},
                 by_weights ? Interpolation::by_conductances(*k) : simple);
     }
     const CellCoefficients& k = *params.coefficients;

@@ -32,6 +32,8 @@ struct StructuredProblem {
   bool is_deformed = false;  // the mesh that the matrix is of
   bool is_cartesian = true;  // its coordinates are
   std::optional<MatrixFacts> facts{};  // of a user's matrix
+  /// Rows of the matrix without couplings are of nodes whose values are known (MatrixTraits).
+  bool identity_rows = false;
   /// What is iterated on, where it is another: the cycle is that of D A, or of a connected A between projections.
   std::optional<GridOperator<double>> iterated_on{};
   std::vector<double> scales{};  // D

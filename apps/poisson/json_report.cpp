@@ -22,14 +22,14 @@ Json level_json(const LevelReport& level) {
 }
 
 /// Extremes and fluxes; members without numbers where the solution is not finite.
-void add_summary(JsonObject& json, const std::optional<Summary>& summary) {
+void add_summary(JsonObject& json, const PoissonProblem& problem, const std::optional<Summary>& summary) {
   const auto numbers = [&](const std::string& name, const std::vector<double>& values) {
     if (summary)
       json.add(name, values);
     else
       json.add(name, nullptr);
   };
-  const auto [range, fluxes, load, unused] = summary.value_or(Summary{});
+  const auto [range, fluxes, load, unused, bodies] = summary.value_or(Summary{});
   const double unknown = std::nan("");
   json.add("minimum", summary ? range.smallest.value : unknown).add("maximum", summary ? range.largest.value : unknown);
   numbers("minimum_at", {range.smallest.x, range.smallest.y});
@@ -39,7 +39,18 @@ void add_summary(JsonObject& json, const std::optional<Summary>& summary) {
   numbers("largest_step_at", {range.step_from.x, range.step_from.y, range.step_to.x, range.step_to.y});
   numbers("fluxes", {fluxes.left, fluxes.right, fluxes.bottom, fluxes.top});
   json.add("flux_rounding", summary ? fluxes.rounding : unknown);
-  json.add("reaction_integral", summary ? fluxes.reaction : unknown).add("load_integral", summary ? load : unknown);
+  json.add("reaction_integral", summary ? fluxes.reaction : unknown)
+      .add("load_integral", summary ? load - summary->from_bodies(problem) : unknown);
+  if (problem.bodies.empty()) return;
+  std::size_t k = 0;
+  json.add("bodies", json_array(problem.bodies, [&, all = bodies](const Body& body) {
+             const BodyFlux found = k < all.size() ? all[k] : BodyFlux{0, unknown, unknown, unknown};
+             ++k;
+             JsonObject entry;
+             entry.add("body", body.name).add("kind", to_string(body.kind)).add("cells", found.cells);
+             entry.add("area", found.area).add("flux", found.flux).add("mean", found.mean);
+             return entry.value();
+           }));
 }
 
 /// One of several right-hand sides.
@@ -50,7 +61,7 @@ Json system_json(const Settings& settings, const System& system) {
   add_end(json, report, settings.exit_code(report));
   add_errors(json, system.errors);
   json.add("solve_seconds", report.solve_seconds);
-  add_summary(json, system.summary);
+  add_summary(json, settings.problems[0], system.summary);
   json.add("history", report.history);
   return json.value();
 }
@@ -68,7 +79,7 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
   json.add("residual_reduction", outcome.reduction());
   json.add("rtol", settings.solver.stop.rtol).add("atol", settings.solver.stop.atol);
   add_errors(json, outcome.errors());
-  add_summary(json, outcome.systems[outcome.worst].summary);
+  add_summary(json, settings.problems[0], outcome.systems[outcome.worst].summary);
   const auto& hierarchy = outcome.hierarchy;
   const auto cells = [](const TensorMesh<2>& mesh) { return Json{mesh.x().size(), mesh.y().size()}; };
   const auto size = [&](const TensorMesh<2>& mesh) {

@@ -2,6 +2,7 @@
 
 #include <stratum/multigrid/poisson_solver.hpp>
 
+#include "support/body_options.hpp"
 #include "support/mapped_mesh_options.hpp"
 #include "support/mesh_options.hpp"
 #include "support/probe.hpp"
@@ -38,6 +39,7 @@ constexpr const char* examples =
     "  poisson2d --rhs 1 --kappa file:k.npy --level 8 --discretisation fv --vtk p.npy   a number for each cell\n"
     "  poisson2d --rhs file:f.vtr:source --kappa file:a.csv,0,1+x --left dirichlet:file:walls.npy\n"
     "  poisson2d --cells 300,200 --left periodic --right periodic --rhs 'sin(2*pi*x)' --vtk none\n"
+    "  poisson2d --rhs 0 --body 'disc(0.5,0.5,0.2):value:1' --body 'x > 0.8 && y < 0.3:no-flux'\n"
     "  poisson2d --map '(1+x)*cos(pi/2*y),(1+x)*sin(pi/2*y)' --rhs 0 --boundary x\n"
     "  poisson2d --mesh-file wing.vts --rhs 1 --level 2\n"
     "  mpirun -n 4 poisson2d --mesh A3 --level 11      on four ranks, a subdomain each\n"
@@ -66,7 +68,8 @@ CommandLine make_command_line() {
                               "u on Dirichlet boundaries that have no value of their own (the exact solution if it is "
                               "given, else 0)")},
            boundary_and_coefficient_options(),
-           {{"discretisation", "NAME", "elements",
+           {body_option(),
+            {"discretisation", "NAME", "elements",
              "elements (bilinear, unknowns at nodes), or fv (cell-centred finite volumes: unknowns in cells, harmonic "
              "means of K "
              "on faces, the five-point matrix of MAC grids; on rectangles)"},

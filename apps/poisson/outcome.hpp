@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include <stratum/assembly/body_fluxes.hpp>
 #include <stratum/assembly/boundary_fluxes.hpp>
 #include <stratum/assembly/error_norms.hpp>
 #include <stratum/assembly/solution_range.hpp>
@@ -26,6 +27,15 @@ struct Summary {
   BoundaryFluxes fluxes;
   double load = 0;            // integral of f
   double change_of_flux = 0;  // beside the largest step
+  std::vector<BodyFlux> bodies{};
+
+  /// What held bodies give off, beside the load.
+  [[nodiscard]] double from_bodies(const PoissonProblem& problem) const {
+    double sum = 0;
+    for (std::size_t k = 0; k < bodies.size(); ++k)
+      if (problem.bodies[k].kind == BodyKind::value) sum += bodies[k].flux;
+    return sum;
+  }
 };
 
 /// One right-hand side.

@@ -38,17 +38,25 @@ void print_choices(const Outcome& outcome) {
 
 Balance balance_of(const Summary& summary) {
   const auto& f = summary.fluxes;
-  return {{f.left, f.right, f.bottom, f.top}, f.reaction, f.sum(), summary.load, f.rounding};
+  Balance balance{{f.left, f.right, f.bottom, f.top}, f.reaction, f.sum(), summary.load, f.rounding};
+  for (const BodyFlux& body : summary.bodies) balance.fluxes.push_back(body.flux);
+  return balance;
 }
 
-void print_summary(const Summary& summary) {
-  const auto& [range, fluxes, unused, unused_too] = summary;
+void print_summary(const Summary& summary, const PoissonProblem& problem) {
+  const auto& [range, fluxes, unused, unused_too, bodies] = summary;
   std::printf("solution    %.6g at (%.6g, %.6g) to %.6g at (%.6g, %.6g); %.6g to %.6g on the boundary\n",
               range.smallest.value, range.smallest.x, range.smallest.y, range.largest.value, range.largest.x,
               range.largest.y, range.smallest_on_boundary, range.largest_on_boundary);
   std::printf("flux        outward: left %.6g, right %.6g, bottom %.6g, top %.6g", fluxes.left, fluxes.right,
               fluxes.bottom, fluxes.top);
   print_balance(balance_of(summary));
+  for (std::size_t k = 0; k < bodies.size(); ++k) {
+    const Body& body = problem.bodies[k];
+    std::printf("%-11s %s: %lld cells, area %.6g, flux out of it %.6g, mean %.6g%s\n", message("body ", k + 1).c_str(),
+                body.name.c_str(), static_cast<long long>(bodies[k].cells), bodies[k].area, bodies[k].flux,
+                bodies[k].mean, body.kind == BodyKind::no_flux ? " on its surface" : "");
+  }
 }
 
 }  // namespace
@@ -71,6 +79,8 @@ void print_heading(const Settings& settings, const CommandLine& options, const C
   std::string boundaries;
   for (const char* side : boundary_names)
     if (options.has(side)) boundaries += message(boundaries.empty() ? "" : ", ", side, " ", options.text(side));
+  for (const std::string& body : options.texts("body"))
+    boundaries += message(boundaries.empty() ? "" : ", ", "body ", body);
   for (const char* name : {"kappa", "reaction"})
     if (options.has(name)) boundaries += message(boundaries.empty() ? "" : ", ", name, " ", options.text(name));
   if (!boundaries.empty()) std::printf("problem   %s\n", boundaries.c_str());
@@ -100,7 +110,7 @@ void print_outcome(const Settings& settings, const Outcome& outcome) {
   const auto& report = outcome.report;
   print_end(report, settings.solver.precision == Precision::mixed);
   print_errors(outcome.errors());
-  if (const auto& summary = outcome.systems.front().summary) print_summary(*summary);
+  if (const auto& summary = outcome.systems.front().summary) print_summary(*summary, settings.problems.front());
   std::printf("time        %.3g s set-up, %.3g s solve", report.setup_seconds, report.solve_seconds);
   if (report.iterations > 0) std::printf(": %.3g million unknowns per second", outcome.unknowns_per_second() / 1e6);
   std::printf("\n");

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "support/body_options.hpp"
 #include "support/problem_options.hpp"
 #include "support/solver_options.hpp"
 #include "volumes.hpp"
@@ -19,6 +20,10 @@ std::vector<PoissonProblem> parse_problems(const CommandLine& options, const Pro
   PoissonProblem plain;
   plain.boundaries = boundaries;
   parse_coefficients(options, read, plain);
+  plain.bodies = parse_bodies(options, read);
+  expects(plain.bodies.empty() || options.has("rhs"),
+          "--body: give --rhs as well; the default right-hand side has a solution "
+          "without bodies");
   expects(exact.empty() || options.has("rhs") || options.has("boundary") || !plain.has_exact(),
           "--exact: give --rhs as well; the default right-hand side has the solution xl xr yl yr");
   const std::size_t count = std::max<std::size_t>(1, rhs.size());

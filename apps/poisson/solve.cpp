@@ -7,6 +7,7 @@
 
 #include <stratum/assembly/boundary_fluxes.hpp>
 #include <stratum/assembly/error_norms.hpp>
+#include <stratum/assembly/rooms.hpp>
 #include <stratum/assembly/solution_range.hpp>
 #include <stratum/core/field/blas.hpp>
 
@@ -132,7 +133,10 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
   auto& [mesh, params, expected, solver, volumes] = prepared;
   if (volumes) return solve_volumes(ctx, settings, options, level, uses, std::move(prepared));
   const auto cells = params.coefficients;
-  const bool singular = is_singular(ctx, mesh, settings.problems[0], cells.get());
+  const auto rooms = rooms_around_bodies(mesh, params.terms, cells.get());
+  const bool singular = !rooms && is_singular(ctx, mesh, settings.problems[0], cells.get());
+  std::vector<PoissonProblem> problems = settings.problems, solved_problems;
+  for (auto& problem : problems) problem.on_mesh = cells ? cells->bodies : nullptr;
   if (const auto corner = largest_corner_gap(mesh, settings.problems[0]); talk && corner.gap > 0)
     warn(program_name, message("two boundaries differ by ", corner.gap, " at their corner (", corner.x, ", ", corner.y,
                                "); it has the value of the left or right one"));
@@ -142,18 +146,21 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
   std::vector<Field<double>> bs, xs;
   std::vector<double> means(settings.problems.size(), 0.0), loads(means);
   progress(settings, "assembling the right-hand side ...");
-  for (std::size_t k = 0; k < settings.problems.size(); ++k) {
-    const auto& problem = settings.problems[k];
+  for (std::size_t k = 0; k < problems.size(); ++k) {
+    const auto& problem = problems[k];
     bs.emplace_back(ctx, subdomain);
     xs.emplace_back(ctx, subdomain);
     assemble_load(ctx, mesh, problem, bs.back(), cells.get());
     if (uses.summary) loads[k] = load_integral(ctx, mesh, problem, bs.back(), cells.get());
     if (has_boundary_values(problem)) lift_boundary(ctx, mesh, problem, xs.back());
+    solved_problems.push_back(problem);
+    if (rooms) loads[k] -= make_compatible(ctx, mesh, *rooms, bs.back(), settings.project, solved_problems.back());
     if (!singular) continue;
     const auto found = make_compatible(ctx, mesh, bs.back());
     means[k] = found.mean;
     loads[k] -= found.sum;
     expect_compatible(found, settings.project, "the integral of f plus the boundary fluxes");
+    solved_problems.back() = solved_problem(problem, means[k]);
   }
   measure_by_rhs_at_solution(ctx, settings, params, *solver, bs, xs);
   progress(settings, "");
@@ -161,21 +168,25 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
   note_ranks(ctx, settings, *solver, outcome);
   if (talk) print_heading(settings, options, ctx, outcome);
   auto reports = solve_all(ctx, settings, *solver, bs, xs);
-  if (singular)
-    for (auto& x : xs) subtract_integral_mean(ctx, mesh, x);
+  for (auto& x : xs) {
+    if (singular) subtract_integral_mean(ctx, mesh, x);
+    if (rooms) subtract_integral_means(ctx, mesh, *rooms, x);
+  }
   solver.reset();  // makes room for what follows
   bs.clear();
   const NodeRows rows = node_rows(mesh.logical(), subdomain);
   std::vector<std::vector<double>> kept;
   for (std::size_t k = 0; k < reports.size(); ++k) {
-    const auto& problem = settings.problems[k];
+    const auto& problem = problems[k];
     const Field<double>& u = xs[k];
     System system{reports.size() > 1 ? options.texts("rhs")[k] : "", std::move(reports[k]), {}, {}};
     if (uses.summary && exit_code(system.report.status) != 3) {
-      const PoissonProblem solved = solved_problem(problem, means[k]);
+      const PoissonProblem& solved = solved_problems[k];
       system.summary = {solution_range(ctx, mesh, problem, u), boundary_fluxes(ctx, mesh, solved, u, cells.get()),
                         loads[k]};
       system.summary->change_of_flux = change_of_flux(mesh, system.summary->range, cells.get());
+      system.summary->bodies = body_fluxes(ctx, mesh, solved, u, cells.get());
+      system.summary->load += system.summary->from_bodies(problem);
     }
     if (uses.errors) system.errors = relative_errors(ctx, mesh, problem, u, cells.get());
     if (uses.nodal()) kept.push_back(nodal_solution(ctx, mesh, problem, u));

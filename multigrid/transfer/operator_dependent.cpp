@@ -99,6 +99,7 @@ struct MatrixEdges : Cells {
 template <class View>
 struct Centres : Cells {
   View a;
+  bool identity_rows;
 
   STRATUM_HOST_DEVICE STRATUM_INLINE void set(std::int64_t at, double sw, double se, double nw, double ne) const {
     w.sw[at] = sw;
@@ -125,7 +126,7 @@ struct Centres : Cells {
     const bool inside = (w.periodic_x || (p > 0 && p + 1 < fine_nx)) &&
                         (w.periodic_y || ((below || q > 0) && (above || q + 1 < fine_ny)));
     double s = -(((c_sw + c_s) + (c_se + c_w)) + ((c_e + c_nw) + (c_n + c_ne)));
-    if (!inside) {
+    if (!inside || identity_rows) {
       s = centre;
       if (reaction.g.data != nullptr)
         s -= ((reaction(i - 1, j - 1) + reaction(i, j - 1)) + (reaction(i - 1, j) + reaction(i, j))) / 4;
@@ -235,7 +236,7 @@ void coarsen(Context& ctx, const Conductances& fine, Conductances& coarse) {
 namespace operator_dependent {
 
 void set_weights_by(Context& ctx, const GridOperator<double>& a, const Conductances& k, Transfer<double>& p,
-                    const SetEdges& edges) {
+                    const SetEdges& edges, bool identity_rows) {
   expects(p.is_weighted(), "network weights are for a transfer that has weights by cells");
   const GridLayout<2>& fine = p.fine_shape();
   const GridLayout<2> shape = k.x.shape();
@@ -254,7 +255,7 @@ void set_weights_by(Context& ctx, const GridOperator<double>& a, const Conductan
   if (w.sw == nullptr) return;
   a.visit([&](const auto& view) {
     using View = std::decay_t<decltype(view)>;
-    const Centres<View> centres{cells, view};
+    const Centres<View> centres{cells, view, identity_rows};
     for_each_node(ctx, {-1, x.coarse, 1, fine.below ? first : -1, fine.above ? last : y.coarse, 1}, centres);
     p.exchange_centres(ctx);
     // A periodic line's last interval, seen from its other end.
@@ -281,14 +282,15 @@ void expects_all_nodes(const TensorMesh<2>& mesh, const GridOperator<double>& a)
 }  // namespace operator_dependent
 
 void set_network_weights(Context& ctx, const GridOperator<double>& a, const Conductances& k, EdgeWeights edges,
-                         Transfer<double>& p) {
-  operator_dependent::set_weights_by(ctx, a, k, p, [&](const Cells& cells, const NodeRange<2>& range) {
+                         Transfer<double>& p, bool identity_rows) {
+  const auto set_edges = [&](const Cells& cells, const NodeRange<2>& range) {
     if (edges != EdgeWeights::matrix) return;
     a.visit([&](const auto& view) {
       for_each_node(ctx, range, MatrixEdges<std::decay_t<decltype(view)>>{cells, view});
     });
     operator_dependent::take_edges_beside(ctx, cells, range, p);
-  });
+  };
+  operator_dependent::set_weights_by(ctx, a, k, p, set_edges, identity_rows);
 }
 
 }  // namespace stratum

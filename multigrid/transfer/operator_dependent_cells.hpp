@@ -77,7 +77,7 @@ struct Cells {
 using SetEdges = std::function<void(const Cells&, const NodeRange<2>&)>;
 /// Edges by conductances, then by what `edges` makes of them, then centres.
 void set_weights_by(Context& ctx, const GridOperator<double>& a, const Conductances& k, Transfer<double>& p,
-                    const SetEdges& edges);
+                    const SetEdges& edges, bool identity_rows = false);
 /// What edges of rows that other subdomains have are, from these, after a subdomain has set its own.
 void take_edges_beside(Context& ctx, Cells cells, const NodeRange<2>& range, Transfer<double>& p);
 /// Throws UsageError for a matrix that is not one on all nodes of the mesh.

@@ -1,0 +1,260 @@
+#include <stratum/assembly/rooms.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include <stratum/assembly/host_loads.hpp>
+#include <stratum/core/field/blas.hpp>
+
+namespace stratum {
+
+namespace {
+
+/// Sets that grow together.
+class Union {
+ public:
+  explicit Union(std::size_t count) : parent_(count) { std::iota(parent_.begin(), parent_.end(), std::size_t{0}); }
+  [[nodiscard]] std::size_t find(std::size_t k) {
+    while (parent_[k] != k) k = parent_[k] = parent_[parent_[k]];
+    return k;
+  }
+  /// The smaller number stays.
+  void join(std::size_t a, std::size_t b) {
+    a = find(a);
+    b = find(b);
+    parent_[std::max(a, b)] = std::min(a, b);
+  }
+
+ private:
+  std::vector<std::size_t> parent_;
+};
+
+/// The nodes of one mesh by their numbers; those that periodic boundaries join have one.
+struct Nodes {
+  const Axis &x, &y;
+  std::size_t columns;
+
+  explicit Nodes(const TensorMesh<2>& mesh)
+      : x(mesh.x()), y(mesh.y()), columns(static_cast<std::size_t>(mesh.x().size()) + 1) {}
+  [[nodiscard]] std::size_t number(int i, int j) const {
+    if (x.is_periodic() && i == x.size()) i = 0;
+    if (y.is_periodic() && j == y.size()) j = 0;
+    return static_cast<std::size_t>(j) * columns + static_cast<std::size_t>(i);
+  }
+  [[nodiscard]] bool is_unknown(int i, int j) const { return unknown_at(x, i) >= 0 && unknown_at(y, j) >= 0; }
+};
+
+/// Of one room and subdomain, of all.
+std::vector<double> sums_of_all(const Context& ctx, std::vector<double> own, bool is_part) {
+  if (!is_part) return own;
+  const std::vector<double> all = ctx.communicator()->join_on_host(own);
+  std::vector<double> sums(own.size(), 0.0);
+  for (std::size_t k = 0; k < all.size(); ++k) sums[k % sums.size()] += all[k];
+  return sums;
+}
+
+/// The number of the cell that has the point.
+std::size_t cell_of(const Point& p, int nx, int ny) {
+  const auto place = [](double at, int cells) {
+    return static_cast<std::size_t>(std::clamp(static_cast<int>(std::floor(at * cells)), 0, cells - 1));
+  };
+  return place(p.place_y, ny) * static_cast<std::size_t>(nx) + place(p.place_x, nx);
+}
+
+/// A field on the host, with the room of every unknown that is singular, else -1, and the integrals of phi over its room.
+struct RoomField {
+  std::vector<double> values;
+  std::vector<int> room;
+  std::vector<double> hats;
+  FieldView<double> view;
+
+  RoomField(Context& ctx, const Geometry& mesh, const Rooms& rooms, const GridFunction<double>& u) : view(u.view) {
+    const TensorMesh<2>& logical = mesh.logical();
+    const int first = first_row_of(ctx, "the field", logical, u);
+    values.resize(static_cast<std::size_t>(u.view.nodes()));
+    copy_to_host(ctx, FieldView<const double>(u.view), values.data());
+    const int nx = logical.x().size(), ny = logical.y().size();
+    detail::HostGrid integrals(u.view.nx, u.view.ny, first);
+    const auto in_rooms = [&](const Point& p) { return rooms.of_cell[cell_of(p, nx, ny)] < 0 ? 0.0 : 1.0; };
+    detail::add_load(ctx, mesh, gauss3, in_rooms, integrals);
+    hats = std::move(integrals.values);
+    room.resize(values.size());
+    const auto columns = static_cast<std::size_t>(nx) + 1;
+    for (int j = 0; j < u.view.ny; ++j)
+      for (int i = 0; i < u.view.nx; ++i) {
+        const auto node = static_cast<std::size_t>(j + first + logical.y().first_unknown()) * columns +
+                          static_cast<std::size_t>(i + logical.x().first_unknown());
+        const int own = rooms.of_node[node];
+        room[static_cast<std::size_t>(j) * static_cast<std::size_t>(u.view.nx) + static_cast<std::size_t>(i)] =
+            own >= 0 && rooms.rooms[static_cast<std::size_t>(own)].singular ? own : -1;
+      }
+  }
+  template <class Value>
+  [[nodiscard]] std::vector<double> sums(const Context& ctx, const Rooms& rooms, bool is_part,
+                                         const Value& value) const {
+    std::vector<double> own(rooms.rooms.size(), 0.0);
+    for (std::size_t k = 0; k < values.size(); ++k)
+      if (room[k] >= 0) own[static_cast<std::size_t>(room[k])] += value(k);
+    return sums_of_all(ctx, std::move(own), is_part);
+  }
+};
+
+}  // namespace
+
+int Rooms::singular() const {
+  return static_cast<int>(std::count_if(rooms.begin(), rooms.end(), [](const Room& room) { return room.singular; }));
+}
+
+Rooms rooms_of(const Geometry& mesh, const OperatorTerms& terms, const CellCoefficients& cells) {
+  const TensorMesh<2>& logical = mesh.logical();
+  const Nodes nodes(logical);
+  const int nx = logical.x().size(), ny = logical.y().size();
+  const BodyMap* const map = cells.bodies.get();
+  const auto cell_number = [nx](int i, int j) {
+    return static_cast<std::size_t>(j) * static_cast<std::size_t>(nx) + static_cast<std::size_t>(i);
+  };
+  const auto is_live = [&](int i, int j) { return map == nullptr || map->cell_at(i, j) == BodyMap::live; };
+  const auto is_free = [&](int i, int j) {
+    return nodes.is_unknown(i, j) && (map == nullptr || map->node_at(i, j) == BodyMap::unknown);
+  };
+  const auto for_each_corner = [](int i, int j, const auto& use) {
+    use(i, j);
+    use(i + 1, j);
+    use(i, j + 1);
+    use(i + 1, j + 1);
+  };
+  const std::size_t count = nodes.columns * (static_cast<std::size_t>(ny) + 1);
+  Union joined(count);
+  std::vector<std::size_t> first_node(static_cast<std::size_t>(nx) * static_cast<std::size_t>(ny), count);
+  for (int j = 0; j < ny; ++j)
+    for (int i = 0; i < nx; ++i) {
+      if (!is_live(i, j)) continue;
+      std::size_t& first = first_node[cell_number(i, j)];
+      for_each_corner(i, j, [&](int p, int q) {
+        if (!is_free(p, q)) return;
+        const std::size_t n = nodes.number(p, q);
+        if (first == count)
+          first = n;
+        else
+          joined.join(first, n);
+      });
+    }
+  Rooms found;
+  found.of_cell.assign(first_node.size(), -1);
+  found.of_node.assign(count, -1);
+  std::vector<int> number(count, -1);
+  for (int j = 0; j < ny; ++j)
+    for (int i = 0; i < nx; ++i) {
+      const std::size_t c = cell_number(i, j);
+      if (first_node[c] == count) continue;
+      int& room = number[joined.find(first_node[c])];
+      if (room < 0) {
+        room = static_cast<int>(found.rooms.size());
+        const Point centre = mesh.cell(i, j).at(0.5, 0.5);
+        found.rooms.push_back({0, centre.x, centre.y, true});
+      }
+      found.of_cell[c] = room;
+      Rooms::Room& own = found.rooms[static_cast<std::size_t>(room)];
+      ++own.cells;
+      if (cells.reaction(i, j) + terms.reaction > 0) own.singular = false;
+      for_each_corner(i, j, [&](int p, int q) {
+        if (is_free(p, q))
+          found.of_node[static_cast<std::size_t>(q) * nodes.columns + static_cast<std::size_t>(p)] = room;
+        else
+          own.singular = false;
+      });
+    }
+  const auto visit_side = [&](const RobinCoefficient& alpha, const BoundaryPlace& side) {
+    if (alpha.is_zero()) return;
+    const bool row = side.along == Direction::x;
+    const int across = side.last ? (row ? ny : nx) - 1 : 0;
+    const Axis& along = mesh.along(side);
+    for (int k = 0; k < along.size(); ++k) {
+      const int room = found.of_cell[row ? cell_number(k, across) : cell_number(across, k)];
+      if (room < 0) continue;
+      const auto interval = static_cast<std::size_t>(k);
+      for (const auto& [t, weight] : gauss4)
+        if (alpha.constant > 0 ||
+            (alpha.varying && alpha.varying(along.from_begin()[interval] + t * along.widths()[interval]) > 0))
+          found.rooms[static_cast<std::size_t>(room)].singular = false;
+    }
+  };
+  visit_side(terms.left, {Direction::y, false});
+  visit_side(terms.right, {Direction::y, true});
+  visit_side(terms.bottom, {Direction::x, false});
+  visit_side(terms.top, {Direction::x, true});
+  return found;
+}
+
+std::optional<Rooms> rooms_around_bodies(const Geometry& mesh, const OperatorTerms& terms,
+                                         const CellCoefficients* cells) {
+  if (cells == nullptr || !cells->bodies || !cells->bodies->has_solids()) return std::nullopt;
+  return rooms_of(mesh, terms, *cells);
+}
+
+std::vector<Compatibility> make_compatible(Context& ctx, const Geometry& mesh, const Rooms& rooms,
+                                           const GridFunction<double>& b) {
+  RoomField field(ctx, mesh, rooms, b);
+  const bool part = b.is_part();
+  const auto sum = field.sums(ctx, rooms, part, [&](std::size_t k) { return field.values[k]; });
+  const auto magnitude = field.sums(ctx, rooms, part, [&](std::size_t k) { return std::abs(field.values[k]); });
+  const auto area = field.sums(ctx, rooms, part, [&](std::size_t k) { return field.hats[k]; });
+  std::vector<Compatibility> found(rooms.rooms.size());
+  for (std::size_t r = 0; r < found.size(); ++r)
+    if (rooms.rooms[r].singular) found[r] = {sum[r], magnitude[r], area[r] > 0 ? sum[r] / area[r] : 0};
+  for (std::size_t k = 0; k < field.values.size(); ++k)
+    if (field.room[k] >= 0) field.values[k] -= found[static_cast<std::size_t>(field.room[k])].mean * field.hats[k];
+  // What is left of a room's load may be rounding, which a solver would take for a load.
+  const auto left = field.sums(ctx, rooms, part, [&](std::size_t k) { return std::abs(field.values[k]); });
+  constexpr double rounding = 1e-14;
+  for (std::size_t k = 0; k < field.values.size(); ++k) {
+    if (field.room[k] < 0) continue;
+    const auto r = static_cast<std::size_t>(field.room[k]);
+    if (left[r] <= rounding * magnitude[r]) field.values[k] = 0;
+  }
+  copy_from_host(ctx, field.values.data(), b.view);
+  return found;
+}
+
+void expect_compatible(const Rooms& rooms, const std::vector<Compatibility>& found, bool project) {
+  for (std::size_t r = 0; r < found.size(); ++r) {
+    const Rooms::Room& room = rooms.rooms[r];
+    expects(!room.singular || project || found[r].holds(), "nothing holds u in the room of ", room.cells,
+            " cells around (", room.x, ", ", room.y,
+            "), which bodies or boundaries without flux close: the integral of f plus the boundary fluxes has to "
+            "vanish there "
+            "and is ",
+            found[r].sum, ", ", 100 * std::abs(found[r].sum) / found[r].sum_of_magnitudes,
+            " % of the sum of magnitudes. Use --project (`project` in code) to subtract the mean of f in each room");
+  }
+}
+
+double make_compatible(Context& ctx, const Geometry& mesh, const Rooms& rooms, const GridFunction<double>& b,
+                       bool project, PoissonProblem& problem) {
+  if (rooms.singular() == 0) return 0;
+  const auto found = make_compatible(ctx, mesh, rooms, b);
+  expect_compatible(rooms, found, project);
+  problem.rhs = [f = rhs_function(problem), of_cell = rooms.of_cell, found, nx = mesh.logical().x().size(),
+                 ny = mesh.logical().y().size()](const Point& p) {
+    const int room = of_cell[cell_of(p, nx, ny)];
+    return f(p) - (room < 0 ? 0 : found[static_cast<std::size_t>(room)].mean);
+  };
+  return std::accumulate(found.begin(), found.end(), 0.0,
+                         [](double sum, const Compatibility& of_room) { return sum + of_room.sum; });
+}
+
+void subtract_integral_means(Context& ctx, const Geometry& mesh, const Rooms& rooms, const GridFunction<double>& u) {
+  if (rooms.singular() == 0) return;
+  RoomField field(ctx, mesh, rooms, u);
+  const bool part = u.is_part();
+  const auto sum = field.sums(ctx, rooms, part, [&](std::size_t k) { return field.values[k] * field.hats[k]; });
+  const auto area = field.sums(ctx, rooms, part, [&](std::size_t k) { return field.hats[k]; });
+  for (std::size_t k = 0; k < field.values.size(); ++k)
+    if (field.room[k] >= 0)
+      field.values[k] -= sum[static_cast<std::size_t>(field.room[k])] / area[static_cast<std::size_t>(field.room[k])];
+  copy_from_host(ctx, field.values.data(), u.view);
+}
+
+}  // namespace stratum

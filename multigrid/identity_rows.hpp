@@ -1,0 +1,39 @@
+#pragma once
+
+// Rows of a matrix on a grid that are a diagonal entry alone: nodes whose value is known, as those of a body that is held at a
+// value. What a cycle does with them.
+//
+// The correction of such a node is zero. An interpolation P from a coarser grid that leaves them out, and the coarse matrix,
+// are
+//
+//     A_c = P^T A P      P without rows of these nodes, and without columns of coarse nodes that lie on them
+//
+// so that they weigh nothing in the equations of other coarse nodes: in the product their diagonal entries are zero. A coarse
+// node that lies on one has such a row itself. The cycle's P has weights at these nodes, as it has at others. That does no
+// harm: a smoother that solves lines or points takes what P writes there, and a diagonal entry of a coarse level that is by a
+// factor of `firm` above all others keeps the correction there at zero to rounding.
+//
+// Kernels, for the stream, unless a line says that it waits. Only matrices in bands have such rows.
+
+#include <stratum/core/field/field.hpp>
+#include <stratum/core/operators/grid_operator.hpp>
+#include <stratum/multigrid/transfer/transfer.hpp>
+
+namespace stratum {
+
+/// Nodes that `keep` has a zero for lose their couplings; diagonals that are zero there become one. `keep` has its halo.
+void decouple(Context& ctx, const Field<double>& keep, GridOperator<double>& a);
+
+/// The diagonal entries of rows without couplings become zero; what all were.
+[[nodiscard]] Field<double> hide_identity_rows(Context& ctx, GridOperator<double>& a);
+void restore_diagonal(Context& ctx, const Field<double>& diagonal, GridOperator<double>& a);
+
+/// The product of a matrix whose identity rows are hidden: coarse nodes that lie on such rows lose their couplings and their
+/// diagonal entry. cells_x, cells_y: of the finer mesh.
+void hide_coarse_rows(Context& ctx, const GridOperator<double>& fine, const Transfer<double>& p, int cells_x,
+                      int cells_y, GridOperator<double>& coarse);
+/// Diagonal entries that are zero become `firm` times the largest one. Waits for the stream.
+void firm_identity_rows(Context& ctx, GridOperator<double>& a);
+inline constexpr double firm = 1e8;
+
+}  // namespace stratum

@@ -1,0 +1,283 @@
+// Bodies inside the domain: against closed forms, and a dense matrix that is assembled and eliminated here.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <memory>
+#include <numbers>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <stratum/assembly/body_fluxes.hpp>
+#include <stratum/assembly/boundary_fluxes.hpp>
+#include <stratum/assembly/error_norms.hpp>
+#include <stratum/assembly/rooms.hpp>
+#include <stratum/assembly/solution_range.hpp>
+#include <stratum/multigrid/poisson_solver.hpp>
+
+#include "support/backends.hpp"
+#include "support/subdomains.hpp"
+
+namespace {
+
+using namespace stratum;
+
+using Type = BoundaryConditionType;
+
+ScalarFunction number(double value) {
+  return [value](const Point&) { return value; };
+}
+
+Body held(ScalarFunction shape, double value) { return {std::move(shape), BodyKind::value, number(value)}; }
+Body solid(ScalarFunction shape) { return {std::move(shape), BodyKind::no_flux}; }
+Body material(ScalarFunction shape, double k) { return {std::move(shape), BodyKind::coefficient, number(k)}; }
+
+BoundaryCondition neumann(ScalarFunction g = {}) { return {Type::neumann, std::move(g)}; }
+BoundaryConditions all_neumann() { return {neumann(), neumann(), neumann(), neumann()}; }
+
+TensorMesh<2> unit_square(int n) {
+  const Axis line(std::vector<double>(static_cast<std::size_t>(n), 1.0 / n));
+  return {line, line, "square"};
+}
+
+struct Solution {
+  std::vector<double> nodal;
+  std::vector<BodyFlux> bodies;
+  BoundaryFluxes sides;
+  double load = 0;
+  SolveReport report;
+};
+
+/// As programs solve it, in singular rooms too.
+Solution solve(Context& ctx, const TensorMesh<2>& given, PoissonProblem problem, bool project = false,
+               double rtol = 1e-10, const std::function<void(PoissonSolverParams&)>& change = {}) {
+  const TensorMesh<2> mesh = with_boundaries(given, problem.boundaries);
+  if (!problem.rhs) problem.rhs = number(0);
+  PoissonSolverParams params;
+  params.terms = operator_terms(mesh, problem);
+  const auto cells = std::make_shared<const CellCoefficients>(*cell_coefficients(ctx, mesh, problem));
+  params.coefficients = cells;
+  params.stop.rtol = rtol;
+  params.stop.max_iterations = 60;
+  if (change) change(params);
+  PoissonSolver solver(ctx, mesh, params);
+  const GridLayout<2> unknowns = solver.fine_operator().shape();
+  Field<double> b(ctx, unknowns), x(ctx, unknowns);
+  assemble_load(ctx, mesh, problem, b, cells.get());
+  const Rooms rooms = rooms_of(mesh, params.terms, *cells);
+  const auto found = make_compatible(ctx, mesh, rooms, b);
+  expect_compatible(rooms, found, project);
+  Solution solution;
+  solution.report = solver.solve(ctx, b.cview(), x.view());
+  subtract_integral_means(ctx, mesh, rooms, x);
+  solution.nodal = nodal_solution(ctx, mesh, problem, x);
+  solution.bodies = body_fluxes(ctx, mesh, problem, x, cells.get());
+  solution.sides = boundary_fluxes(ctx, mesh, problem, x, cells.get());
+  solution.load = load_integral(ctx, mesh, problem, b, cells.get());
+  for (const Compatibility& of_room : found) solution.load -= of_room.sum;
+  return solution;
+}
+
+/// The matrix of all nodes by 2 x 2 Gauss points, live cells alone, and its elimination.
+class Dense {
+ public:
+  Dense(const TensorMesh<2>& mesh, const std::function<bool(double, double)>& is_live,
+        const std::function<std::array<double, 4>(double, double)>& kxx_kxy_kyy_c, const ScalarFunction& f)
+      : x_(mesh.x().coordinates()), y_(mesh.y().coordinates()), n_(x_.size() * y_.size()), a_(n_ * n_, 0.0),
+        b_(n_, 0.0) {
+    const double offset = 0.5 / std::sqrt(3.0);
+    for (std::size_t q = 0; q + 1 < y_.size(); ++q)
+      for (std::size_t p = 0; p + 1 < x_.size(); ++p) {
+        const double hx = x_[p + 1] - x_[p], hy = y_[q + 1] - y_[q], cx = x_[p] + hx / 2, cy = y_[q] + hy / 2;
+        if (!is_live(cx, cy)) continue;
+        const auto [kxx, kxy, kyy, c] = kxx_kxy_kyy_c(cx, cy);
+        const std::array<std::size_t, 4> at{node(p, q), node(p + 1, q), node(p, q + 1), node(p + 1, q + 1)};
+        for (const double t : {0.5 - offset, 0.5 + offset})
+          for (const double s : {0.5 - offset, 0.5 + offset}) {
+            const std::array<double, 4> phi{(1 - t) * (1 - s), t * (1 - s), (1 - t) * s, t * s},
+                dx{-(1 - s) / hx, (1 - s) / hx, -s / hx, s / hx}, dy{-(1 - t) / hy, -t / hy, (1 - t) / hy, t / hy};
+            Point point;
+            point.x = x_[p] + t * hx;
+            point.y = y_[q] + s * hy;
+            for (std::size_t i = 0; i < 4; ++i) {
+              b_[at[i]] += hx * hy / 4 * f(point) * phi[i];
+              for (std::size_t j = 0; j < 4; ++j)
+                a_[at[i] * n_ + at[j]] +=
+                    hx * hy / 4 *
+                    (dx[i] * (kxx * dx[j] + kxy * dy[j]) + dy[i] * (kxy * dx[j] + kyy * dy[j]) + c * phi[i] * phi[j]);
+            }
+          }
+      }
+  }
+  [[nodiscard]] std::size_t node(std::size_t i, std::size_t j) const { return j * x_.size() + i; }
+  /// u at the nodes, where `value` gives one; NaN where a node has no equation.
+  [[nodiscard]] std::vector<double> solve(const std::function<std::optional<double>(std::size_t, std::size_t)>& value) {
+    for (std::size_t j = 0; j < y_.size(); ++j)
+      for (std::size_t i = 0; i < x_.size(); ++i)
+        if (const auto given = value(i, j)) {
+          const std::size_t k = node(i, j);
+          std::fill_n(a_.begin() + static_cast<std::ptrdiff_t>(k * n_), n_, 0.0);
+          a_[k * n_ + k] = 1;
+          b_[k] = *given;
+        }
+    std::vector<double> u = b_;
+    for (std::size_t k = 0; k < n_; ++k) {
+      if (a_[k * n_ + k] == 0) continue;
+      for (std::size_t i = k + 1; i < n_; ++i) {
+        const double factor = a_[i * n_ + k] / a_[k * n_ + k];
+        if (factor == 0) continue;
+        for (std::size_t j = k; j < n_; ++j) a_[i * n_ + j] -= factor * a_[k * n_ + j];
+        u[i] -= factor * u[k];
+      }
+    }
+    for (std::size_t k = n_; k-- > 0;) {
+      for (std::size_t j = k + 1; j < n_; ++j)
+        if (a_[k * n_ + j] != 0) u[k] -= a_[k * n_ + j] * u[j];
+      u[k] = a_[k * n_ + k] == 0 ? std::nan("") : u[k] / a_[k * n_ + k];
+    }
+    return u;
+  }
+
+ private:
+  std::vector<double> x_, y_;
+  std::size_t n_;
+  std::vector<double> a_, b_;
+};
+
+/// u linear between two plates: exact at the nodes, and so are the fluxes.
+TEST(Bodies, PlaneCapacitor) {
+  for (const Backend backend : test::available_backends()) {
+    Context ctx = test::context_on(backend);
+    PoissonProblem problem;
+    problem.boundaries = all_neumann();
+    problem.bodies = {held(rectangle_shape(-1, -1, 0.25, 2), 0), held(rectangle_shape(0.75, -1, 2, 2), 1)};
+    const TensorMesh<2> mesh = unit_square(16);
+    const Solution found = solve(ctx, mesh, problem);
+    EXPECT_EQ(found.report.status, Status::converged) << found.report.reason;
+    for (std::size_t k = 0; k < found.nodal.size(); ++k) {
+      const double x = static_cast<double>(k % 17) / 16;
+      EXPECT_NEAR(found.nodal[k], std::clamp(2 * (x - 0.25), 0.0, 1.0), 1e-9);
+    }
+    ASSERT_EQ(found.bodies.size(), 2U);
+    EXPECT_NEAR(found.bodies[0].flux, -2, 1e-8);
+    EXPECT_NEAR(found.bodies[1].flux, 2, 1e-8);
+    EXPECT_NEAR(found.bodies[1].mean, 1, 1e-12);
+    EXPECT_EQ(found.bodies[1].cells, 64);
+    EXPECT_NEAR(found.bodies[1].area, 0.25, 1e-12);
+  }
+}
+
+/// Two cylinders: the flux is 2 pi / log of the ratio of their radii, with an error of the staircase's size.
+TEST(Bodies, CoaxialCapacitor) {
+  Context ctx(Backend::cpu, 2);
+  PoissonProblem problem;
+  const auto beyond = [](const Point& p) { return std::hypot(p.x - 0.5, p.y - 0.5) - 0.45; };
+  problem.bodies = {held(disc_shape(0.5, 0.5, 0.15), 1), held(beyond, 0)};
+  const double exact = 2 * std::numbers::pi / std::log(0.45 / 0.15);
+  double before = 1;
+  for (const int n : {64, 128}) {
+    const Solution found = solve(ctx, unit_square(n), problem);
+    EXPECT_LE(found.report.iterations, 10);
+    EXPECT_NEAR(found.bodies[0].flux, -found.bodies[1].flux, 1e-7);
+    const double error = std::abs(found.bodies[0].flux / exact - 1);
+    EXPECT_LT(error, std::min(2.0 / n, before));
+    before = error;
+  }
+}
+
+/// All kinds of bodies, boundaries, a tensor K and c on a stretched mesh, by elimination.
+TEST(Bodies, DenseElimination) {
+  std::vector<double> wx{0.1, 0.05, 0.02, 0.03, 0.08, 0.12, 0.1, 0.06, 0.04, 0.1, 0.12, 0.1, 0.08},
+      wy{0.2, 0.1, 0.05, 0.02, 0.03, 0.1, 0.15, 0.2, 0.1, 0.05};
+  const TensorMesh<2> mesh(Axis(wx), Axis(wy), "stretched");
+  PoissonProblem problem;
+  problem.rhs = [](const Point& p) { return 1 + p.x - 2 * p.y; };
+  problem.boundaries = {{Type::dirichlet, [](const Point& p) { return p.y; }}, neumann(), neumann(), neumann()};
+  problem.diffusion = {ScalarFunction([](const Point& p) { return 1 + p.x; }), 0.3, ScalarFunction(number(2))};
+  problem.reaction = 0.5;
+  problem.reaction_of_cells = ScalarFunction([](const Point& p) { return p.x > 0.5 ? 1.0 : 0.0; });
+  Body conductor{rectangle_shape(0.25, 0.3, 0.5, 0.6), BodyKind::value, [](const Point& p) { return 1 + p.x * p.y; }};
+  Body other = material(rectangle_shape(0.6, 0.6, 0.9, 0.95), 7);
+  problem.bodies = {conductor, solid(rectangle_shape(0.55, 0.1, 0.85, 0.45)), other};
+  const auto in = [](double x, double y, double x0, double y0, double x1, double y1) {
+    return x > x0 && x < x1 && y > y0 && y < y1;
+  };
+  const auto is_held = [&](double x, double y) { return in(x, y, 0.25, 0.3, 0.5, 0.6); };
+  const auto is_live = [&](double x, double y) { return !is_held(x, y) && !in(x, y, 0.55, 0.1, 0.85, 0.45); };
+  // c is a mean where it jumps within a cell, and so is f: no edge of a cell is at 0.5 here but by rounding.
+  Dense dense(
+      mesh, is_live,
+      [&](double x, double y) {
+        const bool inside = in(x, y, 0.6, 0.6, 0.9, 0.95);
+        return std::array{inside ? 7 : 1 + x, inside ? 0 : 0.3, inside ? 7 : 2.0, 0.5 + (x > 0.5 ? 1.0 : 0.0)};
+      },
+      problem.rhs);
+  const auto x = mesh.x().coordinates(), y = mesh.y().coordinates();
+  const auto expected = dense.solve([&](std::size_t i, std::size_t j) -> std::optional<double> {
+    if (i == 0) return y[j];
+    for (const std::size_t p : {i - 1, i})
+      for (const std::size_t q : {j - 1, j}) {
+        if (p >= wx.size() || q >= wy.size()) continue;
+        if (is_held((x[p] + x[p + 1]) / 2, (y[q] + y[q + 1]) / 2)) return 1 + x[i] * y[j];
+      }
+    return std::nullopt;
+  });
+  for (const Backend backend : test::available_backends()) {
+    Context ctx = test::context_on(backend);
+    const Solution found = solve(ctx, mesh, problem);
+    EXPECT_EQ(found.report.status, Status::converged) << found.report.reason;
+    int without = 0;
+    for (std::size_t k = 0; k < expected.size(); ++k) {
+      if (std::isnan(expected[k])) {
+        EXPECT_TRUE(std::isnan(found.nodal[k])) << k;
+        ++without;
+      } else {
+        EXPECT_NEAR(found.nodal[k], expected[k], 1e-8) << k;
+      }
+    }
+    EXPECT_GT(without, 0);
+    EXPECT_NEAR(found.sides.sum(), found.load + found.bodies[0].flux, 1e-8);
+    EXPECT_NEAR(found.bodies[1].flux, 0, 1e-8);
+  }
+}
+
+/// Solids and conductors take as many cycles as the empty domain, from level to level.
+TEST(Bodies, IterationsDoNotGrow) {
+  Context ctx(Backend::cpu, 2);
+  const auto nozzle = [](const Point& p) {
+    return std::min({std::abs(p.y - 0.5) - 0.15 - 0.6 * (p.x - 0.5) * (p.x - 0.5), p.x - 0.1, 0.9 - p.x});
+  };
+  for (const bool is_held : {false, true})
+    for (const int n : {32, 128}) {
+      const double h = 1.0 / n;
+      std::mt19937 random(7);
+      std::vector<char> grains(static_cast<std::size_t>(n) * static_cast<std::size_t>(n));
+      for (char& grain : grains) grain = random() % 10 < 3 ? 1 : 0;
+      const auto porous = [n, grains](const Point& p) {
+        const auto i = static_cast<std::size_t>(p.x * n), j = static_cast<std::size_t>(p.y * n);
+        return grains[j * static_cast<std::size_t>(n) + i] != 0 ? 1.0 : -1.0;
+      };
+      const std::vector<std::pair<ScalarFunction, int>> shapes{{nozzle, 10},
+                                                               {disc_shape(0.5, 0.5, 0.2), 10},
+                                                               {rectangle_shape(0.3, 0.2, 0.7, 0.6), 10},
+                                                               {rectangle_shape(0.5 + h, 0.2, 0.5 + 2 * h, 0.83), 10},
+                                                               {porous, 40}};
+      for (const auto& [shape, most] : shapes) {
+        PoissonProblem problem;
+        problem.rhs = number(1);
+        problem.bodies = {is_held ? held(shape, 1) : solid(shape)};
+        const Solution found = solve(ctx, unit_square(n), problem, true, 1e-8);
+        EXPECT_EQ(found.report.status, Status::converged) << found.report.reason;
+        EXPECT_LE(found.report.iterations, most) << n << (is_held ? " held" : " solid");
+        EXPECT_NEAR(found.sides.sum(), found.load + (is_held ? found.bodies[0].flux : 0), 1e-6 * std::abs(found.load));
+      }
+    }
+}
+
+}  // namespace

@@ -83,6 +83,7 @@ Coefficient at_time(const Coefficient& coefficient, double t) {
 }
 
 PoissonProblem at_time(const HeatProblem& problem, double t) {
+  expects(problem.space.bodies.empty(), "problems in time have no bodies; steady ones have");
   PoissonProblem now = problem.space;
   now.rhs = now.rhs ? at_time(now.rhs, t) : zero;
   now.exact = at_time(now.exact, t);

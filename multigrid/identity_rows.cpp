@@ -7,6 +7,7 @@
 #include <stratum/core/errors.hpp>
 #include <stratum/core/field/blas.hpp>
 #include <stratum/core/field/for_each_node.hpp>
+#include <stratum/core/field/reduce.hpp>
 
 namespace stratum {
 
@@ -81,6 +82,86 @@ struct HideCoarse {
   }
 };
 
+/// Of a node, zero where there is none: free, its row sums to something; fixed.
+constexpr double outside = 0, plain = 1, grounded = 2, solid = 3, valued = 4;
+
+/// Free nodes by their row's sum.
+template <class View>
+struct Grounded {
+  View a;
+  FieldView<const double> free;
+  FieldView<double> state;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
+    constexpr double something = 1e-3;
+    const double diagonal = a.template coefficient<0, 0>(i, j);
+    const double others = ((a.template coefficient<-1, -1>(i, j) + a.template coefficient<0, -1>(i, j)) +
+                           (a.template coefficient<1, -1>(i, j) + a.template coefficient<-1, 0>(i, j))) +
+                          ((a.template coefficient<1, 0>(i, j) + a.template coefficient<-1, 1>(i, j)) +
+                           (a.template coefficient<0, 1>(i, j) + a.template coefficient<1, 1>(i, j)));
+    state(i, j) = free(i, j) == 0 ? solid : diagonal + others > something * diagonal ? grounded : plain;
+  }
+};
+
+/// Fixed nodes by their neighbours.
+struct Valued {
+  FieldView<const double> state;
+  FieldView<double> found;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
+    double own = state(i, j);
+    if (own == solid)
+      for (int q = -1; q <= 1; ++q)
+        for (int p = -1; p <= 1; ++p)
+          if (state(i + p, j + q) == grounded) own = valued;
+    found(i, j) = own;
+  }
+};
+
+struct IsState {
+  FieldView<const double> state;
+  double which;
+  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const { return state(i, j) == which ? 1.0 : 0.0; }
+};
+
+struct InverseOfFree {
+  FieldView<const double> state, diagonal;
+  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const {
+    return (state(i, j) == plain || state(i, j) == grounded) && diagonal(i, j) > 0 ? 1 / diagonal(i, j) : 0.0;
+  }
+};
+
+/// An edge of the grid between a solid and any other node; towards one with a value it is none, but counts on the diagonal.
+struct LinkBand {
+  FieldView<const double> state;
+  FieldView<double> band;
+  int dx, dy;
+  double link;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
+    if (has_link(state, i, j, dx, dy)) band(i, j) -= link;
+  }
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE static bool has_link(const FieldView<const double>& state, int i,
+                                                                        int j, int dx, int dy) {
+    const double here = state(i, j), there = state(i + dx, j + dy);
+    return (here == solid || there == solid) && here != valued && there != valued && there != outside;
+  }
+};
+struct LinkDiagonal {
+  FieldView<const double> state;
+  FieldView<double> diagonal;
+  double link;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
+    int links = 0;
+    for (int side = 0; side < 4; ++side) {
+      const int dx = side == 0 ? -1 : side == 1 ? 1 : 0, dy = side == 2 ? -1 : side == 3 ? 1 : 0;
+      const double there = state(i + dx, j + dy);
+      const bool is_grounded = state(i, j) == solid && there == valued;
+      links += is_grounded || LinkBand::has_link(state, i, j, dx, dy) ? 1 : 0;
+    }
+    if (state(i, j) == solid)
+      diagonal(i, j) = (links > 0 ? links : 1) * link;
+    else
+      diagonal(i, j) += links * link;
+  }
+};
 template <class Bands>
 void uncouple(Context& ctx, const FieldView<const double>& keep, Bands& a) {
   for (std::size_t k = 0; k < a.band.size(); ++k) {
@@ -91,7 +172,51 @@ void uncouple(Context& ctx, const FieldView<const double>& keep, Bands& a) {
   }
 }
 
+template <class Bands>
+void link(Context& ctx, const FieldView<const double>& state, double by, Bands& a) {
+  for (std::size_t k = 0; k < a.band.size(); ++k) {
+    const int dx = Bands::dx(static_cast<int>(k)), dy = Bands::dy(static_cast<int>(k));
+    if (k == centre_of<Bands>)
+      for_each_node(ctx, all_nodes(a.band[k].view()), LinkDiagonal{state, a.band[k].view(), by});
+    else if (dx == 0 || dy == 0)
+      for_each_node(ctx, all_nodes(a.band[k].view()), LinkBand{state, a.band[k].view(), dx, dy, by});
+    exchange(ctx, a.band[k]);
+  }
+}
+
 }  // namespace
+
+LinkedSolids link_solids(Context& ctx, const Field<double>& free, const GridOperator<double>& a) {
+  constexpr double next_to_nothing = 1e-6;
+  const GridLayout<2> shape = a.shape();
+  Field<double> by_rows(ctx, shape), state(ctx, shape);
+  a.visit([&]<class View>(const View& view) {
+    for_each_node(ctx, all_nodes(by_rows.view()), Grounded<View>{view, free.cview(), by_rows.view()});
+  });
+  exchange(ctx, by_rows);
+  for_each_node(ctx, all_nodes(state.view()), Valued{by_rows.cview(), state.view()});
+  exchange(ctx, state);
+  LinkedSolids found;
+  found.any_solid = largest_of(ctx, shape.nx, shape.ny, IsState{state.cview(), solid}) > 0;
+  found.any_value = largest_of(ctx, shape.nx, shape.ny, IsState{state.cview(), valued}) > 0;
+  found.matrix = a;
+  if (!found.any_solid) return found;
+  GridOperator<double> from = a, to;
+  visit_bands(from, [&]<class Bands>(Bands& given) {
+    Bands bands(ctx, shape);
+    for (std::size_t k = 0; k < bands.band.size(); ++k) {
+      copy<double, double>(ctx, given.band[k].cview(), bands.band[k].view());
+      exchange(ctx, bands.band[k]);
+    }
+    const double of_least =
+        largest_of(ctx, shape.nx, shape.ny, InverseOfFree{state.cview(), given.band[centre_of<Bands>].cview()});
+    link(ctx, state.cview(), of_least > 0 ? next_to_nothing / of_least : 1.0, bands);
+    to = GridOperator<double>(std::move(bands));
+  });
+  ctx.synchronise();
+  found.matrix = std::move(to);
+  return found;
+}
 
 void decouple(Context& ctx, const Field<double>& keep, GridOperator<double>& a) {
   visit_bands(a, [&]<class Bands>(Bands& bands) {

@@ -13,6 +13,11 @@
 // harm: a smoother that solves lines or points takes what P writes there, and a diagonal entry of a coarse level that is by a
 // factor of `firm` above all others keeps the correction there at zero to rounding.
 //
+// Of a user's matrix nobody says what its identity rows are. `link_solids` takes those whose free neighbours' rows sum to
+// nothing, as at a wall without flux, for solids, and links them to their neighbours by next to nothing: coarse nodes that lie
+// in a solid then serve what is narrow beside it. Those beside rows that sum to something are nodes with a value. A wrong guess
+// costs iterations, and nothing else.
+//
 // Kernels, for the stream, unless a line says that it waits. Only matrices in bands have such rows.
 
 #include <stratum/core/field/field.hpp>
@@ -35,5 +40,13 @@ void hide_coarse_rows(Context& ctx, const GridOperator<double>& fine, const Tran
 /// Diagonal entries that are zero become `firm` times the largest one. Waits for the stream.
 void firm_identity_rows(Context& ctx, GridOperator<double>& a);
 inline constexpr double firm = 1e8;
+
+/// A symmetric matrix in bands that is `a` with its solids linked. `free`: zero at nodes of identity rows, with its halo.
+struct LinkedSolids {
+  GridOperator<double> matrix;
+  bool any_solid = false, any_value = false;
+};
+/// Waits for the stream.
+[[nodiscard]] LinkedSolids link_solids(Context& ctx, const Field<double>& free, const GridOperator<double>& a);
 
 }  // namespace stratum

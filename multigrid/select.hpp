@@ -105,6 +105,7 @@ struct MatrixFacts {
   bool cycle_is_scaled = false;              // which is D times the one that is solved
   bool has_parts = false;                    // it falls into parts that are coupled to no others
   bool has_singular_parts = false;           // several of which are singular, or one beside other nodes
+  bool has_identity_rows = false;            // nodes that are no unknowns: the interpolation has to see them
   double lost_in_float = 0;                  // SingularParts, FiniteVolumes
   bool holds_nodes_alone = false;            // by 1e5 times what couples them
 };

@@ -29,7 +29,7 @@ void add_summary(JsonObject& json, const PoissonProblem& problem, const std::opt
     else
       json.add(name, nullptr);
   };
-  const auto [range, fluxes, load, unused, bodies] = summary.value_or(Summary{});
+  const auto [range, fluxes, load, unused, bodies, unused_too, unused_either] = summary.value_or(Summary{});
   const double unknown = std::nan("");
   json.add("minimum", summary ? range.smallest.value : unknown).add("maximum", summary ? range.largest.value : unknown);
   numbers("minimum_at", {range.smallest.x, range.smallest.y});
@@ -40,7 +40,7 @@ void add_summary(JsonObject& json, const PoissonProblem& problem, const std::opt
   numbers("fluxes", {fluxes.left, fluxes.right, fluxes.bottom, fluxes.top});
   json.add("flux_rounding", summary ? fluxes.rounding : unknown);
   json.add("reaction_integral", summary ? fluxes.reaction : unknown)
-      .add("load_integral", summary ? load - summary->from_bodies(problem) : unknown);
+      .add("load_integral", summary ? load - summary->from_bodies : unknown);
   if (problem.bodies.empty()) return;
   std::size_t k = 0;
   json.add("bodies", json_array(problem.bodies, [&, all = bodies](const Body& body) {

@@ -28,14 +28,8 @@ struct Summary {
   double load = 0;            // integral of f
   double change_of_flux = 0;  // beside the largest step
   std::vector<BodyFlux> bodies{};
-
-  /// What held bodies give off, beside the load.
-  [[nodiscard]] double from_bodies(const PoissonProblem& problem) const {
-    double sum = 0;
-    for (std::size_t k = 0; k < bodies.size(); ++k)
-      if (problem.bodies[k].kind == BodyKind::value) sum += bodies[k].flux;
-    return sum;
-  }
+  double from_bodies = 0;  // the fluxes of those that are held, in `load`
+  double magnitudes = 0;   // of the load vector of a problem with bodies
 };
 
 /// One right-hand side.

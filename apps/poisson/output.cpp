@@ -46,7 +46,16 @@ void write_vtk(Context& ctx, const Settings& settings, const ProblemMesh& mesh, 
   }
   const auto aspect_ratios =
       mesh.mapped() ? cell_aspect_ratios(*mesh.mapped(), rows) : cell_aspect_ratios(mesh.logical(), rows);
-  const std::vector<VtkField> of_cells{{"aspect_ratio", aspect_ratios}};
+  std::vector<VtkField> of_cells{{"aspect_ratio", aspect_ratios}};
+  std::vector<double> bodies;  // their numbers from 1 on
+  if (const auto map = bodies_on(ctx, mesh, settings.problems[0])) {
+    const auto first = static_cast<std::size_t>(rows.first) * static_cast<std::size_t>(map->nx);
+    bodies.assign(static_cast<std::size_t>(rows.last - rows.first) * static_cast<std::size_t>(map->nx), 0.0);
+    for (std::size_t k = 0; k < map->cells.size(); ++k)
+      for (const std::size_t c : map->cells[k])
+        if (c >= first && c - first < bodies.size()) bodies[c - first] = static_cast<double>(k + 1);
+    of_cells.push_back({"body", bodies});
+  }
   if (path.ends_with(".pvtr") || path.ends_with(".pvts")) {
     const auto alone = thread_communicators(1);  // the first of several ranks may be
     auto& ranks = settings.machine.has_ranks() ? *settings.machine.ranks->communicator() : *alone.front();

@@ -40,11 +40,15 @@ Balance balance_of(const Summary& summary) {
   const auto& f = summary.fluxes;
   Balance balance{{f.left, f.right, f.bottom, f.top}, f.reaction, f.sum(), summary.load, f.rounding};
   for (const BodyFlux& body : summary.bodies) balance.fluxes.push_back(body.flux);
+  balance.from_bodies = summary.from_bodies;
+  balance.magnitudes = summary.magnitudes;
   return balance;
 }
 
 void print_summary(const Summary& summary, const PoissonProblem& problem) {
-  const auto& [range, fluxes, unused, unused_too, bodies] = summary;
+  const auto& range = summary.range;
+  const auto& fluxes = summary.fluxes;
+  const auto& bodies = summary.bodies;
   std::printf("solution    %.6g at (%.6g, %.6g) to %.6g at (%.6g, %.6g); %.6g to %.6g on the boundary\n",
               range.smallest.value, range.smallest.x, range.smallest.y, range.largest.value, range.largest.x,
               range.largest.y, range.smallest_on_boundary, range.largest_on_boundary);

@@ -144,7 +144,7 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
   solver->warm_up(ctx);
   const GridLayout<2> subdomain = subdomain_of(ctx, mesh.logical(), params);
   std::vector<Field<double>> bs, xs;
-  std::vector<double> means(settings.problems.size(), 0.0), loads(means);
+  std::vector<double> means(settings.problems.size(), 0.0), loads(means), magnitudes(means);
   progress(settings, "assembling the right-hand side ...");
   for (std::size_t k = 0; k < problems.size(); ++k) {
     const auto& problem = problems[k];
@@ -154,6 +154,7 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
     if (uses.summary) loads[k] = load_integral(ctx, mesh, problem, bs.back(), cells.get());
     if (has_boundary_values(problem)) lift_boundary(ctx, mesh, problem, xs.back());
     solved_problems.push_back(problem);
+    if (rooms) magnitudes[k] = norm2(ctx, bs.back().cview());
     if (rooms) loads[k] -= make_compatible(ctx, mesh, *rooms, bs.back(), settings.project, solved_problems.back());
     if (!singular) continue;
     const auto found = make_compatible(ctx, mesh, bs.back());
@@ -186,7 +187,10 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
                         loads[k]};
       system.summary->change_of_flux = change_of_flux(mesh, system.summary->range, cells.get());
       system.summary->bodies = body_fluxes(ctx, mesh, solved, u, cells.get());
-      system.summary->load += system.summary->from_bodies(problem);
+      for (std::size_t n = 0; n < problem.bodies.size(); ++n)
+        if (problem.bodies[n].kind == BodyKind::value) system.summary->from_bodies += system.summary->bodies[n].flux;
+      system.summary->load += system.summary->from_bodies;
+      system.summary->magnitudes = magnitudes[k];
     }
     if (uses.errors) system.errors = relative_errors(ctx, mesh, problem, u, cells.get());
     if (uses.nodal()) kept.push_back(nodal_solution(ctx, mesh, problem, u));

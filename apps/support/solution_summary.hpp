@@ -16,8 +16,9 @@ namespace stratum::apps {
 struct Balance {
   std::vector<double> fluxes;
   double reaction = 0, sum = 0, load = 0;
-  double rounding = 0;    // of all of them
-  double magnitudes = 0;  // of what the load of a singular problem is the sum of, which may be zero but for rounding
+  double rounding = 0;     // of all of them
+  double from_bodies = 0;  // in the load, what held bodies give off
+  double magnitudes = 0;   // of what the load of a singular problem is the sum of, which may be zero but for rounding
 
   [[nodiscard]] double largest() const {
     double most = std::abs(reaction);
@@ -35,7 +36,9 @@ inline void print_balance(const Balance& balance) {
   if (balance.rounding > no_digits * largest) return (void)std::printf("\n");
   std::printf("\nbalance     %.6g", balance.sum);
   if (balance.reaction != 0) std::printf(" with %.6g of the reaction", balance.reaction);
-  std::printf(", integral of f %.6g; they differ by %.1e\n", balance.load, std::abs(balance.sum - balance.load));
+  std::printf(", integral of f %.6g", balance.load - balance.from_bodies);
+  if (balance.from_bodies != 0) std::printf(" and %.6g out of bodies", balance.from_bodies);
+  std::printf("; they differ by %.1e\n", std::abs(balance.sum - balance.load));
 }
 
 /// Warns where the fluxes and the load do not balance: some equations are not solved then, whatever the norm of the residual

@@ -10,6 +10,7 @@
 #include <stratum/core/field/for_each_node.hpp>
 #include <stratum/core/field/reduce.hpp>
 #include <stratum/core/operators/csr_matrix.hpp>
+#include <stratum/multigrid/identity_rows.hpp>
 #include <stratum/multigrid/structured/flat_vectors.hpp>
 #include <stratum/multigrid/structured/scaled_rows.hpp>
 #include <stratum/solvers/error_estimate.hpp>
@@ -140,7 +141,9 @@ class MatrixSolver::State {
     scaled = find_scales(ctx);
     const bool had_parts = means.has_value();
     means = part_means(ctx);
-    if (!was_scaled && !scaled && !had_parts && !means && solver.plan().precision_reason.empty() && suits(ctx)) {
+    const bool sees_fixed = solver.plan().params.interpolation == InterpolationKind::matrix && rows.fixed_in_all > 0;
+    if (!was_scaled && !scaled && !had_parts && !means && !sees_fixed && solver.plan().precision_reason.empty() &&
+        suits(ctx)) {
       solver.update(ctx, rows.a);
       solver.set_stop(params.solver.stop);
       if (scales_.empty() != rows.parts.connected_part.empty()) make_scratch(ctx);
@@ -294,7 +297,18 @@ class MatrixSolver::State {
     facts.holds_nodes_alone =
         params.solver.precision == Precision::mixed && facts.symmetric && holds_nodes_alone(ctx, solved());
     StructuredProblem problem{.mesh = rows.mesh(params.widths_x, params.widths_y), .matrix = solved(), .facts = facts};
-    if (means) {
+    if (has_identity_rows(facts)) {
+      facts.has_identity_rows = true;
+      problem.facts = facts;
+      const Field<double> free = free_nodes(ctx);
+      LinkedSolids linked = link_solids(ctx, free, solved());
+      problem.identity_rows = linked.any_value;
+      if (linked.any_solid) {
+        problem.matrix = std::move(linked.matrix);
+        problem.iterated_on = solved();
+        problem.means = PartMeans(ctx, rows.a.shape(), fixed_parts());
+      }
+    } else if (means) {
       problem.matrix = connected(ctx, rows.parts, solved());
       problem.iterated_on = solved();
       problem.means = means;
@@ -304,6 +318,29 @@ class MatrixSolver::State {
       problem.scales = scaled->d;
     }
     return {ctx, std::move(problem), params.solver, registry};
+  }
+
+  /// Identity rows that slow a cycle: in most matrices there are none, or those of Dirichlet boundaries are cut off.
+  [[nodiscard]] bool has_identity_rows(const MatrixFacts& facts) const {
+    const Precision precision = params.solver.precision;
+    const bool in_double = precision == Precision::mixed || precision == Precision::full;
+    return !rows.unknown.empty() && rows.fixed_in_all > 0 && facts.symmetric && !scaled && !means && in_double &&
+           params.solver.deflate.by == DeflateBy::none &&
+           (!params.solver.interpolation || params.solver.interpolation == InterpolationKind::matrix);
+  }
+  /// Zero at identity rows.
+  [[nodiscard]] Field<double> free_nodes(Context& ctx) const {
+    std::vector<double> marks(rows.unknown.size());
+    std::transform(rows.unknown.begin(), rows.unknown.end(), marks.begin(), [](int k) { return k < 0 ? 0.0 : 1.0; });
+    Field<double> free(ctx, rows.a.shape());
+    if (!ctx.is_dry_run()) copy_from_host(ctx, marks.data(), free.view());
+    exchange(ctx, free);
+    return free;
+  }
+  [[nodiscard]] SingularParts fixed_parts() const {
+    SingularParts parts;
+    for (const int k : rows.unknown) parts.of_node.push_back(k < 0 ? SingularParts::fixed : SingularParts::regular);
+    return parts;
   }
 
   /// What was chosen for the last coefficients would be chosen for these.

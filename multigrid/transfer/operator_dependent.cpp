@@ -54,6 +54,7 @@ struct ConductanceEdges : Cells {
 template <class View>
 struct MatrixEdges : Cells {
   View a;
+  bool identity_rows;  // a side without entries has nodes whose values are known, or none
 
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int column, int row) const {
     const std::int64_t at = w.at(column, row);
@@ -90,6 +91,14 @@ struct MatrixEdges : Cells {
     if (!(along_x ? on_west : on_south)) first = {-own.value - second.value, own.size};
     if (!(along_x ? on_east : on_north)) second = {-own.value - first.value, own.size};
     constexpr double least = 1e-6;
+    if (identity_rows && (first.size == 0) != (second.size == 0)) {
+      const Sum& there = first.size == 0 ? second : first;
+      double rest = own.value + there.value;  // of the diagonal entry, for the side without
+      if (rest < least * own.size) rest = 0;
+      if (-there.value > least * there.size)
+        weight = first.size == 0 ? share(rest, -there.value) : share(-there.value, rest);
+      return;
+    }
     if (-first.value > least * first.size && -second.value > least * second.size)
       weight = share(-first.value, -second.value);
   }
@@ -286,7 +295,7 @@ void set_network_weights(Context& ctx, const GridOperator<double>& a, const Cond
   const auto set_edges = [&](const Cells& cells, const NodeRange<2>& range) {
     if (edges != EdgeWeights::matrix) return;
     a.visit([&](const auto& view) {
-      for_each_node(ctx, range, MatrixEdges<std::decay_t<decltype(view)>>{cells, view});
+      for_each_node(ctx, range, MatrixEdges<std::decay_t<decltype(view)>>{cells, view, identity_rows});
     });
     operator_dependent::take_edges_beside(ctx, cells, range, p);
   };

@@ -20,6 +20,7 @@
 #include <stratum/assembly/rooms.hpp>
 #include <stratum/assembly/solution_range.hpp>
 #include <stratum/multigrid/poisson_solver.hpp>
+#include <stratum/multigrid/structured/matrix_solver.hpp>
 
 #include "support/backends.hpp"
 #include "support/subdomains.hpp"
@@ -277,6 +278,223 @@ TEST(Bodies, IterationsDoNotGrow) {
         EXPECT_LE(found.report.iterations, most) << n << (is_held ? " held" : " solid");
         EXPECT_NEAR(found.sides.sum(), found.load + (is_held ? found.bodies[0].flux : 0), 1e-6 * std::abs(found.load));
       }
+    }
+}
+
+/// Into two rooms by a wall, with u held in neither, in one, in both.
+TEST(Bodies, Rooms) {
+  Context ctx(Backend::cpu, 2);
+  const TensorMesh<2> mesh = unit_square(20);
+  PoissonProblem problem;
+  problem.boundaries = all_neumann();
+  problem.bodies = {solid(rectangle_shape(0.4, -1, 0.6, 2))};
+  problem.rhs = [](const Point& p) { return p.x < 0.5 ? std::cos(std::numbers::pi * p.y) : 3 * (p.y - 0.5); };
+  // Nothing depends on x: u'' = -f in y, with the mean zero in each room.
+  const Solution found = solve(ctx, mesh, problem);
+  EXPECT_EQ(found.report.status, Status::converged) << found.report.reason;
+  EXPECT_LE(found.report.iterations, 10);
+  for (int j = 0; j <= 20; ++j) {
+    const double y = j / 20.0, left = found.nodal[static_cast<std::size_t>(21 * j)],
+                 right = found.nodal[static_cast<std::size_t>(21 * j + 20)];
+    EXPECT_NEAR(left, std::cos(std::numbers::pi * y) / (std::numbers::pi * std::numbers::pi), 3e-4);
+    const double t = y - 0.5;
+    EXPECT_NEAR(right, -t * t * t / 2 + 3 * t / 8, 3e-4);
+  }
+  EXPECT_TRUE(std::isnan(found.nodal[10]));
+  // No solution in the room at the right.
+  problem.rhs = [](const Point& p) { return p.x < 0.5 ? std::cos(std::numbers::pi * p.y) : 1.0; };
+  try {
+    (void)solve(ctx, mesh, problem);
+    FAIL() << "a room without a solution was solved";
+  } catch (const UsageError& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("nothing holds u in the room of 160 cells around (0.625, 0.025)"));
+  }
+  const Solution projected = solve(ctx, mesh, problem, true);
+  EXPECT_EQ(projected.report.status, Status::converged) << projected.report.reason;
+  EXPECT_NEAR(projected.nodal[20], 0, 1e-9);
+  // There u is held, and f = 1 may be what it likes.
+  problem.bodies.push_back(held(rectangle_shape(0.9, -1, 2, 2), 5));
+  const Solution half = solve(ctx, mesh, problem);
+  EXPECT_EQ(half.report.status, Status::converged) << half.report.reason;
+  EXPECT_NEAR(half.nodal[0], 1 / (std::numbers::pi * std::numbers::pi), 3e-4);
+  EXPECT_NEAR(half.nodal[12], 5 + 0.3 * 0.3 / 2, 1e-8);
+  EXPECT_NEAR(half.bodies[1].flux, -0.3, 1e-8);
+  // A thousand rooms: cells of a checkerboard, each of four.
+  PoissonProblem many;
+  many.boundaries = all_neumann();
+  many.bodies = {solid([](const Point& p) {
+    const int i = static_cast<int>(p.x * 96) % 3, j = static_cast<int>(p.y * 96) % 3;
+    return i == 2 || j == 2 ? 1.0 : -1.0;
+  })};
+  many.rhs = [](const Point& p) { return std::sin(40 * p.x) + p.y; };
+  const Solution rooms = solve(ctx, unit_square(96), many, true, 1e-8);
+  EXPECT_EQ(rooms.report.status, Status::converged) << rooms.report.reason;
+  EXPECT_LE(rooms.report.iterations, 10);
+}
+
+/// The same numbers on one, two and three subdomains.
+TEST(Bodies, Subdomains) {
+  PoissonProblem problem;
+  problem.boundaries = {neumann(), {Type::robin, number(1), number(2)}, {Type::periodic}, {Type::periodic}};
+  problem.rhs = [](const Point& p) { return p.x * p.y; };
+  problem.bodies = {held(disc_shape(0.3, 0.3, 0.15), 1), solid(disc_shape(0.7, 0.6, 0.2)),
+                    solid(rectangle_shape(0.1, 0.95, 0.2, 2)), material(rectangle_shape(0.1, 0.6, 0.3, 0.8), 20)};
+  PoissonProblem closed;
+  closed.boundaries = all_neumann();
+  closed.bodies = {solid(rectangle_shape(0.45, -1, 0.55, 2))};
+  closed.rhs = [](const Point& p) { return p.x - (p.x < 0.5 ? 0.225 : 0.775); };
+  for (const PoissonProblem& given : {problem, closed}) {
+    const auto numbers = [&](Context& ctx) {
+      const Solution found = solve(ctx, unit_square(40), given, true, 1e-9);
+      test::Values values{static_cast<double>(found.report.iterations), found.load, found.sides.left,
+                          found.sides.right};
+      for (const BodyFlux& body : found.bodies) values.insert(values.end(), {body.flux, body.mean, body.area});
+      return values;
+    };
+    for (const Backend backend : test::available_backends()) {
+      const auto one = test::on_subdomains(backend, 1, numbers);
+      ASSERT_EQ(one.errors[0], "");
+      for (const int count : {2, 3}) {
+        const auto several = test::on_subdomains(backend, count, numbers);
+        ASSERT_THAT(several.errors, testing::Each(""));
+        for (std::size_t k = 0; k < several.values.size(); ++k)
+          EXPECT_NEAR(several.values[k], one.values[k % one.values.size()], 1e-7) << count << ", " << k;
+      }
+    }
+  }
+}
+
+/// A wall between u = 0 and u = 1 with resistances on both of its surfaces conducts as their series; a cylinder likewise.
+TEST(Bodies, ContactResistance) {
+  Context ctx(Backend::cpu, 2);
+  const auto contact = [](ScalarFunction shape, double r) {
+    Body body{std::move(shape), BodyKind::contact};
+    body.resistance = r;
+    return body;
+  };
+  PoissonProblem wall;
+  wall.boundaries = {{Type::dirichlet, number(1)}, {Type::dirichlet}, neumann(), neumann()};
+  wall.bodies = {material(rectangle_shape(0.25, -1, 0.5, 2), 4), contact(rectangle_shape(0.25, -1, 0.5, 2), 0.3)};
+  std::vector<double> widths;
+  for (int k = 0; k < 16; ++k) widths.push_back(k % 2 == 0 ? 0.05 : 0.075);
+  const TensorMesh<2> mesh(Axis(widths), Axis(std::vector<double>(8, 0.125)), "wall");
+  const Solution planar = solve(ctx, mesh, wall);
+  EXPECT_NEAR(planar.sides.right, 1 / (0.75 + 0.25 / 4 + 0.6), 1e-8);
+  // Held at 1 in the middle, at 0 outside, the resistance on the middle one of three cylinders.
+  constexpr double inner = 0.1, middle = 0.28, outer = 0.45;
+  const auto beyond = [](const Point& p) { return std::hypot(p.x - 0.5, p.y - 0.5) - outer; };
+  for (const double r : {0.01, 0.3, 10.0}) {
+    PoissonProblem disc;
+    disc.bodies = {held(disc_shape(0.5, 0.5, inner), 1), held(beyond, 0)};
+    // A ring, as a solid body of its own.
+    Body ring = contact(
+        [](const Point& p) {
+          const double d = std::hypot(p.x - 0.5, p.y - 0.5);
+          return std::min(middle - d, d - inner - 0.01);
+        },
+        r);
+    disc.bodies.push_back(ring);
+    const double resistance =
+        (std::log(outer / inner) + r * (1 / middle + 1 / (inner + 0.01))) / (2 * std::numbers::pi);
+    const Solution found = solve(ctx, unit_square(128), disc);
+    EXPECT_NEAR(found.bodies[0].flux * resistance, 1, 0.04) << r;
+  }
+}
+
+/// What cannot be, by its words.
+TEST(Bodies, BadInput) {
+  Context ctx(Backend::cpu, 1);
+  const auto refused = [&](std::vector<Body> bodies, const char* words) {
+    PoissonProblem problem;
+    problem.bodies = std::move(bodies);
+    for (std::size_t k = 0; k < problem.bodies.size(); ++k) problem.bodies[k].name = "no " + std::to_string(k + 1);
+    try {
+      (void)solve(ctx, unit_square(8), problem);
+      ADD_FAILURE() << "not refused: " << words;
+    } catch (const UsageError& error) {
+      EXPECT_THAT(error.what(), testing::HasSubstr(words));
+    }
+  };
+  const ScalarFunction all = number(1), left = rectangle_shape(-1, -1, 0.5, 2),
+                       middle = rectangle_shape(0.25, 0, 0.75, 1);
+  refused({held(all, 1)}, "no unknown is left");
+  refused({solid(all)}, "no unknown is left");
+  refused({held(disc_shape(3, 3, 0.5), 1)}, "body 1, no 1 holds no cell of the mesh of 8 x 8: it lies outside");
+  refused({held(disc_shape(0.5, 0.5, 0.05), 1)}, "thinner than a cell, take a finer mesh");
+  refused({held(left, 1), held(middle, 2)}, "meet with different values");
+  refused({held(left, 1), solid(middle)}, "overlap in the cell around");
+  refused({material(left, 1), material(middle, 2)}, "a cell has one K");
+  refused({material(left, -1)}, "K must be positive definite");
+  refused({held(left, std::nan(""))}, "value of a body is nan");
+  Body negative{left, BodyKind::contact};
+  negative.resistance = -1;
+  refused({negative}, "contact resistance of -1");
+  EXPECT_THROW((void)disc_shape(0, 0, 0), UsageError);
+  EXPECT_THROW((void)rectangle_shape(1, 0, 0, 1), UsageError);
+  EXPECT_THROW((void)polygon_shape({{0, 0}, {1, 1}}), UsageError);
+  // Equal values may overlap, and a polygon is what a rectangle is.
+  PoissonProblem twice;
+  twice.bodies = {held(left, 1), held(rectangle_shape(0.25, -1, 0.75, 2), 1)};
+  const Solution found = solve(ctx, unit_square(8), twice);
+  EXPECT_NEAR(found.sides.sum(), found.bodies[0].flux + found.bodies[1].flux, 1e-7);
+  twice.bodies = {held(polygon_shape({{-1, -1}, {0.75, -1}, {0.75, 2}, {-1, 2}}), 1)};
+  EXPECT_NEAR(solve(ctx, unit_square(8), twice).sides.sum(), found.sides.sum(), 1e-7);
+}
+
+/// A user's matrix of links between nodes, in which a nozzle is identity rows: a wall without flux, or u = 0 that has been
+/// eliminated.
+TEST(Bodies, IdentityRowsOfMatrices) {
+  Context ctx(Backend::cpu, 2);
+  for (const bool has_value : {false, true})
+    for (const int n : {64, 128}) {
+      const auto in_nozzle = [n](int i, int j) {
+        const double x = (i + 0.5) / n, y = (j + 0.5) / n;
+        return std::abs(y - 0.5) > 0.15 + 0.6 * (x - 0.5) * (x - 0.5) && x > 0.1 && x < 0.9;
+      };
+      SparseRows a;
+      std::vector<double> b;
+      for (int j = 0; j < n; ++j)
+        for (int i = 0; i < n; ++i) {
+          const int k = j * n + i;
+          double diagonal = 0;
+          std::vector<std::pair<int, double>> row;
+          for (const auto& [p, q] : {std::pair{i, j - 1}, {i - 1, j}, {i + 1, j}, {i, j + 1}}) {
+            const bool outside = q < 0 || q >= n, side = p < 0 || p >= n;
+            if (outside) continue;  // a wall
+            const bool fixed = !side && in_nozzle(p, q);
+            if (fixed && !has_value) continue;
+            diagonal += side ? 2 : 1;  // u = 0 at the left and the right
+            if (!side && !fixed) row.emplace_back(q * n + p, -1.0);
+          }
+          if (in_nozzle(i, j)) {
+            row.clear();
+            diagonal = 1;
+          }
+          row.emplace_back(k, diagonal);
+          std::sort(row.begin(), row.end());
+          for (const auto& [column, value] : row) {
+            a.column.push_back(column);
+            a.value.push_back(value);
+          }
+          a.start.push_back(static_cast<int>(a.column.size()));
+          b.push_back(in_nozzle(i, j) ? 7.0 : 1.0);
+        }
+      a.rows = a.columns = n * n;
+      MatrixSolver solver(ctx, a, n, n);
+      std::vector<double> x(b.size(), 0.0);
+      const SolveReport report = solver.solve(ctx, b, x);
+      EXPECT_EQ(report.status, Status::converged) << report.reason;
+      EXPECT_LE(report.iterations, 10) << n << (has_value ? " held" : " solid");
+      EXPECT_NEAR(x[static_cast<std::size_t>(n / 2)], 7.0, 1e-9);
+      double largest = 0;
+      for (std::size_t k = 0; k < b.size(); ++k) {
+        double residual = b[k];
+        for (int e = a.start[k]; e < a.start[k + 1]; ++e)
+          residual -=
+              a.value[static_cast<std::size_t>(e)] * x[static_cast<std::size_t>(a.column[static_cast<std::size_t>(e)])];
+        largest = std::max(largest, std::abs(residual));
+      }
+      EXPECT_LT(largest, 1e-5);
     }
 }
 

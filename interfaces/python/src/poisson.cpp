@@ -9,10 +9,12 @@
 #include <tuple>
 #include <utility>
 
+#include <stratum/assembly/body_fluxes.hpp>
 #include <stratum/assembly/expressions/expression.hpp>
 #include <stratum/assembly/finite_volumes.hpp>
 #include <stratum/assembly/poisson_problem.hpp>
 #include <stratum/assembly/problem_mesh.hpp>
+#include <stratum/assembly/rooms.hpp>
 #include <stratum/core/field/blas.hpp>
 #include <stratum/mesh/tensor_mesh.hpp>
 #include <stratum/multigrid/poisson_solver.hpp>
@@ -128,6 +130,24 @@ BoundaryCondition boundary_condition(const TensorMesh<2>& mesh, Direction along,
   return side;
 }
 
+/// (inside, kind, value): inside is text or an array on the cells, value a number, text, or an array at the nodes or, of K, on
+/// the cells.
+Body body_of(const TensorMesh<2>& mesh, const nb::tuple& given) {
+  const auto function = [&](nb::handle value) -> ScalarFunction {
+    if (nb::isinstance<nb::str>(value)) return expression(mesh, nb::cast<std::string>(value));
+    if (double number = 0; nb::try_cast(value, number)) return constant(number);
+    return OnMesh(mesh, nb::cast<HostArray<double, 2>>(value));
+  };
+  Body body;
+  body.inside = function(given[0]);
+  body.kind = by_name("the kind of a body", nb::cast<std::string>(given[1]), values_of<BodyKind>);
+  if (body.kind == BodyKind::contact)
+    body.resistance = nb::cast<double>(given[2]);
+  else if (body.kind != BodyKind::no_flux)
+    body.value = function(given[2]);
+  return body;
+}
+
 class PoissonSystem {
  public:
   PoissonSystem(const TensorMesh<2>& mesh, const std::array<nb::tuple, 4>& boundaries,
@@ -143,6 +163,8 @@ class PoissonSystem {
       problem_.reaction = c;
     else
       problem_.reaction_of_cells = coefficient(mesh, "the reaction", reaction);
+    for (const nb::handle body : nb::cast<nb::list>(options["bodies"]))
+      problem_.bodies.push_back(body_of(mesh, nb::cast<nb::tuple>(body)));
     set_solver(options);
     const auto coordinates =
         by_name("coordinates", option<std::string>(options, "coordinates"), values_of<Coordinates>);
@@ -177,7 +199,7 @@ class PoissonSystem {
       problem.rhs = expression(mesh(), nb::cast<std::string>(f));
     else if (double number = 0; nb::try_cast(f, number))
       problem.rhs = constant(number);
-    else if (volumes_ || geometry_.mapped())
+    else if (volumes_ || geometry_.mapped() || !problem_.bodies.empty())
       problem.rhs = OnMesh(mesh(), nb::cast<HostArray<double, 2>>(f));
     else
       load = nb::cast<HostArray<double, 2>>(f);
@@ -188,6 +210,7 @@ class PoissonSystem {
     const Monitor monitor = monitor_of(callback);
     SolveReport report;
     std::vector<double> solution;
+    std::vector<BodyFlux> bodies;
     {
       const nb::gil_scoped_release release;
       const GridLayout<2> unknowns = solver_->fine_operator().shape();
@@ -198,7 +221,9 @@ class PoissonSystem {
         set_load(problem, load.data(), b);
       else
         assemble_load(ctx_, geometry_, problem, b, cells_.get());
-      if (singular_) {
+      if (rooms_) {
+        (void)make_compatible(ctx_, geometry_, *rooms_, b, project, problem);
+      } else if (singular_) {
         const auto found = volumes_ ? volumes_->make_compatible(ctx_, b) : make_compatible(ctx_, geometry_, b);
         expect_compatible(found, project, "the integral of f plus the boundary fluxes");
       }
@@ -219,12 +244,29 @@ class PoissonSystem {
         if (singular_) volumes_->subtract_mean(ctx_, u);
         solution = volumes_->cell_values(ctx_, u);
       } else {
-        if (singular_) subtract_integral_mean(ctx_, geometry_, u);
+        if (rooms_)
+          subtract_integral_means(ctx_, geometry_, *rooms_, u);
+        else if (singular_)
+          subtract_integral_mean(ctx_, geometry_, u);
         solution = nodal_solution(ctx_, geometry_, problem, u);
+        bodies = body_fluxes(ctx_, geometry_, problem, u, cells_.get());
       }
     }
     report.levels = solver_->level_reports();
-    return nb::make_tuple(numpy_array(std::move(solution), {ny, nx}), dictionary_of(report, setup_seconds_));
+    nb::dict said = dictionary_of(report, setup_seconds_);
+    if (!bodies.empty()) {
+      nb::list of_bodies;
+      for (const BodyFlux& body : bodies) {
+        nb::dict one;
+        one["cells"] = body.cells;
+        one["area"] = body.area;
+        one["flux"] = body.flux;
+        one["mean"] = body.mean;
+        of_bodies.append(one);
+      }
+      said["bodies"] = of_bodies;
+    }
+    return nb::make_tuple(numpy_array(std::move(solution), {ny, nx}), said);
   }
 
   /// In a child process, which does not have the threads of its parent: on a CPU what follows runs on one.
@@ -255,6 +297,8 @@ class PoissonSystem {
     if (auto k = cell_coefficients(ctx_, geometry_, problem_))
       cells_ = std::make_shared<const CellCoefficients>(std::move(*k));
     params_.coefficients = cells_;
+    if (cells_) problem_.on_mesh = cells_->bodies;
+    rooms_ = rooms_around_bodies(geometry_, params_.terms, cells_.get());
     singular_ = is_singular(ctx_, geometry_, problem_, cells_.get());
     params_.full_multigrid_from_x = has_boundary_values(problem_);
     solver_ = std::make_unique<PoissonSolver>(ctx_, geometry_, params_);
@@ -318,6 +362,7 @@ class PoissonSystem {
   PoissonProblem problem_{};
   PoissonSolverParams params_{};
   std::shared_ptr<const CellCoefficients> cells_;
+  std::optional<Rooms> rooms_;  // around bodies
   bool singular_ = false;
   double setup_seconds_ = 0;
   std::unique_ptr<PoissonSolver> solver_;

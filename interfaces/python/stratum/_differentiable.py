@@ -64,8 +64,9 @@ class Solves:
     def __init__(self, problem: Problem[Any]) -> None:
         self.problem, self.mesh = problem, problem.mesh
         if isinstance(problem, Poisson) and not problem._is_plain():
-            raise TypeError("gradients are those of elements in Cartesian coordinates; given are "
-                            f"{problem._given.options['discretisation']}, {problem._given.options['coordinates']}")
+            raise TypeError("gradients are those of elements in Cartesian coordinates, without bodies; given are "
+                            f"{problem._given.options['discretisation']}, {problem._given.options['coordinates']}, "
+                            f"{len(problem._given.options['bodies'])} bodies")
         self.axes = 3 if isinstance(self.mesh, BoxMesh) else 2
         self.names, given = problem._sides, problem._given
         self.sides = dict(zip(self.names, given.boundaries))

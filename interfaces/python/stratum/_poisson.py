@@ -10,7 +10,7 @@ from . import _fork
 from ._mesh import as_mesh
 from ._poisson_3d import Poisson3D, Solution3D
 from ._problem import Given, Problem
-from ._sampling import boundaries_by_name, coordinates as axes, on_cells, samples, widths
+from ._sampling import array_of, boundaries_by_name, coordinates as axes, grid, on_cells, samples, values_of, widths
 from ._stratum import BoxMesh, Mesh, PoissonSystem
 
 
@@ -39,6 +39,13 @@ class Poisson(Problem[Solution]):
     kappa       K > 0: a number, an array on the cells, shape (ny, nx), or a function kappa(x, y), evaluated at cell centres; or
                 a tuple (kxx, kyy) or (kxx, kxy, kyy) of these
     reaction    c >= 0: a number, an array or a function like kappa
+    bodies      inside the domain, a list of tuples:
+                  (inside, "value", g)    a conductor, held at u = g
+                  (inside, "no-flux")     a solid that nothing flows into; u is nan at nodes inside
+                  (inside, "k", k)        another K
+                  (inside, "contact", r)  a resistance on its surface
+                inside is above 0, or true, in the body's cells: an array on the cells or a function, evaluated at cell centres; g
+                is a number, an array at the nodes or a function, k like kappa. report["bodies"] has what flows out of each
 
     Functions are called with arrays of coordinates and return arrays of their shape, or a number. If the library was built with
     muParser, strings are expressions in x and y, as in the options of the programs.
@@ -70,6 +77,7 @@ class Poisson(Problem[Solution]):
         kappa: Any = 1.0,
         reaction: Any = 0.0,
         *,
+        bodies: Any = (),
         smoother: str = "adi",
         sweeps: int | None = None,
         cycle: str | None = None,
@@ -83,7 +91,7 @@ class Poisson(Problem[Solution]):
         self.mesh = as_mesh(mesh)
         if isinstance(self.mesh, BoxMesh):
             raise TypeError("a box is solved directly, by stratum.Poisson3D(mesh, boundaries, kappa, reaction)")
-        options: dict[str, Any] = dict(smoother=smoother, sweeps=sweeps, cycle=cycle, accel=accel,
+        options: dict[str, Any] = dict(bodies=[_body(self.mesh, body) for body in bodies], smoother=smoother, sweeps=sweeps, cycle=cycle, accel=accel,
                                        single_precision=single_precision, discretisation=discretisation, coordinates=coordinates,
                                        threads=threads, device=device)
         sides: Any = boundaries_by_name(self.mesh, self._sides, boundaries)
@@ -102,9 +110,9 @@ class Poisson(Problem[Solution]):
         return tuple(name not in named for name in self._sides)
 
     def _is_plain(self) -> bool:
-        """Elements in Cartesian coordinates: what loads and gradients are integrated for here."""
+        """Elements in Cartesian coordinates, without bodies: what loads and gradients are integrated for here."""
         options = self._given.options
-        return (options["discretisation"], options["coordinates"]) == ("elements", "cartesian")
+        return (options["discretisation"], options["coordinates"]) == ("elements", "cartesian") and not options["bodies"]
 
     def _load(self, f: Any) -> Any:
         return super()._load(f) if self._is_plain() else samples(self.mesh, f)
@@ -136,6 +144,24 @@ def poisson(mesh: Mesh | BoxMesh | tuple[Any, ...], f: Any, boundaries: Any = 0.
     mesh = as_mesh(mesh)
     kind: Any = Poisson3D if isinstance(mesh, BoxMesh) else Poisson
     return kind(mesh, boundaries, kappa, reaction, **options).solve(f, **of_solve)
+
+
+def _body(mesh: Mesh, given: Any) -> tuple[Any, str, Any]:
+    """(inside, kind, value) as the compiled part takes it."""
+    if not isinstance(given, tuple) or (len(given), given[1] == "no-flux") not in ((2, True), (3, False)):
+        raise ValueError('a body is (inside, "value", g), (inside, "no-flux"), (inside, "k", k) or (inside, "contact", r); '
+                         f"given is {given!r}")
+    inside, kind, value = (*given, None)[:3]
+    if kind not in ("value", "no-flux", "k", "contact"):
+        raise ValueError(f"a body's kind is 'value', 'no-flux', 'k' or 'contact', not {kind!r}")
+    inside = on_cells(mesh, "the shape of a body", inside)
+    if kind == "k":
+        value = on_cells(mesh, "K of a body", value)
+    elif kind == "value" and callable(value):
+        value = np.ascontiguousarray(values_of("the value of a body", value, *grid([mesh.x, mesh.y])))
+    elif kind == "value" and not isinstance(value, str):
+        value = array_of("the value of a body", value, [mesh.shape])
+    return inside, kind, float(value) if kind == "contact" else value
 
 
 def _tensor(mesh: Mesh, kappa: Any) -> tuple[Any, Any, Any]:

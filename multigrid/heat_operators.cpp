@@ -80,12 +80,13 @@ HeatOperators::HeatOperators(Context& ctx, const Geometry& mesh, const HeatProbl
           "steps in time are not for single or double-single precision: take mixed or double");
   expects(!params.full_multigrid, "an FMG cycle takes no start, which a step in time has; take cycles");
   // Of numbers one cell knows all.
-  const Coefficients now =
-      coefficients_are_numbers(mesh, problem, t) ? at(ctx, first_cell(mesh.logical()), t) : at(ctx, mesh, t);
+  const Coefficients now = coefficients_are_numbers(mesh, problem, t) && !problem.lumped
+                               ? at(ctx, first_cell(mesh.logical()), t)
+                               : at(ctx, mesh, t);
   const bool constant = !mesh_.mapped() && now.k.xy.empty() && constant_of(now.k.xx) &&
                         (now.k.yy.empty() || constant_of(now.k.yy)) && constant_of(now.k.c) &&
                         constant_of(now.capacity);
-  if (constant && !varies_ && !now.terms.varies())
+  if (constant && !varies_ && !now.terms.varies() && !problem_.lumped)
     make_tensor(ctx, now, params, registry);
   else
     make_cells(ctx, now, params, registry);
@@ -152,7 +153,8 @@ void HeatOperators::make_cells(Context& ctx, const Coefficients& now, PoissonSol
     const BoundaryConditions& boundaries = problem_.space.boundaries;
     const bool alpha_may_vary = varies_ && (has_alpha(boundaries.left.kind) || has_alpha(boundaries.right.kind) ||
                                             has_alpha(boundaries.bottom.kind) || has_alpha(boundaries.top.kind));
-    const auto format = now.terms.varies() || alpha_may_vary ? StorageFormat::symmetric : StorageFormat::cell;
+    const bool bands = now.terms.varies() || alpha_may_vary || problem_.lumped;
+    const auto format = bands ? StorageFormat::symmetric : StorageFormat::cell;
     const CellCoefficients mass = mass_coefficients(now.k, now.capacity);
     fields_.emplace(ctx, mesh, now.k);
     fields_of_mass_.emplace(ctx, mesh, mass);
@@ -163,6 +165,7 @@ void HeatOperators::make_cells(Context& ctx, const Coefficients& now, PoissonSol
     reaction_of_a_ = reaction_of(ctx, mesh, *fields_);
     reaction_of_mass_ = reaction_of(ctx, mesh, *fields_of_mass_);
   }
+  lump(ctx, t_, now);
   add_up(ctx);
   if (!params.method) params.method = Method::cg;
   params.multigrid.symmetric = true;
@@ -207,11 +210,34 @@ void HeatOperators::find_boundary_types(double t, const Coefficients& now) {
     return;
   }
   entries_of_a_ = dirichlet_entries(mesh_, boundaries, &now.k, 0);
+  if (!problem_.lumped) entries_of_mass_ = mass_entries(t, now);
+}
+
+std::vector<DirichletEntry> HeatOperators::mass_entries(double t, const Coefficients& now) const {
+  PoissonProblem boundaries = at_time(problem_, t);
   for (BoundaryCondition* side : {&boundaries.boundaries.left, &boundaries.boundaries.right,
                                   &boundaries.boundaries.bottom, &boundaries.boundaries.top})
     if (side->alpha) side->alpha = [](const Point& /*p*/) { return 0.0; };
   const CellCoefficients mass = mass_coefficients(now.k, now.capacity);
-  entries_of_mass_ = dirichlet_entries(mesh_, boundaries, &mass, 0);
+  return dirichlet_entries(mesh_, boundaries, &mass, 0);
+}
+
+void HeatOperators::lump(Context& ctx, double t, const Coefficients& now) {
+  if (!problem_.lumped || ctx.is_dry_run()) return;
+  Field<double> ones(ctx, subdomain_), sums(ctx, subdomain_);
+  stratum::set(ctx, 1.0, ones.view());
+  mass_.apply(ctx, ones.cview(), sums.view());
+  std::vector<double> diagonal(static_cast<std::size_t>(subdomain_.nodes()));
+  copy_to_host(ctx, sums.cview(), diagonal.data());
+  const int first = subdomain_.origin_y - mesh_.logical().unknowns().origin_y;
+  for (const DirichletEntry& entry : mass_entries(t, now))
+    if (entry.j >= first && entry.j < first + subdomain_.ny)
+      diagonal[static_cast<std::size_t>(entry.j - first) * static_cast<std::size_t>(subdomain_.nx) +
+               static_cast<std::size_t>(entry.i)] += entry.value;
+  auto& bands = std::get<SymmetricNineBand<double>>(mass_.storage()).band;
+  copy_from_host(ctx, diagonal.data(), bands[0].view());
+  for (std::size_t k = 1; k < bands.size(); ++k) stratum::set(ctx, 0.0, bands[k].view());
+  for (const auto& band : bands) exchange(ctx, band);
 }
 
 void HeatOperators::add_up(Context& ctx) {
@@ -249,6 +275,7 @@ bool HeatOperators::set(Context& ctx, double t, double s) {
       conductances_->assign(ctx, *fields_);
       copy(ctx, conductances_->reaction.cview(), reaction_of_a_.view());
     }
+    lump(ctx, t, now);
     find_boundary_types(t, now);
   }
   add_up(ctx);

@@ -7,7 +7,7 @@
 // by PoissonSolver, which is made once and updated where s or the coefficients change; that allocates nothing on the device
 // (but where a Robin boundary meets coefficients that change with the time). Where K, c and the capacity are constant, kxy = 0,
 // all are tensor operators of -Laplace on the mesh whose y is sqrt(kxx / kyy) times as long, and the equation is divided by
-// sqrt(kxx kyy): `scale`. Else they are of cell form, coarse levels are Galerkin products, and the method is cg unless another
+// sqrt(kxx kyy): `scale`. Else they are of cell form (with a lumped mass in five bands), coarse levels are Galerkin products, and the method is cg unless another
 // is asked for. On a mesh of quadrilaterals they have five bands, and coefficients that change with the time are assembled
 // anew, which allocates.
 //
@@ -65,6 +65,10 @@ class HeatOperators {
   void make_cells(Context& ctx, const Coefficients& now, PoissonSolverParams params, const SmootherRegistry& registry);
   void assemble_quadrilaterals(Context& ctx, const Coefficients& now);
   void find_boundary_types(double t, const Coefficients& now);
+  /// M_D of cells.
+  [[nodiscard]] std::vector<DirichletEntry> mass_entries(double t, const Coefficients& now) const;
+  /// A diagonal in the place of M, where that is asked for.
+  void lump(Context& ctx, double t, const Coefficients& now);
   void add_up(Context& ctx);
 
   ProblemMesh mesh_;

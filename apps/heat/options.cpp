@@ -46,7 +46,10 @@ CommandLine make_command_line() {
                expression_option("boundary", "EXPR", "",
                                  "u on Dirichlet boundaries that have no value of their own (the exact solution if it "
                                  "is given, else 0)")},
-              boundary_and_coefficient_options())},
+              boundary_and_coefficient_options(),
+              {{"mass", "NAME", "consistent",
+                "how u_t is weighed at nodes: consistent, or lumped (a diagonal: with euler, on cells that are not "
+                "stretched, u stays between its data however short the steps are)"}})},
       {"Time",
        {{"start", "T", "0", "time at which the run starts"},
         {"end", "T", "0.1", "time at which it ends"},

@@ -94,6 +94,7 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
   for (const char* side : boundary_names) json.add(side, options.has(side) ? options.text(side) : "dirichlet");
   for (const char* name : {"initial", "rhs", "capacity", "kappa", "reaction", "boundary", "exact"})
     if (options.has(name)) json.add(name, options.text(name));
+  json.add("mass", options.text("mass"));
   json.add("method", to_string(settings.params.method)).add("start", settings.params.start).add("end", settings.end);
   json.add("dt", settings.params.dt.value_or(unknown)).add("tol", settings.params.tol.value_or(unknown));
   json.add("t", r.t).add("steps", r.steps).add("rejected", r.rejected);

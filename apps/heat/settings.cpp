@@ -127,6 +127,7 @@ Settings parse_settings(const CommandLine& options) {
           ": give --initial, --rhs or boundaries as well; what decays without them is of a rectangle");
   settings.problem =
       parse_problem(options, {settings.mesh, settings.level, settings.deformation.variables(true)}, params.start);
+  settings.problem.lumped = choice<bool>("--mass", options.text("mass"), {{"consistent", false}, {"lumped", true}});
   free_sides_without_area(options, settings.mesh, settings.deformation, settings.problem.space.boundaries);
   (void)with_boundaries(settings.mesh.at(std::min(settings.level, 2)), settings.problem.space.boundaries);
   settings.probe = parse_probe(options, settings.mesh, settings.deformation);

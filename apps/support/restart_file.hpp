@@ -54,8 +54,8 @@ template <class T>
 /// What options say of the problem and of the steps, by name: check sums.
 using GivenData = std::map<std::string, std::uint64_t>;
 
-inline constexpr const char* problem_options[] = {"rhs",   "capacity", "exact", "boundary", "left",
-                                                  "right", "bottom",   "top",   "kappa",    "reaction"};
+inline constexpr const char* problem_options[] = {"rhs",    "capacity", "exact", "boundary", "left", "right",
+                                                  "bottom", "top",      "kappa", "reaction", "mass"};
 
 [[nodiscard]] inline GivenData given_data(const CommandLine& options) {
   GivenData given;

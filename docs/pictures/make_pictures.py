@@ -39,6 +39,23 @@ def save(figure, name):
     plt.close(figure)
 
 
+def lumped():
+    """u beside a wall that is suddenly hot, with the consistent mass and with a lumped one."""
+    figure, axis = plt.subplots(figsize=(5.2, 2.8))
+    for mass, colour in (("consistent", RED), ("lumped", BLUE)):
+        with tempfile.TemporaryDirectory() as work:
+            subprocess.run([BIN / "heat2d", "--left", "dirichlet:1", "--right", "neumann", "--bottom", "neumann", "--top", "neumann", "--cells",
+                            "32,8", "--domain", "1,0.25", "--method", "euler", "--dt", "1e-5", "--end", "5e-5", "--mass", mass, "--quiet",
+                            "--probe", "0,0.1,1,0.1,33:line.csv"], cwd=work, check=True)
+            with open(Path(work) / "line.csv") as file:
+                rows = [row for row in csv.DictReader(file) if float(row["t"]) > 0 and float(row["x"]) < 0.26]
+        axis.plot([float(row["x"]) for row in rows], [float(row["u"]) for row in rows], "o-", color=colour, label=mass)
+    axis.axhline(0, color=GREY, linewidth=0.8)
+    axis.set(xlabel="x", ylabel="u", ylim=(-0.03, 0.12), title="five steps of 1e-5 on cells of 1/32")
+    axis.legend(frameon=False)
+    save(figure, "lumped")
+
+
 def smoothing():
     """Symbol of damped Jacobi on stretched cells, and cycles by aspect ratio."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(8.2, 3.1))
@@ -305,7 +322,7 @@ def vcycle():
     save(figure, "vcycle")
 
 
-PICTURES = {f.__name__: f for f in (smoothing, zebra, single, mixed, interpolation, reduction, deflation, modes, peers, matrix, house, vcycle)}
+PICTURES = {f.__name__: f for f in (smoothing, lumped, zebra, single, mixed, interpolation, reduction, deflation, modes, peers, matrix, house, vcycle)}
 
 if __name__ == "__main__":
     BIN = Path(sys.argv[1]).resolve()

@@ -301,4 +301,22 @@ case_interrupted() {
   run 0 --level 8 --dt 1e-5 --end 3e-3 --restart run.state --max-steps 100000 --quiet
 }
 
+# Short steps beside a wall that is suddenly hot: u < 0 with the consistent mass, and not with a lumped one.
+case_lumped_mass_does_not_undershoot() {
+  local sudden=(--left dirichlet:1 --right neumann --bottom neumann --top neumann --cells 32,4 --domain 1,0.125 --method euler --dt 1e-5
+    --rtol 1e-11 --report report.json --probe 0,0.0625,1,0.0625,33:line.csv)
+  range_of_u() {
+    python3 -c "import csv; u = [float(row['u']) for row in csv.DictReader(open('line.csv'))]; assert $1, (min(u), max(u))" || fail "not $1"
+  }
+  run 0 "${sudden[@]}" --end 5e-5
+  range_of_u "min(u) < -0.01"
+  check "r['mass'] == 'consistent'"
+  run 0 "${sudden[@]}" --end 5e-5 --mass lumped --save run.state
+  range_of_u "-1e-9 < min(u) and max(u) < 1 + 1e-9"
+  check "r['mass'] == 'lumped'"
+  run 0 "${sudden[@]}" --restart run.state --end 6e-5
+  grep -q "saved with other values of --mass" "$work/.errors" || fail "no warning"
+  refused --mass diagonal -- "--mass: unknown name 'diagonal'" "consistent, lumped"
+}
+
 run_case "$2"

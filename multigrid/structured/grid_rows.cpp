@@ -14,6 +14,8 @@
 #include <stratum/core/field/blas.hpp>
 #include <stratum/multigrid/hierarchy.hpp>
 #include <stratum/multigrid/structured/read_rows.hpp>
+#include <stratum/multigrid/structured/rows_as_given.hpp>
+#include <stratum/multigrid/structured/rows_as_given.hpp>
 #include <stratum/multigrid/structured/scaled_rows.hpp>
 
 namespace stratum {
@@ -516,7 +518,9 @@ GridRows::GridRows(Context& ctx, const RowArrays<Index>& rows, int width, int he
     comm->agree("numbers of cells", message(cells.x, " x ", cells.y));
   }
   expects_grid(nx, ny);
-  Detection(ctx, *this, on_subdomains_).detect(CsrRows<Index>{rows});
+  detail::with_rows_to_read(
+      ctx, rows, node, on_subdomains_.triangle, false, negative,
+      [&]<class I>(const RowArrays<I>& read) { Detection(ctx, *this, on_subdomains_).detect(CsrRows<I>{read}); });
 }
 
 GridRows::GridRows(Context& ctx, const BandArrays& bands, int width, int height, const CellCounts& counts,
@@ -528,16 +532,23 @@ GridRows::GridRows(Context& ctx, const BandArrays& bands, int width, int height,
                      on_subdomains_);
   } else {
     expects_grid(nx, ny);
-    Detection(ctx, *this, on_subdomains_).detect(WholeBands(bands, nx, ny));
+    detail::with_bands_to_read(
+        bands, std::int64_t{nx} * ny, on_subdomains_.triangle, false, negative,
+        [&](const BandArrays& read) { Detection(ctx, *this, on_subdomains_).detect(WholeBands(read, nx, ny)); });
   }
 }
 
 template <class Index>
 void GridRows::update(Context& ctx, const RowArrays<Index>& rows) {
-  Detection(ctx, *this, on_subdomains_).update(CsrRows<Index>{rows});
+  detail::with_rows_to_read(
+      ctx, rows, node, on_subdomains_.triangle, true, negative,
+      [&]<class I>(const RowArrays<I>& read) { Detection(ctx, *this, on_subdomains_).update(CsrRows<I>{read}); });
 }
 void GridRows::update(Context& ctx, const BandArrays& bands) {
-  if (moved == nullptr) return Detection(ctx, *this, on_subdomains_).update(WholeBands(bands, nx, ny));
+  if (moved == nullptr)
+    return detail::with_bands_to_read(
+        bands, std::int64_t{nx} * ny, on_subdomains_.triangle, true, negative,
+        [&](const BandArrays& read) { Detection(ctx, *this, on_subdomains_).update(WholeBands(read, nx, ny)); });
   const SparseRows own = rows_of_lines(*ctx.communicator(), bands, nx, unknowns() / nx);
   update(ctx, RowArrays<std::int32_t>{own.start, own.column, own.value});
 }

@@ -13,6 +13,8 @@
 //               and what other rows have towards it is carried to the right-hand side. Boundaries of such nodes alone are left
 //               off
 //               the grid; others stay on it, coupled to nothing
+//   negative    diagonals throughout, as those of negative definite matrices: all is of -A then
+//   triangle    one alone of a symmetric matrix, which is refused or filled in (multigrid/structured/rows_as_given.hpp)
 //   symmetry    |a_km - a_mk| <= 1e-12 sqrt(a_kk a_mm); five bands are kept where it is to 8 eps
 //   ends        a boundary is Neumann or Robin where its rows, less those behind them, sum to less than a tenth of what couples
 //   the two;
@@ -33,8 +35,9 @@
 //
 // Entries of a row come in any order; those of one place are added; zeros are none. Rows are read once, by the Context's
 // threads. Throws UsageError, naming the first row, for rows that do not fit the grid, numbers that are not finite, diagonals
-// that are missing or not positive, and arrays that are no matrix.
+// that are missing, zero or of both signs, and arrays that are no matrix.
 
+#include <array>
 #include <concepts>
 #include <cstdint>
 #include <memory>
@@ -44,6 +47,7 @@
 #include <vector>
 
 #include <stratum/core/comm/redistribution.hpp>
+#include <stratum/core/names.hpp>
 #include <stratum/core/operators/grid_operator.hpp>
 #include <stratum/core/operators/sparse_rows.hpp>
 #include <stratum/mesh/tensor_mesh.hpp>
@@ -72,11 +76,20 @@ struct CellCounts {
   int x = 0, y = 0;
 };
 
+/// A matrix with entries on one side of its diagonal alone that looks like half of a symmetric one: is refused with this
+/// question, gets its other triangle (not on subdomains), or is all there is.
+enum class Triangle : std::uint8_t { ask, symmetric, general };
+template <>
+inline constexpr auto names_of<Triangle> = std::to_array<Named<Triangle>>({{Triangle::ask, "ask"},
+                                                                           {Triangle::symmetric, "symmetric"},
+                                                                           {Triangle::general, "general"}});
+
 /// What is made of rows as they are read; levels are those of a matrix that lies on several subdomains.
 struct OnSubdomains {
   bool scale_to_symmetry =
       false;  // rows by the scales, where there are such, that make A symmetric (core/operators/row_scales.hpp)
   std::optional<int> distributed_levels{};  // levels, as PartitionLevels takes it
+  Triangle triangle = Triangle::ask;
 };
 
 /// Throws UsageError unless there are 1 to 2^31 - 1 nodes.
@@ -117,6 +130,7 @@ struct GridRows {
   int first_i = 0, first_j = 0;  // of the grid that is left, and its size
   int left_nx = 0, left_ny = 0;
   BoundaryType west{}, east{}, south{}, north{};
+  bool negative = false;                     // the diagonal of what was given: all that is here is of -A
   bool symmetric = false, singular = false;  // the latter: the whole grid, in one part
   SingularParts parts;
   std::string unsymmetric;  // where it is not, in words

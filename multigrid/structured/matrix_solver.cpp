@@ -162,6 +162,7 @@ class MatrixSolver::State {
   SolveReport solve(Context& ctx, const double* b, double* x, const Monitor& monitor) {
     const auto entered = guard.enter("solver");
     expects_whole();
+    b = of_positive(ctx, b);
     flat.to_grid(ctx, x, x_.view());
     flat.rhs_to_grid(ctx, b, x, b_.view());
     const double not_finite = flat.not_finite(ctx, x);
@@ -173,15 +174,16 @@ class MatrixSolver::State {
   SolveReport solve(Context& ctx, FieldView<const double> b, FieldView<double> x, const Monitor& monitor) {
     const auto entered = guard.enter("solver");
     expects_whole();
-    if (mean_.empty() && !means && !symmetrised())
+    if (mean_.empty() && !means && !symmetrised() && !rows.negative)
       return noted(ctx, solve_parts(ctx, b, x, params.solver.stop, monitor));
-    copy(ctx, b, b_.view());
+    copy_scaled<double, double>(ctx, rows.negative ? -1 : 1, b, b_.view());
     return solve_on_grid(ctx, b_.cview(), x, monitor);
   }
 
   void apply(Context& ctx, const double* r, double* z) {
     const auto entered = guard.enter("solver");
     expects_whole();
+    r = of_positive(ctx, r);
     flat.rhs_to_grid(ctx, r, z, b_.view());
     apply_cycle(ctx, b_.cview(), x_.view());
     flat.from_grid(ctx, x_.cview(), z);
@@ -189,6 +191,7 @@ class MatrixSolver::State {
   void apply(Context& ctx, FieldView<const double> r, FieldView<double> z) {
     expects_whole();
     apply_cycle(ctx, r, z);
+    if (rows.negative) copy_scaled<double, double>(ctx, -1, z, z);
   }
 
   void set_stop(const StoppingParams& stop) {
@@ -207,7 +210,18 @@ class MatrixSolver::State {
   bool is_whole = true;
 
  private:
+  /// -b of a matrix that was read as its negative.
+  const double* of_positive(Context& ctx, const double* b) {
+    if (!rows.negative) return b;
+    const FieldView<double> minus = minus_b_.view();
+    copy_scaled<double, double>(ctx, -1, FieldView<const double>{b, minus.nx, 1, minus.nx}, minus);
+    return minus.data;
+  }
   void make_scratch(Context& ctx) {
+    if (rows.negative && minus_b_.empty()) {
+      const auto flat_size = rows.moved ? rows.moved->subdomain_size() : static_cast<std::size_t>(rows.unknowns());
+      minus_b_ = Field<double>(ctx, static_cast<int>(flat_size));
+    }
     mean_ = {};
     d_ = {};
     by_d_ = {};
@@ -371,7 +385,8 @@ class MatrixSolver::State {
         symmetrised() ? "rows are scaled as makes the matrix symmetric, and residuals before the last are of these"
                       : "";
     const std::string gpus_note = ctx.on_gpu() ? note_on_gpus(nodes(), ctx.subdomains()) : "";
-    for (const std::string& note : {rows.parts.note(), scales_note, gpus_note})
+    const std::string sign_note = rows.negative ? "the diagonal is negative: -A x = -b is solved" : "";
+    for (const std::string& note : {sign_note, rows.parts.note(), scales_note, gpus_note})
       if (!note.empty()) report.choice += (report.choice.empty() ? "" : "; ") + note;
     return report;
   }
@@ -528,7 +543,7 @@ class MatrixSolver::State {
 
   Field<double> mean_, d_, by_d_, weighted_, best_x_, scales_, scaled_b_;
   double sum_of_d_ = 0;
-  Field<double> b_, x_;
+  Field<double> b_, x_, minus_b_;
 };
 
 MatrixSolver::MatrixSolver(Context& ctx, GridRows rows, const MatrixSolverParams& params,

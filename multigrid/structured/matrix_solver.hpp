@@ -21,6 +21,9 @@
 // If the norm of b contains only a few rows (Dirichlet rows, penalties), a solve continues until the estimated error of x is
 // small (StoppingParams::error_tol).
 //
+// A matrix whose diagonal is negative throughout is solved as -A x = -b, and SolveReport::choice says so; rows().a and cycles of
+// solver() are those of -A, `apply` is of A. Of a symmetric matrix both triangles have to be there, or `triangle` says what is.
+//
 // Singular matrices: right-hand sides must have mean zero (|sum b| <= 1e-8 sum |b|, which is subtracted) unless `project` is
 // set; solutions have mean zero. For scaled rows this holds for D b, and a constant is subtracted from b.
 //
@@ -60,6 +63,7 @@ struct MatrixSolverParams {
   /// otherwise; `form`, `terms`, `coefficients` and full multigrid are for meshes.
   PoissonSolverParams solver = by_default();
   std::optional<bool> symmetric{}, singular{};  // none: detected. A claim that A does not bear out is refused
+  Triangle triangle = Triangle::ask;            // of a matrix that has one alone (multigrid/structured/grid_rows.hpp)
   bool project = false;                         // right-hand sides of a singular A lose their mean, however large
   /// One a cell of the grid, all alike where none are given: nx - 1 between nodes, and one more beyond each side whose
   /// (Dirichlet) nodes are not among the unknowns; nx around a periodic direction.
@@ -71,7 +75,7 @@ struct MatrixSolverParams {
   [[nodiscard]] CellCounts cells() const {
     return {static_cast<int>(widths_x.size()), static_cast<int>(widths_y.size())};
   }
-  [[nodiscard]] OnSubdomains on_subdomains() const { return {false, solver.multigrid.distributed_levels}; }
+  [[nodiscard]] OnSubdomains on_subdomains() const { return {false, solver.multigrid.distributed_levels, triangle}; }
   [[nodiscard]] static PoissonSolverParams by_default() {
     PoissonSolverParams params;
     params.multigrid.smoother = "auto";

@@ -113,7 +113,7 @@ struct Fault {
       throw UsageError(message("row ", fault.row, " has the entry ", fault.value, " in column ", fault.other));
     case Fault::diagonal:
       throw UsageError(message("row ", fault.row, " has the diagonal entry ", fault.value,
-                               "; all must be positive (of a matrix whose diagonal is negative, take -A and -b)"));
+                               "; all must be positive, or all negative"));
     case Fault::no_neighbour:
     case Fault::none: break;
   }

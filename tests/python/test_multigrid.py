@@ -267,7 +267,8 @@ def test_of_pyamgs_kind(b):
 @pytest.mark.parametrize("make, words", [
     (lambda a: stratum.Multigrid(a, shape=(nx, nx)), "(30, 30) has 900 unknowns; the matrix has (600, 600)"),
     (lambda a: stratum.Multigrid(a[:10]), "a matrix is square; given is shape (10, 600)"),
-    (lambda a: stratum.Multigrid(-a, shape=(ny, nx)), "row 0 has the diagonal entry -202"),
+    (lambda a: stratum.Multigrid(a + sp.coo_array(([-404.0], ([0], [0])), a.shape).tocsr(), shape=(ny, nx)),
+     "row 0 has the diagonal entry -202"),
     (lambda a: stratum.Multigrid(a, shape=(ny, nx), widths=([1, 2], [3, 4])), "widths of 2 are given"),
     (lambda a: stratum.Multigrid(bands_of(a), shape=(nx, ny)), "(9, 20, 30) belong to a grid of shape (20, 30)"),
     (lambda a: stratum.Multigrid(a + sp.coo_array(([1.0], ([0], [300])), a.shape).tocsr(), shape=(ny, nx)),

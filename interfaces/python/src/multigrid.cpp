@@ -106,6 +106,7 @@ class MatrixSystem {
     const PoissonSolverParams& params = solver_.solver().params();
     nb::dict d;
     d["symmetric"] = rows.symmetric;
+    d["negative"] = rows.negative;
     const SingularParts& parts = rows.parts;
     d["singular"] = params.multigrid.singular || (parts.any() && !parts.is_whole);
     d["singular_parts"] = parts.any() ? parts.parts.size() : std::size_t{params.multigrid.singular ? 1U : 0U};
@@ -198,6 +199,7 @@ MatrixSolverParams params_of(const nb::dict& options) {
   if (given("symmetric")) params.symmetric = option<bool>(options, "symmetric");
   if (given("singular")) params.singular = option<bool>(options, "singular");
   params.project = option<bool>(options, "project");
+  params.triangle = by_name("triangle", text("triangle"), values_of<Triangle>);
   if (given("widths")) {
     const auto [x, y] = nb::cast<std::tuple<HostArray<double, 1>, HostArray<double, 1>>>(options["widths"]);
     params.widths_x = vector_of(x);

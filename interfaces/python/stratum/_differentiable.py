@@ -359,6 +359,8 @@ class MatrixSolves:
         self.given = ml._given
         if start is None:
             raise TypeError("gradients are of sparse matrices; this stratum.Multigrid was made of bands")
+        if ml._options["triangle"] == "symmetric":
+            raise TypeError("gradients are of matrices with all their entries; give both triangles")
         self.start, self.column = start, column
         self.row = np.repeat(np.arange(ml.shape[0]), np.diff(start))
         if ml.singular and (not ml.symmetric or ml.found["singular_parts"] > 1):

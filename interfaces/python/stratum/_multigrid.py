@@ -32,6 +32,8 @@ class Multigrid:
     symmetric, singular   detected unless given; refused if given and A is different. For a singular matrix (all rows sum to
                zero, within the digits of its entries) solutions have mean zero. Right-hand sides must have mean zero, too, or
                project=True subtracts it. If the grid has disconnected parts, this holds for each part
+    triangle   of a matrix that has one triangle alone and looks like half of a symmetric one: "ask" refuses it, "symmetric" fills in
+               the other triangle, "general" takes it for all there is. A matrix whose diagonal is negative is solved as its negative
     smoother   "auto", "adi", "line_x", "line_y", "colour_gs", "jacobi"
     sweeps     sweeps before and after the coarse correction
     cycle      "v", "w", "f", "w2", "k"
@@ -75,6 +77,7 @@ class Multigrid:
         symmetric: bool | None = None,
         singular: bool | None = None,
         project: bool = False,
+        triangle: str = "ask",
         smoother: str = "auto",
         sweeps: int | None = None,
         cycle: str | None = None,
@@ -99,6 +102,7 @@ class Multigrid:
             hx, hy = widths
             widths = np.ascontiguousarray(hx, dtype=np.float64), np.ascontiguousarray(hy, dtype=np.float64)
         self._options = dict(widths=widths, numbering=numbering, symmetric=symmetric, singular=singular, project=project,
+                             triangle=triangle,
                              smoother=smoother, sweeps=sweeps, cycle=cycle, accel=_method(accel),
                              interpolation=interpolation, single_precision=single_precision)
         self._place = (device, threads, stream)
@@ -106,7 +110,7 @@ class Multigrid:
         self._systems: dict[str | None, MatrixSystem] = {}
         self._own = self._system(self._options["accel"])
         _fork.remember(self)
-        #: What was detected: "symmetric", "singular", "singular_parts" (how many: connected parts of the grid whose rows sum to
+        #: What was detected: "symmetric", "negative" (the diagonal), "singular", "singular_parts" (how many: connected parts of the grid whose rows sum to
         #: zero), "note" (what was made of row sums that are zero but for the digits of a file), "numbering", "periodic" (in y, in
         #: x), "boundaries", "fixed_rows" (rows that hold their diagonal alone), "accel", "choice" (of cycle and method, and why),
         #: "levels".

@@ -754,9 +754,9 @@ TEST_P(MatrixSolverTest, WhatIsNoMatrixForTheGridIsRefused) {
   expect_refused(with([](Matrix& m) { m.value.pop_back(); }), "columns for");
   expect_refused(
       with([](Matrix& m) {
-        for (auto& v : m.value) v = -v;
+        m.value.front() = -4;
       }),
-      "row 0 has the diagonal entry -4; all must be positive (of a matrix whose diagonal is negative, take -A");
+      "row 0 has the diagonal entry -4; all must be positive, or all negative");
   MatrixSolverParams params;
   params.widths_x.assign(7, 1.0);
   expect_refused(

@@ -4,11 +4,11 @@
 #include <chrono>
 #include <cmath>
 #include <numeric>
-#include <variant>
 
 #include <stratum/core/errors.hpp>
 #include <stratum/core/field/blas.hpp>
 #include <stratum/multigrid/patches/patch_multigrid.hpp>
+#include <stratum/solvers/error_estimate.hpp>
 #include <stratum/solvers/mixed/mixed_refinement.hpp>
 #include <stratum/solvers/rounding.hpp>
 
@@ -27,17 +27,16 @@ struct PatchPoissonSolver::Implementation {
 
   Implementation(Context& context, const PatchMesh& mesh_, const PatchProblem& problem_,
                  const PatchSolverParams& params_)
-      : ctx(context), mesh(mesh_), exact(problem_.exact), params(params_) {
+      : ctx(context), mesh(mesh_), problem(problem_), params(params_) {
     params.stop.validate();
     expects(params.coarsest_unknowns >= 1, "the coarsest level has 1 unknown or more, not ", params.coarsest_unknowns);
     const auto begin = Clock::now();
-    PatchSystem system = assemble(ctx, mesh, problem_);
+    PatchSystem system = assemble(ctx, mesh, problem);
     layout = system.layout;
     singular = system.singular;
     if (singular) balance(system);
     measure = std::move(system.measure);
-    auto levels_on_host = patch_levels(system.layout, std::move(system.rows), std::move(system.conductances),
-                                       system.fixed_edges, params.coarsest_unknowns, ctx.threads());
+    const auto levels_on_host = levels_of(system);
     const auto& finest = levels_on_host.front();
     rows = std::make_unique<PatchRows>(ctx, finest.layout);
     shared = std::make_unique<SharedNodes>(ctx, finest.layout);
@@ -71,6 +70,17 @@ struct PatchPoissonSolver::Implementation {
     setup_seconds = seconds_since(begin);
   }
 
+  std::vector<PatchLevelOnHost> levels_of(PatchSystem& system) const {
+    return patch_levels(system.layout, std::move(system.rows), std::move(system.conductances), system.fixed_edges,
+                        params.coarsest_unknowns, ctx.threads());
+  }
+  /// Where float was not enough.
+  void continue_in_double() {
+    float_cycles.reset();
+    PatchSystem system = assemble(ctx, mesh, problem);
+    double_cycles = std::make_unique<PatchMultigrid<double>>(ctx, levels_of(system), singular, params.sweeps);
+  }
+
   void balance(PatchSystem& system) {
     Compatibility found;
     // Of copies of one node the sum counts; magnitudes of copies are a little more than that, on edges alone.
@@ -102,7 +112,7 @@ struct PatchPoissonSolver::Implementation {
     return norm_of(r);
   }
   /// t = M r in some scale; returns (r, t).
-  double precondition(double scale) {
+  double apply_cycle(double scale) {
     if (float_cycles) {
       auto& c = *float_cycles;
       copy_scaled(ctx, scale, r.numbers.cview(), c.r.numbers.view());
@@ -180,6 +190,21 @@ struct PatchPoissonSolver::Implementation {
 
   SolveReport solve(const Monitor& monitor) {
     const auto begin = Clock::now();
+    SolveReport report = iterate(monitor);
+    const bool failed =
+        report.status == Status::breakdown || report.status == Status::stagnated || report.status == Status::diverged;
+    if (failed && float_cycles && params.retry_in_double) {
+      const std::string why = report.reason;
+      continue_in_double();
+      report = iterate(monitor);
+      report.reason = message("double-precision fallback (", why, "): ", report.reason);
+    }
+    finish(report);
+    report.solve_seconds = seconds_since(begin);
+    return report;
+  }
+
+  SolveReport iterate(const Monitor& monitor) {
     copy(ctx, boundary.numbers.cview(), x.numbers.view());
     const double rhs_norm = true_residual();
     const double scale = scale_for(rhs_norm);
@@ -189,16 +214,32 @@ struct PatchPoissonSolver::Implementation {
       norm = true_residual();
     }
     StoppingTest test(params.stop, rhs_norm, rhs_norm, monitor, IterationKind::krylov);
+    int iteration = 0, since_best = 0;
+    // (r, M r) of the next iteration, where it is there; corrections tell the error of x, whatever the scale of the rows.
+    std::optional<double> known;
+    ErrorEstimate estimate;
+    const auto precondition = [&](bool measured) {
+      known = apply_cycle(scale);
+      if (measured) estimate.add(iteration, norm_max(ctx, t.numbers.cview()) / (float_cycles ? scale : 1));
+    };
+    const auto error_of_x = [&](bool fresh) -> std::optional<double> {
+      const Extremes of_x = extremes(ctx, x.numbers.cview());
+      if (const auto error = estimate.of(iteration, false); error && !fresh)
+        if (const double relative = relative_error(*error, of_x); relative <= test.error_limit()) return relative;
+      if (!known) precondition(true);
+      return relative_error(*estimate.of(iteration, fresh), of_x);
+    };
+    test.set_error([&] { return error_of_x(false); });
     bool done = test.done(0, norm);
     double rz = 0, best = norm;
-    int iteration = 0, since_best = 0;
-    std::string broken;
     while (!done) {
-      const double product_rz = precondition(scale);
+      if (!known) precondition(norm <= measured_from * test.target());
       ++iteration;
-      if (!(product_rz > 0)) broken = message("the preconditioner is not positive definite: (r, M r) = ", product_rz);
-      const double beta = iteration == 1 ? 0 : product_rz / rz;
-      rz = product_rz;
+      std::string broken;
+      if (!(*known > 0)) broken = message("the preconditioner is not positive definite: (r, M r) = ", *known);
+      const double beta = iteration == 1 ? 0 : *known / rz;
+      rz = *known;
+      known.reset();
       xpay(ctx, t.numbers.cview(), beta, p.numbers.view());
       product(ctx, *rows, *a, p, q);
       const double curvature = dot(ctx, p.numbers.cview(), q.numbers.cview());
@@ -214,17 +255,20 @@ struct PatchPoissonSolver::Implementation {
       constexpr int patience = 6;
       since_best = norm < better * best ? 0 : since_best + 1;
       best = std::min(best, norm);
-      const bool claimed = norm <= test.target(), last = iteration >= params.stop.max_iterations;
-      const bool replaced = claimed || last || !broken.empty() || since_best >= patience;
+      const bool last = iteration >= params.stop.max_iterations;
+      const bool replaced = norm <= test.target() || last || !broken.empty() || since_best >= patience;
       if (replaced) norm = true_residual();
       done = test.done(iteration, norm);
       if (done && test.status() == Status::converged) break;
       if (replaced && norm <= Rounding<double>::stopped * rounding_level()) {
-        test.end_at_rounding({});
-        break;
+        // Where corrections still fall rounding hides no more than the norm.
+        const auto error = error_of_x(true);
+        if (done || *error <= test.error_at_rounding() || estimate.stopped(iteration)) {
+          test.end_at_rounding(error);
+          break;
+        }
       }
-      if (done) break;
-      if (!broken.empty()) {
+      if (!done && !broken.empty()) {
         test.end(Status::breakdown, message(broken, " in iteration ", iteration));
         break;
       }
@@ -232,14 +276,15 @@ struct PatchPoissonSolver::Implementation {
     }
     SolveReport& report = test.report();
     report.inner_iterations = iteration;
-    finish(report);
-    report.solve_seconds = seconds_since(begin);
     return report;
   }
 
+  /// Corrections are measured from this many times the tolerance on.
+  static constexpr double measured_from = 100;
+
   Context ctx;
   PatchMesh mesh;
-  ScalarFunction exact;
+  PatchProblem problem;
   PatchSolverParams params;
   std::optional<PatchLayout> layout;
   bool singular = false;
@@ -285,10 +330,10 @@ std::vector<double> PatchPoissonSolver::nodal_solution(int patch) const {
 
 std::optional<PatchErrors> PatchPoissonSolver::relative_errors() const {
   auto& own = *implementation_;
-  if (!own.exact) return {};
+  if (!own.problem.exact) return {};
   std::vector<std::vector<double>> nodal;
   for (int p = 0; p < own.layout->patches(); ++p) nodal.push_back(nodal_solution(p));
-  return stratum::relative_errors(own.ctx, own.mesh, own.exact, nodal, own.singular);
+  return stratum::relative_errors(own.ctx, own.mesh, own.problem.exact, nodal, own.singular);
 }
 
 std::int64_t PatchPoissonSolver::unknowns() const { return implementation_->plans.front().unknowns; }

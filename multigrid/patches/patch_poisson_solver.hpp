@@ -8,7 +8,9 @@
 //
 // with r and A p partial and x, z and p consistent: dot products need no weights, and no patch needs another one's numbers but
 // in the norm of the residual. Where the recursion says that the tolerance is met, the true residual b - A x takes its place and
-// decides. Statuses are those of SolveReport. Reference norm: || b || with the Dirichlet values taken to the right-hand side.
+// decides, together with the estimated error (solvers/error_estimate.hpp; the range of x is that of x and zero). Statuses are
+// those of SolveReport. Where single precision is insufficient the solve is repeated around cycles in double, and the reason
+// begins with "double-precision fallback". Reference norm: || b || with the Dirichlet values taken to the right-hand side.
 //
 // Where neither a Dirichlet boundary nor alpha nor c holds u, data must balance, or `project` subtracts a constant from f; the
 // integral of u is zero.
@@ -33,6 +35,7 @@ namespace stratum {
 struct PatchSolverParams {
   StoppingParams stop{};
   bool float_cycles = true;
+  bool retry_in_double = true;   // where conjugate gradients around float cycles break down or stagnate
   int sweeps = 1;                // of lines in every direction, before and after the coarse correction
   bool project = false;          // subtract a constant from f where a singular problem does not balance
   bool full_multigrid = true;    // start from a pass of full multigrid

@@ -303,6 +303,45 @@ TEST(PatchSolver, EndsAtTheRoundOffLimit) {
   EXPECT_LE(report.iterations, 40);
 }
 
+/// Rows beside a Robin boundary with a large alpha make a norm that says nothing of the others.
+TEST(PatchSolver, JudgesTheErrorWhereTheResidualSaysNothing) {
+  Context ctx = test::context_on(Backend::cpu);
+  PatchProblem problem = wavy();
+  const auto large = [](const Point&) { return 1e9; };
+  problem.boundaries["wall"] = {BoundaryConditionType::robin, large, large};
+  const PatchMesh mesh(thin_at_wall(square_with_hole(), 16, 1e-3));
+  PatchSolverParams params;
+  params.coarsest_unknowns = 300;
+  PatchPoissonSolver solver(ctx, mesh, problem, params);
+  EXPECT_EQ(solver.solve().status, Status::converged);
+  params.stop.rtol = 1e-15;
+  params.float_cycles = false;
+  PatchPoissonSolver exact(ctx, mesh, problem, params);
+  EXPECT_EQ(exact.solve().status, Status::round_off_limit);
+  double largest = 0, error = 0;
+  for (int p = 0; p < mesh.patches(); ++p) {
+    const auto u = solver.nodal_solution(p), there = exact.nodal_solution(p);
+    for (std::size_t k = 0; k < u.size(); ++k) {
+      largest = std::max(largest, std::abs(there[k]));
+      error = std::max(error, std::abs(u[k] - there[k]));
+    }
+  }
+  EXPECT_LE(error, 2e-6 * largest);
+}
+
+TEST(PatchSolver, ContinuesInDoubleWhereFloatIsInsufficient) {
+  Context ctx = test::context_on(Backend::cpu);
+  PatchProblem problem = wavy();
+  problem.boundaries["wall"] = {BoundaryConditionType::neumann};
+  PatchSolverParams params;
+  params.coarsest_unknowns = 600;
+  params.stop.rtol = 1e-5;
+  PatchPoissonSolver solver(ctx, PatchMesh(thin_at_wall(square_with_hole(), 32, 1e-9)), problem, params);
+  const SolveReport report = solver.solve();
+  EXPECT_EQ(report.status, Status::converged) << report.reason;
+  EXPECT_THAT(report.reason, testing::HasSubstr("double-precision fallback"));
+}
+
 TEST(PatchSolver, RefusesBadProblems) {
   Context ctx = test::context_on(Backend::cpu);
   const PatchMesh mesh(with_cells(patch_grid(2, 1), 4));

@@ -12,14 +12,22 @@ namespace detail {
 
 /// f(number of the patch, patch, i, j)
 template <class Functor>
+struct InPatchRow {
+  Functor f;
+  PatchRows::Row row;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i) const {
+#if defined(__CUDA_ARCH__)
+    if (i > row.patch.nx) return;  // rows of all patches have as many threads
+#endif
+    f(row.number, row.patch, i, row.j);
+  }
+};
+template <class Functor>
 struct AtPatchNode {
   static constexpr bool hot = true;
   Functor f;
   const PatchRows::Row* rows;
-  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int row) const {
-    const PatchRows::Row& r = rows[row];
-    if (i <= r.patch.nx) f(r.number, r.patch, i, r.j);
-  }
+  STRATUM_HOST_DEVICE STRATUM_INLINE InPatchRow<Functor> row(int number) const { return {f, rows[number]}; }
 };
 
 }  // namespace detail

@@ -17,7 +17,8 @@ struct Residual {
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int /*number*/, const PatchLayout::Patch& p, int i, int j) const {
     const int k = p.node(i, j);
     const auto row = a.row(k, p.pitch);
-    r[k] = a.is_fixed(row) ? T(0) : b[k] - a.product(row, x, k, p.pitch);
+    const T value = b[k] - a.product(row, x, k, p.pitch);  // infinite, perhaps, in fixed rows
+    r[k] = a.is_fixed(row) ? T(0) : value;
   }
 };
 
@@ -29,7 +30,8 @@ struct Product {
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int /*number*/, const PatchLayout::Patch& p, int i, int j) const {
     const int k = p.node(i, j);
     const auto row = a.row(k, p.pitch);
-    y[k] = a.is_fixed(row) ? T(0) : a.product(row, x, k, p.pitch);
+    const T value = a.product(row, x, k, p.pitch);
+    y[k] = a.is_fixed(row) ? T(0) : value;
   }
 };
 

@@ -59,12 +59,14 @@ struct PatchBands {
   /// A x of a row that is not fixed.
   template <class X>
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE static X product(const Row& row, const X* x, int k, int pitch) {
-    const X own = x[k];
-    X sum = row.excess * own;
-    for (int dj = -1; dj <= 1; ++dj)
-      for (int di = -1; di <= 1; ++di)
-        if (dj != 0 || di != 0) sum += row.to[dj + 1][di + 1] * (x[k + dj * pitch + di] - own);
-    return sum;
+    // Written out, so that loops over nodes become vector instructions.
+    const X own = x[k], *const south = x + (k - pitch), *const north_of = x + (k + pitch);
+    const X below =
+        row.to[0][0] * (south[-1] - own) + row.to[0][1] * (south[0] - own) + row.to[0][2] * (south[1] - own);
+    const X beside = row.to[1][0] * (x[k - 1] - own) + row.to[1][2] * (x[k + 1] - own);
+    const X above =
+        row.to[2][0] * (north_of[-1] - own) + row.to[2][1] * (north_of[0] - own) + row.to[2][2] * (north_of[1] - own);
+    return row.excess * own + (below + beside + above);
   }
 };
 

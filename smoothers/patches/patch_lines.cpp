@@ -23,22 +23,28 @@ struct LineNumbers {
   const T* b;
   T* x;
 
-  /// What one lane gives to row k.
+  /// What a patch gives to the row of a node: couplings to the nodes before and after it in memory, in x or y.
+  struct Terms {
+    T before, after, excess, rhs;
+  };
+  template <bool along_x>
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE Terms terms(int node, int pitch) const {
+    const auto r = a.row(node, pitch);
+    const T before = along_x ? r.to[1][0] : r.to[0][1], after = along_x ? r.to[1][2] : r.to[2][1];
+    const T corners = (r.to[0][0] + r.to[0][2]) + (r.to[2][0] + r.to[2][2]);
+    const T sides = along_x ? r.to[0][1] + r.to[2][1] : r.to[1][0] + r.to[1][2];
+    return {-before, -after, r.excess - (corners + sides), b[node] - a.product(r, x, node, pitch)};
+  }
+  /// Of node k of a line.
   STRATUM_HOST_DEVICE STRATUM_INLINE void add(const PatchLane& lane, int k, int line, LineRow<T>& row) const {
     const int node = lane.first + k * lane.along + line * lane.across;
-    const auto r = a.row(node, lane.pitch);
-    row.fixed = row.fixed || a.is_fixed(r);
-    row.rhs += b[node] - a.product(r, x, node, lane.pitch);
-    const bool along_x = lane.along == 1 || lane.along == -1;
-    const bool forward = lane.along > 0;
-    const T east = along_x ? r.to[1][2] : r.to[2][1], west = along_x ? r.to[1][0] : r.to[0][1];
-    T off = r.excess;
-    for (int dj = 0; dj < 3; ++dj)
-      for (int di = 0; di < 3; ++di)
-        if (along_x ? dj != 1 : di != 1) off -= r.to[dj][di];
-    row.excess += off;
-    row.upper -= forward ? east : west;
-    row.lower -= forward ? west : east;
+    row.fixed = row.fixed || a.excess[node] == fixed_row<T>;
+    const Terms t =
+        lane.along == 1 || lane.along == -1 ? terms<true>(node, lane.pitch) : terms<false>(node, lane.pitch);
+    row.excess += t.excess;
+    row.rhs += t.rhs;
+    row.upper += lane.along > 0 ? t.after : t.before;
+    row.lower += lane.along > 0 ? t.before : t.after;
   }
   STRATUM_HOST_DEVICE STRATUM_INLINE void add(const PatchSegment& segment, int k, int line, LineRow<T>& row) const {
     add(segment.lane[0], k, line, row);
@@ -139,49 +145,168 @@ struct RelaxVertices {
   }
 };
 
-/// Of a group on the CPU: node by node, all lines side by side.
+constexpr int wide = PatchLinePlan::lines_of_group;
+
+/// Rows of a node of all lines of a group on the CPU. Elimination leaves r'/p, u/p and w/p in the places of rhs, upper and lower.
 template <class T>
-void relax_group(const GroupLines<T>& lines, std::vector<T>& memory) {
-  constexpr int most = PatchLinePlan::lines_of_group;
-  const int nodes = lines.nodes(), count = lines.group.lines;
-  memory.resize(std::max(memory.size(), static_cast<std::size_t>(nodes) * 3 * most));
-  Elimination<T> state[most];
-  LineRow<T> first[most];
-  int s = lines.group.segments_begin;
-  for (int m = 0; m < count; ++m) {
-    first[m] = lines.row(0, s, lines.line(m));
-    state[m].begin(first[m]);
+struct WideRow {
+  T lower[wide], upper[wide], excess[wide], rhs[wide];
+};
+
+/// Adds what the patch of a lane gives to nodes 0 .. cells of its segment; node k is rows[k * step].
+template <class T, bool along_x>
+STRATUM_SIMD_CLONES void add_lane(const LineNumbers<T> numbers, const PatchLane lane, const PatchLineGroup& group,
+                                  int cells, WideRow<T>* rows, WideRow<T>* last, T* memory) {
+  const bool forward = lane.along > 0;
+  const int first = forward ? lane.first : lane.first + cells * lane.along, n = cells + 1;
+  const auto row_of = [&](int i) {
+    return (forward ? i : cells - i) == cells ? last : rows + (forward ? i : cells - i);
+  };
+  if constexpr (along_x) {
+    T *before = memory, *after = memory + n, *excess = memory + 2 * n, *rhs = memory + 3 * n;
+    for (int m = 0; m < group.lines; ++m) {
+      const int begin = first + (group.first_line + m * group.step) * lane.across;
+#pragma omp simd
+      for (int i = 0; i < n; ++i) {
+        const auto t = numbers.template terms<true>(begin + i, lane.pitch);
+        before[i] = t.before;
+        after[i] = t.after;
+        excess[i] = t.excess;
+        rhs[i] = t.rhs;
+      }
+      const T *lower = forward ? before : after, *upper = forward ? after : before;
+      for (int i = 0; i < n; ++i) {
+        WideRow<T>& row = *row_of(i);
+        row.lower[m] += lower[i];
+        row.upper[m] += upper[i];
+        row.excess[m] += excess[i];
+        row.rhs[m] += rhs[i];
+      }
+    }
+  } else {
+    const int step = group.step * lane.across;
+    for (int i = 0; i < n; ++i) {
+      WideRow<T>& row = *row_of(i);
+      T *lower = forward ? row.lower : row.upper, *upper = forward ? row.upper : row.lower;
+      const int begin = first + i * lane.pitch + group.first_line * lane.across;
+      const auto add = [&](int m, int node) __attribute__((always_inline)) {
+        const auto t = numbers.template terms<false>(node, lane.pitch);
+        lower[m] += t.before;
+        upper[m] += t.after;
+        row.excess[m] += t.excess;
+        row.rhs[m] += t.rhs;
+      };
+      // With distances that the compiler knows.
+      if (step == 2 && group.lines == wide) {
+#pragma omp simd
+        for (int m = 0; m < wide; ++m) add(m, begin + 2 * m);
+      } else if (step == -2 && group.lines == wide) {
+#pragma omp simd
+        for (int m = 0; m < wide; ++m) add(m, begin - 2 * m);
+      } else {
+        for (int m = 0; m < group.lines; ++m) add(m, begin + m * step);
+      }
+    }
+  }
+}
+
+/// The corrections of all lines, rows[k].rhs.
+template <class T>
+STRATUM_SIMD_CLONES void eliminate(WideRow<T>* rows, int nodes, const PatchLineGroup& group) {
+  // Fixed nodes, which may have the sum of several such numbers.
+  constexpr T fixed_from = fixed_row<T> / 4;
+  T upper[wide], excess[wide], rhs[wide];           // of the first node
+  T of_excess[wide], of_rhs[wide], of_first[wide];  // of the latest node, over its pivot
+  const auto forced = [&](int k) { return (group.first_fixed && k == 0) || (group.last_fixed && k == nodes - 1); };
+  const auto fix = [&](int k) {
+    WideRow<T>& row = rows[k];
+    const bool all = forced(k);
+#pragma omp simd
+    for (int m = 0; m < wide; ++m) {
+      const bool fixed = all || m >= group.lines || row.excess[m] >= fixed_from;
+      row.excess[m] = fixed ? T(1) : row.excess[m];
+      row.upper[m] = fixed ? T(0) : row.upper[m];
+      row.lower[m] = fixed ? T(0) : row.lower[m];
+      row.rhs[m] = fixed ? T(0) : row.rhs[m];
+    }
+  };
+  fix(0);
+  for (int m = 0; m < wide; ++m) {
+    upper[m] = rows[0].upper[m];
+    excess[m] = rows[0].excess[m];
+    rhs[m] = rows[0].rhs[m];
+    of_excess[m] = of_rhs[m] = 0;
+    of_first[m] = 1;
   }
   for (int k = 1; k < nodes; ++k) {
-    s = lines.segment_of(k, s);
-    T* at = memory.data() + static_cast<std::size_t>(k) * 3 * most;
-    for (int m = 0; m < count; ++m) {
-      state[m].next(lines.row(k, s, lines.line(m)), k == 1);
-      at[m] = state[m].rhs_quotient;
-      at[most + m] = state[m].upper_quotient;
-      at[2 * most + m] = state[m].first_quotient;
+    fix(k);
+    WideRow<T>& row = rows[k];
+#pragma omp simd
+    for (int m = 0; m < wide; ++m) {
+      const T e = row.excess[m] + row.lower[m] * of_excess[m], r = row.rhs[m] + row.lower[m] * of_rhs[m],
+              w = row.lower[m] * of_first[m], reciprocal = T(1) / (e + row.upper[m] + w);
+      of_excess[m] = e * reciprocal;
+      of_rhs[m] = r * reciprocal;
+      of_first[m] = w * reciprocal;
+      row.rhs[m] = of_rhs[m];
+      row.lower[m] = of_first[m];
+      row.upper[m] *= reciprocal;
+      excess[m] += upper[m] * of_excess[m];
+      rhs[m] += upper[m] * of_rhs[m];
+      upper[m] *= row.upper[m];
     }
   }
-  T d[most] = {}, next[most] = {};
-  for (int m = 0; m < count; ++m) {
-    T excess = first[m].excess + state[m].excess, rhs = first[m].rhs + state[m].rhs;
-    if (lines.group.cyclic && nodes > 1) {
-      excess += first[m].lower * state[m].excess_quotient;
-      rhs += first[m].lower * state[m].rhs_quotient;
+  T d[wide], next[wide];
+  for (int m = 0; m < wide; ++m) {
+    if (group.cyclic && nodes > 1) {
+      excess[m] += rows[0].lower[m] * of_excess[m];
+      rhs[m] += rows[0].lower[m] * of_rhs[m];
     }
-    d[m] = first[m].fixed ? T(0) : rhs / excess;
-    next[m] = lines.group.cyclic ? d[m] : T(0);
+    d[m] = rhs[m] / excess[m];
+    next[m] = group.cyclic ? d[m] : T(0);
+    rows[0].rhs[m] = d[m];
   }
   for (int k = nodes - 1; k >= 1; --k) {
-    while (lines.segments[s].start > k) --s;
-    const T* at = memory.data() + static_cast<std::size_t>(k) * 3 * most;
-    for (int m = 0; m < count; ++m) {
-      next[m] = at[m] + at[most + m] * next[m] + at[2 * most + m] * d[m];
-      lines.correct(k, s, lines.line(m), next[m]);
+    WideRow<T>& row = rows[k];
+#pragma omp simd
+    for (int m = 0; m < wide; ++m) {
+      next[m] = row.rhs[m] + row.upper[m] * next[m] + row.lower[m] * d[m];
+      row.rhs[m] = next[m];
     }
   }
-  s = lines.group.segments_begin;
-  for (int m = 0; m < count; ++m) lines.correct(0, s, lines.line(m), d[m]);
+}
+
+template <class T>
+void relax_group(const GroupLines<T>& lines, std::vector<WideRow<T>>& rows, std::vector<T>& memory) {
+  const int nodes = lines.nodes();
+  const PatchLineGroup& group = lines.group;
+  rows.assign(static_cast<std::size_t>(nodes), {});
+  for (int s = group.segments_begin; s < group.segments_end; ++s) {
+    const PatchSegment& segment = lines.segments[s];
+    memory.resize(std::max(memory.size(), 4 * (static_cast<std::size_t>(segment.cells) + 1)));
+    WideRow<T>* begin = rows.data() + segment.start;
+    WideRow<T>* last = segment.start + segment.cells < nodes ? begin + segment.cells : rows.data();
+    for (int l = 0; l < segment.lanes; ++l) {
+      const PatchLane& lane = segment.lane[l];
+      if (lane.along == 1 || lane.along == -1)
+        add_lane<T, true>(lines.numbers, lane, group, segment.cells, begin, last, memory.data());
+      else
+        add_lane<T, false>(lines.numbers, lane, group, segment.cells, begin, last, memory.data());
+    }
+  }
+  eliminate(rows.data(), nodes, group);
+  for (int s = group.segments_begin; s < group.segments_end; ++s) {
+    const PatchSegment& segment = lines.segments[s];
+    for (int l = 0; l < segment.lanes; ++l) {
+      const PatchLane& lane = segment.lane[l];
+      for (int k = 0; k <= segment.cells; ++k) {
+        const int q = segment.start + k < nodes ? segment.start + k : 0;
+        T* x = lines.numbers.x + lane.first + k * lane.along + group.first_line * lane.across;
+        for (int m = 0; m < group.lines; ++m)
+          x[m * group.step * lane.across] += rows[static_cast<std::size_t>(q)].rhs[m];
+      }
+    }
+  }
 }
 
 #if defined(__CUDACC__)
@@ -363,10 +488,12 @@ void PatchLines<T>::lines(Context& ctx, const PatchOperator<T>& a, const Partial
 #endif
 #pragma omp parallel num_threads(ctx.threads()) if (nodes_ > serial_limit)
   {
+    std::vector<WideRow<T>> rows;
     std::vector<T> memory;
 #pragma omp for schedule(dynamic)
     for (int g = begin; g < end; ++g)
-      relax_group(GroupLines<T>{numbers, plan_.segments.data(), plan_.groups[static_cast<std::size_t>(g)]}, memory);
+      relax_group(GroupLines<T>{numbers, plan_.segments.data(), plan_.groups[static_cast<std::size_t>(g)]}, rows,
+                  memory);
   }
 }
 

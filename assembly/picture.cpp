@@ -90,18 +90,32 @@ void fill(Raster& raster, const CellSource& cells) {
   clear(raster);
   constexpr double edge = 1e-9;
   cells([&](const Quadrilateral& cell, const std::array<double, 4>& values) {
-    const auto [x0, x1] = std::minmax({cell.sw.x, cell.se.x, cell.nw.x, cell.ne.x});
+    const std::array<Position, 5> corners{cell.sw, cell.se, cell.ne, cell.nw, cell.sw};
     const auto [y0, y1] = std::minmax({cell.sw.y, cell.se.y, cell.nw.y, cell.ne.y});
-    const auto [left, right] = Raster::between(raster.column_of(x0), raster.column_of(x1), raster.width);
     const auto [low, high] = Raster::between(raster.row_of(y0), raster.row_of(y1), raster.height);
-    for (int j = low; j <= high; ++j)
+    for (int j = low; j <= high; ++j) {
+      const double y = raster.y_of(j + 0.5);
+      // Where the row of pixels enters and leaves the cell.
+      double x0 = HUGE_VAL, x1 = -HUGE_VAL;
+      for (std::size_t k = 0; k < 4; ++k) {
+        const Position &from = corners[k], &to = corners[k + 1];
+        if (std::min(from.y, to.y) > y || std::max(from.y, to.y) < y) continue;
+        const double at = from.y == to.y ? 0 : (y - from.y) / (to.y - from.y), x = from.x + at * (to.x - from.x);
+        x0 = std::min({x0, x, from.y == to.y ? to.x : x});
+        x1 = std::max({x1, x, from.y == to.y ? to.x : x});
+      }
+      if (!(x0 <= x1)) continue;
+      constexpr double margin = 1e-3;  // of a pixel
+      const auto [left, right] =
+          Raster::between(raster.column_of(x0) - margin, raster.column_of(x1) + margin, raster.width);
       for (int i = left; i <= right; ++i) {
-        const auto found = fractions_of(cell, {raster.x_of(i + 0.5), raster.y_of(j + 0.5)});
+        const auto found = fractions_of(cell, {raster.x_of(i + 0.5), y});
         if (!found) continue;
         const auto [t, s] = *found;
         if (t >= -edge && t <= 1 + edge && s >= -edge && s <= 1 + edge)
           raster.at(i, j) = (1 - s) * ((1 - t) * values[0] + t * values[1]) + s * ((1 - t) * values[2] + t * values[3]);
       }
+    }
   });
 }
 
@@ -173,16 +187,19 @@ std::pair<double, double> thin_part(const Axis& line) {
 
 /// A square around the thinnest quadrilateral.
 std::optional<Raster> thin_window(const CellSource& cells, const Raster& whole, int side) {
-  double thinnest = HUGE_VAL, widest = 0;
+  // Of cells that are as thin, the smallest: a corner, not a wall.
+  constexpr double alike = 1 + 1e-6;
+  double thinnest = HUGE_VAL, other = HUGE_VAL, widest = 0;
   Position middle;
   cells([&](const Quadrilateral& cell, const std::array<double, 4>& /*values*/) {
-    for (const auto& [a, b] : {std::pair{cell.at(0, 0.5), cell.at(1, 0.5)}, {cell.at(0.5, 0), cell.at(0.5, 1)}}) {
-      const double width = std::hypot(b.x - a.x, b.y - a.y);
-      widest = std::max(widest, width);
-      if (width >= thinnest) continue;
-      thinnest = width;
-      middle = cell.at(0.5, 0.5);
-    }
+    const auto between = [](const Position& a, const Position& b) { return std::hypot(b.x - a.x, b.y - a.y); };
+    const auto [small, large] =
+        std::minmax({between(cell.at(0, 0.5), cell.at(1, 0.5)), between(cell.at(0.5, 0), cell.at(0.5, 1))});
+    widest = std::max(widest, large);
+    if (small >= alike * thinnest || (small * alike >= thinnest && large >= other)) return;
+    thinnest = small;
+    other = large;
+    middle = cell.at(0.5, 0.5);
   });
   if (!(widest > 2 * thinnest)) return std::nullopt;
   const double half = std::min({20 * thinnest, (whole.x1 - whole.x0) / 2, (whole.y1 - whole.y0) / 2});

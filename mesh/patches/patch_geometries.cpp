@@ -217,7 +217,7 @@ PatchMeshParts triangle_patches(int k, std::uint64_t seed, double jitter) {
 }
 
 PatchMeshParts patch_ring(int patches) {
-  expects(patches >= 3, "a ring has at least 3 patches, not ", patches);
+  expects(patches >= 3, "an annulus has at least 3 patches, not ", patches);
   PatchMeshParts parts;
   for (const double radius : {1., 2.})
     for (int k = 0; k < patches; ++k) parts.vertices.push_back(on_circle(2 * pi * k / patches, radius));

@@ -9,22 +9,13 @@
 #include <utility>
 
 #include <stratum/core/errors.hpp>
-#include <stratum/mesh/patches/touching.hpp>
+#include <stratum/mesh/patches/patch_draft.hpp>
 
 namespace stratum {
 
+using namespace detail;
+
 namespace {
-
-Position operator+(const Position& p, const Position& q) { return {p.x + q.x, p.y + q.y}; }
-Position operator-(const Position& p, const Position& q) { return {p.x - q.x, p.y - q.y}; }
-Position operator*(double a, const Position& p) { return {a * p.x, a * p.y}; }
-double length(const Position& p) { return std::hypot(p.x, p.y); }
-double cross(const Position& p, const Position& q) { return p.x * q.y - p.y * q.x; }
-bool is_finite(const Position& p) { return std::isfinite(p.x) && std::isfinite(p.y); }
-
-/// Local corners at which a local edge begins and ends.
-constexpr std::array<std::array<int, 2>, 4> ends = {{{0, 1}, {1, 2}, {3, 2}, {0, 3}}};
-constexpr std::array<int, 4> opposite = {2, 3, 0, 1};
 
 /// Widths are the same but for rounding.
 bool same_widths(const std::vector<double>& a, const std::vector<double>& b) {
@@ -76,158 +67,6 @@ Arc arc_between(const Position& first, const Position& last, const Position& cen
 
 }  // namespace
 
-/// Joins patches into edges and chords, and numbers them.
-struct PatchMesh::Draft {
-  /// What tells edges apart: their vertices, and a number where two edges have the same ones.
-  using Key = std::tuple<int, int, std::int64_t>;
-
-  Shared& mesh;
-  std::map<Key, int> numbers{};
-  std::vector<bool> twisted{};  // chords that come back the other way
-
-  [[nodiscard]] std::string vertex_name(int v) const {
-    return mesh.vertex_names.empty() ? std::to_string(v) : mesh.vertex_names[index(v)];
-  }
-  [[nodiscard]] std::string edge_name(int e) const {
-    const PatchEdge& edge = mesh.edges[index(e)];
-    return message("edge ", vertex_name(edge.first), " ", vertex_name(edge.second));
-  }
-
-  /// The edge from vertex a to vertex b as a local edge of a patch. `forward`: an edge that is known runs the same way.
-  void add_local(int patch, int local, int a, int b, std::int64_t tag, std::optional<bool> forward) {
-    const auto [found, is_new] =
-        numbers.try_emplace({std::min(a, b), std::max(a, b), tag}, static_cast<int>(mesh.edges.size()));
-    const int number = found->second;
-    if (is_new) {
-      mesh.edges.emplace_back();
-      mesh.edges.back().first = a;
-      mesh.edges.back().second = b;
-    }
-    PatchEdge& edge = mesh.edges[index(number)];
-    const bool reverse = is_new ? false : forward ? !*forward : edge.first != a;
-    expects(edge.sides.size() < 2, edge_name(number), " belongs to three patches, ", edge.sides.front().patch, ", ",
-            edge.sides.back().patch, " and ", patch, "; an edge has one patch or two");
-    edge.sides.push_back({patch, local});
-    mesh.local[index(patch)][index(local)] = {number, reverse};
-  }
-
-  void join_chords() {
-    std::vector<bool> known(mesh.edges.size(), false);
-    int chord = 0;
-    for (std::size_t start = 0; start < mesh.edges.size(); ++start) {
-      if (known[start]) continue;
-      std::vector<int> stack{static_cast<int>(start)};
-      known[start] = true;
-      mesh.edges[start].chord = chord;
-      twisted.push_back(false);
-      while (!stack.empty()) {
-        const int number = stack.back();
-        stack.pop_back();
-        const PatchEdge& edge = mesh.edges[index(number)];
-        for (const auto& [patch, local] : edge.sides) {
-          const auto& row = mesh.local[index(patch)];
-          const OrientedEdge own = row[index(local)], across = row[index(opposite[index(local)])];
-          const bool against = edge.against_chord != (own.reversed != across.reversed);
-          PatchEdge& other = mesh.edges[index(across.number)];
-          if (!known[index(across.number)]) {
-            known[index(across.number)] = true;
-            other.chord = chord;
-            other.against_chord = against;
-            stack.push_back(across.number);
-          } else if (other.against_chord != against) {
-            twisted.back() = true;
-          }
-        }
-      }
-      ++chord;
-    }
-  }
-
-  /// Patches on both sides of every edge, or on one and nothing on the other.
-  void check_sides() const {
-    for (std::size_t e = 0; e < mesh.edges.size(); ++e) {
-      const PatchEdge& edge = mesh.edges[e];
-      if (edge.on_boundary()) continue;
-      // The direction in which the boundary of a patch runs along the edge, anticlockwise.
-      const auto along = [&](const PatchEdge::Side& side) {
-        return mesh.local[index(side.patch)][index(side.local)].reversed != (side.local >= 2);
-      };
-      expects(along(edge.sides[0]) != along(edge.sides[1]), "patches ", edge.sides[0].patch, " and ",
-              edge.sides[1].patch, " lie on the same side of their ", edge_name(static_cast<int>(e)),
-              ": the mesh is folded there");
-    }
-  }
-
-  void list_vertices() {
-    mesh.vertex_edges.resize(mesh.vertices.size());
-    mesh.vertex_patches.resize(mesh.vertices.size());
-    mesh.on_boundary.assign(mesh.vertices.size(), false);
-    for (std::size_t e = 0; e < mesh.edges.size(); ++e)
-      for (const int v : {mesh.edges[e].first, mesh.edges[e].second}) {
-        mesh.vertex_edges[index(v)].push_back(static_cast<int>(e));
-        if (mesh.edges[e].on_boundary()) mesh.on_boundary[index(v)] = true;
-      }
-    for (std::size_t p = 0; p < mesh.corners.size(); ++p)
-      for (int c = 0; c < 4; ++c)
-        mesh.vertex_patches[index(mesh.corners[p][index(c)])].push_back({static_cast<int>(p), c});
-  }
-
-  int boundary_number(const std::string& name) {
-    const auto found = std::find(mesh.boundary_names.begin(), mesh.boundary_names.end(), name);
-    const auto number = found - mesh.boundary_names.begin();
-    if (found == mesh.boundary_names.end()) mesh.boundary_names.push_back(name);
-    return static_cast<int>(number);
-  }
-
-  void name_boundary(int number, const std::string& name, const std::string& what) {
-    PatchEdge& edge = mesh.edges[index(number)];
-    expects(edge.on_boundary(), what, " lies inside, between patches ", edge.sides.front().patch, " and ",
-            edge.sides.back().patch, ", and cannot be part of the boundary '", name, "'");
-    const int boundary = boundary_number(name);
-    expects(edge.boundary < 0 || edge.boundary == boundary, what, " is part of two boundaries, '",
-            edge.boundary < 0 ? name : mesh.boundary_names[index(edge.boundary)], "' and '", name, "'");
-    edge.boundary = boundary;
-  }
-
-  /// Boundaries that nobody has named one by one may be edges of patches that do not match.
-  void check_matching() const {
-    std::vector<int> candidates;
-    for (std::size_t v = 0; v < mesh.vertices.size(); ++v)
-      if (mesh.on_boundary[v]) candidates.push_back(static_cast<int>(v));
-    std::vector<std::pair<int, int>> edges;
-    for (std::size_t e = 0; e < mesh.edges.size(); ++e) {
-      const PatchEdge& edge = mesh.edges[e];
-      if (edge.on_boundary() && edge.boundary < 0 && mesh.curves[e].kind == EdgeCurve::Kind::straight)
-        edges.emplace_back(edge.first, edge.second);
-    }
-    const auto touch = detail::first_touch(mesh.vertices, std::move(candidates), edges);
-    if (!touch) return;
-    const auto& [first, second] = edges[touch->edge];
-    throw UsageError(message("vertex ", vertex_name(touch->point), " lies on edge ", vertex_name(first), " ",
-                             vertex_name(second),
-                             ", which it is no end of: the patches do not match there. Patches meet in whole edges; "
-                             "boundaries that touch (a crack) are named one by one"));
-  }
-
-  void name_other_boundaries(const std::string& name) {
-    std::string unnamed;
-    int count = 0;
-    for (std::size_t e = 0; e < mesh.edges.size(); ++e) {
-      PatchEdge& edge = mesh.edges[e];
-      if (!edge.on_boundary() || edge.boundary >= 0) continue;
-      if (!name.empty()) {
-        edge.boundary = boundary_number(name);
-        continue;
-      }
-      if (++count <= 3) unnamed += message(count > 1 ? ", " : "", edge_name(static_cast<int>(e)));
-    }
-    expects(count == 0, count == 1 ? "a boundary edge has no name: " : message(count, " boundary edges have no name: "),
-            unnamed, count > 3 ? ", ..." : "",
-            "; name them, or all others at once. If another patch lies beyond such an edge, the two patches do not "
-            "have both its ends in common");
-  }
-};
-
 PatchMesh::PatchMesh(const PatchMeshParts& parts) {
   auto shared = std::make_shared<Shared>();
   Shared& mesh = *shared;
@@ -253,8 +92,8 @@ PatchMesh::PatchMesh(const PatchMeshParts& parts) {
     if (cross(at(2) - at(0), at(3) - at(1)) < 0) std::swap(corners[1], corners[3]);
     mesh.corners.push_back(corners);
     for (int l = 0; l < 4; ++l)
-      draft.add_local(static_cast<int>(p), l, corners[index(ends[index(l)][0])], corners[index(ends[index(l)][1])], 0,
-                      {});
+      draft.add_local(static_cast<int>(p), l, corners[index(local_ends[index(l)][0])],
+                      corners[index(local_ends[index(l)][1])], 0, {});
   }
   draft.join_chords();
   draft.list_vertices();
@@ -310,7 +149,7 @@ PatchMesh::PatchMesh(const PatchMeshParts& parts) {
             chord.widths_from,
             "; edges that face each other across patches have the same intervals, in the same direction");
     expects(!draft.twisted[index(own.chord)] || same_widths(in_chord, reversed(in_chord)), what,
-            ": the row of patches that crosses it comes back turned over (a Moebius strip), so that its grading must "
+            ": the row of patches that crosses it comes back turned over (a Moebius band), so that its grading must "
             "be the same from both ends");
     if (chord.widths.empty()) {
       chord.widths = in_chord;
@@ -352,100 +191,6 @@ PatchMesh::PatchMesh(const PatchMeshParts& parts) {
   draft.name_other_boundaries(parts.other_boundaries);
   shared_ = shared;
   place_edges(mesh);
-  check_cells();
-}
-
-PatchMesh::PatchMesh(const GridPatchParts& parts) {
-  auto shared = std::make_shared<Shared>();
-  Shared& mesh = *shared;
-  Draft draft{mesh};
-  const auto count = static_cast<int>(parts.nodes.size());
-  expects(!parts.patches.empty(), "a mesh of patches needs at least one patch");
-  mesh.local.resize(parts.patches.size());
-  std::map<int, int> vertex_of;                // of nodes
-  std::map<std::pair<int, int>, int> edge_of;  // of two neighbours on an edge
-  std::vector<int> second_node;                // of edges
-  for (std::size_t p = 0; p < parts.patches.size(); ++p) {
-    PatchGrid grid = parts.patches[p];
-    const auto size = [&] { return (index(grid.nx) + 1) * (index(grid.ny) + 1); };
-    expects(grid.nx >= 1 && grid.ny >= 1 && grid.nodes.size() == size(), "patch ", p, " has ", grid.nx, " x ", grid.ny,
-            " cells and ", grid.nodes.size(), " nodes");
-    for (const int k : grid.nodes) {
-      expects(0 <= k && k < count, "patch ", p, " has node ", k, "; there are ", count);
-      expects(is_finite(parts.nodes[index(k)]), "node ", k, " lies at (", parts.nodes[index(k)].x, ", ",
-              parts.nodes[index(k)].y, "); positions must be finite");
-    }
-    const auto node = [&grid](int i, int j) { return grid.nodes[index(j) * (index(grid.nx) + 1) + index(i)]; };
-    const auto place = [&](int i, int j) { return parts.nodes[index(node(i, j))]; };
-    // A patch may wind: its first cell says how it is oriented.
-    if (cross(place(1, 0) - place(0, 0), place(0, 1) - place(0, 0)) < 0) {
-      PatchGrid turned{grid.ny, grid.nx, {}};
-      for (int j = 0; j <= turned.ny; ++j)
-        for (int i = 0; i <= turned.nx; ++i) turned.nodes.push_back(node(j, i));
-      grid = std::move(turned);
-    }
-    PatchNodes nodes{grid.nx, grid.ny, {}, {}, {}};
-    for (int j = 0; j <= grid.ny; ++j)
-      for (int i = 0; i <= grid.nx; ++i) {
-        nodes.at.push_back(place(i, j));
-        if (i < grid.nx) nodes.step_x.push_back(place(i + 1, j) - place(i, j));
-        if (j < grid.ny) nodes.step_y.push_back(place(i, j + 1) - place(i, j));
-      }
-    mesh.given.push_back(std::move(nodes));
-    const std::array<int, 4> corner_nodes = {node(0, 0), node(grid.nx, 0), node(grid.nx, grid.ny), node(0, grid.ny)};
-    std::array<int, 4> corners{};
-    for (int c = 0; c < 4; ++c) {
-      const int k = corner_nodes[index(c)];
-      const auto [found, is_new] = vertex_of.try_emplace(k, static_cast<int>(mesh.vertices.size()));
-      if (is_new) mesh.vertices.push_back(parts.nodes[index(k)]);
-      corners[index(c)] = found->second;
-    }
-    mesh.corners.push_back(corners);
-    for (int l = 0; l < 4; ++l) {
-      const int length = l % 2 == 0 ? grid.nx : grid.ny;
-      const auto on_edge = [&](int k) {
-        return l == 0 ? node(k, 0) : l == 1 ? node(grid.nx, k) : l == 2 ? node(k, grid.ny) : node(0, k);
-      };
-      const int a = corners[index(ends[index(l)][0])], b = corners[index(ends[index(l)][1])];
-      // The first inner node from either end tells edges with the same vertices apart.
-      const std::int64_t tag = length > 1 ? std::int64_t{std::min(on_edge(1), on_edge(length - 1))} + 1 : 0;
-      const auto known = draft.numbers.find({std::min(a, b), std::max(a, b), tag});
-      const bool is_new = known == draft.numbers.end();
-      // Vertices say how an edge runs, unless it runs from a vertex to itself.
-      std::optional<bool> forward;
-      if (a == b && !is_new) forward = second_node[index(known->second)] == on_edge(1);
-      draft.add_local(static_cast<int>(p), l, a, b, tag, forward);
-      const int number = mesh.local[p][index(l)].number;
-      if (is_new) second_node.push_back(on_edge(1));
-      for (int k = 0; k < length; ++k) {
-        const std::pair key{std::min(on_edge(k), on_edge(k + 1)), std::max(on_edge(k), on_edge(k + 1))};
-        const auto [at, first_time] = edge_of.try_emplace(key, number);
-        expects(first_time || at->second == number, "patch ", p, " shares a part of ", draft.edge_name(at->second),
-                " with a patch that it does not share all of it with: patches meet in whole edges");
-      }
-    }
-  }
-  draft.join_chords();
-  draft.list_vertices();
-  for (std::size_t p = 0; p < mesh.given.size(); ++p)
-    for (int l = 0; l < 2; ++l) {
-      const PatchEdge& edge = mesh.edges[index(mesh.local[p][index(l)].number)];
-      const auto chord = index(edge.chord);
-      // Chords are numbered in the order of their first edges, which patches list in this order too but for skipped ones.
-      while (mesh.chords.size() <= chord) mesh.chords.emplace_back(Axis(std::vector<double>{1.0}));
-      const int cells = l == 0 ? mesh.given[p].nx : mesh.given[p].ny;
-      const int known = mesh.chords[chord].size();
-      expects(known == 1 || known == cells, draft.edge_name(mesh.local[p][index(l)].number), " of patch ", p, " has ",
-              cells, " cells, and ", known, " in another patch");
-      if (known == 1 && cells > 1) mesh.chords[chord] = uniform(1, cells);
-    }
-  draft.check_sides();
-  for (const auto& [first, second, name] : parts.boundaries) {
-    const auto found = edge_of.find({std::min(first, second), std::max(first, second)});
-    if (found != edge_of.end()) draft.name_boundary(found->second, name, draft.edge_name(found->second));
-  }
-  draft.name_other_boundaries(parts.other_boundaries);
-  shared_ = shared;
   check_cells();
 }
 
@@ -608,35 +353,6 @@ void PatchMesh::check_cells() const {
             " cells of the patch with vertices ", vertex_name(c[0]), " ", vertex_name(c[1]), " ", vertex_name(c[2]),
             " ", vertex_name(c[3]), " are");
   }
-}
-
-PatchMesh PatchMesh::halved(int times) const {
-  auto shared = std::make_shared<Shared>(*shared_);
-  for (Axis& chord : shared->chords) chord = stratum::halved(chord, times);
-  if (shared->given.empty()) {
-    place_edges(*shared);
-  } else {
-    const int parts = 1 << times;
-    for (PatchNodes& coarse : shared->given) {
-      PatchNodes fine{coarse.nx * parts, coarse.ny * parts, {}, {}, {}};
-      const auto step_x = [&](int i, int j) { return coarse.step_x[index(j) * index(coarse.nx) + index(i)]; };
-      const auto step_y = [&](int i, int j) { return coarse.step_y[coarse.node(i, j)]; };
-      for (int j = 0; j <= fine.ny; ++j)
-        for (int i = 0; i <= fine.nx; ++i) {
-          // Of the last node the cell before it.
-          const int p = std::min(i / parts, coarse.nx - 1), q = std::min(j / parts, coarse.ny - 1);
-          const double t = static_cast<double>(i - p * parts) / parts, s = static_cast<double>(j - q * parts) / parts;
-          const auto at = [&](int a, int b) { return coarse.at[coarse.node(a, b)]; };
-          fine.at.push_back(Quadrilateral{at(p, q), at(p + 1, q), at(p, q + 1), at(p + 1, q + 1)}.at(t, s));
-          if (i < fine.nx) fine.step_x.push_back((1.0 / parts) * ((1 - s) * step_x(p, q) + s * step_x(p, q + 1)));
-          if (j < fine.ny) fine.step_y.push_back((1.0 / parts) * ((1 - t) * step_y(p, q) + t * step_y(p + 1, q)));
-        }
-      coarse = std::move(fine);
-    }
-  }
-  PatchMesh mesh{std::shared_ptr<const Shared>(shared)};
-  mesh.check_cells();
-  return mesh;
 }
 
 }  // namespace stratum

@@ -16,7 +16,7 @@
 // Chords. The edges that face each other across patches, from one patch to the next, form a chord. A chord has one list of
 // interval widths, fractions of the edge that sum to one, so that patches match by construction. Widths are stored, never
 // differences of positions; an edge against the direction of its chord has the widths in reverse order. A chord that comes back
-// to its own edges in the other direction (a Moebius strip) takes widths that read the same both ways.
+// to its own edges in the other direction (a Moebius band) takes widths that read the same both ways.
 //
 // Nodes. An edge is a straight line, an arc, or a curve of t, the fraction of its intervals. Nodes inside are those of
 // transfinite interpolation in the fractions u and v of both chords (Gordon, Hall 1973):
@@ -30,7 +30,7 @@
 // Positions are in the plane and in double. Patches are oriented: det J > 0.
 //
 // Errors: UsageError names the edge, the patch or the cell: an edge of three patches, two numbers of cells or two gradings in a
-// chord, a Moebius strip whose widths do not read the same both ways, patches that lie on the same side of their edge, cells
+// chord, a Moebius band whose widths do not read the same both ways, patches that lie on the same side of their edge, cells
 // with det J <= 0, positions that are not finite, a boundary edge that has no name.
 //
 // Source: Gordon, Hall, Construction of curvilinear co-ordinate systems and applications to mesh generation, 1973.

@@ -53,7 +53,7 @@ class Complex {
     close(std::move(all));
   }
 
-  /// Grids of nodes; cuts rings on the way.
+  /// Grids of nodes; cuts annuli on the way.
   std::vector<PatchGrid> patches(std::vector<int>& regions) {
     for (;;) {
       std::vector<PatchGrid> grids;

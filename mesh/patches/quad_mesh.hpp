@@ -8,7 +8,7 @@
 //                         edges between regions; closed, so that a regular node has no cut, one straight through, or all four
 //     patches             what is left connected
 //
-// A ring without irregular nodes is cut three times.
+// An annulus without irregular nodes is cut three times.
 //
 // Errors: UsageError for an edge of three quadrilaterals, for regions that are no rectangles of cells, for more than
 // max_patches patches.

@@ -226,7 +226,7 @@ TEST(PatchMesh, RefusesContradictions) {
   EXPECT_THAT(made(parts), HasSubstr("its curve is at (0, 0.5) for t = 0, and the vertex at (0, 0)"));
 }
 
-TEST(PatchMesh, RefusesGradingsOfMoebiusStripsThatAreNotSymmetric) {
+TEST(PatchMesh, RefusesGradingsOfMoebiusBandsThatAreNotSymmetric) {
   // Three patches around, the third joins the first the other way.
   PatchMeshParts parts;
   parts.vertices = {{1, 0}, {2, 0}, {-0.5, 0.9}, {-1, 1.8}, {-0.5, -0.9}, {-1, -1.8}};
@@ -238,7 +238,7 @@ TEST(PatchMesh, RefusesGradingsOfMoebiusStripsThatAreNotSymmetric) {
   edge.cells = 8;
   edge.grading = parse_grading("geometric:2,first");
   parts.edges = {edge};
-  EXPECT_THAT(refusal([&] { (void)PatchMesh(parts); }), HasSubstr("a Moebius strip"));
+  EXPECT_THAT(refusal([&] { (void)PatchMesh(parts); }), HasSubstr("a Moebius band"));
   parts.edges[0].grading = parse_grading("geometric:2,both");
   EXPECT_THAT(refusal([&] { (void)PatchMesh(parts); }), HasSubstr("the mesh is folded there"));
 }

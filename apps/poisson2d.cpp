@@ -2,6 +2,7 @@
 // --help explains. The parts stand in poisson/: options, settings, memory, solve, report and output, in the order of a run.
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "poisson/memory.hpp"
 #include "poisson/options.hpp"
 #include "poisson/output.hpp"
+#include "poisson/patches_run.hpp"
 #include "poisson/screen.hpp"
 #include "poisson/settings.hpp"
 #include "poisson/solve.hpp"
@@ -79,6 +81,20 @@ int run(Settings settings, const CommandLine& options, OutputFiles outputs) {
   return settings.machine.ended(code);
 }
 
+/// On a rectangle, or on patches.
+std::function<std::function<int()>(const CommandLine&)> prepare(const Ranks& ranks) {
+  return
+      [on_rectangle = prepare_by(
+           parse_settings,
+           [](const CommandLine& options, Settings& settings) {
+             check_reproducible(settings);
+             return parse_outputs(options, settings);
+           },
+           run, &ranks),
+       on_patches = prepare_by(parse_patch_settings, parse_patch_outputs, run_patches, &ranks)](
+          const CommandLine& options) { return options.has("patches") ? on_patches(options) : on_rectangle(options); };
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -88,12 +104,6 @@ int main(int argc, char** argv) {
                   text_after_options(),
                   make_command_line(),
                   {{"list-meshes", list_meshes}, {"list-smoothers", list_smoothers}},
-                  prepare_by(
-                      parse_settings,
-                      [](const CommandLine& options, Settings& settings) {
-                        check_reproducible(settings);
-                        return parse_outputs(options, settings);
-                      },
-                      run, &ranks)};
+                  prepare(ranks)};
   return run_program(program, argc, argv, &ranks);
 }

@@ -2,6 +2,7 @@
 
 #include <stratum/multigrid/poisson_solver.hpp>
 
+#include "patches_settings.hpp"
 #include "support/body_options.hpp"
 #include "support/mapped_mesh_options.hpp"
 #include "support/mesh_options.hpp"
@@ -42,6 +43,7 @@ constexpr const char* examples =
     "  poisson2d --rhs 0 --body 'disc(0.5,0.5,0.2):value:1' --body 'x > 0.8 && y < 0.3:no-flux'\n"
     "  poisson2d --map '(1+x)*cos(pi/2*y),(1+x)*sin(pi/2*y)' --rhs 0 --boundary x\n"
     "  poisson2d --mesh-file wing.vts --rhs 1 --level 2\n"
+    "  poisson2d --patches channel.msh --rhs 1 --boundary cylinder=dirichlet:1 --boundary outlet=neumann\n"
     "  mpirun -n 4 poisson2d --mesh A3 --level 11      on four ranks, a subdomain each\n"
     "  poisson2d --mesh A2 --convergence-table 4..9    the error falls by four from level to level\n"
     "  poisson2d --mesh A3 --rtol 1e-10 --print-config > a3.cfg; poisson2d --config a3.cfg\n\n";
@@ -51,7 +53,7 @@ constexpr const char* examples =
 CommandLine make_command_line() {
   const PoissonSolverParams params;
   const std::vector<OptionGroup> settings{
-      {"Mesh", joined(mesh_options<2>(), mapped_mesh_options())},
+      {"Mesh", joined(mesh_options<2>(), mapped_mesh_options(), patch_options())},
       {"Problem: -div(K grad u) + c u = f, with a Dirichlet, Neumann, Robin or periodic condition on each boundary",
        joined(
            {expression_option("rhs", "EXPR", "",
@@ -66,7 +68,9 @@ CommandLine make_command_line() {
                 "the exact solution, to compute the error (for the default f: xl xr yl yr); one for each --rhs", true),
             expression_option("boundary", "EXPR", "",
                               "u on Dirichlet boundaries that have no value of their own (the exact solution if it is "
-                              "given, else 0)")},
+                              "given, else 0). With --patches also NAME=TYPE, the condition on the boundary NAME, with "
+                              "the types of --left; once for each",
+                              true)},
            boundary_and_coefficient_options(),
            {body_option(),
             {"discretisation", "NAME", "elements",
@@ -129,7 +133,8 @@ CommandLine make_command_line() {
       {"Output",
        {output_file("vtk", "FILE.vtr",
                     "for ParaView: solution, exact solution, error, right-hand side and aspect ratios "
-                    "(poisson2d_<mesh>_L<level>.vtr). FILE.vts with --map and --mesh-file; FILE.pvtr or FILE.pvts, "
+                    "(poisson2d_<mesh>_L<level>.vtr). FILE.vts with --map and --mesh-file; FILE.vtm with --patches; "
+                    "FILE.pvtr or FILE.pvts, "
                     "with a subdomain of each rank, on several ranks; FILE.npy: only the solution, a NumPy array of "
                     "shape (ny + 1, nx + 1), the default of a build without VTK. With --discretisation fv fields are "
                     "those of cells, "

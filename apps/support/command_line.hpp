@@ -269,6 +269,13 @@ class CommandLine {
     return out;
   }
 
+  /// Options that were given.
+  [[nodiscard]] std::vector<std::string> names_given() const {
+    std::vector<std::string> names;
+    for (const auto& [name, values] : given_) names.push_back(name);
+    return names;
+  }
+
   /// Everything that was given, a line each.
   [[nodiscard]] std::string given() const {
     std::string text;

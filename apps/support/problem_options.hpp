@@ -190,12 +190,11 @@ inline void parse_coefficients(const CommandLine& options, const ProblemReader& 
     problem.reaction_of_cells = coefficient("--reaction", reaction);
 }
 
-/// A boundary that --NAME describes, of expressions that `function` reads; dirichlet without.
+/// A boundary by the text that `option` has, of expressions that `function` reads.
 template <class Condition, class Function>
-[[nodiscard]] Condition parse_boundary(const CommandLine& options, const std::string& name, const Function& function) {
+[[nodiscard]] Condition parse_boundary_text(const std::string& option, const std::string& text,
+                                            const Function& function) {
   Condition boundary;
-  if (!options.has(name)) return boundary;
-  const std::string option = "--" + name, text = options.text(name);
   const auto colon = text.find(':');
   const std::string kind = text.substr(0, colon), data = colon == std::string::npos ? "" : text.substr(colon + 1);
   boundary.kind = choice<BoundaryConditionType>(option, kind);
@@ -213,6 +212,13 @@ template <class Condition, class Function>
     boundary.value = of_option(data);
   }
   return boundary;
+}
+
+/// A boundary that --NAME describes; dirichlet without.
+template <class Condition, class Function>
+[[nodiscard]] Condition parse_boundary(const CommandLine& options, const std::string& name, const Function& function) {
+  if (!options.has(name)) return {};
+  return parse_boundary_text<Condition>("--" + name, options.text(name), function);
 }
 
 [[nodiscard]] inline BoundaryConditions parse_boundaries(const CommandLine& options, const ProblemReader& read) {

@@ -1,0 +1,348 @@
+#include "patches_run.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <functional>
+#include <utility>
+
+#include <stratum/assembly/picture.hpp>
+#include <stratum/mesh/vtk/vtm.hpp>
+#include <stratum/version.h>
+
+#include "support/json.hpp"
+#include "support/progress.hpp"
+#include "support/rank_output.hpp"
+#include "support/solve_output.hpp"
+
+namespace stratum::apps::poisson {
+
+namespace {
+
+constexpr const char* program = "poisson2d";
+
+/// The cells of a patch.
+struct CellShapes {
+  std::vector<double> aspect_ratios;
+  double thinnest = HUGE_VAL;
+};
+
+double length(const Position& p) { return std::hypot(p.x, p.y); }
+Position middle(const Position& p, const Position& q) { return {(p.x + q.x) / 2, (p.y + q.y) / 2}; }
+
+CellShapes shapes_of(const PatchNodes& nodes) {
+  CellShapes shapes;
+  const auto nx = static_cast<std::size_t>(nodes.nx);
+  for (std::size_t j = 0; j < static_cast<std::size_t>(nodes.ny); ++j)
+    for (std::size_t i = 0; i < nx; ++i) {
+      const std::size_t left = j * (nx + 1) + i;
+      const double along = length(middle(nodes.step_x[j * nx + i], nodes.step_x[(j + 1) * nx + i])),
+                   up = length(middle(nodes.step_y[left], nodes.step_y[left + 1]));
+      shapes.aspect_ratios.push_back(std::max(along / up, up / along));
+      shapes.thinnest = std::min({shapes.thinnest, along, up});
+    }
+  return shapes;
+}
+
+struct Extreme {
+  double value = 0;
+  Position at{};
+};
+
+/// One level.
+struct Outcome {
+  int level = 0;
+  PatchMesh mesh;
+  std::int64_t unknowns = 0;
+  std::vector<PatchLevelPlan> levels{};
+  double thinnest = HUGE_VAL, largest_aspect_ratio = 1;
+  SolveReport report{};
+  std::optional<PatchErrors> errors{};
+  std::optional<Compatibility> compatibility{};
+  std::vector<std::vector<double>> nodal{};  // of patches
+  Extreme smallest{HUGE_VAL}, largest{-HUGE_VAL};
+};
+
+int inner_edges(const PatchMesh& mesh) {
+  int count = 0;
+  for (int e = 0; e < mesh.edges(); ++e) count += mesh.edge(e).on_boundary() ? 0 : 1;
+  return count;
+}
+
+std::string levels_text(const Outcome& outcome) {
+  std::string text;
+  for (const PatchLevelPlan& level : outcome.levels) {
+    text += message(text.empty() ? "" : ", ", level.unknowns);
+    if (level.colours > 0 && level.colours != outcome.levels.front().colours) text += message(" in ", level.colours);
+  }
+  const auto& first = outcome.levels.front();
+  return first.colours == 0 ? text + " unknowns, solved directly"
+                            : message(text, " unknowns; lines in ", first.colours,
+                                      " colours cross the edges of patches, the last level is solved directly");
+}
+
+void print_heading(const PatchSettings& settings, const CommandLine& options, const Context& ctx,
+                   const Outcome& outcome) {
+  const PatchMesh& mesh = outcome.mesh;
+  std::printf("mesh      %s: %d patches, %d inner edges, %lld cells, thinnest %.3g wide, aspect ratio up to %.3g\n",
+              settings.path.c_str(), mesh.patches(), inner_edges(mesh), static_cast<long long>(mesh.cells()),
+              outcome.thinnest, outcome.largest_aspect_ratio);
+  if (!settings.file.summary.empty()) std::printf("          %s\n", settings.file.summary.c_str());
+  std::string text;
+  for (const auto& name : mesh.boundary_names())
+    text += message(text.empty() ? "" : ", ", name, " ", settings.conditions.at(name));
+  for (const char* name : {"kappa", "reaction"})
+    if (options.has(name)) text += message(", ", name, " ", options.text(name));
+  std::printf("problem   %s\n", text.c_str());
+  std::printf("levels    %s\n", levels_text(outcome).c_str());
+  std::printf("solver    %s; cycles in %s precision; %s\n",
+              settings.full_multigrid_only ? "one FMG cycle" : "conjugate gradients around a V-cycle",
+              settings.solver.float_cycles ? "single" : "double", ctx.description().c_str());
+  if (const auto& c = outcome.compatibility; c && !c->holds())
+    std::printf("load      %.6g is subtracted from f, since the data do not balance\n", c->mean);
+  std::printf("\n");
+}
+
+void print_outcome(const Outcome& outcome) {
+  const SolveReport& report = outcome.report;
+  print_end(report, false);
+  if (outcome.errors)
+    std::printf("error       %.7e (L2, relative to the exact solution), largest %.2e\n", outcome.errors->l2,
+                outcome.errors->largest);
+  else
+    std::printf("error       not known (--exact gives the exact solution)\n");
+  const auto& [low, high] = std::pair{outcome.smallest, outcome.largest};
+  if (low.value <= high.value)
+    std::printf("solution    %.6g at (%.6g, %.6g) to %.6g at (%.6g, %.6g)\n", low.value, low.at.x, low.at.y, high.value,
+                high.at.x, high.at.y);
+  std::printf("time        %.3g s set-up, %.3g s solve\n", report.setup_seconds, report.solve_seconds);
+}
+
+void print_table_row(const Outcome& outcome, const Outcome* coarser) {
+  if (coarser == nullptr)
+    std::printf("level   unknowns   iterations   residual    relative error   reduction    largest    seconds\n");
+  std::printf("%5d %10lld   %10d   %8.1e   ", outcome.level, static_cast<long long>(outcome.unknowns),
+              outcome.report.iterations, outcome.report.relative_residual());
+  if (outcome.errors) {
+    std::printf("  %12.7e   ", outcome.errors->l2);
+    if (coarser != nullptr && coarser->errors)
+      std::printf("%9.3f", coarser->errors->l2 / outcome.errors->l2);
+    else
+      std::printf("%9s", "");
+    std::printf("   %8.2e", outcome.errors->largest);
+  }
+  std::printf("   %8.3g\n", outcome.report.solve_seconds);
+  (void)std::fflush(stdout);
+}
+
+Outcome solve(Context& ctx, const PatchSettings& settings, const CommandLine& options, int level, bool keep) {
+  const bool talk = !settings.quiet && !settings.table;
+  const auto say = [&](const char* what) {
+    if (!settings.quiet) progress(what);
+  };
+  Outcome outcome{level, level == 0 ? settings.file.mesh : settings.file.mesh.halved(level)};
+  const PatchMesh& mesh = outcome.mesh;
+  // Of a node: the matrix of all levels in double while it is set up and in the precision of the cycle, the geometry, vectors.
+  constexpr std::int64_t bytes_of_node = 800;
+  expect_room(ctx, message("a mesh of ", mesh.nodes(), " nodes on ", mesh.patches(), " patches"),
+              bytes_of_node * mesh.nodes(), bytes_of_node / 3 * mesh.nodes());
+  for (int p = 0; p < mesh.patches(); ++p) {
+    const CellShapes shapes = shapes_of(mesh.nodes_of(p));
+    outcome.thinnest = std::min(outcome.thinnest, shapes.thinnest);
+    outcome.largest_aspect_ratio = std::max(
+        outcome.largest_aspect_ratio, *std::max_element(shapes.aspect_ratios.begin(), shapes.aspect_ratios.end()));
+  }
+  say("setting up ...");
+  PatchPoissonSolver solver(ctx, mesh, settings.problem, settings.solver);
+  say("");
+  outcome.unknowns = solver.unknowns();
+  outcome.levels = solver.levels();
+  outcome.compatibility = solver.compatibility();
+  if (talk) print_heading(settings, options, ctx, outcome);
+  if (settings.full_multigrid_only) {
+    outcome.report = solver.full_multigrid_pass();
+    SolveReport& report = outcome.report;
+    if (report.status == Status::max_iterations && report.residual < report.initial_residual) {
+      report.status = Status::converged;
+      report.iterations = 1;
+      report.reason = "one full multigrid pass; no tolerance was asked for and none is claimed";
+    }
+  } else {
+    Progress solving(!settings.quiet);
+    outcome.report = solver.solve(with_progress(
+        solving, settings.solver.stop, 0, talk ? residual_table(settings.solver.stop.reference_norm, 0) : Monitor{}));
+    solving.clear();
+  }
+  if (settings.exit_code(outcome.report) != 3) {
+    outcome.errors = solver.relative_errors();
+    for (int p = 0; p < mesh.patches(); ++p) {
+      auto u = solver.nodal_solution(p);
+      const auto [low, high] = std::minmax_element(u.begin(), u.end());
+      const bool lower = *low<outcome.smallest.value, higher = *high> outcome.largest.value;
+      if (lower || higher) {
+        const PatchNodes nodes = mesh.nodes_of(p);
+        if (lower) outcome.smallest = {*low, nodes.at[static_cast<std::size_t>(low - u.begin())]};
+        if (higher) outcome.largest = {*high, nodes.at[static_cast<std::size_t>(high - u.begin())]};
+      }
+      if (keep) outcome.nodal.push_back(std::move(u));
+    }
+  }
+  if (talk) print_outcome(outcome);
+  return outcome;
+}
+
+/// Fields of a patch for ParaView.
+PatchFields fields_of(const PatchSettings& settings, const Outcome& outcome, int p) {
+  const PatchNodes nodes = outcome.mesh.nodes_of(p);
+  const auto at_nodes = [&](const ScalarFunction& f) {
+    std::vector<double> values;
+    for (const Position& at : nodes.at) values.push_back(f(make_point(at, 0, 0)));
+    return values;
+  };
+  const auto& u = outcome.nodal[static_cast<std::size_t>(p)];
+  PatchFields fields{{{"solution", u}, {"rhs", at_nodes(settings.problem.rhs)}}, {}};
+  if (settings.problem.exact) {
+    auto exact = at_nodes(settings.problem.exact);
+    std::vector<double> error(exact.size());
+    std::transform(u.begin(), u.end(), exact.begin(), error.begin(), std::minus<>());
+    fields.nodes.emplace_back("exact", std::move(exact));
+    fields.nodes.emplace_back("error", std::move(error));
+  }
+  const double of_patch = settings.file.diffusion.empty() ? 1 : settings.file.diffusion[static_cast<std::size_t>(p)];
+  std::vector<double> k;
+  for (int j = 0; j < nodes.ny; ++j)
+    for (int i = 0; i < nodes.nx; ++i) {
+      const Position centre = Quadrilateral{nodes.at[nodes.node(i, j)], nodes.at[nodes.node(i + 1, j)],
+                                            nodes.at[nodes.node(i, j + 1)], nodes.at[nodes.node(i + 1, j + 1)]}
+                                  .at(0.5, 0.5);
+      k.push_back(of_patch * (settings.problem.diffusion ? settings.problem.diffusion(make_point(centre, 0, 0)) : 1));
+    }
+  fields.cells.emplace_back("patch", std::vector<double>(k.size(), p));
+  fields.cells.emplace_back("kappa", std::move(k));
+  fields.cells.emplace_back("aspect_ratio", shapes_of(nodes).aspect_ratios);
+  return fields;
+}
+
+std::vector<PatchPoint> located(const Probe& probe, const PatchLocator& locator) {
+  std::vector<PatchPoint> points;
+  for (int k = 0; k < probe.count; ++k) {
+    const Position p = probe.at(k);
+    const auto found = locator.locate(p);
+    expects(found.has_value(), "--probe: (", p.x, ", ", p.y, "), point ", k + 1, " of ", probe.count,
+            ", is outside the domain");
+    points.push_back(*found);
+  }
+  return points;
+}
+
+std::string csv_profile(const Probe& probe, const Outcome& outcome) {
+  const PatchLocator locator(outcome.mesh);
+  const auto points = located(probe, locator);
+  std::ostringstream out;
+  out.precision(17);
+  out << "x,y,s,u\n";
+  for (int k = 0; k < probe.count; ++k)
+    out << probe.at(k).x << ',' << probe.at(k).y << ',' << probe.arc_length(k) << ','
+        << locator.value_at(outcome.nodal, points[static_cast<std::size_t>(k)]) << '\n';
+  return out.str();
+}
+
+std::string json_report(const PatchSettings& settings, const CommandLine& options, const Context& ctx,
+                        const std::vector<Outcome>& outcomes, const OutputFiles& outputs) {
+  const Outcome& outcome = outcomes.back();
+  const SolveReport& report = outcome.report;
+  const PatchMesh& mesh = outcome.mesh;
+  const double unknown = std::nan("");
+  JsonObject json;
+  json.add("program", program).add("version", STRATUM_VERSION);
+  add_end(json, report, settings.exit_code(report));
+  json.add("rtol", settings.solver.stop.rtol).add("atol", settings.solver.stop.atol);
+  const auto error = [&](const Outcome& level, double PatchErrors::*which) {
+    return level.errors ? (*level.errors).*which : unknown;
+  };
+  json.add("relative_l2_error", error(outcome, &PatchErrors::l2));
+  json.add("relative_largest_error", error(outcome, &PatchErrors::largest));
+  const bool is_finite = outcome.smallest.value <= outcome.largest.value;
+  json.add("minimum", is_finite ? outcome.smallest.value : unknown);
+  json.add("maximum", is_finite ? outcome.largest.value : unknown);
+  json.add("minimum_at", {outcome.smallest.at.x, outcome.smallest.at.y});
+  json.add("maximum_at", {outcome.largest.at.x, outcome.largest.at.y});
+  json.add("patch_file", settings.path).add("level", outcome.level);
+  json.add("patches", mesh.patches()).add("edges", mesh.edges()).add("inner_edges", inner_edges(mesh));
+  json.add("vertices", mesh.vertices()).add("cells", mesh.cells()).add("unknowns", outcome.unknowns);
+  json.add("largest_aspect_ratio", outcome.largest_aspect_ratio).add("smallest_width", outcome.thinnest);
+  json.add("boundaries", json_array(mesh.boundary_names(), [&](const std::string& name) {
+             return Json{{"name", name}, {"condition", settings.conditions.at(name)}};
+           }));
+  if (options.has("kappa")) json.add("kappa", options.text("kappa"));
+  json.add("reaction", options.text("reaction"));
+  json.add(
+      "hierarchy", json_array(outcome.levels, [](const PatchLevelPlan& level) {
+        return Json{{"unknowns", level.unknowns}, {"colours", level.colours}, {"crossed_edges", level.crossed_edges}};
+      }));
+  json.add("solver", "cg").add("cycle", options.has("cycle") ? options.text("cycle") : "v");
+  json.add("precision", options.text("precision"));
+  add_machine(json, ctx);
+  json.add("setup_seconds", report.setup_seconds).add("solve_seconds", report.solve_seconds);
+  json.add("write_seconds", outputs.seconds("vtk")).add("peak_memory_bytes", peak_memory());
+  json.add("history", report.history);
+  if (settings.table)
+    json.add("convergence_table", json_array(outcomes, [&](const Outcome& level) {
+               return Json{{"level", level.level},
+                           {"unknowns", level.unknowns},
+                           {"status", to_string(level.report.status)},
+                           {"iterations", level.report.iterations},
+                           {"relative_l2_error", error(level, &PatchErrors::l2)},
+                           {"relative_largest_error", error(level, &PatchErrors::largest)}};
+             }));
+  return json.text();
+}
+
+void write_solution(const PatchSettings& settings, const Outcome& outcome, OutputFiles& outputs) {
+  if (settings.exit_code(outcome.report) == 3)
+    return leave_out_solution(outputs, "there is", !settings.quiet && !settings.table);
+  if (settings.probe) outputs.write_text("probe", csv_profile(*settings.probe, outcome));
+  if (outputs.has("png")) {
+    if (!settings.quiet) progress("drawing ...");
+    const std::string title =
+        message("solution, ", outcome.mesh.patches(), " patches, ", outcome.mesh.cells(), " cells");
+    outputs.write("png", [&](const std::string& path) { write_png(path, outcome.mesh, outcome.nodal, title); });
+    if (!settings.quiet) progress("");
+  }
+  write_solution_file(settings.files(), outputs, [&](const std::string& path) {
+    write_vtm(
+        path, outcome.mesh, [&](int p) { return fields_of(settings, outcome, p); }, settings.compression);
+  });
+}
+
+}  // namespace
+
+int run_patches(const PatchSettings& settings, const CommandLine& options, OutputFiles outputs) {
+  Context ctx = settings.machine.context();
+  const PatchMesh finest = settings.file.mesh.halved(settings.last_level);
+  check_solution_files(settings.files(), outputs, finest.nodes());
+  if (settings.probe) (void)located(*settings.probe, PatchLocator(finest));
+  const bool keep = outputs.has("vtk") || outputs.has("png") || outputs.has("probe");
+  std::vector<Outcome> outcomes;
+  int code = 0;
+  for (int level = settings.first_level; level <= settings.last_level; ++level) {
+    outcomes.push_back(solve(ctx, settings, options, level, keep && level == settings.last_level));
+    const SolveReport& report = outcomes.back().report;
+    code = std::max(code, settings.exit_code(report));
+    if (settings.quiet && settings.exit_code(report) != 0) print_failure(program, report);
+    if (settings.table && !settings.quiet)
+      print_table_row(outcomes.back(), outcomes.size() > 1 ? &outcomes[outcomes.size() - 2] : nullptr);
+  }
+  const auto write_report = [&] {
+    outputs.write_text("report", json_report(settings, options, ctx, outcomes, outputs));
+  };
+  // First what is small: a full disk shall not lose it.
+  if (outputs.path("report") != "-") write_report();
+  outputs.write_text("history", csv_history({&outcomes.back().report, 1}));
+  write_solution(settings, outcomes.back(), outputs);
+  if (outputs.path("report") == "-" || outputs.has("vtk")) write_report();
+  if (!settings.quiet) outputs.print_written();
+  return code;
+}
+
+}  // namespace stratum::apps::poisson

@@ -1,0 +1,142 @@
+#!/usr/bin/env bash
+# patches_test.sh PROGRAM CASE: runs one case of poisson2d --patches.
+# shellcheck source=support.sh
+source "$(dirname "${BASH_SOURCE[0]}")/support.sh"
+
+l_shape() {
+  cat >l_shape.patches <<'END'
+cells 16
+vertices
+  a -1 -1
+  b  0 -1
+  c -1  0
+  d  0  0
+  e  1  0
+  f -1  1
+  g  0  1
+  h  1  1
+patches
+  a b d c
+  c d g f
+  d e h g
+edges
+  c d  grade=geometric:h=1e-4,last
+  d e  grade=geometric:h=1e-4,first
+boundaries
+  b d e  corner
+  f g h  lid
+  * wall
+END
+}
+
+disc() {
+  cat >disc.patches <<'END'
+cells 8
+vertices
+  a -0.3 -0.3
+  b  0.3 -0.3
+  c  0.3  0.3
+  d -0.3  0.3
+  A -sqrt(0.5) -sqrt(0.5)
+  B  sqrt(0.5) -sqrt(0.5)
+  C  sqrt(0.5)  sqrt(0.5)
+  D -sqrt(0.5)  sqrt(0.5)
+patches
+  a b c d
+  A B b a
+  B C c b
+  C D d c
+  D A a d
+edges
+  A B C D A  arc=0,0
+boundaries
+  * wall
+END
+}
+
+case_an_error_that_falls_by_four() {
+  disc
+  run 0 --patches disc.patches --rhs 1 --exact '(1-x^2-y^2)/4' --convergence-table 1..3 --report report.json --vtk none
+  check "r['status'] == 'converged' and r['patches'] == 5 and r['inner_edges'] == 8 and r['iterations'] <= 9"
+  check "all(abs(a['relative_l2_error'] / b['relative_l2_error'] - 4) < 0.15
+    for a, b in zip(r['convergence_table'], r['convergence_table'][1:]))"
+  run 0 --patches disc.patches --rhs 1 --exact '(1-x^2-y^2)/4' --level 3 --cycle fmg --report report.json --vtk none
+  check "r['relative_l2_error'] < 1.2 * 7e-4 and r['iterations'] == 1"
+}
+
+case_conditions_by_name() {
+  l_shape
+  # u = x + 2 y: on the lid n.grad u = 2, in the corner u is given, elsewhere n.grad u + u has what it has.
+  run 0 --patches l_shape.patches --rhs 0 --exact 'x+2*y' --boundary lid=neumann:2 --boundary corner=dirichlet \
+    --boundary 'wall=robin:1,x+2*y+(x<=-1 ? -1 : x>=1 ? 1 : -2)' --vtk none --report report.json
+  check "r['relative_l2_error'] < 1e-8 and [b['name'] for b in r['boundaries']] == ['corner', 'lid', 'wall']"
+  prints 'problem   corner dirichlet:x\+2\*y, lid neumann:2, wall robin:1,'
+  # One value for all others; K by cells, and c.
+  run 0 --patches l_shape.patches --rhs '2+x' --kappa 3 --reaction 1 --boundary '2+x' --boundary lid=dirichlet:2+x --vtk none \
+    --exact '2+x' --report report.json
+  check "r['relative_l2_error'] < 1e-8 and abs(r['minimum'] - 1) < 1e-8 and abs(r['maximum'] - 3) < 1e-8"
+  refused --patches l_shape.patches --rhs 0 --boundary top=neumann -- "the mesh has no boundary 'top'; it has corner, lid, wall"
+  refused --patches l_shape.patches --rhs 0 --boundary lid=neumann --boundary lid=neumann:1 -- "two conditions for 'lid'"
+  refused --patches l_shape.patches --rhs 0 --boundary lid=periodic -- 'boundaries of patches cannot be periodic'
+  refused --patches l_shape.patches --rhs 0 --boundary 1 --boundary 2 -- "'1' and '2' are both the value of all boundaries"
+  refused --patches l_shape.patches --rhs 1 --boundary lid=neumann --boundary wall=neumann --boundary corner=neumann -- --project
+}
+
+case_files() {
+  "$program" --backend cpu --level 1 --quiet --vtk probe.vtr 2>/dev/null || skip "this build has no VTK"
+  rm probe.vtr
+  l_shape
+  run 0 --patches l_shape.patches --rhs 1 --kappa 2 --probe=-0.5,0.5,0.5,0.5,3:line.csv --png picture.png --quiet --report report.json
+  has_files l_shape.patches line.csv picture.png poisson2d_l_shape_L0 poisson2d_l_shape_L0.vtm poisson2d_l_shape_L0/0.vts \
+    poisson2d_l_shape_L0/1.vts poisson2d_l_shape_L0/2.vts report.json
+  [ "$(wc -l <line.csv)" -eq 4 ] || fail "no three points"
+  # The nodes that were written make the same mesh, and the same solution.
+  run 0 --patches poisson2d_l_shape_L0.vtm --rhs 1 --kappa 2 --probe=-0.5,0.5,0.5,0.5,3:again.csv --quiet --vtk again.vtm
+  python3 -c '
+import csv
+u, v = ([float(r["u"]) for r in csv.DictReader(open(f))] for f in ("line.csv", "again.csv"))
+assert all(abs(a - b) < 1e-7 for a, b in zip(u, v)), (u, v)' || fail "another solution"
+  grep -q patch poisson2d_l_shape_L0/1.vts || fail "no cell field 'patch'"
+  refused --patches l_shape.patches --rhs 1 --probe 0,0,1,-1,3:out.csv -- '(0.5, -0.5), point 2 of 3, is outside the domain'
+  refused --patches l_shape.patches --rhs 1 --vtk out.vtr -- "'out.vtr' must end in .vtm"
+}
+
+case_options_that_mean_nothing_there() {
+  l_shape
+  for option in '--smoother adi' '--mesh A3' '--left neumann' '--map x,y' '--domain 2,1' '--operator symmetric' '--deflate auto'; do
+    # shellcheck disable=SC2086 # a name and a value
+    refused --patches l_shape.patches --rhs 1 $option -- "${option% *}: it does not apply to a mesh of patches"
+  done
+  refused --patches l_shape.patches -- 'give --rhs as well'
+  refused --patches l_shape.patches --rhs 1 --rhs 2 -- 'one right-hand side, not 2'
+  refused --patches l_shape.patches --rhs 1 --solver gmres -- 'conjugate gradients'
+  refused --patches l_shape.patches --rhs 1 --cycle w -- 'v or fmg'
+  refused --patches l_shape.patches --rhs xl -- "Unexpected token"
+  refused --patches l_shape.patches --rhs 1 --convergence-table 0..1 -- 'it needs the exact solution'
+  refused --boundary 1 --boundary 2 -- 'is for --patches'
+  refused --code 5 --patches nothing.patches --rhs 1 -- "cannot read 'nothing.patches'"
+  run 0 --patches l_shape.patches --rhs 1 --boundary lid=neumann:1 --boundary wall=dirichlet:0 --print-config
+  cp .output again.cfg
+  run 0 --config again.cfg --vtk none
+  prints 'lid neumann:1'
+}
+
+case_meshes_that_are_refused() {
+  l_shape
+  while IFS='|' read -r change words; do
+    sed "$change" l_shape.patches >wrong.patches
+    refused --patches wrong.patches --rhs 1 -- "--patches: 'wrong.patches'" "$words"
+    rm wrong.patches
+  done <<'END'
+s/a b d c/a b d/|line 12: a patch has four vertices; triangles cannot be patches
+s/a b d c/a d b c/|of patch 0 is turned over, folded or has no area
+s/d e  grade/f g  grade/|line 17: edge f g has another grading than
+s/d e  grade=.*/f g  cells=17\n  a b  cells=18/|line 18: edge a b has 18 cells, but
+s/\* wall//|boundary edges have no name
+s/c d  grade/b d  arc=0,-0.5 grade/|an arc of half a turn
+s/c d  grade/c d  curve=t,x grade/|expression 'x'
+s/geometric:h=1e-4,last/geometric:h=1,last/|must be positive and at most
+END
+}
+
+run_case "$2"

@@ -2,6 +2,7 @@
 
 import doctest
 import importlib.metadata
+import importlib.util
 import os
 import re
 import subprocess
@@ -16,14 +17,17 @@ examples = root / "interfaces/python/examples"
 
 
 def blocks_of(page):
-    return re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.M | re.S)
+    """(what the block needs, its text): `<!-- needs NAME -->` stands before one that needs a library not all have."""
+    return re.findall(r"(?:^<!-- needs (\w+) -->\n)?^```python\n(.*?)^```$", page.read_text(), re.M | re.S)
 
 
 @pytest.mark.parametrize("page", [page.relative_to(root).as_posix() for page in sorted(root.glob("docs/**/*.md")) if blocks_of(page)])
 def test_page(page):
     """Blocks of a page share their names, as in one session."""
     names, runner = {"__name__": "__main__"}, doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
-    for number, block in enumerate(blocks_of(root / page)):
+    for number, (needed, block) in enumerate(blocks_of(root / page)):
+        if needed and importlib.util.find_spec(needed) is None:
+            continue
         test = doctest.DocTestParser().get_doctest(block, names, f"block {number + 1}", page, 0)
         assert test.examples, f"block {number + 1} has no '>>>'"
         runner.run(test, clear_globs=False)
@@ -54,6 +58,18 @@ def test_pictures(tmp_path):
     pytest.importorskip("matplotlib")
     run("tour.py", cwd=tmp_path)
     assert sorted(p.name for p in tmp_path.glob("*.png")) == ["convergence.png", "jumps.png", "layer.png"]
+
+
+def test_an_inverse_problem(tmp_path):
+    last = run("inverse.py", "8", "25", cwd=tmp_path).splitlines()[-1]
+    inside, outside = map(float, re.findall(r"(\d\.\d+) \(", last))
+    assert 1.5 < inside < 3.5 and 0.9 < outside < 1.2
+
+
+def test_a_law_that_is_learned(tmp_path):
+    pytest.importorskip("torch")
+    first, last = re.findall(r"misfit of u (\S+)", run("learned.py", "16", "60", cwd=tmp_path))
+    assert float(last) < float(first)
 
 
 def test_package_has_types_and_a_version():

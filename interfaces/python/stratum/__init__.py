@@ -1,6 +1,7 @@
 """Geometric multigrid for Poisson-type problems on stretched tensor-product meshes.
 
     stratum.Multigrid(A, shape=(ny, nx))           of a scipy.sparse matrix: .solve(b), .aspreconditioner(), .update(A)
+    stratum.Components(A, 2)                       the same with several unknowns at each node
     stratum.poisson(mesh, f, boundaries, kappa, ...)    solves -div(K grad u) + c u = f, returns u on all nodes
     stratum.Poisson(mesh, boundaries, kappa, ...)       the same for many f
     stratum.Poisson3D(mesh, boundaries, kappa, ...)     in a box, which stratum.poisson solves too, directly
@@ -10,6 +11,7 @@
 
 from typing import Any
 
+from ._components import Components
 from ._mesh import mesh
 from ._multigrid import Multigrid
 from ._poisson import Poisson, Solution, poisson
@@ -22,8 +24,8 @@ for _exception in (ConvergenceError, ConvergenceWarning, ResourceError):
     _exception.__module__ = __name__  # what messages call them
 
 __all__ = [
-    "BoxMesh", "ConvergenceError", "ConvergenceWarning", "Mesh", "Multigrid", "Poisson", "Poisson3D", "ResourceError", "Solution",
-    "Solution3D", "__version__",
+    "BoxMesh", "Components", "ConvergenceError", "ConvergenceWarning", "Mesh", "Multigrid", "Poisson", "Poisson3D",
+    "ResourceError", "Solution", "Solution3D", "__version__",
     "cuda_available", "expressions_available", "mesh", "poisson",
 ]
 

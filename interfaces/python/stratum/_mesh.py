@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,20 @@ def mesh(
 def as_mesh(given: Any) -> Mesh | BoxMesh:
     """A mesh as it is; a tuple as the arguments of `mesh`."""
     return given if isinstance(given, (Mesh, BoxMesh)) else mesh(*given) if isinstance(given, tuple) else mesh(given)
+
+
+def _of_widths(kind: Any, widths: list[np.ndarray], origin: list[float]) -> Mesh | BoxMesh:
+    return kind.from_widths(widths, origin)  # type: ignore[no-any-return]
+
+
+def _reduced(given: Any) -> tuple[Any, ...]:
+    """For pickle and copy: a mesh is its widths and where it begins; a published one is not known by its name any more."""
+    names = "xyz" if isinstance(given, BoxMesh) else "xy"
+    return _of_widths, (type(given), [getattr(given, f"widths_{d}") for d in names], [float(getattr(given, d)[0]) for d in names])
+
+
+for _kind_of_mesh in (Mesh, BoxMesh):
+    copyreg.pickle(_kind_of_mesh, _reduced)
 
 
 def _kind(what: str, axes: tuple[Any, ...]) -> Any:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-import operator
+import inspect
+import os
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Callable, Dict, Optional, Tuple
 
 import numpy as np
 
 from . import _fork, _report
+from ._grid import checked, from_coordinates, grid_of, nodes
 from ._stratum import MatrixSystem
 
 _CPU, _CUDA = 1, 2  # kDLCPU, kDLCUDA
+_MOST_SIDE_BY_SIDE = 300_000  # unknowns; larger systems use all threads well
 _Stop = Tuple[float, float, int, Optional[Callable[[int, float], Any]]]  # rtol, atol, maxiter, callback
 _Report = Dict[str, Any]
 
@@ -29,6 +33,7 @@ class Multigrid:
                more beyond each boundary whose Dirichlet nodes are no unknowns (nx + 1 between two such boundaries); nx if x is
                periodic. They are only used where the entries of A do not show them
     numbering  j nx + i of every unknown, if they are numbered neither along x nor along y
+    coordinates  (n, 2), or a pair of arrays: x and y of every unknown, in place of shape and numbering
     symmetric, singular   detected unless given; refused if given and A is different. For a singular matrix (all rows sum to
                zero, within the digits of its entries) solutions have mean zero. Right-hand sides must have mean zero, too, or
                project=True subtracts it. If the grid has disconnected parts, this holds for each part
@@ -36,7 +41,7 @@ class Multigrid:
                the other triangle, "general" takes it for all there is. A matrix whose diagonal is negative is solved as its negative
     smoother   "auto", "adi", "line_x", "line_y", "colour_gs", "jacobi"
     sweeps     sweeps before and after the coarse correction
-    cycle      "v", "w", "f", "w2", "k"
+    cycle      "v", "w", "f", "w2", "k"; PyAMG's "V", "W", "F" and "AMLI" (a K-cycle) as well
     accel      "cg", "fcg", "cr", "gcr", "gmres" (flexible), "bicgstab", or "multigrid" for cycles alone. None: "cg" if A is
                symmetric ("fcg" with K-cycles), else "gmres"
     interpolation     "matrix" (follows A), "bilinear" (follows the widths); None: chosen by A
@@ -44,9 +49,10 @@ class Multigrid:
     device     "cpu" or "cuda"; threads: CPU threads, 0 for all (one in a child process after a fork); stream: number of a CUDA
                stream, such as torch.cuda.current_stream().cuda_stream or cupy.cuda.get_current_stream().ptr
 
-    Computation is in double precision; float32 arrays are converted. Vectors have shape (n,) or (ny, nx), several of them (n,
-    k). A result has the type of b: an array of NumPy, CuPy, PyTorch or JAX, on the device of b. A is not copied. If you change
-    it in place, call update(A); before that, another `accel` is refused.
+    Computation is in double precision; float32 arrays are converted, and complex ones are two right-hand sides. Vectors have
+    shape (n,) or (ny, nx), several of them (n, k). A result has the type of b: an array of NumPy, CuPy, PyTorch or JAX, on the
+    device of b. A is not copied. If you change it in place, call update(A); before that, another `accel` is refused. Solvers can
+    be pickled and copied; a copy is set up anew.
 
     >>> import numpy as np, scipy.sparse as sp, stratum
     >>> line = sp.diags([-1.0, 2.0, -1.0], [-1, 0, 1], shape=(255, 255))
@@ -74,6 +80,7 @@ class Multigrid:
         *,
         widths: tuple[Any, Any] | None = None,
         numbering: Any = None,
+        coordinates: Any = None,
         symmetric: bool | None = None,
         singular: bool | None = None,
         project: bool = False,
@@ -91,24 +98,32 @@ class Multigrid:
         matrix, grid = _matrix(A)
         if grid is not None and shape is not None and tuple(shape) != grid:
             raise ValueError(f"bands of shape {np.shape(A)} belong to a grid of shape {grid}; given is {tuple(shape)}")
-        self.grid: tuple[int, int] = grid or (_checked(shape, matrix) if shape is not None else _grid_of(*matrix[:2]))
+        if coordinates is not None:
+            if grid is not None or numbering is not None:
+                raise ValueError("coordinates take the place of numbering, and belong to a sparse matrix")
+            lie_on, numbering = from_coordinates(coordinates, matrix[0].size - 1)
+            if shape is not None and tuple(shape) != lie_on:
+                raise ValueError(f"the coordinates are those of a grid of shape {lie_on}; given is {tuple(shape)}")
+            shape = lie_on
+        self.grid: tuple[int, int] = grid or (checked(shape, matrix[0].size - 1) if shape is not None else grid_of(*matrix[:2]))
         ny, nx = self.grid
         n = nx * ny
         #: (n, n)
         self.shape: tuple[int, int] = (n, n)
         if numbering is not None:
-            numbering = _nodes(numbering, n)
+            numbering = nodes(numbering, n)
         if widths is not None:
             hx, hy = widths
             widths = np.ascontiguousarray(hx, dtype=np.float64), np.ascontiguousarray(hy, dtype=np.float64)
         self._options = dict(widths=widths, numbering=numbering, symmetric=symmetric, singular=singular, project=project,
                              triangle=triangle,
-                             smoother=smoother, sweeps=sweeps, cycle=cycle, accel=_method(accel),
+                             smoother=smoother, sweeps=sweeps, cycle=_cycle(cycle), accel=_method(accel),
                              interpolation=interpolation, single_precision=single_precision)
         self._place = (device, threads, stream)
         self._keep(matrix)
-        self._systems: dict[str | None, MatrixSystem] = {}
+        self._systems: dict[tuple[Any, ...], MatrixSystem] = {}
         self._own = self._system(self._options["accel"])
+        self._side_by_side: list[MatrixSystem] = []
         _fork.remember(self)
         #: What was detected: "symmetric", "negative" (the diagonal), "singular", "singular_parts" (how many: connected parts of the grid whose rows sum to
         #: zero), "note" (what was made of row sums that are zero but for the digits of a file), "numbering", "periodic" (in y, in
@@ -142,23 +157,29 @@ class Multigrid:
         x0: Any = None,
         tol: float | None = None,
         maxiter: int = 100,
-        accel: str | None = None,
-        callback: Callable[[int, float], Any] | None = None,
+        accel: str | Callable[..., Any] | None = None,
+        callback: Callable[..., Any] | None = None,
         residuals: list[float] | None = None,
         return_info: bool = False,
         *,
+        cycle: str | None = None,
+        return_residuals: bool = False,
         rtol: float | None = None,
         atol: float = 0.0,
         on_failure: str = "warn",
     ) -> Any:
         """Solves A x = b.
 
-        b            shape (n,), (ny, nx), or (n, k): k right-hand sides
+        b            shape (n,), (ny, nx), or (n, k): k right-hand sides, which on a CPU are solved side by side if they are many
+                     and not large; real or complex
         x0           initial guess of the same shape; zero if not given
         tol or rtol  stop when the true residual ||b - A x|| <= max(rtol ||b||, atol); 1e-8 if not given
-        accel        another method than that of the constructor; the first call with it sets it up
-        callback     called with the number of the iteration and ||b - A x||; Ctrl-C ends a solve with or without it
+        accel, cycle   other ones than those of the constructor; the first call with them sets them up. accel may be a method of
+                     SciPy's kind, such as scipy.sparse.linalg.gmres: it is called with A, b and M, one cycle
+        callback     called with the number of the iteration and ||b - A x||, or as a method that is given as accel does; Ctrl-C
+                     ends a solve with or without it
         residuals    a list that receives ||b - A x|| of every iteration, the initial one first
+        return_residuals  return (x, residuals)
         return_info  return (x, info) like SciPy's methods: 0 if converged, else the number of iterations
         on_failure   if the tolerance was not met: "warn", "raise" or "ignore". If the solve diverged, "warn" raises as well.
                      `report` has the status in any case
@@ -168,20 +189,35 @@ class Multigrid:
             raise ValueError("tol and rtol are the same; give one of them")
         asked_for = tol if rtol is None else rtol
         stop = (1e-8 if asked_for is None else asked_for, atol, maxiter, callback)
-        x, columns, worst = self._judged(b, x0, _method(accel), stop, on_failure, asked_for is not None or atol > 0)
+        if return_info and return_residuals:
+            raise ValueError("return_info and return_residuals are alternatives; give residuals=[] beside return_info")
+        if callback is not None and not callable(accel) and _takes_one(callback):
+            raise TypeError("callback is called with the number of the iteration and the residual, and takes two arguments; for "
+                            "callback(x) give a method of SciPy's as accel, such as accel=scipy.sparse.linalg.cg")
+        x, columns, worst = self._judged(b, x0, accel if callable(accel) else _method(accel), stop, on_failure,
+                                         asked_for is not None or atol > 0, _cycle(cycle))
         if residuals is not None:
             residuals[:] = columns[-1]["residuals"]
+        if return_residuals:
+            return x, list(columns[-1]["residuals"])
         if not return_info:
             return x
         return x, 0 if all(r["converged"] for r in columns) else worst["iterations"]
 
-    def _judged(self, b: Any, x0: Any, accel: str | None, stop: _Stop, on_failure: str,
-                tolerance_asked_for: bool) -> tuple[Any, list[_Report], _Report]:
-        system = self._own if accel is None else self._system(accel)
+    def _judged(self, b: Any, x0: Any, accel: Any, stop: _Stop, on_failure: str, tolerance_asked_for: bool,
+                cycle: str | None = None) -> tuple[Any, list[_Report], _Report]:
+        if callable(accel):
+            columns, x = self._by_method(accel, cycle, b, x0, stop)
+            return self._with_report(x, columns, on_failure, tolerance_asked_for)
+        system = self._own if accel is None and cycle is None else self._system(accel, cycle)
         if _is_on_device(b):
             columns, x = self._solve_on_device(system, b, x0, stop)
         else:
             columns, x = self._solve_on_host(system, b, x0, stop)
+        return self._with_report(x, columns, on_failure, tolerance_asked_for)
+
+    def _with_report(self, x: Any, columns: list[_Report], on_failure: str,
+                     tolerance_asked_for: bool) -> tuple[Any, list[_Report], _Report]:
         worst = max(columns, key=lambda r: (_report.exit_code(r, tolerance_asked_for), not r["converged"]))
         self.report = columns[-1] | ({"columns": columns} if len(columns) > 1 else {})
         _report.judge(worst, x, on_failure, tolerance_asked_for)
@@ -196,14 +232,20 @@ class Multigrid:
         return Multigrid(A, self.grid, **self._options, device=device, threads=threads, stream=stream)
 
     def apply(self, r: Any) -> Any:
-        """One cycle for A z = r with z = 0 at the start; z has the shape of r. For Krylov methods of other libraries."""
+        """One cycle for A z = r with z = 0 at the start; z has the shape of r, (n,), (ny, nx) or (n, k). For Krylov methods of
+        other libraries.
+        """
         if _is_on_device(r):
             self._expect_cuda()
             return _like(r, _OnDevice(self._own.apply_on_device(self._capsule(r, "r"))))
-        flat, shape = self._vector(r, "r")
-        z = np.empty_like(flat)
-        self._own.apply(flat, z)
-        return _like(r, z.reshape(shape))
+        columns, shape, is_complex = self._columns(r, "r")
+        z = [np.empty_like(column) for column in columns]
+
+        def one(system: MatrixSystem, k: int) -> None:
+            system.apply(columns[k], z[k])
+
+        self._for_each(self._own, len(columns), one)
+        return _like(r, _joined(z, shape, is_complex))
 
     __call__ = apply
 
@@ -216,7 +258,7 @@ class Multigrid:
         from scipy.sparse.linalg import LinearOperator
 
         transposed = self.apply if self.symmetric else None
-        return LinearOperator(self.shape, matvec=self.apply, rmatvec=transposed, dtype=np.float64)
+        return LinearOperator(self.shape, matvec=self.apply, rmatvec=transposed, matmat=self.apply, dtype=np.float64)
 
     def update(self, A: Any) -> None:
         """Other values at the same places. The hierarchy is reused if it suits them.
@@ -234,19 +276,28 @@ class Multigrid:
                 self._own.update(*self._matrix)
             raise
         self._keep(matrix)
-        self._systems = {self._options["accel"]: self._own}
+        self._systems = {(self._options["accel"], self._options["cycle"]): self._own}
+        self._side_by_side = []
         self.found = self._own.found()
 
-    def _system(self, accel: str | None) -> MatrixSystem:
-        if accel not in self._systems:
+    def __reduce__(self) -> tuple[Any, ...]:
+        start, column, value = self._matrix
+        return _restored, (start, column, value, self.grid, self._options, self._place)
+
+    def _system(self, accel: str | None, cycle: str | None = None) -> MatrixSystem:
+        accel, cycle = accel or self._options["accel"], cycle or self._options["cycle"]
+        if (accel, cycle) not in self._systems:
             if _fingerprint(self._matrix) != self._given:
                 raise ValueError("the matrix has been changed in place since it was given; update(A) takes the values that it "
-                                 f"has now. (accel={accel!r} is set up at its first call, from the matrix itself.)")
-            ny, nx = self.grid
+                                 f"has now. (accel={accel!r}, cycle={cycle!r} is set up at its first call, from the matrix.)")
             device, threads, stream = self._place
-            self._systems[accel] = MatrixSystem(*self._matrix, nx, ny, device, _fork.threads(threads), stream,
-                                                self._options | {"accel": accel})
-        return self._systems[accel]
+            self._systems[accel, cycle] = self._made(device, _fork.threads(threads), stream,
+                                                     self._options | {"accel": accel, "cycle": cycle})
+        return self._systems[accel, cycle]
+
+    def _made(self, device: str, threads: int, stream: int | None, options: dict[str, Any]) -> MatrixSystem:
+        ny, nx = self.grid
+        return MatrixSystem(*self._matrix, nx, ny, device, threads, stream, options)
 
     def _keep(self, matrix: tuple[Any, Any, np.ndarray]) -> None:
         self._matrix = matrix
@@ -255,6 +306,99 @@ class Multigrid:
     def _after_fork(self) -> None:
         for system in self._systems.values():
             system.after_fork()
+        self._side_by_side = []
+
+    def _for_each(self, system: MatrixSystem, count: int, one: Callable[[MatrixSystem, int], None]) -> None:
+        """one(system, k) of every k; many small ones on a CPU one a thread, each with a hierarchy of its own."""
+        device, threads, _ = self._place
+        threads = min(_fork.threads(threads) or _cores(), count // 2)
+        if device != "cpu" or system is not self._own or threads < 2 or self.shape[0] > _MOST_SIDE_BY_SIDE \
+                or _fingerprint(self._matrix) != self._given:
+            for k in range(count):
+                one(system, k)
+            return
+        with ThreadPoolExecutor(threads) as pool:
+            missing = threads - len(self._side_by_side)
+            self._side_by_side += pool.map(lambda _: self._made("cpu", 1, None, self._options), range(missing))
+            free = self._side_by_side[:threads]
+
+            def on_a_free_one(k: int) -> None:
+                own = free.pop()
+                try:
+                    one(own, k)
+                finally:
+                    free.append(own)
+
+            list(pool.map(on_a_free_one, range(count)))
+
+    def _columns(self, numbers: Any, name: str) -> tuple[list[np.ndarray], tuple[int, ...], bool]:
+        """(columns, each contiguous and in double, shape, whether complex): of complex numbers all real parts come first."""
+        array = np.asarray(numbers)
+        n = self.shape[0]
+        if array.dtype.kind not in "buifc":
+            raise TypeError(f"{name} is numbers; given is {array.dtype}")
+        if array.shape not in ((n,), self.grid) and not (array.ndim == 2 and array.shape[0] == n):
+            raise ValueError(f"{name} has shape ({n},), {self.grid} or ({n}, k) for a matrix of shape {self.shape}; "
+                             f"given is {array.shape}")
+        if array.size == 0 and n > 0:
+            raise ValueError(f"{name} has no columns; its shape is {array.shape}")
+        several = [array.reshape(-1)] if array.shape in ((n,), self.grid) else list(array.T)
+        is_complex = array.dtype.kind == "c"
+        parts = [column.real for column in several] + [column.imag for column in several] if is_complex else several
+        return [np.ascontiguousarray(part, dtype=np.float64) for part in parts], array.shape, is_complex
+
+    def _by_method(self, method: Callable[..., Any], cycle: str | None, b: Any, x0: Any, stop: _Stop) -> tuple[list[_Report], Any]:
+        """By a function like SciPy's methods, or PyAMG's."""
+        from scipy.sparse import csr_array
+
+        start, column, value = self._matrix
+        if start is None:
+            raise TypeError("a method of another library takes a sparse matrix; this stratum.Multigrid was made of bands")
+        rtol, atol, maxiter, callback = stop
+        a: Any = csr_array((value, column, start), shape=self.shape)
+        flat, _ = self._vector(b, "b")
+        begin = np.zeros_like(flat) if x0 is None else np.array(self._vector(x0, "x0")[0])
+        system = self._system(None, cycle)
+
+        def cycled(r: np.ndarray) -> np.ndarray:
+            z = np.empty_like(flat)
+            system.apply(np.ascontiguousarray(r, dtype=np.float64).reshape(-1), z)
+            return z
+
+        from scipy.sparse.linalg import LinearOperator
+
+        steps = [0]
+
+        def counted(*given: Any) -> None:
+            steps[0] += 1
+            if callback is not None:
+                callback(*given)
+
+        names = _parameters(method)
+        known = dict(x0=begin, maxiter=maxiter, M=LinearOperator(self.shape, matvec=cycled, dtype=np.float64), callback=counted,
+                     atol=atol)
+        known["rtol" if "rtol" in names else "tol"] = rtol
+        if "callback_type" in names:
+            known["callback_type"] = "pr_norm" if callback is None else "x"
+        residuals: list[float] = []
+        if "residuals" in names:
+            known["residuals"] = residuals
+        result = method(a, flat, **{name: value for name, value in known.items() if name in names})
+        x, info = result if isinstance(result, tuple) else (result, 0)
+        x = np.asarray(x, dtype=np.float64).reshape(-1)
+        first, last = float(np.linalg.norm(flat - a @ begin)), float(np.linalg.norm(flat - a @ x))
+        target = max(rtol * float(np.linalg.norm(flat)), atol)
+        # Methods that update their residual miss the true one by rounding.
+        converged = last <= target * (1 + 1e-3)
+        status = "converged" if converged else "max iterations" if info else "stagnated"
+        code = 0 if converged else 2
+        name = getattr(method, "__name__", type(method).__name__)
+        report: _Report = {
+            "status": status, "converged": converged, "failed": not np.isfinite(last), "iterations": steps[0], "residual": last,
+            "reason": f"residual {last:.3e} after {steps[0]} iterations of {name}, {target:.3e} was asked for",
+            "initial_residual": first, "residuals": residuals or [first, last], "exit_codes": (code, code), "choice": name,
+            "relative_residual": last / (float(np.linalg.norm(flat)) or 1.0)}
+        return [report], _like(b, x.reshape(np.shape(b)))
 
     def _vector(self, numbers: Any, name: str) -> tuple[np.ndarray, tuple[int, ...]]:
         """Contiguous and flat, in double; and its shape."""
@@ -268,22 +412,28 @@ class Multigrid:
         return np.ascontiguousarray(array, dtype=np.float64).reshape(-1), array.shape
 
     def _solve_on_host(self, system: MatrixSystem, b: Any, x0: Any, stop: _Stop) -> tuple[list[_Report], Any]:
-        array = np.asarray(b)
-        several = array.ndim == 2 and array.shape[0] == self.shape[0] and array.shape != self.grid
-        if x0 is not None and np.shape(x0) != array.shape:
-            raise ValueError(f"x0 has the shape of b, {array.shape}; given is {np.shape(x0)}")
-        start = None if x0 is None else np.asarray(x0)
-        reports: list[_Report] = []
-        solutions: list[np.ndarray] = []
-        for k in range(array.shape[1]) if several else [...]:
-            column = (slice(None), k) if several else ...
-            flat, shape = self._vector(array[column], "b")
-            x = np.zeros_like(flat) if start is None else np.array(self._vector(start[column], "x0")[0])
-            reports.append(system.solve(flat, x, *stop))
-            solutions.append(x.reshape(shape))
-        if several and not solutions:
-            raise ValueError(f"b has no columns; its shape is {array.shape}")
-        return reports, _like(b, np.stack(solutions, axis=1) if several else solutions[0])
+        if x0 is not None and np.shape(x0) != np.shape(b):
+            raise ValueError(f"x0 has the shape of b, {np.shape(b)}; given is {np.shape(x0)}")
+        columns, shape, is_complex = self._columns(b, "b")
+        if x0 is None:
+            x = [np.zeros_like(column) for column in columns]
+        else:
+            starts, _, start_is_complex = self._columns(x0, "x0")
+            if start_is_complex and not is_complex:
+                raise TypeError("x0 is complex, and b is real")
+            x = [np.array(start) for start in starts]
+            x += [np.zeros_like(column) for column in columns[len(x):]]
+        reports: list[Any] = [None] * len(columns)
+
+        def one(system: MatrixSystem, k: int) -> None:
+            reports[k] = system.solve(columns[k], x[k], *stop)
+
+        if stop[3] is None:
+            self._for_each(system, len(columns), one)
+        else:
+            for k in range(len(columns)):
+                one(system, k)
+        return reports, _like(b, _joined(x, shape, is_complex))
 
     def _solve_on_device(self, system: MatrixSystem, b: Any, x0: Any, stop: _Stop) -> tuple[list[_Report], Any]:
         self._expect_cuda()
@@ -326,6 +476,55 @@ def _method(accel: str | None) -> str | None:
     return "gmres" if accel == "fgmres" else accel  # ours is flexible
 
 
+def _cycle(cycle: str | None) -> str | None:
+    """PyAMG's names as ours."""
+    return {"V": "v", "W": "w", "F": "f", "AMLI": "k"}.get(cycle, cycle) if cycle is not None else None
+
+
+def _parameters(function: Callable[..., Any]) -> list[str]:
+    return list(inspect.signature(function).parameters)
+
+
+def _takes_one(callback: Callable[..., Any]) -> bool:
+    """Whether it cannot be called with two arguments."""
+    try:
+        inspect.signature(callback).bind(0, 0.0)
+    except TypeError:
+        return True
+    except ValueError:  # a function that tells nothing
+        pass
+    return False
+
+
+def _cores() -> int:
+    """Threads that OpenMP would take."""
+    given = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
+    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return int(given) if given.isdigit() and int(given) > 0 else available
+
+
+def _joined(columns: list[np.ndarray], shape: tuple[int, ...], is_complex: bool) -> np.ndarray:
+    """The array of these columns, as Multigrid._columns took them apart."""
+    if is_complex:
+        half = len(columns) // 2
+        columns = [re + 1j * im for re, im in zip(columns[:half], columns[half:])]
+    return columns[0].reshape(shape) if len(columns) == 1 else np.stack(columns, axis=1)
+
+
+def _restored(start: Any, column: Any, value: np.ndarray, grid: tuple[int, int], options: dict[str, Any],
+              place: tuple[Any, ...]) -> Multigrid:
+    """Of pickled ones."""
+    matrix: Any
+    if start is None:
+        matrix = value.reshape(-1, *grid)
+    else:
+        from scipy.sparse import csr_array
+
+        matrix = csr_array((value, column, start), shape=(start.size - 1, start.size - 1))
+    device, threads, stream = place
+    return Multigrid(matrix, grid, **options, device=device, threads=threads, stream=stream)
+
+
 def _is_on_device(array: Any) -> bool:
     return not isinstance(array, np.ndarray) and hasattr(array, "__dlpack_device__") \
         and int(array.__dlpack_device__()[0]) != _CPU
@@ -356,37 +555,3 @@ def _matrix(A: Any) -> tuple[tuple[Any, Any, np.ndarray], tuple[int, int] | None
         raise TypeError("A is a scipy.sparse matrix, or bands of shape (9, ny, nx) or (5, ny, nx); given is "
                         f"{type(A).__name__}" + (f" of {bands.dtype}, shape {bands.shape}" if bands.ndim else ""))
     return (None, None, np.ascontiguousarray(bands, np.float64).reshape(-1)), bands.shape[1:]
-
-
-def _nodes(numbering: Any, n: int) -> np.ndarray:
-    nodes = np.asarray(numbering).reshape(-1)
-    if nodes.dtype.kind not in "iu":
-        raise TypeError(f"numbering holds the node of every unknown, an integer; given is {nodes.dtype}")
-    outside = np.flatnonzero((nodes < 0) | (nodes >= n))
-    if outside.size:
-        raise ValueError(f"unknown {outside[0]} is said to be node {nodes[outside[0]]}; nodes are 0 .. {n - 1}")
-    return np.ascontiguousarray(nodes, dtype=np.int32)
-
-
-def _checked(shape: tuple[int, int], matrix: tuple[Any, Any, np.ndarray]) -> tuple[int, int]:
-    if len(shape) != 2:
-        raise ValueError(f"shape is (ny, nx); given is {shape}")
-    ny, nx = (operator.index(k) for k in shape)
-    unknowns = matrix[0].size - 1
-    if ny < 1 or nx < 1 or ny * nx != unknowns:
-        raise ValueError(f"a grid of shape {(ny, nx)} has {ny * nx} unknowns; the matrix has {(unknowns, unknowns)}")
-    return ny, nx
-
-
-def _grid_of(start: np.ndarray, column: np.ndarray) -> tuple[int, int]:
-    """The grid whose rows are as far apart as the diagonals of a five- or nine-point matrix."""
-    n = start.size - 1
-    offsets, counts = np.unique(column - np.repeat(np.arange(n), np.diff(start)), return_counts=True)
-    far = [int(k) for k in offsets[counts > n // 2] if k > 1]
-    if not far and abs(offsets).max(initial=0) <= 1:
-        return n, 1
-    # A row further: nx of five points; nx - 1, nx and nx + 1 of nine.
-    nx = far[0] if len(far) == 1 else far[1] if len(far) == 3 and far[2] - far[0] == 2 else 0
-    if nx == 0 or n % nx != 0:
-        raise ValueError(f"the diagonals of the matrix do not tell its grid; give shape=(ny, nx), ny nx = {n}")
-    return n // nx, nx

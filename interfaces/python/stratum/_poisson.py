@@ -72,7 +72,7 @@ class Poisson(Problem[Solution]):
 
     def __init__(
         self,
-        mesh: Mesh | tuple[Any, Any],
+        mesh: Mesh | BoxMesh | tuple[Any, ...],
         boundaries: Any = 0.0,
         kappa: Any = 1.0,
         reaction: Any = 0.0,
@@ -97,12 +97,14 @@ class Poisson(Problem[Solution]):
         sides: Any = boundaries_by_name(self.mesh, self._sides, boundaries)
         k: Any = _tensor(self.mesh, kappa)
         c = on_cells(self.mesh, "the reaction", reaction)
-        self._given = Given(sides, k, c, options)
+        self._set_up(Given(sides, k, c, options, self._open_sides(boundaries)))
+
+    def _compiled(self, given: Given) -> Any:
+        options = given.options
         # A pass of full multigrid goes on with a Krylov method that is asked for.
-        self._system = PoissonSystem(self.mesh, *sides, *k, c,  # type: ignore[call-arg]
-                                     options | {"threads": _fork.threads(threads), "continue": accel is not None,
-                                                "open": self._open_sides(boundaries)})
-        _fork.remember(self)
+        return PoissonSystem(self.mesh, *given.boundaries, *given.kappa, given.reaction,  # type: ignore[call-arg, arg-type]
+                             options | {"threads": _fork.threads(options["threads"]), "continue": options["accel"] is not None,
+                                        "open": given.open})
 
     def _open_sides(self, boundaries: Any) -> tuple[bool, ...]:
         """Of which nothing is said by name."""
@@ -119,7 +121,8 @@ class Poisson(Problem[Solution]):
 
     def _solution(self, u: np.ndarray, report: dict[str, Any]) -> Solution:
         if self._given.options["discretisation"] == "fv":
-            return Solution(*(x[:-1] + h / 2 for x, h in zip(axes(self.mesh), widths(self.mesh))), u, report)
+            x, y = (nodes[:-1] + h / 2 for nodes, h in zip(axes(self.mesh), widths(self.mesh)))
+            return Solution(x, y, u, report)
         return Solution(self.mesh.x, self.mesh.y, u, report)
 
 

@@ -10,7 +10,7 @@ from . import _fork
 from ._mesh import as_mesh
 from ._problem import Given, Problem
 from ._sampling import boundaries_by_name, on_cells, widths
-from ._stratum import BoxMesh, PoissonSystem3D
+from ._stratum import BoxMesh, Mesh, PoissonSystem3D
 
 
 class Solution3D(NamedTuple):
@@ -49,7 +49,7 @@ class Poisson3D(Problem[Solution3D]):
     _rtol, _maxiter = 1e-10, 100
     _sides = ("left", "right", "bottom", "top", "front", "back")
 
-    def __init__(self, mesh: BoxMesh | tuple[Any, ...], boundaries: Any = 0.0, kappa: Any = 1.0, reaction: float = 0.0, *,
+    def __init__(self, mesh: Mesh | BoxMesh | tuple[Any, ...], boundaries: Any = 0.0, kappa: Any = 1.0, reaction: float = 0.0, *,
                  threads: int = 0, device: str = "cpu") -> None:
         self.mesh = as_mesh(mesh)
         if not isinstance(self.mesh, BoxMesh):
@@ -58,10 +58,12 @@ class Poisson3D(Problem[Solution3D]):
         if not np.isscalar(reaction) or isinstance(reaction, str):
             raise TypeError("the reaction of a box is a number; and does not vary")
         k: Any = _diagonal(self.mesh, kappa)
-        self._given = Given(faces, k, float(reaction), dict(threads=threads, device=device))
-        self._system = PoissonSystem3D(self.mesh, *faces, *k, float(reaction), device,  # type: ignore[call-arg]
-                                       _fork.threads(threads))
-        _fork.remember(self)
+        self._set_up(Given(faces, k, float(reaction), dict(threads=threads, device=device)))
+
+    def _compiled(self, given: Given) -> Any:
+        device, threads = given.options["device"], given.options["threads"]
+        return PoissonSystem3D(self.mesh, *given.boundaries, *given.kappa, given.reaction, device,  # type: ignore[call-arg, arg-type]
+                               _fork.threads(threads))
 
     def _solution(self, u: np.ndarray, report: dict[str, Any]) -> Solution3D:
         return Solution3D(self.mesh.x, self.mesh.y, self.mesh.z, u, report)

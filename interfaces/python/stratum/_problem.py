@@ -6,7 +6,7 @@ from typing import Any, Callable, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from . import _report
+from . import _fork, _report
 from ._sampling import loads
 
 S = TypeVar("S")
@@ -19,6 +19,7 @@ class Given(NamedTuple):
     kappa: tuple[Any, ...]             # as the compiled part takes it
     reaction: Any
     options: dict[str, Any]
+    open: tuple[bool, ...] = ()        # of which boundaries nothing was said by name
 
 
 class Problem(Generic[S]):
@@ -27,6 +28,17 @@ class Problem(Generic[S]):
     _given: Given
     _sides: tuple[str, ...]
     _rtol, _maxiter = 1e-8, 100  # unless given
+
+    def _set_up(self, given: Given) -> None:
+        self._given = given
+        self._system = self._compiled(given)
+        _fork.remember(self)
+
+    def _compiled(self, given: Given) -> Any:
+        raise NotImplementedError
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (type(self), self.mesh, self._given)
 
     def _solution(self, u: np.ndarray, report: dict[str, Any]) -> S:
         raise NotImplementedError
@@ -77,3 +89,11 @@ class Problem(Generic[S]):
                                        self._maxiter if maxiter is None else maxiter, reference_norm, project, callback)
         _report.judge(report, u, on_failure, rtol is not None or atol > 0)
         return self._solution(u, report)
+
+
+def _restored(kind: Any, mesh: Any, given: Given) -> Any:
+    """Of pickled and copied ones: set up anew."""
+    problem = kind.__new__(kind)
+    problem.mesh = mesh
+    problem._set_up(given)
+    return problem

@@ -5,6 +5,8 @@
     stratum.poisson(mesh, f, boundaries, kappa, ...)    solves -div(K grad u) + c u = f, returns u on all nodes
     stratum.Poisson(mesh, boundaries, kappa, ...)       the same for many f
     stratum.Poisson3D(mesh, boundaries, kappa, ...)     in a box, which stratum.poisson solves too, directly
+    stratum.heat(mesh, initial, end, steps, ...)   u_t - div(K grad u) + c u = f
+    stratum.plot(...)                              solutions, meshes and convergence
     stratum.mesh(...)                              by name, by coordinates, by widths, graded
     stratum.gradients.vjp(...), stratum.torch.solve(...), stratum.jax.solve(...)     solves that can be differentiated
 """
@@ -12,11 +14,13 @@
 from typing import Any
 
 from ._components import Components
+from ._heat import HeatSolution, heat
 from ._mesh import mesh
 from ._multigrid import Multigrid
 from ._poisson import Poisson, Solution, poisson
 from ._poisson_3d import Poisson3D, Solution3D
 from ._report import ConvergenceError, ConvergenceWarning, ResourceError
+from ._show import plot
 from ._stratum import BoxMesh, Mesh, cuda_available, expressions_available
 from ._stratum import version as __version__
 
@@ -24,8 +28,8 @@ for _exception in (ConvergenceError, ConvergenceWarning, ResourceError):
     _exception.__module__ = __name__  # what messages call them
 
 __all__ = [
-    "BoxMesh", "Components", "ConvergenceError", "ConvergenceWarning", "Mesh", "Multigrid", "Poisson", "Poisson3D",
-    "ResourceError", "Solution", "Solution3D", "__version__",
+    "BoxMesh", "Components", "ConvergenceError", "ConvergenceWarning", "HeatSolution", "Mesh", "Multigrid", "Poisson", "Poisson3D",
+    "ResourceError", "Solution", "Solution3D", "__version__", "heat", "plot",
     "cuda_available", "expressions_available", "mesh", "poisson",
 ]
 

@@ -156,7 +156,7 @@ class Components:
         directions: list[np.ndarray] = []
         h = np.zeros((size + 1, size))
         first = float(np.linalg.norm(r))
-        y = np.zeros(0)
+        y: Any = np.zeros(0)
         for k in range(size):
             directions.append(self.apply(basis[k]))
             w: Any = self._a @ directions[k]
@@ -166,7 +166,7 @@ class Components:
             h[k + 1, k] = np.linalg.norm(w)
             right = np.zeros(k + 2)
             right[0] = first
-            y, *_ = np.linalg.lstsq(h[:k + 2, :k + 1], right, rcond=None)
+            y = np.linalg.lstsq(h[:k + 2, :k + 1], right, rcond=None)[0]
             residuals.append(float(np.linalg.norm(right - h[:k + 2, :k + 1] @ y)))
             if callback is not None:
                 callback(len(residuals) - 1, residuals[-1])

@@ -103,7 +103,8 @@ def looks_like(start: np.ndarray, column: np.ndarray) -> str:
         return another
     if 2 in often and most > 9 and len(often) > 4:
         return (f"its rows couple to unknowns two columns away, with {most} entries, like quadratic elements or differences of "
-                "high order; a stratum.Multigrid has nine points: neighbours in x, y and both. Use such a matrix to precondition yours")
+                "high order; a stratum.Multigrid has nine points, neighbours in x, y and both. Use such a matrix to precondition "
+                "yours")
     if most > 9:
         return (f"its rows have up to {most} entries, and those of a grid in two dimensions have nine: neighbours in x, y and both")
     if not often and offsets.size > max(9, n // 8):

@@ -11,7 +11,7 @@ from typing import Any, Callable, Dict, Optional, Tuple
 
 import numpy as np
 
-from . import _fork, _report
+from . import _fork, _report, _show
 from ._grid import checked, from_coordinates, grid_of, nodes
 from ._stratum import MatrixSystem
 
@@ -150,6 +150,10 @@ class Multigrid:
         ny, nx = self.grid
         kind = "symmetric" if self.symmetric else "nonsymmetric"
         return f"<stratum.Multigrid of a {kind} matrix on {ny} x {nx} unknowns, {self.found['levels']} levels>"
+
+    def _repr_html_(self) -> str:
+        rows = {name.replace("_", " "): value for name, value in self.found.items() if value not in ("", None)}
+        return _show.table(repr(self)[1:-1], rows | (_show.report_rows(self.report) if "setup_seconds" in self.report else {}))
 
     def solve(
         self,

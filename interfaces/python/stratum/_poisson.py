@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import _fork
+from . import _fork, _show
+from ._labelled import Labels, has_labels
 from ._mesh import as_mesh
 from ._poisson_3d import Poisson3D, Solution3D
 from ._problem import Given, Problem
@@ -23,6 +24,13 @@ class Solution(NamedTuple):
     y: np.ndarray  # (ny + 1,)
     u: np.ndarray  # (ny + 1, nx + 1)
     report: dict[str, Any]
+
+    def plot(self, axes: Any = None, **options: Any) -> Any:
+        """stratum.plot of it."""
+        return _show.plot(self, axes, **options)
+
+    def _repr_html_(self) -> str:
+        return _show.solution_html(self)
 
 
 class Poisson(Problem[Solution]):
@@ -126,12 +134,12 @@ class Poisson(Problem[Solution]):
         return Solution(self.mesh.x, self.mesh.y, u, report)
 
 
-def poisson(mesh: Mesh | BoxMesh | tuple[Any, ...], f: Any, boundaries: Any = 0.0, kappa: Any = 1.0, reaction: Any = 0.0,
-            **options: Any) -> Solution | Solution3D:
+def poisson(mesh: Mesh | BoxMesh | tuple[Any, ...] | None, f: Any, boundaries: Any = 0.0, kappa: Any = 1.0, reaction: Any = 0.0,
+            **options: Any) -> Any:
     """Solves -div(K grad u) + c u = f on a mesh: stratum.Poisson(mesh, boundaries, kappa, reaction, ...).solve(f, ...).
 
-    It takes the options of both, and returns (x, y, u, report); u has shape (ny + 1, nx + 1). For a mesh of three axes, ("A3",
-    5, "yz") or (x, y, z), it uses stratum.Poisson3D and returns (x, y, z, u, report); u has shape (nz + 1, ny + 1, nx + 1).
+    It takes the options of both, and returns a Solution, (x, y, u, report); u has shape (ny + 1, nx + 1). For a mesh of three axes,
+    ("A3", 5, "yz") or (x, y, z), it uses stratum.Poisson3D and returns (x, y, z, u, report); u has shape (nz + 1, ny + 1, nx + 1).
 
     >>> import numpy as np, stratum
     >>> x, y, u, report = stratum.poisson(("A3", 8), lambda x, y: 2 * np.sin(x) * np.sin(y),
@@ -141,12 +149,21 @@ def poisson(mesh: Mesh | BoxMesh | tuple[Any, ...], f: Any, boundaries: Any = 0.
     >>> exact = np.sin(x) * np.sin(y)[:, None]
     >>> bool(abs(u - exact).max() < 1e-5)
     True
+
+    With xarray: a mesh of coordinates (da.x, da.y), or None and f a DataArray at the nodes, whose coordinates make the mesh. Then u
+    is a DataArray, whose attributes say how the solve went. Other data may be DataArrays too, in any order of dimensions.
     """
     names = {"rtol", "atol", "maxiter", "reference_norm", "project", "callback", "on_failure"}
     of_solve = {name: options.pop(name) for name in names & options.keys()}
+    labels = None
+    if has_labels(mesh, f):
+        labels, like = Labels(mesh, f), f
+        mesh = labels.mesh()
+        f, boundaries, kappa, reaction = (labels.plain(given) for given in (f, boundaries, kappa, reaction))
     mesh = as_mesh(mesh)
     kind: Any = Poisson3D if isinstance(mesh, BoxMesh) else Poisson
-    return kind(mesh, boundaries, kappa, reaction, **options).solve(f, **of_solve)
+    solution = kind(mesh, boundaries, kappa, reaction, **options).solve(f, **of_solve)
+    return solution if labels is None else labels.solution(solution.u, solution.report, like)
 
 
 def _body(mesh: Mesh, given: Any) -> tuple[Any, str, Any]:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import _fork
+from . import _fork, _show
 from ._mesh import as_mesh
 from ._problem import Given, Problem
 from ._sampling import boundaries_by_name, on_cells, widths
@@ -21,6 +21,13 @@ class Solution3D(NamedTuple):
     z: np.ndarray  # (nz + 1,)
     u: np.ndarray  # (nz + 1, ny + 1, nx + 1)
     report: dict[str, Any]
+
+    def plot(self, axes: Any = None, **options: Any) -> Any:
+        """stratum.plot of it: a plane of z."""
+        return _show.plot(self, axes, **options)
+
+    def _repr_html_(self) -> str:
+        return _show.solution_html(self)
 
 
 class Poisson3D(Problem[Solution3D]):
@@ -62,8 +69,8 @@ class Poisson3D(Problem[Solution3D]):
 
     def _compiled(self, given: Given) -> Any:
         device, threads = given.options["device"], given.options["threads"]
-        return PoissonSystem3D(self.mesh, *given.boundaries, *given.kappa, given.reaction, device,  # type: ignore[call-arg, arg-type]
-                               _fork.threads(threads))
+        compiled: Any = PoissonSystem3D
+        return compiled(self.mesh, *given.boundaries, *given.kappa, given.reaction, device, _fork.threads(threads))
 
     def _solution(self, u: np.ndarray, report: dict[str, Any]) -> Solution3D:
         return Solution3D(self.mesh.x, self.mesh.y, self.mesh.z, u, report)

@@ -2,14 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <utility>
 
-#include <stratum/core/device/recording.hpp>
 #include <stratum/core/field/blas.hpp>
 #include <stratum/multigrid/fast_diagonalization.hpp>
-#include <stratum/multigrid/krylov_correction.hpp>
-#include <stratum/multigrid/overlap.hpp>
+#include <stratum/multigrid/level.hpp>
 #include <stratum/solvers/direct/dense_inverse.hpp>
 
 namespace stratum {
@@ -85,28 +82,6 @@ ExactLevel<T, DenseInverse<T>> inverted_level(Context& ctx, Hierarchy<T>& hierar
           }};
 }
 
-/// Adds the time until it goes out of scope, the Context's work included.
-class Stopwatch {
- public:
-  Stopwatch(const Context& ctx, double* seconds) : ctx_(ctx), seconds_(seconds) {
-    if (seconds_ == nullptr) return;
-    ctx_.synchronise();
-    begin_ = std::chrono::steady_clock::now();
-  }
-  ~Stopwatch() {
-    if (seconds_ == nullptr) return;
-    ctx_.synchronise();
-    *seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
-  }
-  Stopwatch(const Stopwatch&) = delete;
-  Stopwatch& operator=(const Stopwatch&) = delete;
-
- private:
-  const Context& ctx_;
-  double* seconds_;
-  std::chrono::steady_clock::time_point begin_;
-};
-
 }  // namespace
 
 template <class T>
@@ -126,20 +101,6 @@ class Multigrid<T>::State {
     reached_ = {r.data, z.data};
   }
 
-  struct Level {
-    SmootherChoice choice;
-    std::unique_ptr<Smoother<T>> smoother;
-    std::optional<Overlap<T>> overlap;  // of one that is cut, where it is smoothed so
-    Field<T> b, x;   // right-hand side and correction, on levels below the finest, and where there are rows beside
-    Field<T> own_b;  // of the finest replicated level: a subdomain's rows of b
-    KrylovCorrection<T> krylov;  // below the two finest levels of a K-cycle
-    Recording recording;         // of a cycle from zero that starts here
-    double seconds = 0;
-
-    /// Of b or x what the level's operator is for.
-    [[nodiscard]] FieldView<T> own(Field<T>& v) const { return overlap ? overlap->own(v.view()) : v.view(); }
-  };
-
   Hierarchy<T> hierarchy;
   MultigridParams params;
   SmootherRegistry registry;
@@ -147,23 +108,26 @@ class Multigrid<T>::State {
   std::string coarse_solver;
   int lowest = 0;      // where the cycle ends
   int generation = 0;  // of the coefficients' places
-  std::vector<Level> levels;
+  std::vector<Level<T>> levels;
 
  private:
+  [[nodiscard]] Level<T>& at(int index) { return levels[static_cast<std::size_t>(index)]; }
   /// A level's smoother and vectors.
   void make_level(Context& ctx, int index, const std::optional<std::vector<OverlapRows>>& overlap);
+  void connect_levels();
   /// Rows by rank, for a level that is to be smoothed by overlap.
   [[nodiscard]] std::optional<std::vector<OverlapRows>> overlap_of(Context& ctx, int index) const;
   /// After the hierarchy's.
   void update_overlaps(Context& ctx);
   void cycle(Context& ctx, int index, FieldView<const T> b, FieldView<T> x, Guess guess, Cycle shape);
-  /// Level index - 1 of a cycle that comes from level `index`.
+  /// The coarse correction of level `index`.
   void correct(Context& ctx, int index, Cycle shape);
   /// This level's correction is improved on: W2 and K.
   [[nodiscard]] bool is_one_of_two_finest(int index) const { return index + 2 >= hierarchy.levels(); }
   /// Smoothers and the coarsest level, for the numbers that operators have now.
   void set_up(Context& ctx);
-  [[nodiscard]] bool solved(int index) const { return index == 0 || index == lowest; }
+  /// The levels where cycles end.
+  void solve_lowest_levels();
 
   double made_with_ = 0;                                     // c
   std::unique_ptr<PartialDiagonalisation<T>> diagonalised_;  // one of both solves the lowest level, else coarse_
@@ -185,22 +149,25 @@ Multigrid<T>::State::State(Context& ctx, const Hierarchy<T>& given, const Multig
           "the same bits on any number of subdomains need the CPU, and a hierarchy of fixed chunks of rows");
   expects(!params.reproducible || params.distributed_smoothing != DistributedSmoothing::overlap,
           "the same bits on any number of subdomains are for lines that are solved exactly, not by overlap");
-  if (partition.distributed() > 0)
-    levels[static_cast<std::size_t>(partition.replicated())].own_b = Field<T>(ctx, partition.own());
+  if (partition.distributed() > 0) at(partition.replicated()).gathered = Field<T>(ctx, partition.own());
   for (int l = 0; l < hierarchy.levels(); ++l) {
-    SmootherChoice& choice = levels[static_cast<std::size_t>(l)].choice = choices[static_cast<std::size_t>(l)];
+    SmootherChoice& choice = at(l).choice = choices[static_cast<std::size_t>(l)];
     choice.params.format = hierarchy.level_operator(l).format();
     choice.params.chunks = partition.fixed_chunks(l);
     expects(!params.reproducible || l == 0 || !hierarchy.transfer(l).is_weighted(),
             "interpolation that follows the coefficients does not give the same bits on any number of subdomains");
     make_level(ctx, l, overlap_of(ctx, l));
   }
+  connect_levels();
   const CoarseSolverRegistry coarse_solvers =
       params.coarse_solvers != nullptr ? *params.coarse_solvers : builtin_coarse_solvers();
   coarse_solver = coarse_solver_for(coarse_solvers, hierarchy.level_operator(0).shape(), params.coarse);
   Context alone = ctx.alone();
   coarse_ = make_coarse_solver(alone, hierarchy, coarse_solver, registry, coarse_solvers);
-  if (!coarse_) return;
+  if (!coarse_) {
+    solve_lowest_levels();
+    return;
+  }
   if (hierarchy.is_singular()) {
     GridLayout<2> largest = partition.finest();
     largest.ny = std::max(largest.ny, partition.unknowns(partition.replicated()).ny);
@@ -213,31 +180,33 @@ Multigrid<T>::State::State(Context& ctx, const Hierarchy<T>& given, const Multig
   end_at(diagonalised_level(alone, hierarchy, params), diagonalised_);
   if (!diagonalised_) end_at(inverted_level(alone, hierarchy, params), inverse_);
   recordable_ = (diagonalised_ || inverse_ || !coarse_->waits()) && !params.measure_levels;
+  solve_lowest_levels();
+}
+
+template <class T>
+void Multigrid<T>::State::solve_lowest_levels() {
+  at(0).solve = [this](Context& ctx, FieldView<const T> b, FieldView<T> x) {
+    if (coarse_) coarse_->apply(ctx, b, x);
+  };
+  if (diagonalised_)
+    at(lowest).solve = [this](Context& ctx, FieldView<const T> b, FieldView<T> x) { diagonalised_->apply(ctx, b, x); };
+  if (inverse_)
+    at(lowest).solve = [this](Context& ctx, FieldView<const T> b, FieldView<T> x) { inverse_->apply(ctx, b, x); };
 }
 
 template <class T>
 void Multigrid<T>::State::make_level(Context& ctx, int index, const std::optional<std::vector<OverlapRows>>& overlap) {
-  Level& level = levels[static_cast<std::size_t>(index)];
-  const GridOperator<T>& a = hierarchy.level_operator(index);
-  const auto& [smoother, smoother_params, sweeps, reason] = level.choice;
   const bool finest = index + 1 == hierarchy.levels();
-  level.overlap.reset();
-  level.b = Field<T>();
-  level.x = Field<T>();
-  if (overlap) level.overlap.emplace(ctx, a, *overlap);
-  const GridLayout<2> shape = overlap ? level.overlap->shape() : a.shape();
-  Context alone = ctx.alone();
-  level.smoother = registry.make<T>(overlap ? alone : ctx, smoother, shape, smoother_params);
-  level.smoother->set_up(overlap ? alone : ctx, overlap ? level.overlap->level_operator() : a);
-  const int unit = level.smoother->sweeps_per_application();
-  expects(sweeps % unit == 0, "smoother '", smoother, "' counts an application as ", unit,
-          " sweeps; sweeps must be a multiple of ", unit, ", not ", sweeps);
-  if (overlap || !finest) {
-    level.b = Field<T>(ctx, shape);
-    level.x = Field<T>(ctx, shape);
-  }
+  at(index).make(ctx, hierarchy, index, registry, overlap, !finest);
   if (params.cycle == Cycle::k && index > 0 && !finest && is_one_of_two_finest(index + 1))
-    level.krylov = KrylovCorrection<T>(ctx, a.shape());
+    at(index).krylov = KrylovCorrection<T>(ctx, hierarchy.level_operator(index).shape());
+}
+
+template <class T>
+void Multigrid<T>::State::connect_levels() {
+  const SweepOrder after = params.symmetric || params.mirrored ? SweepOrder::backward : SweepOrder::forward;
+  for (int l = 0; l < hierarchy.levels(); ++l)
+    at(l).connect(l > 0 ? &at(l - 1) : nullptr, after, params.measure_levels);
 }
 
 template <class T>
@@ -275,7 +244,7 @@ std::optional<std::vector<OverlapRows>> Multigrid<T>::State::overlap_of(Context&
 template <class T>
 void Multigrid<T>::State::update_overlaps(Context& ctx) {
   for (int l = 0; l < hierarchy.levels(); ++l) {
-    Level& level = levels[static_cast<std::size_t>(l)];
+    Level<T>& level = at(l);
     if (!level.overlap) continue;
     const auto wanted = overlap_of(ctx, l);
     const auto suffices = [](const OverlapRows& there, const OverlapRows& asked) {
@@ -288,37 +257,15 @@ void Multigrid<T>::State::update_overlaps(Context& ctx) {
       continue;
     }
     make_level(ctx, l, wanted);
+    connect_levels();
     for (auto& other : levels) other.recording.clear();
   }
 }
 
 template <class T>
-void Multigrid<T>::State::correct(Context& ctx, int index, Cycle shape) {
-  Level& level = levels[static_cast<std::size_t>(index) - 1];
-  const FieldView<T> b = level.own(level.b), x = level.own(level.x);
-  const auto from_zero = [&] { cycle(ctx, index - 1, b, x, Guess::zero, shape); };
-  from_zero();
-  const bool twice = shape == Cycle::w || shape == Cycle::f || (shape != Cycle::v && is_one_of_two_finest(index));
-  if (!twice || solved(index - 1)) return;
-  if (shape == Cycle::k) {
-    const GridOperator<T>& a = hierarchy.level_operator(index - 1);
-    level.krylov.first(ctx, a, x, b);
-    from_zero();
-    level.krylov.second(ctx, a, b, x);
-  } else {
-    cycle(ctx, index - 1, b, x, Guess::given, shape == Cycle::f ? Cycle::v : shape);
-  }
-}
-
-template <class T>
 void Multigrid<T>::State::set_up(Context& ctx) {
+  for (Level<T>& level : levels) level.set_up(ctx);
   Context alone = ctx.alone();
-  for (int l = 0; l < hierarchy.levels(); ++l) {
-    const Level& level = levels[static_cast<std::size_t>(l)];
-    const bool distributed = hierarchy.partition().is_distributed(l) && !level.overlap;
-    level.smoother->set_up(distributed ? ctx : alone,
-                           level.overlap ? level.overlap->level_operator() : hierarchy.level_operator(l));
-  }
   if (coarse_) coarse_->set_up(alone, hierarchy);
   if (inverse_) inverse_->factor(alone, hierarchy.level_in_double(lowest));
 }
@@ -358,7 +305,7 @@ void Multigrid<T>::State::cycle(Context& ctx, int level, FieldView<const T> b, F
       subtract_mean(on, x, mean_.view(), hierarchy.meshes()[static_cast<std::size_t>(level)].unknowns().nodes());
   };
   if (recordable_ && (!distributed || ctx.communicator()->keeps_order()) && guess == Guess::zero && level >= lowest)
-    levels[static_cast<std::size_t>(level)].recording.run(on, b.data, x.data, work);
+    at(level).recording.run(on, b.data, x.data, work);
   else
     work();
 }
@@ -376,80 +323,35 @@ void Multigrid<T>::State::cycle(Context& ctx, int level, FieldView<const T> b, F
 template <class T>
 void Multigrid<T>::State::cycle(Context& ctx, int index, FieldView<const T> b, FieldView<T> x, Guess guess,
                                 Cycle shape) {
-  Level& level = levels[static_cast<std::size_t>(index)];
-  double* seconds = params.measure_levels ? &level.seconds : nullptr;
-  if (solved(index)) {
-    const Stopwatch watch(ctx, seconds);
-    if (diagonalised_ && index == lowest)
-      diagonalised_->apply(ctx, b, x);
-    else if (inverse_ && index == lowest)
-      inverse_->apply(ctx, b, x);
-    else if (coarse_)
-      coarse_->apply(ctx, b, x);
-    return;
+  Level<T>& level = at(index);
+  if (level.solve) {
+    const Stopwatch watch(ctx, level.stopwatch());
+    return level.solve(ctx, b, x);
   }
-  Level& coarser = levels[static_cast<std::size_t>(index) - 1];
-  const Transfer<T>& transfer = hierarchy.transfer(index);
-  // By overlap smoothing and restriction work on the rows beside as well, and see no cut.
-  const auto& overlap = level.overlap;
-  const GridOperator<T>& a = overlap ? overlap->level_operator() : hierarchy.level_operator(index);
-  Context on = overlap ? ctx.alone() : ctx;
-  const FieldView<T> result = x;
-  if (overlap) {
-    const Stopwatch watch(ctx, seconds);
-    const auto bring = [&](FieldView<const T> from, Field<T>& to) {
-      if (from.data != level.own(to).data) copy(ctx, from, level.own(to));
-      overlap->fetch(ctx, to.view());
-    };
-    bring(b, level.b);
-    if (guess == Guess::given) bring(x, level.x);
-    b = level.b.cview();
-    x = level.x.view();
-  }
-  // From the lowest distributed level: own rows to the whole, and back.
-  const bool distributed = hierarchy.partition().is_distributed(index),
-             to_replicated = distributed && !hierarchy.partition().is_distributed(index - 1);
-  const FieldView<T> defect = to_replicated ? coarser.own_b.view() : coarser.own(coarser.b);
-  const auto ghosts_after = [&](const Level& of, SweepOrder order) {
-    const bool filled = distributed && of.choice.sweeps > 0 && (of.overlap || of.smoother->fills_halo(order));
-    return filled ? Ghosts::current : Ghosts::stale;
-  };
-  const SweepOrder last = params.symmetric || params.mirrored ? SweepOrder::backward : SweepOrder::forward;
-  const Ghosts ghosts_of_x = overlap ? Ghosts::stale : ghosts_after(level, SweepOrder::forward);
-  {
-    const Stopwatch watch(ctx, seconds);
-    level.smoother->smooth(on, a, b, x, level.choice.sweeps, guess, SweepOrder::forward);
-    transfer.restrict_residual(on, a, b, x, defect, ghosts_of_x);
-  }
-  FieldView<const T> correction = coarser.own(coarser.x);
-  Ghosts ghosts_of_correction = Ghosts::current;
-  if (to_replicated) {
-    hierarchy.partition().gather(ctx, defect, coarser.b.view());
-    Context alone = ctx.alone();
-    const auto below = [&] {
-      correct(alone, index, shape);
-      exchange(alone, hierarchy.level_operator(index - 1).shape(), correction);
-    };
-    // F-cycles come here in two shapes.
-    if (recordable_ && params.cycle != Cycle::f)
-      coarser.recording.run(alone, coarser.b.cview().data, coarser.x.cview().data, below);
-    else
-      below();
-    correction = hierarchy.partition().own_rows(correction);
+  level.descend(ctx, b, x, guess);
+  // F-cycles come below the lowest distributed level in two shapes.
+  const bool records = recordable_ && params.cycle != Cycle::f;
+  level.below(
+      ctx, [&](Context& on) { correct(on, index, shape); }, records);
+  level.ascend(ctx, b, x, shape != Cycle::k);
+}
+
+template <class T>
+void Multigrid<T>::State::correct(Context& ctx, int index, Cycle shape) {
+  Level<T>& coarser = at(index - 1);
+  const FieldView<T> b = coarser.own_b(), x = coarser.own_x();
+  const auto from_zero = [&] { cycle(ctx, index - 1, b, x, Guess::zero, shape); };
+  from_zero();
+  const bool twice = shape == Cycle::w || shape == Cycle::f || (shape != Cycle::v && is_one_of_two_finest(index));
+  if (!twice || coarser.solve) return;
+  if (shape == Cycle::k) {
+    const GridOperator<T>& a = hierarchy.level_operator(index - 1);
+    coarser.krylov.first(ctx, a, x, b);
+    from_zero();
+    coarser.krylov.second(ctx, a, b, x);
   } else {
-    correct(ctx, index, shape);
-    ghosts_of_correction = shape == Cycle::k ? Ghosts::stale : ghosts_after(coarser, last);
+    cycle(ctx, index - 1, b, x, Guess::given, shape == Cycle::f ? Cycle::v : shape);
   }
-  const Stopwatch watch(ctx, seconds);
-  const bool reads_some = level.choice.sweeps > 0 && !overlap && !distributed;
-  transfer.prolongate_add(ctx, correction, overlap ? overlap->own(x) : x,
-                          reads_some ? level.smoother->rows_read(last) : SomeRows::all, ghosts_of_correction,
-                          ghosts_of_x);
-  if (overlap) overlap->fetch(ctx, x);
-  level.smoother->smooth(on, a, b, x, level.choice.sweeps, Guess::given, last, ghosts_of_x);
-  if (!overlap) return;
-  exchange(on, a.shape(), x);  // columns beside the rows, which a finer level reads
-  if (overlap->own(x).data != result.data) copy(ctx, overlap->own(x), result);
 }
 
 // --- the handle ----------------------------------------------------------------------------------------------------------
@@ -524,7 +426,7 @@ std::optional<Room<T>> Multigrid<T>::room(int level) const {
   expects(level >= 0 && level < levels(), "level must be between 0 and ", levels() - 1, ", not ", level);
   auto& at = state_->levels[static_cast<std::size_t>(level)];
   if (!at.overlap) return std::nullopt;
-  return Room<T>{at.own(at.b), at.own(at.x)};
+  return Room<T>{at.own_b(), at.own_x()};
 }
 
 template <class T>

@@ -66,7 +66,7 @@ PATH = {
     "solver": ("multigrid/poisson_solver", "multigrid/structured_solver", "multigrid/select",
                "multigrid/precision_strategies", "solvers/mixed/mixed_refinement", "solvers/stopping", "solvers/rounding.hpp",
                "solvers/error_estimate"),
-    "cycle": ("multigrid/hierarchy", "multigrid/multigrid", "multigrid/transfer/transfer.hpp",
+    "cycle": ("multigrid/hierarchy", "multigrid/multigrid", "multigrid/level", "multigrid/transfer/transfer.hpp",
               "multigrid/transfer/linear.hpp", "multigrid/transfer/transfer_kernels.hpp",
               "multigrid/transfer/transfer_shared.hpp", "multigrid/transfer/transfer_residual.hpp",
               "multigrid/coarse/coarse_solver", "multigrid/coarse/direct.cpp", "solvers/direct/dense_inverse"),

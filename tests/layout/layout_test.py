@@ -28,8 +28,6 @@ LONGEST, LONGEST_MAIN, SHORTEST_COPY = 600, 150, 12
 LIBRARY = ("core", "mesh", "assembly", "smoothers", "multigrid", "solvers", "interfaces")
 FOLDERS = LIBRARY + ("apps", "tests", "docs", "cmake")
 
-# Their files are divided when the decisions, readers, lines and cycles of multigrid become one each.
-LONG_FOLDERS = ("solvers/lines/", "multigrid/")
 LONG_FILES = {
     "tests/apps/poisson2d_test.sh": "cases of one program; to be divided by topic",
     "tests/apps/ranks_test.sh": "cases of one topic",
@@ -141,7 +139,7 @@ class Measure:
 def long_files(sources):
     measure = Measure(f"files of more than {LONGEST} lines", LONG_FILES)
     for name, lines in sources.items():
-        excused = name.startswith(LONG_FOLDERS) or any("More than 600 lines: " in line for line in lines[:12])
+        excused = any("More than 600 lines: " in line for line in lines[:12])
         if len(lines) > LONGEST and not excused:
             measure.add(name, f"{name}: {len(lines)} lines")
     return measure.report()

@@ -4,9 +4,16 @@
 //
 //     c_p = u_p / (d_p - l_p c_(p-1)),   z_p = (r_p - l_p z_(p-1)) / (d_p - l_p c_(p-1)),   x_p = z_p - c_p x_(p+1) .
 //
-// x lines run in chunks of positions: right-hand sides and coefficients of a chunk are formed row by row, where memory is
-// contiguous, and turned so that lanes are contiguous. Lanes without a line solve d x = 0. y lines of a tensor operator take
-// both colours of a panel of columns at once (solve_panel), those of stored bands whole rows (solve_wide_batch).
+// Which body runs when:
+//
+//     lines       operator                body
+//     along x     any                     solve_batch (x_lines.hpp): W lines. Right-hand sides and coefficients of a chunk of
+//                                         positions are formed row by row, where memory is contiguous, and turned so that lanes
+//                                         are contiguous. Lanes without a line solve d x = 0
+//     along y     tensor                  solve_panel: both colours of 2 W columns at once
+//                 bands, cells            solve_wide_batch (wide_batches.hpp): whole rows of up to 1024 lines
+//     along y,    tensor                  EliminateTensorBatch, SubstituteTensorBatch (partitioned_lines.cpp): W lines
+//     in chunks   bands, cells            EliminateRows, SubstituteRows: 512 lines, then as above
 //
 // In zebra order the second colour follows the first by one batch, so that what both read is still in the cache: b and x come
 // from memory once a sweep. What comes later is asked for: lines that are far apart defeat hardware prefetchers. Threads share

@@ -348,7 +348,7 @@ __global__ void __launch_bounds__(ColumnTile<S>::threads)
   else
     __syncthreads();
   after_previous();
-  // A cluster waits for the next one, whose blocks have lower numbers: they run when its own do.
+  // A cluster waits for the next one, whose blocks have lower numbers. All have a place at once (share_tiles).
   const int cluster_number = (static_cast<int>(gridDim.x) - 1 - static_cast<int>(blockIdx.x)) / blocks;
   const int first_tile = cluster_number * tiling.tiles_each;
   const int last_tile = min(first_tile + tiling.tiles_each, tiling.tiles);

@@ -428,7 +428,8 @@ inline bool longer_segments_save_a_block(int ny) {
 }
 
 /// Has the `resident` clusters that run at the same time go over the tiles of `tiling`; the grid of `launch` is that of a
-/// cluster a tile before. Returns the lines between two of them, which are left, all of the second colour.
+/// cluster a tile before. No cluster that waits for another one keeps it from a place, in whatever order they are dispatched.
+/// Returns the lines between two of them, which are left, all of the second colour.
 template <bool mirrored, class T, class Tiling>
 Lines<T> share_tiles(Launch& launch, Tiling& tiling, int resident) {
   const int cluster = static_cast<int>(launch.grid.x) / tiling.tiles;

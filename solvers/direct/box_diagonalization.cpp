@@ -315,7 +315,9 @@ BoxDiagonalization::BoxDiagonalization(Context& ctx, const std::array<AxisFactor
   if (ctx.on_gpu())
     room_ = std::max({plane, numbers_of_lines(1), std::clamp(all / 2, std::min(gpu_room, all), most_gpu_room)});
   else
-    room_ = ctx.threads() * (std::max(plane, std::int64_t{together} * n_[2] * 2) + panel());
+    room_ = ctx.threads() *
+            (std::max({plane, std::int64_t{2} * planes_together() * n_[1] * sx, std::int64_t{together} * n_[2] * 2}) +
+             panel());
   planes_ = allocate(ctx, static_cast<std::size_t>(room_) * sizeof(double));
   if (ranks_ > 1) join_parts(ctx, cuts);
 }
@@ -373,18 +375,40 @@ void BoxDiagonalization::on_threads(const Context& ctx, const Work& work) const 
     work(thread, static_cast<double*>(planes_.get()) + thread * own);
 }
 
+int BoxDiagonalization::planes_together() const {
+  // Products read the whole matrix, and transforms take sixteen lines at once, for as many rows as they are given.
+  const int enough_rows = std::max(64, n_[0] / 8);
+  return std::clamp(enough_rows / n_[1], 1, n_[2]);
+}
+
+template <class Work>
+void BoxDiagonalization::on_planes(const Context& ctx, const Work& work) const {
+  const std::int64_t room = std::int64_t{planes_together()} * n_[1] * x_.size();
+  on_threads(ctx, [&](int thread, double* scratch) {
+    double* const rows = scratch + panel();
+    const ShareOfThread share(ctx, thread, n_[2]);
+    const int end = static_cast<int>(share.end);
+    for (int k = static_cast<int>(share.begin); k < end; k += planes_together())
+      work(k, std::min(planes_together(), end - k), rows, rows + room, scratch);
+  });
+}
+
 void BoxDiagonalization::to_modes_on_host(const Context& ctx, const FieldView<const double, 3>& b,
                                           const FieldView<double, 3>& v) {
   const int nx = n_[0], ny = n_[1];
-  // Rows of the scratch plane, a multiple of 8 numbers.
+  // Rows of scratch planes, a multiple of 8 numbers.
   const std::int64_t pitch = x_.size();
-  on_threads(ctx, [&](int thread, double* scratch) {
-    double* const plane = scratch + panel();
-    const ShareOfThread share(ctx, thread, n_[2]);
-    for (int k = static_cast<int>(share.begin); k < share.end; ++k) {
-      x_.along_rows(Product::to_modes, ny, b.row(0, k), b.strides.row, plane, pitch, false, scratch);
-      y_.across_rows(Product::to_modes, nx, plane, pitch, v.row(0, k), v.strides.row, scratch);
+  on_planes(ctx, [&](int first, int count, double* rows, double* taken, double* scratch) {
+    if (count == 1) {
+      x_.along_rows(Product::to_modes, ny, b.row(0, first), b.strides.row, rows, pitch, false, scratch);
+    } else {
+      double* to = taken;
+      for (int k = first; k < first + count; ++k)
+        for (int j = 0; j < ny; ++j, to += pitch) std::copy_n(b.row(j, k), nx, to);
+      x_.along_rows(Product::to_modes, count * ny, taken, pitch, rows, pitch, false, scratch);
     }
+    for (int k = 0; k < count; ++k)
+      y_.across_rows(Product::to_modes, nx, rows + k * ny * pitch, pitch, v.row(0, first + k), v.strides.row, scratch);
   });
 }
 
@@ -392,13 +416,19 @@ void BoxDiagonalization::from_modes_on_host(const Context& ctx, const FieldView<
                                             const FieldView<double, 3>& x, bool add) {
   const int nx = n_[0], ny = n_[1];
   const std::int64_t pitch = x_.size();
-  on_threads(ctx, [&](int thread, double* scratch) {
-    double* const plane = scratch + panel();
-    const ShareOfThread share(ctx, thread, n_[2]);
-    for (int k = static_cast<int>(share.begin); k < share.end; ++k) {
-      y_.across_rows(Product::from_modes, nx, v.row(0, k), v.strides.row, plane, pitch, scratch);
-      x_.along_rows(Product::from_modes, ny, plane, pitch, x.row(0, k), x.strides.row, add, scratch);
-    }
+  on_planes(ctx, [&](int first, int count, double* rows, double* result, double* scratch) {
+    for (int k = 0; k < count; ++k)
+      y_.across_rows(Product::from_modes, nx, v.row(0, first + k), v.strides.row, rows + k * ny * pitch, pitch,
+                     scratch);
+    if (count == 1)
+      return x_.along_rows(Product::from_modes, ny, rows, pitch, x.row(0, first), x.strides.row, add, scratch);
+    x_.along_rows(Product::from_modes, count * ny, rows, pitch, result, pitch, false, scratch);
+    const double* from = result;
+    for (int k = first; k < first + count; ++k)
+      for (int j = 0; j < ny; ++j, from += pitch) {
+        double* const to = x.row(j, k);
+        for (int i = 0; i < nx; ++i) to[i] = add ? to[i] + from[i] : from[i];
+      }
   });
 }
 

@@ -67,6 +67,10 @@ class BoxDiagonalization {
   void on_threads(const Context& ctx, const Work& work) const;
   template <class Work>
   void on_columns(const Context& ctx, const Work& work) const;
+  /// Of a CPU's thread; work(first plane, how many, room for their rows, as much again, scratch) for all of this rank's planes.
+  [[nodiscard]] int planes_together() const;
+  template <class Work>
+  void on_planes(const Context& ctx, const Work& work) const;
   template <class Run>
   void in_batches(const Run& run) const;
   /// Of a thread's scratch what products take.

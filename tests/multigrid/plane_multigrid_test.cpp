@@ -93,12 +93,12 @@ TEST(PlaneMultigrid, IsTakenWhereMatricesCostMore) {
     const TensorMesh<3> mesh = with_boundaries({axis, axis, uniform(1, 12)}, problem.boundaries);
     return select_box_method(ctx, mesh, problem, find_material(ctx, mesh, problem), BoxMethod::automatic);
   };
-  EXPECT_EQ(plan_of(1000, false).kind, BoxMethod::direct);
-  const BoxSolverPlan planes = plan_of(2000, false);
+  EXPECT_EQ(plan_of(1500, false).kind, BoxMethod::direct);
+  const BoxSolverPlan planes = plan_of(2200, false);
   EXPECT_EQ(planes.kind, BoxMethod::planes);
   EXPECT_EQ(planes.lines, 2);
   EXPECT_NE(planes.reason.find("multigrid in planes"), std::string::npos) << planes.reason;
-  EXPECT_EQ(plan_of(2000, true).kind, BoxMethod::planes);
+  EXPECT_EQ(plan_of(2200, true).kind, BoxMethod::planes);
 }
 
 }  // namespace

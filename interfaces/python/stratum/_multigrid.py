@@ -125,10 +125,10 @@ class Multigrid:
         self._own = self._system(self._options["accel"])
         self._side_by_side: list[MatrixSystem] = []
         _fork.remember(self)
-        #: What was detected: "symmetric", "negative" (the diagonal), "singular", "singular_parts" (how many: connected parts of the grid whose rows sum to
-        #: zero), "note" (what was made of row sums that are zero but for the digits of a file), "numbering", "periodic" (in y, in
-        #: x), "boundaries", "fixed_rows" (rows that hold their diagonal alone), "accel", "choice" (of cycle and method, and why),
-        #: "levels".
+        #: What was detected: "symmetric", "negative" (the diagonal), "singular", "singular_parts" (how many: connected parts of
+        #: the grid whose rows sum to zero), "note" (what was made of row sums that are zero but for the digits of a file),
+        #: "numbering", "periodic" (in y, in x), "boundaries", "fixed_rows" (rows that hold their diagonal alone), "accel",
+        #: "choice" (of cycle and method, and why), "levels".
         self.found: dict[str, Any] = self._own.found()
         #: Of the latest solve, of the last column where there were several; "columns" has all of them.
         self.report: dict[str, Any] = {}

@@ -38,6 +38,7 @@ at_most() {
 case_own_mesh() { prints "$bin/own_mesh"; }
 case_own_heat() { prints "$bin/own_heat"; }
 case_own_boundaries() { prints "$bin/own_boundaries"; }
+case_own_volumes() { prints "$bin/own_volumes"; }
 case_krylov_methods() {
   prints "$bin/krylov_methods"
   [ "$(wc -l <<<"$output")" -eq 5 ] || fail "not five methods"

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include <stratum/core/errors.hpp>
+#include <stratum/core/io/png_file.hpp>
 #include <stratum/core/io/stored_number.hpp>
 #include <stratum/core/io/text_file.hpp>
 #include <stratum/mesh/graded.hpp>
@@ -23,7 +24,7 @@ namespace stratum {
 
 namespace {
 
-constexpr const char* known_endings = "known are .vtr, .vti, .npy and .csv";
+constexpr const char* known_endings = "known are .vtr, .vti, .npy, .png and .csv";
 
 using On = FileValues::On;
 
@@ -321,15 +322,51 @@ FileValues read_vtk(const std::string& path, const std::string& name, Arrays whi
   return read;
 }
 
+bool is_png(std::string_view path) { return path.ends_with(".png"); }
+
+/// Of black and of white, as in 0.001..1; 0 and 1 where nothing is said.
+std::pair<double, double> range_of(const std::string& path, const std::string& text) {
+  if (text.empty()) return {0, 1};
+  const auto dots = text.find("..");
+  const auto number = [&](std::string_view part) {
+    double value = 0;
+    const auto [stop, error] = std::from_chars(part.data(), part.data() + part.size(), value);
+    expects(error == std::errc() && stop == part.data() + part.size() && std::isfinite(value), "'", path, "': '",
+            shown(text, 40), "' is not BLACK..WHITE, the numbers of black and of white pixels, as in 0.001..1");
+    return value;
+  };
+  const std::string_view all(text);
+  if (dots == std::string::npos) (void)number("");
+  return {number(all.substr(0, dots)), number(all.substr(dots + 2))};
+}
+
+FileValues read_picture(const std::string& path, const std::string& range) {
+  const auto [black, white] = range_of(path, range);
+  GreyPicture picture = read_png(path);
+  for (double& value : picture.numbers) value = value == 1 ? white : black + value * (white - black);
+  FileValues read;
+  read.on = On::cells;
+  read.columns = count_of(path, static_cast<std::uint64_t>(picture.width));
+  read.rows = count_of(path, static_cast<std::uint64_t>(picture.height));
+  read.from = path;
+  read.components.push_back(std::move(picture.numbers));
+  return read;
+}
+
 bool is_vtk(std::string_view path) { return path.ends_with(".vtr") || path.ends_with(".vti"); }
 
 FileValues read(const std::string& path, const std::string& array, Arrays which) {
   const bool csv = path.ends_with(".csv"), npy = path.ends_with(".npy");
-  expects(csv || npy || is_vtk(path), "'", path, "' is no file of numbers on cells by its ending; ", known_endings);
-  expects(array.empty() || is_vtk(path), "'", path, "' has no arrays with names, as '", array, "'");
+  const bool png = is_png(path);
+  expects(csv || npy || png || is_vtk(path), "'", path, "' is no file of numbers on cells by its ending; ",
+          known_endings);
+  expects(array.empty() || png || is_vtk(path), "'", path, "' has no arrays with names, as '", array, "'");
   std::error_code error;
   if (std::filesystem::is_directory(path, error)) unreadable(path, std::strerror(EISDIR));
-  auto found = csv ? read_csv(path) : npy ? read_npy(path) : read_vtk(path, array, which);
+  auto found = csv   ? read_csv(path)
+               : npy ? read_npy(path)
+               : png ? read_picture(path, array)
+                     : read_vtk(path, array, which);
   if (which == Arrays::of_cells) found.on = On::cells;
   check(found);
   return found;
@@ -357,10 +394,11 @@ std::vector<CellValues> cells_of(FileValues numbers) {
 CellFile parse_cell_file(std::string_view text) {
   CellFile file{std::string(text), {}};
   const auto colon = text.rfind(':');
-  if (colon != std::string_view::npos && is_vtk(text.substr(0, colon))) {
+  if (const auto path = text.substr(0, colon); colon != std::string_view::npos && (is_vtk(path) || is_png(path))) {
     file.path = text.substr(0, colon);
     file.array = text.substr(colon + 1);
-    expects(!file.array.empty(), "'", shown(text), "': the name of the array is missing");
+    expects(!file.array.empty(), "'", shown(text),
+            "': ", is_png(file.path) ? "BLACK..WHITE is missing" : "the name of the array is missing");
   }
   expects(!file.path.empty(), "the name of the file is missing; ", known_endings);
   return file;

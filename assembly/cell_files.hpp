@@ -7,6 +7,8 @@
 //                  and y. The array has one component, or three on cells: KXX, KXY, KYY. Where its points lie does not matter.
 //     .npy         NumPy's, versions 1 to 3: shape (rows, columns), C or Fortran order; float32, float64 and integers, either byte
 //                  order; along a boundary of one dimension
+//     .png         a picture, a number on each cell: black is 0, white is 1 (core/io/png_file.hpp); or of black and white, as in
+//                  PATH.png:0.001..1, and linear between
 //     .csv         a line for every row, the bottom row first; commas or blanks between numbers, # begins a comment
 //
 // Throws FileError for a file that cannot be read, ends too early or lacks numbers of some cells; UsageError naming it for all
@@ -47,7 +49,7 @@ struct BoxFileValues {
 /// Of every component, one or three. `array` may be empty where the file has one only on cells.
 [[nodiscard]] std::vector<CellValues> read_cell_values(const std::string& path, const std::string& array = {});
 
-/// What follows "file:": PATH or PATH:ARRAY, where PATH ends in .vtr or .vti.
+/// What follows "file:": PATH or PATH:ARRAY, where PATH ends in .vtr or .vti, or in .png with BLACK..WHITE in the array's place.
 struct CellFile {
   std::string path, array;
 };

@@ -119,6 +119,10 @@ inline constexpr const char* about_files =
     "  file:PATH.npy          a NumPy array, floating-point or integer, of shape (ny, nx) on cells or (ny + 1, nx + 1) "
     "on\n"
     "                         nodes; for a boundary also (n) or (n + 1) along it\n"
+    "  file:PATH.png          a picture, a pixel for each cell: black is 0, white 1, the upper row on top. "
+    "PATH.png:0.001..1 says "
+    "what\n"
+    "                         black and white are\n"
     "  file:PATH.csv          a line for every row, numbers separated by commas or blanks, # comments; for a boundary "
     "also one\n"
     "                         row or column\n\n";

@@ -147,4 +147,69 @@ case_refused_files() {
   refused --cells 16 --rhs 1 --kappa file:k.npy -- 'positive definite' 'cell (0, 0)'
 }
 
+# Pictures of every kind, with all filters of rows, are the numbers that they were made of.
+case_pictures() {
+  python3 - <<'PYTHON'
+import random, struct, zlib
+
+random.seed(3)
+n = 16
+
+def chunk(kind, data):
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+def filtered(rows, step):
+    # Filters 0 to 4 in turn, as the standard defines them.
+    out, above = b"", bytes(len(rows[0]))
+    for j, row in enumerate(rows):
+        kind, line = j % 5, []
+        for k, value in enumerate(row):
+            a, b, c = row[k - step] if k >= step else 0, above[k], above[k - step] if k >= step else 0
+            p = a + b - c
+            paeth = min((abs(p - a), 0, a), (abs(p - b), 1, b), (abs(p - c), 2, c))[2]
+            line.append((value - (0, a, b, (a + b) // 2, paeth)[kind]) % 256)
+        out += bytes([kind]) + bytes(line)
+        above = row
+    return out
+
+def write(name, bits, colour, rows, step, extra=b"", level=9):
+    open(name, "wb").write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", n, n, bits, colour, 0, 0, 0)) + extra +
+                           chunk(b"IDAT", zlib.compress(filtered(rows, step), level)) + chunk(b"IEND", b""))
+
+grey = [[random.choice([0, 40, 128, 255]) for _ in range(n)] for _ in range(n)]  # the upper row first
+write("grey.png", 8, 0, [bytes(row) for row in grey], 1)
+write("stored.png", 8, 0, [bytes(row) for row in grey], 1, level=0)
+write("colours.png", 8, 2, [bytes(v for v in row for _ in range(3)) for row in grey], 3)
+write("opaque.png", 8, 6, [bytes(v for g in row for v in (g, g, g, 255)) for row in grey], 4)
+write("deep.png", 16, 0, [bytes(v for g in row for v in (g, g)) for row in grey], 2)
+known = [0, 40, 128, 255]
+write("palette.png", 2, 3, [bytes(sum(known.index(row[4 * k + m]) << (6 - 2 * m) for m in range(4)) for k in range(n // 4)) for row in grey], 1,
+      chunk(b"PLTE", bytes(v for g in known for v in (g, g, g))))
+with open("grey.csv", "w") as file:
+    for row in reversed(grey):
+        print(*(v / 255 for v in row), sep=",", file=file)
+with open("scaled.csv", "w") as file:
+    for row in reversed(grey):
+        print(*(0.01 + v / 255 * 0.99 for v in row), sep=",", file=file)
+PYTHON
+  solve --rhs file:grey.csv
+  cp report.json other.json
+  local file
+  for file in grey stored colours opaque deep palette; do
+    solve --rhs file:$file.png
+    same maximum
+    same load_integral
+  done
+  solve --rhs 1 --kappa file:scaled.csv
+  cp report.json other.json
+  solve --rhs 1 --kappa file:grey.png:0.01..1
+  same maximum
+  refused --cells 16 --rhs 1 --kappa file:grey.png -- "K must be positive definite; in cell"
+  refused --cells 16 --rhs 1 --kappa file:grey.png:1 -- "'1' is not BLACK..WHITE"
+  refused --cells 12 --rhs file:grey.png -- "'grey.png' has 16 x 16 numbers on cells"
+  head -c 60 grey.png > cut.png
+  refused --cells 16 --rhs file:cut.png -- "'cut.png' cannot be taken for a picture: it ends too early"
+  refused --code 5 --cells 16 --rhs file:none.png -- "cannot read 'none.png'"
+}
+
 run_case "$2"

@@ -1,4 +1,4 @@
-// Files of coefficients: the first byte says whether the rest is read as .npy or as .csv. What is accepted are finite numbers,
+// Files of coefficients: the first byte says whether the rest is read as .npy, .png or .csv. What is accepted are finite numbers,
 // one a cell.
 
 #include <cmath>
@@ -12,9 +12,9 @@
 using namespace stratum;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static const ScratchFile npy(".npy"), csv(".csv");
+  static const ScratchFile npy(".npy"), png(".png"), csv(".csv");
   if (size == 0) return 0;
-  const ScratchFile& input = data[0] == 'n' ? npy : csv;
+  const ScratchFile& input = data[0] == 'n' ? npy : data[0] == 'p' ? png : csv;
   input.write(data + 1, size - 1);
   try {
     const auto all = read_cell_values(input.path());

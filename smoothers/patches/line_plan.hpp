@@ -41,6 +41,7 @@ struct PatchLineGroup {
   int first_line = 0, lines = 1, step = 2;
   bool cyclic = false;
   bool first_fixed = false, last_fixed = false;  // the lines' first and last nodes belong to others
+  int scratch = 0;                               // a place for the group's numbers, among those of its phase
 };
 
 struct PatchLinePlan {

@@ -85,9 +85,8 @@ struct GroupLines {
     numbers.add(segment, at, line, row);
     row.fixed = row.fixed || (group.first_fixed && k == 0) || (group.last_fixed && k == nodes() - 1);
     if (row.fixed) {
+      row.lower = row.upper = row.rhs = 0;
       row.excess = 1;
-      row.upper = 0;
-      row.rhs = 0;
     }
     return row;
   }
@@ -110,10 +109,9 @@ struct Elimination {
 
   STRATUM_HOST_DEVICE STRATUM_INLINE void begin(const LineRow<T>& first) { upper = first.upper; }
   STRATUM_HOST_DEVICE STRATUM_INLINE void next(const LineRow<T>& row, bool second) {
-    const T coupling = row.fixed ? T(0) : row.lower;
-    const T e = second ? row.excess : row.excess + coupling * excess_quotient;
-    const T r = second ? row.rhs : row.rhs + coupling * rhs_quotient;
-    const T w = second ? coupling : coupling * first_quotient;
+    const T e = second ? row.excess : row.excess + row.lower * excess_quotient;
+    const T r = second ? row.rhs : row.rhs + row.lower * rhs_quotient;
+    const T w = second ? row.lower : row.lower * first_quotient;
     const T reciprocal = T(1) / (e + row.upper + w);
     excess_quotient = e * reciprocal;
     rhs_quotient = r * reciprocal;
@@ -309,114 +307,151 @@ void relax_group(const GroupLines<T>& lines, std::vector<WideRow<T>>& rows, std:
   }
 }
 
+/// How a GPU takes the lines of a group: a block for each, a thread for each line and chunk. Rows come tile by tile, some nodes
+/// of every chunk, by threads that are neighbours in memory, through shared memory.
+struct Chunking {
+  static constexpr int chunks = 32, threads = chunks * wide, least = 4;  // nodes of a chunk
+  int nodes, count;
+
+  STRATUM_HOST_DEVICE STRATUM_INLINE explicit Chunking(int nodes_of_line) : nodes(nodes_of_line), count(chunks) {
+    // A power of two, so that a cyclic system ends with couplings of its unknowns to themselves, which are nothing.
+    while (count > 1 && nodes < count * least) count /= 2;
+  }
+  /// First node of a chunk.
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE int first(int chunk) const {
+    return static_cast<int>(static_cast<long long>(nodes) * chunk / count);
+  }
+  /// Of nodes behind the first ones of chunks.
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE int tiles(int nodes_of_tile) const {
+    const int most = (nodes + count - 1) / count - 1;
+    return (most + nodes_of_tile - 1) / nodes_of_tile;
+  }
+};
+template <class T>
+constexpr int nodes_of_tile = sizeof(T) == 4 ? 8 : 4;
+
 #if defined(__CUDACC__)
 
-constexpr int chunks = 32;
-constexpr int least_chunk = 4;  // nodes
-
-/// A block for each group; a thread for each line and chunk.
 template <class T>
 __global__ void relax_lines_kernel(const LineNumbers<T> numbers, const PatchSegment* segments,
-                                   const PatchLineGroup* groups, T* rhs_quotients, T* upper_quotients,
-                                   T* first_quotients) {
-  constexpr int most = PatchLinePlan::lines_of_group;
-  __shared__ T excess[2][chunks][most], rhs[2][chunks][most], lower[2][chunks][most], upper[2][chunks][most];
-  __shared__ bool is_fixed[chunks][most];
+                                   const PatchLineGroup* groups, T* quotients, long long stride) {
+  constexpr int depth = nodes_of_tile<T>, pitch = Chunking::threads + 4, part = depth * pitch;
+  // Tiles of four numbers a row; then two sets of the reduced system.
+  __shared__ T memory[4 * part];
   cuda::after_previous();
   const GroupLines<T> lines{numbers, segments, groups[blockIdx.x]};
-  const int m = threadIdx.x % most, chunk = threadIdx.x / most, line = lines.line(m), nodes = lines.nodes();
-  // A power of two, so that a cyclic system ends with couplings of its unknowns to themselves, which are nothing.
-  int count = chunks;
-  while (count > 1 && nodes < count * least_chunk) count /= 2;
-  const auto first_of = [&](int c) { return static_cast<int>(static_cast<long long>(nodes) * c / count); };
-  const int begin = first_of(chunk), end = first_of(chunk + 1);
-  const bool active = m < lines.group.lines && chunk < count;
+  const Chunking chunking(lines.nodes());
+  const int self = static_cast<int>(threadIdx.x), chunk = self / wide, line = lines.line(self % wide);
+  const int count = chunking.count, begin = chunk < count ? chunking.first(chunk) : 0,
+            end = chunk < count ? chunking.first(chunk + 1) : 0;
+  const bool active = self % wide < lines.group.lines && chunk < count;
+  const int along = segments[lines.group.segments_begin].lane[0].along;
+  const bool along_x = along == 1 || along == -1;
+  T* own_quotients = quotients + lines.group.scratch + self;
+  // Item `q` of a tile: a node of a chunk's line, and its place in shared memory.
+  struct Item {
+    int node, segment, line, place;
+    bool valid;
+  };
+  const auto item = [&](int tile, int q, int from) {
+    const int behind = along_x ? q % depth : q / Chunking::threads, who = along_x ? q / depth : q % Chunking::threads;
+    Item it{};
+    it.place = behind * pitch + who;
+    it.valid = who / wide < count && who % wide < lines.group.lines;
+    if (!it.valid) return it;
+    it.node = chunking.first(who / wide) + 1 + tile * depth + behind;
+    it.valid = it.node < chunking.first(who / wide + 1);
+    if (!it.valid) return it;
+    it.line = lines.line(who % wide);
+    it.segment = lines.segment_of(it.node, from);
+    return it;
+  };
+  const int tiles = chunking.tiles(depth), all = lines.group.segments_begin;
+
   Elimination<T> state;
   LineRow<T> first;
-  int s = lines.group.segments_begin;
-  // Numbers of a node between the two passes stand where its first copy is.
-  const auto place = [&](int k) {
-    const PatchSegment& segment = segments[s];
-    const PatchLane& lane = segment.lane[0];
-    return lane.first + (k - segment.start) * lane.along + line * lane.across;
-  };
   if (active) {
-    s = lines.segment_of(begin, s);
-    first = lines.row(begin, s, line);
+    first = lines.row(begin, lines.segment_of(begin, all), line);
     state.begin(first);
-    for (int k = begin + 1; k < end; ++k) {
-      s = lines.segment_of(k, s);
-      state.next(lines.row(k, s, line), k == begin + 1);
-      const int at = place(k);
-      rhs_quotients[at] = state.rhs_quotient;
-      upper_quotients[at] = state.upper_quotient;
-      first_quotients[at] = state.first_quotient;
+  }
+  for (int tile = 0; tile < tiles; ++tile) {
+    for (int q = self; q < depth * Chunking::threads; q += Chunking::threads) {
+      const Item it = item(tile, q, all);
+      if (!it.valid) continue;
+      const LineRow<T> row = lines.row(it.node, it.segment, it.line);
+      memory[it.place] = row.lower;
+      memory[it.place + part] = row.upper;
+      memory[it.place + 2 * part] = row.excess;
+      memory[it.place + 3 * part] = row.rhs;
     }
-    excess[0][chunk][m] = first.excess + state.excess;
-    rhs[0][chunk][m] = first.rhs + state.rhs;
-    // Of a fixed node both couplings are zero, and nothing is to be added to its row.
-    upper[0][chunk][m] = first.fixed ? T(0) : state.upper;
-    is_fixed[chunk][m] = first.fixed;
-    if (first.fixed) {
-      excess[0][chunk][m] = 1;
-      rhs[0][chunk][m] = 0;
+    __syncthreads();
+    for (int k = 0; k < depth && active; ++k) {
+      const int node = begin + 1 + tile * depth + k;
+      if (node >= end) break;
+      const T* at = memory + k * pitch + self;
+      state.next({at[0], at[part], at[2 * part], at[3 * part], false}, node == begin + 1);
+      T* to = own_quotients + static_cast<long long>(tile * depth + k) * Chunking::threads;
+      to[0] = state.rhs_quotient;
+      to[stride] = state.upper_quotient;
+      to[2 * stride] = state.first_quotient;
     }
+    __syncthreads();
+  }
+
+  // The rows of first nodes: each takes what the chunk before gives.
+  constexpr int set = 4 * Chunking::threads;
+  if (active) {
+    memory[self] = state.excess_quotient;
+    memory[self + Chunking::threads] = state.rhs_quotient;
+    memory[self + 2 * Chunking::threads] = end - begin == 1 ? T(1) : state.first_quotient;
   }
   __syncthreads();
-  if (active) {
-    // From the chunk before: what its last node gives to the row of this chunk's first one.
-    lower[0][chunk][m] = 0;
-    excess[1][chunk][m] = state.excess_quotient;
-    rhs[1][chunk][m] = state.rhs_quotient;
-    upper[1][chunk][m] = state.first_quotient;
-    lower[1][chunk][m] = end - begin == 1 ? T(1) : T(0);
-  }
-  __syncthreads();
-  T own_excess = 0, own_rhs = 0, own_lower = 0, own_upper = 0;
-  if (active) {
-    own_excess = excess[0][chunk][m];
-    own_rhs = rhs[0][chunk][m];
-    own_upper = upper[0][chunk][m];
+  T own_excess = 1, own_rhs = 0, own_lower = 0, own_upper = 0;
+  if (active && !first.fixed) {
+    own_excess = first.excess + state.excess;
+    own_rhs = first.rhs + state.rhs;
+    own_upper = state.upper;
     const int before = chunk > 0 ? chunk - 1 : lines.group.cyclic ? count - 1 : -1;
-    if (before >= 0 && !first.fixed) {
-      if (lower[1][before][m] != T(0)) {
-        own_lower = first.lower;  // a chunk of one node
-      } else {
-        own_excess += first.lower * excess[1][before][m];
-        own_rhs += first.lower * rhs[1][before][m];
-        own_lower = first.lower * upper[1][before][m];
-      }
+    if (before >= 0) {
+      const int at = before * wide + self % wide;
+      // Of a chunk of one node the quotients of excess and rhs are zero.
+      own_excess += first.lower * memory[at];
+      own_rhs += first.lower * memory[at + Chunking::threads];
+      own_lower = first.lower * memory[at + 2 * Chunking::threads];
     }
   }
   __syncthreads();
   // Parallel cyclic reduction: couplings reach twice as far in every step.
   int side = 0;
   for (int distance = 1; distance < count; distance *= 2) {
+    T* current = memory + side * set;
     if (active) {
-      excess[side][chunk][m] = own_excess;
-      rhs[side][chunk][m] = own_rhs;
-      lower[side][chunk][m] = own_lower;
-      upper[side][chunk][m] = own_upper;
+      current[self] = own_excess;
+      current[self + Chunking::threads] = own_rhs;
+      current[self + 2 * Chunking::threads] = own_lower;
+      current[self + 3 * Chunking::threads] = own_upper;
     }
     __syncthreads();
     if (active) {
       int below = chunk - distance, above = chunk + distance;
       if (lines.group.cyclic) {
-        below = (below % count + count) % count;
+        below = (below + count) % count;
         above = above % count;
       }
       T e = own_excess, r = own_rhs, l = 0, u = 0;
-      if (below >= 0 && below < count && own_lower != T(0)) {
-        const T factor = own_lower / (excess[side][below][m] + lower[side][below][m] + upper[side][below][m]);
-        e += factor * excess[side][below][m];
-        r += factor * rhs[side][below][m];
-        l = factor * lower[side][below][m];
+      if (below >= 0) {
+        const T* at = current + below * wide + self % wide;
+        const T factor = own_lower / (at[0] + at[2 * Chunking::threads] + at[3 * Chunking::threads]);
+        e += factor * at[0];
+        r += factor * at[Chunking::threads];
+        l = factor * at[2 * Chunking::threads];
       }
-      if (above >= 0 && above < count && own_upper != T(0)) {
-        const T factor = own_upper / (excess[side][above][m] + lower[side][above][m] + upper[side][above][m]);
-        e += factor * excess[side][above][m];
-        r += factor * rhs[side][above][m];
-        u = factor * upper[side][above][m];
+      if (above < count) {
+        const T* at = current + above * wide + self % wide;
+        const T factor = own_upper / (at[0] + at[2 * Chunking::threads] + at[3 * Chunking::threads]);
+        e += factor * at[0];
+        r += factor * at[Chunking::threads];
+        u = factor * at[3 * Chunking::threads];
       }
       own_excess = e;
       own_rhs = r;
@@ -424,22 +459,31 @@ __global__ void relax_lines_kernel(const LineNumbers<T> numbers, const PatchSegm
       own_upper = u;
     }
     side = 1 - side;
+  }
+  __syncthreads();
+  if (active) memory[self] = first.fixed ? T(0) : own_rhs / own_excess;
+  __syncthreads();
+  T d = 0, next = 0;
+  if (active) {
+    d = memory[self];
+    next = chunk + 1 < count ? memory[self + wide] : lines.group.cyclic ? memory[self % wide] : T(0);
+    lines.correct(begin, lines.segment_of(begin, all), line, d);
+  }
+  __syncthreads();
+  for (int tile = tiles - 1; tile >= 0; --tile) {
+    for (int k = depth - 1; k >= 0 && active; --k) {
+      if (begin + 1 + tile * depth + k >= end) continue;
+      const T* from = own_quotients + static_cast<long long>(tile * depth + k) * Chunking::threads;
+      next = from[0] + from[stride] * next + from[2 * stride] * d;
+      memory[k * pitch + self] = next;
+    }
+    __syncthreads();
+    for (int q = self; q < depth * Chunking::threads; q += Chunking::threads) {
+      const Item it = item(tile, q, all);
+      if (it.valid) lines.correct(it.node, it.segment, it.line, memory[it.place]);
+    }
     __syncthreads();
   }
-  T* const solution = &rhs[side][0][0];
-  if (active) solution[chunk * most + m] = is_fixed[chunk][m] ? T(0) : own_rhs / own_excess;
-  __syncthreads();
-  if (!active) return;
-  const T d = solution[chunk * most + m];
-  T next = chunk + 1 < count ? solution[(chunk + 1) * most + m] : lines.group.cyclic ? solution[m] : T(0);
-  for (int k = end - 1; k > begin; --k) {
-    while (segments[s].start > k) --s;
-    const int at = place(k);
-    next = rhs_quotients[at] + upper_quotients[at] * next + first_quotients[at] * d;
-    lines.correct(k, s, line, next);
-  }
-  while (segments[s].start > begin) --s;
-  lines.correct(begin, s, line, d);
 }
 
 #endif
@@ -462,8 +506,20 @@ PatchLines<T>::PatchLines(Context& ctx, const PatchLayout& layout, PatchLinePlan
   vertex_begin_ = vector_from_host(ctx, plan_.vertex_begin);
   if (!ctx.on_gpu()) return;
   segments_ = on_device(ctx, plan_.segments);
+  int most = 0;
+  for (std::size_t phase = 0; phase + 1 < plan_.phases.size(); ++phase) {
+    int taken = 0;
+    for (int g = plan_.phases[phase]; g < plan_.phases[phase + 1]; ++g) {
+      auto& group = plan_.groups[static_cast<std::size_t>(g)];
+      group.scratch = taken;
+      const Chunking chunking(group.cells + (group.cyclic ? 0 : 1));
+      taken += chunking.tiles(nodes_of_tile<T>) * nodes_of_tile<T> * Chunking::threads;
+    }
+    most = std::max(most, taken);
+  }
+  scratch_ = most;
+  quotients_ = Field<T>(ctx, 3 * std::max(1, most));
   groups_ = on_device(ctx, plan_.groups);
-  for (auto& numbers : quotients_) numbers = Field<T>(ctx, layout.size());
 }
 
 template <class T>
@@ -479,10 +535,10 @@ void PatchLines<T>::lines(Context& ctx, const PatchOperator<T>& a, const Partial
 #if defined(__CUDACC__)
   if (ctx.on_gpu()) {
     const auto blocks = static_cast<unsigned>(end - begin);
-    cuda::Launch{blocks, chunks * PatchLinePlan::lines_of_group}(
-        ctx, relax_lines_kernel<T>, numbers, static_cast<const PatchSegment*>(segments_.get()),
-        static_cast<const PatchLineGroup*>(groups_.get()) + begin, quotients_[0].view().data, quotients_[1].view().data,
-        quotients_[2].view().data);
+    cuda::Launch{blocks, Chunking::threads}(ctx, relax_lines_kernel<T>, numbers,
+                                            static_cast<const PatchSegment*>(segments_.get()),
+                                            static_cast<const PatchLineGroup*>(groups_.get()) + begin,
+                                            quotients_.view().data, static_cast<long long>(scratch_));
     return;
   }
 #endif

@@ -49,7 +49,8 @@ class PatchLines {
   std::int64_t nodes_;
   std::shared_ptr<void> segments_, groups_;  // on a GPU
   Field<int> vertex_copies_, vertex_begin_;
-  Field<T> quotients_[3];  // r'/p, u/p and w/p of nodes; on a GPU
+  Field<T> quotients_;  // r'/p, u/p and w/p of the nodes of a phase, in the order of threads; on a GPU
+  int scratch_ = 0;     // numbers of each
 };
 
 }  // namespace stratum

@@ -424,9 +424,29 @@ struct Case {
   int coarsest = 40;
 };
 
+/// Three patches beside each other, with lines of 301 nodes across them.
+PatchMeshParts long_lines() {
+  PatchMeshParts parts = patch_grid(3, 1);
+  parts.cells = 100;
+  for (const auto& patch : {parts.patches.front(), parts.patches.back()})
+    for (std::size_t k = 0; k < 4; ++k) {
+      const int a = patch[k], b = patch[(k + 1) % 4];
+      const auto x = [&](int v) { return parts.vertices[at(v)].x; };
+      if (x(a) == x(b) && (x(a) == 0 || x(a) == 1)) {
+        PatchEdgeParts edge;
+        edge.first = a;
+        edge.second = b;
+        edge.cells = 4;
+        parts.edges.push_back(edge);
+      }
+    }
+  return turned_at_random(parts, 1);
+}
+
 std::vector<Case> cases() {
   using namespace test;
   return {{"one patch", with_cells(patch_grid(1, 1), 16), 1e-13, 10},
+          {"long lines", long_lines(), 1e-12, 500},
           {"2 x 2, turned", turned_at_random(with_cells(patch_grid(2, 2), 8), 3)},
           {"2 x 2, odd cells", turned_at_random(with_cells(patch_grid(2, 2), 11), 2), 1e-13, 30},
           {"L corner", thin_at_origin(l_shape(), 8), 1e-10},

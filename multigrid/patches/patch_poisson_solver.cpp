@@ -7,6 +7,7 @@
 
 #include <stratum/core/errors.hpp>
 #include <stratum/core/field/blas.hpp>
+#include <stratum/core/patches/patch_updates.hpp>
 #include <stratum/multigrid/patches/patch_multigrid.hpp>
 #include <stratum/solvers/error_estimate.hpp>
 #include <stratum/solvers/mixed/mixed_refinement.hpp>
@@ -45,7 +46,6 @@ struct PatchPoissonSolver::Implementation {
     boundary.numbers = vector_from_host(ctx, system.boundary_values);
     x = consistent<double>(ctx, finest.layout);
     p = consistent<double>(ctx, finest.layout);
-    t = consistent<double>(ctx, finest.layout);
     r = partial<double>(ctx, finest.layout);
     q = partial<double>(ctx, finest.layout);
     if (params.float_cycles) {
@@ -55,6 +55,7 @@ struct PatchPoissonSolver::Implementation {
       cycles.z = consistent<float>(ctx, finest.layout);
     } else {
       double_cycles = std::make_unique<PatchMultigrid<double>>(ctx, levels_on_host, singular, params.sweeps);
+      t = consistent<double>(ctx, finest.layout);
     }
     for (const auto& level : levels_on_host) {
       PatchLevelPlan plan;
@@ -78,6 +79,7 @@ struct PatchPoissonSolver::Implementation {
   void continue_in_double() {
     float_cycles.reset();
     PatchSystem system = assemble(ctx, mesh, problem);
+    t = consistent<double>(ctx, system.layout);
     double_cycles = std::make_unique<PatchMultigrid<double>>(ctx, levels_of(system), singular, params.sweeps);
   }
 
@@ -111,17 +113,20 @@ struct PatchPoissonSolver::Implementation {
     residual(ctx, *rows, *a, b, x, r);
     return norm_of(r);
   }
-  /// t = M r in some scale; returns (r, t).
+  /// z = M r in some scale; returns (r, z).
   double apply_cycle(double scale) {
-    if (float_cycles) {
-      auto& c = *float_cycles;
-      copy_scaled(ctx, scale, r.numbers.cview(), c.r.numbers.view());
-      c.multigrid->apply(ctx, c.r, c.z);
-      copy(ctx, c.z.numbers.cview(), t.numbers.view());
-    } else {
+    if (!float_cycles) {
       double_cycles->apply(ctx, r, t);
+      return dot(ctx, r.numbers.cview(), t.numbers.cview());
     }
-    return dot(ctx, r.numbers.cview(), t.numbers.cview());
+    auto& c = *float_cycles;
+    copy_scaled(ctx, scale, r.numbers.cview(), c.r.numbers.view());
+    c.multigrid->apply(ctx, c.r, c.z);
+    return dot(ctx, r.numbers.cview(), c.z.numbers.cview());
+  }
+  /// max |M r|
+  double largest_correction(double scale) {
+    return float_cycles ? norm_max(ctx, float_cycles->z.numbers.cview()) / scale : norm_max(ctx, t.numbers.cview());
   }
   /// x <- x + a pass of full multigrid for r.
   void pass(double scale) {
@@ -220,7 +225,7 @@ struct PatchPoissonSolver::Implementation {
     ErrorEstimate estimate;
     const auto precondition = [&](bool measured) {
       known = apply_cycle(scale);
-      if (measured) estimate.add(iteration, norm_max(ctx, t.numbers.cview()) / (float_cycles ? scale : 1));
+      if (measured) estimate.add(iteration, largest_correction(scale));
     };
     const auto error_of_x = [&](bool fresh) -> std::optional<double> {
       const Extremes of_x = extremes(ctx, x.numbers.cview());
@@ -240,15 +245,17 @@ struct PatchPoissonSolver::Implementation {
       const double beta = iteration == 1 ? 0 : *known / rz;
       rz = *known;
       known.reset();
-      xpay(ctx, t.numbers.cview(), beta, p.numbers.view());
+      if (float_cycles)
+        update_direction(ctx, float_cycles->z, beta, p);
+      else
+        update_direction(ctx, t, beta, p);
       product(ctx, *rows, *a, p, q);
       const double curvature = dot(ctx, p.numbers.cview(), q.numbers.cview());
       if (broken.empty() && !(curvature > 0))
         broken = message("the operator is not positive definite: (p, A p) = ", curvature);
       if (broken.empty()) {
         const double alpha = rz / curvature;
-        axpy(ctx, alpha, p.numbers.cview(), x.numbers.view());
-        axpy(ctx, -alpha, q.numbers.cview(), r.numbers.view());
+        take_step(ctx, alpha, p, q, x, r);
         norm = norm_of(r);
       }
       constexpr double better = 0.9;
@@ -297,7 +304,7 @@ struct PatchPoissonSolver::Implementation {
   std::unique_ptr<SharedNodes> shared;
   std::unique_ptr<PatchOperator<double>> a;
   Partial<double> b, r, q;
-  Consistent<double> boundary, x, p, t;
+  Consistent<double> boundary, x, p, t;  // t: M r of cycles in double
   struct FloatCycles {
     std::unique_ptr<PatchMultigrid<float>> multigrid;
     Partial<float> r;

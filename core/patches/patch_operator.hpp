@@ -5,7 +5,7 @@
 //
 //     (A x)_i = excess_i x_i + sum over the eight neighbours of  a_ij (x_j - x_i) ,
 //
-// five words a node. Rows of a Laplacian sum to zero exactly, in single precision too: there are differences of x, never
+// five words per unknown. Rows of a Laplacian sum to zero exactly, in single precision too: there are differences of x, never
 // differences of coefficients.
 //
 // Dirichlet nodes are nodes like others, with the excess `fixed_row`: residuals and products are zero there. Their columns are
@@ -23,7 +23,8 @@ namespace stratum {
 template <class T>
 inline constexpr T fixed_row = std::numeric_limits<T>::max();
 
-/// On the host, in double: what assembly and Galerkin products give. Numbers of all rows, Dirichlet ones included, natural.
+/// On the host, in double: what assembly and Galerkin products give. All rows are those of Neumann boundaries, Dirichlet nodes
+/// included.
 struct PatchRowsOnHost {
   std::vector<double> excess, east, north, north_east, north_west;
   explicit PatchRowsOnHost(int size) {

@@ -128,7 +128,7 @@ struct PatchPoissonSolver::Implementation {
   double largest_correction(double scale) {
     return float_cycles ? norm_max(ctx, float_cycles->z.numbers.cview()) / scale : norm_max(ctx, t.numbers.cview());
   }
-  /// x <- x + a pass of full multigrid for r.
+  /// x <- x + one FMG cycle for r.
   void pass(double scale) {
     if (float_cycles) {
       auto& c = *float_cycles;
@@ -187,7 +187,7 @@ struct PatchPoissonSolver::Implementation {
     report.status = !std::isfinite(report.residual) ? Status::non_finite
                     : converged                     ? Status::converged
                                                     : Status::max_iterations;
-    report.reason = message("residual ", report.residual, " after one pass of full multigrid");
+    report.reason = message("residual ", report.residual, " after one FMG cycle");
     finish(report);
     report.solve_seconds = seconds_since(begin);
     return report;

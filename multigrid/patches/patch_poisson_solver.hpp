@@ -38,7 +38,7 @@ struct PatchSolverParams {
   bool retry_in_double = true;   // where conjugate gradients around float cycles break down or stagnate
   int sweeps = 1;                // of lines in every direction, before and after the coarse correction
   bool project = false;          // subtract a constant from f where a singular problem does not balance
-  bool full_multigrid = true;    // start from a pass of full multigrid
+  bool full_multigrid = true;    // start from one FMG cycle
   int coarsest_unknowns = 4096;  // the finest level with as few is solved directly
 };
 
@@ -61,7 +61,7 @@ class PatchPoissonSolver {
 
   /// From zero at the unknowns.
   SolveReport solve(const Monitor& monitor = {});
-  /// u_h by one pass of full multigrid, whatever the residual; reported as that of zero iterations.
+  /// u_h by one FMG cycle, whatever the residual; reported as that of zero iterations.
   SolveReport full_multigrid_pass();
 
   /// u_h at the nodes of a patch, (nx + 1) (ny + 1) numbers, x fastest; all patches of a node have the same bits.

@@ -18,13 +18,13 @@ struct Crossing {
   bool forward = true, flipped = false;
 };
 
-/// How lines end at either end of a strip.
-enum class StripEnd { boundary, uncrossed, split };
+/// How lines end at either end of a chain.
+enum class ChainEnd { boundary, uncrossed, split };
 
-struct Strip {
+struct Chain {
   std::vector<Crossing> crossings;
   bool cyclic = false;
-  StripEnd first = StripEnd::boundary, last = StripEnd::boundary;
+  ChainEnd first = ChainEnd::boundary, last = ChainEnd::boundary;
 };
 
 struct EdgeStep {
@@ -48,7 +48,7 @@ class Planner {
     find_fixed_vertices();
     find_straight_edges();
     find_edge_conflicts();
-    find_strips();
+    find_chains();
     find_edge_lines();
     colour();
     emit();
@@ -146,15 +146,15 @@ class Planner {
 
   struct Step {
     std::optional<Crossing> next;
-    StripEnd end = StripEnd::boundary;
+    ChainEnd end = ChainEnd::boundary;
     int edge = 0;
   };
   [[nodiscard]] Step step(const Crossing& c) const {
     const int l = c.direction == 0 ? (c.forward ? 1 : 3) : (c.forward ? 2 : 0);
     const auto& own = t_.patches[at(c.patch)].edges[at(l)];
     const auto& e = edge(own.number);
-    if (e.on_boundary()) return {{}, StripEnd::boundary, own.number};
-    if (!crossed_[at(own.number)]) return {{}, StripEnd::uncrossed, own.number};
+    if (e.on_boundary()) return {{}, ChainEnd::boundary, own.number};
+    if (!crossed_[at(own.number)]) return {{}, ChainEnd::uncrossed, own.number};
     const bool is_first = e.sides[0].patch == c.patch && e.sides[0].local == l;
     const Side& other = e.sides[is_first ? 1 : 0];
     Crossing next;
@@ -162,15 +162,15 @@ class Planner {
     next.direction = other.local % 2 == 0 ? 1 : 0;
     next.forward = other.local == 0 || other.local == 3;
     next.flipped = c.flipped != (own.reversed != local(other).reversed);
-    return {next, StripEnd::split, own.number};
+    return {next, ChainEnd::split, own.number};
   }
   static bool same_lines(const Crossing& a, const Crossing& b) {
     return a.patch == b.patch && a.direction == b.direction;
   }
 
-  void find_strips() {
-    strip_of_.assign(2 * t_.patches.size(), -1);
-    const auto number = [&](const Crossing& c) -> int& { return strip_of_[2 * at(c.patch) + at(c.direction)]; };
+  void find_chains() {
+    chain_of_.assign(2 * t_.patches.size(), -1);
+    const auto number = [&](const Crossing& c) -> int& { return chain_of_[2 * at(c.patch) + at(c.direction)]; };
     for (int p = 0; p < layout_.patches(); ++p)
       for (int d = 0; d < 2; ++d) {
         const Crossing begin{p, d, false, false};
@@ -188,32 +188,32 @@ class Planner {
             chain.push_back(*s.next);
           }
         };
-        Strip strip;
+        Chain chain;
         std::vector<Crossing> back;
         const Step stop = walk(begin, back);
         if (stop.next && same_lines(*stop.next, begin) && stop.next->forward == begin.forward) {
           // Around a ring, unless lines come back as others: then they end at this edge.
-          strip.cyclic = !stop.next->flipped;
-          strip.crossings = back;
-          if (!strip.cyclic) strip.first = strip.last = StripEnd::uncrossed;
+          chain.cyclic = !stop.next->flipped;
+          chain.crossings = back;
+          if (!chain.cyclic) chain.first = chain.last = ChainEnd::uncrossed;
         } else {
           Crossing turned = back.back();
           turned.forward = !turned.forward;
-          const Step last = walk(turned, strip.crossings);
-          const auto kind = [](const Step& s) { return s.next ? StripEnd::split : s.end; };
-          strip.first = kind(stop);
-          strip.last = kind(last);
-          // A strip that would enter its own first patch along the same lines ends at that edge for both of its ends.
+          const Step last = walk(turned, chain.crossings);
+          const auto kind = [](const Step& s) { return s.next ? ChainEnd::split : s.end; };
+          chain.first = kind(stop);
+          chain.last = kind(last);
+          // A chain that would enter its own first patch along the same lines ends at that edge for both of its ends.
           for (const Step* s : {&stop, &last})
-            if (s->next) splits_.emplace_back(static_cast<int>(strips_.size()), *s->next);
+            if (s->next) splits_.emplace_back(static_cast<int>(chains_.size()), *s->next);
         }
-        for (const Crossing& c : strip.crossings) number(c) = static_cast<int>(strips_.size());
-        strips_.push_back(std::move(strip));
+        for (const Crossing& c : chain.crossings) number(c) = static_cast<int>(chains_.size());
+        chains_.push_back(std::move(chain));
       }
     for (const auto& [own, next] : splits_)
       if (number(next) == own) {
-        // Both ends at one edge, whose nodes the lines of the strip would share.
-        strips_[at(own)].first = strips_[at(own)].last = StripEnd::uncrossed;
+        // Both ends at one edge, whose nodes the lines of the chain would share.
+        chains_[at(own)].first = chains_[at(own)].last = ChainEnd::uncrossed;
       }
   }
 
@@ -269,26 +269,26 @@ class Planner {
   }
 
   void colour() {
-    const int strips = static_cast<int>(strips_.size()), units = strips + static_cast<int>(lines_.size());
+    const int chains = static_cast<int>(chains_.size()), units = chains + static_cast<int>(lines_.size());
     std::vector<std::set<int>> conflicts(at(units)), parallel(at(units));
     const auto add = [&](int a, int b) {
       if (a == b) return;
       conflicts[at(a)].insert(b);
       conflicts[at(b)].insert(a);
     };
-    for (std::size_t p = 0; p < t_.patches.size(); ++p) add(strip_of_[2 * p], strip_of_[2 * p + 1]);
-    for (const auto& [own, next] : splits_) add(own, strip_of_[2 * at(next.patch) + at(next.direction)]);
+    for (std::size_t p = 0; p < t_.patches.size(); ++p) add(chain_of_[2 * p], chain_of_[2 * p + 1]);
+    for (const auto& [own, next] : splits_) add(own, chain_of_[2 * at(next.patch) + at(next.direction)]);
     for (std::size_t e = 0; e < t_.edges.size(); ++e) {
       if (fixed_edge_[e]) continue;
-      const int unit = strips + line_of_[e];
+      const int unit = chains + line_of_[e];
       for (const auto& s : t_.edges[e].sides) {
         const bool along_x = s.local % 2 == 0;
-        add(unit, strip_of_[2 * at(s.patch) + (along_x ? 1U : 0U)]);
-        const int beside = strip_of_[2 * at(s.patch) + (along_x ? 0U : 1U)];
+        add(unit, chain_of_[2 * at(s.patch) + (along_x ? 1U : 0U)]);
+        const int beside = chain_of_[2 * at(s.patch) + (along_x ? 0U : 1U)];
         parallel[at(unit)].insert(beside);
         parallel[at(beside)].insert(unit);
       }
-      for (const int f : conflicts_[e]) add(unit, strips + line_of_[at(f)]);
+      for (const int f : conflicts_[e]) add(unit, chains + line_of_[at(f)]);
     }
     colours_.assign(at(units), -1);
     for (int done = 0; done < units; ++done) {
@@ -341,7 +341,7 @@ class Planner {
     struct Segments {
       int begin, end, cells;
     };
-    std::vector<Segments> of_strips, of_lines;
+    std::vector<Segments> of_chains, of_lines;
     const auto put = [&](PatchSegment segment, Segments& all) {
       segment.start = all.cells;
       all.cells += segment.cells;
@@ -352,15 +352,15 @@ class Planner {
       const int first = static_cast<int>(plan_.segments.size());
       return Segments{first, first, 0};
     };
-    for (const auto& strip : strips_) {
+    for (const auto& chain : chains_) {
       Segments all = begin();
-      for (const auto& c : strip.crossings) {
+      for (const auto& c : chain.crossings) {
         PatchSegment s;
         s.cells = layout_.patch(c.patch).cells(c.direction);
         s.lane[0] = lane_of(c);
         put(s, all);
       }
-      of_strips.push_back(all);
+      of_chains.push_back(all);
     }
     for (const auto& line : lines_) {
       Segments all = begin();
@@ -387,9 +387,9 @@ class Planner {
     for (int c = 0; c < plan_.colours; ++c)
       for (int phase = 0; phase < 3; ++phase) {
         const std::size_t first = plan_.groups.size();
-        for (std::size_t s = 0; s < strips_.size(); ++s) {
+        for (std::size_t s = 0; s < chains_.size(); ++s) {
           if (colours_[s] != c) continue;
-          const auto& front = strips_[s].crossings.front();
+          const auto& front = chains_[s].crossings.front();
           const int lines = layout_.patch(front.patch).cells(1 - front.direction);  // 1 .. lines - 1
           const bool extra = lines % 2 != 0;
           int begin_line = phase == 0 ? 1 : 2, end_line = lines - (extra ? 1 : 0);
@@ -399,18 +399,18 @@ class Planner {
           }
           const int step = 2 * PatchLinePlan::lines_of_group;
           for (int m = begin_line; m < end_line; m += step) {
-            PatchLineGroup g = group(of_strips[s]);
+            PatchLineGroup g = group(of_chains[s]);
             g.first_line = m;
             g.lines = std::min(PatchLinePlan::lines_of_group, (end_line - m + 1) / 2);
-            g.cyclic = strips_[s].cyclic;
-            g.first_fixed = strips_[s].first == StripEnd::uncrossed;
-            g.last_fixed = strips_[s].last == StripEnd::uncrossed;
+            g.cyclic = chains_[s].cyclic;
+            g.first_fixed = chains_[s].first == ChainEnd::uncrossed;
+            g.last_fixed = chains_[s].last == ChainEnd::uncrossed;
             plan_.groups.push_back(g);
           }
         }
         if (phase == 2)
           for (std::size_t l = 0; l < lines_.size(); ++l) {
-            if (colours_[strips_.size() + l] != c) continue;
+            if (colours_[chains_.size() + l] != c) continue;
             PatchLineGroup g = group(of_lines[l]);
             g.cyclic = lines_[l].cyclic;
             g.first_fixed = lines_[l].first_fixed;
@@ -476,13 +476,13 @@ class Planner {
   std::vector<bool> fixed_vertex_, regular_;
   std::vector<std::vector<std::pair<int, int>>> straight_;
   std::vector<std::set<int>> conflicts_;  // of edges
-  std::vector<int> strip_of_;             // of patch and direction
+  std::vector<int> chain_of_;             // of patch and direction
   std::vector<int> line_of_;              // of edges; negative: Dirichlet
   std::vector<std::pair<int, Crossing>> splits_;
   std::vector<int> broken_;
-  std::vector<Strip> strips_;
+  std::vector<Chain> chains_;
   std::vector<EdgeLine> lines_;
-  std::vector<int> colours_;  // of strips, then edge lines
+  std::vector<int> colours_;  // of chains, then edge lines
   PatchLinePlan plan_;
 };
 

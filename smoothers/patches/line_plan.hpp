@@ -2,16 +2,16 @@
 
 // Which lines of a collection of patches are solved together, on the host and once a level.
 //
-// Strip: patches that lines cross one after another. Its lines run on across an edge where cells are thin across that edge on
+// Chain: patches that lines cross one after another. Its lines run on across an edge where cells are thin across that edge on
 // this level: where the largest conductance across the edge exceeds four times that along it, in a cell on either side. (A line
 // relaxes the strong couplings of thin cells only if it runs on where the thin cells do.) Elsewhere, and at the boundary, they
 // end. Lines that come back to their beginning are cyclic.
 // Edge line: edges that go straight on through vertices where four patches meet, or two on the boundary.
 // Vertices where edge lines cannot go straight on are relaxed alone, after all lines.
 //
-// A sweep goes through the colours of strips and edge lines. A colour has the odd lines of its strips, then the last one where
+// A sweep goes through the colours of chains and edge lines. A colour has the odd lines of its chains, then the last one where
 // their number makes it a neighbour of the next edge, then the even ones together with the edge lines. No two lines of a phase
-// couple. Two units conflict, and so have different colours, where strips cross in a patch, where a strip crosses or touches an
+// couple. Two units conflict, and so have different colours, where chains cross in a patch, where a chain crosses or touches an
 // edge line across it, and where edge lines meet at an unknown, leave a vertex within one patch, or face each other across one
 // cell. Colours by DSATUR (D. Brelaz, New methods to color the vertices of a graph, Comm. ACM 22, 1979); of the colours that are
 // free a unit takes that of a parallel neighbour. Where all inner vertices have four patches two colours suffice.
@@ -34,7 +34,7 @@ struct PatchSegment {
   PatchLane lane[2];
 };
 
-/// Lines alike: lines first_line, first_line + step, ... of a strip, or an edge line.
+/// Lines alike: lines first_line, first_line + step, ... of a chain, or an edge line.
 struct PatchLineGroup {
   int segments_begin = 0, segments_end = 0;
   int cells = 0;  // of all segments

@@ -16,12 +16,12 @@
 //
 //     p = e' + u + w,   e'_(k+1) = e_(k+1) + l_(k+1) e'_k / p_k,   w_(k+1) = l_(k+1) w_k / p_k,   r'_(k+1) = r_(k+1) + l_(k+1) r'_k / p_k .
 //
-// Only quotients of sums appear (GTH elimination: W. Grassmann, M. Taksar, D. Heyman, 1985), so that lines with natural ends lose
-// nothing in single precision. The first nodes of chunks are a tridiagonal or cyclic system in the same form, solved by parallel
-// cyclic reduction. Cyclic lines need nothing else: the last chunk ends at the first node of the line.
+// Only quotients of sums appear (GTH elimination: W. Grassmann, M. Taksar, D. Heyman, 1985), so that lines between Neumann
+// boundaries lose nothing in single precision. The first nodes of chunks are a tridiagonal or cyclic system in the same form,
+// solved by parallel cyclic reduction. Cyclic lines need nothing else: the last chunk ends at the first node of the line.
 //
-// One launch a phase. Nothing is allocated and nothing waits for the stream. Words a node and phase: about 13 for half of the
-// nodes.
+// One launch a phase. Nothing is allocated and nothing waits for the stream. Memory traffic of a phase: about 13 words per unknown
+// that it relaxes, on a GPU 19.
 
 #include <memory>
 

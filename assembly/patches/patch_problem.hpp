@@ -21,7 +21,9 @@
 namespace stratum {
 
 struct PatchProblem {
-  ScalarFunction rhs{};    // f; empty: zero
+  ScalarFunction rhs{};  // f; empty: zero
+  /// Integrals of f phi_i over each patch, (nx + 1) (ny + 1) numbers, x fastest, added to those of `rhs`; empty: none.
+  std::vector<std::vector<double>> load{};
   ScalarFunction exact{};  // u, where it is known
   /// By name. A boundary without an entry is Dirichlet. A Dirichlet boundary without a value has `exact`, or else zero.
   std::map<std::string, BoundaryCondition> boundaries{};

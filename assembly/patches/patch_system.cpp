@@ -67,6 +67,7 @@ class Assembly {
     for (int p = 0; p < layout_.patches(); ++p) {
       const PatchNodes nodes = mesh_.nodes_of(p);
       assemble_cells(p, nodes);
+      if (!problem_.load.empty()) add_load(p);
       assemble_boundaries(p, nodes);
     }
     spread_boundary_values();
@@ -99,6 +100,13 @@ class Assembly {
       expects(problem_.diffusion_of_cells[p].size() == at(patch.nx) * at(patch.ny), "K of patch ", p, " has ",
               problem_.diffusion_of_cells[p].size(), " numbers, but the patch has ", patch.nx, " x ", patch.ny,
               " cells");
+    }
+    expects(problem_.load.empty() || problem_.load.size() == patches, "integrals of f are given of ",
+            problem_.load.size(), " patches, but the mesh has ", patches);
+    for (std::size_t p = 0; p < problem_.load.size(); ++p) {
+      const auto& patch = layout_.patch(static_cast<int>(p));
+      expects(problem_.load[p].size() == (at(patch.nx) + 1) * (at(patch.ny) + 1), "integrals of f are given at ",
+              problem_.load[p].size(), " nodes of patch ", p, ", which has ", patch.nx + 1, " x ", patch.ny + 1);
     }
     system_.fixed_edges.assign(at(mesh_.edges()), false);
     for (int e = 0; e < mesh_.edges(); ++e)
@@ -154,6 +162,18 @@ class Assembly {
           }
         },
         problem_.rhs, problem_.diffusion, problem_.reaction_of_cells);
+  }
+
+  void add_load(int number) {
+    const auto& p = layout_.patch(number);
+    const auto& given = problem_.load[at(number)];
+    for (int j = 0; j <= p.ny; ++j)
+      for (int i = 0; i <= p.nx; ++i) {
+        const double value = given[at(j) * (at(p.nx) + 1) + at(i)];
+        expects(std::isfinite(value), "the integral of f at node (", i, ", ", j, ") of patch ", number, " is ", value,
+                "; it must be finite");
+        system_.load[at(p.node(i, j))] += value;
+      }
   }
 
   [[nodiscard]] CellMaterial material_of(int number, int i, int j, const Cell& cell, const ScalarFunction& diffusion,

@@ -94,6 +94,7 @@ template <class Entries>
 void add_mesh(nb::module_& m);
 void add_poisson(nb::module_& m);
 void add_poisson_3d(nb::module_& m);
+void add_poisson_patches(nb::module_& m);
 void add_multigrid(nb::module_& m);
 
 }  // namespace stratum::python

@@ -101,6 +101,7 @@ NB_MODULE(_stratum, m) {
   add_mesh(m);
   add_poisson(m);
   add_poisson_3d(m);
+  add_poisson_patches(m);
   add_multigrid(m);
 }
 

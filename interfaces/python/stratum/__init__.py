@@ -8,6 +8,7 @@
     stratum.heat(mesh, initial, end, steps, ...)   u_t - div(K grad u) + c u = f
     stratum.plot(...)                              solutions, meshes and convergence
     stratum.mesh(...)                              by name, by coordinates, by widths, graded
+    stratum.patches(path)                          grids around corners, holes and bodies, a mesh for stratum.poisson
     stratum.gradients.vjp(...), stratum.torch.solve(...), stratum.jax.solve(...)     solves that can be differentiated
 """
 
@@ -17,20 +18,21 @@ from ._components import Components
 from ._heat import HeatSolution, heat
 from ._mesh import mesh
 from ._multigrid import Multigrid
+from ._patches import PatchSolution, patches
 from ._poisson import Poisson, Solution, poisson
 from ._poisson_3d import Poisson3D, Solution3D
 from ._report import ConvergenceError, ConvergenceWarning, ResourceError
 from ._show import plot
-from ._stratum import BoxMesh, Mesh, cuda_available, expressions_available
+from ._stratum import BoxMesh, Mesh, PatchMesh, cuda_available, expressions_available
 from ._stratum import version as __version__
 
 for _exception in (ConvergenceError, ConvergenceWarning, ResourceError):
     _exception.__module__ = __name__  # what messages call them
 
 __all__ = [
-    "BoxMesh", "Components", "ConvergenceError", "ConvergenceWarning", "HeatSolution", "Mesh", "Multigrid", "Poisson", "Poisson3D",
-    "ResourceError", "Solution", "Solution3D", "__version__", "heat", "plot",
-    "cuda_available", "expressions_available", "mesh", "poisson",
+    "BoxMesh", "Components", "ConvergenceError", "ConvergenceWarning", "HeatSolution", "Mesh", "Multigrid", "PatchMesh", "PatchSolution",
+    "Poisson", "Poisson3D", "ResourceError", "Solution", "Solution3D", "__version__", "heat", "plot",
+    "cuda_available", "expressions_available", "mesh", "patches", "poisson",
 ]
 
 

@@ -9,10 +9,11 @@ import numpy as np
 from . import _fork, _show
 from ._labelled import Labels, has_labels
 from ._mesh import as_mesh
+from ._patches import PatchSolution, poisson_on_patches
 from ._poisson_3d import Poisson3D, Solution3D
 from ._problem import Given, Problem
 from ._sampling import array_of, boundaries_by_name, coordinates as axes, grid, on_cells, samples, values_of, widths
-from ._stratum import BoxMesh, Mesh, PoissonSystem
+from ._stratum import BoxMesh, Mesh, PatchMesh, PoissonSystem
 
 
 class Solution(NamedTuple):
@@ -134,12 +135,17 @@ class Poisson(Problem[Solution]):
         return Solution(self.mesh.x, self.mesh.y, u, report)
 
 
-def poisson(mesh: Mesh | BoxMesh | tuple[Any, ...] | None, f: Any, boundaries: Any = 0.0, kappa: Any = 1.0, reaction: Any = 0.0,
-            **options: Any) -> Any:
+def poisson(mesh: Mesh | BoxMesh | PatchMesh | tuple[Any, ...] | None, f: Any, boundaries: Any = 0.0, kappa: Any = 1.0,
+            reaction: Any = 0.0, **options: Any) -> Any:
     """Solves -div(K grad u) + c u = f on a mesh: stratum.Poisson(mesh, boundaries, kappa, reaction, ...).solve(f, ...).
 
     It takes the options of both, and returns a Solution, (x, y, u, report); u has shape (ny + 1, nx + 1). For a mesh of three axes,
     ("A3", 5, "yz") or (x, y, z), it uses stratum.Poisson3D and returns (x, y, z, u, report); u has shape (nz + 1, ny + 1, nx + 1).
+
+    On a mesh of stratum.patches x, y and u are lists with an array for each patch. boundaries are by the names of the mesh: g,
+    "neumann", ("neumann", g) or ("robin", alpha, g), where g is a number or a function that is called for one point at a time;
+    kappa is a number, a function at centres of cells, or a list with a number or an array on the cells of each patch; f is a
+    number, a function, or such a list at nodes; the reaction is a number.
 
     >>> import numpy as np, stratum
     >>> x, y, u, report = stratum.poisson(("A3", 8), lambda x, y: 2 * np.sin(x) * np.sin(y),
@@ -155,6 +161,8 @@ def poisson(mesh: Mesh | BoxMesh | tuple[Any, ...] | None, f: Any, boundaries: A
     """
     names = {"rtol", "atol", "maxiter", "reference_norm", "project", "callback", "on_failure"}
     of_solve = {name: options.pop(name) for name in names & options.keys()}
+    if isinstance(mesh, PatchMesh):
+        return poisson_on_patches(mesh, f, boundaries, kappa, reaction, **of_solve, **options)
     labels = None
     if has_labels(mesh, f):
         labels, like = Labels(mesh, f), f

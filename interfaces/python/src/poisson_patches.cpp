@@ -1,0 +1,145 @@
+// Poisson problems on patches for Python: a mesh from a file, loads, conditions by name and K by cells in, u on the nodes of all
+// patches out (multigrid/patches/patch_poisson_solver.hpp). Functions f and K of Python have become arrays; those on boundaries
+// are called point by point.
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nanobind/stl/map.h>
+
+#include <stratum/assembly/expressions/patch_expressions.hpp>
+#include <stratum/mesh/patches/patch_files.hpp>
+#include <stratum/multigrid/patches/patch_poisson_solver.hpp>
+
+#include "arrays.hpp"
+
+namespace stratum::python {
+
+namespace {
+
+using Conditions = std::map<std::string, nb::tuple>;  // (kind, g, alpha) by name
+
+struct GivenPatches {
+  PatchMesh mesh;
+  std::vector<double> diffusion;  // of patches; empty: one
+};
+
+std::size_t index(int number) { return static_cast<std::size_t>(number); }
+
+/// A number, or a function g(x, y) of Python.
+ScalarFunction boundary_function(nb::handle value) {
+  if (double number = 0; nb::try_cast(value, number)) return [number](const Point& /*p*/) { return number; };
+  return [function = nb::borrow(value)](const Point& p) {
+    const nb::gil_scoped_acquire gil;
+    return nb::cast<double>(nb::float_(function(p.x, p.y)));
+  };
+}
+
+nb::tuple nodes_of(const GivenPatches& given, int patch) {
+  expects(patch >= 0 && patch < given.mesh.patches(), "there is no patch ", patch, "; the mesh has ",
+          given.mesh.patches());
+  const PatchNodes nodes = given.mesh.nodes_of(patch);
+  std::vector<double> x, y;
+  for (const Position& at : nodes.at) {
+    x.push_back(at.x);
+    y.push_back(at.y);
+  }
+  const std::size_t rows = index(nodes.ny) + 1, columns = index(nodes.nx) + 1;
+  return nb::make_tuple(numpy_array(std::move(x), {rows, columns}), numpy_array(std::move(y), {rows, columns}));
+}
+
+/// Numbers of every patch, in its own list.
+std::vector<std::vector<double>> lists_of(const nb::list& arrays) {
+  std::vector<std::vector<double>> lists;
+  for (const nb::handle array : arrays) lists.push_back(vector_of(nb::cast<HostArray<double, 2>>(array)));
+  return lists;
+}
+
+nb::tuple solve(const GivenPatches& given, const nb::list& loads, const Conditions& conditions, const nb::object& kappa,
+                double reaction, const StoppingParams& stop, bool project, bool single_precision,
+                const std::string& device, int threads, const nb::object& callback) {
+  const Clock clock;
+  PatchProblem problem;
+  problem.load = lists_of(loads);
+  problem.diffusion_of_patches = given.diffusion;
+  if (!kappa.is_none()) problem.diffusion_of_cells = lists_of(nb::cast<nb::list>(kappa));
+  problem.reaction = reaction;
+  for (const auto& [name, given_condition] : conditions) {
+    BoundaryCondition& condition = problem.boundaries[name];
+    condition.kind = by_name("a boundary", nb::cast<std::string>(given_condition[0]), values_of<BoundaryConditionType>);
+    condition.value = boundary_function(given_condition[1]);
+    if (condition.kind == BoundaryConditionType::robin) condition.alpha = boundary_function(given_condition[2]);
+  }
+  PatchSolverParams params;
+  params.stop = stop;
+  params.project = project;
+  params.float_cycles = single_precision;
+  const Monitor monitor = monitor_of(callback);
+  SolveReport report;
+  std::vector<std::vector<double>> solution;
+  double setup_seconds = 0;
+  {
+    const nb::gil_scoped_release release;
+    Context ctx = make_context(device, threads);
+    PatchPoissonSolver solver(ctx, given.mesh, problem, params);
+    setup_seconds = clock.seconds();
+    report = solver.solve(monitor);
+    for (int p = 0; p < given.mesh.patches(); ++p) solution.push_back(solver.nodal_solution(p));
+  }
+  nb::list u;
+  for (int p = 0; p < given.mesh.patches(); ++p)
+    u.append(numpy_array(std::move(solution[index(p)]),
+                         {index(given.mesh.cells_y(p)) + 1, index(given.mesh.cells_x(p)) + 1}));
+  return nb::make_tuple(u, dictionary_of(report, setup_seconds));
+}
+
+}  // namespace
+
+void add_poisson_patches(nb::module_& m) {
+  nb::class_<GivenPatches>(m, "PatchMesh",
+                           "A mesh of patches, logically rectangular grids that meet in whole edges; made by "
+                           "stratum.patches.")
+      .def_prop_ro(
+          "patches", [](const GivenPatches& self) { return self.mesh.patches(); }, "How many there are.")
+      .def_prop_ro(
+          "cells", [](const GivenPatches& self) { return self.mesh.cells(); }, "Of all patches.")
+      .def_prop_ro(
+          "boundaries", [](const GivenPatches& self) { return self.mesh.boundary_names(); }, "Their names.")
+      .def_prop_ro(
+          "kappa", [](const GivenPatches& self) { return self.diffusion; },
+          "K of each patch in the file; empty where it is 1.")
+      .def(
+          "halved",
+          [](const GivenPatches& self, int times) {
+            expects(times >= 0 && times <= 20, "cells are halved 0 to 20 times, not ", times);
+            return GivenPatches{self.mesh.halved(times), self.diffusion};
+          },
+          nb::arg("times") = 1, "The mesh whose cells are halved so often.")
+      .def("nodes", &nodes_of, nb::arg("patch"), "x and y of the nodes of a patch, arrays of shape (ny + 1, nx + 1).")
+      .def("__repr__", [](const GivenPatches& self) {
+        return message("<stratum.PatchMesh of ", self.mesh.patches(), " patches, ", self.mesh.cells(), " cells>");
+      });
+  m.def(
+      "read_patches",
+      [](const std::string& path, std::optional<int> cells) {
+        if (cells) expects(*cells >= 1 && *cells <= max_cells, "an edge has 1 to ", max_cells, " cells, not ", *cells);
+        PatchFile file = read_patches(path, patch_expressions(), cells);
+        return GivenPatches{std::move(file.mesh), std::move(file.diffusion)};
+      },
+      nb::arg("path"), nb::arg("cells").none());
+  m.def(
+      "solve_patches",
+      [](const GivenPatches& mesh, const nb::list& loads, const Conditions& boundaries, const nb::object& kappa,
+         double reaction, double rtol, double atol, int maxiter, bool project, bool single_precision,
+         const std::string& device, int threads, const nb::object& callback) {
+        return solve(mesh, loads, boundaries, kappa, reaction, stopping_of(rtol, atol, maxiter, std::nullopt), project,
+                     single_precision, device, threads, callback);
+      },
+      nb::arg("mesh"), nb::arg("loads"), nb::arg("boundaries"), nb::arg("kappa").none(), nb::arg("reaction"),
+      nb::arg("rtol"), nb::arg("atol"), nb::arg("maxiter"), nb::arg("project"), nb::arg("single_precision"),
+      nb::arg("device"), nb::arg("threads"), nb::arg("callback").none());
+}
+
+}  // namespace stratum::python

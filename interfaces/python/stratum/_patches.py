@@ -1,0 +1,128 @@
+"""Poisson problems on meshes of patches: logically rectangular grids around corners, holes and bodies."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Callable, NamedTuple
+
+import numpy as np
+
+from . import _fork, _report
+from ._sampling import array_of, values_of
+from ._stratum import PatchMesh, read_patches, solve_patches
+
+# The 4-point Gauss rule on [0, 1].
+_t, _weight = np.polynomial.legendre.leggauss(4)
+_t, _weight = (_t + 1) / 2, _weight / 2
+
+
+class PatchSolution(NamedTuple):
+    """The solution at all nodes of every patch: `u[p][j, i]` at (x[p][j, i], y[p][j, i]), and the report of the solve."""
+
+    x: list[np.ndarray]  # of patch p (ny + 1, nx + 1)
+    y: list[np.ndarray]
+    u: list[np.ndarray]
+    report: dict[str, Any]
+
+
+def patches(path: str | os.PathLike[str], cells: int | None = None, level: int = 0) -> PatchMesh:
+    """A mesh of patches from a file: text, Gmsh's .msh, FEAT3's .xml, or VTK's .vtm of structured grids.
+
+    cells   of edges of which the file says nothing
+    level   how often all cells are halved
+
+    docs/guides/patches.md describes the text. In a build without expressions its numbers are plain, and it has no curves.
+    """
+    mesh = read_patches(os.fspath(path), cells)
+    return mesh.halved(level) if level else mesh
+
+
+def poisson_on_patches(mesh: PatchMesh, f: Any, boundaries: Any = 0.0, kappa: Any = None, reaction: float = 0.0, *,
+                       rtol: float | None = None, atol: float = 0.0, maxiter: int = 100, project: bool = False,
+                       callback: Callable[[int, float], Any] | None = None, on_failure: str = "warn",
+                       single_precision: bool = True, device: str = "cpu", threads: int = 0) -> PatchSolution:
+    """-div(K grad u) + c u = f on a mesh of patches, as stratum.poisson."""
+    _report.check_on_failure(on_failure)
+    nodes = [mesh.nodes(p) for p in range(mesh.patches)]
+    conditions = _conditions(mesh, boundaries)
+    k = None if kappa is None or (np.isscalar(kappa) and kappa == 1) else _on_cells(mesh, nodes, kappa)
+    u, report = solve_patches(mesh, _loads(nodes, f), conditions, k, float(reaction), 1e-8 if rtol is None else rtol, atol,
+                              maxiter, project, single_precision, device, _fork.threads(threads), callback)
+    _report.judge(report, u, on_failure, rtol is not None or atol > 0)
+    return PatchSolution([x for x, _ in nodes], [y for _, y in nodes], u, report)
+
+
+def _conditions(mesh: PatchMesh, given: Any) -> dict[str, tuple[str, Any, Any]]:
+    """(kind, g, alpha) of every boundary."""
+    names = mesh.boundaries
+    if not isinstance(given, dict):
+        given = dict.fromkeys(names, given)
+    if unknown := set(given) - set(names):
+        raise ValueError(f"boundaries of this mesh are {', '.join(names)}; not {', '.join(map(repr, sorted(unknown)))}")
+    return {name: _condition(name, given.get(name, 0.0)) for name in names}
+
+
+def _condition(name: str, given: Any) -> tuple[str, Any, Any]:
+    kind, *data = (given,) if isinstance(given, str) else given if isinstance(given, tuple) else ("dirichlet", given)
+    expected = {"dirichlet": (0, 1), "neumann": (0, 1), "robin": (2,)}
+    if kind not in expected or len(data) not in expected[kind]:
+        raise ValueError(f"boundary {name!r} is g, 'neumann', ('neumann', g) or ('robin', alpha, g); given is {given!r}")
+    for value in data:
+        if not callable(value) and not np.isscalar(value):
+            raise TypeError(f"boundary {name!r}: a number, or a function of x and y; given is {type(value).__name__}")
+    alpha, g = data if kind == "robin" else (0.0, *(data or [0.0]))
+    return kind, g if callable(g) else float(g), alpha if callable(alpha) else float(alpha)
+
+
+def _corners(a: np.ndarray) -> tuple[np.ndarray, ...]:
+    return a[:-1, :-1], a[:-1, 1:], a[1:, :-1], a[1:, 1:]
+
+
+def _on_cells(mesh: PatchMesh, nodes: list[tuple[np.ndarray, np.ndarray]], kappa: Any) -> list[np.ndarray]:
+    """K of every cell, times that of the file's patches."""
+    of_patch = mesh.kappa or [1.0] * mesh.patches
+    if isinstance(kappa, (list, tuple)):
+        if len(kappa) != mesh.patches:
+            raise ValueError(f"kappa has {len(kappa)} entries, and the mesh {mesh.patches} patches")
+        given = list(kappa)
+    else:
+        given = [kappa] * mesh.patches
+    cells = []
+    for (x, y), k, factor in zip(nodes, given, of_patch):
+        if callable(k):
+            k = values_of("kappa", k, sum(_corners(x)) / 4, sum(_corners(y)) / 4)
+        else:
+            k = array_of("kappa", k, [(x.shape[0] - 1, x.shape[1] - 1)])
+        cells.append(np.ascontiguousarray(np.broadcast_to(factor * np.asarray(k), (x.shape[0] - 1, x.shape[1] - 1))))
+    return cells
+
+
+def _loads(nodes: list[tuple[np.ndarray, np.ndarray]], f: Any) -> list[np.ndarray]:
+    """Integrals of f phi_i over every patch, by 4 x 4 Gauss points a cell."""
+    if isinstance(f, (list, tuple)):
+        if len(f) != len(nodes):
+            raise ValueError(f"f has {len(f)} entries, and the mesh {len(nodes)} patches")
+        given = list(f)
+    else:
+        given = [f] * len(nodes)
+    loads = []
+    for (x, y), of_patch in zip(nodes, given):
+        load = np.zeros(x.shape)
+        on = None if callable(of_patch) else np.broadcast_to(array_of("f", of_patch, [x.shape]), x.shape)
+        sw_x, se_x, nw_x, ne_x = _corners(x)
+        sw_y, se_y, nw_y, ne_y = _corners(y)
+        for s, ws in zip(_t, _weight):
+            for t, wt in zip(_t, _weight):
+                phi = ((1 - t) * (1 - s), t * (1 - s), (1 - t) * s, t * s)
+
+                def between(values: np.ndarray) -> np.ndarray:
+                    return sum(w * part for w, part in zip(phi, _corners(values)))  # type: ignore[return-value]
+
+                det = (((1 - s) * (se_x - sw_x) + s * (ne_x - nw_x)) * ((1 - t) * (nw_y - sw_y) + t * (ne_y - se_y))
+                       - ((1 - s) * (se_y - sw_y) + s * (ne_y - nw_y)) * ((1 - t) * (nw_x - sw_x) + t * (ne_x - se_x)))
+                value = values_of("f", of_patch, between(x), between(y)) if on is None else between(on)
+                part = value * det * (ws * wt)
+                for w, target in zip(phi, _corners(load)):
+                    target += w * part
+        loads.append(load)
+    return loads

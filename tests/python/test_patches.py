@@ -1,0 +1,105 @@
+"""Poisson problems on meshes of patches."""
+
+import numpy as np
+import pytest
+
+import stratum
+
+DISC = """
+cells 8
+vertices
+  a -0.3 -0.3
+  b  0.3 -0.3
+  c  0.3  0.3
+  d -0.3  0.3
+  A -0.70710678118654757 -0.70710678118654757
+  B  0.70710678118654757 -0.70710678118654757
+  C  0.70710678118654757  0.70710678118654757
+  D -0.70710678118654757  0.70710678118654757
+patches
+  a b c d K=2
+  A B b a K=2
+  B C c b K=2
+  C D d c K=2
+  D A a d K=2
+edges
+  A B C D A  arc=0,0
+boundaries
+  C D A  left
+  * right
+"""
+
+
+@pytest.fixture
+def disc(tmp_path):
+    path = tmp_path / "disc.patches"
+    path.write_text(DISC)
+    return path
+
+
+def largest_error(solution, exact):
+    return max(abs(u - exact(x, y)).max() for x, y, u in zip(*solution[:3]))
+
+
+def test_the_error_falls_by_four(disc):
+    errors = []
+    for level in (1, 2):
+        mesh = stratum.patches(disc, level=level)
+        solution = stratum.poisson(mesh, 2.0)
+        assert solution.report["converged"] and solution.report["iterations"] <= 9
+        errors.append(largest_error(solution, lambda x, y: (1 - x * x - y * y) / 4))
+    assert 3.5 < errors[0] / errors[1] < 4.5 and errors[1] < 1e-3
+
+
+def test_mesh(disc):
+    mesh = stratum.patches(disc, cells=4)
+    assert (mesh.patches, mesh.cells, mesh.boundaries, mesh.kappa) == (5, 80, ["left", "right"], [2.0] * 5)
+    x, y = mesh.nodes(1)
+    assert x.shape == (5, 5) and np.allclose(np.hypot(x[0], y[0]), 1)
+    assert mesh.halved().cells == 320
+    with pytest.raises(ValueError, match="there is no patch 5"):
+        mesh.nodes(5)
+    with pytest.raises(OSError, match="nothing.patches"):
+        stratum.patches("nothing.patches")
+    disc.write_text(DISC.replace("* right", ""))
+    with pytest.raises(ValueError, match="2 boundary edges have no name"):
+        stratum.patches(disc)
+
+
+def test_linear_solutions_are_exact(disc):
+    mesh = stratum.patches(disc)
+    exact = lambda x, y: 1 + 2 * x - y
+    normal = lambda x, y: 2 * (2 * x - y)  # K grad u . n on the circle
+    for right in (exact, ("dirichlet", exact)):
+        solution = stratum.poisson(mesh, lambda x, y: 3 * exact(x, y), {"left": exact, "right": right}, reaction=3.0, rtol=1e-10)
+        assert largest_error(solution, exact) < 1e-8
+    # n is that of straight edges, not of the circle.
+    for left in (("neumann", normal), ("robin", 1.0, lambda x, y: normal(x, y) + exact(x, y))):
+        solution = stratum.poisson(stratum.patches(disc, level=2), 0.0, {"left": left, "right": exact})
+        assert largest_error(solution, exact) < 2e-2
+
+
+def test_kappa_by_patch_and_by_cell(disc):
+    mesh = stratum.patches(disc)
+    by_number = stratum.poisson(mesh, 1.0, kappa=3.0)
+    shapes = [tuple(n - 1 for n in mesh.nodes(p)[0].shape) for p in range(mesh.patches)]
+    for kappa in (lambda x, y: 3 + 0 * x, [3.0] * 5, [np.full(shape, 3.0) for shape in shapes]):
+        same = stratum.poisson(mesh, [np.ones(x.shape) for x in by_number.x], kappa=kappa)
+        assert all(np.allclose(u, v, rtol=0, atol=1e-9) for u, v in zip(by_number.u, same.u))
+    assert np.isclose(by_number.u[0].max() * 3, stratum.poisson(mesh, 1.0).u[0].max(), rtol=1e-6)
+
+
+def test_what_is_refused(disc):
+    mesh = stratum.patches(disc)
+    with pytest.raises(ValueError, match="boundaries of this mesh are left, right; not 'top'"):
+        stratum.poisson(mesh, 1.0, {"top": 0.0})
+    with pytest.raises(ValueError, match="'left' is g, 'neumann'"):
+        stratum.poisson(mesh, 1.0, {"left": "periodic"})
+    with pytest.raises(ValueError, match="kappa has 2 entries, and the mesh 5 patches"):
+        stratum.poisson(mesh, 1.0, kappa=[1.0, 2.0])
+    with pytest.raises(ValueError, match="K is -2"):
+        stratum.poisson(mesh, 1.0, kappa=-1.0)
+    with pytest.raises(ZeroDivisionError):
+        stratum.poisson(mesh, 1.0, {"left": lambda x, y: 1 / 0})
+    with pytest.raises(ValueError, match="project"):
+        stratum.poisson(mesh, 1.0, {"left": "neumann", "right": "neumann"})

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -25,6 +27,62 @@ struct Tag {
   [[nodiscard]] std::string attribute(const std::string& of) const {
     const auto found = attributes.find(of);
     return found == attributes.end() ? "" : found->second;
+  }
+};
+
+double distance(const Position& p, const Position& q) { return std::hypot(p.x - q.x, p.y - q.y); }
+
+/// A row of Bezier segments, each from its first point by way of control points to its last; parameters of their ends.
+struct BezierCurve {
+  std::vector<std::vector<Position>> segments{};
+  std::vector<double> params{};
+  bool closed = false;
+
+  [[nodiscard]] double period() const { return params.back() - params.front(); }
+  [[nodiscard]] std::size_t segment_of(double t) const {
+    const auto next = std::upper_bound(params.begin() + 1, params.end() - 1, t);
+    return static_cast<std::size_t>(next - params.begin()) - 1;
+  }
+  [[nodiscard]] Position on_segment(std::size_t k, double u) const {
+    std::vector<Position> points = segments[k];  // de Casteljau
+    for (std::size_t n = points.size() - 1; n > 0; --n)
+      for (std::size_t i = 0; i < n; ++i)
+        points[i] = {(1 - u) * points[i].x + u * points[i + 1].x, (1 - u) * points[i].y + u * points[i + 1].y};
+    return points[0];
+  }
+  [[nodiscard]] Position at(double t) const {
+    if (closed && t > params.back()) t -= period();
+    if (closed && t < params.front()) t += period();
+    const std::size_t k = segment_of(t);
+    return on_segment(k, (t - params[k]) / (params[k + 1] - params[k]));
+  }
+  /// The curve between these parameters is a straight line.
+  [[nodiscard]] bool is_straight(double from, double to) const {
+    const double low = std::min(from, to), high = std::max(from, to);
+    if (low < params.front() || high > params.back()) return false;
+    const std::size_t k = segment_of(low);
+    return segments[k].size() == 2 && high <= params[k + 1];
+  }
+  /// The parameter of the point of the curve that is closest, near enough for a vertex that lies on it.
+  [[nodiscard]] double closest(const Position& p) const {
+    constexpr int samples = 64, halvings = 60;
+    double best = params.front(), least = HUGE_VAL;
+    for (std::size_t k = 0; k < segments.size(); ++k) {
+      const auto gap = [&](double u) { return distance(on_segment(k, u), p); };
+      double u = 0;
+      for (int i = 1; i <= samples; ++i)
+        if (const double here = static_cast<double>(i) / samples; gap(here) < gap(u)) u = here;
+      double low = std::max(0.0, u - 1.0 / samples), high = std::min(1.0, u + 1.0 / samples);
+      for (int i = 0; i < halvings; ++i) {
+        const double a = low + (high - low) / 3, b = high - (high - low) / 3;
+        (gap(a) < gap(b) ? high : low) = gap(a) < gap(b) ? b : a;
+      }
+      u = (low + high) / 2;
+      if (gap(u) >= least) continue;
+      least = gap(u);
+      best = params[k] + u * (params[k + 1] - params[k]);
+    }
+    return best;
   }
 };
 
@@ -56,13 +114,16 @@ class FeatFile {
 
  private:
   struct Chart {
-    std::string kind;
+    std::string kind{};
     Position centre{};
+    std::shared_ptr<BezierCurve> curve{};
   };
   struct Part {
     std::string name, chart;
-    std::vector<int> edges;
     std::int64_t line = 0;
+    std::vector<int> vertices{}, edges{};     // of the mesh
+    std::vector<std::pair<int, int>> ends{};  // of the edges, by their places in `vertices`
+    std::vector<double> params{};             // of the vertices, on the chart
   };
 
   template <class... Args>
@@ -126,7 +187,7 @@ class FeatFile {
   }
 
   template <class T>
-  [[nodiscard]] std::vector<T> numbers(std::string_view in, std::size_t count) const {
+  [[nodiscard]] std::vector<T> numbers(std::string_view in, std::optional<std::size_t> count) const {
     std::vector<T> found;
     while (true) {
       const auto begin = in.find_first_not_of(" \t");
@@ -139,7 +200,7 @@ class FeatFile {
       found.push_back(value);
       in.remove_prefix(end);
     }
-    if (found.size() != count) fail("a line has ", count, " numbers, not ", found.size());
+    if (count && found.size() != *count) fail("a line has ", *count, " numbers, not ", found.size());
     return found;
   }
 
@@ -167,9 +228,44 @@ class FeatFile {
     if (chart.kind == "Circle") {
       const auto centre = numbers<double>(tag_->attribute("midpoint"), 2);
       chart.centre = {centre[0], centre[1]};
+    } else if (chart.kind == "Bezier") {
+      chart.curve = bezier();
     }
     charts_[name] = chart;
     while (!(tag_ && tag_->closes && tag_->name == "Chart")) need();
+  }
+
+  std::shared_ptr<BezierCurve> bezier() {
+    auto curve = std::make_shared<BezierCurve>();
+    curve->closed = tag_->attribute("type") == "closed";
+    if (tag_->closes) fail("a curve has two points or more");
+    std::vector<Position> last;
+    for (need(); !(tag_ && tag_->closes && tag_->name == "Bezier"); need()) {
+      if (!tag_ || !tag_->opens) fail("'", shown(text_, 24), "' stands between the elements of a curve");
+      if (tag_->name == "Points") {
+        lines("Points", [&](std::string_view text) {
+          const auto all = numbers<double>(text, std::nullopt);
+          const auto controls = all.empty() ? -1.0 : all[0];
+          if (!(controls >= 0 && controls <= 16) || all.size() != 3 + 2 * static_cast<std::size_t>(controls))
+            fail("a point of a curve is the number of control points before it, these, and x and y");
+          std::vector<Position> points = last;
+          for (std::size_t k = 1; k + 1 < all.size(); k += 2) points.push_back({all[k], all[k + 1]});
+          if (!last.empty()) curve->segments.push_back(points);
+          last = {points.back()};
+        });
+      } else if (tag_->name == "Params") {
+        lines("Params", [&](std::string_view text) { curve->params.push_back(numbers<double>(text, 1)[0]); });
+      } else {
+        skip(tag_->name);
+      }
+    }
+    if (curve->segments.empty()) fail("a curve has two points or more");
+    if (curve->params.empty())
+      for (std::size_t k = 0; k <= curve->segments.size(); ++k) curve->params.push_back(static_cast<double>(k));
+    if (curve->params.size() != curve->segments.size() + 1 ||
+        std::adjacent_find(curve->params.begin(), curve->params.end(), std::greater_equal<>()) != curve->params.end())
+      fail("a curve has an increasing parameter for each of its points");
+    return curve;
   }
 
   void mesh() {
@@ -212,12 +308,22 @@ class FeatFile {
   }
 
   void mesh_part() {
-    Part part{tag_->attribute("name"), tag_->attribute("chart"), {}, file_.number()};
+    Part part{tag_->attribute("name"), tag_->attribute("chart"), file_.number()};
     if (tag_->closes) return;
     for (need(); !(tag_ && tag_->closes && tag_->name == "MeshPart"); need()) {
       if (!tag_ || !tag_->opens) fail("'", shown(text_, 24), "' stands between the elements of a mesh part");
-      if (tag_->name == "Mapping" && tag_->attribute("dim") == "1")
+      const std::string dimension = tag_->attribute("dim");
+      if (tag_->name == "Mapping" && dimension == "0")
+        lines("Mapping", [&](std::string_view text) { part.vertices.push_back(numbers<int>(text, 1)[0]); });
+      else if (tag_->name == "Mapping" && dimension == "1")
         lines("Mapping", [&](std::string_view text) { part.edges.push_back(numbers<int>(text, 1)[0]); });
+      else if (tag_->name == "Topology" && dimension == "1")
+        lines("Topology", [&](std::string_view text) {
+          const auto ends = numbers<int>(text, 2);
+          part.ends.emplace_back(ends[0], ends[1]);
+        });
+      else if (tag_->name == "Attribute" && tag_->attribute("name") == "param" && dimension == "1")
+        lines("Attribute", [&](std::string_view text) { part.params.push_back(numbers<double>(text, 1)[0]); });
       else
         skip(tag_->name);
     }
@@ -230,7 +336,8 @@ class FeatFile {
     if (count.empty())
       for (const auto& p : parts_.patches)
         for (std::size_t l = 0; l < 4; ++l) ++count[std::minmax(p[l], p[(l + 1) % 4])];
-    for (const int e : part.edges) {
+    for (std::size_t k = 0; k < part.edges.size(); ++k) {
+      const int e = part.edges[k];
       if (e < 0 || static_cast<std::size_t>(e) >= edges_.size())
         throw FileError(message("'", file_.path(), "', line ", part.line, ": mesh part '", part.name, "' has edge ", e,
                                 "; there are ", edges_.size()));
@@ -240,15 +347,59 @@ class FeatFile {
       said.second = b;
       said.where = message("'", file_.path(), "', mesh part '", part.name, "'");
       if (count[std::minmax(a, b)] == 1) said.boundary = part.name;
-      if (!part.chart.empty()) {
-        const auto chart = charts_.find(part.chart);
-        expects(chart != charts_.end(), said.where, " has the chart '", part.chart, "', which is not in the file");
-        expects(chart->second.kind == "Circle", said.where, " follows the chart '", part.chart, "', a ",
-                chart->second.kind, "; circles are read");
-        said.curve = {EdgeCurve::Kind::arc, chart->second.centre, {}};
-      }
+      if (!part.chart.empty()) bend(said, part, k);
       if (!said.boundary.empty() || said.curve.kind != EdgeCurve::Kind::straight) parts_.edges.push_back(said);
     }
+  }
+
+  /// Lets edge k of a mesh part follow its chart.
+  void bend(PatchEdgeParts& said, const Part& part, std::size_t k) const {
+    const auto found = charts_.find(part.chart);
+    expects(found != charts_.end(), said.where, " has the chart '", part.chart, "', which is not in the file");
+    const Chart& chart = found->second;
+    if (chart.kind == "Circle") {
+      said.curve = {EdgeCurve::Kind::arc, chart.centre, {}};
+      return;
+    }
+    expects(chart.curve != nullptr, said.where, " follows the chart '", part.chart, "', a ", chart.kind,
+            "; circles and Bezier curves are read");
+    const auto [from, to] = params_of(said, part, k, *chart.curve);
+    if (chart.curve->is_straight(from, to)) return;
+    // Vertices lie beside their curve by the digits of the file, or more: between them the gaps change linearly.
+    const Position a = parts_.vertices[static_cast<std::size_t>(said.first)],
+                   b = parts_.vertices[static_cast<std::size_t>(said.second)], begin = chart.curve->at(from),
+                   end = chart.curve->at(to);
+    for (const auto& [vertex, own] : {std::pair{a, begin}, {b, end}})
+      expects(distance(vertex, own) <= 0.1 * distance(a, b), said.where, ": the vertex at (", vertex.x, ", ", vertex.y,
+              ") does not lie on the chart '", part.chart, "', which is at (", own.x, ", ", own.y, ") there");
+    const Position at_first{a.x - begin.x, a.y - begin.y}, at_last{b.x - end.x, b.y - end.y};
+    said.curve = {
+        EdgeCurve::Kind::function, {}, [curve = chart.curve, from = from, to = to, at_first, at_last](double t) {
+          const Position p = curve->at(from + t * (to - from));
+          return Position{p.x + (1 - t) * at_first.x + t * at_last.x, p.y + (1 - t) * at_first.y + t * at_last.y};
+        }};
+  }
+
+  /// Where the edge begins and ends on a curve: as the file says, or where its vertices are closest.
+  [[nodiscard]] std::pair<double, double> params_of(const PatchEdgeParts& said, const Part& part, std::size_t k,
+                                                    const BezierCurve& curve) const {
+    const auto vertex_at = [&](int v) { return parts_.vertices[static_cast<std::size_t>(v)]; };
+    if (!part.params.empty() && part.params.size() == part.vertices.size() && k < part.ends.size()) {
+      const auto param = [&](int local) {
+        const auto at = static_cast<std::size_t>(local);
+        if (local < 0 || at >= part.vertices.size())
+          throw FileError(message("'", file_.path(), "', line ", part.line, ": mesh part '", part.name, "' has vertex ",
+                                  local, "; there are ", part.vertices.size()));
+        return std::pair{part.vertices[at], part.params[at]};
+      };
+      const auto first = param(part.ends[k].first), last = param(part.ends[k].second);
+      if (first.first == said.first && last.first == said.second) return {first.second, last.second};
+      if (first.first == said.second && last.first == said.first) return {last.second, first.second};
+    }
+    double from = curve.closest(vertex_at(said.first)), to = curve.closest(vertex_at(said.second));
+    // Around a closed curve the shorter way.
+    if (curve.closed && std::abs(to - from) > curve.period() / 2) (to > from ? from : to) += curve.period();
+    return {from, to};
   }
 
   TextFile file_;

@@ -1,7 +1,7 @@
 #pragma once
 
 // FEAT3's meshes, .xml of quadrilaterals (conformal:hypercube:2:2): every cell is a patch, mesh parts that hold edges of the
-// boundary name them, and edges of parts with a circle as their chart are arcs.
+// boundary name them, and edges of parts with a chart follow it, a circle or a Bezier curve.
 //
 // Throws FileError for a file that cannot be read or ends too early, UsageError for triangles and for charts of other kinds.
 //

@@ -53,6 +53,14 @@ class Complex {
     close(std::move(all));
   }
 
+  /// An edge of one quadrilateral lies between these nodes.
+  [[nodiscard]] bool on_boundary(int a, int b) const {
+    return std::any_of(star_[index(a)].begin(), star_[index(a)].end(), [&](int e) {
+      const auto& [first, second, quads] = edges_[index(e)];
+      return quads[1] < 0 && (first == b || second == b);
+    });
+  }
+
   /// Grids of nodes; cuts annuli on the way.
   std::vector<PatchGrid> patches(std::vector<int>& regions) {
     for (;;) {
@@ -266,8 +274,10 @@ BaseComplex base_complex(QuadMesh mesh, const std::string& name) {
   }
   BaseComplex result;
   result.parts.nodes = mesh.nodes;
-  result.parts.patches = Complex(mesh, name).patches(result.regions);
-  for (const auto& [first, second, boundary] : mesh.lines) result.parts.boundaries.push_back({first, second, boundary});
+  Complex complex(mesh, name);
+  result.parts.patches = complex.patches(result.regions);
+  for (const auto& [first, second, boundary] : mesh.lines)
+    if (complex.on_boundary(first, second)) result.parts.boundaries.push_back({first, second, boundary});
   const auto& grids = result.parts.patches;
   const auto cells = [](const PatchGrid& grid) { return std::int64_t{grid.nx} * grid.ny; };
   const auto [least, most] = std::minmax_element(grids.begin(), grids.end(),

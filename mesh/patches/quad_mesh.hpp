@@ -31,7 +31,7 @@ struct QuadMesh {
     int first = 0, second = 0;  // nodes
     std::string name{};
   };
-  std::vector<Line> lines{};  // names of boundaries
+  std::vector<Line> lines{};  // names of boundaries; those inside are left out
 };
 
 struct BaseComplex {

@@ -230,6 +230,11 @@ TEST_F(PatchReaders, Gmsh) {
     EXPECT_EQ(file.mesh.nodes(), 36);
     EXPECT_THAT(file.mesh.boundary_names(), UnorderedElementsAre("lid", "curve1"));
   }
+  // Lines inside, as those of Gmsh's curves between surfaces, name nothing.
+  std::string inside = gmsh_square(2, 4);
+  inside.replace(inside.find("$EndElements"), 12, "999 1 2 0 77 18 25\n$EndElements");
+  inside.replace(inside.find("$Elements\n32"), 12, "$Elements\n33");
+  EXPECT_THAT(read_patches(write("inside.msh", inside)).mesh.boundary_names(), UnorderedElementsAre("lid", "curve1"));
   EXPECT_THAT(refusal("s.msh", "$MeshFormat\n4.1 1 8\n"), HasSubstr("line 2: the file is binary"));
   EXPECT_THAT(refusal("s.msh", "$MeshFormat\n3 0 8\n"), HasSubstr("version 3 of the format is not read"));
   EXPECT_THAT(refusal("s.msh", "hello\n"), HasSubstr("it is no file of Gmsh"));
@@ -404,12 +409,42 @@ TEST_F(PatchReaders, Feat3) {
     return refusal("disc.xml", text);
   };
   EXPECT_THAT(with("hypercube:2:2", "simplex:2:2"), HasSubstr("the mesh is of triangles"));
-  EXPECT_THAT(with("Circle", "Bezier"), HasSubstr("follows the chart 'outer', a Bezier; circles are read"));
+  EXPECT_THAT(with("Circle", "Polyline"),
+              HasSubstr("follows the chart 'outer', a Polyline; circles and Bezier curves"));
+  EXPECT_THAT(with("Circle", "Bezier"), HasSubstr("line 6: a curve has two points or more"));
   EXPECT_THAT(with("bnd:s\"", "bnd:o\""), "");
   EXPECT_THAT(with("      0 4 6 5\n", "      0 4 6 9\n"), HasSubstr("line 30: there is no vertex 9; there are 7"));
   EXPECT_THAT(with("      0 4 6 5\n", "      0 4 6\n"), HasSubstr("line 30: a line has 4 numbers, not 3"));
   EXPECT_THAT(with("</Topology>", ""), HasSubstr("a tag"));
   EXPECT_THAT(with("      4\n      5\n    </Mapping>", "    </Mapping>"), HasSubstr("2 boundary edges have no name"));
+}
+
+TEST_F(PatchReaders, Feat3FollowsBezierCurves) {
+  // A quarter of a circle, nearly; where vertices lie on it the file says, or they say it themselves.
+  const std::string circle = R"(<Circle radius="1" midpoint="0 0" domain="0 4" />)",
+                    param = R"(    <Attribute name="param" dim="1">
+      0
+      1
+      2
+    </Attribute>
+)";
+  for (const char* const params : {"      0\n      0.5\n      1\n", ""}) {
+    std::string text = feat3_text;
+    text.replace(text.find(circle), circle.size(), R"(<Bezier dim="2" size="2" type="open">
+      <Points>
+        0 1 0
+        2 1 0.5522847498307936 0.5522847498307936 1 0 1
+      </Points>
+    </Bezier>)");
+    text.replace(text.find(param), param.size(),
+                 *params == 0 ? ""
+                              : message("    <Attribute name=\"param\" dim=\"1\">\n", params, "    </Attribute>\n"));
+    const PatchMesh mesh = read_patches(write("disc.xml", text), {}, 8).mesh;
+    const PatchNodes nodes = mesh.nodes_of(1);
+    for (int j = 0; j <= 8; ++j)
+      EXPECT_NEAR(std::hypot(nodes.at[nodes.node(8, j)].x, nodes.at[nodes.node(8, j)].y), 1, 3e-4) << params;
+    EXPECT_NE(nodes.at[nodes.node(8, 4)].x, (nodes.at[nodes.node(8, 0)].x + nodes.at[nodes.node(8, 8)].x) / 2);
+  }
 }
 
 TEST_F(PatchReaders, Vtm) {

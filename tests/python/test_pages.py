@@ -54,6 +54,11 @@ def test_table_of_matrices(tmp_path):
     assert all(float(line.split()[-1]) < 1e-7 for line in lines)
 
 
+def test_table_of_gradients(tmp_path):
+    lines = [line for line in run("table_gradients.py", "8", cwd=tmp_path).splitlines()[1:] if "without" not in line]
+    assert len(lines) >= 2 and all(float(line.split()[-1]) < 1e-6 for line in lines)
+
+
 def test_pictures(tmp_path):
     pytest.importorskip("matplotlib")
     run("tour.py", cwd=tmp_path)

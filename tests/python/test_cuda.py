@@ -108,3 +108,54 @@ def test_what_does_not_fit_is_refused(ml):
         ml.solve(torch.ones(n - 1, dtype=torch.float64, device="cuda"))
     with pytest.raises(ValueError, match="float64"):
         ml.solve(torch.ones(n, dtype=torch.float32, device="cuda"))
+
+
+def test_gradients_are_those_of_the_cpu():
+    k = np.random.default_rng(1).uniform(0.5, 2, (64, 64))
+    w = np.random.default_rng(2).standard_normal((65, 65))
+    found = []
+    for device in ("cuda", "cpu"):
+        problem = stratum.Poisson(("A3", 6), {"left": 1.0, "top": "neumann"}, device=device)
+        u, pullback = stratum.gradients.vjp(problem, 1.0, kappa=k, rtol=1e-11, on_failure="ignore")
+        gradients = pullback(w)
+        found.append((u, gradients.kappa, gradients.boundaries["left"], gradients.f))
+    for on_gpu, on_cpu in zip(*found):
+        np.testing.assert_allclose(on_gpu, on_cpu, rtol=1e-6, atol=1e-7 * np.max(np.abs(on_cpu)))
+
+
+def test_gradients_in_a_box_are_those_of_the_cpu():
+    k = np.random.default_rng(1).uniform(0.5, 2, (12, 14, 16))
+    mesh = stratum.mesh(cells=(16, 14, 12))
+    found = []
+    for device in ("cuda", "cpu"):
+        u, pullback = stratum.gradients.vjp(stratum.Poisson3D(mesh, device=device), 1.0, kappa=k)
+        found.append(pullback(u).kappa)
+    np.testing.assert_allclose(*found, rtol=1e-6, atol=1e-8 * np.max(np.abs(found[1])))
+
+
+def test_gradients_of_a_matrix(ml, b):
+    x, pullback = stratum.gradients.vjp(ml, b)
+    expect_solution(x, b, 1e-9)
+    expect_solution(pullback(b).b, b, 1e-9)
+
+
+def test_several_and_complex_vectors(ml, b):
+    several = np.stack([b, 2 * b, -b, 0 * b], axis=1)
+    x = ml.solve(several)
+    expect_solution(x[:, 1], 2 * b)
+    z = ml.solve(b + 2j * b)
+    expect_solution(z.imag, 2 * b)
+    np.testing.assert_array_equal(ml(several)[:, 0], ml(b))
+
+
+def test_torch_gradients_where_the_tensors_lie(ml, b):
+    torch = pytest.importorskip("torch")
+    right = torch.tensor(b, device="cuda", requires_grad=True)
+    x = stratum.torch.solve(ml, right)
+    assert x.is_cuda
+    (x * right.detach()).sum().backward()
+    assert right.grad.is_cuda
+    expect_solution(right.grad.cpu().numpy(), b, 1e-9)
+    k = torch.ones(64, 64, device="cuda", dtype=torch.float64, requires_grad=True)
+    stratum.torch.solve(stratum.Poisson(("A1", 6)), 1.0, kappa=k).sum().backward()
+    assert k.grad.is_cuda and bool((k.grad < 0).all())

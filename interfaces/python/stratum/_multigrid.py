@@ -37,8 +37,9 @@ class Multigrid:
     symmetric, singular   detected unless given; refused if given and A is different. For a singular matrix (all rows sum to
                zero, within the digits of its entries) solutions have mean zero. Right-hand sides must have mean zero, too, or
                project=True subtracts it. If the grid has disconnected parts, this holds for each part
-    triangle   of a matrix that has one triangle alone and looks like half of a symmetric one: "ask" refuses it, "symmetric" fills in
-               the other triangle, "general" takes it for all there is. A matrix whose diagonal is negative is solved as its negative
+    triangle   of a matrix that has one triangle alone and looks like half of a symmetric one: "ask" refuses it, "symmetric" fills
+               in the other triangle, "general" takes it for all there is. A matrix whose diagonal is negative is solved as its
+               negative
     smoother   "auto", "adi", "line_x", "line_y", "colour_gs", "jacobi"
     sweeps     sweeps before and after the coarse correction
     cycle      "v", "w", "f", "w2", "k"; PyAMG's "V", "W", "F" and "AMLI" (a K-cycle) as well

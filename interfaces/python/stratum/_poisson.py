@@ -100,7 +100,8 @@ class Poisson(Problem[Solution]):
         self.mesh = as_mesh(mesh)
         if isinstance(self.mesh, BoxMesh):
             raise TypeError("a box is solved directly, by stratum.Poisson3D(mesh, boundaries, kappa, reaction)")
-        options: dict[str, Any] = dict(bodies=[_body(self.mesh, body) for body in bodies], smoother=smoother, sweeps=sweeps, cycle=cycle, accel=accel,
+        options: dict[str, Any] = dict(bodies=[_body(self.mesh, body) for body in bodies],
+                                       smoother=smoother, sweeps=sweeps, cycle=cycle, accel=accel,
                                        single_precision=single_precision, discretisation=discretisation, coordinates=coordinates,
                                        threads=threads, device=device)
         sides: Any = boundaries_by_name(self.mesh, self._sides, boundaries)
@@ -174,7 +175,7 @@ def poisson(mesh: Mesh | BoxMesh | PatchMesh | tuple[Any, ...] | None, f: Any, b
     return solution if labels is None else labels.solution(solution.u, solution.report, like)
 
 
-def _body(mesh: Mesh, given: Any) -> tuple[Any, str, Any]:
+def _body(mesh: Any, given: Any) -> tuple[Any, str, Any]:
     """(inside, kind, value) as the compiled part takes it."""
     if not isinstance(given, tuple) or (len(given), given[1] == "no-flux") not in ((2, True), (3, False)):
         raise ValueError('a body is (inside, "value", g), (inside, "no-flux"), (inside, "k", k) or (inside, "contact", r); '

@@ -231,3 +231,42 @@ def test_a_gradient_that_did_not_converge_says_so(rng):
     assert caught[0].filename == __file__
     with pytest.raises(stratum.ConvergenceError):
         stratum.gradients.vjp(problem, 1.0, maxiter=1, on_failure="raise")
+
+
+def test_what_is_changed_in_place_meanwhile_changes_nothing(rng):
+    mesh = rectangle(rng)
+    k, f, g = rng.uniform(0.5, 2, mesh.cells), rng.standard_normal(mesh.shape), rng.standard_normal(mesh.shape[1])
+    own = k.copy()
+    problem = stratum.Poisson(mesh, {"bottom": g}, own, threads=1)
+    w = rng.standard_normal(mesh.shape)
+    expected = stratum.gradients.vjp(problem, f, reaction=0.5)[1](w)
+    own *= 3
+    g *= 5
+    u, pullback = stratum.gradients.vjp(problem, f, reaction=0.5)
+    u *= 7
+    found = pullback(w)
+    np.testing.assert_array_equal(found.kappa, expected.kappa)
+    np.testing.assert_array_equal(found.boundaries["bottom"], expected.boundaries["bottom"])
+    u, pullback = stratum.gradients.vjp(problem, f, kappa=k)
+    expected = pullback(w).kappa
+    k *= 2
+    np.testing.assert_array_equal(pullback(w).kappa, expected)
+
+
+def test_a_matrix_that_changes_meanwhile_is_refused(rng):
+    a = matrix(wind=0.3)
+    ml = stratum.Multigrid(a, shape=(ny, nx), threads=1)
+    x, pullback = stratum.gradients.vjp(ml, np.ones(nx * ny))
+    a.data *= 2
+    with pytest.raises(ValueError, match="changed in place"):
+        pullback(x)
+    ml.update(a)
+    with pytest.raises(ValueError, match="was updated after the solve"):
+        pullback(x)
+    stratum.gradients.vjp(ml, np.ones(nx * ny))[1](x)
+
+
+def test_one_fmg_cycle_has_no_gradient(rng):
+    problem = stratum.Poisson(rectangle(rng), cycle="fmg", threads=1)
+    with pytest.raises(TypeError, match="gradients take solves to a tolerance; give accel='cg'"):
+        stratum.gradients.vjp(problem, 1.0)

@@ -67,6 +67,8 @@ class Solves:
             raise TypeError("gradients are those of elements in Cartesian coordinates, without bodies; given are "
                             f"{problem._given.options['discretisation']}, {problem._given.options['coordinates']}, "
                             f"{len(problem._given.options['bodies'])} bodies")
+        if problem._given.options.get("cycle") == "fmg" and problem._given.options.get("accel") is None:
+            raise TypeError("cycle='fmg' is one FMG cycle, and gradients take solves to a tolerance; give accel='cg' beside it")
         self.axes = 3 if isinstance(self.mesh, BoxMesh) else 2
         self.names, given = problem._sides, problem._given
         self.sides = dict(zip(self.names, given.boundaries))
@@ -369,12 +371,17 @@ class MatrixSolves:
         self._latest = _Latest()
 
     def system(self, data: np.ndarray | None, transposed: bool) -> Multigrid:
+        if data is None and self.given is not self.ml._given:
+            raise ValueError("the matrix was updated after the solve whose gradient is asked for, or after the function was "
+                             "compiled; solve again, or give data=")
         if data is None and (not transposed or self.ml.symmetric):
             return self.ml
 
         def make() -> Multigrid:
             from scipy.sparse import csr_array
 
+            if data is None:
+                self.ml._expect_unchanged("its transpose is set up for gradients")
             a: Any = csr_array((self.data if data is None else data, self.column, self.start), shape=self.ml.shape)
             if transposed and abs(a - a.T).max() == 0:
                 return self.system(data, False)

@@ -285,16 +285,20 @@ class Multigrid:
         self._side_by_side = []
         self.found = self._own.found()
 
+    def _expect_unchanged(self, why: str) -> None:
+        if _fingerprint(self._matrix) != self._given:
+            raise ValueError("the matrix has been changed in place since it was given; update(A) takes the values that it has now. "
+                             f"({why}, from the matrix itself.)")
+
     def __reduce__(self) -> tuple[Any, ...]:
+        self._expect_unchanged("a copy is set up")
         start, column, value = self._matrix
         return _restored, (start, column, value, self.grid, self._options, self._place)
 
     def _system(self, accel: str | None, cycle: str | None = None) -> MatrixSystem:
         accel, cycle = accel or self._options["accel"], cycle or self._options["cycle"]
         if (accel, cycle) not in self._systems:
-            if _fingerprint(self._matrix) != self._given:
-                raise ValueError("the matrix has been changed in place since it was given; update(A) takes the values that it "
-                                 f"has now. (accel={accel!r}, cycle={cycle!r} is set up at its first call, from the matrix.)")
+            self._expect_unchanged(f"accel={accel!r}, cycle={cycle!r} is set up at its first call")
             device, threads, stream = self._place
             self._systems[accel, cycle] = self._made(device, _fork.threads(threads), stream,
                                                      self._options | {"accel": accel, "cycle": cycle})

@@ -30,8 +30,8 @@ class Problem(Generic[S]):
     _rtol, _maxiter = 1e-8, 100  # unless given
 
     def _set_up(self, given: Given) -> None:
-        self._given = given
-        self._system = self._compiled(given)
+        self._given = Given(*(_kept(part) for part in given))
+        self._system = self._compiled(self._given)
         _fork.remember(self)
 
     def _compiled(self, given: Given) -> Any:
@@ -89,6 +89,15 @@ class Problem(Generic[S]):
                                        self._maxiter if maxiter is None else maxiter, reference_norm, project, callback)
         _report.judge(report, u, on_failure, rtol is not None or atol > 0)
         return self._solution(u, report)
+
+
+def _kept(given: Any) -> Any:
+    """With arrays of its own, which nobody else changes in place."""
+    if isinstance(given, np.ndarray):
+        return given.copy()
+    if isinstance(given, (tuple, list)):
+        return type(given)(_kept(part) for part in given)
+    return {name: _kept(part) for name, part in given.items()} if isinstance(given, dict) else given
 
 
 def _restored(kind: Any, mesh: Any, given: Given) -> Any:

@@ -82,7 +82,7 @@ def _array(what: str, given: Any) -> np.ndarray:
     array = np.asarray(given)
     if array.dtype.kind not in "buif":
         raise TypeError(f"{what} is real numbers; given is {array.dtype if array.dtype.kind != 'O' else type(given).__name__}")
-    array = np.asarray(array, dtype=np.float64)
+    array = np.array(array, dtype=np.float64)  # of its own: pullback comes later
     if not np.isfinite(array).all():
         raise ValueError(f"{what} must be finite")
     return array
@@ -128,7 +128,7 @@ def _of_problem(problem: Problem[Any], f: Any, kappa: Any, reaction: Any, bounda
                          kappa_bar[0] if len(kappa_bar) == 1 else tuple(kappa_bar), c_bar,
                          _boundary_gradients(calculus, u_bar, adjoint, entries, k, c, values or {}))
 
-    return u, pullback
+    return u.copy(), pullback
 
 
 def _summed(bar: np.ndarray, shape: tuple[int, ...]) -> Any:
@@ -188,4 +188,4 @@ def _of_matrix(ml: Multigrid, b: Any, data: Any, stop: Stop) -> tuple[np.ndarray
         adjoint = solves.solve(stop, data, solves.balanced(x_bar.reshape(-1)), True)
         return MatrixGradients(adjoint.reshape(b.shape), -adjoint[solves.row] * x[solves.column])
 
-    return x.reshape(b.shape), pullback
+    return x.reshape(b.shape).copy(), pullback

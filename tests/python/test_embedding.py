@@ -207,6 +207,14 @@ def test_what_a_matrix_looks_like(make, words):
         stratum.Multigrid(sp.csr_array(make()))
 
 
+@pytest.mark.parametrize("a, shape, words", [
+    (box(), (30, 7), "no neighbour of it on a grid of 7 x 30 nodes.*; it looks like 7 points of a box"),
+    (interleaved(five_point()), (20, 60), "no neighbour of it.*; it looks like 2 unknowns at each node")])
+def test_a_shape_that_cannot_be(a, shape, words):
+    with pytest.raises(ValueError, match=words):
+        stratum.Multigrid(a, shape=shape)
+
+
 def elasticity(order):
     """Bilinear elements of plane strain, lambda = mu, held at all sides: symmetric, two components."""
     s, m = line(nx), mass(nx)

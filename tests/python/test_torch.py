@@ -158,6 +158,7 @@ def test_of_a_sparse_tensor(layout):
     (lambda: stratum.torch.solve(mesh, torch.ones(3)), "f has shape"),
     (lambda: stratum.torch.solve(mesh, torch.ones(3, dtype=torch.complex64)), "f is real numbers; given is torch.complex64"),
     (lambda: stratum.torch.solve(mesh, 1.0, data=torch.ones(3)), "belong to a matrix"),
+    (lambda: stratum.torch.solve(mesh, 1.0, boundaries={"left": "neumann"}), "the value of the left boundary is real numbers"),
     (lambda: stratum.torch.solve(stratum.Multigrid(matrix(0)), torch.ones(3)), "b has shape"),
     (lambda: stratum.torch.solve(stratum.Multigrid(matrix(0)), torch.ones(30), kappa=1.0), "a matrix has data="),
     (lambda: stratum.torch.solve(torch.ones(2, 3).to_sparse(), torch.ones(3)), "a matrix is square"),

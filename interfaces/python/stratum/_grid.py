@@ -69,7 +69,7 @@ def grid_of(start: np.ndarray, column: np.ndarray) -> tuple[int, int]:
         nx = found[1]
         # Couplings of neighbours, or across a periodic end.
         far = (abs(offsets) > nx + 1) & (abs(offsets) < n - nx - 1)
-        if not far.any() or _of_another_kind(n, start, column, offsets, counts) is None:
+        if not far.any() or another_kind(start, column) is None:
             return found
     raise ValueError(f"the diagonals of the matrix do not tell its grid; {looks_like(start, column)}")
 
@@ -98,7 +98,7 @@ def looks_like(start: np.ndarray, column: np.ndarray) -> str:
     offsets, counts = _diagonals(start, column)
     often = [int(k) for k in offsets[counts > n // 2] if k > 0]
     most = int(np.diff(start).max())
-    another = _of_another_kind(n, start, column, offsets, counts)
+    another = another_kind(start, column)
     if another is not None:
         return another
     if 2 in often and most > 9 and len(often) > 4:
@@ -114,8 +114,10 @@ def looks_like(start: np.ndarray, column: np.ndarray) -> str:
     return give
 
 
-def _of_another_kind(n: int, start: np.ndarray, column: np.ndarray, offsets: np.ndarray, counts: np.ndarray) -> str | None:
-    """Several unknowns at each node, or a box."""
+def another_kind(start: np.ndarray, column: np.ndarray) -> str | None:
+    """Says whether it looks like several unknowns at each node, or like a box."""
+    n = start.size - 1
+    offsets, counts = _diagonals(start, column)
     often = [int(k) for k in offsets[counts > n // 2] if k > 0]
     box = _box(n, often)
     if box and box[2] > 4:  # else x numbers components

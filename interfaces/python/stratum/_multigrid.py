@@ -12,7 +12,7 @@ from typing import Any, Callable, Dict, Optional, Tuple
 import numpy as np
 
 from . import _fork, _report, _show
-from ._grid import checked, from_coordinates, grid_of, nodes
+from ._grid import another_kind, checked, from_coordinates, grid_of, nodes
 from ._stratum import MatrixSystem
 
 _CPU, _CUDA = 1, 2  # kDLCPU, kDLCUDA
@@ -123,7 +123,13 @@ class Multigrid:
         self._place = (device, threads, stream)
         self._keep(matrix)
         self._systems: dict[tuple[Any, ...], MatrixSystem] = {}
-        self._own = self._system(self._options["accel"])
+        try:
+            self._own = self._system(self._options["accel"])
+        except ValueError as e:
+            another = another_kind(*matrix[:2]) if grid is None and "couples to" in str(e) else None
+            if another is None:
+                raise
+            raise ValueError(f"{e}; {another}") from None
         self._side_by_side: list[MatrixSystem] = []
         _fork.remember(self)
         #: What was detected: "symmetric", "negative" (the diagonal), "singular", "singular_parts" (how many: connected parts of

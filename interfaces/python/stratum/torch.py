@@ -64,6 +64,8 @@ def solve(problem: Any, f: Any, *, kappa: Any = None, reaction: Any = None, boun
 
 def _tensor(what: str, given: Any, device: Any) -> torch.Tensor:
     """In double, on a device; differentiable in what was given."""
+    if not isinstance(given, torch.Tensor) and np.asarray(given).dtype.kind not in "buif":
+        raise TypeError(f"{what} is real numbers; given is {given!r}")
     tensor = given if isinstance(given, torch.Tensor) else torch.as_tensor(np.asarray(given))
     if tensor.is_complex() or tensor.dtype == torch.bool:
         raise TypeError(f"{what} is real numbers; given is {tensor.dtype}")

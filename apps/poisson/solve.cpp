@@ -160,6 +160,7 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
     const auto found = make_compatible(ctx, mesh, bs.back());
     means[k] = found.mean;
     loads[k] -= found.sum;
+    magnitudes[k] = found.sum_of_magnitudes;
     expect_compatible(found, settings.project, "the integral of f plus the boundary fluxes");
     solved_problems.back() = solved_problem(problem, means[k]);
   }

@@ -35,9 +35,10 @@ std::int64_t expected_bytes(const Context& ctx, const Settings& settings, const 
 
 /// Extremes at cells and faces of boundaries. Where K varies, kinks of u are no layers.
 Summary summary_of(Context& ctx, const FiniteVolumes& volumes, const PoissonProblem& problem,
-                   const std::vector<double>& cells, double load) {
+                   const std::vector<double>& cells, double load, double magnitudes) {
   const auto points = volumes.point_values(problem, cells);
   Summary summary{solution_range(ctx, volumes.points(), points), volumes.fluxes(problem, cells), load};
+  summary.magnitudes = magnitudes;
   if (volumes.is_plain()) summary.change_of_flux = change_of_flux(volumes.points(), summary.range);
   return summary;
 }
@@ -77,7 +78,7 @@ Solved solve_volumes(Context& ctx, const Settings& settings, const CommandLine& 
   solver->warm_up(ctx);
   const GridLayout<2> subdomain = PoissonSolver::cells_of_subdomain(ctx, volumes, params);
   std::vector<Field<double>> bs, xs;
-  std::vector<double> loads, means;
+  std::vector<double> loads, magnitudes(settings.problems.size(), 0.0);
   for (const auto& problem : settings.problems) {
     bs.emplace_back(ctx, subdomain);
     xs.emplace_back(ctx, subdomain);
@@ -85,6 +86,7 @@ Solved solve_volumes(Context& ctx, const Settings& settings, const CommandLine& 
     if (has_boundary_values(problem)) volumes.lift_boundary(ctx, problem, xs.back());
     if (!volumes.is_singular()) continue;
     const auto found = volumes.make_compatible(ctx, bs.back());
+    magnitudes[loads.size() - 1] = found.sum_of_magnitudes;
     loads.back() -= found.sum;
     expect_compatible(found, settings.project, "the integral of f plus the boundary fluxes");
   }
@@ -106,7 +108,7 @@ Solved solve_volumes(Context& ctx, const Settings& settings, const CommandLine& 
     const auto cells = volumes.cell_values(ctx, xs[k]);
     xs[k] = {};
     if (uses.summary && exit_code(system.report.status) != 3)
-      system.summary = summary_of(ctx, volumes, problem, cells, loads[k]);
+      system.summary = summary_of(ctx, volumes, problem, cells, loads[k], magnitudes[k]);
     if (uses.errors) system.errors = volumes.errors(ctx, problem, cells);
     if (uses.nodal()) kept.push_back(std::move(cells));
     outcome.systems.push_back(std::move(system));

@@ -12,6 +12,7 @@
 #include <stratum/core/operators/csr_matrix.hpp>
 #include <stratum/multigrid/identity_rows.hpp>
 #include <stratum/multigrid/structured/flat_vectors.hpp>
+#include <stratum/multigrid/structured/rows_of_operator.hpp>
 #include <stratum/multigrid/structured/scaled_rows.hpp>
 #include <stratum/solvers/error_estimate.hpp>
 #include <stratum/solvers/row_scaled.hpp>
@@ -71,48 +72,6 @@ std::optional<RowScales> row_scales(Context& ctx, const GridRows& rows, const Po
       !params.method || params.method == Method::multigrid || !solver_entry(to_string(*params.method)).symmetric;
   if (rows.symmetric || !in_double || !takes_any || params.full_multigrid) return {};
   return scaled_rows(ctx, rows.a, rows.parts.connected > 1);
-}
-
-/// Coefficients in nine arrays on the host's terms, those that reach across sides zero.
-template <class View>
-struct StoreBands {
-  View a;
-  GridLayout<2> grid;
-  double* to;
-  template <int dx, int dy>
-  STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j) const {
-    to[(std::int64_t{band_index(dx, dy)} * grid.ny + j) * grid.nx + i] =
-        couples(grid, i + dx, j + dy) ? a.template coefficient<dx, dy>(i, j) : 0.0;
-  }
-  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
-    store<-1, -1>(i, j);
-    store<0, -1>(i, j);
-    store<1, -1>(i, j);
-    store<-1, 0>(i, j);
-    store<0, 0>(i, j);
-    store<1, 0>(i, j);
-    store<-1, 1>(i, j);
-    store<0, 1>(i, j);
-    store<1, 1>(i, j);
-  }
-};
-
-GridRows grid_rows(Context& ctx, const GridOperator<double>& a, const MatrixSolverParams& params) {
-  const GridLayout<2> shape = a.shape();
-  if (ctx.communicator() == nullptr) {
-    const SparseRows rows = sparse_rows(ctx, a);
-    return {ctx,           RowArrays<int>{rows.start, rows.column, rows.value}, shape.nx, shape.ny, params.numbering,
-            params.cells()};
-  }
-  expects(params.numbering.empty(), "nodes of an operator on a grid lie in order: give no numbering");
-  expects(shape.nodes() <= std::numeric_limits<int>::max() / 9, shape.nodes(), " unknowns have more than 2^31 entries");
-  Field<double> bands(ctx, static_cast<int>(9 * shape.nodes()));
-  a.visit([&]<class View>(const View& view) {
-    for_each_node(ctx, {0, shape.nx, 1, 0, shape.ny, 1}, StoreBands<View>{view, shape, bands.view().data});
-  });
-  std::vector<double> numbers(static_cast<std::size_t>(9 * shape.nodes()));
-  copy_to_host(ctx, bands.cview(), numbers.data());
-  return {ctx, BandArrays{numbers}, shape.nx, shape.ny, params.cells(), params.on_subdomains()};
 }
 
 /// A flat vector that goes from subdomain to subdomain.
@@ -557,7 +516,7 @@ MatrixSolver::MatrixSolver(Context& ctx, const SparseRows& a, int nx, int ny, co
                    params) {}
 
 MatrixSolver::MatrixSolver(Context& ctx, const GridOperator<double>& a, const MatrixSolverParams& params)
-    : MatrixSolver(ctx, grid_rows(ctx, a, params), params) {}
+    : MatrixSolver(ctx, rows_of_operator(ctx, a, params.numbering, params.cells(), params.on_subdomains()), params) {}
 
 std::string MatrixSolver::note_on_gpus(std::int64_t unknowns, int gpus) {
   if (gpus == 1 || unknowns >= least_for_several_gpus) return "";

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 #include <map>
 #include <random>
 #include <set>
@@ -369,11 +370,18 @@ struct Cycles {
   Vector b, expected;
   std::map<int, int> node_of;
 
-  Cycles(Backend backend, const PatchMesh& mesh, int coarsest) : ctx(test::context_on(backend)) {
-    PatchSystem system = assemble(ctx, mesh, {});
+  /// `crossed`: whether lines cross an edge, in place of what conductances say.
+  Cycles(Backend backend, const PatchMesh& mesh, int coarsest, const PatchProblem& problem = {},
+         const std::function<bool()>& crossed = {})
+      : ctx(test::context_on(backend)) {
+    PatchSystem system = assemble(ctx, mesh, problem);
     levels = patch_levels(system.layout, std::move(system.rows), std::move(system.conductances), system.fixed_edges,
                           coarsest);
-    EXPECT_GT(levels.size(), 1U);
+    for (std::size_t l = 0; l + 1 < levels.size() && crossed; ++l) {
+      std::vector<bool> edges(at(mesh.edges()));
+      for (std::size_t e = 0; e < edges.size(); ++e) edges[e] = crossed();
+      levels[l].lines = plan_lines(levels[l].layout, edges, system.fixed_edges);
+    }
     const Reference reference(mesh, levels);
     const Plain& finest = reference.level(0);
     std::mt19937 random(7);
@@ -468,6 +476,7 @@ TEST(PatchCycle, IsThatOfTheWholeDomain) {
       SCOPED_TRACE(c.name + " on " + test::backend_name(backend));
       const PatchMesh mesh(c.parts);
       Cycles cycles(backend, mesh, c.coarsest);
+      EXPECT_GT(cycles.levels.size(), 1U);
       EXPECT_LE(cycles.difference<double>(), c.tolerance);
       const bool thin = c.tolerance > 1e-13;
       EXPECT_TRUE(cycles.levels.front().lines.crossed_edges > 0 || !thin)
@@ -475,6 +484,56 @@ TEST(PatchCycle, IsThatOfTheWholeDomain) {
       // A random load on cells of 1e-6 is no test of single precision.
       EXPECT_LE(cycles.difference<float>(), thin ? 0.1 : 2e-5);
     }
+}
+
+/// Patches of all kinds with random numbers of cells and boundaries, and lines that cross any edges.
+TEST(PatchCycle, IsThatOfTheWholeDomainOnRandomMeshes) {
+  int made = 0;
+  for (unsigned seed = 0; seed < 80; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937 random(seed);
+    const auto number = [&](int below) { return static_cast<int>(random() % static_cast<unsigned>(below)); };
+    PatchMeshParts parts;
+    switch (number(5)) {
+      case 0: parts = triangle_patches(1 + number(2), seed); break;
+      case 1: parts = pipe_section(); break;
+      case 2: parts = star(3 + number(4)); break;
+      case 3: parts = patch_ring(3 + number(3)); break;
+      default: parts = c_grid();
+    }
+    parts.cells = 1 + number(6);
+    // Chords with other numbers of cells, unless they have one or are curves already.
+    for (int times = 0; times < 3; ++times) {
+      PatchMeshParts other = parts;
+      const auto& patch = other.patches[at(number(static_cast<int>(other.patches.size())))];
+      const int k = number(4);
+      PatchEdgeParts edge;
+      edge.first = patch[at(k)];
+      edge.second = patch[at((k + 1) % 4)];
+      edge.cells = 1 + number(7);
+      other.edges.push_back(edge);
+      try {
+        (void)PatchMesh(other);
+        parts = other;
+      } catch (const UsageError&) {
+      }
+    }
+    try {
+      (void)PatchMesh(parts);
+    } catch (const UsageError&) {
+      continue;  // few cells along a curve are folded
+    }
+    const PatchMesh mesh(turned_at_random(parts, seed));
+    PatchProblem problem;
+    for (const auto& name : mesh.boundary_names())
+      if (number(2) == 0) problem.boundaries[name] = {BoundaryConditionType::neumann};
+    if (problem.boundaries.size() == mesh.boundary_names().size()) continue;
+    Cycles cycles(Backend::cpu, mesh, 2 + number(30), problem, [&] { return number(3) != 0; });
+    if (cycles.levels.size() < 2) continue;
+    EXPECT_LE(cycles.difference<double>(), 1e-12);
+    ++made;
+  }
+  EXPECT_GT(made, 25);
 }
 
 /// (x, M y) = (M x, y), by products without weights.

@@ -21,6 +21,18 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
+/// Of all levels, a third more than the finest: vectors and bands in double and in the precision of cycles, weights; set-up on
+/// the host; the inverse of the coarsest level on a GPU.
+std::int64_t needed_bytes(const Context& ctx, const PatchLayout& layout, const PatchSolverParams& params) {
+  constexpr double levels = 4.0 / 3;
+  constexpr std::int64_t of_double = 12 * 8, of_set_up = 13 * 8;
+  const std::int64_t of_cycles = 14 * (params.float_cycles ? 4 : 8);
+  const std::int64_t coarsest = std::min<std::int64_t>(layout.nodes(), params.coarsest_unknowns);
+  const auto node = static_cast<double>(of_double) + levels * static_cast<double>(of_cycles) +
+                    (ctx.on_gpu() ? 0 : levels * static_cast<double>(of_set_up));
+  return static_cast<std::int64_t>(node * layout.size()) + (ctx.on_gpu() ? 8 * coarsest * coarsest : 0);
+}
+
 }  // namespace
 
 struct PatchPoissonSolver::Implementation {
@@ -32,6 +44,7 @@ struct PatchPoissonSolver::Implementation {
     params.stop.validate();
     expects(params.coarsest_unknowns >= 1, "the coarsest level has 1 unknown or more, not ", params.coarsest_unknowns);
     const auto begin = Clock::now();
+    expect_memory(ctx, "the solver on patches", needed_bytes(ctx, layout_of(mesh), params));
     PatchSystem system = assemble(ctx, mesh, problem);
     layout = system.layout;
     singular = system.singular;

@@ -15,7 +15,7 @@
 // Where neither a Dirichlet boundary nor alpha nor c holds u, data must balance, or `project` subtracts a constant from f; the
 // integral of u is zero.
 //
-// Memory: about 40 words of float and 12 of double a node. Waits for the stream at the norms and products of conjugate
+// Memory: about 170 bytes per unknown, on a CPU with set-up 310. Waits for the stream at the norms and products of conjugate
 // gradients. Errors: UsageError for what `assemble` refuses and for data that do not balance, ResourceError where it does not fit
 // in memory.
 

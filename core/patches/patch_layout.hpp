@@ -14,12 +14,13 @@
 //     Partial      the value of a node is the sum of its copies: loads, residuals, A x
 //
 // Then r_p = b_p - A_p x_p, the restriction P_p^T r_p and the Galerkin product P_p^T A_p P_p need no other patch, and
-// (r, z) = sum over patches of r_p . z_p needs no weights. `sum_copies` makes a partial vector consistent: it adds copies in the
-// order of patch numbers, so that all copies of a node have the same bits.
+// (r, z) = sum over patches of r_p . z_p needs no weights. `sum_copies` makes a partial vector consistent: it adds copies in
+// the order of patch numbers, so that all copies of a node have the same bits.
 //
-// Topology. A patch has vertices 00, 10, 11, 01 and local edges 0 (y = 0), 1 (x = 1), 2 (y = 1), 3 (x = 0), each in the direction
-// of the growing coordinate; an edge has a direction of its own and may be reversed in a patch. Two edges may have the same
-// vertices, and a patch may be its own neighbour. Edges that face each other across patches are a chord and have as many cells.
+// Topology. A patch has vertices 00, 10, 11, 01 and local edges 0 (y = 0), 1 (x = 1), 2 (y = 1), 3 (x = 0), each in the
+// direction of the growing coordinate; an edge has a direction of its own and may be reversed in a patch. Two edges may have
+// the same vertices, and a patch may be its own neighbour. Edges that face each other across patches are a chord and have as
+// many cells.
 //
 // Throws UsageError where the numbers exceed 2^31 - 1.
 
@@ -172,8 +173,9 @@ class SharedNodes {
 template <class T>
 void sum_copies(Context& ctx, const SharedNodes& shared, const Partial<T>& r, Consistent<T>& x);
 
-/// The first copy of every node gets the sum of all, the others zero: r stays what it is. Copies that cancel each other, as fluxes
-/// on both sides of an edge do, would lose the digits of their sum in single precision; and the norm of r is that of the vector.
+/// The first copy of every node gets the sum of all, the others zero: r stays what it is. Copies that cancel each other, as
+/// fluxes on both sides of an edge do, would lose the digits of their sum in single precision; and the norm of r is that of the
+/// vector.
 template <class T>
 void gather_copies(Context& ctx, const SharedNodes& shared, Partial<T>& r);
 

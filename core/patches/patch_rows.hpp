@@ -1,6 +1,7 @@
 #pragma once
 
-// PatchRows: the rows of all patches in one list, by which loops run over all nodes at once (core/patches/for_each_patch_node.hpp).
+// PatchRows: the rows of all patches in one list, by which loops run over all nodes at once
+// (core/patches/for_each_patch_node.hpp).
 
 #include <memory>
 

@@ -8,8 +8,9 @@
 //
 // `full` is one FMG cycle: z by a solve on the coarsest level, interpolated and improved by a cycle level by level.
 //
-// T is the precision of the cycle; the coarsest level is solved in double. On a GPU a cycle is recorded as a CUDA graph from the
-// second one on. Nothing is allocated and nothing waits for the stream. Words an unknown: about 19 and those of both vectors.
+// T is the precision of the cycle; the coarsest level is solved in double. On a GPU a cycle is recorded as a CUDA graph from
+// the second one on. Nothing is allocated and nothing waits for the stream. Words an unknown: about 19 and those of both
+// vectors.
 
 #include <memory>
 #include <string>

@@ -1,23 +1,25 @@
 #pragma once
 
-// PatchPoissonSolver: a mesh of patches and a problem (assembly/patches/patch_problem.hpp) in, the Q1 solution out, by conjugate
-// gradients around a V-cycle on all patches (multigrid/patches/patch_multigrid.hpp), in double around a cycle in single
-// precision:
+// PatchPoissonSolver: a mesh of patches and a problem (assembly/patches/patch_problem.hpp) in, the Q1 solution out, by
+// conjugate gradients around a V-cycle on all patches (multigrid/patches/patch_multigrid.hpp), in double around a cycle in
+// single precision:
 //
-//     z = M r,  beta = (r, z) / (r, z)_before,  p <- z + beta p,  alpha = (r, z) / (p, A p),  x <- x + alpha p,  r <- r - alpha A p
+//     z = M r,  beta = (r, z) / (r, z)_before,  p <- z + beta p,  alpha = (r, z) / (p, A p),
+//     x <- x + alpha p,  r <- r - alpha A p
 //
 // with r and A p partial and x, z and p consistent: dot products need no weights, and no patch needs another one's numbers but
-// in the norm of the residual. Where the recursion says that the tolerance is met, the true residual b - A x takes its place and
-// decides, together with the estimated error (solvers/error_estimate.hpp; the range of x is that of x and zero). Statuses are
-// those of SolveReport. Where single precision is insufficient the solve is repeated around cycles in double, and the reason
-// begins with "double-precision fallback". Reference norm: || b || with the Dirichlet values taken to the right-hand side.
+// in the norm of the residual. Where the recursion says that the tolerance is met, the true residual b - A x takes its place
+// and decides, together with the estimated error (solvers/error_estimate.hpp; the range of x is that of x and zero). Statuses
+// are those of SolveReport. Where single precision is insufficient the solve is repeated around cycles in double, and the
+// reason begins with "double-precision fallback". Reference norm: || b || with the Dirichlet values taken to the right-hand
+// side.
 //
 // Where neither a Dirichlet boundary nor alpha nor c holds u, data must balance, or `project` subtracts a constant from f; the
 // integral of u is zero.
 //
 // Memory: about 170 bytes per unknown, on a CPU with set-up 310. Waits for the stream at the norms and products of conjugate
-// gradients. Errors: UsageError for what `assemble` refuses and for data that do not balance, ResourceError where it does not fit
-// in memory.
+// gradients. Errors: UsageError for what `assemble` refuses and for data that do not balance, ResourceError where it does not
+// fit in memory.
 
 #include <cstdint>
 #include <memory>

@@ -1,8 +1,8 @@
 #pragma once
 
 // Transfer between a collection of patches and the next coarser one, which has every second node of every chord
-// (core/patches/patch_layout.hpp), by operator-dependent interpolation (multigrid/transfer/operator_dependent.hpp): a node between
-// two coarse ones has weights by the conductances of the cells on both sides,
+// (core/patches/patch_layout.hpp), by operator-dependent interpolation (multigrid/transfer/operator_dependent.hpp): a node
+// between two coarse ones has weights by the conductances of the cells on both sides,
 //
 //     u_m = (g_w u_w + g_e u_e) / (g_w + g_e) ,
 //

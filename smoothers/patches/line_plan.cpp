@@ -430,7 +430,8 @@ class Planner {
     emit_vertices();
   }
 
-  /// Vertices that are relaxed alone, in phases in which no two couple: those of an edge of one cell or of a patch of one cell do.
+  /// Vertices that are relaxed alone, in phases in which no two couple: those of an edge of one cell or of a patch of one cell
+  /// do.
   void emit_vertices() {
     std::vector<std::vector<int>> phases;
     std::vector<std::set<int>> near(t_.vertices.size());

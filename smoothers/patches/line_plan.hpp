@@ -13,8 +13,8 @@
 // their number makes it a neighbour of the next edge, then the even ones together with the edge lines. No two lines of a phase
 // couple. Two units conflict, and so have different colours, where chains cross in a patch, where a chain crosses or touches an
 // edge line across it, and where edge lines meet at an unknown, leave a vertex within one patch, or face each other across one
-// cell. Colours by DSATUR (D. Brelaz, New methods to color the vertices of a graph, Comm. ACM 22, 1979); of the colours that are
-// free a unit takes that of a parallel neighbour. Where all inner vertices have four patches two colours suffice.
+// cell. Colours by DSATUR (D. Brelaz, New methods to color the vertices of a graph, Comm. ACM 22, 1979); of the colours that
+// are free a unit takes that of a parallel neighbour. Where all inner vertices have four patches two colours suffice.
 
 #include <vector>
 

@@ -145,7 +145,8 @@ struct RelaxVertices {
 
 constexpr int wide = PatchLinePlan::lines_of_group;
 
-/// Rows of a node of all lines of a group on the CPU. Elimination leaves r'/p, u/p and w/p in the places of rhs, upper and lower.
+/// Rows of a node of all lines of a group on the CPU. Elimination leaves r'/p, u/p and w/p in the places of rhs, upper and
+/// lower.
 template <class T>
 struct WideRow {
   T lower[wide], upper[wide], excess[wide], rhs[wide];

@@ -5,23 +5,25 @@
 //     x <- x + T^-1 (b - A x)   on all lines of a phase, phase after phase; T: the rows of A along a line.
 //
 // b is partial, x consistent, and stays so bit by bit: a row on an edge is the sum of what its patches give, and all copies get
-// the same correction. `backward` runs the phases in reverse order: forward before and backward after the coarse correction make
-// a symmetric cycle.
+// the same correction. `backward` runs the phases in reverse order: forward before and backward after the coarse correction
+// make a symmetric cycle.
 //
-// A line is cut into chunks, one on the CPU. With couplings l, u >= 0 to the neighbours and the excess e of a row within its line,
+// A line is cut into chunks, one on the CPU. With couplings l, u >= 0 to the neighbours and the excess e of a row within its
+// line,
 //
 //     (e_k + l_k + u_k) d_k - l_k d_(k-1) - u_k d_(k+1) = r_k ,
 //
 // the nodes of a chunk are eliminated one after another, and with them the coupling w to the chunk's first node,
 //
-//     p = e' + u + w,   e'_(k+1) = e_(k+1) + l_(k+1) e'_k / p_k,   w_(k+1) = l_(k+1) w_k / p_k,   r'_(k+1) = r_(k+1) + l_(k+1) r'_k / p_k .
+//     p = e' + u + w,   e'_(k+1) = e_(k+1) + l_(k+1) e'_k / p_k,   r'_(k+1) = r_(k+1) + l_(k+1) r'_k / p_k,
+//     w_(k+1) = l_(k+1) w_k / p_k .
 //
 // Only quotients of sums appear (GTH elimination: W. Grassmann, M. Taksar, D. Heyman, 1985), so that lines between Neumann
 // boundaries lose nothing in single precision. The first nodes of chunks are a tridiagonal or cyclic system in the same form,
 // solved by parallel cyclic reduction. Cyclic lines need nothing else: the last chunk ends at the first node of the line.
 //
-// One launch a phase. Nothing is allocated and nothing waits for the stream. Memory traffic of a phase: about 13 words per unknown
-// that it relaxes, on a GPU 19.
+// One launch a phase. Nothing is allocated and nothing waits for the stream. Memory traffic of a phase: about 13 words per
+// unknown that it relaxes, on a GPU 19.
 
 #include <memory>
 

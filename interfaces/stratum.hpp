@@ -5,11 +5,12 @@
 //
 //     stratum/multigrid/heat_solver.hpp       problems in time
 //     stratum/multigrid/deflated_solver.hpp   deflation
+//     stratum/multigrid/patches/patch_poisson_solver.hpp   meshes of patches
 //     stratum/core/io/matrix_market.hpp       sparse matrices from files
 //     stratum/dealii.hpp, petsc.h, stratum.h  for deal.II, PETSc, C
 //     stratum/mpi.hpp                         ranks of MPI: of the library stratum::mpi
 //     stratum/mesh/vtk/vtk.hpp, mesh/vtk/vts.hpp, assembly/expressions/expression.hpp, assembly/cell_files.hpp,
-//     assembly/field_files.hpp, assembly/picture.hpp
+//     assembly/field_files.hpp, assembly/picture.hpp, mesh/patches/patch_files.hpp, mesh/vtk/vtm.hpp
 //                                             files, pictures and expressions: of the library stratum::io
 
 #include <stratum/assembly/error_norms.hpp>

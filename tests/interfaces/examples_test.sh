@@ -36,6 +36,10 @@ at_most() {
 
 # What they print stands in the pages, and tests/docs looks at it.
 case_own_mesh() { prints "$bin/own_mesh"; }
+case_own_patches() {
+  prints "$bin/own_patches"
+  at_most 9 1
+}
 case_own_heat() { prints "$bin/own_heat"; }
 case_own_boundaries() { prints "$bin/own_boundaries"; }
 case_own_volumes() { prints "$bin/own_volumes"; }

@@ -128,7 +128,8 @@ PatchMesh::PatchMesh(const PatchMeshParts& parts) {
     if (!edge.boundary.empty()) draft.name_boundary(number, edge.boundary, what);
     if (edge.curve.kind != EdgeCurve::Kind::straight) {
       EdgeCurve& curve = mesh.curves[index(number)];
-      expects(curve.kind == EdgeCurve::Kind::straight, what, " has two curves");
+      expects(curve.kind == EdgeCurve::Kind::straight, what,
+              " has two curves; two edges with the same two vertices are one: put a vertex on one of them");
       curve = edge.curve;
       if (curve.kind == EdgeCurve::Kind::function && own.first != edge.first)
         curve.at = [given = edge.curve.at](double t) { return given(1 - t); };

@@ -220,6 +220,10 @@ TEST(PatchMesh, RefusesContradictions) {
   EXPECT_THAT(made(parts), HasSubstr("of patch 0 is turned over, folded or has no area"));
   parts = patch_grid(1, 1);
   parts.edges.push_back(edge(0, 1, 0));
+  parts.edges.back().curve = {EdgeCurve::Kind::arc, {0.5, -1}, {}};
+  parts.edges.push_back(parts.edges.back());
+  EXPECT_THAT(made(parts), HasSubstr("edge 0 1 has two curves; two edges with the same two vertices are one"));
+  parts.edges.pop_back();
   parts.edges.back().curve = {EdgeCurve::Kind::arc, {0.5, 0}, {}};
   EXPECT_THAT(made(parts), HasSubstr("an arc of half a turn can go either way"));
   parts.edges.back().curve = {EdgeCurve::Kind::function, {}, [](double t) { return Position{t, 0.5}; }};

@@ -61,6 +61,8 @@ double mean_along(const Value& value) {
 FiniteVolumes::FiniteVolumes(Context& ctx, const TensorMesh<2>& mesh, const PoissonProblem& problem)
     : mesh_(mesh), centres_([&] {
         const auto& [left, right, bottom, top] = problem.boundaries;
+        expects(problem.bodies.empty(),
+                "finite volumes have no bodies yet: give the solids by K, a number for each cell, or take elements");
         expects((left.kind == Kind::periodic) == (right.kind == Kind::periodic) &&
                     (bottom.kind == Kind::periodic) == (top.kind == Kind::periodic),
                 "a direction is periodic at both sides or at none");

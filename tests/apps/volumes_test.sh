@@ -65,6 +65,7 @@ case_what_it_does_not_offer() {
     # shellcheck disable=SC2086
     refused --discretisation fv --level 4 $options -- "--discretisation fv: "
   done
+  refused --discretisation fv --level 4 --rhs 1 --body 'disc(0.5,0.5,0.2):value:1' -- "bodies are for elements"
   refused --discretisation fv --level 4 --kappa 1,0.1,1 --rhs 1 -- "a diagonal K"
   run 0 --discretisation fv --level 4 --kappa 1,0,2 --rhs 1 --vtk none
   refused --discretisation fv --mesh A5 --right neumann --rhs 1 -- "loses about" "Take elements"

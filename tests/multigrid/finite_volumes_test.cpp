@@ -417,6 +417,9 @@ TEST(FiniteVolumes, RefuseWhatTheyHaveNot) {
   rotated.diffusion = {2.0, 0.5, 1.0};
   EXPECT_THAT([&] { FiniteVolumes(ctx, mesh, rotated); },
               ThrowsMessage<UsageError>(HasSubstr("finite volumes take a diagonal K")));
+  PoissonProblem with_body;
+  with_body.bodies.emplace_back();
+  EXPECT_THAT([&] { FiniteVolumes(ctx, mesh, with_body); }, ThrowsMessage<UsageError>(HasSubstr("have no bodies yet")));
   PoissonProblem half;
   half.boundaries.left.kind = Kind::periodic;
   EXPECT_THAT([&] { FiniteVolumes(ctx, mesh, half); }, ThrowsMessage<UsageError>(HasSubstr("periodic at both sides")));

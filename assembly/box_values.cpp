@@ -148,6 +148,18 @@ ScalarFunction3D on_cells(const TensorMesh<3>& mesh, const std::array<std::size_
   };
 }
 
+ScalarFunction3D on_nodes(const TensorMesh<3>& mesh, std::vector<double> numbers) {
+  Nodes(mesh).expects_all(numbers);
+  const auto own = std::make_shared<const std::pair<TensorMesh<3>, std::vector<double>>>(mesh, std::move(numbers));
+  return [own](const Point3D& p) {
+    const std::array<double, 3> begin{p.to_left, p.to_bottom, p.to_front}, end{p.to_right, p.to_top, p.to_back};
+    BoxMeshPoint point;
+    for (std::size_t d = 0; d < 3; ++d)
+      std::tie(point.cell[d], point.fraction[d]) = interval_at(own->first.axis(static_cast<int>(d)), begin[d], end[d]);
+    return value_at(own->first, own->second, point);
+  };
+}
+
 LevelDifference level_difference(const TensorMesh<3>& coarse_mesh, std::span<const double> coarse,
                                  std::span<const double> fine) {
   const Nodes few(coarse_mesh), many(coarse_mesh, 2);

@@ -55,12 +55,17 @@ CommandLine make_command_line() {
       {"Problem: -div(K grad u) + c u = f; on every face u, its outward derivative or both are given, or it is "
        "periodic",
        joined(
-           {{"rhs", "EXPR", "",
-             "f in x, y, z, the lengths a, b and d of the edges, and the distances xl, xr, yl, yr, zl, zr to the "
-             "left, right, bottom, top, front and back face (that of the exact solution xl xr yl yr zl zr)"},
-            {"exact", "EXPR", "", "the exact solution, to measure the error by (of the default f: xl xr yl yr zl zr)"},
-            {"boundary", "EXPR", "",
-             "u on the faces that have no value of their own (the exact solution where it is given, else 0)"}},
+           {expression_option(
+                "rhs", "EXPR", "",
+                "f in x, y, z, the lengths a, b and d of the edges, and the distances xl, xr, yl, yr, zl, zr to the "
+                "left, right, bottom, top, front and back face (that of the exact solution xl xr yl yr zl zr); or, as "
+                "everywhere below, file:PATH.npy, an array of shape (nz, ny, nx) on the cells or (nz + 1, ny + 1, nx + "
+                "1) at the nodes, of the mesh or of a coarser level"),
+            expression_option("exact", "EXPR", "",
+                              "the exact solution, to measure the error by (of the default f: xl xr yl yr zl zr)"),
+            expression_option(
+                "boundary", "EXPR", "",
+                "u on the faces that have no value of their own (the exact solution where it is given, else 0)")},
            boundary_options<3>(),
            {expression_option(
                 "kappa", "K", "",

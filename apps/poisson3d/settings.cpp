@@ -13,33 +13,40 @@ namespace stratum::apps::poisson3d {
 
 namespace {
 
-/// Numbers of a file on the cells of the mesh, or of a coarser one that it refines by halving.
-ScalarFunction3D coefficient_of_file(const std::string& path, const MeshChoice<3>& meshes, int last_level) {
+/// Numbers of a file on the cells of the mesh or, if that `may_be_nodes`, at its nodes, or on a coarser one that it refines by
+/// halving.
+ScalarFunction3D function_of_file(const std::string& path, const MeshChoice<3>& meshes, int last_level,
+                                  bool may_be_nodes) {
   BoxFileValues read = read_box_values(path);
   const auto& [nx, ny, nz] = read.cells;
   for (int level = last_level; level >= 0; --level) {
     const TensorMesh<3> mesh = meshes.at(level);
-    if (mesh.x().size() != nx || mesh.y().size() != ny || mesh.z().size() != nz) continue;
-    return on_cells(mesh, {static_cast<std::size_t>(nx), static_cast<std::size_t>(ny), static_cast<std::size_t>(nz)},
-                    std::move(read.numbers));
+    const int cells_x = mesh.x().size(), cells_y = mesh.y().size(), cells_z = mesh.z().size();
+    if (cells_x == nx && cells_y == ny && cells_z == nz)
+      return on_cells(mesh, {static_cast<std::size_t>(nx), static_cast<std::size_t>(ny), static_cast<std::size_t>(nz)},
+                      std::move(read.numbers));
+    if (may_be_nodes && cells_x + 1 == nx && cells_y + 1 == ny && cells_z + 1 == nz)
+      return on_nodes(mesh, std::move(read.numbers));
   }
   const TensorMesh<3> mesh = meshes.at(last_level);
   throw UsageError(message("'", path, "' has shape (", nz, ", ", ny, ", ", nx, "), and the mesh (", mesh.z().size(),
-                           ", ", mesh.y().size(), ", ", mesh.x().size(), ") cells"));
+                           ", ", mesh.y().size(), ", ", mesh.x().size(), ") cells",
+                           may_be_nodes ? " and one more of its nodes" : ""));
 }
 
 PoissonProblem3D parse_problem(const CommandLine& options, const MeshChoice<3>& meshes, int last_level) {
   const MeshFamily<3>& family = meshes.family;
+  const auto field = [&](const std::string& text) {
+    if (!names_file(text)) return parse_expression(text, family.lengths);
+    return function_of_file(text.substr(file_prefix.size()), meshes, last_level, true);
+  };
   const auto function = [&](const std::string& name) -> ScalarFunction3D {
     if (!options.has(name)) return {};
-    return parsed("--" + name, [&] { return parse_expression(options.text(name), family.lengths); });
+    return parsed("--" + name, [&] { return field(options.text(name)); });
   };
   PoissonProblem3D problem;
   for (const BoxFace face : all_box_faces)
-    problem.boundaries[face] =
-        parse_boundary<BoundaryCondition3D>(options, std::string(to_string(face)), [&](const std::string& expression) {
-          return parse_expression(expression, family.lengths);
-        });
+    problem.boundaries[face] = parse_boundary<BoundaryCondition3D>(options, std::string(to_string(face)), field);
   problem.reaction = options.number("reaction", not_negative);
   const bool by_directions = options.has("kx") || options.has("ky") || options.has("kz");
   expects(!by_directions || !options.has("kappa"),
@@ -48,7 +55,7 @@ PoissonProblem3D parse_problem(const CommandLine& options, const MeshChoice<3>& 
     const std::string text = options.has(name) ? options.text(name) : "";
     if (!names_file(text)) return function(name);
     return parsed(message("--", name),
-                  [&] { return coefficient_of_file(text.substr(file_prefix.size()), meshes, last_level); });
+                  [&] { return function_of_file(text.substr(file_prefix.size()), meshes, last_level, false); });
   };
   if (by_directions) {
     const ScalarFunction3D one = [](const Point3D& /*p*/) { return 1.0; };

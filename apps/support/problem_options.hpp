@@ -80,9 +80,8 @@ template <int D>
   if (D == 3) {
     options.push_back({"front", "TYPE", "", "the same at the front, where z begins (dirichlet)"});
     options.push_back({"back", "TYPE", "", "the same at the back, where z ends (dirichlet)"});
-  } else {
-    for (Option& option : options) option = with_files(std::move(option), Names::input, files_of_boundary);
   }
+  for (Option& option : options) option = with_files(std::move(option), Names::input, files_of_boundary);
   return options;
 }
 

@@ -369,4 +369,36 @@ case_full_disk() {
   refused --level 2 --vtk none --report a.json --history a.json -- a.json
 }
 
+# A trilinear function from its numbers at nodes, on the mesh of the file and a finer one; numbers on cells.
+case_fields_from_files() {
+  python3 - <<'PYTHON'
+import struct
+
+def save(name, shape, numbers):
+    head = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + chr(10)
+    open(name, "wb").write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + struct.pack(f"<{len(numbers)}d", *numbers))
+
+save("nodes.npy", (4, 7, 5), [1 + i / 4 - 2 * j / 6 * k / 3 for k in range(4) for j in range(7) for i in range(5)])
+save("cells.npy", (3, 6, 4), [7.0 if i >= 2 else 1.0 for k in range(3) for j in range(6) for i in range(4)])
+save("other.npy", (3, 6, 5), [1.0] * 90)
+PYTHON
+  local level
+  for level in 0 1; do
+    solve --cells 4,6,3 --level $level --rhs '1+x-2*y*z' --exact '1+x-2*y*z' --back 'neumann:1+x-2*y'
+    cp report.json other.json
+    solve --cells 4,6,3 --level $level --rhs file:nodes.npy --exact file:nodes.npy --back 'neumann:1+x-2*y'
+    check "abs(r['maximum'] - json.load(open('other.json'))['maximum']) < 1e-9"
+    solve --cells 4,6,3 --level $level --rhs 1 --boundary '1+x-2*y*z' --left 'dirichlet:1+x-2*y*z'
+    cp report.json other.json
+    solve --cells 4,6,3 --level $level --rhs 1 --boundary file:nodes.npy --left dirichlet:file:nodes.npy
+    check "abs(r['maximum'] - json.load(open('other.json'))['maximum']) < 1e-9"
+  done
+  solve --cells 4,6,3 --rhs 'x>1/2 ? 7 : 1'
+  cp report.json other.json
+  solve --cells 4,6,3 --rhs file:cells.npy
+  check "abs(r['maximum'] - json.load(open('other.json'))['maximum']) < 1e-9"
+  refused --cells 4,6,3 --vtk none --rhs file:other.npy -- --rhs 'has shape (3, 6, 5), and the mesh (3, 6, 4) cells and one more of its nodes'
+  refused --code 5 --cells 4,6,3 --vtk none --rhs file:none.npy -- "cannot read 'none.npy'"
+}
+
 run_case "$2"

@@ -275,46 +275,60 @@ FileValues read_npy(const std::string& path) {
 /// Among which one is looked for; cells_first: on cells, where there are any.
 enum class Arrays { of_cells, cells_first, all };
 
-FileValues read_vtk(const std::string& path, const std::string& name, Arrays which) {
+/// One array of a grid: on what, which of them, and its name.
+struct VtkArray {
+  detail::VtkXmlFile::On on;
+  std::size_t number;
+  std::string name;
+};
+
+/// `points_too`: numbers of points are known to be those of nodes.
+VtkArray chosen_array(const std::string& path, const detail::VtkXmlFile& file, const std::string& name, bool nodes_too,
+                      bool points_too) {
   using VtkOn = detail::VtkXmlFile::On;
-  const detail::VtkXmlFile file(path, path.ends_with(".vtr") ? "RectilinearGrid" : "ImageData");
-  const auto& whole = file.whole();
-  expects(whole.points(0) >= 2 && whole.points(1) >= 2 && whole.points(2) <= 2, "'", path, "' has ", whole.points(0),
-          " x ", whole.points(1), " x ", whole.points(2), " points; one layer of cells in x and y is needed");
-  const bool nodes_too = which == Arrays::all || (which == Arrays::cells_first && file.arrays(VtkOn::cells).empty());
   const char* const places = nodes_too ? "cells and nodes" : "cells";
-  struct Known {
-    std::string name;
-    VtkOn on;
-    std::size_t number;
-  };
-  std::vector<Known> known;
+  std::vector<VtkArray> known;
   std::string names;
   for (const VtkOn on : {VtkOn::cells, VtkOn::points}) {
-    if (on == VtkOn::points && !(nodes_too && whole.points(2) == 1)) continue;
+    if (on == VtkOn::points && !(nodes_too && points_too)) continue;
     const auto arrays = file.arrays(on);
     for (std::size_t k = 0; k < arrays.size(); ++k) {
-      known.push_back({arrays[k], on, k});
+      known.push_back({on, k, arrays[k]});
       names += message(names.empty() ? "" : ", ", arrays[k].empty() ? "(without a name)" : arrays[k]);
     }
   }
   expects(!known.empty(), "'", path, "' has no ", nodes_too ? "data on cells and nodes" : "cell data");
   expects(!name.empty() || known.size() == 1, "'", path, "' has several arrays on its ", places, ", ", names,
           "; say which, as in PATH:ARRAY");
-  const auto is_it = [&](const Known& one) { return name.empty() || one.name == name; };
+  const auto is_it = [&](const VtkArray& one) { return name.empty() || one.name == name; };
   const auto found = std::find_if(known.begin(), known.end(), is_it);
   expects(found != known.end(), "'", path, "' has no array '", name, "' of numbers on its ", places, "; it has ",
           names);
   expects(std::none_of(found + 1, known.end(), is_it) || found->on == std::find_if(found + 1, known.end(), is_it)->on,
           "'", path, "' has an array '", name, "' on its cells and another one on its nodes; give one another name");
-  const bool on_cells = found->on == VtkOn::cells;
+  return *found;
+}
+
+detail::VtkXmlFile vtk_file(const std::string& path) {
+  return {path, path.ends_with(".vtr") ? "RectilinearGrid" : "ImageData"};
+}
+
+FileValues read_vtk(const std::string& path, const std::string& name, Arrays which) {
+  using VtkOn = detail::VtkXmlFile::On;
+  const detail::VtkXmlFile file = vtk_file(path);
+  const auto& whole = file.whole();
+  expects(whole.points(0) >= 2 && whole.points(1) >= 2 && whole.points(2) <= 2, "'", path, "' has ", whole.points(0),
+          " x ", whole.points(1), " x ", whole.points(2), " points; one layer of cells in x and y is needed");
+  const bool nodes_too = which == Arrays::all || (which == Arrays::cells_first && file.arrays(VtkOn::cells).empty());
+  const VtkArray found = chosen_array(path, file, name, nodes_too, whole.points(2) == 1);
+  const bool on_cells = found.on == VtkOn::cells;
   FileValues read;
   read.on = on_cells ? On::cells : On::nodes;
   read.columns = count_of(path, static_cast<std::uint64_t>(on_cells ? whole.cells(0) : whole.points(0)));
   read.rows = count_of(path, static_cast<std::uint64_t>(on_cells ? whole.cells(1) : whole.points(1)));
   read.from = path;
-  const auto array = file.array(found->on, found->number);
-  expects(array.components == 1 || array.components == 3, "'", path, "': array '", found->name, "' has ",
+  const auto array = file.array(found.on, found.number);
+  expects(array.components == 1 || array.components == 3, "'", path, "': array '", found.name, "' has ",
           array.components, " components; one is needed, or the three KXX, KXY and KYY");
   const auto components = static_cast<std::size_t>(array.components);
   read.components.resize(components);
@@ -404,15 +418,33 @@ CellFile parse_cell_file(std::string_view text) {
   return file;
 }
 
-BoxFileValues read_box_values(const std::string& path) {
-  expects(path.ends_with(".npy"), "'", path,
-          "' is no file of numbers on the cells of a box by its ending; known is .npy");
-  NpyArray array = read_npy_array(path, 3, 3, "a box needs (nz, ny, nx)");
-  const auto nx = static_cast<std::size_t>(array.shape[2]), ny = static_cast<std::size_t>(array.shape[1]);
-  for (std::size_t k = 0; k < array.numbers.size(); ++k)
-    expects(std::isfinite(array.numbers[k]), "'", path, "': the number of cell (", k % nx, ", ", k / nx % ny, ", ",
-            k / nx / ny, ") is ", array.numbers[k], "; all must be finite");
-  return {{array.shape[2], array.shape[1], array.shape[0]}, std::move(array.numbers)};
+BoxFileValues read_box_values(const std::string& path, const std::string& array, bool nodes_too) {
+  expects(path.ends_with(".npy") || is_vtk(path), "'", path,
+          "' is no file of numbers in a box by its ending; known are .npy, .vtr and .vti");
+  BoxFileValues read;
+  if (is_vtk(path)) {
+    const detail::VtkXmlFile file = vtk_file(path);
+    const auto& whole = file.whole();
+    const VtkArray found = chosen_array(path, file, array, nodes_too, true);
+    const bool on_cells = found.on == detail::VtkXmlFile::On::cells;
+    read.on = on_cells ? On::cells : On::nodes;
+    for (std::size_t d = 0; d < 3; ++d)
+      read.count[d] = count_of(path, static_cast<std::uint64_t>(on_cells ? whole.cells(d) : whole.points(d)));
+    auto numbers = file.array(found.on, found.number);
+    expects(numbers.components == 1, "'", path, "': array '", found.name, "' has ", numbers.components,
+            " components; one is needed");
+    read.numbers = std::move(numbers.values);
+  } else {
+    expects(array.empty(), "'", path, "' has no arrays with names, as '", array, "'");
+    NpyArray numbers = read_npy_array(path, 3, 3, "a box needs (nz, ny, nx)");
+    read.count = {numbers.shape[2], numbers.shape[1], numbers.shape[0]};
+    read.numbers = std::move(numbers.numbers);
+  }
+  const auto nx = static_cast<std::size_t>(read.count[0]), ny = static_cast<std::size_t>(read.count[1]);
+  for (std::size_t k = 0; k < read.numbers.size(); ++k)
+    expects(std::isfinite(read.numbers[k]), "'", path, "': the number of ", read.on == On::nodes ? "node" : "cell",
+            " (", k % nx, ", ", k / nx % ny, ", ", k / nx / ny, ") is ", read.numbers[k], "; all must be finite");
+  return read;
 }
 
 }  // namespace stratum

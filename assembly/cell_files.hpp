@@ -37,12 +37,15 @@ struct FileValues {
 /// on cells and one on nodes of the same name neither is taken.
 [[nodiscard]] FileValues read_values(const std::string& path, const std::string& array = {}, bool cells_first = false);
 
-/// Numbers on the cells of a box, x fastest, from a .npy file of shape (nz, ny, nx).
+/// Numbers in a box, x fastest, from a .npy file of shape (nz, ny, nx), which does not say what they lie on, or from an array of
+/// a .vtr or .vti file, on cells or, if `nodes_too`, at nodes.
 struct BoxFileValues {
-  std::array<int, 3> cells{};  // of x, y, z
+  FileValues::On on = FileValues::On::unsaid;
+  std::array<int, 3> count{};  // in x, y, z
   std::vector<double> numbers;
 };
-[[nodiscard]] BoxFileValues read_box_values(const std::string& path);
+[[nodiscard]] BoxFileValues read_box_values(const std::string& path, const std::string& array = {},
+                                            bool nodes_too = false);
 
 /// Those that are on cells, of every component.
 [[nodiscard]] std::vector<CellValues> cells_of(FileValues numbers);

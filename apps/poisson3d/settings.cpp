@@ -15,18 +15,21 @@ namespace {
 
 /// Numbers of a file on the cells of the mesh or, if that `may_be_nodes`, at its nodes, or on a coarser one that it refines by
 /// halving.
-ScalarFunction3D function_of_file(const std::string& path, const MeshChoice<3>& meshes, int last_level,
+ScalarFunction3D function_of_file(const std::string& text, const MeshChoice<3>& meshes, int last_level,
                                   bool may_be_nodes) {
-  BoxFileValues read = read_box_values(path);
-  const auto& [nx, ny, nz] = read.cells;
+  const auto [path, array] = parse_cell_file(std::string_view(text).substr(file_prefix.size()));
+  BoxFileValues read = read_box_values(path, array, may_be_nodes);
+  using On = FileValues::On;
+  const auto& [nx, ny, nz] = read.count;
   for (int level = last_level; level >= 0; --level) {
     const TensorMesh<3> mesh = meshes.at(level);
-    const int cells_x = mesh.x().size(), cells_y = mesh.y().size(), cells_z = mesh.z().size();
-    if (cells_x == nx && cells_y == ny && cells_z == nz)
+    const auto fits = [&, x = nx, y = ny, z = nz](int more) {
+      return mesh.x().size() + more == x && mesh.y().size() + more == y && mesh.z().size() + more == z;
+    };
+    if (read.on != On::nodes && fits(0))
       return on_cells(mesh, {static_cast<std::size_t>(nx), static_cast<std::size_t>(ny), static_cast<std::size_t>(nz)},
                       std::move(read.numbers));
-    if (may_be_nodes && cells_x + 1 == nx && cells_y + 1 == ny && cells_z + 1 == nz)
-      return on_nodes(mesh, std::move(read.numbers));
+    if (read.on != On::cells && may_be_nodes && fits(1)) return on_nodes(mesh, std::move(read.numbers));
   }
   const TensorMesh<3> mesh = meshes.at(last_level);
   throw UsageError(message("'", path, "' has shape (", nz, ", ", ny, ", ", nx, "), and the mesh (", mesh.z().size(),
@@ -38,7 +41,7 @@ PoissonProblem3D parse_problem(const CommandLine& options, const MeshChoice<3>& 
   const MeshFamily<3>& family = meshes.family;
   const auto field = [&](const std::string& text) {
     if (!names_file(text)) return parse_expression(text, family.lengths);
-    return function_of_file(text.substr(file_prefix.size()), meshes, last_level, true);
+    return function_of_file(text, meshes, last_level, true);
   };
   const auto function = [&](const std::string& name) -> ScalarFunction3D {
     if (!options.has(name)) return {};
@@ -54,8 +57,7 @@ PoissonProblem3D parse_problem(const CommandLine& options, const MeshChoice<3>& 
   const auto coefficient = [&](const char* name) {
     const std::string text = options.has(name) ? options.text(name) : "";
     if (!names_file(text)) return function(name);
-    return parsed(message("--", name),
-                  [&] { return function_of_file(text.substr(file_prefix.size()), meshes, last_level, false); });
+    return parsed(message("--", name), [&] { return function_of_file(text, meshes, last_level, false); });
   };
   if (by_directions) {
     const ScalarFunction3D one = [](const Point3D& /*p*/) { return 1.0; };

@@ -130,7 +130,7 @@ open('k.npy', 'wb').write(b'\x93NUMPY\x01\x00' + struct.pack('<H', len(text)) + 
   solve --cells 24 --level 1 --kappa file:k.npy --rhs 1
   check "r['cells'] == [48, 48, 48] and r['solver'] == 'multigrid'"
   refused --cells 12 --vtk none --rhs 1 --kappa file:k.npy -- --kappa 'has shape (24, 24, 24), and the mesh (12, 12, 12) cells'
-  refused --cells 12 --vtk none --rhs 1 --kappa file:k.vtr -- .npy
+  refused --cells 12 --vtk none --rhs 1 --kappa file:k.csv -- .npy .vtr
   python3 -c "
 import struct
 head = \"{'descr': '<f8', 'fortran_order': False, 'shape': (4, 3, 2), }\".ljust(117) + chr(10)
@@ -397,6 +397,18 @@ PYTHON
   cp report.json other.json
   solve --cells 4,6,3 --rhs file:cells.npy
   check "abs(r['maximum'] - json.load(open('other.json'))['maximum']) < 1e-9"
+  # What the program itself writes.
+  if "$program" --help | grep -q 'file:PATH.vtr' && run 0 --cells 4,6,3 --rhs '1+x*y*z' --vtk u.vtr --quiet && [ -e u.vtr ]; then
+    run 0 --cells 4,6,3 --rhs '1+x*y*z' --vtk u.npy --quiet
+    solve --cells 4,6,3 --rhs file:u.npy
+    cp report.json other.json
+    solve --cells 4,6,3 --rhs file:u.vtr:solution
+    check "abs(r['maximum'] - json.load(open('other.json'))['maximum']) < 1e-12"
+    solve --cells 4,6,3 --rhs 1 --kappa file:u.vtr:aspect_ratio
+    refused --cells 4,6,3 --vtk none --rhs file:u.vtr -- 'has several arrays' 'PATH:ARRAY'
+    refused --cells 4,6,3 --vtk none --rhs file:u.vtr:pressure -- "no array 'pressure'"
+    refused --cells 4,6,3 --vtk none --rhs 1 --kappa file:u.vtr:solution -- "no array 'solution' of numbers on its cells"
+  fi
   refused --cells 4,6,3 --vtk none --rhs file:other.npy -- --rhs 'has shape (3, 6, 5), and the mesh (3, 6, 4) cells and one more of its nodes'
   refused --code 5 --cells 4,6,3 --vtk none --rhs file:none.npy -- "cannot read 'none.npy'"
 }

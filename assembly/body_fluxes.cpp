@@ -1,6 +1,7 @@
 #include <stratum/assembly/body_fluxes.hpp>
 
 #include <algorithm>
+#include <cmath>
 
 #include <stratum/assembly/cellwise_solution.hpp>
 
@@ -144,6 +145,18 @@ std::vector<BodyFlux> body_fluxes(Context& ctx, const Geometry& mesh, const Pois
     found.push_back({static_cast<std::int64_t>(map->cells[b].size()), s[area], s[flux], mean});
   }
   return found;
+}
+
+CornerGap largest_body_gap(Context& ctx, const Geometry& mesh, const PoissonProblem& problem) {
+  CornerGap largest;
+  const auto map = bodies_on(ctx, mesh, problem);
+  if (!map || !map->has_held()) return largest;
+  detail::for_each_dirichlet_value(mesh, problem, [&](int i, int j, double value) {
+    if (map->node_at(i, j) != BodyMap::given) return;
+    const Point p = mesh.node(i, j);
+    if (const double gap = std::abs(value - map->value_at(i, j)); gap > largest.gap) largest = {gap, p.x, p.y};
+  });
+  return largest;
 }
 
 }  // namespace stratum

@@ -27,4 +27,7 @@ struct BodyFlux {
                                                 const GridFunction<const double>& u,
                                                 const CellCoefficients* cells = nullptr);
 
+/// Largest difference of the values that a held body and a Dirichlet boundary give a node, where the boundary's holds.
+[[nodiscard]] CornerGap largest_body_gap(Context& ctx, const Geometry& mesh, const PoissonProblem& problem);
+
 }  // namespace stratum

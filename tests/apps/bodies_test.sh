@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# bodies_test.sh POISSON2D CASE: bodies inside the domain, --body SHAPE:KIND.
+# shellcheck source=support.sh
+source "$(dirname "${BASH_SOURCE[0]}")/support.sh"
+
+common=(--backend cpu --threads 1)
+walls=(--top neumann --bottom neumann)
+
+case_conductors_give_off_what_boundaries_take() {
+  run 0 --level 6 --rhs 1 --rtol 1e-11 --body 'disc(0.5,0.5,0.2):value:1+x' --body 'x > 0.8 && y < 0.3:no-flux' --vtk none --report report.json
+  prints '^body 1      disc\(0\.5,0\.5,0\.2\):value:1\+x: [0-9]+ cells, area 0\.1[0-9]*, flux out of it '
+  prints '^body 2      x > 0\.8 && y < 0\.3:no-flux: .* on its surface'
+  check "r['bodies'][0]['kind'] == 'value' and r['bodies'][1]['kind'] == 'no-flux' and r['iterations'] <= 10"
+  says_nothing
+  check "abs(sum(r['fluxes']) - r['load_integral'] - r['bodies'][0]['flux']) < 1e-9 and abs(r['bodies'][1]['flux']) < 1e-9"
+}
+
+case_a_boundary_keeps_its_value() {
+  run 0 --level 4 --rhs 0 --left dirichlet:2 --body 'x < 0.25 && y > 0.5:value:2' --vtk none
+  says 'warning: a body and a boundary differ by 2 at \(0, 1\); there u has the value of the boundary'
+}
+
+case_shapes_by_all_names() {
+  local plates='0 < x && x < 0.25'
+  for shape in "$plates" 'rectangle(0,0,1/4,1)' 'polygon(0,0; 1/4,0; 1/4,1; 0,1)' 'x < 0.5 ? 0.25 - x : -1' file:mask.csv; do
+    printf '1,0,0,0\n1,0,0,0\n1,0,0,0\n1,0,0,0\n' > mask.csv
+    run 0 --cells 4,4 --level 2 --rhs 0 --right dirichlet:1 --left neumann "${walls[@]}" --body "$shape:value:0" --quiet --vtk none \
+      --report report.json
+    check "abs(r['bodies'][0]['flux'] + 4 / 3) < 1e-7 and r['bodies'][0]['area'] == 0.25"
+  done
+}
+
+case_materials_and_contact_resistances() {
+  run 0 --cells 8,2 --rhs 0 --left dirichlet:1 "${walls[@]}" --body 'rectangle(1/4,0,1/2,1):k:4,0,1' --body 'rectangle(1/4,0,1/2,1):contact:0.3' \
+    --quiet --vtk none --report report.json
+  check "abs(r['fluxes'][1] - 1 / (3 / 4 + 1 / 16 + 0.6)) < 1e-7"
+}
+
+case_rooms_are_checked_one_by_one() {
+  local room=(--level 4 --left neumann "${walls[@]}" --body 'rectangle(0.5,0,0.625,1):no-flux' --vtk none)
+  run 0 --rhs 'x < 0.5 ? y - 0.5 : 1' "${room[@]}" --quiet
+  refused --rhs 1 "${room[@]}" -- 'nothing holds u in the room of 128 cells around (0.03125, 0.03125)' '--project'
+  run 0 --rhs 1 "${room[@]}" --project --quiet --report report.json
+  check "abs(sum(r['fluxes']) - r['load_integral']) < 1e-8 and abs(r['load_integral'] - 0.375) < 1e-12"
+}
+
+case_nodes_of_solids_have_no_value() {
+  run 0 --level 4 --rhs 1 --body 'rectangle(0.25,0.25,0.75,0.75):no-flux' --quiet --vtk u.npy
+  python3 - << 'END' || fail "not nan inside alone"
+import struct, math
+data = open("u.npy", "rb").read()
+n = struct.unpack("<H", data[8:10])[0] + 10
+u = struct.unpack(f"<{17 * 17}d", data[n:])
+inside = [4 < k % 17 < 12 and 4 < k // 17 < 12 for k in range(17 * 17)]
+assert [math.isnan(v) for v in u] == inside
+END
+}
+
+case_bodies_that_cannot_be() {
+  local body=(--level 4 --rhs 1 --vtk none --body)
+  refused "${body[@]}" 'disc(0.5,0.5,0.2)' -- '--body' 'is not SHAPE:KIND'
+  refused "${body[@]}" 'disc(0.5,0.5,0.2):wall' -- '--body' 'is not SHAPE:KIND'
+  refused "${body[@]}" 'disc(0.5,0.5):value:1' -- 'is not disc(x,y,r)'
+  refused "${body[@]}" 'disc(0.5,0.5,x):value:1' -- "'x' is not a number"
+  refused "${body[@]}" 'disc(0.5,0.5,0):value:1' -- 'the radius must be positive'
+  refused "${body[@]}" 'polygon(0,0; 1,1):no-flux' -- 'three corners or more'
+  refused "${body[@]}" 'disc(0.5,0.5,0.2):value' -- 'value needs a value'
+  refused "${body[@]}" 'disc(0.5,0.5,0.2):no-flux:1' -- 'no-flux has no value'
+  refused "${body[@]}" 'disc(0.5,0.5,0.2):contact:x' -- "'x' is not a number"
+  refused "${body[@]}" 'disc(0.5,0.5,0.2):k:1,2' -- 'not three, KXX,KXY,KYY'
+  refused "${body[@]}" 'disc(5,5,0.2):value:1' -- 'holds no cell' 'outside of the domain'
+  refused "${body[@]}" '1:no-flux' -- 'no unknown is left'
+  refused "${body[@]}" 'x<0.5:value:1' --body 'x<0.7:value:2' -- 'meet with different values'
+  refused "${body[@]}" 'x<0.5:value:1' --discretisation fv -- '--discretisation fv'
+  refused "${body[@]}" 'x<0.5:value:1' --cycle fmg -- 'full multigrid'
+  refused --level 4 --body 'x<0.5:value:1' -- '--body' '--rhs'
+  printf '1,0,0\n1,0,0\n' > three.csv
+  refused "${body[@]}" 'file:three.csv:no-flux' -- "'three.csv' has 3 x 2 numbers" '16 x 16 cells'
+}
+
+run_case "$2"

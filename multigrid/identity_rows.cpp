@@ -1,8 +1,10 @@
 #include <stratum/multigrid/identity_rows.hpp>
 
+#include <algorithm>
 #include <type_traits>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include <stratum/core/errors.hpp>
 #include <stratum/core/field/blas.hpp>
@@ -186,9 +188,13 @@ void link(Context& ctx, const FieldView<const double>& state, double by, Bands& 
 
 }  // namespace
 
-LinkedSolids link_solids(Context& ctx, const Field<double>& free, const GridOperator<double>& a) {
+LinkedSolids link_solids(Context& ctx, std::span<const int> unknown, const GridOperator<double>& a) {
   constexpr double next_to_nothing = 1e-6;
   const GridLayout<2> shape = a.shape();
+  Field<double> free(ctx, shape);
+  std::vector<double> marks(unknown.size());
+  std::transform(unknown.begin(), unknown.end(), marks.begin(), [](int k) { return k < 0 ? 0.0 : 1.0; });
+  if (!ctx.is_dry_run()) copy_from_host(ctx, marks.data(), free.view());
   Field<double> by_rows(ctx, shape), state(ctx, shape);
   a.visit([&]<class View>(const View& view) {
     for_each_node(ctx, all_nodes(by_rows.view()), Grounded<View>{view, free.cview(), by_rows.view()});

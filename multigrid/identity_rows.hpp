@@ -20,6 +20,8 @@
 //
 // Kernels, for the stream, unless a line says that it waits. Only matrices in bands have such rows.
 
+#include <span>
+
 #include <stratum/core/field/field.hpp>
 #include <stratum/core/operators/grid_operator.hpp>
 #include <stratum/multigrid/transfer/transfer.hpp>
@@ -41,12 +43,13 @@ void hide_coarse_rows(Context& ctx, const GridOperator<double>& fine, const Tran
 void firm_identity_rows(Context& ctx, GridOperator<double>& a);
 inline constexpr double firm = 1e8;
 
-/// A symmetric matrix in bands that is `a` with its solids linked. `free`: zero at nodes of identity rows, with its halo.
+/// A symmetric matrix in bands that is `a` with its solids linked. `unknown`: below 0 at nodes of identity
+/// rows, x first; of a subdomain its own.
 struct LinkedSolids {
   GridOperator<double> matrix;
   bool any_solid = false, any_value = false;
 };
 /// Waits for the stream.
-[[nodiscard]] LinkedSolids link_solids(Context& ctx, const Field<double>& free, const GridOperator<double>& a);
+[[nodiscard]] LinkedSolids link_solids(Context& ctx, std::span<const int> unknown, const GridOperator<double>& a);
 
 }  // namespace stratum

@@ -102,6 +102,9 @@ StructuredSolver solver_around_bodies(Context& ctx, const Geometry& mesh, Poisso
   expects(!params.interpolation || params.interpolation == InterpolationKind::conductance,
           "problems with bodies that hold u or let nothing in take the interpolation conductance, not ",
           to_string(params.interpolation.value_or(InterpolationKind::conductance)));
+  expects(!map.has_empty_cells || params.precision == Precision::mixed || params.precision == Precision::full,
+          "problems with solids that nothing flows into take mixed or double precision, not ",
+          to_string(params.precision));
   const PartitionLevels partition(ctx, mesh_hierarchy(logical), params.multigrid.partition());
   const GridLayout<2> unknowns = partition.finest();
   const Rooms rooms = rooms_of(mesh, params.terms, k);

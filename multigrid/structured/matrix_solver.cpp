@@ -273,8 +273,7 @@ class MatrixSolver::State {
     if (has_identity_rows(facts)) {
       facts.has_identity_rows = true;
       problem.facts = facts;
-      const Field<double> free = free_nodes(ctx);
-      LinkedSolids linked = link_solids(ctx, free, solved());
+      LinkedSolids linked = link_solids(ctx, rows.unknown, solved());
       problem.identity_rows = linked.any_value;
       if (linked.any_solid) {
         problem.matrix = std::move(linked.matrix);
@@ -300,15 +299,6 @@ class MatrixSolver::State {
     return !rows.unknown.empty() && rows.fixed_in_all > 0 && facts.symmetric && !scaled && !means && in_double &&
            params.solver.deflate.by == DeflateBy::none &&
            (!params.solver.interpolation || params.solver.interpolation == InterpolationKind::matrix);
-  }
-  /// Zero at identity rows.
-  [[nodiscard]] Field<double> free_nodes(Context& ctx) const {
-    std::vector<double> marks(rows.unknown.size());
-    std::transform(rows.unknown.begin(), rows.unknown.end(), marks.begin(), [](int k) { return k < 0 ? 0.0 : 1.0; });
-    Field<double> free(ctx, rows.a.shape());
-    if (!ctx.is_dry_run()) copy_from_host(ctx, marks.data(), free.view());
-    exchange(ctx, free);
-    return free;
   }
   [[nodiscard]] SingularParts fixed_parts() const {
     SingularParts parts;

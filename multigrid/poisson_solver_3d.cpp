@@ -14,15 +14,12 @@
 #include <stratum/core/reentrancy_guard.hpp>
 #include <stratum/core/shared.hpp>
 #include <stratum/mesh/partition.hpp>
+#include <stratum/multigrid/box_iteration.hpp>
 #include <stratum/multigrid/box_memory.hpp>
-#include <stratum/multigrid/box_multigrid.hpp>
 #include <stratum/multigrid/box_plan.hpp>
 #include <stratum/multigrid/plane_multigrid.hpp>
 #include <stratum/multigrid/scaled_diagonalization.hpp>
 #include <stratum/solvers/direct/box_diagonalization.hpp>
-#include <stratum/solvers/krylov/cg.hpp>
-#include <stratum/solvers/mixed/mixed_cg.hpp>
-#include <stratum/solvers/mixed/precision_cast.hpp>
 
 namespace stratum {
 
@@ -32,85 +29,6 @@ using Clock = std::chrono::steady_clock;
 using Values = std::vector<double>;
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
-
-/// Conjugate gradients for the operator of a K by cells, from zero.
-class BoxIteration {
- public:
-  BoxMatrix<double> a;
-  Field<double> b, x;
-
-  BoxIteration(Context& ctx, const BoxCoefficients& c, bool scalar, const BoxSolverPlan& plan,
-               const std::array<GatedAxis, 3>& gate, bool singular, bool in_float)
-      : a(BoxCells<double>(ctx, c, scalar)), b(ctx, rows_of(a.shape())), x(ctx, rows_of(a.shape())), op_(ctx, a) {
-    const BoxMultigridParams params{.gate = {}, .singular = singular};
-    if (plan.kind == BoxMethod::fd_cg) {
-      in_double_.emplace(ctx, std::make_unique<ScaledDiagonalization>(ctx, c, plan.lines), b.shape());
-    } else if (in_float) {
-      in_float_.emplace(ctx, std::make_shared<BoxMultigrid<float>>(ctx, a, gate, params), b.shape());
-    } else {
-      in_double_.emplace(ctx, std::make_unique<BoxMultigrid<double>>(ctx, a, gate, params), b.shape());
-    }
-  }
-
-  SolveReport solve(Context& ctx, const StoppingParams& stop, const Monitor& monitor) {
-    set(ctx, 0, x.view());
-    if (!in_float_) return in_double_->cg.solve(ctx, op_, *in_double_->m, b.cview(), x.view(), stop, monitor);
-    // What conjugate gradients take for granted of a cycle one in float may not have: it is not waited for long.
-    constexpr int patience = 30;
-    StoppingParams of_float = stop;
-    if (!of_float.patience) of_float.patience = patience;
-    SolveReport report =
-        in_float_->cg.solve(ctx, op_, in_float_->op, *in_float_->m, b.cview(), x.view(), of_float, monitor);
-    constexpr double most = 1e-6;
-    const bool may_be_better = report.estimated_error.value_or(0) > std::max(stop.error_limit(), most);
-    const bool failed = report.status == Status::stagnated || report.status == Status::breakdown ||
-                        report.status == Status::diverged ||
-                        (report.status == Status::round_off_limit && may_be_better);
-    return failed && report.iterations < stop.max_iterations ? go_on(ctx, report, stop, monitor) : report;
-  }
-
- private:
-  struct InDouble {
-    Shared<Preconditioner<double>> m;
-    ConjugateGradients<double> cg;
-    InDouble(Context& ctx, Shared<Preconditioner<double>> preconditioner, const GridLayout<2>& shape)
-        : m(std::move(preconditioner)), cg(ctx, shape) {}
-  };
-  struct InFloat {
-    std::shared_ptr<BoxMultigrid<float>> m;
-    BoxLinearOperator<float> op;
-    MixedCg cg;
-    InFloat(Context& ctx, std::shared_ptr<BoxMultigrid<float>> cycle, const GridLayout<2>& shape)
-        : m(std::move(cycle)), op(ctx, m->matrix()), cg(ctx, shape) {}
-  };
-
-  /// With vectors in double, from the x that `before` ended with.
-  SolveReport go_on(Context& ctx, const SolveReport& before, StoppingParams stop, const Monitor& monitor) {
-    if (!in_double_) in_double_.emplace(ctx, PrecisionCast<double, float>(ctx, b.shape(), in_float_->m), b.shape());
-    if (before.status == Status::diverged || !std::isfinite(before.residual)) set(ctx, 0, x.view());
-    stop.atol = std::max(stop.rtol * before.reference_norm_value, stop.atol);
-    stop.rtol = std::numeric_limits<double>::min();
-    stop.reference_norm = ReferenceNorm::rhs;
-    stop.max_iterations -= before.iterations;
-    const Monitor on = [&](int k, double r) {
-      if (k > 0 && monitor) monitor(before.iterations + k, r);
-    };
-    SolveReport report = in_double_->cg.solve(ctx, op_, *in_double_->m, b.cview(), x.view(), stop, on);
-    report.reason = message("in double, since conjugate gradients in float ended as ", to_string(before.status), " (",
-                            before.reason, "): ", report.reason);
-    report.iterations += before.iterations;
-    report.inner_iterations += before.inner_iterations;
-    report.reference_norm = before.reference_norm;
-    report.reference_norm_value = before.reference_norm_value;
-    report.initial_residual = before.initial_residual;
-    report.history.insert(report.history.begin(), before.history.begin(), before.history.end() - 1);
-    return report;
-  }
-
-  BoxLinearOperator<double> op_;
-  std::optional<InDouble> in_double_;
-  std::optional<InFloat> in_float_;
-};
 
 /// Solved by refinement, without conjugate gradients.
 bool is_direct(const BoxSolverPlan& plan) { return plan.kind == BoxMethod::direct || plan.kind == BoxMethod::planes; }
@@ -270,8 +188,12 @@ struct PoissonSolver3D::Implementation {
     const auto on_host = ctx.is_dry_run() && !ctx.on_gpu() ? allocate(ctx, cells * sizeof(double)) : nullptr;
     BoxCoefficients c{factors, {}, {}, {}, problem.reaction};
     if (discretization) c = discretization->coefficients();
-    iterative.emplace(ctx, c, material.yy.empty(), plan, gate_of(mesh, material), is_singular(mesh, problem),
-                      params.float_cycles);
+    const BoxMatrix<double> matrix = BoxCells<double>(ctx, c, material.yy.empty());
+    if (plan.kind == BoxMethod::fd_cg)
+      iterative.emplace(ctx, matrix, std::make_unique<ScaledDiagonalization>(ctx, c, plan.lines));
+    else
+      iterative.emplace(ctx, matrix, gate_of(mesh, material),
+                        BoxMultigridParams{.gate = {}, .singular = is_singular(mesh, problem)}, params.float_cycles);
   }
 
   static std::int64_t memory_of(const Context& ctx, const TensorMesh<3>& mesh, const PoissonProblem3D& problem,

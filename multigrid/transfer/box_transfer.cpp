@@ -17,14 +17,36 @@ struct StoredConductances {
   }
 };
 
-/// use(conductances), of cells or stored ones.
+/// Those of a row in bands.
+struct RowConductances {
+  BoxBandRows<double> rows;
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double of_side(int axis, int behind, const int (&at)[3]) const {
+    if (!rows.shape.has(axis, at[axis] + 2 * behind - 1)) {
+      const double left = rows.at(0, at[0], at[1], at[2]);  // what couples it to Dirichlet nodes
+      return left > 0 ? left : 0;
+    }
+    double sum = 0;
+    for (int n = 1; n <= box_neighbours; ++n) {
+      const BoxOffset o(n);
+      const int along = axis == 0 ? o.x : axis == 1 ? o.y : o.z;
+      if (along != 0) sum -= rows.entry(along == 2 * behind - 1 ? n : -n, at[0], at[1], at[2]);
+    }
+    return sum > 0 ? sum : 0;
+  }
+};
+
+/// use(conductances), of cells, stored ones, or those of rows.
 template <class F>
 void with_conductances(const BoxMatrix<double>& a, const BoxConductances& g, const F& use) {
   a.with_rows([&](const auto& rows) {
-    if constexpr (requires { rows.conductance(0, 0, 0, 0); })
+    if constexpr (requires { rows.conductance(0, 0, 0, 0); }) {
       use(rows);
-    else
-      use(StoredConductances{{g.g[0].cview(), g.g[1].cview(), g.g[2].cview()}});
+    } else {
+      if (g.of_cells)
+        use(StoredConductances{{g.g[0].cview(), g.g[1].cview(), g.g[2].cview()}});
+      else
+        use(RowConductances{rows});
+    }
   });
 }
 
@@ -41,6 +63,9 @@ STRATUM_HOST_DEVICE STRATUM_INLINE double side(const Conductances& g, int axis, 
       sum += g.conductance(axis, cell[0], cell[1], cell[2]);
     }
   return sum;
+}
+STRATUM_HOST_DEVICE STRATUM_INLINE double side(const RowConductances& g, int axis, int behind, const int (&at)[3]) {
+  return g.of_side(axis, behind, at);
 }
 
 /// Index i of a direction, brought back from across a periodic box.
@@ -82,7 +107,7 @@ struct MakeWeights {
       }
     }
     for (int bits = 0; bits < 8; ++bits)
-      if ((bits & ~between) == 0) p.at(bits, i, j, k) = static_cast<T>(sums[bits] / all);
+      if ((bits & ~between) == 0) p.at(bits, i, j, k) = static_cast<T>(all > 0 ? sums[bits] / all : 0);
   }
 };
 
@@ -432,14 +457,17 @@ BoxBands<double> BoxTransfer<T>::coarsen(Context& ctx, const BoxMatrix<double>& 
 template <class T>
 BoxConductances BoxTransfer<T>::coarsen(Context& ctx, const BoxMatrix<double>& a, const BoxConductances& g) const {
   BoxConductances coarse;
+  coarse.of_cells = g.of_cells || a.is_cells();
+  if (!coarse.of_cells) return coarse;
   const auto& [nx, ny, nz] = view_.coarse.n;
   const auto cells = GridLayout<3>::box({nx + 1, ny + 1, nz + 1}, {}, 0);
   for (auto& field : coarse.g) field = Field<double, 3>(ctx, cells);
   with_conductances(a, g, [&](const auto& conductances) {
     using Conductances = std::remove_cvref_t<decltype(conductances)>;
-    for_each_node(ctx, all_nodes(cells.extents),
-                  CoarsenConductances<Conductances>{
-                      view_.axes, conductances, {coarse.g[0].view(), coarse.g[1].view(), coarse.g[2].view()}});
+    if constexpr (requires { conductances.conductance(0, 0, 0, 0); })
+      for_each_node(ctx, all_nodes(cells.extents),
+                    CoarsenConductances<Conductances>{
+                        view_.axes, conductances, {coarse.g[0].view(), coarse.g[1].view(), coarse.g[2].view()}});
   });
   return coarse;
 }

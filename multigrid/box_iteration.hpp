@@ -1,0 +1,62 @@
+#pragma once
+
+// BoxIteration: conjugate gradients for a matrix on a box, from zero, around multigrid with gated coarsening or another
+// preconditioner. Where cycles are in float so are the vectors (solvers/mixed/mixed_cg.hpp), and what that cannot solve goes on in
+// double from where it stands, with four more vectors.
+//
+// b and x are vectors of unknowns (`rows_of`). Waits for the stream. Errors: those of BoxMultigrid.
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <stratum/core/shared.hpp>
+#include <stratum/multigrid/box_multigrid.hpp>
+#include <stratum/solvers/krylov/cg.hpp>
+#include <stratum/solvers/mixed/mixed_cg.hpp>
+
+namespace stratum {
+
+class BoxIteration {
+ public:
+  BoxMatrix<double> a;
+  Field<double> b, x;
+
+  /// Around multigrid.
+  BoxIteration(Context& ctx, const BoxMatrix<double>& a, const std::array<GatedAxis, 3>& gate,
+               const BoxMultigridParams& params, bool in_float);
+  BoxIteration(Context& ctx, const BoxMatrix<double>& a, Shared<Preconditioner<double>> m);
+
+  SolveReport solve(Context& ctx, const StoppingParams& stop, const Monitor& monitor);
+  /// x = M^-1 b, a cycle from zero.
+  void precondition(Context& ctx);
+  /// Of multigrid; else empty.
+  [[nodiscard]] std::vector<GatedLevel> levels() const;
+
+ private:
+  struct InDouble {
+    Shared<Preconditioner<double>> m;
+    ConjugateGradients<double> cg;
+    InDouble(Context& ctx, Shared<Preconditioner<double>> preconditioner, const GridLayout<2>& shape)
+        : m(std::move(preconditioner)), cg(ctx, shape) {}
+  };
+  struct InFloat {
+    std::shared_ptr<BoxMultigrid<float>> m;
+    BoxLinearOperator<float> op;
+    MixedCg cg;
+    InFloat(Context& ctx, std::shared_ptr<BoxMultigrid<float>> cycle, const GridLayout<2>& shape)
+        : m(std::move(cycle)), op(ctx, m->matrix()), cg(ctx, shape) {}
+  };
+  InDouble& in_double(Context& ctx);
+  /// With vectors in double, from the x that `before` ended with.
+  SolveReport go_on(Context& ctx, const SolveReport& before, StoppingParams stop, const Monitor& monitor);
+
+  BoxLinearOperator<double> op_;
+  std::optional<InDouble> in_double_;
+  std::optional<InFloat> in_float_;
+  std::vector<GatedLevel> levels_;
+};
+
+}  // namespace stratum

@@ -1,0 +1,446 @@
+#include <stratum/multigrid/structured/box_rows.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include <stratum/core/errors.hpp>
+#include <stratum/core/operators/row_scales.hpp>
+
+namespace stratum {
+
+namespace {
+
+constexpr double eps = std::numeric_limits<double>::epsilon();
+using Place = std::array<int, 3>;
+
+std::size_t at(std::int64_t k) { return static_cast<std::size_t>(k); }
+
+/// Places in a box, x fastest.
+struct Box {
+  std::array<int, 3> n;
+  [[nodiscard]] std::size_t size() const { return at(n[0]) * at(n[1]) * at(n[2]); }
+  [[nodiscard]] Place place(std::size_t node) const {
+    const auto nx = at(n[0]), ny = at(n[1]);
+    return {static_cast<int>(node % nx), static_cast<int>(node / nx % ny), static_cast<int>(node / (nx * ny))};
+  }
+  [[nodiscard]] std::size_t node(const Place& p) const {
+    return (at(p[2]) * at(n[1]) + at(p[1])) * at(n[0]) + at(p[0]);
+  }
+};
+
+std::string text(const Place& p) { return message("(", p[0], ", ", p[1], ", ", p[2], ")"); }
+
+/// From a node to a neighbour; around the box where there are at least three nodes.
+struct Offset {
+  std::array<int, 3> d{};
+  std::array<bool, 3> across{};
+  Offset(const Box& box, const Place& from, const Place& to) {
+    for (std::size_t e = 0; e < 3; ++e) {
+      d[e] = to[e] - from[e];
+      const int n = box.n[e];
+      if (n < 3 || (d[e] != n - 1 && d[e] != 1 - n)) continue;
+      d[e] = d[e] > 0 ? -1 : 1;
+      across[e] = true;
+    }
+  }
+  [[nodiscard]] bool fits() const {
+    return std::all_of(d.begin(), d.end(), [](int v) { return v >= -1 && v <= 1; });
+  }
+  [[nodiscard]] std::size_t number() const { return at(box_neighbours + d[0] + 3 * d[1] + 9 * d[2]); }
+};
+
+/// The neighbour of a node by a number of 27, around the box.
+std::size_t neighbour(const Box& box, Place p, int number) {
+  const std::array<int, 3> d{number % 3 - 1, number / 3 % 3 - 1, number / 9 - 1};
+  for (std::size_t e = 0; e < 3; ++e) p[e] = (p[e] + d[e] + box.n[e]) % box.n[e];
+  return box.node(p);
+}
+
+class Reader {
+ public:
+  Reader(const SparseRows& a, const std::array<int, 3>& n, const BoxRowsParams& params)
+      : a_(a), box_{n}, params_(params) {
+    check();
+    for (std::size_t k = 0; k < box_.size(); ++k) fixed_.push_back(is_alone(k) ? 1 : 0);
+    rows_.shape.n = {n[0], n[1], n[2]};
+    find_places();
+    read();
+    make_symmetric();
+    make_bands();
+    look_at_parts();
+    find_axes();
+  }
+  BoxRows take() { return std::move(rows_); }
+
+ private:
+  void check() const {
+    double all = 1;
+    for (std::size_t d = 0; d < 3; ++d) {
+      expects(box_.n[d] > 0, "a box has at least one node in ", axis_names[d], ", not ", box_.n[d]);
+      all *= box_.n[d];
+    }
+    const auto& n = box_.n;
+    expects(a_.rows == all && a_.columns == all, "the matrix is ", a_.rows, " x ", a_.columns, ", and a box of ", n[0],
+            " x ", n[1], " x ", n[2], " nodes has ", all, " unknowns");
+    a_.validate();
+    for (std::size_t k = 0; k < box_.size(); ++k) {
+      double diagonal = 0;
+      for_entries(k, [&](std::size_t m, double value) {
+        expects(std::isfinite(value), "entry (", k, ", ", m, ") of the matrix is ", value);
+        if (m == k) diagonal = value;
+      });
+      expects(diagonal > 0, "row ", k, " of the matrix has the diagonal ", diagonal,
+              "; all must be positive (of a negative definite matrix give -A, and -b)");
+    }
+  }
+  template <class F>
+  void for_entries(std::size_t k, const F& f) const {
+    for (auto e = at(a_.start[k]); e < at(a_.start[k + 1]); ++e)
+      if (a_.value[e] != 0) f(at(a_.column[e]), a_.value[e]);
+  }
+  [[nodiscard]] bool is_alone(std::size_t k) const {
+    bool alone = true;
+    for_entries(k, [&](std::size_t m, double) { alone = alone && m == k; });
+    return alone;
+  }
+
+  /// What couples nodes that are no neighbours, in words; empty: nothing.
+  template <class PlaceOf>
+  [[nodiscard]] std::string fault(const PlaceOf& place) const {
+    std::string found;
+    for (std::size_t k = 0; k < box_.size() && found.empty(); ++k) {
+      const Place here = place(k);
+      for_entries(k, [&](std::size_t m, double value) {
+        if (m == k || fixed_[m] != 0 || !found.empty() || Offset(box_, here, place(m)).fits()) return;
+        found = message("row ", k, " of the matrix has ", value, " in column ", m, ": in a box of ", box_.n[0], " x ",
+                        box_.n[1], " x ", box_.n[2], " nodes these are ", text(here), " and ", text(place(m)),
+                        ", which are no neighbours");
+      });
+    }
+    return found;
+  }
+  void find_places() {
+    const std::size_t size = box_.size();
+    if (!params_.numbering.empty()) {
+      expects(params_.numbering.size() == size, "the numbering has ", params_.numbering.size(),
+              " numbers, and there are ", size, " unknowns");
+      std::vector<char> taken(size, 0);
+      for (std::size_t k = 0; k < size; ++k) {
+        const int node = params_.numbering[k];
+        expects(node >= 0 && at(node) < size, "unknown ", k, " is said to be node ", node, " of ", size);
+        expects(taken[at(node)] == 0, "two unknowns are said to be node ", node, "; unknown ", k, " is one of them");
+        taken[at(node)] = 1;
+      }
+      rows_.node = params_.numbering;
+      const std::string why = fault([&](std::size_t k) { return box_.place(rows_.at(k)); });
+      expects(why.empty(), why, " by the numbering that is given");
+      return;
+    }
+    // Of orders that fit the one whose couplings are the shortest: others see lines as diagonals, and sides as around the box.
+    std::array<int, 3> order{0, 1, 2};
+    std::string first;
+    double shortest = std::numeric_limits<double>::infinity();
+    do {
+      const auto place = [&](std::size_t k) { return place_of(order, k); };
+      const std::string why = fault(place);
+      if (first.empty()) first = why.empty() ? " " : why;
+      if (!why.empty()) continue;
+      const double length = length_of_couplings(place);
+      if (!(length < shortest)) continue;
+      shortest = length;
+      rows_.order = order;
+    } while (std::next_permutation(order.begin(), order.end()));
+    expects(std::isfinite(shortest), first,
+            ". No order of the three directions fits; check the shape, or give the numbering");
+    if (rows_.order == std::array{0, 1, 2}) return;
+    for (std::size_t k = 0; k < size; ++k) rows_.node.push_back(static_cast<int>(box_.node(place_of(rows_.order, k))));
+  }
+  [[nodiscard]] Place place_of(const std::array<int, 3>& order, std::size_t k) const {
+    Place p{};
+    for (const int d : order) {
+      const auto n = at(box_.n[at(d)]);
+      p[at(d)] = static_cast<int>(k % n);
+      k /= n;
+    }
+    return p;
+  }
+  template <class PlaceOf>
+  [[nodiscard]] double length_of_couplings(const PlaceOf& place) const {
+    double length = 0;
+    for (std::size_t k = 0; k < box_.size(); ++k) {
+      const Place here = place(k);
+      for_entries(k, [&](std::size_t m, double) {
+        if (m == k || fixed_[m] != 0) return;
+        const Offset offset(box_, here, place(m));
+        for (std::size_t d = 0; d < 3; ++d) length += std::abs(offset.d[d]) + (offset.across[d] ? 2 : 0);
+      });
+    }
+    return length;
+  }
+
+  /// 27 numbers a node, of rows without what is fixed.
+  void read() {
+    const std::size_t size = box_.size();
+    entries_.assign(size * box_row, 0.0);
+    std::vector<double> diagonals;
+    for (std::size_t k = 0; k < size; ++k) {
+      const std::size_t node = rows_.at(k);
+      const Place here = box_.place(node);
+      for_entries(k, [&](std::size_t m, double value) {
+        if (m == k) {
+          entries_[node * box_row + box_neighbours] = value;
+          return;
+        }
+        if (fixed_[m] != 0) {
+          rows_.lifted.push_back({static_cast<int>(k), static_cast<int>(m), value});
+          return;
+        }
+        const Offset offset(box_, here, box_.place(rows_.at(m)));
+        entries_[node * box_row + offset.number()] += value;
+        for (std::size_t d = 0; d < 3; ++d) rows_.shape.periodic[d] = rows_.shape.periodic[d] || offset.across[d];
+      });
+      if (fixed_[k] == 0) continue;
+      rows_.fixed.push_back(static_cast<int>(k));
+      rows_.fixed_diagonal.push_back(entries_[node * box_row + box_neighbours]);
+    }
+  }
+
+  [[nodiscard]] double entry(std::size_t node, int number) const { return entries_[node * box_row + at(number)]; }
+  [[nodiscard]] double diagonal(std::size_t node) const { return entry(node, box_neighbours); }
+  /// The node whose row is not symmetric, and that of the other entry; both `size` where all are.
+  [[nodiscard]] std::pair<std::size_t, std::size_t> unsymmetric(double tolerance) const {
+    const std::size_t size = box_.size();
+    for (std::size_t k = 0; k < size; ++k)
+      for (int n = box_neighbours + 1; n < box_row; ++n) {
+        const std::size_t m = neighbour(box_, box_.place(k), n);
+        const double size_of_both = std::sqrt(diagonal(k)) * std::sqrt(diagonal(m));
+        if (std::abs(entry(k, n) - entry(m, box_row - 1 - n)) > tolerance * size_of_both) return {k, m};
+      }
+    return {size, size};
+  }
+  void make_symmetric() {
+    constexpr double tolerance = 1e-12, of_scaled = 1e-9;
+    const std::size_t size = box_.size();
+    const auto [row, column] = unsymmetric(tolerance);
+    rows_.symmetric = row == size;
+    expects(
+        !params_.symmetric || *params_.symmetric == rows_.symmetric, "the matrix is said to be ",
+        *params_.symmetric ? "symmetric" : "unsymmetric", ", and it is ", rows_.symmetric ? "" : "not ", "symmetric",
+        rows_.symmetric ? "" : message(": rows of nodes ", text(box_.place(row)), " and ", text(box_.place(column))));
+    if (rows_.symmetric) return;
+    SparseRows free;
+    free.rows = free.columns = a_.rows;
+    for (std::size_t k = 0; k < size; ++k) {
+      for_entries(k, [&](std::size_t m, double value) {
+        if (m != k && (fixed_[k] != 0 || fixed_[m] != 0)) return;
+        free.column.push_back(static_cast<int>(m));
+        free.value.push_back(value);
+      });
+      free.start.push_back(static_cast<int>(free.column.size()));
+    }
+    rows_.scales = scale_to_symmetry(free);
+    for (std::size_t k = 0; k < rows_.scales.size(); ++k)
+      for (std::size_t n = 0; n < box_row; ++n) entries_[rows_.at(k) * box_row + n] *= rows_.scales[k];
+    expects(!rows_.scales.empty() && unsymmetric(of_scaled).first == size,
+            "the matrix is not symmetric, rows of nodes ", text(box_.place(row)), " and ", text(box_.place(column)),
+            ", nor is it by scales of its rows. Multigrid in a box is for symmetric positive definite matrices: leave "
+            "out terms of "
+            "first order, or use a solver for unsymmetric matrices, with multigrid of the symmetric part as its "
+            "preconditioner");
+  }
+
+  void make_bands() {
+    const std::size_t size = box_.size();
+    double most = 0;
+    for (std::size_t k = 0; k < size; ++k) most = std::max(most, diagonal(k));
+    rows_.power = std::ldexp(1.0, -std::ilogb(most));
+    for (auto& band : rows_.bands) band.assign(size, 0.0);
+    for (std::size_t k = 0; k < size; ++k) {
+      const Place here = box_.place(k);
+      long double left = 0, sizes = 0;
+      for (int n = 0; n < box_row; ++n) {
+        const double own = entry(k, n);
+        const double both = n == box_neighbours ? own : (own + entry(neighbour(box_, here, n), box_row - 1 - n)) / 2;
+        left += both;
+        sizes += std::abs(both);
+        if (n > box_neighbours) rows_.bands[at(n - box_neighbours)][k] = both * rows_.power;
+      }
+      constexpr double rounding = 64 * eps;
+      rows_.bands[0][k] = std::abs(left) <= rounding * sizes ? 0 : static_cast<double>(left) * rows_.power;
+    }
+  }
+
+  /// Parts that nothing couples to the others, without those of one fixed node.
+  void look_at_parts() {
+    const std::size_t size = box_.size();
+    std::vector<char> seen(size, 0);
+    for (std::size_t k = 0; k < size; ++k)
+      if (fixed_[k] != 0) seen[rows_.at(k)] = 1;
+    int parts = 0, floating = 0;
+    std::size_t of_floating = 0, largest = 0;
+    std::vector<std::size_t> next;
+    for (std::size_t start = 0; start < size; ++start) {
+      if (seen[start] != 0) continue;
+      ++parts;
+      bool is_held = false;
+      std::size_t count = 0;
+      next.assign(1, start);
+      seen[start] = 1;
+      while (!next.empty()) {
+        const std::size_t k = next.back();
+        next.pop_back();
+        ++count;
+        is_held = is_held || rows_.bands[0][k] != 0;
+        for (int n = 0; n < box_row; ++n) {
+          if (n == box_neighbours) continue;
+          const std::size_t m = neighbour(box_, box_.place(k), n);
+          if (entry(k, n) == 0 || seen[m] != 0) continue;
+          seen[m] = 1;
+          next.push_back(m);
+        }
+      }
+      largest = std::max(largest, count);
+      if (is_held) continue;
+      ++floating;
+      of_floating = start;
+    }
+    rows_.singular = floating == 1 && parts == 1 && rows_.fixed.empty();
+    expects(floating == 0 || rows_.singular, "the unknowns around node ", text(box_.place(of_floating)),
+            " are coupled to no others, and their rows sum to zero: they are known up to a constant only. Fix one of "
+            "them, or "
+            "take them out");
+    expects(!params_.singular || *params_.singular == rows_.singular, "the matrix is said to be ",
+            *params_.singular ? "singular" : "regular", ", and ",
+            rows_.singular ? "all of its rows sum to zero" : "not all of its rows sum to zero");
+  }
+
+  /// What couples a node and the next one of a direction.
+  [[nodiscard]] double coupling(std::size_t node, std::size_t d) const {
+    const Place here = box_.place(node);
+    if (!rows_.shape.has(static_cast<int>(d), here[d] + 1)) return 0;
+    double sum = 0;
+    for (int n = 0; n < box_row; ++n)
+      if (std::array{n % 3, n / 3 % 3, n / 9}[d] == 2) sum -= entry(node, n);
+    return sum;
+  }
+  static double median(std::vector<double>& v) {
+    const auto middle = v.begin() + static_cast<std::ptrdiff_t>(v.size() / 2);
+    std::nth_element(v.begin(), middle, v.end());
+    return *middle;
+  }
+  /// Logarithms of the widths behind the nodes of direction d from those of f: c_d / c_f = (h_f / h_d)^2.
+  void take_widths(std::size_t d, std::size_t f, std::array<std::vector<double>, 3>& logs) const {
+    constexpr std::size_t enough = 4000000, step = 31;  // no small divisor of sizes
+    std::vector<std::vector<double>> of_layer(at(box_.n[d]));
+    for (std::size_t k = 0; k<box_.size(); k += box_.size()> enough ? step : 1) {
+      const double c = coupling(k, d), other = coupling(k, f);
+      if (!(c > 0) || !(other > 0)) continue;
+      const Place p = box_.place(k);
+      of_layer[at(p[d])].push_back(logs[f][at(p[f])] - (std::log(c) - std::log(other)) / 2);
+    }
+    std::vector<double> all;
+    for (auto& layer : of_layer)
+      if (!layer.empty()) all.push_back(median(layer));
+    const double of_none = all.empty() ? 0 : median(all);
+    for (std::size_t i = 0; i < of_layer.size(); ++i) logs[d][i] = of_layer[i].empty() ? of_none : median(of_layer[i]);
+  }
+  [[nodiscard]] bool is_coupled(std::size_t d) const {
+    for (std::size_t k = 0; k < box_.size(); ++k)
+      if (coupling(k, d) > 0) return true;
+    return false;
+  }
+  /// Rows at an end have no more left than those behind them.
+  [[nodiscard]] bool is_natural(std::size_t d, bool last) const {
+    const int n = box_.n[d], end = last ? n - 1 : 0, behind = last ? n - 2 : 1;
+    if (n < 2) return false;
+    constexpr double tenth = 0.1;
+    std::vector<double> ratios;
+    for (std::size_t k = 0; k < box_.size(); ++k) {
+      Place p = box_.place(k);
+      if (p[d] != end) continue;
+      p[d] = behind;
+      const std::size_t other = box_.node(p);
+      const double c = coupling(last ? other : k, d) * rows_.power;
+      if (c > 0) ratios.push_back((rows_.bands[0][k] - rows_.bands[0][other]) / c);
+    }
+    return !ratios.empty() && median(ratios) < tenth;
+  }
+  void find_axes() {
+    std::array<bool, 3> coupled{};
+    std::array<std::vector<double>, 3> logs;
+    for (std::size_t d = 0; d < 3; ++d) {
+      coupled[d] = is_coupled(d);
+      logs[d].assign(at(box_.n[d]), 0.0);
+    }
+    const auto reference = at(std::find(coupled.rbegin(), coupled.rend(), true) != coupled.rend()
+                                  ? std::distance(std::find(coupled.rbegin(), coupled.rend(), true), coupled.rend()) - 1
+                                  : 0);
+    for (std::size_t d = 0; d < 3; ++d)
+      if (d != reference && coupled[d]) take_widths(d, reference, logs);
+    for (std::size_t d = 0; d < 3; ++d)
+      if (d != reference && coupled[d]) {
+        take_widths(reference, d, logs);
+        break;
+      }
+    double most = -std::numeric_limits<double>::infinity();
+    for (std::size_t d = 0; d < 3; ++d)
+      if (coupled[d]) most = std::max(most, *std::max_element(logs[d].begin(), logs[d].end()));
+    // A direction without couplings is infinitely weak.
+    constexpr double weak = 1e6;
+    for (std::size_t d = 0; d < 3; ++d) {
+      const auto n = at(box_.n[d]);
+      GatedAxis& axis = rows_.gate[d];
+      axis.periodic = rows_.shape.periodic[d];
+      axis.first = !axis.periodic && is_natural(d, false);
+      axis.last = !axis.periodic && is_natural(d, true);
+      std::vector<double> between;
+      for (std::size_t i = 0; i + (axis.periodic ? 0 : 1) < n; ++i)
+        between.push_back(coupled[d] ? std::exp(logs[d][i] - (std::isfinite(most) ? most : 0)) : weak);
+      if (!params_.widths[d].empty()) {
+        take_given(d, axis);
+        continue;
+      }
+      const double beside_first = between.empty() ? weak : between.front(),
+                   beside_last = between.empty() ? weak : between.back();
+      if (!axis.periodic && !axis.first) between.insert(between.begin(), beside_first);
+      if (!axis.periodic && !axis.last) between.push_back(beside_last);
+      axis.widths = std::move(between);
+    }
+  }
+  void take_given(std::size_t d, GatedAxis& axis) const {
+    const auto& widths = params_.widths[d];
+    const auto n = at(box_.n[d]);
+    for (const double h : widths)
+      expects(std::isfinite(h) && h > 0, "a width in ", axis_names[d], " is ", h, "; all must be positive");
+    const bool fits = axis.periodic ? widths.size() == n : widths.size() + 1 >= n && widths.size() <= n + 1;
+    expects(fits, "there are ", widths.size(), " widths in ", axis_names[d], " for ", n, " unknowns",
+            axis.periodic ? " around" : "", ": give ",
+            axis.periodic ? message(n)
+                          : message(n - 1, ", and one more beyond each boundary whose nodes are no unknowns"));
+    axis.widths = widths;
+    if (axis.periodic) return;
+    if (widths.size() + 1 == n) axis.first = axis.last = true;
+    if (widths.size() == n + 1) axis.first = axis.last = false;
+    if (widths.size() == n && axis.first == axis.last) axis.first = !axis.last;
+  }
+
+  const SparseRows& a_;
+  Box box_;
+  const BoxRowsParams& params_;
+  std::vector<char> fixed_;
+  std::vector<double> entries_;
+  BoxRows rows_;
+};
+
+}  // namespace
+
+BoxRows read_box_rows(const SparseRows& a, const std::array<int, 3>& n, const BoxRowsParams& params) {
+  return Reader(a, n, params).take();
+}
+
+}  // namespace stratum

@@ -2,6 +2,7 @@
 // patches out (multigrid/patches/patch_poisson_solver.hpp). Functions f and K of Python have become arrays; those on boundaries
 // are called point by point.
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -31,9 +32,10 @@ std::size_t index(int number) { return static_cast<std::size_t>(number); }
 /// A number, or a function g(x, y) of Python.
 ScalarFunction boundary_function(nb::handle value) {
   if (double number = 0; nb::try_cast(value, number)) return [number](const Point& /*p*/) { return number; };
-  return [function = nb::borrow(value)](const Point& p) {
+  // Solvers copy it without the GIL, so copies share one reference of Python's; the problem, which has the GIL, outlives them.
+  return [function = std::make_shared<const nb::object>(nb::borrow(value))](const Point& p) {
     const nb::gil_scoped_acquire gil;
-    return nb::cast<double>(nb::float_(function(p.x, p.y)));
+    return nb::cast<double>(nb::float_((*function)(p.x, p.y)));
   };
 }
 

@@ -123,7 +123,8 @@ def another_kind(start: np.ndarray, column: np.ndarray) -> str | None:
     if box and box[2] > 4:  # else x numbers components
         points = 7 if len(often) == 3 else 27
         return (f"it looks like {points} points of a box of {box[0]} x {box[1]} x {box[2]} unknowns (z, y, x); a stratum.Multigrid "
-                "is of grids in two dimensions, and stratum.Poisson3D solves problems in boxes, without a matrix")
+                "is of grids in two dimensions. stratum.Poisson3D solves problems in boxes, without a matrix, and BoxMatrixSolver "
+                "takes such matrices in C++")
     for several in (2, 3, 4):
         how = _components(start, column, several)
         if how:

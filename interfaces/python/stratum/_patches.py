@@ -90,7 +90,7 @@ def _on_cells(mesh: PatchMesh, nodes: list[tuple[np.ndarray, np.ndarray]], kappa
     cells = []
     for (x, y), k, factor in zip(nodes, given, of_patch):
         if callable(k):
-            k = values_of("kappa", k, *(np.mean(_corners(c), axis=0) for c in (x, y)))
+            k = values_of("kappa", k, *(np.mean(_corners(line), axis=0) for line in (x, y)))
         else:
             k = array_of("kappa", k, [(x.shape[0] - 1, x.shape[1] - 1)])
         cells.append(np.ascontiguousarray(np.broadcast_to(factor * np.asarray(k), (x.shape[0] - 1, x.shape[1] - 1))))

@@ -43,7 +43,10 @@ std::string select_for_matrix(const MatrixFacts& matrix, PoissonSolverParams& pa
   } else if (leaves_method_open(params) && !left_to_auto) {
     params.method = cycle.cycle == Cycle::k ? Method::fcg : Method::cg;
   }
-  if (matrix.has_identity_rows && !params.interpolation) params.interpolation = InterpolationKind::matrix;
+  if (matrix.has_identity_rows) {
+    params.interpolation = params.interpolation.value_or(InterpolationKind::matrix);
+    params.deflate = {};
+  }
   if (matrix.has_singular_parts) {
     expects(params.precision == Precision::mixed || params.precision == Precision::full,
             "a matrix with singular parts beside other nodes takes mixed or double precision");

@@ -297,7 +297,7 @@ class MatrixSolver::State {
     const Precision precision = params.solver.precision;
     const bool in_double = precision == Precision::mixed || precision == Precision::full;
     return !rows.unknown.empty() && rows.fixed_in_all > 0 && facts.symmetric && !scaled && !means && in_double &&
-           params.solver.deflate.by == DeflateBy::none &&
+           (params.solver.deflate.by == DeflateBy::none || params.solver.deflate.by == DeflateBy::automatic) &&
            (!params.solver.interpolation || params.solver.interpolation == InterpolationKind::matrix);
   }
   [[nodiscard]] SingularParts fixed_parts() const {

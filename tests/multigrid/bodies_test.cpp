@@ -441,13 +441,15 @@ TEST(Bodies, BadInput) {
   EXPECT_NEAR(solve(ctx, unit_square(8), twice).sides.sum(), found.sides.sum(), 1e-7);
 }
 
-/// A user's matrix of links between nodes, in which a nozzle is identity rows: a wall without flux, or u = 0 that has been
+/// A user's matrix of links between nodes, in which a solid is identity rows: a wall without flux, or u = 0 that has been
 /// eliminated.
 TEST(Bodies, IdentityRowsOfMatrices) {
   Context ctx(Backend::cpu, 2);
-  for (const bool has_value : {false, true})
+  // Of a nozzle, and of a slit one node wide.
+  for (const auto& [has_value, is_slit] : {std::pair{false, false}, {true, false}, {false, true}, {true, true}})
     for (const int n : {64, 128}) {
-      const auto in_nozzle = [n](int i, int j) {
+      const auto in_solid = [n, slit = is_slit](int i, int j) {
+        if (slit) return i == n / 2 + 1 && j > n / 5 && j < 4 * n / 5;
         const double x = (i + 0.5) / n, y = (j + 0.5) / n;
         return std::abs(y - 0.5) > 0.15 + 0.6 * (x - 0.5) * (x - 0.5) && x > 0.1 && x < 0.9;
       };
@@ -461,12 +463,12 @@ TEST(Bodies, IdentityRowsOfMatrices) {
           for (const auto& [p, q] : {std::pair{i, j - 1}, {i - 1, j}, {i + 1, j}, {i, j + 1}}) {
             const bool outside = q < 0 || q >= n, side = p < 0 || p >= n;
             if (outside) continue;  // a wall
-            const bool fixed = !side && in_nozzle(p, q);
+            const bool fixed = !side && in_solid(p, q);
             if (fixed && !has_value) continue;
             diagonal += side ? 2 : 1;  // u = 0 at the left and the right
             if (!side && !fixed) row.emplace_back(q * n + p, -1.0);
           }
-          if (in_nozzle(i, j)) {
+          if (in_solid(i, j)) {
             row.clear();
             diagonal = 1;
           }
@@ -477,7 +479,7 @@ TEST(Bodies, IdentityRowsOfMatrices) {
             a.value.push_back(value);
           }
           a.start.push_back(static_cast<int>(a.column.size()));
-          b.push_back(in_nozzle(i, j) ? 7.0 : 1.0);
+          b.push_back(in_solid(i, j) ? 7.0 : 1.0);
         }
       a.rows = a.columns = n * n;
       MatrixSolver solver(ctx, a, n, n);
@@ -485,7 +487,8 @@ TEST(Bodies, IdentityRowsOfMatrices) {
       const SolveReport report = solver.solve(ctx, b, x);
       EXPECT_EQ(report.status, Status::converged) << report.reason;
       EXPECT_LE(report.iterations, 10) << n << (has_value ? " held" : " solid");
-      EXPECT_NEAR(x[static_cast<std::size_t>(n / 2)], 7.0, 1e-9);
+      EXPECT_NEAR(x[static_cast<std::size_t>(n / 2 * n + (is_slit ? n / 2 + 1 : 0))],
+                  is_slit ? 7 : x[static_cast<std::size_t>(n / 2 * n)], 1e-9);
       double largest = 0;
       for (std::size_t k = 0; k < b.size(); ++k) {
         double residual = b[k];

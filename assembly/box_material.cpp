@@ -68,9 +68,9 @@ class OnCells {
     const std::size_t rank = ranks > 1 ? static_cast<std::size_t>(ctx.communicator()->rank()) : 0;
     for_each_row_of_cells(ctx, cells(2) * rank / ranks, cells(2) * (rank + 1) / ranks,
                           [&](const ScalarFunction3D& own, std::size_t j, std::size_t k) {
-                            for (std::size_t i = 0; i < cells(0); ++i) {
+                            for (std::size_t i = 0; i < cells(0) && found[k].empty(); ++i) {
                               const double v = value(own, i, j, k), product = parts[0][i] * parts[1][j] * parts[2][k];
-                              if (same(v, product) || !found[k].empty()) continue;
+                              if (same(v, product)) continue;
                               found[k] = message(name_, " is not a product of functions of x, y and z: at (",
                                                  at_[0][i].at, ", ", at_[1][j].at, ", ", at_[2][k].at, ") it is ", v,
                                                  ", and the product of its values along the axes is ", product);
@@ -150,20 +150,28 @@ std::string separate(const Context& ctx, const TensorMesh<3>& mesh, const Poisso
   return {};
 }
 
-void measure(const Values& k, const std::array<std::size_t, 3>& cells, BoxMaterial& material) {
-  const auto [least, most] = std::minmax_element(k.begin(), k.end());
-  material.contrast = std::max(material.contrast, *most / *least);
+void measure(const Context& ctx, const Values& k, const std::array<std::size_t, 3>& cells, BoxMaterial& material) {
   const std::array<std::size_t, 3> stride{1, cells[0], cells[0] * cells[1]};
-  for (std::size_t l = 0, cell = 0; l < cells[2]; ++l)
+  const auto layers = static_cast<int>(cells[2]);
+  double least = k.front(), most = k.front(), jump = material.jump;
+#pragma omp parallel for num_threads(std::max(1, ctx.threads())) reduction(min : least) reduction(max : most, jump)
+  for (int layer = 0; layer < layers; ++layer) {
+    const auto l = static_cast<std::size_t>(layer);
+    std::size_t cell = l * stride[2];
     for (std::size_t j = 0; j < cells[1]; ++j)
       for (std::size_t i = 0; i < cells[0]; ++i, ++cell) {
         const std::array<std::size_t, 3> at{i, j, l};
+        least = std::min(least, k[cell]);
+        most = std::max(most, k[cell]);
         for (std::size_t d = 0; d < 3; ++d) {
           if (at[d] == 0) continue;
-          const double ratio = k[cell] / k[cell - stride[d]];
-          material.jump = std::max({material.jump, ratio, 1 / ratio});
+          const double own = k[cell], other = k[cell - stride[d]];
+          jump = std::max(jump, own > other ? own / other : other / own);
         }
       }
+  }
+  material.contrast = std::max(material.contrast, most / least);
+  material.jump = jump;
 }
 
 }  // namespace
@@ -195,12 +203,12 @@ BoxMaterial find_material(const Context& ctx, const TensorMesh<3>& mesh, const P
   if (material.is_separable()) return material;
   material.k = material.w = ones;
   material.xx = entries[0].all(ctx);
-  measure(material.xx, cells, material);
+  measure(ctx, material.xx, cells, material);
   if (!diffusion.yy && !diffusion.zz) return material;
   material.yy = entries[1].all(ctx);
-  measure(material.yy, cells, material);
+  measure(ctx, material.yy, cells, material);
   material.zz = entries[2].all(ctx);
-  measure(material.zz, cells, material);
+  measure(ctx, material.zz, cells, material);
   return material;
 }
 

@@ -19,38 +19,42 @@ GridLayout<2> rows_of(const BoxShape& shape) {
 template <class T>
 BoxLinearOperator<T>::BoxLinearOperator(Context& ctx, BoxMatrix<T> a)
     : a_(std::move(a)), ghosts_(a_.needs_ghosts(ctx) ? BoxGhosts::filled : BoxGhosts::none) {
-  if (ghosts_ == BoxGhosts::filled) u_ = std::make_shared<Field<T, 3>>(ctx, a_.shape().layout(1));
+  if (ghosts_ == BoxGhosts::filled || std::is_same_v<T, double>)
+    u_ = std::make_shared<Field<T, 3>>(ctx, a_.shape().layout(1));
 }
 
 template <class T>
-FieldView<const T, 3> BoxLinearOperator<T>::with_values(Context& ctx, FieldView<const T> x) const {
-  if (u_ == nullptr) return box_of(a_.shape(), x);
+FieldView<const T, 3> BoxLinearOperator<T>::with_ghosts(Context& ctx, FieldView<const T> x) const {
   copy(ctx, box_of(a_.shape(), x), u_->view());
   a_.fill_ghosts(ctx, u_->view());
   return u_->cview();
 }
 template <class T>
+FieldView<const T, 3> BoxLinearOperator<T>::as_taken(Context& ctx, FieldView<const T> x) const {
+  return ghosts_ == BoxGhosts::filled ? with_ghosts(ctx, x) : box_of(a_.shape(), x);
+}
+template <class T>
 void BoxLinearOperator<T>::apply(Context& ctx, FieldView<const T> x, FieldView<T> y) const {
-  a_.apply(ctx, with_values(ctx, x), box_of(a_.shape(), y), ghosts_);
+  a_.apply(ctx, as_taken(ctx, x), box_of(a_.shape(), y), ghosts_);
 }
 template <class T>
 void BoxLinearOperator<T>::residual(Context& ctx, FieldView<const T> b, FieldView<const T> x, FieldView<T> r) const {
-  a_.residual(ctx, box_of(a_.shape(), b), with_values(ctx, x), box_of(a_.shape(), r), ghosts_);
+  a_.residual(ctx, box_of(a_.shape(), b), as_taken(ctx, x), box_of(a_.shape(), r), ghosts_);
 }
 template <class T>
 double BoxLinearOperator<T>::residual_in_float(Context& ctx, double scale, FieldView<const T> b, FieldView<const T> x,
                                                FieldView<float> r) const {
-  a_.scaled_residual(ctx, scale, box_of(a_.shape(), b), with_values(ctx, x), box_of(a_.shape(), r), ghosts_);
+  a_.scaled_residual(ctx, scale, box_of(a_.shape(), b), as_taken(ctx, x), box_of(a_.shape(), r), ghosts_);
   return norm2<float>(ctx, r);
 }
 template <class T>
 double BoxLinearOperator<T>::magnitude(Context& ctx, FieldView<const T> b, FieldView<const T> x) const {
-  return a_.magnitude(ctx, box_of(a_.shape(), b), with_values(ctx, x), ghosts_);
+  return u_ == nullptr ? 0 : a_.magnitude(ctx, box_of(a_.shape(), b), with_ghosts(ctx, x));
 }
 template <class T>
 double BoxLinearOperator<T>::backward_error(Context& ctx, FieldView<const T> b, FieldView<const T> x,
                                             double least) const {
-  return a_.backward_error(ctx, box_of(a_.shape(), b), with_values(ctx, x), least, ghosts_);
+  return u_ == nullptr ? 0 : a_.backward_error(ctx, box_of(a_.shape(), b), with_ghosts(ctx, x), least);
 }
 
 template <class T>

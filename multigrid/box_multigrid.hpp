@@ -40,7 +40,7 @@ template <class T>
 }
 
 /// A of the unknowns for Krylov methods, Dirichlet values being zero. On a CPU, and of bands, it copies a vector to where it has
-/// ghosts: 2 words more per unknown, and a vector.
+/// ghosts: 2 words more per unknown. In float on a GPU, of cells, it has no such vector, nor norms of its terms.
 template <class T>
 class BoxLinearOperator final : public LinearOperator<T> {
  public:
@@ -56,12 +56,13 @@ class BoxLinearOperator final : public LinearOperator<T> {
                                       double least) const override;
 
  private:
+  [[nodiscard]] FieldView<const T, 3> with_ghosts(Context& ctx, FieldView<const T> x) const;
   /// x as A takes it.
-  [[nodiscard]] FieldView<const T, 3> with_values(Context& ctx, FieldView<const T> x) const;
+  [[nodiscard]] FieldView<const T, 3> as_taken(Context& ctx, FieldView<const T> x) const;
 
   BoxMatrix<T> a_;
   BoxGhosts ghosts_;
-  std::shared_ptr<Field<T, 3>> u_;  // where A needs ghosts
+  std::shared_ptr<Field<T, 3>> u_;
 };
 
 struct BoxMultigridParams {

@@ -5,9 +5,9 @@
 #include <type_traits>
 
 #include <stratum/core/field/blas_3d.hpp>
-#include <stratum/core/field/reduce_3d.hpp>
+#include <stratum/core/field/for_each_node_3d.hpp>
 #if defined(__CUDACC__)
-#include <stratum/core/operators/box_pairs.hpp>
+#include <stratum/core/operators/box_line_products.hpp>
 #endif
 
 namespace stratum {
@@ -48,69 +48,6 @@ struct ProductOfRows {
   STRATUM_HOST_DEVICE STRATUM_INLINE T value(int i, int j, int k) const { return rows.product(u, i, j, k).value; }
   STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, int k, T value) const { y(i, j, k) = value; }
 };
-
-template <class Rows, class View, class T = typename Rows::Number>
-struct MagnitudeOfRows {
-  static constexpr bool takes_maximum = false;
-  Rows rows;
-  FieldView<const T, 3> b;
-  View u;
-  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j, int k) const {
-    return static_cast<double>(std::abs(b(i, j, k)) + rows.template product<true>(u, i, j, k).value);
-  }
-};
-
-/// |u|, or `least` where that is more.
-template <class View, class T>
-struct AtLeast {
-  View u;
-  T least;
-  STRATUM_HOST_DEVICE STRATUM_INLINE T operator()(int i, int j, int k) const {
-    const T size = std::abs(u(i, j, k));
-    return size > least ? size : least;
-  }
-};
-
-template <class Rows, class View, class T = typename Rows::Number>
-struct BackwardErrorOfRows {
-  static constexpr bool takes_maximum = true;
-  Rows rows;
-  FieldView<const T, 3> b;
-  View u;
-  T least;
-  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j, int k) const {
-    const double size = static_cast<double>(std::abs(b(i, j, k))) +
-                        static_cast<double>(rows.template product<true>(AtLeast<View, T>{u, least}, i, j, k).value);
-    const double r = std::abs(static_cast<double>(b(i, j, k) - rows.product(u, i, j, k).value));
-    return size > 0 ? r / size : 0;
-  }
-};
-
-#if defined(__CUDACC__)
-
-/// u of unknowns alone, with what lies around them.
-template <class T>
-struct Surrounded {
-  FieldView<const T, 3> u;
-  BoxShape shape;
-  STRATUM_HOST_DEVICE STRATUM_INLINE T operator()(int i, int j, int k) const {
-    if (!shape.has(0, i) || !shape.has(1, j) || !shape.has(2, k)) return 0;
-    const auto inside = [](int at, int n) { return at < 0 ? at + n : at >= n ? at - n : at; };
-    return u(inside(i, shape.n.nx), inside(j, shape.n.ny), inside(k, shape.n.nz));
-  }
-};
-
-#endif
-
-/// use(u as kernels of reductions take it)
-template <class T, class F>
-decltype(auto) with_surroundings([[maybe_unused]] const BoxShape& shape, FieldView<const T, 3> u,
-                                 [[maybe_unused]] BoxGhosts ghosts, const F& use) {
-#if defined(__CUDACC__)
-  if (ghosts == BoxGhosts::none) return use(Surrounded<T>{u, shape});
-#endif
-  return use(u);
-}
 
 template <class Rows>
 struct RowsToBands {
@@ -256,7 +193,9 @@ void BoxMatrix<T>::residual(Context& ctx, FieldView<const T, 3> b, FieldView<con
     using Rows = std::remove_cvref_t<decltype(rows)>;
 #if defined(__CUDACC__)
     if constexpr (std::is_same_v<Rows, BoxCellRows<T>>)
-      if (ctx.on_gpu()) return cuda::run_pairs(ctx, rows, 1, b, u, r, ghosts == BoxGhosts::filled, all_nodes(r));
+      if (ctx.on_gpu())
+        return ghosts == BoxGhosts::filled ? cuda::run_columns<true>(ctx, rows, 1, b, u, r)
+                                           : cuda::run_columns<false>(ctx, rows, 1, b, u, r);
 #endif
     for_each_node(ctx, all_nodes(r), ResidualOfRows<Rows>{rows, b, u, r});
   });
@@ -269,7 +208,7 @@ void BoxMatrix<T>::scaled_residual(Context& ctx, double scale, FieldView<const T
     using Rows = std::remove_cvref_t<decltype(rows)>;
 #if defined(__CUDACC__)
     if constexpr (std::is_same_v<Rows, BoxCellRows<T>>)
-      if (ctx.on_gpu()) return cuda::run_pairs(ctx, rows, scale, b, u, r, ghosts == BoxGhosts::filled, all_nodes(r));
+      if (ctx.on_gpu() && ghosts == BoxGhosts::none) return cuda::run_columns<false>(ctx, rows, scale, b, u, r);
 #endif
     for_each_node(ctx, all_nodes(r), ScaledResidualOfRows<Rows>{rows, scale, b, u, r});
   });
@@ -282,32 +221,10 @@ void BoxMatrix<T>::apply(Context& ctx, FieldView<const T, 3> u, FieldView<T, 3> 
     using Rows = std::remove_cvref_t<decltype(rows)>;
 #if defined(__CUDACC__)
     if constexpr (std::is_same_v<Rows, BoxCellRows<T>>)
-      if (ctx.on_gpu()) return cuda::run_pairs(ctx, rows, 1, {}, u, y, ghosts == BoxGhosts::filled, all_nodes(y));
+      if (ctx.on_gpu() && ghosts == BoxGhosts::none)
+        return cuda::run_columns<false>(ctx, rows, 1, FieldView<const T, 3>(), u, y);
 #endif
     for_each_node(ctx, all_nodes(y), ProductOfRows<Rows>{rows, u, y});
-  });
-}
-
-template <class T>
-double BoxMatrix<T>::magnitude(Context& ctx, FieldView<const T, 3> b, FieldView<const T, 3> u, BoxGhosts ghosts) const {
-  return with_rows([&](const auto& rows) {
-    using Rows = std::remove_cvref_t<decltype(rows)>;
-    return with_surroundings(rows.shape, u, ghosts, [&](const auto& view) {
-      using View = std::remove_cvref_t<decltype(view)>;
-      return norm_of(ctx, b.extents, MagnitudeOfRows<Rows, View>{rows, b, view});
-    });
-  });
-}
-
-template <class T>
-double BoxMatrix<T>::backward_error(Context& ctx, FieldView<const T, 3> b, FieldView<const T, 3> u, double least,
-                                    BoxGhosts ghosts) const {
-  return with_rows([&](const auto& rows) {
-    using Rows = std::remove_cvref_t<decltype(rows)>;
-    return with_surroundings(rows.shape, u, ghosts, [&](const auto& view) {
-      using View = std::remove_cvref_t<decltype(view)>;
-      return reduce(ctx, b.extents, BackwardErrorOfRows<Rows, View>{rows, b, view, static_cast<T>(least)});
-    });
   });
 }
 

@@ -111,10 +111,10 @@ class BoxMatrix {
                        FieldView<float, 3> r, BoxGhosts ghosts = BoxGhosts::filled) const;
   /// y = A u
   void apply(Context& ctx, FieldView<const T, 3> u, FieldView<T, 3> y, BoxGhosts ghosts = BoxGhosts::filled) const;
-  [[nodiscard]] double magnitude(Context& ctx, FieldView<const T, 3> b, FieldView<const T, 3> u,
-                                 BoxGhosts ghosts = BoxGhosts::filled) const;
-  [[nodiscard]] double backward_error(Context& ctx, FieldView<const T, 3> b, FieldView<const T, 3> u, double least,
-                                      BoxGhosts ghosts = BoxGhosts::filled) const;
+  // u with ghosts.
+  [[nodiscard]] double magnitude(Context& ctx, FieldView<const T, 3> b, FieldView<const T, 3> u) const;
+  [[nodiscard]] double backward_error(Context& ctx, FieldView<const T, 3> b, FieldView<const T, 3> u,
+                                      double least) const;
 
  private:
   template <class>

@@ -31,46 +31,35 @@ struct BoxPair {
 
 /// What of u is known to be zero.
 enum class BoxZeros { none, own_plane, all };
-/// K is a number a cell and c is zero; K is a number a cell; anything.
-enum class BoxKind { plain, scalar, any };
+/// K is a number a cell and c is zero; anything.
+enum class BoxKind { plain, any };
 
 template <class T>
 [[nodiscard]] BoxKind kind_of(const BoxCellRows<T>& rows) {
   const bool scalar = rows.k[1].data == rows.k[0].data && rows.k[2].data == rows.k[0].data;
-  return !scalar ? BoxKind::any : rows.reaction != 0 ? BoxKind::scalar : BoxKind::plain;
+  return scalar && rows.reaction == 0 ? BoxKind::plain : BoxKind::any;
 }
 /// use.operator()<kind>() of what there is of such rows.
 template <class Rows, class F>
 void with_kind(const Rows& rows, const F& use) {
   if constexpr (requires { rows.axes; }) {
     if (kind_of(rows) == BoxKind::any) return use.template operator()<BoxKind::any>();
-    if (kind_of(rows) == BoxKind::scalar) return use.template operator()<BoxKind::scalar>();
   }
   use.template operator()<BoxKind::plain>();
 }
 
-/// Columns i - 1 .. i + 2 of a row of u. `ghosts`: u has them; else it has unknowns alone.
-template <bool ghosts, class T>
-__device__ STRATUM_INLINE void load_columns(const FieldView<const T, 3>& u, const BoxShape& shape, int i, int j, int l,
-                                            T (&row)[4]) {
-  const int n = shape.n.nx;
-  if constexpr (ghosts) {
-    const T* const at = u.row(j, l);
-    row[0] = at[i - 1];
-    row[1] = at[i];
-    row[2] = at[i + 1];
-    row[3] = at[i + 2 <= n ? i + 2 : n];
-  } else {
-    const auto inside = [](int k, int size) { return k < 0 ? k + size : k >= size ? k - size : k; };
-    const bool there = shape.has(1, j) && shape.has(2, l);
-    const T* const at = there ? u.row(inside(j, shape.n.ny), inside(l, shape.n.nz)) : u.data;
-#pragma unroll
-    for (int c = 0; c < 4; ++c) row[c] = there && shape.has(0, i + c - 1) ? at[inside(i + c - 1, n)] : T(0);
-  }
+/// Columns i - 1 .. i + 2 of a row of u.
+template <class T>
+__device__ STRATUM_INLINE void load_columns(const FieldView<const T, 3>& u, int n, int i, int j, int l, T (&row)[4]) {
+  const T* const at = u.row(j, l);
+  row[0] = at[i - 1];
+  row[1] = at[i];
+  row[2] = at[i + 1];
+  row[3] = at[i + 2 <= n ? i + 2 : n];
 }
 
-/// `own`: u in plane l, `beside`: in planes l - 1 and l + 1. `entries`: those of the plane and the diagonal, too.
-template <BoxZeros zeros, bool entries, bool ghosts, BoxKind kind, class T>
+/// `own`: u in plane l, `beside`: in planes l - 1 and l + 1, with ghosts. `entries`: those of the plane and the diagonal, too.
+template <BoxZeros zeros, bool entries, BoxKind kind, class T>
 __device__ STRATUM_INLINE BoxPair<T> pair_of(const BoxCellRows<T>& rows, const FieldView<const T, 3>& own,
                                              const FieldView<const T, 3>& beside, int i, int j, int l) {
   BoxPair<T> pair;
@@ -82,7 +71,7 @@ __device__ STRATUM_INLINE BoxPair<T> pair_of(const BoxCellRows<T>& rows, const F
   T v[3][4] = {};
   if constexpr (zeros == BoxZeros::none) {
 #pragma unroll
-    for (int r = 0; r < 3; ++r) load_columns<ghosts>(own, rows.shape, i, j + r - 1, l, v[r]);
+    for (int r = 0; r < 3; ++r) load_columns(own, n, i, j + r - 1, l, v[r]);
   }
   T p_sum[3][2] = {}, q_sum[3][2] = {}, s_sum[3][2] = {}, m_sum[3][2] = {};  // of cells, over both layers
 #pragma unroll
@@ -91,7 +80,7 @@ __device__ STRATUM_INLINE BoxPair<T> pair_of(const BoxCellRows<T>& rows, const F
     T w[3][4] = {};
     if constexpr (zeros != BoxZeros::all) {
 #pragma unroll
-      for (int r = 0; r < 3; ++r) load_columns<ghosts>(beside, rows.shape, i, j + r - 1, l + 2 * layer - 1, w[r]);
+      for (int r = 0; r < 3; ++r) load_columns(beside, n, i, j + r - 1, l + 2 * layer - 1, w[r]);
     }
 #pragma unroll
     for (int side = 0; side < 2; ++side) {
@@ -156,11 +145,10 @@ __device__ STRATUM_INLINE BoxPair<T> pair_of(const BoxCellRows<T>& rows, const F
   return pair;
 }
 
-/// The same of bands; u has ghosts.
-template <BoxZeros zeros, bool entries, bool ghosts, BoxKind kind, class T>
+/// The same of bands.
+template <BoxZeros zeros, bool entries, BoxKind kind, class T>
 __device__ STRATUM_INLINE BoxPair<T> pair_of(const BoxBandRows<T>& rows, const FieldView<const T, 3>& own,
                                              const FieldView<const T, 3>& beside, int i, int j, int l) {
-  static_assert(ghosts);
   BoxPair<T> pair;
 #pragma unroll
   for (int node = 0; node < 2; ++node) {
@@ -198,29 +186,26 @@ constexpr int pair_rows = 4;
 template <class T>
 constexpr int pair_blocks = std::is_same_v<T, double> ? 3 : 4;
 
-/// r = scale (b - A u), or scale A u where there is no b, in rows of y and z: two nodes a thread.
-template <class Rows, bool ghosts, BoxKind kind, class T, class R>
+/// r = b - A u, in rows of y and z: two nodes a thread. u has ghosts.
+template <BoxKind kind, class T>
 __global__ void __launch_bounds__(32 * pair_rows, pair_blocks<T>)
-    pairs_kernel(const Rows rows, double scale, const FieldView<const T, 3> b, const FieldView<const T, 3> u,
-                 const FieldView<R, 3> r, const AxisRange y, const AxisRange z) {
+    pairs_kernel(const BoxCellRows<T> rows, const FieldView<const T, 3> b, const FieldView<const T, 3> u,
+                 const FieldView<T, 3> r, const AxisRange y, const AxisRange z) {
   after_previous();
   const int nx = rows.shape.n.nx, i = 2 * static_cast<int>(blockIdx.x * 32 + threadIdx.x),
             j = y.begin + y.step * static_cast<int>(blockIdx.y * pair_rows + threadIdx.y);
   if (i >= nx || j >= y.end) return;
   for (int l = z.begin + z.step * static_cast<int>(blockIdx.z); l < z.end; l += z.step * static_cast<int>(gridDim.z)) {
-    const auto pair = pair_of<BoxZeros::none, false, ghosts, kind>(rows, u, u, i, j, l);
+    const auto pair = pair_of<BoxZeros::none, false, kind>(rows, u, u, i, j, l);
 #pragma unroll
-    for (int node = 0; node < 2; ++node) {
-      if (i + node >= nx) continue;
-      const T left = b.data == nullptr ? pair.value[node] : b(i + node, j, l) - pair.value[node];
-      r(i + node, j, l) = scale == 1 ? static_cast<R>(left) : static_cast<R>(scale * static_cast<double>(left));
-    }
+    for (int node = 0; node < 2; ++node)
+      if (i + node < nx) r(i + node, j, l) = b(i + node, j, l) - pair.value[node];
   }
 }
 
-template <class T, class R>
-void run_pairs(const Context& ctx, const BoxCellRows<T>& rows, double scale, FieldView<const T, 3> b,
-               FieldView<const T, 3> u, FieldView<R, 3> r, bool ghosts, const NodeRange<3>& nodes) {
+template <class T>
+void run_pairs(const Context& ctx, const BoxCellRows<T>& rows, FieldView<const T, 3> b, FieldView<const T, 3> u,
+               FieldView<T, 3> r, const NodeRange<3>& nodes) {
   if (ctx.is_dry_run() || nodes.count() == 0) return;
   constexpr int most_blocks = 65535;
   const int planes = nodes.z.count();
@@ -228,12 +213,7 @@ void run_pairs(const Context& ctx, const BoxCellRows<T>& rows, double scale, Fie
                            static_cast<unsigned>(divide_up(nodes.y.count(), pair_rows)),
                            static_cast<unsigned>(planes < most_blocks ? planes : most_blocks)),
                       dim3(32, pair_rows)};
-  with_kind(rows, [&]<BoxKind kind>() {
-    if (ghosts)
-      launch(ctx, pairs_kernel<BoxCellRows<T>, true, kind, T, R>, rows, scale, b, u, r, nodes.y, nodes.z);
-    else
-      launch(ctx, pairs_kernel<BoxCellRows<T>, false, kind, T, R>, rows, scale, b, u, r, nodes.y, nodes.z);
-  });
+  with_kind(rows, [&]<BoxKind kind>() { launch(ctx, pairs_kernel<kind, T>, rows, b, u, r, nodes.y, nodes.z); });
 }
 
 }  // namespace stratum::cuda

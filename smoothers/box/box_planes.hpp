@@ -59,7 +59,7 @@ __global__ void __launch_bounds__(32 * tile_warps, tile_blocks<Rows>) relax_plan
     BoxPair<T> a;
     T r[2] = {}, inverse[2] = {}, d[2];
     if (there) {
-      a = pair_of<zeros, true, true, kind>(s.rows, s.own, s.beside, i, j, l);
+      a = pair_of<zeros, true, kind>(s.rows, s.own, s.beside, i, j, l);
       r[0] = s.b(i, j, l) - a.value[0];
       inverse[0] = 1 / a.diagonal[0];
     }

@@ -365,12 +365,15 @@ void BoxLines<T>::apply(Context& ctx, const BoxMatrix<T>& a, FieldView<const T, 
 #if defined(__CUDACC__)
       if (ctx.on_gpu() && axis_ != 0 && !solve.periodic) {
         if (ctx.is_dry_run()) continue;
-        cuda::launch_lines(ctx, cuda::ColourOfLines<Rows>{rows, b, view_.inverse, view_.factor, x, r, p, q}, axis_);
+        const bool few = std::int64_t{p.count()} * q.count() < cuda::few_lines;
+        if (few) for_each_node(ctx, nodes, ResidualOfColour<Rows>{rows, b, x, r});
+        cuda::launch_lines(ctx, cuda::ColourOfLines<Rows>{rows, b, view_.inverse, view_.factor, x, r, p, q}, axis_,
+                           few);
         continue;
       }
       if constexpr (std::is_same_v<Rows, BoxCellRows<T>>)
         if (ctx.on_gpu() && axis_ == 0) {
-          cuda::run_pairs<T, T>(ctx, rows, 1, b, x, r, true, nodes);
+          cuda::run_pairs<T>(ctx, rows, b, x, r, nodes);
           solve_lines(ctx, solve, p, q);
           continue;
         }

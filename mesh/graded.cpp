@@ -95,8 +95,9 @@ Axis cosine(double length, int cells, GradedSide side) {
 
 Axis shishkin(double length, int cells, double transition, GradedSide side) {
   const int ends = side == GradedSide::both ? 2 : 1;
-  expects(transition > 0 && transition <= length / (2 * ends), "the transition point must lie in (0, ",
-          length / (2 * ends), "], half of what belongs to its end, not ", transition);
+  expects(transition > 0 && transition <= length / (2 * ends), "shishkin:", transition, ",", to_string(side),
+          ": the transition point must lie in (0, ", length / (2 * ends), "], because thin cells take at most half of ",
+          length);
   expects(cells > ends, "a Shishkin line thin at ", to_string(side), " needs at least ", ends + 1, " cells, not ",
           cells);
   const int thin = (cells + 2 * ends - 1) / (2 * ends);

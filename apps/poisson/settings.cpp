@@ -117,8 +117,8 @@ Settings parse_settings(const CommandLine& options) {
   expects(settings.solver.deflate.by == DeflateBy::none || settings.solver.method == Method::cg,
           "--deflate: it is for conjugate gradients, --solver cg, not ", options.text("solver"));
   expects(!options.has("operator") || !settings.problems[0].has_coefficients(),
-          "--operator: coefficients that vary choose the storage format; leave it out with --kappa and expressions "
-          "for --reaction");
+          "--operator: it cannot be combined with --kappa or with an expression for --reaction, for which the program "
+          "chooses the storage format itself; leave it out");
   expects(!options.has("interpolation") || settings.interpolates_by_choice(),
           "--interpolation: it is for coefficients that vary, by --kappa or an expression for --reaction, and for "
           "deformed meshes");

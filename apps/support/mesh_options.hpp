@@ -298,8 +298,8 @@ template <int D>
 template <int D>
 [[nodiscard]] std::pair<int, int> parse_table_levels(const CommandLine& options) {
   expects(!options.has("level"), "--convergence-table: its levels take the place of --level");
-  const auto [first, last] =
-      parse_pair("--convergence-table", options.text("convergence-table"), "..", "a range of levels L1..L2");
+  const auto [first, last] = parse_pair("--convergence-table", options.text("convergence-table"), "..",
+                                        "a range of levels; write it as L1..L2, for example 0..3");
   const int from = parse_integer("--convergence-table", first, 0, max_level<D>);
   return {from, parse_integer("--convergence-table", last, from, max_level<D>)};
 }

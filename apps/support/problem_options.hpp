@@ -2,6 +2,7 @@
 
 // What is given on boundaries, K and c: options, and what they say. Expressions may know the time.
 
+#include <algorithm>
 #include <array>
 #include <span>
 #include <string>
@@ -73,7 +74,8 @@ template <int D>
       {"left", "TYPE", "",
        "condition on the left boundary: dirichlet:G (u = G), neumann:G (n.K grad u = G, n outward), robin:ALPHA,G (n.K "
        "grad u + ALPHA u = G, ALPHA >= 0), or periodic (on both opposite boundaries). ALPHA and G are expressions; "
-       "dirichlet and neumann without G mean G = 0 (dirichlet)"},
+       "neumann without G means G = 0, and dirichlet without G takes --boundary, else --exact, else 0. Convection with "
+       "the coefficient H to the temperature T is robin:H,H*T (dirichlet)"},
       {"right", "TYPE", "", "the same on the right (dirichlet)"},
       {"bottom", "TYPE", "", "the same at the bottom (dirichlet)"},
       {"top", "TYPE", "", D == 2 ? "the same at the top (dirichlet)" : "the same at the top (dirichlet)"}};
@@ -200,6 +202,11 @@ template <class Condition, class Function>
   Condition boundary;
   const auto colon = text.find(':');
   const std::string kind = text.substr(0, colon), data = colon == std::string::npos ? "" : text.substr(colon + 1);
+  constexpr auto& kinds = values_of<BoundaryConditionType>;
+  if (std::none_of(kinds.begin(), kinds.end(), [&](BoundaryConditionType known) { return kind == to_string(known); }))
+    throw UsageError(message(option, ": unknown condition '", shown(kind), "'; known are ", list_of_names(kinds),
+                             ", as dirichlet:G, neumann:G or robin:ALPHA,G. Convection with the coefficient H to the "
+                             "temperature T is robin:H,H*T"));
   boundary.kind = choice<BoundaryConditionType>(option, kind);
   const auto of_option = [&](const std::string& expression) {
     return parsed(option, [&] { return function(expression); });

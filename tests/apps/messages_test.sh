@@ -25,6 +25,15 @@ case_options_by_the_names_of_others() {
   of heat2d run 0 --cells 4 --tol 1e-3 --quiet
 }
 
+case_values_say_what_to_write() {
+  refused --bottom convection:1,2 -- "--bottom: unknown condition 'convection'" 'known are dirichlet, neumann, robin, periodic' 'robin:H,H*T'
+  of heat2d refused --left heter -- "--left: unknown condition 'heter'" 'robin:ALPHA,G'
+  refused --cells 8 --rhs 1 --grade-y shishkin:2,last -- '--grade-y: shishkin:2,last' 'must lie in (0, 0.5]'
+  refused --cells 8 --rhs 1 --grade-x shishkin:0.3,both -- '--grade-x: shishkin:0.3,both' 'must lie in (0, 0.25]'
+  refused --rhs 1 --kappa 1+x --operator tensor -- '--operator: it cannot be combined with --kappa'
+  refused --convergence-table 0-3 -- "--convergence-table: '0-3' is not a range of levels" '0..3'
+}
+
 case_layers_are_where_the_solution_bends() {
   # Linear, and piecewise linear with the kinks that K makes: exact on any mesh.
   run 0 --cells 2 --rhs 0 --boundary x --vtk none

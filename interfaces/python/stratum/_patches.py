@@ -17,7 +17,7 @@ _t, _weight = (_t + 1) / 2, _weight / 2
 
 
 class PatchSolution(NamedTuple):
-    """The solution at all nodes of every patch: `u[p][j, i]` at (x[p][j, i], y[p][j, i]), and the report of the solve."""
+    """The solution at all nodes of every patch: `u[p][j, i]` at `(x[p][j, i], y[p][j, i])`, and the report of the solve."""
 
     x: list[np.ndarray]  # of patch p (ny + 1, nx + 1)
     y: list[np.ndarray]

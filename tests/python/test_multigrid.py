@@ -103,6 +103,26 @@ def test_numberings_are_found_out_or_given(b):
     np.testing.assert_allclose(ml.solve(b[order]), stratum.Multigrid(a, shape=(ny, nx)).solve(b)[order], atol=1e-7)
 
 
+def test_arrays_on_the_grid_are_refused_where_rows_have_another_order(b):
+    """They would be read row by row, and b and x would lie at the wrong nodes without a word."""
+    a, grid = five_point(), b.reshape(ny, nx)
+    y_first = np.arange(n).reshape(ny, nx).T.ravel()
+    order = np.random.default_rng(0).permutation(n)
+    x, y = np.tile(np.arange(nx), ny), np.repeat(np.arange(ny), nx)
+    for ml, words in ((stratum.Multigrid(a[y_first][:, y_first], shape=(ny, nx)), "y first: .*v.T.reshape"),
+                      (stratum.Multigrid(a[order][:, order], shape=(ny, nx), numbering=order), "as numbering= or coordinates="),
+                      (stratum.Multigrid(a[order][:, order], coordinates=(x[order], y[order])), "as numbering= or coordinates=")):
+        for call in (ml.solve, ml.apply, lambda v, ml=ml: ml.solve(v, accel=linalg.cg),
+                     lambda v, ml=ml: stratum.gradients.vjp(ml, v)):
+            with pytest.raises(ValueError, match=words):
+                call(grid)
+    expect = stratum.Multigrid(a, shape=(ny, nx)).solve(grid)
+    transposed = stratum.Multigrid(a[y_first][:, y_first], shape=(ny, nx)).solve(grid.T.reshape(-1))
+    np.testing.assert_allclose(transposed.reshape(nx, ny).T, expect, atol=1e-7)
+    given = stratum.Multigrid(a, shape=(ny, nx), numbering=np.arange(n))  # the order of the array all the same
+    np.testing.assert_allclose(given.solve(grid), expect, atol=1e-7)
+
+
 def test_symmetric_or_not_is_found_out(b):
     a = five_point()
     wind = sp.kron(sp.eye_array(ny), sp.diags_array([np.full(nx - 1, 0.4), np.full(nx - 1, -0.4)], offsets=[1, -1]))

@@ -131,6 +131,8 @@ class Multigrid:
                 raise
             raise ValueError(f"{e}; {another}") from None
         self._side_by_side: list[MatrixSystem] = []
+        self._is_x_first = np.array_equal(numbering, np.arange(n)) if numbering is not None \
+            else min(ny, nx) == 1 or self._own.found()["numbering"] == "x first"
         _fork.remember(self)
         #: What was detected: "symmetric", "negative" (the diagonal), "singular", "singular_parts" (how many: connected parts of
         #: the grid whose rows sum to zero), "note" (what was made of row sums that are zero but for the digits of a file),
@@ -355,12 +357,21 @@ class Multigrid:
         if array.shape not in ((n,), self.grid) and not (array.ndim == 2 and array.shape[0] == n):
             raise ValueError(f"{name} has shape ({n},), {self.grid} or ({n}, k) for a matrix of shape {self.shape}; "
                              f"given is {array.shape}")
+        self._expect_order(array.shape, name)
         if array.size == 0 and n > 0:
             raise ValueError(f"{name} has no columns; its shape is {array.shape}")
         several = [array.reshape(-1)] if array.shape in ((n,), self.grid) else list(array.T)
         is_complex = array.dtype.kind == "c"
         parts = [column.real for column in several] + [column.imag for column in several] if is_complex else several
         return [np.ascontiguousarray(part, dtype=np.float64) for part in parts], array.shape, is_complex
+
+    def _expect_order(self, shape: tuple[int, ...], name: str) -> None:
+        """Refuses an array on the grid whose order is not that of the rows of A."""
+        if shape == self.grid and not self._is_x_first:
+            how = "y first: for an array v[j, i] of the grid that is v.T.reshape(-1)" \
+                if self.found["numbering"] == "y first" else "as numbering= or coordinates= say"
+            raise ValueError(f"{name} of shape {shape} is in the order x first, and the unknowns of this matrix are numbered {how}; "
+                             f"give {name} of shape {self.shape[:1]}, in the order of the rows of A")
 
     def _by_method(self, method: Callable[..., Any], cycle: str | None, b: Any, x0: Any, stop: _Stop) -> tuple[list[_Report], Any]:
         """By a function like SciPy's methods, or PyAMG's."""
@@ -424,6 +435,7 @@ class Multigrid:
         if array.shape not in ((n,), (n, 1), self.grid):
             raise ValueError(f"{name} has shape ({n},), {self.grid} or ({n}, k) for a matrix of shape {self.shape}; "
                              f"given is {array.shape}")
+        self._expect_order(array.shape, name)
         return np.ascontiguousarray(array, dtype=np.float64).reshape(-1), array.shape
 
     def _solve_on_host(self, system: MatrixSystem, b: Any, x0: Any, stop: _Stop) -> tuple[list[_Report], Any]:

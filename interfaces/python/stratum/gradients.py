@@ -175,6 +175,7 @@ def _of_matrix(ml: Multigrid, b: Any, data: Any, stop: Stop) -> tuple[np.ndarray
     b = _array("b", b)
     if b.shape not in (ml.shape[:1], ml.grid):
         raise ValueError(f"b has shape {ml.shape[:1]} or {ml.grid}; given is {b.shape}")
+    ml._expect_order(b.shape, "b")
     if data is not None:
         data = _array("data", data)
         if data.shape != solves.data.shape:

@@ -208,8 +208,8 @@ void expects_a_solution(const System& system, const StoppingParams& stop) {
   }
   expects(!(std::sqrt(least) > target), "the matrix is singular and the system has no solution: the rows of the ",
           worst == nullptr ? 0 : worst->rows, " unknowns that row ", worst == nullptr ? 0 : worst->first + a.first_row,
-          " is coupled to sum to zero, and the right-hand side there sums to ", worst == nullptr ? 0 : worst->sum, ", ",
-          worst == nullptr ? 0 : worst->sum / worst->magnitude, " of its absolute sum; ||b - A x|| cannot fall below ",
+          " is coupled to sum to zero, and the right-hand side there sums to ", worst == nullptr ? 0 : worst->sum,
+          " (its absolute values to ", worst == nullptr ? 0 : worst->magnitude, "); ||b - A x|| cannot fall below ",
           std::sqrt(least), ", and ", target, " is asked for");
 }
 

@@ -350,8 +350,7 @@ class MatrixSolver::State {
           std::abs(sum) <= rounding * magnitudes || !std::isfinite(sum), "the ", part.nodes, " unknowns that ",
           rows.numbering == Numbering::given ? "node " : "unknown ", name_of(part),
           " is connected to are coupled to no others, their rows sum to zero, and the right-hand side there sums to ",
-          sum, ", ", std::abs(sum) / magnitudes,
-          " of its absolute sum: there is no solution; `project` subtracts the mean");
+          sum, " (its absolute values to ", magnitudes, "): there is no solution; `project` subtracts the mean");
     }
     means->project(ctx, b_.view());
   }
@@ -476,9 +475,8 @@ class MatrixSolver::State {
     if (cycle_is_scaled()) times_rows(ctx, d_, b, weighted_.view());
     const Compatibility found = compatibility(ctx, cycle_is_scaled() ? weighted_.cview() : b);
     expects(params.project || found.holds() || !std::isfinite(found.sum),
-            "the matrix is singular, and the right-hand side sums to ", found.sum, ", ",
-            std::abs(found.sum) / found.sum_of_magnitudes, " of its absolute sum",
-            cycle_is_scaled() ? ", its rows scaled as makes the matrix symmetric" : "",
+            "the matrix is singular, and the right-hand side sums to ", found.sum, " (its absolute values to ",
+            found.sum_of_magnitudes, cycle_is_scaled() ? "), its rows scaled as makes the matrix symmetric" : ")",
             ": there is no solution; `project` subtracts the mean");
     if (cycle_is_scaled()) {
       for_each_node(ctx, all_nodes(b_.view()), AddConstant{-found.sum / sum_of_d_, b_.view()});

@@ -22,7 +22,7 @@ _Report = Dict[str, Any]
 
 
 class Multigrid:
-    """Multigrid for a nine-point matrix on a grid of ny x nx unknowns.
+    """Multigrid for a five- or nine-point matrix on a grid of ny x nx unknowns.
 
     A          a scipy.sparse matrix or array of any format. Or bands: an array of shape (9, ny, nx), where
                A[3 (dy + 1) + dx + 1, j, i] couples (j, i) to (j + dy, i + dx); for a symmetric matrix the five bands from the
@@ -34,12 +34,12 @@ class Multigrid:
                periodic. They are only used where the entries of A do not show them
     numbering  j nx + i of every unknown, if they are numbered neither along x nor along y
     coordinates  (n, 2), or a pair of arrays: x and y of every unknown, in place of shape and numbering
-    symmetric, singular   detected unless given; refused if given and A is different. For a singular matrix (all rows sum to
-               zero, within the digits of its entries) solutions have mean zero. Right-hand sides must have mean zero, too, or
-               project=True subtracts it. If the grid has disconnected parts, this holds for each part
+    symmetric, singular   detected unless given; refused if given and A is different. A is singular if all rows sum to zero,
+               within the digits of its entries. Its solutions have mean zero
+    project    subtracts the mean of right-hand sides if A is singular. Without it, one whose entries do not sum to zero is
+               refused. If the grid has disconnected parts, this holds for each part
     triangle   of a matrix that has one triangle alone and looks like half of a symmetric one: "ask" refuses it, "symmetric" fills
-               in the other triangle, "general" takes it for all there is. A matrix whose diagonal is negative is solved as its
-               negative
+               in the other triangle, "general" takes it for all there is
     smoother   "auto", "adi", "line_x", "line_y", "colour_gs", "jacobi"
     sweeps     sweeps before and after the coarse correction
     cycle      "v", "w", "f", "w2", "k"; PyAMG's "V", "W", "F" and "AMLI" (a K-cycle) as well
@@ -50,10 +50,17 @@ class Multigrid:
     device     "cpu" or "cuda"; threads: CPU threads, 0 for all (one in a child process after a fork); stream: number of a CUDA
                stream, such as torch.cuda.current_stream().cuda_stream or cupy.cuda.get_current_stream().ptr
 
+    A matrix whose diagonal is negative (a negative definite one) is solved as well: -A x = -b has the same solution.
+
     Computation is in double precision; float32 arrays are converted, and complex ones are two right-hand sides. Vectors have
-    shape (n,) or (ny, nx), several of them (n, k). A result has the type of b: an array of NumPy, CuPy, PyTorch or JAX, on the
-    device of b. A is not copied. If you change it in place, call update(A); before that, another `accel` is refused. Solvers can
-    be pickled and copied; a copy is set up anew.
+    shape (n,), in the order of the rows of A, and several of them (n, k). Where unknowns are numbered along x first, a vector may
+    have shape (ny, nx). A result has the type of b: an array of NumPy, CuPy, PyTorch or JAX, on the device of b. A is not copied.
+    If you change it in place, call update(A); before that, another `accel` is refused. Solvers can be pickled and copied; a copy
+    is set up anew.
+
+    Attributes, besides those listed below: `found`, a dictionary of what was detected ("symmetric", "singular", "numbering",
+    "boundaries" and others); `report`, a dictionary of the latest solve ("status", "iterations", "residuals" and others); `grid`,
+    (ny, nx); `shape`, (n, n).
 
     >>> import numpy as np, scipy.sparse as sp, stratum
     >>> line = sp.diags([-1.0, 2.0, -1.0], [-1, 0, 1], shape=(255, 255))
@@ -144,10 +151,12 @@ class Multigrid:
 
     @property
     def symmetric(self) -> bool:
+        """Whether A is symmetric, within rounding."""
         return bool(self.found["symmetric"])
 
     @property
     def singular(self) -> bool:
+        """Whether all rows of A, or of a part of the grid that is coupled to no other, sum to zero."""
         return bool(self.found["singular"])
 
     @property
@@ -158,7 +167,7 @@ class Multigrid:
     def __repr__(self) -> str:
         ny, nx = self.grid
         kind = "symmetric" if self.symmetric else "nonsymmetric"
-        return f"<stratum.Multigrid of a {kind} matrix on {ny} x {nx} unknowns, {self.found['levels']} levels>"
+        return f"<stratum.Multigrid of a {kind} matrix on a grid of shape ({ny}, {nx}), {self.found['levels']} levels>"
 
     def _repr_html_(self) -> str:
         rows = {name.replace("_", " "): value for name, value in self.found.items() if value not in ("", None)}
@@ -183,14 +192,14 @@ class Multigrid:
     ) -> Any:
         """Solves A x = b.
 
-        b            shape (n,), (ny, nx), or (n, k): k right-hand sides, which on a CPU are solved side by side if they are many
-                     and not large; real or complex
+        b            real or complex. Shape (n,); (ny, nx), if unknowns are numbered along x first; or (n, k): k right-hand sides.
+                     On a CPU many small ones are solved side by side
         x0           initial guess of the same shape; zero if not given
         tol or rtol  stop when the true residual ||b - A x|| <= max(rtol ||b||, atol); 1e-8 if not given
-        accel, cycle   other ones than those of the constructor; the first call with them sets them up. accel may be a method of
-                     SciPy's kind, such as scipy.sparse.linalg.gmres: it is called with A, b and M, one cycle
-        callback     called with the number of the iteration and ||b - A x||, or as a method that is given as accel does; Ctrl-C
-                     ends a solve with or without it
+        accel, cycle   in place of those of the constructor; the first call with them sets them up. accel="multigrid" is cycles
+                     alone. accel may also be a function like scipy.sparse.linalg.gmres: it is called with A, b, and one cycle as M
+        callback     called as callback(iteration, ||b - A x||). If accel is a function, that calls callback in its own way, such
+                     as callback(x). Ctrl-C ends a solve with or without a callback
         residuals    a list that receives ||b - A x|| of every iteration, the initial one first
         return_residuals  return (x, residuals)
         return_info  return (x, info) like SciPy's methods: 0 if converged, else the number of iterations
@@ -265,8 +274,9 @@ class Multigrid:
     def aspreconditioner(self) -> Any:
         """A scipy.sparse.linalg.LinearOperator: the M of SciPy's cg, gmres, bicgstab and others.
 
-        It is symmetric if A is, as cg requires. SciPy's gmres updates its residual recursively. With cycles in single precision
-        it may stop when the true residual is above the tolerance; use single_precision=False with it.
+        It is symmetric if A is, as cg requires. If A is negative definite, so is the cycle, and cg works as well. Cycles in
+        single precision suit cg and bicgstab. For gmres use single_precision=False: its recursion takes the cycle for a linear
+        operator. SciPy's computes b - A x before it ends and takes more iterations; others may end too early.
         """
         from scipy.sparse.linalg import LinearOperator
 

@@ -31,16 +31,16 @@ class Gradients(NamedTuple):
 
 
 class MatrixGradients(NamedTuple):
-    """Of a function of x."""
+    """Gradients of a function of x, where A x = b."""
 
     b: np.ndarray     # the shape of b
-    data: np.ndarray  # of each entry of A, in the order of A.tocsr().data; those that are zero together are independent
+    data: np.ndarray  # of each entry of A, in the order of A.tocsr().data; entries (i, j) and (j, i) are independent
 
 
 def vjp(problem: Problem[Any] | Multigrid, f: Any, *, kappa: Any = None, reaction: Any = None,
         boundaries: dict[str, Any] | None = None, data: Any = None, rtol: float | None = None, maxiter: int = 100,
         on_failure: str = "warn", project: bool = False) -> tuple[np.ndarray, Callable[[Any], Any]]:
-    """(u, pullback): pullback(u_bar) is the gradient of a function whose gradient with respect to u is u_bar.
+    """Solves, and returns (u, pullback). If u_bar is the gradient of a function in u, pullback(u_bar) is its gradient in the data.
 
     problem     a stratum.Poisson, stratum.Poisson3D, or stratum.Multigrid. Its hierarchy is used where its coefficients are, for u
                 and for the gradient
@@ -50,6 +50,7 @@ def vjp(problem: Problem[Any] | Multigrid, f: Any, *, kappa: Any = None, reactio
                 boundary; its kind and alpha stay
     data        other entries of the matrix, in the order of A.tocsr().data
     rtol        tolerance of both solves; 1e-10 if not given, or what rounding allows
+    project     if the problem or the matrix is singular, subtracts the mean of the right-hand side
 
     u has all nodes, shape (ny + 1, nx + 1) or (nz + 1, ny + 1, nx + 1), and so has u_bar; u_bar at Dirichlet nodes belongs to
     their values. pullback returns Gradients, of a matrix MatrixGradients; it costs one more solve, and no matrix is assembled.
@@ -63,6 +64,15 @@ def vjp(problem: Problem[Any] | Multigrid, f: Any, *, kappa: Any = None, reactio
     ((32, 32), True)
     >>> bool(abs(gradients.kappa.sum() + u.sum()) < 1e-8 * u.sum())     # u is proportional to 1 / kappa
     True
+
+    Of a matrix, with x and b of shape (n,):
+
+    >>> import scipy.sparse as sp
+    >>> A = sp.kronsum(*[sp.diags([-1.0, 2.0, -1.0], [-1, 0, 1], shape=(20, 20))] * 2, format="csr")
+    >>> x, pullback = stratum.gradients.vjp(stratum.Multigrid(A), np.ones(400))
+    >>> gradients = pullback(np.ones(400))             # of the sum of x
+    >>> gradients.b.shape, gradients.data.shape == A.data.shape
+    ((400,), True)
     """
     check_on_failure(on_failure)
     stop = Stop(rtol, maxiter, on_failure, project)

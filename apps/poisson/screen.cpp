@@ -135,7 +135,7 @@ void warn_of_balance(const Outcome& outcome) {
   for (std::size_t k = 0; k < outcome.systems.size(); ++k)
     if (const auto& summary = outcome.systems[k].summary)
       apps::warn_of_balance(program_name, outcome.systems.size() == 1 ? "" : message("solution ", k + 1, ": "),
-                            balance_of(*summary), outcome.params.stop.error_limit());
+                            balance_of(*summary), outcome.params.stop.error_limit(), outcome.systems[k].report);
 }
 
 void warn_of_layers(const Outcome& outcome) {

@@ -91,7 +91,8 @@ void print_outcome(const Settings& settings, const Outcome& outcome) {
   }
   std::printf("time        %.3g s set-up, %.3g s solve: %.3g million unknowns per second\n", report.setup_seconds,
               report.solve_seconds, static_cast<double>(outcome.unknowns()) / report.solve_seconds / 1e6);
-  if (outcome.fluxes) warn_of_balance(program_name, "", balance_of(outcome), settings.solver.stop.error_limit());
+  if (outcome.fluxes)
+    warn_of_balance(program_name, "", balance_of(outcome), settings.solver.stop.error_limit(), report);
   if (outcome.range) {
     const auto text = [](const NodalValue3D& node) { return message(node.x, ", ", node.y, ", ", node.z); };
     warn_of_layers(program_name, "the solution", outcome.range->largest_step(), outcome.range->change_of_flux,

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include <stratum/core/io/solve_report.hpp>
+
 #include "program.hpp"
 
 namespace stratum::apps {
@@ -44,14 +46,20 @@ inline void print_balance(const Balance& balance) {
 /// Warns where the fluxes and the load do not balance: some equations are not solved then, whatever the norm of the residual
 /// is.
 inline void warn_of_balance(const char* program, const std::string& of_solution, const Balance& balance,
-                            double error_limit) {
+                            double error_limit, const SolveReport& report) {
   constexpr double most = 1e-3;
   const double gap = std::abs(balance.sum - balance.load),
                largest = std::max({balance.largest(), std::abs(balance.load), balance.magnitudes});
   if (!(gap > std::max(most, error_limit) * largest) || !(gap > balance.rounding)) return;
-  warn(program,
-       message(of_solution, "the fluxes and the reaction add up to ", balance.sum, ", and the integral of f is ",
-               balance.load, ": some of the equations are not solved well; a smaller --rtol solves them better"));
+  const bool ended_well = report.status == Status::converged || report.status == Status::round_off_limit;
+  const std::string sums =
+      message("the fluxes and the reaction add up to ", balance.sum, ", and the integral of f is ", balance.load);
+  if (ended_well)
+    warn(program, message(of_solution, sums,
+                          ": some of the equations are not solved well; a smaller --rtol solves them better"));
+  else
+    warn(program, message(of_solution, "the solve did not converge (", to_string(report.status),
+                          "), and the balance is off by ", gap, ": ", sums, ". Do not use this solution"));
 }
 
 /// Warns where neighbouring nodes, at `from` and `to`, differ by a large part of the range, and the solution is not linear

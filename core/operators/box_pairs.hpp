@@ -39,7 +39,7 @@ template <class T>
   const bool scalar = rows.k[1].data == rows.k[0].data && rows.k[2].data == rows.k[0].data;
   return scalar && rows.reaction == 0 ? BoxKind::plain : BoxKind::any;
 }
-/// use.operator()<kind>() of what there is of such rows.
+/// Calls `use` with the kind of these rows as its template argument.
 template <class Rows, class F>
 void with_kind(const Rows& rows, const F& use) {
   if constexpr (requires { rows.axes; }) {

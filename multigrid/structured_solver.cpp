@@ -53,7 +53,9 @@ struct StructuredSolver::State {
   std::unique_ptr<CycleInPrecision<double>> double_cycle;
   std::shared_ptr<Solver<double>> solver;  // of a strategy in double
   std::unique_ptr<PrecisionStrategy> strategy;
-  std::unique_ptr<FullMultigridSolve> pass;  // full multigrid
+  bool was_compared = false;                   // the cycle in float with one in double
+  std::unique_ptr<PrecisionStrategy> instead;  // in double, where they differ
+  std::unique_ptr<FullMultigridSolve> pass;    // full multigrid
 
   State(Context& ctx, StructuredProblem given, const PoissonSolverParams& asked, SmootherRegistry r)
       : problem(std::move(given)), registry(std::move(r)), facts(facts_of(ctx, asked)),
@@ -226,6 +228,41 @@ struct StructuredSolver::State {
     return make_solver<double>(ctx, entry_of(params).name, a.shape(), params.krylov);
   }
 
+  [[nodiscard]] std::unique_ptr<PrecisionStrategy> make_fallback(Context& ctx, const CycleInPrecision<double>& cycle) {
+    return make_krylov_strategy(solver ? solver : make_solver_in_double(ctx, *cycle.in_double), cycle.in_double, false);
+  }
+  /// Whether a slow iteration is slow by its float cycle: a cycle in double makes another correction of b - A x. Solves go on
+  /// with that then. (Of problems that are slow by themselves the corrections differ by 1e-7, where float had lost what holds u
+  /// by 0.1 and more.)
+  bool float_cycle_differs(Context& ctx, FieldView<const double> b, FieldView<const double> x) {
+    constexpr double much = 0.03;
+    was_compared = true;
+    try {
+      const auto cycle = make_double_cycle(ctx);
+      PrecisionCast<double, float> in_float(ctx, a.shape(), std::make_shared<Multigrid<float>>(float_cycle->multigrid));
+      Field<double> r(ctx, a.shape()), of_float(ctx, a.shape()), of_double(ctx, a.shape());
+      a.residual(ctx, b, x, r.view());
+      in_float.apply(ctx, r.cview(), of_float.view());
+      cycle->multigrid.apply(ctx, r.cview(), of_double.view());
+      const double size = norm2(ctx, of_double.cview());
+      axpy(ctx, -1.0, of_double.cview(), of_float.view());
+      const double difference = norm2(ctx, of_float.cview()) / size;
+      if (difference <= much) return false;
+      instead = make_fallback(ctx, *cycle);
+      plan.precision_reason = message("cycles in double: those in float differ from them by ", difference);
+      return true;
+    } catch (const ResourceError&) {
+      if (ctx.subdomains() > 1) throw;  // others may have had room
+      return false;                     // there is none for both
+    }
+  }
+  /// Of other coefficients it is not known.
+  void forget_comparison() {
+    if (instead) plan.precision_reason.clear();
+    instead.reset();
+    was_compared = false;
+  }
+
   // --- other numbers -------------------------------------------------------------------------------------------------------
 
   void set_reaction(Context& ctx, double c) {
@@ -237,6 +274,7 @@ struct StructuredSolver::State {
     if (float_cycle) float_cycle->multigrid.set_reaction(ctx, c);
     if (in_double && !double_cycle) in_double->set_reaction(ctx, c);
     plan.params.terms.reaction = c;
+    forget_comparison();
     if (!in_double) stratum::set_reaction(ctx, problem.mesh, plan.params.terms, a);
     workers.clear();
   }
@@ -255,6 +293,7 @@ struct StructuredSolver::State {
     if (float_cycle) float_cycle->multigrid.update(ctx, given, k...);
     a = in_double->finest();
     if (problem.matrix) problem.matrix = a;
+    forget_comparison();
     workers.clear();
   }
 
@@ -308,12 +347,16 @@ struct StructuredSolver::State {
   SolveReport iterate(Context& ctx, FieldView<const double> b, FieldView<double> x, const StoppingParams& asked,
                       bool retries, const Monitor& monitor, const SolveReport* before = nullptr) {
     StoppingParams stop = asked;
-    const std::string_view in_float = strategy->may_fall_back_as();
+    PrecisionStrategy& by = retries && instead ? *instead : *strategy;
+    const std::string_view in_float = by.may_fall_back_as();
     retries = retries && !in_float.empty();
     // A Krylov method may not have what it takes for granted of a float cycle, a fixed linear map: it is not waited for long.
-    if (retries && strategy->relies_on_cycle() && !stop.patience) stop.patience = 30;
-    SolveReport report = before != nullptr ? go_on(ctx, b, x, *before, stop, monitor, *strategy)
-                                           : strategy->solve(ctx, a, b, x, stop, monitor, {});
+    if (retries && by.relies_on_cycle()) {
+      if (!stop.patience) stop.patience = 30;
+      if (!was_compared) stop.gives_up = [&] { return float_cycle_differs(ctx, b, x); };
+    }
+    SolveReport report =
+        before != nullptr ? go_on(ctx, b, x, *before, stop, monitor, by) : by.solve(ctx, a, b, x, stop, monitor, {});
     if (!retries || report.iterations >= asked.max_iterations) return report;
     // A float cycle may stall above the rounding of double, overflow, or grow by what float leaves of x; an iteration that
     // grows by itself would do so in double too. Nor is it rounding of double that ends it where it has been better before, or
@@ -329,10 +372,8 @@ struct StructuredSolver::State {
     if (diverged) set(ctx, 0.0, x);
     const std::string first = message("double-precision fallback, since ", in_float, " ended as ",
                                       to_string(report.status), " after ", report.iterations, " iterations: ");
-    const auto cycle = make_double_cycle(ctx);
-    const auto again =
-        make_krylov_strategy(solver ? solver : make_solver_in_double(ctx, *cycle->in_double), cycle->in_double, false);
-    SolveReport second = go_on(ctx, b, x, report, asked, monitor, *again);
+    const auto again = instead ? nullptr : make_fallback(ctx, *make_double_cycle(ctx));
+    SolveReport second = go_on(ctx, b, x, report, asked, monitor, instead ? *instead : *again);
     second.reason = first + second.reason;
     return second;
   }

@@ -175,6 +175,17 @@ bool StoppingTest::done(int iteration, double residual) {
     end(Status::stagnated, message("no better residual than ", best_, " in the last ", *patience, " iterations"));
     return true;
   }
+  constexpr int some = 5;
+  constexpr double little = 0.1;
+  if (params_.gives_up && !was_asked_ && iteration >= some && iteration < params_.max_iterations &&
+      best_ > little * report_.history[report_.history.size() - 1 - some]) {
+    was_asked_ = true;
+    if (params_.gives_up()) {
+      end(Status::stagnated, message("the residual fell from ", report_.history[report_.history.size() - 1 - some],
+                                     " to ", best_, " at best in the last ", some, " iterations"));
+      return true;
+    }
+  }
   if (iteration >= params_.max_iterations) {
     end(Status::max_iterations, residual > target_
                                     ? max_iterations_reason(residual, iteration, target_)

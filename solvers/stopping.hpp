@@ -44,6 +44,9 @@ struct StoppingParams {
   /// Nobody asked for this tolerance: after some iterations one ends as well where a residual near the tolerance is at
   /// rounding, though it may go on falling to a tenth of that.
   bool rounding_will_do = false;
+  /// Asked once, by a Krylov method that has not reduced the residual to a tenth in five iterations: true ends it, as
+  /// stagnated. x may be behind then.
+  std::function<bool()> gives_up{};
 
   /// A residual of rtol leaves an error of up to this times rtol in ordinary problems, which end by their residual.
   static constexpr double errors_per_residual = 100;
@@ -113,6 +116,7 @@ class StoppingTest {
   double target_, error_limit_;
   double best_ = std::numeric_limits<double>::infinity();
   int best_iteration_ = 0;
+  bool was_asked_ = false;  // gives_up
 };
 
 /// Why an iteration ended at its limit.

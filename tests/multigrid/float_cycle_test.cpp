@@ -1,0 +1,107 @@
+// A thin layer of high K beside Neumann and Robin boundaries: rounding in float changes what holds u. The iteration sees that
+// it is slow, compares the cycle in float with one in double, and goes on with the better one.
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <stratum/assembly/poisson_problem.hpp>
+#include <stratum/mesh/graded.hpp>
+#include <stratum/multigrid/poisson_solver.hpp>
+
+#include "support/backends.hpp"
+
+namespace {
+
+using namespace stratum;
+using Type = BoundaryConditionType;
+
+ScalarFunction number(double value) {
+  return [value](const Point&) { return value; };
+}
+
+/// Copper, 0.001 high, on glass, 1 high; heated on top, cooled at the bottom.
+PoissonProblem plate() {
+  PoissonProblem problem;
+  problem.rhs = number(0);
+  problem.diffusion.xx.function = [](const Point& p) { return p.y < 1 ? 1.0 : 400.0; };
+  auto& on = problem.boundaries;
+  on.left.kind = on.right.kind = on.top.kind = Type::neumann;
+  on.top.value = [](const Point& p) { return std::abs(p.x - 5) < 1 ? 100.0 : 0.0; };
+  on.bottom.kind = Type::robin;
+  on.bottom.alpha = number(0.1);
+  return problem;
+}
+TensorMesh<2> mesh_of_plate() {
+  return {Axis(std::vector<double>(50, 0.2)), shishkin(1.001, 64, 1e-3, GradedSide::last), "plate"};
+}
+
+struct Solve {
+  Solve(Context& ctx, const TensorMesh<2>& given, const PoissonProblem& problem)
+      : mesh(with_boundaries(given, problem.boundaries)), b(ctx, mesh.unknowns()), x(ctx, mesh.unknowns()) {
+    params.terms = operator_terms(mesh, problem);
+    params.coefficients = std::make_shared<const CellCoefficients>(*cell_coefficients(ctx, mesh, problem));
+    assemble_load(ctx, mesh, problem, b, params.coefficients.get());
+  }
+  TensorMesh<2> mesh;
+  PoissonSolverParams params;
+  Field<double> b, x;
+};
+
+TEST(FloatCycle, IsLeftWhereItsRoundingChangesWhatHoldsU) {
+  for (const Backend backend : test::available_backends()) {
+    Context ctx(backend, test::cpu_threads);
+    for (const auto& [method, precision] : {std::pair{Method::cg, Precision::mixed},
+                                            {Method::fcg, Precision::mixed},
+                                            {Method::gmres, Precision::mixed},
+                                            {Method::cg, Precision::residual_replacement}}) {
+      SCOPED_TRACE(message(test::backend_name(backend), ", ", to_string(method), ", ", to_string(precision)));
+      Solve p(ctx, mesh_of_plate(), plate());
+      p.params.method = method;
+      p.params.precision = precision;
+      PoissonSolver solver(ctx, p.mesh, p.params);
+      const auto first = solver.solve(ctx, p.b.cview(), p.x.view());
+      EXPECT_EQ(first.status, Status::round_off_limit) << first.reason;
+      EXPECT_THAT(first.reason, testing::HasSubstr("double-precision fallback"));
+      EXPECT_THAT(first.choice, testing::HasSubstr("cycles in double"));
+      EXPECT_LE(first.iterations, 14);
+      EXPECT_EQ(first.history.size(), static_cast<std::size_t>(first.iterations) + 1);
+      EXPECT_NEAR(extremes(ctx, p.x.cview()).most, 309.483, 0.005);
+      // The next solve knows.
+      set(ctx, 0.0, p.x.view());
+      const auto second = solver.solve(ctx, p.b.cview(), p.x.view());
+      EXPECT_LE(second.iterations, 7) << second.reason;
+      EXPECT_THAT(second.reason, testing::Not(testing::HasSubstr("fallback")));
+      EXPECT_NEAR(extremes(ctx, p.x.cview()).most, 309.483, 0.005);
+    }
+  }
+}
+
+TEST(FloatCycle, IsKeptWhereTheIterationIsSlowByItself) {
+  Context ctx(Backend::cpu, test::cpu_threads);
+  PoissonProblem problem;
+  problem.rhs = number(1);
+  // Islands that bilinear interpolation does not see: 31 iterations in double too.
+  problem.diffusion.xx.function = [](const Point& p) {
+    return std::sin(60 * p.x) * std::sin(50 * p.y) > 0.3 ? 100.0 : 1.0;
+  };
+  const Axis line(std::vector<double>(128, 1.0 / 128));
+  Solve p(ctx, {line, line, "square"}, problem);
+  p.params.interpolation = InterpolationKind::bilinear;
+  const auto iterations = [&](Precision precision) {
+    p.params.precision = precision;
+    set(ctx, 0.0, p.x.view());
+    const auto report = PoissonSolver(ctx, p.mesh, p.params).solve(ctx, p.b.cview(), p.x.view());
+    EXPECT_EQ(report.status, Status::converged) << report.reason;
+    EXPECT_THAT(report.choice, testing::Not(testing::HasSubstr("cycles in double")));
+    return report.iterations;
+  };
+  const int mixed = iterations(Precision::mixed);
+  EXPECT_GT(mixed, 20) << "it is slow enough to be looked at";
+  EXPECT_NEAR(mixed, iterations(Precision::full), 1);
+}
+
+}  // namespace

@@ -29,7 +29,6 @@ LIBRARY = ("core", "mesh", "assembly", "smoothers", "multigrid", "solvers", "int
 FOLDERS = LIBRARY + ("apps", "tests", "docs", "cmake")
 
 LONG_FILES = {
-    "multigrid/poisson_solver_3d.cpp": "one class; what it shares out among ranks is to be a file of its own",
     "tests/apps/poisson2d_test.sh": "cases of one program; to be divided by topic",
     "tests/apps/ranks_test.sh": "cases of one topic",
     "tests/dealii/preconditioner_test.cpp": "cases of one header",

@@ -1,12 +1,12 @@
 #pragma once
 
-// Names of the values of an enumeration, for users. Each is spelled in one table beside its enumeration E:
+// Names of the values of an enumeration, for users. Each name is spelled in one table beside its enumeration E:
 //
 //     template <>
 //     inline constexpr auto names_of<E> = std::to_array<Named<E>>({{E::first, "first"}, ...});
 //
-// Programs, the C interface, PETSc and Python read it, and to_string(E) does. Messages list names in the table's order. What
-// comes by registries has its names there (core/registry.hpp).
+// Programs, the C interface, PETSc and Python read the table, and to_string(E) does. Messages list the names in the table's
+// order. Implementations of a registry have their names in the registry (core/registry.hpp).
 
 #include <array>
 #include <cstddef>

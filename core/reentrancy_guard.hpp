@@ -1,6 +1,6 @@
 #pragma once
 
-// ReentrancyGuard: an object that serves one thread at a time says so when two try, instead of mixing up their numbers.
+// ReentrancyGuard: detects two threads that use an object at the same time, and throws instead of computing wrong numbers.
 
 #include <atomic>
 

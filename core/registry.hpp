@@ -1,18 +1,18 @@
 #pragma once
 
 // Registry<Interface>: the implementations of an interface by name. Interface is a class template over float and double, such
-// as Smoother or Solver; what its registry has to know stands beside it:
+// as Smoother or Solver. A specialisation beside it says what its registry needs to know:
 //
 //     template <>
 //     struct Registered<Smoother> {
 //       static constexpr std::string_view what = "smoother";  // in messages
-//       using Params = SmootherParams;                        // what every implementation is made with
-//       struct Traits {};                                     // what is known of one without making it
+//       using Params = SmootherParams;                        // constructor argument of every implementation
+//       struct Traits {};                                     // properties that are known without an instance
 //     };
 //
-// An entry has a description, the traits as its own members, and a factory for each precision, called with a Context, a shape
-// and the params. Registries are values: what is added to one is in no other. Built-in implementations come by the build, which
-// calls register_<stem>(registry) of every file in their folder.
+// An entry has a description, the traits as its own members, and a factory for each precision, which is called with a Context,
+// a shape and the params. Registries are values: an entry that is added to one is in no other. The build collects the built-in
+// implementations: it calls register_<stem>(registry) of every file in their folder.
 
 #include <functional>
 #include <map>

@@ -1,12 +1,13 @@
 #pragma once
 
-// Shared<T>: a part of a composed object, which keeps it alive. It is made from
+// Shared<T>: shared ownership of a part of a composed object. It is made from
 //
 //     a shared_ptr or unique_ptr    std::make_shared<MyPreconditioner>(...), make_solver(...)
 //     an object that is moved in    std::move(my_preconditioner)
-//     a handle                      operators, cycles, solvers and preconditioners of this library, whose copies are the same object
+//     a handle                      operators, cycles, solvers and preconditioners of this library; their copies are the same
+//                                   object
 //
-// and from no other lvalue: what that referred to could end before the object that uses it.
+// and from no other lvalue, because the object could end before the one that uses it.
 
 #include <concepts>
 #include <cstddef>

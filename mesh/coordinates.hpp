@@ -1,25 +1,27 @@
 #pragma once
 
-// Coordinates of a plane of a TensorMesh, x and y, and the lengths that belong to dx, dy and to the direction that is left out,
-// h1, h2 and h3 (1 where that is as long as it is):
+// Coordinates of a plane of a TensorMesh, x and y, and their scale factors h1 (of dx), h2 (of dy) and h3 (of the direction that
+// the plane leaves out):
 //
-//     cylindrical   x = r, y = z        h1 = 1          h2 = 1    h3 = r               nothing changes with the angle
+//     cylindrical   x = r, y = z        h1 = 1          h2 = 1    h3 = r         nothing depends on the angle
 //     polar         x = r, y = angle    h1 = 1          h2 = r    h3 = 1
-//     spherical     x = r, y = angle    h1 = 1          h2 = r    h3 = r sin y         y from the upper pole; nothing changes around it
-//     lat-lon       x, y = longitude,   h1 = cos y      h2 = 1    h3 = 1               on the sphere of radius 1, in radians
+//     spherical     x = r, y = angle    h1 = 1          h2 = r    h3 = r sin y   y from the upper pole; nothing depends on the
+//                                                                                angle around the axis
+//     lat-lon       x, y = longitude,   h1 = cos y      h2 = 1    h3 = 1         on the sphere of radius 1, in radians
 //                   latitude
 //
-// -div(K grad u) + c u = f has there the form
+// -div(K grad u) + c u = f has the weak form
 //
 //     integral of  K (h2 h3 / h1) u_x v_x + K (h1 h3 / h2) u_y v_y + (h1 h2 h3) c u v   =   integral of  (h1 h2 h3) f v + ...
 //
-// over dx dy, and a boundary's n.K grad u counts h2 h3 dy or h1 h3 dx: all of them products of a function of x and one of y.
-// What is integrated over the whole of space is so per radian of the angle that is left out, or per length.
+// over dx dy. A boundary flux n.K grad u is integrated with the weight h2 h3 dy or h1 h3 dx. All weights are products of a
+// function of x and a function of y. Integrals over space are per radian of the angle that is left out, or per unit length.
 //
-// AxisWeights are integrals of those functions times the hats of an interval, to rounding (Gauss rules on sixteenths of it; to
-// 1e-8 in an interval beside a pole that is more than twice as wide as the one at the pole). At a centre or a pole, which all
-// nodes of a side are, 1 / h times the square of their hat has no finite integral: it is taken as that of their neighbours
-// times the intervals of the axis, which holds their values together up to h^2.
+// AxisWeights are integrals of these functions times the hat functions of an interval. They are exact to round-off (Gauss rules
+// on sixteenths of the interval), and to 1e-8 in an interval beside a pole that is more than twice as wide as the one at the
+// pole. All nodes of a boundary at a centre or a pole are one point, and there 1 / h times the square of their hat function has
+// no finite integral. It is replaced by the integral of the neighbouring nodes times the number of intervals of the axis, which
+// keeps the values at those nodes equal up to O(h^2).
 
 #include <array>
 #include <cstdint>

@@ -1,21 +1,22 @@
 #pragma once
 
-// MappedMesh: quadrilaterals that are joined as the cells of a TensorMesh, the logical mesh, with the positions of their nodes,
+// MappedMesh: quadrilaterals that are connected like the cells of a TensorMesh, the logical mesh, with given positions of
+// nodes,
 //
 //     (x, y)(t, s) = (1-t) (1-s) p_00 + t (1-s) p_10 + (1-t) s p_01 + t s p_11,      0 <= t, s <= 1,
 //
-// in the cell with corners p_ab. Sides are those of the logical mesh and straight between nodes: left is where its x is 0. Its
-// widths say nothing of distances here. Positions lie bottom row first, x fastest, in double: cells so thin that their
-// coordinates do not tell their sides apart want a TensorMesh.
+// in the cell with corners p_ab. Its boundaries are those of the logical mesh and straight between nodes: left is where the
+// logical x is 0. The widths of the logical mesh do not determine distances. Positions are stored row by row from the bottom, x
+// fastest, in double. Use a TensorMesh for cells so thin that the coordinates of their nodes coincide in double.
 //
-// det J = x_t y_s - x_s y_t is linear in t and in s without their product, so that it is positive everywhere in a cell where it
-// is at its corners.
+// det J = x_t y_s - x_s y_t is linear in t and in s, without their product. Hence it is positive everywhere in a cell if it is
+// at its corners.
 //
-// In other coordinates than Cartesian ones (mesh/coordinates.hpp) the nodes are those of the rectangle, x and y the
-// coordinates; integrals have the weights of these.
+// For coordinates other than Cartesian ones (mesh/coordinates.hpp) the nodes are those of the rectangle, x and y are the
+// coordinates, and integrals carry their weights.
 //
-// Errors: UsageError for positions that are not finite, naming the node; for cells that are turned over, folded or without
-// area, naming the first; for periodic boundaries that are not one another's copies, shifted.
+// Errors: UsageError for a position that is not finite, with the node; for a cell that is turned over, folded or without area,
+// with the first such cell; for periodic boundaries that are not shifted copies of each other.
 
 #include <memory>
 #include <vector>

@@ -1,15 +1,13 @@
 #pragma once
 
-// Subdomains: a partition of the unknowns of a mesh into whole rows,
+// Partition of the unknowns of a mesh into subdomains of whole rows,
 //
-//     subdomain r has the nodes with global row numbers begin <= j < end ,   begin a multiple of 2^levels but for the first subdomain ,
+//     subdomain r has the nodes with global row numbers begin <= j < end ,   begin a multiple of 2^levels (except the first)
 //
-// so that on `levels` coarser meshes every subdomain's first row is a coarse row, and subdomains coarsen to subdomains. Each
-// subdomain has a Context with its communicator (core/comm/communicator.hpp). Throws UsageError where there are not rows enough
-// for every subdomain.
-
-//
-// @@ what is restricted to the finest of these is gathered, once a cycle. PartitionLevels says which.
+// so that every subdomain's first row is a coarse row on the next `levels` coarser meshes, and subdomains coarsen to
+// subdomains. The residual that is restricted to the finest replicated level is gathered once per cycle, and every
+// rank continues with the whole grid (PartitionLevels says which level that is). Each subdomain has a Context with its
+// communicator (core/comm/communicator.hpp). Throws UsageError if there are too few rows for the number of subdomains.
 
 #include <optional>
 #include <span>

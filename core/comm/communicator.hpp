@@ -1,20 +1,20 @@
 #pragma once
 
-// Communicator: what the subdomains of one grid have to say to each other. Every subdomain has a Context of its own, with its
-// communicator, and computes on its subdomain; all subdomains make the same calls in the same order.
+// Communicator: the exchange of data between the subdomains of one grid. Every subdomain has its own Context, which refers to
+// its communicator, and computes on its part of the grid. All subdomains make the same calls in the same order.
 //
-//     subdomains in one process   `subdomains(p)`: p communicators for p threads, which see each other's memory
-//     processes               `mpi_communicator` of <stratum/mpi.hpp>, where the build has MPI
-//     a GPU each              beside one of these `nccl_communicator` of core/comm/nccl.hpp, or, beside processes of one host,
-//                             `peer_communicator` of core/comm/peer.hpp
+//     threads of one process   `subdomains(p)` makes p communicators for p threads, which share memory
+//     processes                `mpi_communicator` of <stratum/mpi.hpp>, if the build has MPI
+//     one GPU per rank         in addition `nccl_communicator` of core/comm/nccl.hpp or, for processes of one host,
+//                              `peer_communicator` of core/comm/peer.hpp
 //
-// Subdomains have ranks 0 .. size - 1 from the lowest rows to the uppermost. What is gathered is the same on every subdomain,
-// bit for bit, so that all decide alike by it.
+// Ranks are 0 .. size - 1, from the lowest rows of the grid to the uppermost. A gathered array is the same on every rank, bit
+// for bit, so that all ranks take the same decisions from it.
 //
-// Where a Context is given, memory is such that its device reads it, and everything happens in the order of its stream; what
-// has arrived may be read by what comes later in that order. On a Context of a memory dry run nothing happens.
+// Functions that take a Context read and write memory of its device, in the order of its stream: work that is submitted later
+// may read what has arrived. They do nothing on a Context of a memory dry run.
 //
-// A subdomain that ends by an exception leaves the others waiting: `abandon` ends that.
+// A rank that ends by an exception leaves the others waiting. `abandon` makes them throw.
 
 #include <cstddef>
 #include <cstdint>

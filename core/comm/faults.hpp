@@ -1,6 +1,6 @@
 #pragma once
 
-// What is wrong on one of several subdomains, told to all, so that all end alike. Collective, on the host.
+// Errors of one subdomain are reported to all, so that all throw the same error. Collective; on the host.
 
 #include <string>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// For CUDA sources only: what communicators whose rows and numbers go from GPU to GPU in the order of a stream have in common.
-// What the host has to say goes by the communicator beside them.
+// The common part of the communicators that send rows and numbers from GPU to GPU in the order of a stream. Data of the host
+// go through the communicator that they are given besides. For CUDA sources only.
 
 #include <array>
 #include <cstdio>

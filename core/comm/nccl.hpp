@@ -1,11 +1,11 @@
 #pragma once
 
-// Subdomains of a grid on a GPU each, by NCCL: rows and numbers go from GPU to GPU in the order of the stream, so that nothing
-// waits on the host and a whole cycle can be recorded (core/device/recording.hpp).
+// Communicator between GPUs by NCCL: rows and numbers go from GPU to GPU in the order of the stream. The host does not wait, so
+// that a whole cycle can be recorded (core/device/recording.hpp).
 //
-// NCCL's library, libnccl.so.2, is opened while the program runs; the environment's STRATUM_NCCL may name it. What the host has
-// to say goes by the communicator beside it. Recording and replaying are calls that all subdomains make in the same order;
-// recordings must be gone before the communicator is.
+// The library libnccl.so.2 is opened at run time; the environment variable STRATUM_NCCL may name another file. Data of the host
+// go through the communicator that is given besides. All ranks record and replay in the same order. Recordings must be
+// destroyed before the communicator.
 //
 // Source: NVIDIA, NCCL user guide, "Point-to-point communication" and "Using NCCL with CUDA graphs".
 

@@ -1,20 +1,22 @@
 #pragma once
 
-// Subdomains of a grid on GPUs of one host that see each other's memory: rows and numbers are stored where the other GPU waits
-// for them, in the order of the stream, so that a whole cycle can be recorded. Every subdomain has an arena of 18 MiB for each
-// of them, in which any two have three boxes: rows from below, rows from above, numbers that are gathered. A box has two slots
-// for each of 32 blocks of threads; a block sends a chunk to the other subdomain's block of its number, waits for the chunk
-// that it sends in turn, and goes on with the other slot, so that none is written before it has been read. Each 4 bytes travel
-// with 4 that count the chunks, in one store: no flag and no fence come after them. From 256 KiB on 64 blocks store 16 bytes of
-// data at a time, and one number after a chunk of theirs, which is faster by then (two H100, microseconds an exchange of 384 KB
-// 6.9 for 8.2, of 2 MB 11.5 for 30). The counts live on the device and go on when a recording is replayed. A kernel that ends a
-// sum may gather the numbers of all subdomains by itself (core/comm/peer_numbers.hpp).
+// Communicator between GPUs of one host that can access each other's memory. A rank stores rows and numbers directly into the
+// memory of the receiving GPU, in the order of the stream, so that a whole cycle can be recorded.
 //
-// Recording and replaying are calls that all subdomains make in the same order; recordings must be gone before the communicator
-// is, which waits for all subdomains when it ends. What the host has to say goes by the communicator beside it. Rows and
-// numbers have multiples of 4 bytes at addresses that are: UsageError.
+// Protocol. Every rank has an arena of 18 MiB for each other rank, with three exchange buffers per pair: rows from below, rows
+// from above, gathered numbers. A buffer has two slots for each of 32 thread blocks. A block sends a chunk to the block of the
+// same number on the other rank, waits for the chunk that it receives in turn, and continues with the other slot; hence no slot
+// is overwritten before it has been read. A store of 8 bytes carries 4 bytes of data and a 4-byte chunk counter, so that
+// neither a flag nor a fence has to follow. From 256 KiB on, 64 blocks store 16 bytes of data at a time and one counter after a
+// chunk, which is faster for long messages (two H100, microseconds per exchange: 384 KB 6.9 instead of 8.2, 2 MB 11.5 instead
+// of 30). Counters live on the device and continue when a recording is replayed. A kernel that ends a sum may gather the
+// numbers of all ranks by itself (core/comm/peer_numbers.hpp).
 //
-// Source: the 8-byte words of data and flag are those of NVIDIA's NCCL, protocol LL.
+// All ranks record and replay in the same order. Recordings must be destroyed before the communicator, whose destructor waits
+// for all ranks. Data of the host go through the communicator that is given besides. Throws UsageError for rows and numbers
+// whose size or address is not a multiple of 4 bytes.
+//
+// Source: the 8-byte words of data and counter are those of NVIDIA's NCCL, protocol LL.
 
 #include <memory>
 

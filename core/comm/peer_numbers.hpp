@@ -1,9 +1,9 @@
 #pragma once
 
-// For CUDA sources only: how a block of a kernel gathers a number of every subdomain by itself, where these are peers
-// (core/comm/peer.hpp), so that a sum over all subdomains ends in the kernel that adds up this one's. It takes the box for
-// numbers that are gathered, and its counts, as Communicator::gather does: the two may follow each other in any order that is
-// the same on all subdomains. Nothing but the number is visible to the others by it.
+// Device function by which one thread block gathers a number from every rank of a peer communicator (core/comm/peer.hpp), so
+// that the kernel that sums the numbers of this rank also ends the sum over all ranks. It uses the buffers of gathered numbers
+// and their counters, as Communicator::gather does: the two may follow each other in any order that is the same on all ranks.
+// It orders no other memory access between the ranks. For CUDA sources only.
 
 #include <cstdint>
 

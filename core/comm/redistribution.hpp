@@ -1,13 +1,13 @@
 #pragma once
 
-// Redistribution: numbers of the nodes of a grid of nx x ny, of which every subdomain has some, in whatever order, brought to
-// subdomains of whole lines, and back:
+// Redistribution: moves numbers of the nodes of an nx x ny grid from ranks that hold any of them, in any order, to ranks that
+// hold whole rows, and back:
 //
-//     subdomain((j - first + halo) nx + i) = own_k     where k is some subdomain's number at node j nx + i
+//     subdomain((j - first + halo) nx + i) = own_k     where some rank's number k belongs to node j nx + i
 //
-// Subdomain r has the lines cut[r] .. cut[r + 1] - 1, and `halo` lines of others on either side, zero where there
-// are none; where the grid is periodic in y they go around its ends. Arrays are on the host. All subdomains make the same
-// calls; each is one exchange of every subdomain with every other, but where all have what their subdomains hold already.
+// Rank r receives rows cut[r] .. cut[r + 1] - 1 and `halo` rows of other ranks on either side, which are zero at the boundary
+// of the domain; on a grid that is periodic in y they wrap around. Arrays are on the host. All ranks make the same calls. A
+// call is one exchange of every rank with every other, and none if all ranks have the numbers of their own rows already.
 
 #include <cstddef>
 #include <span>

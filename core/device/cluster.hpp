@@ -1,8 +1,8 @@
 #pragma once
 
-// The cluster that a block belongs to, for CUDA sources only: blocks that run at the same time and write to each other's shared
-// memory. A block is alone where the GPU has no clusters, of compute capability below 9.0, or where the build leaves them out
-// (STRATUM_NO_CLUSTERS): `cuda::has_clusters` of core/device/launch.hpp says so to the host.
+// The thread block cluster of a block: blocks that run at the same time and write to each other's shared memory. A block is its
+// own cluster on GPUs of compute capability below 9.0, and in builds without clusters (STRATUM_NO_CLUSTERS). On the host
+// `cuda::has_clusters` of core/device/launch.hpp tells. For CUDA sources only.
 
 #include <stratum/core/config.hpp>
 

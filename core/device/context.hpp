@@ -1,14 +1,14 @@
 #pragma once
 
-// Context: where a computation runs. First argument of everything that computes or allocates; there is no global
+// Context: where a computation runs. It is the first argument of everything that computes or allocates. There is no global
 // state, no hidden device and no hidden synchronisation.
 //
-// On the CPU a Context is a number of OpenMP threads. `stream()` is the CUDA stream (null on the CPU): one of its own, or one
-// of the caller's, in whose order everything then runs.
-// Allocations are counted, so that a test can show that nothing is allocated after set-up.
+// On the CPU a Context is a number of OpenMP threads. On a GPU it is a device and a stream; `stream()` is the Context's own
+// stream or one of the caller's (null on the CPU), and all work runs in its order. Allocations are counted, so that a test can
+// show that nothing allocates after set-up.
 //
-// A memory dry run counts what is asked for and allocates none of it, and nothing computes on it: constructors that run in a
-// memory dry run say what they are going to take (`memory()->peak_bytes`), without an estimate written by hand beside them.
+// Memory dry run: a Context that counts requested memory, allocates none and computes nothing. A constructor that runs on it
+// reports the memory that it will take (`memory()->peak_bytes`), without an estimate that somebody has to maintain.
 
 #include <atomic>
 #include <cstddef>

@@ -1,11 +1,9 @@
 #pragma once
 
-// For CUDA sources only: how kernels are started.
-//
-// Kernels of a cycle take microseconds, and as long again would pass between two of them: so the next one is scheduled while
-// the last drains (programmatic dependent launch, CUDA C++ Programming Guide). Every kernel started here calls
-// `after_previous()` before it touches anything that a kernel of the stream may write; what nothing writes, like the
-// coefficients of an operator, can be read before.
+// How kernels are launched. A kernel of a cycle takes microseconds, and the gap between two kernels would take as long. Hence
+// the next kernel is scheduled while the last one drains (programmatic dependent launch, CUDA C++ Programming Guide). Every
+// kernel that is launched here calls `after_previous()` before it touches memory that a kernel of the stream may write.
+// Constant data, such as the coefficients of an operator, may be read before. For CUDA sources only.
 
 #include <cuda_runtime.h>
 

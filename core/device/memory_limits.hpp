@@ -1,8 +1,8 @@
 #pragma once
 
-// How much memory the host may still give: the least of what is free or reclaimable, what control groups leave (versions 1 and
-// 2, every group from the process's own up to the root; pages of files that can be dropped count as free) and what the shell's
-// limits leave (ulimit -v and -d). Going beyond any of them ends in a process that is killed.
+// The memory that the host can still provide: the least of the free or reclaimable memory, the limits of control groups
+// (versions 1 and 2, every group from the process's own up to the root; file pages that can be dropped count as free) and the
+// shell's limits (ulimit -v and -d). The system kills a process that exceeds any of them.
 
 #include <cstdint>
 #include <string>

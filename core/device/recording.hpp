@@ -1,11 +1,13 @@
 #pragma once
 
-// Recording: work that is submitted again and again, unchanged, to a stream. On a GPU the second run with the same two buffers
-// is captured as a CUDA graph and later runs replay it, a fraction of a microsecond a kernel instead of a few; elsewhere the
-// work just runs. The work must not allocate, read back or wait. Nothing is captured on CUDA's default stream, which cannot be,
-// nor on a stream that its owner is capturing: there the work becomes part of the owner's graph. Nor is anything where
-// subdomains of a grid wait for each other on the host (Communicator::keeps_order). The last few pairs of buffers are
-// remembered: full multigrid and the iteration that goes on from it have their own.
+// Recording: work that is submitted to a stream again and again without change. On a GPU the second run with the same two
+// buffers is captured as a CUDA graph, and later runs replay the graph: a fraction of a microsecond per kernel instead of a
+// few. On a CPU the work simply runs. The work must not allocate, read back or wait.
+//
+// Nothing is captured on CUDA's default stream, which does not allow it; on a stream that its owner is capturing, where the
+// work becomes part of the owner's graph; and where ranks wait for each other on the host (Communicator::keeps_order). A
+// Recording keeps the graphs of the last few pairs of buffers, since full multigrid and the iteration after it use different
+// ones.
 
 #include <functional>
 #include <memory>

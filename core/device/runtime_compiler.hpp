@@ -1,7 +1,8 @@
 #pragma once
 
-// For CUDA sources only: kernels made from text while the program runs, by NVRTC, which is looked for then and not linked.
-// Errors of the compiler are not the user's: a kernel that cannot be made is not there, and the caller has another way.
+// Kernels that are compiled from text at run time, by NVRTC. The library is searched for at run time and not linked. A kernel
+// that cannot be compiled is no error of the user: `compile` returns nothing, and the caller uses another path. For CUDA
+// sources only.
 
 #include <cuda_runtime.h>
 #include <dlfcn.h>

@@ -1,8 +1,8 @@
 #pragma once
 
-// Signals in shared memory, for CUDA sources only and GPUs with clusters (core/device/cluster.hpp): what one waits for is not
-// a meeting of all threads but that so many have arrived and so many bytes have come, be it by the copy engine or from
-// another block of the cluster (mbarrier, PTX ISA).
+// Barriers in shared memory on GPUs with clusters (core/device/cluster.hpp): a thread waits until a number of threads have
+// arrived and a number of bytes have come, from the copy engine or from another block of the cluster (mbarrier, PTX ISA). This
+// is cheaper than a barrier of all threads. For CUDA sources only.
 
 #include <cstdint>
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// What compilers do not find by themselves: turning small tiles, weaving two rows into one, and keeping the state of a
-// recurrence in registers as wide as the machine has. Shuffles by SSE2, which every x86-64 has, or AVX2 where the machine
-// has it; plain loops elsewhere. Pointers need no alignment.
+// SIMD code that compilers do not generate from loops: transposes of small tiles, interleaving of two rows, and recurrences
+// whose state stays in registers of the machine's full width. Shuffles use SSE2, which every x86-64 has, or AVX2 if the machine
+// has it; other machines run plain loops. Pointers need no alignment.
 
 #include <cstdint>
 #include <type_traits>

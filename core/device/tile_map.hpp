@@ -1,7 +1,7 @@
 #pragma once
 
-// For CUDA sources only: tiles of a row-major array as the copy engine of GPUs from compute capability 9.0 on fetches them,
-// by one instruction, beside the threads and their registers (bulk tensor copies, CUDA C++ Programming Guide).
+// Tiles of a row-major array for the copy engine of GPUs of compute capability 9.0 and later: one instruction fetches a tile,
+// without threads and registers (bulk tensor copies, CUDA C++ Programming Guide). For CUDA sources only.
 
 #include <cuda.h>
 #include <cuda_runtime.h>

@@ -1,11 +1,13 @@
 #pragma once
 
-// Vector updates and reductions on grid functions; halos are neither read nor written. Shapes must agree.
-// Updates do not synchronise. Reductions accumulate in double and are deterministic: partial sums belong to rows (to parts of
-// a row that is alone), not to threads, and are added in order, so that the same input gives the same bits on any number of
-// threads. They return a number to the host and therefore wait for the stream.
-// Words per unknown: set 1, copy 2, axpy 3, xpay 3, scale 2, norm2 1, dot 2; dots and axpys as many as there are different
-// vectors, as long as these are at most eight pairs or terms (beyond, a pass for every eight).
+// Vector updates and reductions on grid functions. They neither read nor write the halo. Shapes must agree.
+//
+// Updates do not synchronise. Reductions return a number to the host and therefore wait for the stream. They accumulate in
+// double and are deterministic: partial sums belong to rows (to parts of the row if there is only one), not to threads, and are
+// added in order, so that the same input gives the same bits on any number of threads.
+//
+// Memory traffic, words per unknown: set 1, copy 2, axpy 3, xpay 3, scale 2, norm2 1, dot 2. Several dots or axpys in one call
+// move as many words as there are different vectors, up to eight pairs or terms; longer lists take one pass per eight.
 
 #include <functional>
 #include <optional>

@@ -1,7 +1,7 @@
 #pragma once
 
-// Extents<D>: the number of unknowns per axis. Strides<D>: the distances between rows, and in three dimensions between planes;
-// numbers of a row are next to each other.
+// Extents<D>: the number of unknowns per axis. Strides<D>: the distance between rows and, in three dimensions, between planes.
+// The numbers of a row are contiguous.
 
 #include <array>
 #include <cstdint>

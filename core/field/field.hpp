@@ -9,13 +9,12 @@
 //     -1   0 0 0 0 0 0      node (i, j) lies at data[j * pitch + i]; offsets are 64-bit
 //         -1 0 ...   nx  i
 //
-// Rows are `pitch` apart, pitch > nx, and the halo column i = nx of a row may be the column i = -1 of the next where both are
-// zero. The halo belongs to `exchange`; kernels read it and never write it. At a physical side it is zero, where the grid is
-// periodic it holds what the other end has. A flat vector of n numbers is one row without a halo above and below, which would
-// take twice its own memory.
+// Rows are `pitch` apart, pitch > nx. The halo column i = nx of a row may be the column i = -1 of the next row if both are
+// zero. `exchange` fills the halo; kernels read it and never write it. It is zero at the domain's boundary and holds the values
+// of the other end of a periodic axis. A flat vector of n numbers is one row without halo rows, which would triple its memory.
 //
-// The origin is the global index of node (0, 0): 1 by default, since line 0 is the boundary; 0 where the side's nodes are
-// unknowns. Colours, lines and coarse nodes go by global index.
+// The origin is the global index of node (0, 0): 1 by default, since line 0 is the boundary; 0 if the nodes of the boundary are
+// unknowns. Colours, lines and coarse nodes are numbered by global index.
 
 #include <concepts>
 #include <cstdint>

@@ -1,8 +1,8 @@
 #pragma once
 
-// The per-node formulas of vector updates and products (core/field/blas.hpp), shared with passes that take several of them row
-// by row, while a row is in the cache. They are formulas of two dimensions; in three dimensions plane k of a functor is the one
-// of two (core/field/for_each_node_3d.hpp).
+// The per-node formulas of vector updates and products (core/field/blas.hpp). They stand here because kernels that do several
+// updates in one pass over the cached rows use them, too. They are formulas of two dimensions; in three dimensions the formula
+// of two runs on each plane k (core/field/for_each_node_3d.hpp).
 
 #include <stratum/core/field/field.hpp>
 

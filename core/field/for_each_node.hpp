@@ -1,22 +1,22 @@
 #pragma once
 
 // for_each_node: runs a named functor at every node of a range, in parallel. The per-node formula is written once, as
-// `STRATUM_HOST_DEVICE STRATUM_INLINE` members of the functor: either
+// `STRATUM_HOST_DEVICE STRATUM_INLINE` members of the functor. A functor has one of
 //
-//     T value(int i, int j) const;  void store(int i, int j, T value) const;      one number a node, or
-//     void operator()(int i, int j) const;                                        anything else, or
-//     auto row(int j) const;      anything else, by a functor of i that has what the nodes of a row have in common.
+//     T value(int i, int j) const;  void store(int i, int j, T value) const;      one number per node
+//     void operator()(int i, int j) const;                                        anything else
+//     auto row(int j) const;      returns a functor of i that holds what the nodes of a row have in common
 //
-// The first form lets a GPU thread load for several nodes before it stores. Named, not a lambda, because the host path of an
-// extended lambda is several times slower under nvcc. A functor may have two marks:
+// With the first form a GPU thread loads for several nodes before it stores. Functors are named types and not lambdas, because
+// the host path of an extended lambda is several times slower under nvcc. A functor may have two marks:
 //
-//     static constexpr bool hot = true;      iterations run it: on the CPU it is compiled once for each instruction set
-//     static constexpr bool strided = true;  it is run on nodes that are more than one column apart (step_x)
+//     static constexpr bool hot = true;      iterations run it: on the CPU it is compiled for each instruction set
+//     static constexpr bool strided = true;  it runs on nodes that are more than one column apart (step_x)
 //
-// Nodes must be independent: no value may depend on a store. CPU: OpenMP over rows (over parts of a row that is alone, as in
-// flat vectors), SIMD along a row. CUDA: on the Context's stream, no synchronisation. On a memory dry run: nothing.
+// Nodes must be independent: no value may depend on a store. CPU: OpenMP over rows (over parts of the row if there is only one,
+// as in flat vectors), SIMD along a row. CUDA: on the Context's stream, without synchronisation. Memory dry run: nothing.
 //
-// What the CPU does otherwise goes by `for_each_node_on_gpu`, which compiles nothing for it.
+// Code that does something else on the CPU calls `for_each_node_on_gpu`, which compiles nothing for the CPU.
 
 #include <concepts>
 #include <cstdint>

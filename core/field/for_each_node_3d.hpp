@@ -1,14 +1,14 @@
 #pragma once
 
-// for_each_node in three dimensions: runs a named functor at every node of a box, in parallel. A functor is one of
+// for_each_node in three dimensions: runs a named functor at every node of a box, in parallel. A functor has one of
 //
-//     T value(int i, int j, int k) const;  void store(int i, int j, int k, T value) const;      one number a node, or
-//     void operator()(int i, int j, int k) const;                                               anything else, or
-//     auto plane(int k) const;      the functor of two dimensions (core/field/for_each_node.hpp) that does plane k: so a formula that is
-//                                   there for two dimensions is not written again.
+//     T value(int i, int j, int k) const;  void store(int i, int j, int k, T value) const;      one number per node
+//     void operator()(int i, int j, int k) const;                                               anything else
+//     auto plane(int k) const;      returns the functor of two dimensions for plane k (core/field/for_each_node.hpp), so that a
+//                                   formula of two dimensions is not written again
 //
 // Marks, independence and streams are as in two dimensions. CPU: OpenMP over the rows of all planes, SIMD along a row. CUDA:
-// planes are blocks along z of the launch.
+// the planes are the blocks along z of the launch.
 
 #include <stratum/core/field/field_3d.hpp>
 #include <stratum/core/field/for_each_node.hpp>

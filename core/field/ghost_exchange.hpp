@@ -1,20 +1,20 @@
 #pragma once
 
-// GhostExchange: brings the ghosts of a field up to date before a kernel reads neighbours,
+// GhostExchange: updates the ghosts of a field before a kernel reads neighbours,
 //
-//     ghost = the number of the unknown that it stands for: the other end of the axis where it is periodic, the nearest planes of
-//             the subdomain beyond the face where there is one. At the domain's boundary ghosts stay zero.
+//     ghost = the value of the unknown that it copies: the other end of a periodic axis, or the nearest planes of the subdomain
+//             beyond the face. At the domain's boundary ghosts stay zero.
 //
-// Axes go one after another, x first, each with the ghosts of those before: edges and corners of the box hold what the
-// neighbours there have. Slabs are cut along z, the axis of the longest distances: what is sent is one block of memory, and
-// nothing is packed.
+// The axes are filled one after another, x first, including the ghosts of the axes before. Hence the ghosts at edges and
+// corners of the box hold the values of the diagonal neighbours. Subdomains are slabs, cut along z, the axis with the largest
+// stride: a message is one block of memory, and nothing is packed.
 //
-// Ghosts are a cache of other unknowns, hence they are filled in views of const numbers, too. Whoever owns a field knows
-// whether its ghosts are current. All subdomains call it together; in the order of the stream, without waiting for it where the
-// communicator does not. On a memory dry run nothing happens.
+// Ghosts are a cache of other unknowns. Therefore they are filled in views of const numbers, too. The owner of a field knows
+// whether its ghosts are current. All subdomains call it together. It works in the order of the stream and does not wait unless
+// the communicator does. On a memory dry run it does nothing.
 //
-// Errors: UsageError where subdomains border on this one that the communicator does not have, or along x or y; where a view has
-// other extents than the layout.
+// Errors: UsageError if this subdomain has neighbours that the communicator does not have, or neighbours along x or y; if a
+// view has other extents than the layout.
 
 #include <stratum/core/device/context.hpp>
 #include <stratum/core/field/field_3d.hpp>

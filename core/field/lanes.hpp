@@ -1,7 +1,8 @@
 #pragma once
 
-// What a lane of a warp holds when warps walk along rows, 16 bytes of each (core/field/streaming_stencil.hpp), and how it
-// reads, writes and sees operators. Empty but for CUDA sources.
+// The part of a row that a lane of a warp holds when warps move along rows, 16 bytes of each
+// (core/field/streaming_stencil.hpp): how a lane reads and writes it, and how it accesses operators. Empty except in CUDA
+// sources.
 
 #if defined(__CUDACC__)
 

@@ -2,16 +2,16 @@
 
 // Reductions: sums and largest values of a functor over the nodes of a grid, in double,
 //
-//     reduce(ctx, nx, ny, term)       sum of term(i, j), or the largest where Term::takes_maximum, 0 where all are negative unless
-//                                     Term::of_any_sign is there
+//     reduce(ctx, nx, ny, term)       sum of term(i, j), or the largest if Term::takes_maximum: at least 0 unless
+//                                     Term::of_any_sign
 //     norm_of(ctx, nx, ny, value)     square root of the sum of value(i, j)^2, in the whole range of double
-//     largest_of(ctx, nx, ny, value)  max |value(i, j)|; NaN where there is one
+//     largest_of(ctx, nx, ny, value)  max |value(i, j)|; NaN if any is
 //
-// Functors are named, their members STRATUM_HOST_DEVICE STRATUM_INLINE, and `hot` where iterations reduce them, as for
-// for_each_node. Partial sums belong to rows (to
-// parts of a row that is alone), not to threads, and are added in order: the same input gives the same bits on any number of
-// threads. On the CPU those of rows are added without rounding (core/field/exact_sum.hpp): the same bits for any subdomains of
-// rows, too. Results come back to the host, which waits for them. For sources that compile as CUDA where there is CUDA.
+// Functors are named types with STRATUM_HOST_DEVICE STRATUM_INLINE members, and `hot` if iterations reduce them, as for
+// for_each_node. Partial sums belong to rows (to parts of the row if there is only one), not to threads, and are added in
+// order: the same input gives the same bits on any number of threads. On the CPU the sums of rows are added without rounding
+// (core/field/exact_sum.hpp), so that any partition into rows gives the same bits. The host receives the result and waits for
+// it. For sources that are compiled as CUDA if there is CUDA.
 
 #include <algorithm>
 #include <cmath>

@@ -1,10 +1,10 @@
 #pragma once
 
-// Reductions over the nodes of a box, as core/field/reduce.hpp has them in two dimensions: the rows of all planes are the rows
-// there, so that sums are formed alike, and give the same bits for any slabs of planes on a CPU. A term is one of
+// Reductions over the nodes of a box, as core/field/reduce.hpp has them in two dimensions. The rows of all planes play the part
+// of the rows there: on a CPU, sums have the same bits for any partition into slabs of planes. A term has one of
 //
-//     double operator()(int i, int j, int k) const;       or
-//     auto plane(int k) const;                            the term of two dimensions of plane k
+//     double operator()(int i, int j, int k) const;
+//     auto plane(int k) const;                            returns the term of two dimensions for plane k
 
 #include <stratum/core/field/for_each_node_3d.hpp>
 #include <stratum/core/field/reduce.hpp>

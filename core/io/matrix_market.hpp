@@ -1,22 +1,23 @@
 #pragma once
 
-// Matrix Market files: matrices as `coordinate` or as `array` (columns one after the other), real, integer or pattern (all
-// ones), general, symmetric or hermitian, which is the same of real numbers (the lower triangle in the file, both in memory);
-// vectors as `array` of one column or `coordinate` n x 1. Entries in any order, those of one place are added, and the sum must
-// be finite too. Comments, empty lines and DOS line ends may stand anywhere after the first line; Fortran's exponents, 1.5D+3,
-// are numbers.
+// Matrix Market files: matrices as `coordinate` or as `array` (column by column); real, integer or pattern (all entries 1);
+// general, symmetric or hermitian, which for real numbers is the same (the file holds the lower triangle, memory both); vectors
+// as `array` of one column or `coordinate` n x 1. Entries may come in any order. Entries of the same place are added, and their
+// sum must be finite. Comments, empty lines and DOS line ends may stand anywhere after the first line. Fortran's exponents, as
+// in 1.5D+3, are accepted.
 //
 //     %%MatrixMarket matrix coordinate real symmetric
 //     3 3 4
 //     1 1 2.0        row, column (from 1 on), value
 //     ...
 //
-// A comment `%%AMGX rhs solution` says, as AMGX writes it, that b follows behind the entries, and then x: n numbers each, or n
-// and the numbers. Blocks, a diagonal apart and columns from 0 on, which AMGX has as well, are refused.
+// A comment `%%AMGX rhs solution`, as AMGX writes it, says that b follows the entries, and then x: n numbers each, or n and the
+// numbers. AMGX's blocks, separate diagonals and columns from 0 on are refused.
 //
-// Reading throws FileError naming the file, the line and its text for whatever is not so, numbers that are not finite
-// among it. What the header promises is believed only as far as the length of the file allows, so that memory is never
-// asked for in vain. Files are written whole or not at all, numbers with as many digits as bring the same bits back.
+// A file that breaks these rules throws FileError with the name of the file, the line and its text; so does a number that is
+// not finite. The reader allocates only as much memory as the length of the file can fill, whatever its header promises. Files
+// are written whole or not at all, and with enough digits to read the same bits back.
+//
 // Source: Boisvert, Pozo, Remington, The Matrix Market Exchange Formats, NISTIR 5935, 1996.
 
 #include <string>

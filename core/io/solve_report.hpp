@@ -1,7 +1,7 @@
 #pragma once
 
-// SolveReport: what a solver did, told truthfully. `residual` is the true residual ||b - A x||_2 in double, recomputed
-// from the returned x; `converged` is claimed on it alone.
+// SolveReport: what a solver did. `residual` is the true residual ||b - A x||_2 in double, recomputed from the returned x, and
+// the status `converged` is decided by it alone.
 
 #include <cstdint>
 #include <optional>

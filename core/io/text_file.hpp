@@ -1,9 +1,9 @@
 #pragma once
 
-// TextFile: the lines of a file that somebody else wrote, one after the other, with their numbers.
+// TextFile: the lines of a text file of the user's, one after another, with their numbers.
 //
-// Throws FileError naming the file and the reason: it cannot be opened or fails while it is read, begins with a byte-order
-// mark, or has a line longer than any that a person or a program writes, as devices have. Line ends may be those of DOS.
+// Throws FileError with the name of the file and the reason: the file cannot be opened, fails while it is read, begins with a
+// byte-order mark, or has a line so long that it cannot be text (a device, for example). DOS line ends are accepted.
 
 #include <array>
 #include <cerrno>

@@ -4,11 +4,12 @@
 //
 //     (A x)_i = sum over k of a_k(i) x_(i + o_k) ,   0 <= i + o_k < n ,
 //
-// summed in the order of the offsets. Vectors are flat, n x 1; what a band holds beside the matrix is not read as part of
-// it. Bands lie one after the other, band k as row k of a grid function of n x (number of bands). Words moved per row, m
-// bands: m + 3 by a residual (bands, x, b, result), m + 2 by `apply`; no indices. CPU: rows in parallel, SIMD along the
-// rows. CUDA: a thread a row. Neither waits for the stream. r may be b. Throws UsageError for offsets that do not increase
-// or lie outside the matrix.
+// summed in the order of the offsets. Vectors are flat, n x 1. Numbers of a band that lie outside the matrix are not read.
+// Bands are stored one after another: band k is row k of a grid function of n x (number of bands).
+//
+// Memory traffic in words per row with m bands: m + 3 for a residual (bands, x, b, result), m + 2 for `apply`; there are no
+// indices. CPU: rows in parallel, SIMD along the rows. CUDA: one thread per row. Nothing waits for the stream. r may be b.
+// Throws UsageError for offsets that do not increase or lie outside the matrix.
 
 #include <vector>
 

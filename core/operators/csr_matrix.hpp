@@ -1,15 +1,17 @@
 #pragma once
 
-// Sparse matrices by rows, square, of any pattern:
+// Square sparse matrices of any pattern, stored by rows:
 //
 //     (A x)_i = sum over k in start_i .. start_(i+1) - 1 of value_k x_(column_k) .
 //
-// CsrMatrix<T> is the operator in the memory of a Context, made from SparseRows, the matrix on the host. Vectors are flat,
-// n x 1. Indices are 32-bit: up to 2^31 - 1 rows and as many entries. Words moved per row by a residual, m entries a row: m
-// values, m indices of four bytes, one row start of four bytes, x, b and the result; x again for every entry whose column has
-// left the cache. `apply` does without b. CPU: rows in parallel. CUDA: where rows are short and their neighbours about as long,
-// as those of meshes are, they lie in slices (core/operators/sliced_rows.hpp), else 1 to 32 threads take a row by their mean
-// length; sums in a fixed order. Neither waits for the stream. Throws UsageError for a pattern that is not one, naming the row.
+// CsrMatrix<T> is the operator in the memory of a Context. It is made from SparseRows, the matrix on the host. Vectors are
+// flat, n x 1. Indices have 32 bits: at most 2^31 - 1 rows and as many entries.
+//
+// Memory traffic of a residual per row of m entries: m values, m indices of four bytes, one row start of four bytes, x, b and
+// the result, and x again for every entry whose column has left the cache. `apply` does not read b. CPU: rows in parallel.
+// CUDA: short rows of similar length, as meshes give, are stored in slices (core/operators/sliced_rows.hpp); otherwise 1 to 32
+// threads take a row, depending on the mean length. Sums are formed in a fixed order. Nothing waits for the stream. Throws
+// UsageError for an invalid pattern, with the row.
 
 #include <cstdint>
 #include <memory>

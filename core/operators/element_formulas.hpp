@@ -1,10 +1,10 @@
 #pragma once
 
-// The row formula of an element-coefficient operator (core/operators/element.hpp), from interval to interval of a row of nodes.
-// An interval lies between two columns of nodes, west and east, and has two cells, one south and one north of the row. Every
-// residual and every sweep on CPU and GPU, in packs or single numbers, is put together from these.
+// The row formula of an element-coefficient operator (core/operators/element.hpp), interval by interval of a row of nodes. An
+// interval lies between two columns of nodes, west and east, and has two cells, one south and one north of the row. Every
+// residual and every sweep on CPU and GPU, for packs or single numbers, calls these functions.
 //
-// Constexpr for the reason given in core/operators/tensor_formulas.hpp.
+// They are constexpr for the reason given in core/operators/tensor_formulas.hpp.
 
 #include <stratum/core/config.hpp>
 #include <stratum/core/operators/tensor_formulas.hpp>

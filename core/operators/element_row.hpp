@@ -1,8 +1,8 @@
 #pragma once
 
-// Rows of an element-coefficient operator on the CPU in packs (core/operators/element_formulas.hpp): of r = b - A x, and of the
-// equations of x lines, whose right-hand side is b less what lies beside the line. Neighbours come out of registers, and what
-// an interval adds to the nodes at its ends is formed once.
+// Rows of an element-coefficient operator on the CPU in packs (core/operators/element_formulas.hpp): rows of r = b - A x, and
+// the equations of x lines, whose right-hand side is b minus the terms beside the line. Neighbours are taken from registers,
+// and the contribution of an interval to the nodes at its two ends is computed once.
 
 #include <stratum/core/operators/element.hpp>
 #include <stratum/core/operators/packed_row.hpp>

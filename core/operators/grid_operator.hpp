@@ -1,8 +1,8 @@
 #pragma once
 
-// Grid operators: a nine-point operator in one of the storage formats of core/operators/storage_formats.hpp. A storage format's
-// view gives the coefficients through one accessor, `coefficient<dx, dy>(i, j)`, and the partial sums that smoothers need;
-// smoothers are templates on the view and are visited once per sweep (`GridOperator::visit`).
+// Grid operators: nine-point operators in one of the storage formats of core/operators/storage_formats.hpp. The view of a
+// format gives coefficients through one accessor, `coefficient<dx, dy>(i, j)`, and the partial sums that smoothers need.
+// Smoothers are templates on the view; `GridOperator::visit` selects it once per sweep.
 
 #include <concepts>
 #include <functional>

@@ -1,6 +1,6 @@
 #pragma once
 
-// The size of the terms of b - A x, and the backward error. The build writes a source for each number.
+// The size of the terms of b - A x, and the componentwise backward error. The build generates one source per number type.
 
 #include <stratum/core/field/reduce.hpp>
 #include <stratum/core/operators/grid_operator_kernels.hpp>

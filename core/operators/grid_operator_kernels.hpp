@@ -1,8 +1,8 @@
 #pragma once
 
-// What the members of GridOperator share. Their definitions lie in grid_operator_{products,residuals,norms,errors}.hpp, for
-// which the build writes sources, so that they are compiled beside each other. None of these includes another: a source would
-// compile the kernels of that one, too.
+// Common helpers of the members of GridOperator. The members are defined in
+// grid_operator_{products,residuals,norms,errors}.hpp, from which the build generates sources that compile in parallel. None of
+// these headers includes another one: its kernels would be compiled twice.
 
 #include <stratum/core/device/simd.hpp>
 #include <stratum/core/field/for_each_node.hpp>

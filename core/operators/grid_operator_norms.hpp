@@ -1,6 +1,6 @@
 #pragma once
 
-// s (b - A x) and its norm, in one pass on a GPU. The build writes a source for each number of r.
+// s (b - A x) and its norm, in one pass on a GPU. The build generates one source per number type of r.
 
 #include <cmath>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// A x, and the next direction of conjugate gradients with it. The build writes a source for each number.
+// A x, alone or with the next search direction of conjugate gradients. The build generates one source per number type.
 
 #include <algorithm>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #pragma once
 
-// r = s (b - A x). The build writes a source for each number, of r where it may differ from that of x.
+// r = s (b - A x). The build generates one source per number type of r and x.
 
 #include <stratum/core/operators/grid_operator_kernels.hpp>
 #include <stratum/core/operators/residual_row.hpp>

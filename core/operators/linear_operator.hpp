@@ -1,7 +1,7 @@
 #pragma once
 
-// LinearOperator and Preconditioner: the two interfaces that solvers are written against. Calls are virtual at sweep
-// granularity only. Neither allocates, nor synchronises in `apply`; vectors must not alias unless a class says so.
+// LinearOperator and Preconditioner: the two interfaces that solvers are written against. There is one virtual call per sweep,
+// not per node. `apply` neither allocates nor synchronises. Vectors must not alias unless a class allows it.
 
 #include <limits>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// The storage format of any nine-point operator: nine arrays, 9 words per unknown, 12 moved by a residual or a sweep.
+// The storage format of general nine-point operators: nine arrays, 9 words per unknown. A residual or a sweep moves 12 words.
 
 #include <string_view>
 #include <utility>

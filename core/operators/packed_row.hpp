@@ -1,7 +1,7 @@
 #pragma once
 
-// Rows of nodes in packs as wide as the machine's registers. Packs start at column -1, where rows are aligned; lanes outside
-// the grid hold numbers of no meaning.
+// Rows of nodes in packs of the machine's register width. Packs start at column -1, where rows are aligned. Lanes outside the
+// grid hold meaningless numbers.
 
 #include <algorithm>
 

@@ -1,11 +1,11 @@
 #pragma once
 
-// A row of r = b - A x on the CPU, in packs as wide as the machine's registers, for code that simd::run_widest runs:
+// A row of r = b - A x on the CPU, in packs of the machine's register width, for code that simd::run_widest runs:
 //
 //     ResidualRow<bytes, View> row(a, b, x, j);
 //     for (int i = row.begin; i < row.end; i += row.width) row.next(i);  // r at nodes i - width .. i - 1
 //
-// In place, nodes before i - width may be overwritten once next(i) has returned.
+// x may be updated in place: nodes before i - width may be overwritten after next(i) has returned.
 
 #include <stratum/core/operators/element_row.hpp>
 #include <stratum/core/operators/symmetric_nine_band.hpp>

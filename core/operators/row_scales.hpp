@@ -1,12 +1,12 @@
 #pragma once
 
-// Rows by whose scales a matrix is symmetric:
+// Row scales that make a matrix symmetric:
 //
-//     d_i a_ij = d_j a_ji ,   d > 0 ,   i != j ,
+//     d_i a_ij = d_j a_ji ,   d > 0 ,   i != j .
 //
-// as where equations were divided by the volumes of their cells, have half cells at Neumann or Robin boundaries, or a
-// coefficient before the Laplacian. D A is then what conjugate gradients and Galerkin products want, and A^-1 = (D A)^-1 D.
-// O(entries), on the host.
+// They exist if somebody divided the equations by the volumes of cells, has half cells at Neumann or Robin boundaries, or a
+// coefficient in front of the Laplacian. Conjugate gradients and Galerkin products then work on D A, and A^-1 = (D A)^-1 D.
+// O(number of entries), on the host.
 
 #include <algorithm>
 #include <limits>

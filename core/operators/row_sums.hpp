@@ -1,7 +1,7 @@
 #pragma once
 
-// What the operators on flat vectors (core/operators/csr_matrix.hpp, core/operators/band_matrix.hpp) make of the sum over a
-// row.
+// A x or b - A x from the sum of a row's terms, for operators on flat vectors (core/operators/csr_matrix.hpp,
+// core/operators/band_matrix.hpp).
 
 #include <stratum/core/operators/linear_operator.hpp>
 

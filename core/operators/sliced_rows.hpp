@@ -1,10 +1,10 @@
 #pragma once
 
-// Sparse rows in slices, for GPUs: as many rows as a warp has threads, or a quarter of them with four threads a row, the
-// entries of a slice interleaved, so that every load of values and columns is one subdomain of memory. Slices are as long as
-// their longest row, the rest is zeros. Rows lie in groups, colours of a smoother, say, and a group begins a slice. Sums run in
-// a fixed order. Nothing waits for the stream. For sources that compile as CUDA where there is CUDA; without, there is nothing
-// to launch.
+// Sparse rows in slices, for GPUs. A slice has as many rows as a warp has threads, or a quarter of them with four threads per
+// row. The entries of a slice are interleaved, so that every load of values and columns is contiguous. A slice is as long as
+// its longest row and padded with zeros. Rows may be in groups, for example the colours of a smoother; each group begins a new
+// slice. Sums are formed in a fixed order. Nothing waits for the stream. For sources that are compiled as CUDA if there is
+// CUDA; without CUDA nothing is launched.
 //
 // Source: A. Monakov, A. Lokhmotov, A. Avetisyan, Automatically tuning sparse matrix-vector multiplication for GPU
 // architectures, 2010 (sliced ELLPACK).

@@ -1,6 +1,7 @@
 #pragma once
 
-// Sparse matrices on the host, by rows, in double: what readers and generators make and incomplete factorisations take.
+// Sparse matrices by rows on the host, in double: the result of readers and generators, and the input of incomplete
+// factorisations.
 
 #include <cstddef>
 #include <cstdint>

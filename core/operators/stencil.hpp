@@ -4,32 +4,36 @@
 //
 //     (A x)_ij = sum over dx, dy in {-1, 0, 1} of a_(dx,dy)(i, j) x_(i+dx, j+dy) ,
 //
-// and what their forms are made of. A coefficient that reaches across a physical side is zero, or meets the zero halo of x.
+// and what their storage formats consist of. A coefficient that reaches across the boundary is zero, or meets the zero halo of
+// x.
 //
 // A storage format is a file in this folder and an entry of the list in core/operators/storage_formats.hpp. It has a storage, a
-// template on the number
+// template on the number type, with
 //
-//     name, coefficient_words              what it is called, and what it stores a node
-//     View                                 the view that has its traits
+//     name, coefficient_words              its name, and the words that it stores per node
+//     View                                 the view of it
 //     shape()
 //     visit(f)                             calls f with the view of what is stored
-//     parts()                              an array of all that is stored, as views without what exchange fills; none where
+//     parts()                              an array of all that is stored, as views that `exchange` does not fill; empty if
 //                                          something is left out
-//     part_name(k)                         of parts()[k], for messages
+//     part_name(k)                         the name of parts()[k], for messages
 //     check()                              throws UsageError for parts that do not fit together
-//     In<To>, make_like<To>(ctx)           the storage format in another precision; one of the same shape and kind, without
-//                                          numbers
+//     In<To>, make_like<To>(ctx)           the format in another precision; a storage of the same shape and kind, without
+//                                          values
 //
 // and a view, which kernels see, with
 //
-//     Number, coefficient<dx, dy>(i, j)    and the sums of StencilSums, its own where it has better ones
-//     has_bands                            entries lie in memory: any can be stored
-//     is_symmetric                         a_(dx,dy)(i, j) = a_(-dx,-dy)(i + dx, j + dy), by the way they are stored
-//     is_separable                         made of 1-D factors: passes that fuse several stages take it
-//     streams                              there is a LaneOperator of it (core/field/lanes.hpp), which streaming kernels take
-//     streams_alone                        one stencil by itself is faster so, too, than by a thread a node
+//     Number, coefficient<dx, dy>(i, j)    and the sums of StencilSums, or its own where these are better
 //
-// as constants. Nothing else asks which storage format it has.
+// and with the constants
+//
+//     has_bands                            entries lie in memory: any entry can be stored
+//     is_symmetric                         a_(dx,dy)(i, j) = a_(-dx,-dy)(i + dx, j + dy), by construction
+//     is_separable                         made of 1-D factors; kernels that fuse several stages take it
+//     streams                              it has a LaneOperator (core/field/lanes.hpp), which streaming kernels take
+//     streams_alone                        a streaming kernel of one stencil is faster, too, than one thread per node
+//
+// Nothing else asks which storage format an operator has.
 
 #include <cstdint>
 

@@ -1,7 +1,8 @@
 #pragma once
 
-// What a stencil computes at a node from an operator a, a right-hand side b and an iterate x, each seen through an accessor:
-// whole grids (`FieldView`, the operators' views) or the rows that a GPU thread holds (core/field/streaming_stencil.hpp).
+// The formulas of a stencil at a node, from an operator a, a right-hand side b and an iterate x. Each of the three is seen
+// through an accessor: of whole grids (`FieldView`, views of operators), or of the rows that a GPU thread holds
+// (core/field/streaming_stencil.hpp).
 
 #include <stratum/core/config.hpp>
 

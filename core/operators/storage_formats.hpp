@@ -1,11 +1,11 @@
 #pragma once
 
-// The storage formats of grid operators, listed once. core/operators/stencil.hpp says what a storage format is.
+// The storage formats of grid operators, listed once. core/operators/stencil.hpp says what a storage format consists of.
 //
-//   form                 numbers stored per node      words moved by a residual or a sweep (x, b, result)
-//   TensorOperator       none (1-D factors)            3
-//   ElementOperator         1 to 4 (K and c of a cell)    4 to 7
-//   SymmetricNineBand    5                             8
+//   format               numbers stored per node      words moved by a residual or a sweep (x, b, result)
+//   TensorOperator       none (1-D factors)           3
+//   ElementOperator      1 to 4 (K and c of a cell)   4 to 7
+//   SymmetricNineBand    5                            8
 //   NineBandMatrix       9                            12
 
 #include <array>

@@ -1,7 +1,6 @@
 #pragma once
 
-// Bands of a nine-point operator in memory, one padded array each: what the storage formats that store coefficients have in
-// common.
+// The common part of storage formats with stored coefficients: the bands of a nine-point operator, one padded array each.
 
 #include <array>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
 
-// The storage format of a symmetric nine-point operator: five arrays, 5 words per unknown, 8 moved by a residual or a sweep.
+// The storage format of symmetric nine-point operators: five arrays, 5 words per unknown. A residual or a sweep moves 8 words.
 
 #include <string_view>
 #include <utility>

@@ -1,7 +1,7 @@
 #pragma once
 
-// The storage format of separable operators, tensor products of 1-D factors: no number per unknown is stored, and a residual or
-// a sweep moves 3. Its row formula stands in core/operators/tensor_formulas.hpp.
+// The storage format of separable operators, sums of tensor products of 1-D factors. It stores no number per unknown; a
+// residual or a sweep moves 3 words. Its row formula stands in core/operators/tensor_formulas.hpp.
 
 #include <array>
 #include <string>

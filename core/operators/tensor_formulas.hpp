@@ -1,18 +1,18 @@
 #pragma once
 
-// The row formula of a tensor operator, A = Kx (x) My + Mx (x) (Ky + E), from interval to interval. Every residual and every
-// sweep, on lines along either direction, on CPU and GPU, in packs or single numbers, is put together from these.
+// The row formula of a tensor operator, A = Kx (x) My + Mx (x) (Ky + E), interval by interval. Every residual and every sweep,
+// on lines along either direction, on CPU and GPU, for packs or single numbers, calls these functions.
 //
-// An interval along a line has stiffness k and mass m. What the rest of A makes of x at its two ends is a mass M = (My x) and a
-// stiffness S = ((Ky + E) x); the interval adds
+// An interval along a line has stiffness k and mass m. At its two ends the other direction gives a mass M = (My x) and a
+// stiffness S = ((Ky + E) x). The interval adds
 //
 //     k [1 -1; -1 1] M + m [2 1; 1 2] S
 //
-// to the products at its ends. Differences first: on smooth x the first part is a small difference of large terms, and in float
-// the rounding of their sum would drown it.
+// to the products at its ends. Differences are formed first: on smooth x the first part is a small difference of large terms,
+// and in float the rounding error of their sum would exceed it.
 //
-// Constexpr, which nvcc takes for device code where device code calls it, and not __device__: then it would compile for the
-// device what is called with packs of numbers, which are not for devices.
+// The functions are constexpr, which nvcc accepts in device code, and not __device__: then nvcc would also compile for the
+// device the instances for packs of numbers, which only exist on the host.
 
 #include <stratum/core/config.hpp>
 

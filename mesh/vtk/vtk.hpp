@@ -1,8 +1,8 @@
 #pragma once
 
-// Rectilinear-grid files (.vtr) for ParaView: appended, compressed by VTK's compressors unless asked for otherwise, by several
-// threads, in double. Of a mesh that is partitioned into subdomains each piece is a file, and a .pvtr (.pvts of a deformed one)
-// says where they lie. The file is written under a temporary name and renamed, so that it is there whole or not at all.
+// Rectilinear-grid files (.vtr) for ParaView, in double. Data are appended and compressed by VTK's compressors, in several
+// threads, unless the caller chooses otherwise. On a partitioned mesh every subdomain writes a file, and a .pvtr (.pvts for
+// deformed meshes) lists them. A file is written under a temporary name and then renamed: it is there whole or not at all.
 
 #include <span>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
 
-// Writing one of VTK's XML files: what the sources with VTK share. Needs VTK. (mesh/vtk/vtk_xml.hpp reads them.)
+// Common part of the writers that use VTK. Needs VTK. (mesh/vtk/vtk_xml.hpp reads such files without it.)
 
 #include <cerrno>
 #include <cstring>

@@ -1,17 +1,16 @@
 #pragma once
 
-// VtkXmlFile: what is read of VTK's XML files of grids (.vti, .vtr, .vts). VTK's own readers trust a file: where pieces do not
-// cover the grid they leave memory as it was, and where an array is too short they end the program. This one checks before it
-// reads:
+// VtkXmlFile: reads VTK's XML files of grids (.vti, .vtr, .vts). VTK's own readers trust a file: where pieces do not cover the
+// grid they leave memory uninitialised, and an array that is too short ends the program. This reader checks first that
 //
-//     the pieces lie within the grid, cover it, and agree where they overlap (nodes that neighbours share, ghost cells)
-//     every array of every piece holds as many numbers as the piece has cells or nodes, no more and no fewer
+//     the pieces lie within the grid, cover it, and agree where they overlap (shared nodes, ghost cells)
+//     every array of every piece has exactly as many numbers as the piece has cells or nodes
 //
-// Arrays may be ascii, binary (base64) or appended (raw or base64), in either byte order, with headers of 32 or 64 bits, and,
-// in a build with VTK, compressed by zlib, LZ4 or LZMA, one after the other as VTK's writers leave them. Numbers may be of any
-// of VTK's sizes. Cells and nodes are numbered x fastest. Of arrays at several times the first one is read.
+// Arrays may be ascii, binary (base64) or appended (raw or base64), in either byte order, with headers of 32 or 64 bits. In a
+// build with VTK they may be compressed by zlib, LZ4 or LZMA. All numeric types of VTK are accepted. Cells and nodes are
+// numbered x fastest. Of an array at several times the first one is read.
 //
-// Throws FileError with the file's name and what is wrong or missing.
+// Throws FileError with the name of the file and what is wrong or missing.
 //
 // Source of the format: VTK File Formats, https://docs.vtk.org/en/latest/design_documents/VTKFileFormats.html
 

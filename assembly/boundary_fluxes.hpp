@@ -1,28 +1,28 @@
 #pragma once
 
-// What leaves the domain through each boundary, of u_h, the solution of the problem -div(K grad u) + c u = f of
-// assembly/poisson_problem.hpp,
+// Fluxes out of the domain through each boundary, of u_h, the discrete solution of -div(K grad u) + c u = f
+// (assembly/poisson_problem.hpp),
 //
 //     F_S = - integral over boundary S of n.K grad u,  n outward;      sum of F_S  +  integral of c u_h  =  integral of f .
 //
-// Neumann or Robin boundaries: what their data say, F_S = - integral of g - alpha u_h. Dirichlet and periodic ones: the
-// reaction of the discrete equations at the nodes of the boundary,
+// Neumann and Robin boundaries: the flux follows from the data, F_S = - integral of g - alpha u_h. Dirichlet and periodic
+// boundaries: it follows from the residuals of the discrete equations at the nodes of the boundary,
 //
 //     r_i = integral of grad phi_i . K grad u_h + c u_h phi_i - f phi_i = integral over the boundaries of phi_i n.K grad u ,
 //
-// over the cells inside alone; F_S is minus the sum of r_i. As the phi_i sum up to one the second equation above holds to
-// rounding where u_h solves its equations, and by the sum of their residuals where it nearly does. F_S has an error of second
-// order; differences across thin cells, as K grad u_h at the boundary itself has them, would have one of first order.
+// integrated over the cells of the domain; F_S is minus the sum of r_i. Since the phi_i sum to one, the balance above holds to
+// round-off if u_h solves its equations exactly, and otherwise up to the sum of their residuals. F_S has a second-order error.
+// Differences across the boundary cells, which are K grad u_h at the boundary itself, would have a first-order error.
 //
-// A corner's reaction belongs to two sides. A Neumann or Robin one has what its data say; of two Dirichlet boundaries each has
-// the integral of phi_i n.K grad u_h over its own interval there, taken from the corner's cell, and half of what is left.
-// Through two opposite periodic boundaries flows the same: beside a Dirichlet boundary their part is the mean of such integrals
-// in both cells.
+// Corners. The residual of a corner belongs to two boundaries. A Neumann or Robin boundary takes the part that follows from its
+// data. Of two Dirichlet boundaries, each takes the integral of phi_i n.K grad u_h over its own interval in the corner's cell,
+// and half of the rest. Two opposite periodic boundaries have the same flux; beside a Dirichlet boundary their part is the mean
+// of such integrals in the cells at both ends.
 //
-// Nodal values are on the host, those of all nodes, x fastest, as nodal_solution gives them. Work: cells at the boundaries, and
-// all where there is c. Source: P. M. Gresho, R. L. Lee, S. T. Chan, M. K. Maslanik, The consistent Galerkin method for
-// computing derived boundary quantities in thermal and/or fluids problems, 1987. Throws UsageError for nodal values of another
-// number.
+// Nodal values are on the host, for all nodes, x fastest, as nodal_solution gives them. Work: the cells at the boundaries, and
+// all cells if c is not zero. Throws UsageError for a wrong number of nodal values. Source: P. M. Gresho, R. L. Lee, S. T.
+// Chan, M. K. Maslanik, The consistent Galerkin method for computing derived boundary quantities in thermal and/or fluids
+// problems, 1987.
 
 #include <array>
 #include <span>

@@ -1,7 +1,7 @@
 #pragma once
 
-// Numbers at the nodes of a box in memory of the Context's, and what is computed of them there, on a CPU and on a GPU by the
-// same functors. Reductions wait for the stream.
+// Arrays of the nodes of a box in memory of the Context, and computations on them, by the same functors on a CPU and on a GPU.
+// Reductions wait for the stream.
 
 #include <array>
 #include <concepts>

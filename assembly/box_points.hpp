@@ -1,6 +1,6 @@
 #pragma once
 
-// Points of a box mesh and its faces, and factors of its directions: what the sources for three dimensions share.
+// Points of a box mesh and its faces, and factors per direction: common helpers of the sources for three dimensions.
 
 #include <array>
 #include <cmath>

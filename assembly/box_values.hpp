@@ -1,13 +1,13 @@
 #pragma once
 
-// Values of a Q1 function in a box between its nodes. In cell (i, j, k), with fractions t = (tx, ty, tz) of its edges,
+// Interpolation of a Q1 function in a box. In cell (i, j, k), at fractions t = (tx, ty, tz) of its edges,
 //
 //     u(t) = sum over the 8 corners c of the cell of  u_c  product over directions d of (t_d or 1 - t_d) .
 //
-// Fractions come from distances to the first ends of the axes, as in two dimensions (assembly/point_values.hpp). On a plane
-// across an axis u is a Q1 function of two variables: the two other axes in their order make its rectangle.
+// Fractions are computed from distances to the first ends of the axes, as in two dimensions (assembly/point_values.hpp). On a
+// plane normal to an axis u is a Q1 function of two variables: the two other axes, in their order, span its rectangle.
 //
-// Nodal values are on the host, those of all nodes of the box, x fastest, then y. Throws UsageError for another number of them.
+// Nodal values are on the host, for all nodes of the box, x fastest, then y. Throws UsageError for a wrong number of values.
 
 #include <array>
 #include <optional>

@@ -1,7 +1,7 @@
 #pragma once
 
-// K, c and the widths of a mesh's cells where the Context computes, for kernels that form coefficients from them: on a CPU the
-// caller's own numbers, on a GPU a copy, 8 bytes a cell and number.
+// K, c and the widths of a mesh's cells in memory of the Context, for kernels that form coefficients from them: on a CPU the
+// caller's own arrays, on a GPU a copy of 8 bytes per cell and array.
 
 #include <array>
 

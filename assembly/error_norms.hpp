@@ -1,23 +1,23 @@
 #pragma once
 
-// Errors of a solution, and what solutions on two levels say of them where no exact solution is known.
+// Error norms of a solution, and estimates from the solutions on two levels if no exact solution is known.
 //
-//     l2       || e || / || u ||  (relative_l2_error of assembly/poisson_problem.hpp: this alone)
+//     l2       || e || / || u ||  (also relative_l2_error of assembly/poisson_problem.hpp)
 //     largest  max | e | / max | u |
 //     energy   ( integral of grad e . K grad e + c e^2  /  the same of u )^(1/2),
 //
-// e = u_h - u, at the 3 x 3 Gauss points of every cell; gradients are those of the quadratic functions through the points (u
-// need not come with derivatives), whose own error is of an order more than that of grad u_h. Absolute where u = 0, less means
-// where the problem is singular.
+// with e = u_h - u, at the 3 x 3 Gauss points of every cell. Gradients are those of the quadratic interpolant of the values at
+// these points, so that u need not provide derivatives; its own error is one order smaller than that of grad u_h. Norms are
+// absolute if u = 0, and of functions minus their means if the problem is singular.
 //
-//     difference of levels  || u_H - u_h || / || u_h ||  over the nodes of H, every second one of h, weighted by a quarter of the
-//     cells around; and the largest.
+//     difference of levels  || u_H - u_h || / || u_h ||  over the nodes of H, which are every second node of h, weighted by a
+//                           quarter of the cells around them; and the largest difference
 //
-// With an order p observed from two of these, D_H and D_h, p = log2 (D_H / D_h), the error of the finest is about
+// With the order p = log2 (D_H / D_h) that two such differences show, the error of the finest solution is about
 // D_h / (2^p - 1) (L. F. Richardson, The approximate arithmetical solution by finite differences, 1911).
 //
-// Nodal values are on the host, those of all nodes, x fastest. Throws UsageError for another number of them, and where the
-// exact solution is not finite.
+// Nodal values are on the host, for all nodes, x fastest. Throws UsageError for a wrong number of values, and if the exact
+// solution is not finite.
 
 #include <optional>
 #include <span>

@@ -1,7 +1,6 @@
 #pragma once
 
-// Relative errors from what is summed at Gauss points, in two and in three dimensions (assembly/error_norms.hpp has the
-// formulas).
+// Relative errors from sums over Gauss points, in two and in three dimensions (assembly/error_norms.hpp has the formulas).
 
 #include <stratum/assembly/error_norms.hpp>
 #include <stratum/assembly/expressions/point_kernels.hpp>

@@ -1,8 +1,8 @@
 #pragma once
 
-// Where the points of a mesh lie: those of a rectangle cut by two lines (mesh/tensor_mesh.hpp), or of quadrilaterals joined as
-// its cells are (mesh/mapped_mesh.hpp). What is assembled takes either as a Geometry, which refers to the mesh and does not
-// keep it.
+// The positions of points of a mesh: of a rectangle's tensor-product mesh (mesh/tensor_mesh.hpp), or of a mesh of
+// quadrilaterals that are connected in the same way (mesh/mapped_mesh.hpp). Assembly functions take either as a Geometry, which
+// refers to the mesh and does not keep it alive.
 //
 //     integral over cell (i, j) of g = integral over 0 <= t, s <= 1 of g(at(t, s)) measure(t, s)
 

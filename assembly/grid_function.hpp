@@ -1,12 +1,12 @@
 #pragma once
 
-// GridFunction: values on the unknowns of a mesh, or of a subdomain on its rows (mesh/partition.hpp): where they lie, and which
-// unknowns they belong to. Functions that know the mesh take one. A Field is one by itself:
+// GridFunction: values on the unknowns of a mesh, or on a subdomain's rows of them (mesh/partition.hpp). It is the memory and
+// the layout that says which unknowns the values belong to. Functions that know the mesh take one. A Field converts to it:
 //
 //     assemble_load(ctx, mesh, problem, b);                          b a Field
-//     assemble_load(ctx, mesh, problem, {view, mesh.unknowns()});    numbers elsewhere
+//     assemble_load(ctx, mesh, problem, {view, mesh.unknowns()});    memory of the caller
 //
-// It is no owner: the Field or the memory has to outlive it.
+// It does not own the memory, which has to outlive it.
 
 #include <concepts>
 #include <type_traits>

@@ -1,7 +1,7 @@
 #pragma once
 
-// Loads of a mesh on the host, b_i = integral of f phi_i, by Gauss rules: what the sources of this folder share. Row j of
-// unknowns gathers from the cell rows beside it, so that rows are independent and sums have one order.
+// Load vectors on the host, b_i = integral of f phi_i, by Gauss rules: common code of the sources of this folder. Row j of
+// unknowns gathers from the rows of cells beside it. Hence rows are independent, and sums have a fixed order.
 
 #include <cstddef>
 #include <vector>

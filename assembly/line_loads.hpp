@@ -1,7 +1,8 @@
 #pragma once
 
-// Integrals of a function of one coordinate times the hats phi_i of an axis: loads of products of such functions are products
-// of them, in two and in three dimensions. Numbers of all nodes; `at_unknowns` takes those of the unknowns.
+// Integrals of a function of one coordinate times the hat functions phi_i of an axis. The loads of products of such functions
+// are products of these, in two and in three dimensions. Results are for all nodes; `at_unknowns` selects those of the
+// unknowns.
 
 #include <cstddef>
 #include <vector>

@@ -5,9 +5,9 @@
 //
 //     a_ab = integral of grad phi_a . g grad phi_b + c det J phi_a phi_b,      g = det J  J^-1 K J^-T ,
 //
-// gradients by t and s. A slope by t does not depend on t, so that of g_tt only its integrals times two functions of s matter.
-// In other coordinates than Cartesian ones (mesh/coordinates.hpp) integrals are products of those of the axes' weights.
-// On a rectangle entries are those of element_entry (assembly/coefficients.hpp) to rounding.
+// where gradients are with respect to t and s. The derivative of phi_a by t does not depend on t; hence only the integrals of
+// g_tt times two functions of s are needed. In coordinates other than Cartesian ones (mesh/coordinates.hpp) the integrals are
+// products of the weights of the axes. On a rectangle the entries equal element_entry (assembly/coefficients.hpp) to round-off.
 
 #include <stratum/core/config.hpp>
 #include <stratum/mesh/coordinates.hpp>

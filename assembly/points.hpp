@@ -1,6 +1,6 @@
 #pragma once
 
-// Functions at points of cells: what the sources of this folder share.
+// Evaluation of functions at points of cells: common helpers of the sources of this folder.
 
 #include <cmath>
 #include <exception>

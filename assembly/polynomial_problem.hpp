@@ -1,7 +1,7 @@
 #pragma once
 
 // The problem of the published accuracy study, in distances to the boundaries: u = xl xr yl yr, -Laplace u = 2 (yl yr + xl xr).
-// In boxes u = xl xr yl yr zl zr. Named functors of any point, so that a GPU computes them too.
+// In boxes u = xl xr yl yr zl zr. These are named functors of any point type, so that a GPU computes them, too.
 
 #include <stratum/core/config.hpp>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// The four boundaries of a problem with their places on the mesh, and the nodes on them that have Dirichlet values: what the
-// sources of this folder share.
+// The four boundaries of a problem with their positions on the mesh, and the nodes on them that have Dirichlet values: common
+// helpers of the sources of this folder.
 
 #include <array>
 #include <functional>

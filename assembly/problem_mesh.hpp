@@ -1,6 +1,7 @@
 #pragma once
 
-// A mesh that is kept, of a rectangle or of quadrilaterals; a Geometry only refers to one. Copies share the positions of nodes.
+// ProblemMesh owns a mesh, of a rectangle or of quadrilaterals; a Geometry only refers to one. Copies share the positions of
+// nodes.
 
 #include <optional>
 #include <utility>

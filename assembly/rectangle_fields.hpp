@@ -1,12 +1,11 @@
 #pragma once
 
-// Grid functions of a rectangle's mesh that are put together from 1-D ones, so that nothing of the grid's size lies on the
-// host:
+// Grid functions on a rectangle's mesh that are formed from 1-D arrays, so that no array of the grid's size is on the host:
 //
-//     integrals of phi_i                    hat_x(i) hat_y(j)
-//     Coons's patch between four boundaries      by what the boundaries have, linear in between
+//     integrals of phi_i                         hat_x(i) hat_y(j)
+//     Coons's patch between four boundaries      the boundary values, linear in between
 //
-// On the Context's backend; what gives a number back waits for the stream. A node and word moved each.
+// They run on the Context's backend. Functions that return a number wait for the stream. Memory traffic: one word per node.
 
 #include <vector>
 

@@ -1,11 +1,11 @@
 #pragma once
 
-// Coefficients that solvers are compared on: K by cells, one outside the patterns. Places are counted by cells, i / nx and j /
-// ny, so that a pattern lies in the same cells however these are stretched. Random ones are the same on every machine that has
-// the same standard library.
+// Coefficients for comparing solvers: K per cell, one outside the patterns. Patterns are placed by cell numbers, i / nx and
+// j / ny, so that they lie in the same cells however these are stretched. Random ones are the same on every machine with the
+// same standard library.
 //
-// Source of the patterns: what multigrid papers use, among them R. Alcouffe, A. Brandt, J. Dendy, J. Painter, The Multi-Grid
-// Method for the Diffusion Equation with Strongly Discontinuous Coefficients, SIAM J. Sci. Stat. Comput. 2, 1981.
+// Source of the patterns: multigrid papers, among them R. Alcouffe, A. Brandt, J. Dendy, J. Painter, The Multi-Grid Method for
+// the Diffusion Equation with Strongly Discontinuous Coefficients, SIAM J. Sci. Stat. Comput. 2, 1981.
 
 #include <stratum/assembly/coefficients.hpp>
 

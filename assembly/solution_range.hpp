@@ -1,13 +1,15 @@
 #pragma once
 
-// The smallest and the largest of nodal values and where they are, those of the boundary, and the largest difference
+// The smallest and the largest nodal value with their places, the same on the boundary, and the largest difference
 //
-//     max over edges of cells, those along boundaries excepted, of | u_1 - u_2 |
+//     max over edges of cells, except edges on boundaries, of | u_1 - u_2 |
 //
-// of two neighbouring nodes: where it is a large part of the range, and the flux K du/ds changes on the way to the edges before
-// and behind it, the mesh does not resolve the solution there. (Along boundaries u is often given.) Bilinear functions have
-// their extremes at nodes. Nodal values are on the host, those of all nodes, x fastest, as nodal_solution gives them. Of
-// several equal ones the first is named. Throws UsageError for another number of values.
+// of two neighbouring nodes. The mesh does not resolve the solution at an edge where this is a large part of the range and
+// where the flux K du/ds changes towards the edges before and after it. (Edges on boundaries are left out because u is often
+// given there.) Bilinear functions have their extremes at nodes. Of several equal ones the first is named.
+//
+// Nodal values are on the host, for all nodes, x fastest, as nodal_solution gives them. Throws UsageError for a wrong number of
+// values.
 
 #include <span>
 

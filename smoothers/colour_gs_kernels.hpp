@@ -1,24 +1,23 @@
 #pragma once
 
-// Four-colour Gauss-Seidel: nodes of one colour (x % 2, y % 2) are not coupled by a nine-point operator, so that
+// Four-colour Gauss-Seidel. A nine-point operator does not couple nodes of the same colour (x % 2, y % 2), so that
 //
 //     x_ij <- x_ij + omega (b - A x)_ij / a_(0,0)(i, j)
 //
-// runs in parallel over a colour, colour after colour, in place. Source: Goeddeke, Strzodka 2011, Section 3.2.
+// runs in parallel over a colour, one colour after another, in place. Source: Goeddeke, Strzodka 2011, Section 3.2.
 //
-// Forward order of the global indices (x, y): (odd, odd), (even, odd), (odd, even), (even, even). The two colours of a row only
-// need the rows beside it, which have other colours, so that a row does both while it is in cache: 3 words per unknown and
-// the coefficients. omega = 1 by default.
+// Forward order of the global indices (x, y): (odd, odd), (even, odd), (odd, even), (even, even). omega = 1 by default. The two
+// colours of a row only need the rows beside it, which have other colours; hence a row does both while it is in the cache.
+// Memory traffic: 3 words per unknown and the coefficients.
 //
-// Where the grid is partitioned into subdomains a stream relaxes a subdomain as if it were alone, and then again what lies on a
-// cut and is relaxed second, from the neighbour's relaxed row: two exchanges a step. What does not stream exchanges before
-// every colour.
+// On a GPU one kernel does all four colours, out of place, between x and a scratch vector: a warp streams down a panel
+// (core/field/streaming_stencil.hpp) and relaxes a row of the first two colours as soon as it has the rows around it, then the
+// row of the other colours above it. Four kernels in place would touch every sector of memory four times.
 //
-// On a GPU one pass does all four colours, out of place, between x and a scratch vector: a warp streams down a panel
-// (core/field/streaming_stencil.hpp) and relaxes a row of the first colours as soon as it has the rows around it, then the row
-// of the other colours above. Four passes in place would touch every sector of memory four times.
+// Distributed grids: a streaming kernel relaxes a subdomain as if it were alone, and then repeats the rows at its boundary that
+// are relaxed second, with the neighbour's relaxed rows: two exchanges per sweep. Other kernels exchange before every colour.
 //
-// The build writes a source for each number.
+// The build generates one source per number type.
 
 #include <algorithm>
 #include <memory>

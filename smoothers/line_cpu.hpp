@@ -1,7 +1,7 @@
 #pragma once
 
-// Line sweeps on the CPU; the lines are solved in solvers/lines/cpu/thomas.hpp. The build writes a source for each direction
-// and number, so that they are compiled beside each other.
+// Line sweeps on the CPU. The lines are solved in solvers/lines/cpu/thomas.hpp. The build generates one source per direction
+// and number type, which compile in parallel.
 
 #include <stratum/smoothers/line.hpp>
 #include <stratum/solvers/lines/cpu/thomas.hpp>

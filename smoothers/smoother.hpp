@@ -1,22 +1,22 @@
 #pragma once
 
-// Smoother: a number of sweeps of a stationary iteration for A x = b,
+// Smoother: sweeps of a stationary iteration for A x = b,
 //
 //     x <- x + S (b - A x) ,
 //
-// with S depending on the smoother. A smoother is made for one grid shape and owns its scratch; `smooth` allocates nothing
-// and does not synchronise. Halos of b and x are read, never written. Where the caller says that the ghosts of x are current,
-// they are not exchanged before the first step.
+// where S depends on the smoother. A smoother is made for one grid shape. Its constructor allocates all scratch memory;
+// `smooth` allocates nothing and does not synchronise. Halos of b and x are read, never written. If the caller says that the
+// ghosts of x are current, they are not exchanged before the first sweep.
 //
-// Guess::zero means that x is taken as zero whatever it holds: the result equals that of a given zero.
-// SweepOrder::backward runs the sub-sweeps in the opposite order: forward and backward are each other's adjoint in
-// the energy product, which makes a cycle symmetric when pre-smoothing is forward and post-smoothing backward.
+// Guess::zero means that x is taken as zero whatever it holds. SweepOrder::backward runs the colours or lines in the opposite
+// order: forward and backward sweeps are adjoint in the energy product. A cycle that smooths forward before and backward after
+// the coarse correction is therefore symmetric.
 //
-// A constructor allocates all that `smooth` uses. It is also called in a memory dry run (Context::memory_dry_run), by which
-// PoissonSolver finds out what would not fit in memory.
+// A constructor also runs in a memory dry run (Context::memory_dry_run), by which PoissonSolver finds out what would not fit in
+// memory.
 //
-// Adding a smoother is adding one file smoothers/NAME.cpp that defines `void register_NAME(SmootherRegistry&)`; the build
-// collects the calls. Users may register their own at run time.
+// To add a smoother, add one file smoothers/NAME.cpp that defines `void register_NAME(SmootherRegistry&)`; the build collects
+// the calls. Users may register their own at run time.
 
 #include <cstdint>
 #include <memory>

@@ -1,7 +1,7 @@
 #pragma once
 
-// The same as assembly/expressions/point_kernels.hpp, behind which it comes, for the cells of boxes. Directions are those of
-// storage: the first one's numbers are next to each other.
+// The contents of assembly/expressions/point_kernels.hpp for the cells of boxes; it is included after that header. Directions
+// are those of storage: the numbers of the first one are contiguous.
 
 #if !defined(__CUDACC_RTC__)
 #include <stratum/assembly/expressions/point_kernels.hpp>

@@ -1,10 +1,10 @@
 #pragma once
 
-// The same as assembly/expressions/gpu_integrals.hpp for the cells of boxes. Directions are those of storage: direction d of
-// arrays and views is direction order[d] of the box, and `order` swaps z with one direction, or none.
+// The integrals of assembly/expressions/gpu_integrals.hpp over the cells of boxes. Directions are those of storage: direction d
+// of arrays and views is direction order[d] of the box; `order` swaps z with one direction, or with none.
 //
-//     loads        integrals of f phi_i of the nodes that a target names    a thread a node, 1 word
-//     error sums   3 x 3 x 3 Gauss rule                                     a thread a cell, reads 1 word a node
+//     loads        integrals of f phi_i of the nodes that a target names    one thread per node, 1 word
+//     error sums   3 x 3 x 3 Gauss rule                                     one thread per cell, reads 1 word per node
 //
 // Both wait for the stream.
 

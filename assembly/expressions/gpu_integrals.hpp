@@ -1,15 +1,14 @@
 #pragma once
 
-// Integrals over the cells of a rectangle's mesh, on a GPU, of functions that a GPU can compute:
+// Integrals over the cells of a rectangle's mesh, computed on a GPU, of functions that a GPU can evaluate:
 //
-//     b_i = integral of f phi_i           4 x 4 Gauss rule        writes 1 word a node and reads the 1-D arrays of points
-//     the sums of error norms             3 x 3 Gauss rule        reads 1 word a node, and what K and c have
-//     the range of a solution             10 reductions           reads 1 word a node each
+//     b_i = integral of f phi_i           4 x 4 Gauss rule        writes 1 word per node and reads the 1-D arrays of points
+//     the sums of error norms             3 x 3 Gauss rule        reads 1 word per node, and the words of K and c
+//     the range of a solution             10 reductions           each reads 1 word per node
 //
-// Functions are the polynomial problem's and, where the CUDA toolkit's NVRTC is found at run time, expressions; small grids, on
-// which the host is done before the compiler is, are left to it. Each gives nothing, and the host does it, elsewhere: on the
-// CPU, for functions of C++, and where the function has a value that is not finite, so that the host says where. Both wait for
-// the stream.
+// A GPU can evaluate the polynomial problem and, if the CUDA toolkit's NVRTC is found at run time, expressions. Each function
+// returns nothing where the host has to do the work: on the CPU, for C++ functions, on small grids, where the host is done
+// before the compiler is, and if a value is not finite, so that the host reports its place. All wait for the stream.
 
 #include <optional>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// For CUDA sources only: what integrals over the cells of rectangles and of boxes have in common. The Gauss points of a line in
-// memory of a GPU, and kernels that are there or are made of an expression while the program runs.
+// Common part of the integrals over the cells of rectangles and of boxes: the Gauss points of a line in memory of a GPU, and
+// kernels that are compiled in or made from an expression at run time. For CUDA sources only.
 
 #include <cstdint>
 #include <cstdio>

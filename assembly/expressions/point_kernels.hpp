@@ -1,8 +1,8 @@
 #pragma once
 
-// What is summed at the Gauss points of cells for error norms, on host and device; and device code that evaluates a function
-// at the points of a rectangle's cells: load vector and error sums. The project compiles it for the functions that it knows,
-// and the runtime compiler for expressions: nothing is included here, and nothing of the standard library is used.
+// Sums over the Gauss points of cells for error norms, on host and device, and device code that evaluates a function at the
+// points of a rectangle's cells: load vector and error sums. The project compiles it for the functions that it knows, and the
+// runtime compiler for expressions. Hence it includes nothing and uses nothing of the standard library.
 // assembly/expressions/gpu_integrals.hpp and assembly/error_norms.hpp have the formulas.
 
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)

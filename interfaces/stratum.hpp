@@ -25,8 +25,8 @@
 #include <stratum/mesh/named_meshes.hpp>
 #include <stratum/mesh/tensor_mesh.hpp>
 #include <stratum/multigrid/multigrid.hpp>
-#include <stratum/multigrid/poisson_solver.hpp>
 #include <stratum/multigrid/patches/patch_poisson_solver.hpp>
+#include <stratum/multigrid/poisson_solver.hpp>
 #include <stratum/multigrid/poisson_solver_3d.hpp>
 #include <stratum/multigrid/structured/matrix_solver.hpp>
 #include <stratum/solvers/inner_solve.hpp>

@@ -15,7 +15,6 @@
 #include <stratum/multigrid/hierarchy.hpp>
 #include <stratum/multigrid/structured/read_rows.hpp>
 #include <stratum/multigrid/structured/rows_as_given.hpp>
-#include <stratum/multigrid/structured/rows_as_given.hpp>
 #include <stratum/multigrid/structured/scaled_rows.hpp>
 
 namespace stratum {

@@ -752,11 +752,8 @@ TEST_P(MatrixSolverTest, WhatIsNoMatrixForTheGridIsRefused) {
                  "a matrix on a grid of 110 nodes has 110 rows and one row start more, not 121");
   expect_refused(with([](Matrix& m) { m.nx = 0; }), "a grid must have 1 x 1 to 2^31 - 1 nodes, not 0 x 10");
   expect_refused(with([](Matrix& m) { m.value.pop_back(); }), "columns for");
-  expect_refused(
-      with([](Matrix& m) {
-        m.value.front() = -4;
-      }),
-      "row 0 has the diagonal entry -4; all must be positive, or all negative");
+  expect_refused(with([](Matrix& m) { m.value.front() = -4; }),
+                 "row 0 has the diagonal entry -4; all must be positive, or all negative");
   MatrixSolverParams params;
   params.widths_x.assign(7, 1.0);
   expect_refused(

@@ -67,13 +67,13 @@ TEST(FloatCycle, IsLeftWhereItsRoundingChangesWhatHoldsU) {
       EXPECT_EQ(first.status, Status::round_off_limit) << first.reason;
       EXPECT_THAT(first.reason, testing::HasSubstr("double-precision fallback"));
       EXPECT_THAT(first.choice, testing::HasSubstr("cycles in double"));
-      EXPECT_LE(first.iterations, 14);
+      EXPECT_LE(first.iterations, backend == Backend::cpu ? 14 : 16);  // fewer sweeps on a GPU
       EXPECT_EQ(first.history.size(), static_cast<std::size_t>(first.iterations) + 1);
       EXPECT_NEAR(extremes(ctx, p.x.cview()).most, 309.483, 0.005);
       // The next solve knows.
       set(ctx, 0.0, p.x.view());
       const auto second = solver.solve(ctx, p.b.cview(), p.x.view());
-      EXPECT_LE(second.iterations, 7) << second.reason;
+      EXPECT_LE(second.iterations, backend == Backend::cpu ? 7 : 9) << second.reason;
       EXPECT_THAT(second.reason, testing::Not(testing::HasSubstr("fallback")));
       EXPECT_NEAR(extremes(ctx, p.x.cview()).most, 309.483, 0.005);
     }

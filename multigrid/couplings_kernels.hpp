@@ -1,6 +1,6 @@
 #pragma once
 
-// couplings. The build writes a source for each number.
+// Implementation of `couplings`. The build generates one source per number type.
 
 #include <algorithm>
 #include <cmath>

@@ -1,20 +1,19 @@
 #pragma once
 
-// Deflated conjugate gradients around a cycle for -div(K grad u) + c u = f on a rectangle: which vectors, and the solver
-// (solvers/deflation/deflated_cg.hpp). A's rows are taken on the host.
+// Deflated conjugate gradients around a cycle for -div(K grad u) + c u = f on a rectangle: the choice of the deflation vectors,
+// and the solver (solvers/deflation/deflated_cg.hpp). The rows of A are formed on the host.
 //
-//   inclusions  a vector for every isolated inclusion of high K (multigrid/inclusions.hpp): what a cycle leaves slow
-//   blocks      of `count` x `count` rectangles: for weak preconditioners; around a cycle they gain nothing
-//   ritz        the `count` lowest Ritz vectors of a solve of its own with another right-hand side: for many solves
-//   automatic   inclusions where K jumps by 1000 or more, the mesh is nearly even, and there are 1 to 400; none else
+//   inclusions  one vector per isolated inclusion of high K (multigrid/inclusions.hpp), the slow modes of a cycle
+//   blocks      one vector per rectangle, of `count` x `count`: for weak preconditioners; around a cycle they gain nothing
+//   ritz        the `count` lowest Ritz vectors of an additional solve with another right-hand side: for many solves
+//   automatic   inclusions if K jumps by 1000 or more, the mesh is nearly uniform, and there are 1 to 400 of them; else none
 //
-// With inclusions, and by `automatic` without any, the constant is one more vector where no side is Dirichlet's and A is not
-// singular: it may nearly be. Of a matrix in parts that are coupled to no others it is that of every part that nothing holds,
-// each by itself.
+// With `inclusions`, and with `automatic` even if it finds none, the constant is one more vector if there is no Dirichlet
+// boundary and A is not singular, since A may nearly be. If a matrix consists of parts that are not coupled to each other, each
+// part without Dirichlet nodes has its own constant.
 //
-// x is kept in two parts where K jumps by 1e4 or more, and the vectors allow it.
-//
-// On subdomains of a grid everything is as on one.
+// x is kept as a sum of two vectors if K jumps by 1e4 or more and the deflation vectors allow it. Subdomains of a grid give the
+// same result as one.
 
 #include <cstdint>
 #include <memory>

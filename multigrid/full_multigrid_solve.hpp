@@ -1,8 +1,8 @@
 #pragma once
 
-// FullMultigridSolve: one FMG cycle (multigrid/full_multigrid.hpp) as a solve with a report, for b or for the defect of a given
-// x. By itself it is judged by what the finest level's cycle did to the residual; where cycles go on from it, they see to the
-// residual.
+// FullMultigridSolve: one FMG cycle (multigrid/full_multigrid.hpp) as a solve with a report, for b or for the residual of a
+// given x. A single FMG cycle is judged by the reduction of the residual in the cycle on the finest level. If cycles follow,
+// they test the residual.
 
 #include <memory>
 #include <string>

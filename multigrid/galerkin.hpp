@@ -4,15 +4,15 @@
 //
 //     A_c = P^T A P
 //
-// with the interpolation P of a Transfer. The product of a nine-point operator is a nine-point operator again: coarse node
-// (I, J) sums the rows of the 3 x 3 fine nodes around it, whose columns reach the 3 x 3 coarse nodes around (I, J). The product
-// is formed one direction at a time. With bilinear elements on nested meshes, and P by their widths, it is the assembled coarse
-// operator. Source: W. Hackbusch, Multi-Grid Methods and Applications, 1985, Section 3.7.
+// with the interpolation P of a Transfer. The product of a nine-point operator is a nine-point operator: coarse node (I, J)
+// sums the rows of the 3 x 3 fine nodes around it, whose columns reach the 3 x 3 coarse nodes around (I, J). The product is
+// formed one direction at a time. For bilinear elements on nested meshes and linear interpolation it equals the assembled
+// coarse operator. Source: W. Hackbusch, Multi-Grid Methods and Applications, 1985, Section 3.7.
 //
-// Nine bands give nine bands, or five where they are said to be symmetric; forms that are symmetric give five. In double:
-// rounded to float, the rows of a coarse operator lose the small sums that smooth functions see. Coarse coefficients that
-// reach across a side are zero. Words per coarse node: 36 read from nine bands (20 from five), 9 (5) written. Nothing here
-// waits for the stream but the checks.
+// Nine bands give nine bands, or five if the matrix is declared symmetric; symmetric storage formats give five. Products are
+// formed in double: in float the rows of a coarse operator would lose the small sums that smooth functions see. Coarse
+// coefficients that reach across the boundary are zero. Memory traffic per coarse node: 36 words read from nine bands (20 from
+// five), 9 (5) written. Nothing waits for the stream but the checks.
 
 #include <stratum/core/operators/grid_operator.hpp>
 #include <stratum/mesh/partition.hpp>

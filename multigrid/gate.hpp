@@ -1,20 +1,21 @@
 #pragma once
 
-// Gated coarsening of boxes: which nodes of each direction a coarser level keeps, and along which directions lines are needed
-// there. An error that is rough in one direction and smooth in the two others, where both of those couple more strongly, is
-// damped by no line and carried by no coarser grid, whatever is stretched. So a direction is coarsened only where it is not
-// much weaker than the second strongest one. With H_e the smallest width of direction e on a level, and w = sqrt(h_l h_r) of a
-// node between widths h_l and h_r:
+// Gated coarsening of boxes: the nodes of each direction that a coarser level keeps, and the directions that need line
+// smoothing. Consider an error that is rough in one direction and smooth in the two others, both of which couple more strongly.
+// No line solve damps it, and no coarser grid represents it, whatever is stretched. Hence a direction is coarsened only where
+// it is not much weaker than the second strongest one. With H_e the smallest width of direction e on a level, and w = sqrt(h_l
+// h_r) of a node between widths h_l and h_r:
 //
-//     gate    node I of direction e may be dropped where  w <= C max(H_f, f != e) ; never two neighbours. In each run of nodes that may,
-//             every second one is, from the run's thinner end on. Where no node may, C is raised by 1.25 until one does.
-//     lines   along e where another direction drops a node with  w > T H_e ; none: points do.
+//     gate    node I of direction e may be dropped if  w <= C max(H_f, f != e) , but never two neighbours. In each run of such
+//             nodes every second one is dropped, starting at the thinner end. If no node may be dropped, C is raised by factors
+//             of 1.25 until one may.
+//     lines   along e if another direction drops a node with  w > T H_e ; if there are none, points are smoothed.
 //
-// C = 2 and T = 2; where the levels together then have more than 3.5 times the finest one's nodes, C = 4. The last level has at
-// most `bottom` unknowns, or nothing to drop. Spaces are nested: coarse nodes are some of the fine ones. Works on widths alone,
-// on the host.
+// C = 2 and T = 2; C = 4 if all levels together would have more than 3.5 times the nodes of the finest one. The last level has
+// at most `bottom` unknowns, or nothing to drop. Spaces are nested, since coarse nodes are a subset of the fine ones. The
+// functions work on widths alone, on the host.
 //
-// Widths are those that K makes of them: h / sqrt(K_e / (kxx kyy kzz)^(1/3)), of an anisotropic K its median in the layer of
+// An anisotropic K changes the widths that enter: h / sqrt(K_e / (kxx kyy kzz)^(1/3)), with the median of K in the layer of
 // cells.
 
 #include <array>

@@ -1,20 +1,18 @@
 #pragma once
 
-// Hierarchy: the levels of a multigrid method, level 0 the coarsest: operators A_l, and the transfer P_l between level l and l
-// - 1. The cycle, full multigrid and solvers take one and do not know where its operators came from:
+// Hierarchy: the levels of a multigrid method, with level 0 the coarsest: operators A_l, and the transfer P_l between levels l
+// and l - 1. Cycles, full multigrid and solvers use it without knowing where its operators come from:
 //
-//     assembled   every level's operator on its mesh: the finest in the storage format that is asked for, the others as tensor
-//                 operators
-//                 but where a Robin boundary's alpha varies
-//     galerkin    the finest is given, the others are products A_(l-1) = P_l^T A_l P_l (multigrid/galerkin.hpp), formed in
-//                 double; `update` gives them all other coefficients. The interpolation goes by the widths, or follows K by
-//                 the cells' conductances, by split sums, or the matrix (multigrid/transfer/operator_dependent.hpp)
+//     assembled   the operator of every level is assembled on its mesh: the finest in the requested storage format, the
+//                 others as tensor operators, unless alpha varies along a Robin boundary
+//     galerkin    the finest operator is given, the others are products A_(l-1) = P_l^T A_l P_l (multigrid/galerkin.hpp),
+//                 formed in double; `update` forms them again for other coefficients. The interpolation follows the widths, the
+//                 conductances of cells, split sums, or the matrix (multigrid/transfer/operator_dependent.hpp)
 //
-// Products in float are made from those in double. A handle: copies are the same levels.
+// Products in float are rounded from those in double. A Hierarchy is a handle: copies are the same levels.
 //
-// On a Context with other subdomains of the grid (mesh/partition.hpp) the operators of fine levels are those of the subdomain,
-// the others whole on every subdomain; transfer(whole + 1) goes between a subdomain and the subdomain's rows of the level
-// below.
+// On a partitioned grid (mesh/partition.hpp) the operators of distributed levels have the rows of the subdomain; the others are
+// replicated on every rank. transfer(replicated + 1) goes between a subdomain and its rows of the finest replicated level.
 
 #include <memory>
 #include <optional>

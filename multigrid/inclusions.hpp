@@ -1,19 +1,19 @@
 #pragma once
 
-// Inclusions of high K, and a deflation vector for each: isolated ones leave a cycle a slow mode each, however few cycles it
-// takes else (solvers/deflation/deflation.hpp removes them).
+// Inclusions of high K, and a deflation vector for each. Every isolated inclusion leaves one slow mode in the cycle
+// (solvers/deflation/deflation.hpp removes them).
 //
-// An inclusion is a connected part of what lies above the geometric mean of the smallest and the largest K; cells that share a
-// node are connected. One that holds a Dirichlet node is grounded: no slow mode, no vector.
+// An inclusion is a connected set of cells whose K is above the geometric mean of the smallest and the largest K; cells that
+// share a node are connected. An inclusion with a Dirichlet node is grounded: it has no slow mode and gets no vector.
 //
-// The vector of an inclusion is one on its nodes and zero on those of all others. Around it, it is injected to the coarsest
-// grid that has eight cells across and brought back by the cycle's own prolongation P, on every level with ones where the
-// inclusion's nodes stay: as smooth outside as the cycle resolves. A vector that ends at the inclusion would not do: its energy
-// grows as cells shrink.
+// The vector of an inclusion is one on its nodes and zero on the nodes of all others. Elsewhere it is injected to the coarsest
+// grid with eight cells across, and prolongated by the cycle's own P, with ones restored on the inclusion's nodes on every
+// level: it is as smooth outside as the cycle resolves. A vector that drops to zero beside the inclusion would not do: its
+// energy grows as cells shrink.
 //
-// On the host and, by Transfer, where the hierarchy is; two to four cycles' time for 25 inclusions. On subdomains of a grid
-// Inclusions are those of the whole, and vectors have a subdomain's own rows. Throws UsageError for numbers that do not belong
-// to the hierarchy's finest unknowns.
+// The work is done on the host and, by Transfer, where the hierarchy is: the time of two to four cycles for 25 inclusions. On
+// subdomains of a grid inclusions are those of the whole grid, and vectors have the subdomain's rows. Throws UsageError for
+// coefficients that do not match the finest level of the hierarchy.
 
 #include <vector>
 

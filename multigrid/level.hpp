@@ -1,16 +1,16 @@
 #pragma once
 
-// Level: what a cycle sees of a level (multigrid/multigrid.cpp),
+// Level: the operations of a cycle on one level (multigrid/multigrid.cpp),
 //
-//     solve     x = A^-1 b                                        of the level where the cycle ends
-//     descend   smooths x, and the coarser level's b = P^T (b - A x)
-//     below     what is to be done on the coarser level
-//     ascend    x <- smoothed (x + P e), e the coarser level's x
+//     solve     x = A^-1 b                                        on the level where the cycle ends
+//     descend   pre-smooths x and computes the coarser level's b = P^T (b - A x)
+//     below     runs the cycle on the coarser level
+//     ascend    x <- x + P e, e the coarser level's x, and post-smooths x
 //
-// A level may be smoothed by overlap (multigrid/overlap.hpp): then b and x lie among rows of other subdomains. Below the lowest
-// distributed level the coarser one is replicated: subdomains gather its b, all do the same, and take the rows of e that are
-// theirs; on a GPU that is recorded. Nothing is allocated after `set_up`; nothing waits for the stream where nothing is
-// measured. `descend` with a zero guess takes x as zero, whatever it holds.
+// A distributed level may smooth redundant rows of its neighbours (multigrid/overlap.hpp). Below the coarsest distributed level
+// the levels are replicated: all ranks gather b, do the same work, and take their own rows of e; on a GPU this work is
+// recorded. Nothing is allocated after `set_up`, and nothing waits for the stream unless times are measured. `descend` with a
+// zero guess takes x as zero, whatever it holds.
 
 #include <chrono>
 #include <functional>
@@ -51,8 +51,8 @@ class Stopwatch {
 template <class T>
 class Level {
  public:
-  /// Level `index` of the hierarchy, which outlives it, smoothed as `choice` says. `overlap`: rows by rank, where it is smoothed
-  /// so; `keeps_b_and_x`: it is below another one.
+  /// Level `index` of the hierarchy, which outlives it, smoothed as `choice` says. `overlap`: rows by rank, where it is
+  /// smoothed so; `keeps_b_and_x`: it is below another one.
   void make(Context& ctx, const Hierarchy<T>& hierarchy, int index, const SmootherRegistry& registry,
             const std::optional<std::vector<OverlapRows>>& overlap, bool keeps_b_and_x);
   /// Once all levels are made, and after one has been made anew.

@@ -1,16 +1,16 @@
 #pragma once
 
-// InnerSolve<T>: any Solver as a preconditioner, z = a rough solution of A z = r from z = 0, to a tolerance and a limit of its
-// own. It differs from call to call, so that the outer method must take that: fcg, gcr, gmres, bicgstab. These are the
-// variable-preconditioned methods VPCG, VPGCR and VPGMRES:
+// InnerSolve<T>: any Solver as a preconditioner. z is an approximate solution of A z = r, computed from z = 0 with its own
+// tolerance and iteration limit. It differs from call to call; hence the outer method must allow that: fcg, gcr, gmres,
+// bicgstab. Together they are the variable-preconditioned methods VPCG, VPGCR and VPGMRES:
 //
 //     InnerSolve<double> inner(a, cr, nullptr, {...});
 //     make_solver<double>(ctx, "gcr", shape)->solve(ctx, a, inner, b, x, stop)
 //
-// Behind PrecisionCast<double, float> the inner iteration runs in float on a float copy of A: the residual equation needs no
-// more than ||r - A z|| < ||r||, which the range of float suffices for. What an inner solve has when it stops, for whatever
-// reason, goes to the outer iteration; numbers that are not finite are replaced by r itself. Allocates nothing. Waits for the
-// stream as the inner solver does. Source: Abe, Zhang 2005; Ikuno, Kawaguchi, Fujita, Itoh, Nakata, Watanabe 2012.
+// Behind PrecisionCast<double, float> the inner iteration runs in float on a float copy of A: the outer iteration only needs
+// ||r - A z|| < ||r||. Whatever the inner solve has when it stops is returned; a z that is not finite is replaced by r. It
+// allocates nothing, and waits for the stream as the inner solver does. Source: Abe, Zhang 2005; Ikuno, Kawaguchi, Fujita,
+// Itoh, Nakata, Watanabe 2012.
 
 #include <stratum/solvers/solver.hpp>
 

@@ -1,20 +1,20 @@
 #pragma once
 
-// Preconditioners by name that are made from a matrix on the host, A, and from nothing else. Interface: Preconditioner<T> of
+// Preconditioners by name that are made from a matrix A on the host and from nothing else. Interface: Preconditioner<T> of
 // core/operators/linear_operator.hpp.
 //
 //   name                 M                                                            A                 words a row, m entries
-//   jacobi               its diagonal                                                 no zero there     3
+//   jacobi               its diagonal                                                 nonzero diagonal  3
 //   ic                   incomplete Cholesky without fill                             symmetric         4 + 1.5 m in double
-//   block-ic             the same, in blocks of rows that know nothing of each other  symmetric         the same
-//   incomplete-poisson   an approximate inverse with the pattern of A, as parallel    symmetric         2 + m
+//   block-ic             the same, in independent blocks of rows                      symmetric         the same
+//   incomplete-poisson   an approximate inverse with the pattern of A, parallel       symmetric         2 + m
 //
-// All are constant and symmetric. What each computes, its errors and its source stand in solvers/preconditioners/NAME.hpp.
-// Unknowns are numbered along x first on vectors of any shape.
+// All are constant and symmetric. solvers/preconditioners/NAME.hpp has the formula, the errors and the source of each. Unknowns
+// are numbered along x first, on vectors of any shape.
 //
-// Adding one is adding one file solvers/preconditioners/NAME.cpp that defines `void register_NAME(PreconditionerRegistry&)`;
-// the build collects the calls. Users may register their own at run time, and what takes more than a matrix: a factory may hold
-// it (krylov does so with multigrid).
+// To add one, add one file solvers/preconditioners/NAME.cpp that defines `void register_NAME(PreconditionerRegistry&)`; the
+// build collects the calls. Users may register their own at run time. A factory may hold more data than the matrix; krylov does
+// so with multigrid.
 
 #include <string_view>
 

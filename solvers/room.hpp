@@ -1,8 +1,8 @@
 #pragma once
 
-// Room: vectors that a preconditioner works in. Who forms its residual r there, and takes z = M^-1 r from there, saves copies
-// of both. What they hold between two applications is their user's; the rows beside them, which belong to other subdomains of a
-// grid, change.
+// Room: vectors that belong to a preconditioner and that its caller may work in. A caller that forms its residual r there, and
+// reads z = M^-1 r from there, saves copies of both. Between two applications their contents belong to the caller. Their ghost
+// rows, which belong to other subdomains of a grid, change.
 
 #include <stratum/core/field/field.hpp>
 

@@ -1,21 +1,22 @@
 #pragma once
 
-// Rounding: whether a residual is as small as the precision lets it be. Forming b - A x rounds terms of the size of |A| |x| and
-// |b|, and x itself has the digits of its precision and no more, so that
+// Round-off limit: whether a residual is as small as the precision allows. Forming b - A x rounds terms of the size of |A| |x|
+// and |b|, and x itself has only the digits of its precision. Hence
 //
-//     || b - A x ||  cannot be expected below about  2 eps || |A| |x| + |b| || .
+//     || b - A x ||  is not expected below about  2 eps || |A| |x| + |b| || .
 //
-// Smooth solutions get to a tenth of that, and what an iteration leaves can be some times more: where it has visibly stopped, a
-// `slack` is allowed. The rounding of an x that blew up is large, too, and no excuse: beyond ||b|| the residual counts as
-// rounding only where x has the size it should have along itself, |(x, r)| <= |(x, b)|. (Of the multiples of x the best is then
-// half of x, or more: where A is symmetric positive definite, x is nearer to the solution than zero is.)
+// Smooth solutions reach a tenth of that. An iteration that has visibly stopped may be a few times above it; `slack` allows for
+// that. An x that blew up has a large round-off limit, too, which must not excuse it: if the residual is larger than ||b||, it
+// counts as round-off only if |(x, r)| <= |(x, b)|. (The best multiple of x is then x / 2 or more; if A is symmetric positive
+// definite, x is closer to the solution than zero is.)
 // Source: N. Higham, Accuracy and Stability of Numerical Algorithms, 2002, Section 12.1.
 //
-// That says nothing of x: in rows that are large, as those of thin cells, rounding hides what the others still have. So an
-// iteration ends at rounding where the estimated error (solvers/error_estimate.hpp) is small as well, or has stopped falling,
-// and as long as that falls it does not stagnate, whatever the norm does. Methods without an estimate go by the norm.
+// The limit alone says nothing about x: in rows that are large, such as those of thin cells, rounding hides what the other rows
+// still have. Hence an iteration ends at the round-off limit only if the estimated error (solvers/error_estimate.hpp) is small,
+// too, or has stopped falling. As long as the estimate falls, the iteration does not count as stagnated, whatever the norm
+// does. Methods without an estimate use the norm alone.
 //
-// Asking waits for the stream. The size is kept until a residual comes near it.
+// A test waits for the stream. The size || |A| |x| + |b| || is computed when a residual first comes near the limit, and kept.
 
 #include <algorithm>
 #include <cmath>

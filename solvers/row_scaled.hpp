@@ -1,10 +1,10 @@
 #pragma once
 
-// RowScaled: a preconditioner M of D A, for A,
+// RowScaled: makes a preconditioner for A from a preconditioner M of D A,
 //
 //     z = M^-1 D r ,     D = diag(d), d > 0, node (i, j) at j nx + i .
 //
-// Not symmetric, whatever M is. A handle: copies are the same object.
+// It is not symmetric, whatever M is. It is a handle: copies are the same object.
 
 #include <span>
 

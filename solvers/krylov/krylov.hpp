@@ -1,7 +1,7 @@
 #pragma once
 
-// What the methods of this folder share: how an iteration begins, is tested and ends (KrylovIteration), and the
-// orthogonalisation against a basis (Basis). Not needed to use a solver; needed to write one.
+// Common parts of the methods of this folder: how an iteration begins, is tested and ends (KrylovIteration), and the
+// orthogonalisation against a basis (Basis). You need it to write a method, not to use one.
 
 #include <algorithm>
 #include <cmath>

@@ -664,12 +664,12 @@ case_thin_layers_of_high_k() {
   for cells in 60,32 60,64 50,64 100,64; do
     run 0 "${plate[@]}" --cells $cells --report report.json
     prints 'double-precision fallback'
-    check "r['iterations'] <= 15 and abs(r['maximum'] / 309.47 - 1) < 1e-3 and r['estimated_error'] < 1e-6"
+    check "r['iterations'] <= 20 and abs(r['maximum'] / 309.47 - 1) < 1e-3 and r['estimated_error'] < 1e-6"
   done
   for options in '--solver gmres' '--solver fcg' '--precision residual-replacement' '--precision double'; do
     # shellcheck disable=SC2086
     run 0 "${plate[@]}" --cells 50,64 $options --report report.json
-    check "r['iterations'] <= 15 and abs(r['maximum'] / 309.47 - 1) < 1e-3"
+    check "r['iterations'] <= 20 and abs(r['maximum'] / 309.47 - 1) < 1e-3"
   done
   # What has not converged is not helped by another tolerance.
   run 2 "${plate[@]}" --cells 50,64 --max-iterations 2

@@ -3,12 +3,6 @@
 # shellcheck source=support.sh
 source "$(dirname "${BASH_SOURCE[0]}")/support.sh"
 
-needs_vtk() {
-  export ASAN_OPTIONS=detect_leaks=0 # VTK's writer loses some bytes where it fails
-  "$program" --backend cpu --level 1 --quiet --vtk probe.vtr 2>/dev/null || skip "this build has no VTK"
-  rm probe.vtr
-}
-
 annulus='(1+x)*cos(pi/2*y),(1+x)*sin(pi/2*y)'
 harmonic='x/(x^2+y^2)+log(x*x+y*y)'
 

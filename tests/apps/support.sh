@@ -77,6 +77,18 @@ matches() {
   done
 }
 
+# report KEY: its value in report.json.
+report() {
+  python3 -c 'import json, sys; print(json.load(open("report.json"))[sys.argv[1]])' "$1"
+}
+
+# Skips a case where this build of poisson2d writes no files of VTK.
+needs_vtk() {
+  export ASAN_OPTIONS=detect_leaks=0 # VTK's writer loses some bytes where it fails
+  "$program" --backend cpu --level 1 --quiet --vtk probe.vtr 2>/dev/null || skip "this build has no VTK"
+  rm probe.vtr
+}
+
 # Everything but the captured output, temporary files among it.
 files() { find . -mindepth 1 ! -name .output ! -name .errors -printf '%P\n' | sort | paste -sd ' '; }
 

@@ -29,7 +29,6 @@ LIBRARY = ("core", "mesh", "assembly", "smoothers", "multigrid", "solvers", "int
 FOLDERS = LIBRARY + ("apps", "tests", "docs", "cmake")
 
 LONG_FILES = {
-    "tests/apps/poisson2d_test.sh": "cases of one program; to be divided by topic",
     "tests/apps/ranks_test.sh": "cases of one topic",
     "tests/dealii/preconditioner_test.cpp": "cases of one header",
     "tests/multigrid/structured/distributed_rows_test.cpp": "cases of one source, which is divided with its reader",
@@ -79,12 +78,12 @@ REFUSED = "a name of before, which is refused with the new one"
 WORDS = {
     r"natural (?:side|end)s?\b": (0, "Neumann or Robin boundary", ""),
     r"\bmailbox": (0, "exchange buffer", ""),
-    r"\bwalk(?:s|ed|ing|er)?\b": (3, "persistent kernel", "what code does along rows and columns of a grid"),
+    r"\bwalk(?:s|ed|ing|er)?\b": (2, "persistent kernel", "what code does along rows and columns of a grid"),
     r"\bmarch(?:es|ed|ing)?\b": (0, "streaming stencil kernel", ""),
     r"\bseams?\b": (0, "periodic interface", ""),
     r"\brings?\b(?! on|\.pvd)": (0, "cyclic line", ""),
     r"\bstrips?\b": (2, "subdomain", "coefficients that differ in strips of a domain"),
-    r"(?<!VTK )(?<!<)(?<!</)\bpieces?\b": (20, "subdomain, chunk", "VTK's word for a file of a part of a grid, and parts of rows in memory"),
+    r"(?<!VTK )(?<!<)(?<!</)\bpieces?\b": (19, "subdomain, chunk", "VTK's word for a file of a part of a grid, and parts of rows in memory"),
     r"\bby sums\b|\bfor differences\b": (0, "row-sum (GTH) elimination, delta form", ""),
     r"elementary steps?": (0, "sweeps", ""),
     r"exact levels?\b": (0, "coarse solver", ""),

@@ -136,17 +136,19 @@ case_conjugate_gradients_in_float() {
 
 # Copper, 0.001 high, on glass: in float 1e8 times what cools it is rounded. A fin with the same resistances has 296.
 case_thin_layers_of_high_k() {
-  local options cells plate=(--domain 10,1.001 --rhs 0 --kappa 'y < 1 ? 1 : 400' --left neumann --right neumann
+  local options cells most plate=(--domain 10,1.001 --rhs 0 --kappa 'y < 1 ? 1 : 400' --left neumann --right neumann
     --top 'neumann:abs(x-5) < 1 ? 100 : 0' --bottom robin:0.1,0 --grade-y shishkin:1e-3,last --vtk none)
   for cells in 60,32 60,64 50,64 100,64; do
+    most=15
+    [ $cells = 60,32 ] && most=17 # 11 or 16: rounding decides how many iterations go by before it is seen
     run 0 "${plate[@]}" --cells $cells --report report.json
     prints 'double-precision fallback'
-    check "r['iterations'] <= 20 and abs(r['maximum'] / 309.47 - 1) < 1e-3 and r['estimated_error'] < 1e-6"
+    check "r['iterations'] <= $most and abs(r['maximum'] / 309.47 - 1) < 1e-3 and r['estimated_error'] < 1e-6"
   done
   for options in '--solver gmres' '--solver fcg' '--precision residual-replacement' '--precision double'; do
     # shellcheck disable=SC2086
     run 0 "${plate[@]}" --cells 50,64 $options --report report.json
-    check "r['iterations'] <= 20 and abs(r['maximum'] / 309.47 - 1) < 1e-3"
+    check "r['iterations'] <= 15 and abs(r['maximum'] / 309.47 - 1) < 1e-3"
   done
   # What has not converged is not helped by another tolerance.
   run 2 "${plate[@]}" --cells 50,64 --max-iterations 2

@@ -43,7 +43,7 @@ struct Collapse {
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE int fine(int p, int nodes, bool below) const {
     if (reach == 0) return centre;
     if (below && centre + p == -1) return -1;
-    const int node = fine_node(transfer, centre + p, nodes);
+    const int node = fine_node(transfer.periodic, centre + p, nodes);
     return node >= 0 ? node : none;
   }
   static constexpr int none = -2;

@@ -45,12 +45,6 @@ template <class T>
 
 }  // namespace by_cells
 
-/// Number of a fine node, where there is one; otherwise a negative one.
-STRATUM_HOST_DEVICE STRATUM_INLINE int fine_node(bool periodic, int i, int n) {
-  if (periodic) return i < 0 ? i + n : i < n ? i : i - n;
-  return i >= 0 && i < n ? i : -1;
-}
-
 /// The fine nodes of coarse cell (I, J) but those on its lower and its left side. A direction that is not coarsened has nodes
 /// for cells.
 template <bool add, class T>

@@ -133,9 +133,8 @@ struct ProlongateIdentity {
 };
 
 /// The fine node with number i, where there is one; otherwise a negative number.
-template <class T>
-STRATUM_HOST_DEVICE STRATUM_INLINE int fine_node(const TransferView<T>& t, int i, int n) {
-  if (t.periodic) return i < 0 ? i + n : i < n ? i : i - n;
+STRATUM_HOST_DEVICE STRATUM_INLINE int fine_node(bool periodic, int i, int n) {
+  if (periodic) return i < 0 ? i + n : i < n ? i : i - n;
   return i >= 0 && i < n ? i : -1;
 }
 
@@ -150,11 +149,11 @@ struct Restrict {
   FieldView<T> coarse;
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE T at(T weight, int i, int j) const {
     if constexpr (plain) return weight * defect(i, j);
-    const int node = fine_node(x, i, fine_nx);
+    const int node = fine_node(x.periodic, i, fine_nx);
     return node >= 0 ? weight * defect(node, j) : T(0);
   }
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE T row(T weight, int i, int fine_row) const {
-    const int j = plain ? fine_row : fine_node(y, fine_row, fine_ny);
+    const int j = plain ? fine_row : fine_node(y.periodic, fine_row, fine_ny);
     if (j < 0) return T(0);
     if (x.left == nullptr) return weight * defect(i, j);
     const int node = i + x.coarse_origin, centre = 2 * node - x.origin;

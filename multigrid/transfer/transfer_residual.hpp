@@ -61,7 +61,7 @@ struct RestrictRows {
       for (int k = coarsened_y && (j > begin || goes_on) ? 1 : 0; k < (coarsened_y && !for_above ? 3 : 1); ++k) {
         const T here = !coarsened_y || k == 1 ? T(1) : k == 0 ? y.right[node - 1] : y.left[node];
         const T next = k == 2 && j + 1 < end ? y.right[node] : T(0);
-        const int row = coarsened_y ? fine_node(y, 2 * node - y.origin + k - 1, fine_ny) : j;
+        const int row = coarsened_y ? fine_node(y.periodic, 2 * node - y.origin + k - 1, fine_ny) : j;
         if (row < 0) {
           if (k == 2) std::fill_n(middle, fine_nx, T(0));
           continue;

@@ -10,6 +10,7 @@
 #include <stratum/core/field/blas.hpp>
 #include <stratum/core/io/matrix_market.hpp>
 #include <stratum/core/operators/band_matrix.hpp>
+#include <stratum/core/operators/both_triangles.hpp>
 #include <stratum/core/operators/csr_matrix.hpp>
 #include <stratum/core/operators/row_scales.hpp>
 #include <stratum/mesh/named_meshes.hpp>
@@ -56,17 +57,6 @@ std::string only_triangle(const SparseRows& a) {
   return lower == upper ? "" : lower ? "lower" : "upper";
 }
 
-SparseRows with_both_triangles(const SparseRows& a) {
-  std::vector<SparseEntry> entries;
-  for (int i = 0; i < a.rows; ++i)
-    for (auto k = static_cast<std::size_t>(a.start[static_cast<std::size_t>(i)]);
-         k < static_cast<std::size_t>(a.start[static_cast<std::size_t>(i) + 1]); ++k) {
-      entries.push_back({i, a.column[k], a.value[k]});
-      if (a.column[k] != i) entries.push_back({a.column[k], i, a.value[k]});
-    }
-  return sparse_rows(a.rows, a.columns, std::move(entries));
-}
-
 /// Throws when a matrix that is to be generated leaves no room to solve. Counted is what is always there: its rows, b and x on
 /// the host; the method's vectors on the backend, and the operator, which for multigrid on a mesh takes nothing.
 void expect_room_for(const Context& ctx, const Settings& settings, const std::string& name, std::int64_t rows,
@@ -101,7 +91,8 @@ System make_system(const Context& ctx, const CommandLine& options, const Setting
       expects(!settings.triangle.empty(), "--matrix: '", settings.matrix, "' has the ", half,
               " triangle alone, and is not said to be symmetric; --triangle symmetric takes it for half of a symmetric "
               "matrix, --triangle general for all there is");
-      if (settings.triangle == "symmetric") system.a = with_both_triangles(system.a);
+      if (settings.triangle == "symmetric")
+        system.a = with_both_triangles<int>(system.a.start, system.a.column, system.a.value);
     } else {
       expects(settings.triangle.empty(), "--triangle: '", settings.matrix,
               "' has entries on both sides of its diagonal, "

@@ -18,6 +18,7 @@
 #include <stratum/core/comm/communicator.hpp>
 #include <stratum/core/device/context.hpp>
 #include <stratum/core/errors.hpp>
+#include <stratum/core/operators/both_triangles.hpp>
 #include <stratum/multigrid/structured/row_findings.hpp>
 
 namespace stratum::detail {
@@ -118,27 +119,15 @@ inline void expects_both_triangles(const RowSigns& signs, Triangle triangle, con
           " `triangle` = general (one of ask, symmetric, general) takes it for all there is");
 }
 
-template <class Index>
-[[nodiscard]] SparseRows with_both_triangles(const RowArrays<Index>& a) {
-  std::vector<SparseEntry> entries;
-  const int rows = static_cast<int>(a.start.size()) - 1;
-  for (int i = 0; i < rows; ++i)
-    for (auto e = static_cast<std::size_t>(a.start[static_cast<std::size_t>(i)]);
-         e < static_cast<std::size_t>(a.start[static_cast<std::size_t>(i) + 1]); ++e) {
-      const int j = static_cast<int>(a.column[e]);
-      entries.push_back({i, j, a.value[e]});
-      if (j != i) entries.push_back({j, i, a.value[e]});
-    }
-  return sparse_rows(rows, rows, std::move(entries));
-}
-
 /// use(rows as they are to be read). `negative` says so of them, and has to stay so where `is_update`.
 template <class Index, class Use>
 void with_rows_to_read(const Context& ctx, const RowArrays<Index>& a, std::span<const int> node, Triangle triangle,
                        bool is_update, bool& negative, const Use& use) {
   const RowSigns signs = signs_of(ctx, a, node);
-  const char* const fill = ctx.communicator() == nullptr ? "`triangle` = symmetric fills in the other one;"
-                                                         : "Give both triangles: on subdomains none is filled in;";
+  const char* const fill =
+      ctx.communicator() == nullptr
+          ? "Give both triangles, or set the parameter: `triangle` = symmetric fills in the other one;"
+          : "Give both triangles: on subdomains none is filled in;";
   expects_both_triangles(signs, triangle, fill);
   expects(!is_update || signs.are_negative() == negative || !negative,
           "the diagonal was negative throughout, and is not any more: make another solver");
@@ -148,7 +137,7 @@ void with_rows_to_read(const Context& ctx, const RowArrays<Index>& a, std::span<
   if (triangle == Triangle::symmetric && signs.below != signs.above) {
     expects(ctx.communicator() == nullptr, fill, " `triangle` is ask or general there");
     validate(rows, static_cast<int>(rows.start.size()) - 1);
-    const SparseRows filled = with_both_triangles(rows);
+    const SparseRows filled = with_both_triangles(rows.start, rows.column, rows.value);
     use(RowArrays<std::int32_t>{filled.start, filled.column, filled.value});
   } else {
     use(rows);

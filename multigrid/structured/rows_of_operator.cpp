@@ -42,7 +42,8 @@ GridRows rows_of_operator(Context& ctx, const GridOperator<double>& a, std::span
   const GridLayout<2> shape = a.shape();
   if (ctx.communicator() == nullptr) {
     const SparseRows rows = sparse_rows(ctx, a);
-    return {ctx, RowArrays<int>{rows.start, rows.column, rows.value}, shape.nx, shape.ny, numbering, cells};
+    return {ctx,          RowArrays<int>{rows.start, rows.column, rows.value}, shape.nx, shape.ny, numbering, cells,
+            on_subdomains};
   }
   expects(numbering.empty(), "nodes of an operator on a grid lie in order: give no numbering");
   expects(shape.nodes() <= std::numeric_limits<int>::max() / 9, shape.nodes(), " unknowns have more than 2^31 entries");

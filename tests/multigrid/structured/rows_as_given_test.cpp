@@ -149,6 +149,19 @@ TEST(OneTriangle, IsAskedAboutAndFilledInOrTaken) {
     }
 }
 
+TEST(OneTriangle, OfAnOperatorOnTheGrid) {
+  constexpr int n = 15;
+  Context ctx = test::context_on(Backend::cpu);
+  MatrixSolverParams params;
+  params.triangle = Triangle::general;
+  const GridOperator<double> half = MatrixSolver(ctx, matrix(n, 1, Part::lower), n, n, params).rows().a;
+  EXPECT_FALSE(MatrixSolver(ctx, half, params).rows().symmetric);
+  params.triangle = Triangle::symmetric;
+  EXPECT_TRUE(MatrixSolver(ctx, half, params).rows().symmetric);
+  params.triangle = Triangle::ask;
+  EXPECT_THAT([&] { MatrixSolver(ctx, half, params); }, ThrowsMessage<UsageError>(HasSubstr("lower triangle alone")));
+}
+
 /// Upwind differences have one triangle, and are nobody's half.
 TEST(OneTriangle, OfTransportIsTakenAsItIs) {
   Context ctx = test::context_on(Backend::cpu);

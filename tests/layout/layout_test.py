@@ -32,7 +32,6 @@ LONG_FILES = {
     "tests/apps/ranks_test.sh": "cases of one topic",
     "tests/dealii/preconditioner_test.cpp": "cases of one header",
     "tests/multigrid/structured/distributed_rows_test.cpp": "cases of one source, which is divided with its reader",
-    "tests/multigrid/structured/matrix_solver_test.cpp": "cases of one class, which is divided with its reader",
 }
 LONG_MAINS = {}
 COPIES = {}

@@ -119,6 +119,15 @@ inline void expects_both_triangles(const RowSigns& signs, Triangle triangle, con
           " `triangle` = general (one of ask, symmetric, general) takes it for all there is");
 }
 
+/// Whether the diagonal is negative throughout; throws UsageError where an update changes that.
+inline void find_sign(const RowSigns& signs, bool is_update, bool& negative) {
+  const bool found = signs.are_negative();
+  expects(!is_update || found == negative, "the diagonal ",
+          negative ? "was negative throughout, and is not any more" : "was positive, and is negative throughout now",
+          ": make another solver");
+  negative = found;
+}
+
 /// use(rows as they are to be read). `negative` says so of them, and has to stay so where `is_update`.
 template <class Index, class Use>
 void with_rows_to_read(const Context& ctx, const RowArrays<Index>& a, std::span<const int> node, Triangle triangle,
@@ -129,9 +138,7 @@ void with_rows_to_read(const Context& ctx, const RowArrays<Index>& a, std::span<
           ? "Give both triangles, or set the parameter: `triangle` = symmetric fills in the other one;"
           : "Give both triangles: on subdomains none is filled in;";
   expects_both_triangles(signs, triangle, fill);
-  expects(!is_update || signs.are_negative() == negative || !negative,
-          "the diagonal was negative throughout, and is not any more: make another solver");
-  if (!is_update) negative = signs.are_negative();
+  find_sign(signs, is_update, negative);
   const std::vector<double> minus = negative ? negated(a.value) : std::vector<double>();
   const RowArrays<Index> rows{a.start, a.column, negative ? std::span<const double>(minus) : a.value};
   if (triangle == Triangle::symmetric && signs.below != signs.above) {
@@ -154,9 +161,7 @@ void with_bands_to_read(const BandArrays& a, std::int64_t nodes, Triangle triang
     expects(triangle != Triangle::symmetric || signs.below == signs.above,
             "one triangle of nine bands is not filled in. ", advice, " `triangle` is ask or general there");
   }
-  expects(!is_update || signs.are_negative() == negative || !negative,
-          "the diagonal was negative throughout, and is not any more: make another solver");
-  if (!is_update) negative = signs.are_negative();
+  find_sign(signs, is_update, negative);
   if (!negative) return use(a);
   const std::vector<double> minus = negated(a.bands);
   use(BandArrays{minus});

@@ -108,6 +108,16 @@ TEST(NegativeMatrix, OfVectorsOnTheGridAndOfBands) {
   EXPECT_LT(test::relative_difference(found, expected), 0.5);
 }
 
+TEST(NegativeMatrix, IsNoUpdateOfAPositiveOne) {
+  constexpr int n = 7;
+  Context ctx = test::context_on(Backend::cpu);
+  MatrixSolver solver(ctx, matrix(n, 1), n, n);
+  const SparseRows negative = matrix(n, -1);
+  EXPECT_THAT(
+      [&] { solver.update_csr(ctx, negative.start, negative.column, negative.value); },
+      ThrowsMessage<UsageError>(HasSubstr("was positive, and is negative throughout now: make another solver")));
+}
+
 TEST(NegativeMatrix, OfBothSignsIsRefused) {
   Context ctx = test::context_on(Backend::cpu);
   SparseRows a = matrix(7, -1);

@@ -26,8 +26,8 @@ struct ZebraSchedule {
   bool third = false;      // the grid has a third colour,
   bool has_third = false;  // and this subdomain of it: line `pairs`
   bool begins_with_third = false;
-  bool below = false,
-       above = false;  // a line of another subdomain, or of the other end of a periodic grid, follows there
+  /// A line of another subdomain, or of the other end of a periodic grid, follows there.
+  bool below = false, above = false;
 
   ZebraSchedule() = default;
   /// Of the lines of a subdomain, or of a whole grid.
@@ -66,7 +66,7 @@ struct ZebraSchedule {
   [[nodiscard]] SomeLines second_colour() const { return of_parity(1 - first); }
   [[nodiscard]] SomeLines third_colour() const { return {pairs, 1, 1}; }
   /// The line of the second colour that lies beside the other end of a periodic grid.
-  [[nodiscard]] int seam() const { return first == 0 ? pairs - 1 : 0; }
+  [[nodiscard]] int at_periodic_interface() const { return first == 0 ? pairs - 1 : 0; }
 
   /// Lines lowest .. highest - 1 of two colours need no line that lies elsewhere; the others of the second colour follow an
   /// exchange.

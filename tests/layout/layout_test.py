@@ -31,7 +31,7 @@ FOLDERS = LIBRARY + ("apps", "tests", "docs", "cmake")
 LONG_FILES = {
     "tests/apps/ranks_test.sh": "cases of one topic",
     "tests/dealii/preconditioner_test.cpp": "cases of one header",
-    "tests/multigrid/structured/distributed_rows_test.cpp": "cases of one source, which is divided with its reader",
+    "tests/multigrid/structured/distributed_rows_test.cpp": "cases of one source",
 }
 LONG_MAINS = {}
 COPIES = {}

@@ -279,9 +279,9 @@ class Sweep : GpuSweep<View, T> {
       return false;
     launch_few_y_lines<View, T>(ctx, line::LineRhs<Direction::y, true, View, T>{a, b, x}, left, y);
     if (!this->grid.periodic_x) return true;
-    // At the seam a line of the second colour was solved beside one that is none to the persistent kernel.
+    // At the periodic interface a line of the second colour was solved beside one that is none to the persistent kernel.
     exchange(ctx, this->grid, y);
-    solve(ctx, {zebra.seam(), 1, 1}, true);
+    solve(ctx, {zebra.at_periodic_interface(), 1, 1}, true);
     return true;
   }
 };

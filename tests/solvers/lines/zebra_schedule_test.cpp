@@ -58,10 +58,10 @@ TEST(ZebraSchedule, AnEvenNumberOfPeriodicLinesHasASeam) {
   const ZebraSchedule forward{grid(6, 4, true), Direction::y, SweepOrder::forward},
       backward{grid(6, 4, true), Direction::y, SweepOrder::backward};
   EXPECT_EQ(taken(forward), "0 2 4 | 1 3 5");
-  EXPECT_EQ(forward.seam(), 5);
+  EXPECT_EQ(forward.at_periodic_interface(), 5);
   EXPECT_EQ(forward.lowest(), 0);
   EXPECT_EQ(forward.highest(), 5);
-  EXPECT_EQ(backward.seam(), 0);
+  EXPECT_EQ(backward.at_periodic_interface(), 0);
   EXPECT_EQ(backward.lowest(), 1);
   EXPECT_EQ(backward.highest(), 6);
 }

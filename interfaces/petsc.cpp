@@ -76,7 +76,8 @@ class GridCycle {
   GridCycle(const Options& options, const std::shared_ptr<Communicator>& communicator, int nx, int ny, const Rows& a,
             bool singular)
       : ctx_(context(options, communicator)) {
-    GridRows rows(ctx_, a.arrays(), nx, ny, a.node, {}, {.scale_to_symmetry = true});
+    // A matrix of PETSc has all its entries, whether or not they lie in one triangle.
+    GridRows rows(ctx_, a.arrays(), nx, ny, a.node, {}, {.scale_to_symmetry = true, .triangle = Triangle::general});
     scales_ = rows.scales;
     expects(!singular || rows.singular,
             "a null space of constants is attached to the matrix; it must be symmetric then, or become so by scales of "

@@ -41,6 +41,21 @@ static void solves_once(const char* type, const char* options, Mat a, int singul
   OK(MatDestroy(&a));
 }
 
+/* A step of upwind differences: one triangle, and all there is. */
+static void it_solves_transport(void) {
+  const PetscInt nx = 30, ny = 20;
+  Mat a = NULL;
+  OK(MatCreateSeqAIJ(PETSC_COMM_SELF, nx * ny, nx * ny, 3, NULL, &a));
+  for (PetscInt k = 0; k < nx * ny; ++k) {
+    OK(MatSetValue(a, k, k, 6, INSERT_VALUES));
+    if (k % nx > 0) OK(MatSetValue(a, k, k - 1, -1, INSERT_VALUES));
+    if (k >= nx) OK(MatSetValue(a, k, k - nx, -1, INSERT_VALUES));
+  }
+  OK(MatAssemblyBegin(a, MAT_FINAL_ASSEMBLY));
+  OK(MatAssemblyEnd(a, MAT_FINAL_ASSEMBLY));
+  solves_once(KSPGMRES, "-pc_stratum_grid 30,20", a, 0, 10);
+}
+
 static void it_solves(void) {
   /* BoundaryConditions, numberings, sizes. */
   solves_once(KSPCG, "-pc_stratum_grid 63,40", matrix(63, 40, eliminated, 0, 0, 0, 1), 0, 8);
@@ -270,6 +285,7 @@ int main(int argc, char** argv) {
   OK(PCRegisterStratum());
   OK(PCRegisterStratum());
   it_solves();
+  it_solves_transport();
   it_updates();
   it_refuses();
   it_recovers();

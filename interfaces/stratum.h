@@ -78,6 +78,9 @@ typedef struct stratum_options {
   int singular;      /* 0: detected; 1: singular; -1: treated as regular */
   int project;       /* not 0: the mean of right-hand sides of a singular A is subtracted, however large it is */
   const int* numbering; /* for a matrix by rows: node j * nx + i of every unknown; copied. NULL: detected */
+  /* A matrix with one triangle alone that looks like half of a symmetric one: "ask" refuses it, "symmetric" fills in the other
+   * triangle, "general" takes it for the whole matrix. NULL: "ask". */
+  const char* triangle;
 } stratum_options;
 
 typedef struct stratum_result {

@@ -82,6 +82,7 @@ MatrixSolverParams params_of(const stratum_options& options) {
   params.symmetric = claim("symmetric", options.symmetric);
   params.singular = claim("singular", options.singular);
   params.project = options.project != 0;
+  if (is_given(options.triangle)) params.triangle = by_name("triangle", options.triangle, values_of<Triangle>);
   return params;
 }
 
@@ -129,7 +130,7 @@ struct Pattern {
 struct stratum_solver {
   int nx = 0, ny = 0;
   stratum_options options{};
-  std::string smoother, method, cycle, interpolation;  // what the options point to
+  std::string smoother, method, cycle, interpolation, triangle;  // what the options point to
   std::vector<int> numbering;
   bool tolerance_given = false;
   std::vector<double> widths_x, widths_y;
@@ -182,7 +183,10 @@ stratum_status take_bands(stratum_solver* solver, const double* bands, std::size
         static_cast<std::size_t>(std::max(solver->nx, 0)) * static_cast<std::size_t>(std::max(solver->ny, 0));
     const std::span<const double> numbers(bands, count * n);
     return take(
-        solver, [&](Context& ctx) { return GridRows(ctx, BandArrays{numbers}, solver->nx, solver->ny); },
+        solver,
+        [&](Context& ctx) {
+          return GridRows(ctx, BandArrays{numbers}, solver->nx, solver->ny, {}, solver->made->params.on_subdomains());
+        },
         [&](MatrixSolver& made) { made.update_bands(solver->made->ctx, numbers); });
   });
 }
@@ -194,7 +198,7 @@ stratum_status take_values(stratum_solver* solver, const Pattern<Index>& pattern
       solver,
       [&](Context& ctx) {
         return GridRows(ctx, RowArrays<Index>{pattern.start, pattern.column, values}, solver->nx, solver->ny,
-                        solver->numbering);
+                        solver->numbering, {}, solver->made->params.on_subdomains());
       },
       [&](MatrixSolver& made) { made.update_csr(solver->made->ctx, pattern.start, pattern.column, values); });
 }
@@ -216,6 +220,7 @@ std::unique_ptr<stratum_solver> new_solver(int nx, int ny, const double* widths_
   copy(solver->options.solver, solver->method);
   copy(solver->options.cycle, solver->cycle);
   copy(solver->options.interpolation, solver->interpolation);
+  copy(solver->options.triangle, solver->triangle);
   if (by_rows && solver->options.numbering != nullptr && nx > 0 && ny > 0)
     solver->numbering.assign(solver->options.numbering,
                              solver->options.numbering + static_cast<std::size_t>(nx) * static_cast<std::size_t>(ny));

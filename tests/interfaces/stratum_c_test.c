@@ -472,6 +472,37 @@ static void rows_are_taken(void) {
   stratum_destroy(solver);
 }
 
+/* Rows without the entries of one triangle are asked about. */
+static void one_triangle_is_asked_about(void) {
+  stratum_options options = stratum_default_options();
+  stratum_solver* solver = NULL;
+  int kept = 0;
+  for (int k = 0; k < size; ++k) order[k] = k;
+  set_bands(1, 0);
+  set_rows(0);
+  for (int row = 0, e = 0; row < size; ++row) {
+    const int end = start[row + 1];
+    for (; e < end; ++e)
+      if (column[e] <= row) {
+        column[kept] = column[e];
+        value[kept++] = value[e];
+      }
+    start[row + 1] = kept;
+  }
+  solver = stratum_create_csr(size, start, column, value, nx, ny, NULL, NULL, &options);
+  CHECK(solver != NULL && says(solver, "looks like half of a symmetric one"));
+  stratum_destroy(solver);
+  options.triangle = "symmetric";
+  solver = stratum_create_csr(size, start, column, value, nx, ny, NULL, NULL, &options);
+  set_rows(0); /* the whole matrix, by which the solution is judged */
+  solves_rows(solver, 8);
+  stratum_destroy(solver);
+  options.triangle = "lower";
+  solver = stratum_create_csr(size, start, column, value, nx, ny, NULL, NULL, &options);
+  CHECK(solver != NULL && says(solver, "unknown triangle 'lower'; known: ask, symmetric, general"));
+  stratum_destroy(solver);
+}
+
 static void five_bands_are_taken(void) {
   stratum_solver* solver = stratum_create(nx, ny, NULL, NULL, NULL);
   stratum_result result;
@@ -574,6 +605,7 @@ int main(void) {
   widths_of_natural_sides();
   options_are_taken();
   rows_are_taken();
+  one_triangle_is_asked_about();
   five_bands_are_taken();
   singular_matrices();
   rounding_is_the_end();

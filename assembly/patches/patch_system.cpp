@@ -3,6 +3,7 @@
 #include <limits>
 #include <set>
 
+#include <stratum/assembly/error_sums.hpp>
 #include <stratum/assembly/gauss_rules.hpp>
 #include <stratum/assembly/mapped_element.hpp>
 #include <stratum/assembly/patches/patch_problem.hpp>
@@ -335,40 +336,14 @@ PatchSystem assemble(Context& ctx, const PatchMesh& mesh, const PatchProblem& pr
 
 PatchErrors relative_errors(Context& ctx, const PatchMesh& mesh, const ScalarFunction& exact,
                             const std::vector<std::vector<double>>& nodal, bool modulo_constants) {
-  struct Sums {
-    double area = 0, u = 0, e = 0, uu = 0, ee = 0, least = HUGE_VAL, most = -HUGE_VAL, least_error = HUGE_VAL,
-           most_error = -HUGE_VAL;
-    void add(double w, double value, double error) {
-      area += w;
-      u += w * value;
-      e += w * error;
-      uu += w * value * value;
-      ee += w * error * error;
-      least = std::min(least, value);
-      most = std::max(most, value);
-      least_error = std::min(least_error, error);
-      most_error = std::max(most_error, error);
-    }
-    void add(const Sums& other) {
-      area += other.area;
-      u += other.u;
-      e += other.e;
-      uu += other.uu;
-      ee += other.ee;
-      least = std::min(least, other.least);
-      most = std::max(most, other.most);
-      least_error = std::min(least_error, other.least_error);
-      most_error = std::max(most_error, other.most_error);
-    }
-  };
-  Sums all;
+  ErrorSums all = no_error_sums();
   expects(nodal.size() == at(mesh.patches()), "values are given of ", nodal.size(), " patches, but the mesh has ",
           mesh.patches());
   for (int p = 0; p < mesh.patches(); ++p) {
     const PatchNodes nodes = mesh.nodes_of(p);
     const auto& u = nodal[at(p)];
     expects(u.size() == nodes.at.size(), "patch ", p, " has ", nodes.at.size(), " nodes, but ", u.size(), " values");
-    std::vector<Sums> rows(at(nodes.ny));
+    std::vector<ErrorSums> rows(at(nodes.ny), no_error_sums());
     for_each_row(
         ctx, nodes.ny,
         [&](int j, const ScalarFunction& function) {
@@ -382,23 +357,17 @@ PatchErrors relative_errors(Context& ctx, const PatchMesh& mesh, const ScalarFun
                 double value = 0;
                 for (std::size_t c = 0; c < 4; ++c) value += phi[c] * own[c];
                 const double there = evaluate(function, cell.point(t, s), "exact solution");
-                rows[at(j)].add(wt * ws * cell.det(t, s), there, value - there);
+                const double error = value - there, weight = wt * ws * cell.det(t, s);
+                const auto field = [&](double v) { return FieldSums{weight * v * v, weight * v, 0, v, v}; };
+                add(ErrorSums{field(error), field(there), weight}, rows[at(j)]);
               }
           }
         },
         exact);
-    for (const auto& row : rows) all.add(row);
+    for (const ErrorSums& row : rows) add(row, all);
   }
-  double u = all.uu, e = all.ee, largest = std::max(std::abs(all.least), std::abs(all.most)),
-         largest_error = std::max(std::abs(all.least_error), std::abs(all.most_error));
-  if (modulo_constants) {
-    const double mean = all.u / all.area, mean_error = all.e / all.area;
-    u = std::max(0.0, u - all.area * mean * mean);
-    e = std::max(0.0, e - all.area * mean_error * mean_error);
-    largest = std::max(std::abs(all.least - mean), std::abs(all.most - mean));
-    largest_error = std::max(std::abs(all.least_error - mean_error), std::abs(all.most_error - mean_error));
-  }
-  return {u > 0 ? std::sqrt(e / u) : std::sqrt(e), largest > 0 ? largest_error / largest : largest_error};
+  const RelativeErrors found = relative(all, modulo_constants);
+  return {found.l2, found.largest};
 }
 
 }  // namespace stratum

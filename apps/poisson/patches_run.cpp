@@ -223,21 +223,9 @@ PatchFields fields_of(const PatchSettings& settings, const Outcome& outcome, int
   return fields;
 }
 
-std::vector<PatchPoint> located(const Probe& probe, const PatchLocator& locator) {
-  std::vector<PatchPoint> points;
-  for (int k = 0; k < probe.count; ++k) {
-    const Position p = probe.at(k);
-    const auto found = locator.locate(p);
-    expects(found.has_value(), "--probe: (", p.x, ", ", p.y, "), point ", k + 1, " of ", probe.count,
-            ", is outside the domain");
-    points.push_back(*found);
-  }
-  return points;
-}
-
 std::string csv_profile(const Probe& probe, const Outcome& outcome) {
   const PatchLocator locator(outcome.mesh);
-  const auto points = located(probe, locator);
+  const auto points = located_by(locator, probe);
   std::ostringstream out;
   out.precision(17);
   out << "x,y,s,u\n";
@@ -321,7 +309,7 @@ int run_patches(const PatchSettings& settings, const CommandLine& options, Outpu
   Context ctx = settings.machine.context();
   const PatchMesh finest = settings.file.mesh.halved(settings.last_level);
   check_solution_files(settings.files(), outputs, finest.nodes());
-  if (settings.probe) (void)located(*settings.probe, PatchLocator(finest));
+  if (settings.probe) (void)located_by(PatchLocator(finest), *settings.probe);
   const bool keep = outputs.has("vtk") || outputs.has("png") || outputs.has("probe");
   std::vector<Outcome> outcomes;
   int code = 0;

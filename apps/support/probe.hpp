@@ -54,10 +54,10 @@ inline constexpr int most_probe_points = 1'000'000;
   return probe;
 }
 
-/// Where its points lie. Throws UsageError for one outside the mesh.
-[[nodiscard]] inline std::vector<MeshPoint> located(const Probe& probe, const Geometry& mesh) {
-  const PointLocator locator(mesh);
-  std::vector<MeshPoint> points;
+/// Where its points lie, by a locator of the mesh. Throws UsageError for one outside.
+template <class Locator>
+[[nodiscard]] auto located_by(const Locator& locator, const Probe& probe) {
+  std::vector<typename decltype(locator.locate(Position{}))::value_type> points;
   for (int k = 0; k < probe.count; ++k) {
     const Position p = probe.at(k);
     const auto found = locator.locate(p);
@@ -66,6 +66,10 @@ inline constexpr int most_probe_points = 1'000'000;
     points.push_back(*found);
   }
   return points;
+}
+
+[[nodiscard]] inline std::vector<MeshPoint> located(const Probe& probe, const Geometry& mesh) {
+  return located_by(PointLocator(mesh), probe);
 }
 
 /// A line for every point: the time if there is one, coordinates, arc length from the first end, every solution.

@@ -161,12 +161,6 @@ Outcome solve(Context& ctx, const PatchSettings& settings, const CommandLine& op
   if (talk) print_heading(settings, options, ctx, outcome);
   if (settings.full_multigrid_only) {
     outcome.report = solver.full_multigrid_pass();
-    SolveReport& report = outcome.report;
-    if (report.status == Status::max_iterations && report.residual < report.initial_residual) {
-      report.status = Status::converged;
-      report.iterations = 1;
-      report.reason = "one full multigrid pass; no tolerance was asked for and none is claimed";
-    }
   } else {
     Progress solving(!settings.quiet);
     outcome.report = solver.solve(with_progress(

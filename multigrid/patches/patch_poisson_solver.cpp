@@ -8,6 +8,7 @@
 #include <stratum/core/errors.hpp>
 #include <stratum/core/field/blas.hpp>
 #include <stratum/core/patches/patch_updates.hpp>
+#include <stratum/multigrid/full_multigrid_solve.hpp>
 #include <stratum/multigrid/patches/patch_multigrid.hpp>
 #include <stratum/solvers/error_estimate.hpp>
 #include <stratum/solvers/mixed/mixed_refinement.hpp>
@@ -161,10 +162,10 @@ struct PatchPoissonSolver::Implementation {
     magnitude(ctx, *rows, *a, b, x, q);
     return 2 * std::numeric_limits<double>::epsilon() * norm_of(q);
   }
-  void finish(SolveReport& report) {
+  void finish(SolveReport& report, const char* method) {
     if (singular) subtract_mean();
     report.setup_seconds = setup_seconds;
-    report.choice = message("conjugate gradients around a V-cycle on ", layout->patches(), " patches");
+    report.choice = message(method, " on ", layout->patches(), " patches");
     for (auto plan = plans.rbegin(); plan != plans.rend(); ++plan) {
       LevelReport level;
       level.nx = static_cast<int>(plan->unknowns);
@@ -187,39 +188,58 @@ struct PatchPoissonSolver::Implementation {
     copy_from_host(ctx, u.data(), x.numbers.view());
   }
 
-  SolveReport full_pass() {
-    const auto begin = Clock::now();
+  /// x from one FMG cycle.
+  SolveReport one_pass() {
     copy(ctx, boundary.numbers.cview(), x.numbers.view());
-    const double initial = true_residual();
-    if (initial > 0 && std::isfinite(initial)) pass(scale_for(initial));
     SolveReport report;
+    const double initial = true_residual();
     report.reference_norm_value = report.initial_residual = initial;
-    report.residual = true_residual();
-    report.history = {initial, report.residual};
-    const bool converged = report.residual <= std::max(params.stop.rtol * initial, params.stop.atol);
-    report.status = !std::isfinite(report.residual) ? Status::non_finite
-                    : converged                     ? Status::converged
-                                                    : Status::max_iterations;
-    report.reason = message("residual ", report.residual, " after one FMG cycle");
-    finish(report);
-    report.solve_seconds = seconds_since(begin);
+    report.history = {initial};
+    if (initial > 0 && std::isfinite(initial)) {
+      pass(scale_for(initial));
+      report.iterations = report.inner_iterations = 1;
+    }
+    const double left = true_residual();
+    report.residual = left;
+    report.history.push_back(left);
+    if (!std::isfinite(initial)) {
+      report.status = Status::non_finite;
+      report.reason = "the right-hand side is not finite";
+    } else if (left == 0 || left < initial) {
+      report.status = Status::converged;
+      report.reason = "one full multigrid pass; no tolerance was asked for and none is claimed";
+    } else if (left <= Rounding<double>::stopped * rounding_level()) {
+      report.status = Status::round_off_limit;
+      report.reason = message("one full multigrid pass; its residual, ", left, ", is at rounding");
+    } else {
+      report.status = Status::diverged;
+      report.reason = blown_up_reason(left, initial);
+    }
     return report;
   }
 
-  SolveReport solve(const Monitor& monitor) {
+  /// What `attempt` reports, or where it fails with cycles in float, what it reports with cycles in double.
+  template <class Attempt>
+  SolveReport completed(const char* method, const Attempt& attempt) {
     const auto begin = Clock::now();
-    SolveReport report = iterate(monitor);
+    SolveReport report = attempt();
     const bool failed =
         report.status == Status::breakdown || report.status == Status::stagnated || report.status == Status::diverged;
     if (failed && float_cycles && params.retry_in_double) {
       const std::string why = report.reason;
       continue_in_double();
-      report = iterate(monitor);
+      report = attempt();
       report.reason = message("double-precision fallback (", why, "): ", report.reason);
     }
-    finish(report);
+    finish(report, method);
     report.solve_seconds = seconds_since(begin);
     return report;
+  }
+  SolveReport full_pass() {
+    return completed("one FMG cycle", [&] { return one_pass(); });
+  }
+  SolveReport solve(const Monitor& monitor) {
+    return completed("conjugate gradients around a V-cycle", [&] { return iterate(monitor); });
   }
 
   SolveReport iterate(const Monitor& monitor) {

@@ -37,7 +37,7 @@ namespace stratum {
 struct PatchSolverParams {
   StoppingParams stop{};
   bool float_cycles = true;
-  bool retry_in_double = true;   // where conjugate gradients around float cycles break down or stagnate
+  bool retry_in_double = true;   // where float cycles are not enough
   int sweeps = 1;                // of lines in every direction, before and after the coarse correction
   bool project = false;          // subtract a constant from f where a singular problem does not balance
   bool full_multigrid = true;    // start from one FMG cycle
@@ -63,7 +63,8 @@ class PatchPoissonSolver {
 
   /// From zero at the unknowns.
   SolveReport solve(const Monitor& monitor = {});
-  /// u_h by one FMG cycle, whatever the residual; reported as that of zero iterations.
+  /// u_h by one FMG cycle, an iteration that tests no tolerance: converged where the residual is less than that of zero at the
+  /// unknowns, round_off_limit where rounding explains it, or else diverged. In double where float cycles diverge, as `solve`.
   SolveReport full_multigrid_pass();
 
   /// u_h at the nodes of a patch, (nx + 1) (ny + 1) numbers, x fastest; all patches of a node have the same bits.

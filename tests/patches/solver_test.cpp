@@ -342,6 +342,27 @@ TEST(PatchSolver, ContinuesInDoubleWhereFloatIsInsufficient) {
   EXPECT_THAT(report.reason, testing::HasSubstr("double-precision fallback"));
 }
 
+TEST(PatchSolver, RepeatsAPassOfFullMultigridInDoubleWhereFloatIsInsufficient) {
+  // Cells of 1e-12 at the corner: the cycle in float leaves more than it began with.
+  Context ctx = test::context_on(Backend::cpu);
+  const PatchMesh mesh(thin_at_origin(l_shape(), 128, {VertexGrading::Kind::smallest, 1e-12}));
+  PatchProblem problem;
+  problem.rhs = [](const Point&) { return 1.0; };
+  PatchSolverParams params;
+  params.retry_in_double = false;
+  PatchPoissonSolver in_float(ctx, mesh, problem, params);
+  const SolveReport diverged = in_float.full_multigrid_pass();
+  EXPECT_EQ(diverged.status, Status::diverged);
+  EXPECT_THAT(diverged.reason, testing::HasSubstr("the FMG cycle blew up"));
+  params.retry_in_double = true;
+  PatchPoissonSolver solver(ctx, mesh, problem, params);
+  const SolveReport report = solver.full_multigrid_pass();
+  EXPECT_EQ(report.status, Status::converged) << report.reason;
+  EXPECT_THAT(report.reason, testing::HasSubstr("double-precision fallback"));
+  EXPECT_EQ(report.iterations, 1);
+  EXPECT_LT(report.residual, 0.1 * report.initial_residual);
+}
+
 TEST(PatchSolver, RefusesBadProblems) {
   Context ctx = test::context_on(Backend::cpu);
   const PatchMesh mesh(with_cells(patch_grid(2, 1), 4));

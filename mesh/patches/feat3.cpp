@@ -91,8 +91,9 @@ class FeatFile {
   explicit FeatFile(const std::string& path) : file_(path) {}
 
   PatchMeshParts read() {
-    bool is_mesh_file = false, has_mesh = false;
+    bool is_mesh_file = false, has_mesh = false, is_whole = false;
     while (next()) {
+      if (tag_ && tag_->closes && tag_->name == "FeatMeshFile") is_whole = true;
       if (!tag_ || !tag_->opens) continue;
       if (tag_->name == "FeatMeshFile")
         is_mesh_file = true;
@@ -108,6 +109,7 @@ class FeatFile {
     }
     if (!is_mesh_file) fail("it is no mesh file of FEAT3: it does not begin with <FeatMeshFile");
     if (!has_mesh) fail("it has no <Mesh");
+    if (!is_whole) fail("the file ends too early: it has no </FeatMeshFile>");
     for (const auto& part : named_) apply(part);
     return std::move(parts_);
   }

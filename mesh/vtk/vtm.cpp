@@ -36,6 +36,8 @@ std::vector<std::pair<std::string, std::string>> data_sets(const std::string& pa
   while (file.next() && text.size() < most) text += file.line() + "\n";
   if (text.find("vtkMultiBlockDataSet") == std::string::npos)
     throw FileError(message("'", path, "' is no multi-block file of VTK: it has no vtkMultiBlockDataSet"));
+  if (text.find("</VTKFile>") == std::string::npos)
+    throw FileError(message("'", path, "' ends too early: it has no </VTKFile>"));
   std::vector<std::pair<std::string, std::string>> found;
   for (auto at = text.find("<DataSet"); at != std::string::npos; at = text.find("<DataSet", at + 1)) {
     const std::string tag = text.substr(at, std::min(text.find('>', at), text.size()) - at);

@@ -417,6 +417,8 @@ TEST_F(PatchReaders, Feat3) {
   EXPECT_THAT(with("      0 4 6 5\n", "      0 4 6\n"), HasSubstr("line 30: a line has 4 numbers, not 3"));
   EXPECT_THAT(with("</Topology>", ""), HasSubstr("a tag"));
   EXPECT_THAT(with("      4\n      5\n    </Mapping>", "    </Mapping>"), HasSubstr("2 boundary edges have no name"));
+  // Cut between its parts.
+  EXPECT_THAT(with("</FeatMeshFile>\n", ""), HasSubstr("ends too early"));
 }
 
 TEST_F(PatchReaders, Feat3FollowsBezierCurves) {
@@ -465,12 +467,16 @@ TEST_F(PatchReaders, Vtm) {
   const PatchNodes nodes = mesh.halved(1).nodes_of(0);
   write_vts(path("mesh/0.vts"), nodes.nx, nodes.ny, nodes.at, {});
   EXPECT_THAT(
-      refusal("mesh.vtm",
-              R"(<VTKFile type="vtkMultiBlockDataSet"><DataSet file="mesh/0.vts"/><DataSet file="mesh/1.vts"/>)"),
+      refusal(
+          "mesh.vtm",
+          R"(<VTKFile type="vtkMultiBlockDataSet"><DataSet file="mesh/0.vts"/><DataSet file="mesh/1.vts"/></VTKFile>)"),
       HasSubstr("the blocks do not match"));
-  EXPECT_THAT(refusal("mesh.vtm", R"(<VTKFile type="vtkMultiBlockDataSet"><DataSet file="mesh/99.vts"/>)"),
+  EXPECT_THAT(refusal("mesh.vtm", R"(<VTKFile type="vtkMultiBlockDataSet"><DataSet file="mesh/99.vts"/></VTKFile>)"),
               HasSubstr("99.vts"));
   EXPECT_THAT(refusal("mesh.vtm", "nothing"), HasSubstr("is no multi-block file"));
+  // Cut between its blocks.
+  EXPECT_THAT(refusal("mesh.vtm", R"(<VTKFile type="vtkMultiBlockDataSet"><DataSet file="mesh/1.vts"/>)"),
+              HasSubstr("ends too early"));
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
-#include <set>
 
 #include <stratum/assembly/error_sums.hpp>
 #include <stratum/assembly/gauss_rules.hpp>
@@ -16,6 +16,12 @@ namespace {
 
 std::size_t at(int k) { return static_cast<std::size_t>(k); }
 
+/// Without places, which are those of one grid.
+Point point_at(const Position& p) {
+  constexpr double none = std::numeric_limits<double>::quiet_NaN();
+  return make_point(p, none, none);
+}
+
 /// Cell (i, j) of a patch: its bilinear map and det J.
 struct Cell {
   Position corner;
@@ -29,11 +35,8 @@ struct Cell {
     y = {bottom.y, top.y, left.y, right.y};
   }
   [[nodiscard]] Point point(double t, double s) const {
-    Point p;
-    p.x = corner.x + t * (1 - s) * x.bottom + s * (x.left + t * x.top);
-    p.y = corner.y + t * (1 - s) * y.bottom + s * (y.left + t * y.top);
-    p.to_right = p.to_top = p.to_left = p.to_bottom = std::numeric_limits<double>::quiet_NaN();
-    return p;
+    return point_at({corner.x + t * (1 - s) * x.bottom + s * (x.left + t * x.top),
+                     corner.y + t * (1 - s) * y.bottom + s * (y.left + t * y.top)});
   }
   [[nodiscard]] double det(double t, double s) const {
     const double xt = (1 - s) * x.bottom + s * x.top, yt = (1 - s) * y.bottom + s * y.top,
@@ -256,13 +259,6 @@ class Assembly {
         }
       }
     }
-  }
-  static Point point_at(const Position& position) {
-    Point p;
-    p.x = position.x;
-    p.y = position.y;
-    p.to_right = p.to_top = p.to_left = p.to_bottom = std::numeric_limits<double>::quiet_NaN();
-    return p;
   }
 
   /// All copies of a Dirichlet vertex get the value of the boundary with the lowest number.

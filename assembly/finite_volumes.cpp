@@ -73,7 +73,6 @@ FiniteVolumes::FiniteVolumes(Context& ctx, const TensorMesh<2>& mesh, const Pois
       periodic_x_(problem.boundaries.left.kind == Kind::periodic),
       periodic_y_(problem.boundaries.bottom.kind == Kind::periodic), reaction_(problem.reaction),
       k_(cell_coefficients(ctx, mesh, problem)), plain_(!problem.diffusion.is_given()) {
-  expects(problem.bodies.empty(), "finite volumes have no bodies; bilinear elements have");
   expects(std::isfinite(reaction_) && reaction_ >= 0,
           "the reaction coefficient c must be finite and not negative, not ", reaction_);
   expects(

@@ -224,8 +224,7 @@ void expect_compatible(const Rooms& rooms, const std::vector<Compatibility>& fou
     expects(!room.singular || project || found[r].holds(), "nothing holds u in the room of ", room.cells,
             " cells around (", room.x, ", ", room.y,
             "), which bodies or boundaries without flux close: the integral of f plus the boundary fluxes has to "
-            "vanish there "
-            "and is ",
+            "vanish there and is ",
             found[r].sum, ", ", 100 * std::abs(found[r].sum) / found[r].sum_of_magnitudes,
             " % of the sum of magnitudes. Use --project (`project` in code) to subtract the mean of f in each room");
   }

@@ -14,8 +14,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <span>
 #include <sstream>
@@ -25,6 +23,7 @@
 
 #include <stratum/core/errors.hpp>
 #include <stratum/core/io/output_file.hpp>
+#include <stratum/core/io/whole_file.hpp>
 #include <stratum/multigrid/heat_solver.hpp>
 
 #include "command_line.hpp"
@@ -110,16 +109,11 @@ struct Restart {
 
 /// Throws as said above.
 [[nodiscard]] inline Restart read_restart(const std::string& path, const RestartOf& of) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw FileError(message("cannot read '", path, "': ", std::strerror(errno)));
-  // What is none need not be read to its end, which it may not have.
-  const std::string first_line = message(restart_format, "\n");
-  std::string all(first_line.size(), '\0');
-  file.read(all.data(), static_cast<std::streamsize>(all.size()));
-  const bool begins = all == first_line;
-  if (begins) all.append(std::istreambuf_iterator<char>(file), {});
-  if (file.bad()) throw FileError(message("cannot read '", path, "': ", std::strerror(errno)));
-  if (!begins)
+  const auto is_restart = [first_line = message(restart_format, "\n")](std::string_view begin) {
+    return begin.starts_with(first_line);
+  };
+  const std::string all = detail::whole_file(path, is_restart);
+  if (!is_restart(all))
     throw FileError(message("'", path, "' is no restart file: it does not begin with '", restart_format, "'"));
   const auto damaged = [&path]() -> FileError {
     return FileError(message("'", path, "' is cut short or damaged: its check sum does not fit"));

@@ -2,16 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
-#include <fstream>
-#include <iterator>
 #include <span>
 #include <string_view>
 
 #include <stratum/core/errors.hpp>
+#include <stratum/core/io/whole_file.hpp>
 
 namespace stratum {
 
@@ -227,9 +224,11 @@ void add_neighbours(Bytes& rows, const Header& header) {
 
 double grey(double r, double g, double b) { return r == g && g == b ? r : 0.299 * r + 0.587 * g + 0.114 * b; }
 
+constexpr std::string_view signature = "\x89PNG\r\n\x1a\n";
+bool is_png(std::string_view begin) { return begin.starts_with(signature); }
+
 GreyPicture decoded(const Bytes& file) {
-  static constexpr std::array<std::uint8_t, 8> signature{137, 80, 78, 71, 13, 10, 26, 10};
-  if (file.size() < signature.size() || !std::equal(signature.begin(), signature.end(), file.begin()))
+  if (!is_png({reinterpret_cast<const char*>(file.data()), file.size()}))
     throw Damaged{"it does not begin as PNG files do"};
   Header header;
   Bytes palette, opacity, data;
@@ -310,10 +309,8 @@ GreyPicture decoded(const Bytes& file) {
 }  // namespace
 
 GreyPicture read_png(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw FileError(message("cannot read '", path, "': ", std::strerror(errno)));
-  const Bytes file{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  if (in.bad()) throw FileError(message("cannot read '", path, "': ", std::strerror(errno)));
+  const std::string content = detail::whole_file(path, [](std::string_view begin) { return is_png(begin); });
+  const Bytes file(content.begin(), content.end());
   try {
     return decoded(file);
   } catch (const Damaged& damaged) {

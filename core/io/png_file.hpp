@@ -4,9 +4,9 @@
 //
 //     number of a pixel = 0 where it is black, 1 where it is white; of colours 0.299 R + 0.587 G + 0.114 B ,
 //
-// `width` x `height` of them, the bottom row first, x fastest. Throws FileError for a file that cannot be read or ends too
-// early, UsageError naming it for one that is no PNG file, is damaged (checksums are looked at), is interlaced, or has pixels
-// that can be seen through. Source of the decompression: P. Deutsch, DEFLATE Compressed Data Format, RFC 1951.
+// `width` x `height` of them, the bottom row first, x fastest. Throws FileError for a file that cannot be read,
+// UsageError naming it for one that is no PNG file, ends too early, is damaged (its checksums are tested), is interlaced, or has
+// transparent pixels. Source of the decompression: P. Deutsch, DEFLATE Compressed Data Format, RFC 1951.
 
 #include <string>
 #include <vector>

@@ -2,11 +2,8 @@
 
 #include <algorithm>
 #include <bit>
-#include <cerrno>
 #include <charconv>
-#include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <iterator>
 #include <limits>
 #include <memory>
@@ -14,6 +11,7 @@
 
 #include <stratum/core/errors.hpp>
 #include <stratum/core/io/stored_number.hpp>
+#include <stratum/core/io/whole_file.hpp>
 
 #if defined(STRATUM_HAVE_VTK)
 #include <vtkCallbackCommand.h>
@@ -42,25 +40,6 @@ const StoredType* type_named(const std::string& name) {
   const auto* const found =
       std::find_if(std::begin(types), std::end(types), [&](const StoredType& type) { return name == type.name; });
   return found == std::end(types) ? nullptr : found;
-}
-
-std::string whole_file(const std::string& path) {
-  const auto fail = [&path](const char* reason) { throw FileError(message("cannot read '", path, "': ", reason)); };
-  std::error_code error;
-  if (std::filesystem::is_directory(path, error)) fail(std::strerror(EISDIR));
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), &std::fclose);
-  if (!file) fail(std::strerror(errno));
-  std::string content;
-  if (std::filesystem::is_regular_file(path, error))
-    content.reserve(static_cast<std::size_t>(std::filesystem::file_size(path, error)));
-  std::array<char, 65536> block;
-  for (std::size_t length = 0; (length = std::fread(block.data(), 1, block.size(), file.get())) > 0;) {
-    content.append(block.data(), length);
-    // What begins otherwise is none of VTK's files, and may have no end, as devices have.
-    if (content.size() == length && content.find('<') == std::string::npos) break;
-  }
-  if (std::ferror(file.get()) != 0) fail(std::strerror(errno));
-  return content;
 }
 
 /// Text between quotes, with what XML writes for quotes, & and <.
@@ -145,7 +124,8 @@ std::string uncompress(const std::string& /*name*/, const unsigned char* /*from*
 }  // namespace
 
 VtkXmlFile::VtkXmlFile(const std::string& path, std::string_view kind)
-    : path_(path), kind_(kind), content_(whole_file(path)) {
+    : path_(path), kind_(kind),
+      content_(whole_file(path, [](std::string_view begin) { return begin.find('<') != std::string_view::npos; })) {
   parse();
   const Element& root = elements_.front();
   if (root.name != "VTKFile") broken();

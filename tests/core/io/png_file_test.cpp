@@ -94,6 +94,7 @@ TEST_F(PngFile, RefusesWhatIsNoPicture) {
   expect_refused(clear, "it has pixels that can be seen through");
   expect_refused(laced, "it is interlaced");
   EXPECT_THROW((void)read_png("no such file.png"), FileError);
+  EXPECT_THROW((void)read_png("/proc/self/mem"), FileError);  // opens, and fails while it is read
 }
 
 /// Whatever is cut off or changed is noticed, and nothing worse happens.

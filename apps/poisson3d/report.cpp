@@ -33,12 +33,12 @@ std::string text_of(const BoxSolverPlan& plan) {
 
 Balance balance_of(const Outcome& outcome) {
   const BoundaryFluxes3D& fluxes = *outcome.fluxes;
-  return {{fluxes.faces.begin(), fluxes.faces.end()},
-          fluxes.reaction,
-          fluxes.sum(),
-          fluxes.load,
-          fluxes.rounding,
-          outcome.compatibility ? outcome.compatibility->sum_of_magnitudes : 0};
+  return {.fluxes = {fluxes.faces.begin(), fluxes.faces.end()},
+          .reaction = fluxes.reaction,
+          .sum = fluxes.sum(),
+          .load = fluxes.load,
+          .rounding = fluxes.rounding,
+          .magnitudes = outcome.compatibility ? outcome.compatibility->sum_of_magnitudes : 0};
 }
 
 std::vector<double> place(const NodalValue3D& node) { return {node.x, node.y, node.z}; }

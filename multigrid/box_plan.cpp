@@ -23,17 +23,6 @@ bool shares_last_plane(const Axis& axis) {
   return axis.last_boundary() == BoundaryType::neumann && axis.unknowns() > 1;
 }
 
-/// A level in words.
-std::string smoother_of(const GatedLevel& level) {
-  if (level.dropped[0].empty()) return "inverse";
-  std::string text;
-  int left = static_cast<int>(std::count(level.lines.begin(), level.lines.end(), true));
-  if (left == 0) return "points";
-  for (std::size_t d = 0; d < 3; ++d)
-    if (level.lines[d]) text += message(text.empty() ? "lines along " : --left == 1 ? " and " : ", ", axis_names[d]);
-  return text;
-}
-
 /// Of fast diagonalization's products there and back, in operations of dense ones.
 double plan_cost(const TensorMesh<3>& mesh, const PoissonProblem3D& problem, const BoxMaterial& material,
                  const BoxSolverPlan& plan) {
@@ -238,7 +227,7 @@ BoxSolverPlan select_box_method(const Context& ctx, const TensorMesh<3>& mesh, c
   for (const GatedLevel& level : gated_levels(gate_of(mesh, material))) {
     nodes += level.unknowns();
     plan.levels.push_back(
-        {{level.axes[0].unknowns(), level.axes[1].unknowns(), level.axes[2].unknowns()}, smoother_of(level)});
+        {{level.axes[0].unknowns(), level.axes[1].unknowns(), level.axes[2].unknowns()}, level.smoother()});
   }
   const auto& n = plan.unknowns;
   plan.nodes = nodes / (static_cast<double>(n[0]) * n[1] * n[2]);

@@ -5,6 +5,9 @@
 #include <cstddef>
 #include <utility>
 
+#include <stratum/core/errors.hpp>
+#include <stratum/core/field/extents.hpp>
+
 namespace stratum {
 
 namespace {
@@ -86,6 +89,16 @@ std::vector<GatedLevel> levels_of(const std::array<GatedAxis, 3>& finest, double
 
 double GatedLevel::unknowns() const {
   return static_cast<double>(axes[0].unknowns()) * axes[1].unknowns() * axes[2].unknowns();
+}
+
+std::string GatedLevel::smoother() const {
+  if (dropped[0].empty()) return "inverse";
+  std::string text;
+  auto left = std::count(lines.begin(), lines.end(), true);
+  if (left == 0) return "points";
+  for (std::size_t d = 0; d < 3; ++d)
+    if (lines[d]) text += message(text.empty() ? "lines along " : --left == 1 ? " and " : ", ", axis_names[d]);
+  return text;
 }
 
 std::vector<GatedLevel> gated_levels(const std::array<GatedAxis, 3>& finest, const GateParams& params) {

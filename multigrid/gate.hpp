@@ -19,6 +19,7 @@
 // cells.
 
 #include <array>
+#include <string>
 #include <vector>
 
 namespace stratum {
@@ -43,6 +44,8 @@ struct GatedLevel {
   std::array<bool, 3> lines{};               // none: points
 
   [[nodiscard]] double unknowns() const;
+  /// "points", "lines along y and z", "inverse".
+  [[nodiscard]] std::string smoother() const;
 };
 
 struct GateParams {

@@ -30,9 +30,6 @@ using Values = std::vector<double>;
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
-/// Solved by refinement, without conjugate gradients.
-bool is_direct(const BoxSolverPlan& plan) { return plan.kind == BoxMethod::direct || plan.kind == BoxMethod::planes; }
-
 /// Modes of both directions, which two of several ranks make and all take, so that all have the same bits.
 std::array<LineModes, 2> modes_of(const Context& ctx, const AxisFactors& x, const AxisFactors& y) {
   const int ranks = ctx.subdomains(), own = rank_of(ctx);
@@ -75,7 +72,7 @@ struct PoissonSolver3D::Implementation {
                               const PoissonSolver3DParams& s) {
     auto found = find_material(ctx, mesh, p);
     const bool by_cells = found.is_separable() && s.method != BoxMethod::direct &&
-                          !is_direct(select_box_method(ctx, mesh, p, found, s.method));
+                          !select_box_method(ctx, mesh, p, found, s.method).is_direct();
     return std::make_shared<const BoxMaterial>(by_cells ? find_material(ctx, mesh, p, true) : std::move(found));
   }
 
@@ -84,7 +81,7 @@ struct PoissonSolver3D::Implementation {
                  const Material& material)
       : ctx(context), mesh(std::move(box)), problem(p), params(s),
         plan(select_box_method(context, mesh, p, *material, s.method)),
-        order(order_of(is_direct(plan) ? plan.lines : 2)), slab(slab_of(context, mesh, order, rank_of(context))) {
+        order(order_of(plan.is_direct() ? plan.lines : 2)), slab(slab_of(context, mesh, order, rank_of(context))) {
     params.stop.validate();
     if (!ctx.is_dry_run()) expect_room(material);
     std::array<AxisFactors, 3> factors;
@@ -97,7 +94,7 @@ struct PoissonSolver3D::Implementation {
                              params.quadrature_points == 0 ? points : params.quadrature_points);
     }
     const std::array<int, 3> n{slab.extents.nx, slab.extents.ny, slab.extents.nz};
-    if (is_direct(plan))
+    if (plan.is_direct())
       set_up_direct(factors, n);
     else
       set_up_iteration(factors, *material);

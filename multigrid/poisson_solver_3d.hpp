@@ -106,6 +106,9 @@ struct BoxSolverPlan {
   std::vector<BoxLevelPlan> levels;  // of multigrid, the finest one first
   std::string method;                // "fast diagonalization in x and y, lines along z"
   std::string reason;                // one sentence
+
+  /// Solved by refinement, without conjugate gradients.
+  [[nodiscard]] bool is_direct() const { return kind == BoxMethod::direct || kind == BoxMethod::planes; }
 };
 
 /// Planes of nodes across a direction, first and last.

@@ -135,11 +135,8 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
     solving.clear();
     say(settings, "");
     if (table) table(iteration, residual);
-    solving(static_cast<double>(iteration) / settings.solver.stop.max_iterations, [iteration, &outcome] {
-      return message(outcome.plan.kind == BoxMethod::direct || outcome.plan.kind == BoxMethod::planes ? "solve "
-                                                                                                      : "iteration ",
-                     iteration);
-    });
+    solving(static_cast<double>(iteration) / settings.solver.stop.max_iterations,
+            [iteration, &outcome] { return message(outcome.plan.is_direct() ? "solve " : "iteration ", iteration); });
   });
   solving.clear();
   say(settings, "");

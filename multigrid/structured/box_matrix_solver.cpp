@@ -39,13 +39,8 @@ BoxBands<double> bands_on(Context& ctx, BoxRows& rows) {
 }
 
 std::string level_text(const GatedLevel& level) {
-  std::string lines;
-  for (std::size_t d = 0; d < 3; ++d)
-    if (level.lines[d]) lines += message(lines.empty() ? "lines along " : ", ", axis_names[d]);
   return message(level.axes[0].unknowns(), " x ", level.axes[1].unknowns(), " x ", level.axes[2].unknowns(), " ",
-                 level.dropped[0].empty() ? "inverse"
-                 : lines.empty()          ? "points"
-                                          : lines);
+                 level.smoother());
 }
 
 }  // namespace
@@ -165,7 +160,6 @@ class BoxMatrixSolver::State {
     report.history = {report.residual};
     const double target = asked.atol;
     report.status = report.residual <= target ? Status::converged : Status::max_iterations;
-    report.reason = message("the residual ", report.residual, " is at most ", target);
     constexpr int most_rounds = 8;
     constexpr double safety = 0.5, least = 1e-10;
     for (int round = 0; round < most_rounds && report.residual > target; ++round) {
@@ -173,12 +167,7 @@ class BoxMatrixSolver::State {
       stop.rtol = std::max(safety * target / report.residual, least);
       stop.atol = 0;
       stop.max_iterations -= report.iterations;
-      if (stop.max_iterations <= 0) {
-        report.status = Status::max_iterations;
-        report.reason = message("the residual is ", report.residual, " after ", report.iterations, " iterations, and ",
-                                target, " was asked for");
-        break;
-      }
+      if (stop.max_iterations <= 0) break;
       const SolveReport of_round = run(ctx, stop, 1, monitor, report.iterations);
       const Values correction = fetch(ctx);
       for (std::size_t k = 0; k < size(); ++k) x[k] += correction[k];
@@ -197,7 +186,6 @@ class BoxMatrixSolver::State {
       if (!report.history.empty()) report.history.back() = report.residual;
       if (report.residual <= target) {
         report.status = Status::converged;
-        report.reason = message("the residual ", report.residual, " is at most ", target);
       } else if (of_round.status != Status::converged || report.residual > safety * before) {
         report.status = of_round.status == Status::converged ? Status::stagnated : of_round.status;
         report.reason = message("the residual is ", report.residual, " where ", target,
@@ -206,8 +194,13 @@ class BoxMatrixSolver::State {
       }
       give(ctx, r);
     }
+    if (report.status == Status::converged)
+      report.reason = message("the residual ", report.residual, " is at most ", target);
+    if (report.status == Status::max_iterations && report.reason.empty())
+      report.reason = max_iterations_reason(report.residual, report.iterations, target);
     return report;
   }
+
   SparseRows a;
   BoxMatrixParams params;
   BoxRows rows;

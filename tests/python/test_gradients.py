@@ -210,6 +210,8 @@ def test_of_a_singular_matrix(rng):
     (lambda p: stratum.gradients.vjp(p, 1.0, kappa=np.nan), "kappa must be finite"),
     (lambda p: stratum.gradients.vjp(p, 1.0, boundaries={"front": 1.0}), "left, right, bottom, top; not 'front'"),
     (lambda p: stratum.gradients.vjp(p, 1.0, boundaries={"left": np.ones(3)}), "the left boundary is a number or has shape (8,)"),
+    (lambda p: stratum.gradients.vjp(p, 1.0, boundaries=1.0), "boundaries are a dictionary, {\"left\": g, ...}; given is float"),
+    (lambda p: stratum.gradients.vjp(p, 1.0, kappa=(None, 2.0)), "kappa is real numbers; given is NoneType"),
     (lambda p: stratum.gradients.vjp(p, 1.0)[1](np.ones(3)), "u_bar has the shape of u, (8, 10); given is (3,)"),
     (lambda p: stratum.gradients.vjp(p, 1.0, data=1.0), "data are the entries of a matrix"),
     (lambda p: stratum.gradients.vjp("p", 1.0), "given is str"),

@@ -150,6 +150,8 @@ def test_of_a_matrix(wind, rng, double):
     (lambda: stratum.jax.solve(mesh, jnp.ones(3)), "f has shape"),
     (lambda: stratum.jax.solve(mesh, jnp.ones(3, dtype=complex)), "f is real numbers; given is complex"),
     (lambda: stratum.jax.solve(mesh, 1.0, data=jnp.ones(3)), "data are the entries of a matrix"),
+    (lambda: stratum.jax.solve(mesh, 1.0, boundaries=1.0), "boundaries are a dictionary"),
+    (lambda: stratum.jax.solve(mesh, 1.0, kappa=(None, 2.0)), "kappa is real numbers"),
     (lambda: stratum.jax.solve(stratum.Multigrid(matrix(0)), jnp.ones(3)), "b has shape"),
     (lambda: stratum.jax.solve(stratum.Multigrid(matrix(0)), jnp.ones(30), kappa=1.0), "a matrix has data="),
 ])

@@ -159,6 +159,8 @@ def test_of_a_sparse_tensor(layout):
     (lambda: stratum.torch.solve(mesh, torch.ones(3, dtype=torch.complex64)), "f is real numbers; given is torch.complex64"),
     (lambda: stratum.torch.solve(mesh, 1.0, data=torch.ones(3)), "belong to a matrix"),
     (lambda: stratum.torch.solve(mesh, 1.0, boundaries={"left": "neumann"}), "the value of the left boundary is real numbers"),
+    (lambda: stratum.torch.solve(mesh, 1.0, boundaries=1.0), "boundaries are a dictionary"),
+    (lambda: stratum.torch.solve(mesh, 1.0, kappa=(None, 2.0)), "kappa is real numbers; given is None"),
     (lambda: stratum.torch.solve(stratum.Multigrid(matrix(0)), torch.ones(3)), "b has shape"),
     (lambda: stratum.torch.solve(stratum.Multigrid(matrix(0)), torch.ones(30), kappa=1.0), "a matrix has data="),
     (lambda: stratum.torch.solve(torch.ones(2, 3).to_sparse(), torch.ones(3)), "a matrix is square"),

@@ -22,7 +22,7 @@ from ._multigrid import Multigrid
 from ._poisson import Poisson
 from ._poisson_3d import Poisson3D
 from ._problem import Problem
-from ._sampling import _PLACES, widths
+from ._sampling import _PLACES, loads, widths
 from ._stratum import BoxMesh, Mesh
 
 _KEPT = 2  # systems of different coefficients
@@ -58,6 +58,22 @@ class _Latest:
         return system
 
 
+def expect_matrix_data(kappa: Any, reaction: Any, boundaries: Any) -> None:
+    """Refuses what a solve with a matrix has not."""
+    if kappa is not None or reaction is not None or boundaries is not None:
+        raise TypeError("kappa, reaction and boundaries belong to a problem; a matrix has data=")
+
+
+class Data(NamedTuple):
+    """Data of a problem in arrays of one library; None stands for the problem's own."""
+
+    load: Any               # with the fluxes of boundaries, if these are given
+    entries: Any            # of each of kappa
+    kappa: tuple[Any, ...]
+    reaction: Any
+    values: Any             # at Dirichlet nodes
+
+
 class Solves:
     """Those of a problem with other data: of stratum.Poisson and stratum.Poisson3D."""
 
@@ -79,7 +95,7 @@ class Solves:
         self.reaction = given.reaction
         self.widths = widths(self.mesh)
         self._latest = _Latest()
-        self.calculi: dict[Any, Any] = {}  # Calculus and what uses one, by library and device
+        self._calculi: dict[Any, Any] = {}
         self.is_dirichlet: np.ndarray = np.zeros(self.mesh.shape, dtype=bool)
         for name in self.names:
             if self.sides[name][0] == "dirichlet":
@@ -108,6 +124,12 @@ class Solves:
 
     def elements(self, xp: Any, constant: Callable[[np.ndarray], Any]) -> Elements:
         return Elements(self.widths, xp, constant)
+
+    def calculus(self, key: Any, make: Callable[[], Any]) -> Any:
+        """A Calculus, or what uses one, by library and device; made at its first use."""
+        if key not in self._calculi:
+            self._calculi[key] = make()
+        return self._calculi[key]
 
     def own_value(self, name: str) -> Any:
         g = self.sides[name][1]
@@ -250,6 +272,22 @@ class Calculus:
 
     def _on_side(self, name: str, v: Any) -> Any:
         return v[self.solves.at(name)]
+
+    def data(self, array: Callable[[str, Any], Any], f: Any, kappa: Any, reaction: Any, boundaries: Any) -> Data:
+        """Of what a user gives; array(what, numbers) is an array of the library in double."""
+        entries, k = self.solves.entries, (None,) * len(self.solves.kappa)
+        if kappa is not None:
+            entries, given = entries_of(kappa, self.solves.axes)
+            k = tuple(self.coefficient("kappa", array("kappa", one)) for one in given)
+        c = None if reaction is None else self.coefficient("the reaction", array("the reaction", reaction))
+        load = self._constant(loads(self.solves.mesh, f)) if callable(f) else self.load(array("f", f))
+        g = None
+        if boundaries is not None:
+            if not isinstance(boundaries, dict):
+                raise TypeError(f'boundaries are a dictionary, {{"left": g, ...}}; given is {type(boundaries).__name__}')
+            load, g = self.boundaries(load, {name: array(f"the value of the {name} boundary", value)
+                                             for name, value in boundaries.items()})
+        return Data(load, entries, k, c, g)
 
     def load(self, f: Any) -> Any:
         """Integrals of f phi_i: f a number, at the nodes or on the cells."""
@@ -407,6 +445,14 @@ class MatrixSolves:
     def one(self, stop: Stop, ml: Multigrid, b: Any) -> Any:
         """Of b of shape (n,) or, in NumPy, (n, k)."""
         return ml._solved(b, (stop.tolerance, 0.0, stop.maxiter, None), stop.on_failure, stop.rtol is not None)
+
+    def expect_shapes(self, b: Any, data: Any) -> None:
+        """Of b and of entries; axes before the last one are a batch."""
+        n = self.ml.shape[0]
+        if tuple(b.shape[-1:]) != (n,):
+            raise ValueError(f"b has shape ({n},), or (k, {n}) for k of them; given is {tuple(b.shape)}")
+        if data is not None and tuple(data.shape[-1:]) != self.data.shape:
+            raise ValueError(f"data has shape {self.data.shape}, one number for each entry of A; given is {tuple(data.shape)}")
 
     def balanced(self, x_bar: Any) -> Any:
         return x_bar - x_bar.sum(-1)[..., None] / self.ml.shape[0] if self.ml.singular else x_bar

@@ -12,11 +12,11 @@ from typing import Any, Callable, NamedTuple
 
 import numpy as np
 
-from ._differentiable import Calculus, Stop, entries_of, matrix_solves_of, solves_of
+from ._differentiable import Calculus, Stop, entries_of, expect_matrix_data, matrix_solves_of, solves_of
 from ._multigrid import Multigrid
 from ._problem import Problem
 from ._report import check_on_failure
-from ._sampling import _PLACES, loads
+from ._sampling import _PLACES
 
 __all__ = ["Gradients", "MatrixGradients", "vjp"]
 
@@ -77,8 +77,7 @@ def vjp(problem: Problem[Any] | Multigrid, f: Any, *, kappa: Any = None, reactio
     check_on_failure(on_failure)
     stop = Stop(rtol, maxiter, on_failure, project)
     if isinstance(problem, Multigrid):
-        if kappa is not None or reaction is not None or boundaries is not None:
-            raise TypeError("kappa, reaction and boundaries belong to a stratum.Poisson; a matrix has data=")
+        expect_matrix_data(kappa, reaction, boundaries)
         return _of_matrix(problem, f, data, stop)
     if not isinstance(problem, Problem):
         raise TypeError("a problem is a stratum.Poisson, stratum.Poisson3D or stratum.Multigrid; given is "
@@ -101,28 +100,12 @@ def _array(what: str, given: Any) -> np.ndarray:
 def _of_problem(problem: Problem[Any], f: Any, kappa: Any, reaction: Any, boundaries: dict[str, Any] | None,
                 stop: Stop) -> tuple[np.ndarray, Callable[[Any], Gradients]]:
     solves = solves_of(problem)
-    calculus = solves.calculi.setdefault("numpy", Calculus(solves, np, np.asarray))
-    shapes = {}
-
-    def one(what: str, k: Any) -> np.ndarray:
-        array = _array(what, k)
-        shapes[what] = array.shape
-        return calculus.coefficient(what, array)
-
-    entries, given = entries_of(kappa, solves.axes) if kappa is not None else (solves.entries, [None] * len(solves.kappa))
-    names = ["kappa"] if len(given) == 1 else [f"kappa[{k}]" for k in range(len(given))]
-    k = tuple(None if value is None else one(name, value) for name, value in zip(names, given))
-    c = None if reaction is None else one("reaction", reaction)
-    values = None
-    if boundaries is not None:
-        values = {name: _array(f"the value of the {name} boundary", g) for name, g in boundaries.items()}
-    is_function = callable(f) or isinstance(f, str)
-    numbers = None if is_function else _array("f", f)
-    load = loads(problem.mesh, f) if is_function else calculus.load(numbers)
-    g = None
-    if values is not None:
-        load, g = calculus.boundaries(load, values)
-    u = solves.solve(stop, load, entries, k, c, g, own_values=values is None)
+    calculus: Calculus = solves.calculus("numpy", lambda: Calculus(solves, np, np.asarray))
+    load, entries, k, c, g = calculus.data(_array, f, kappa, reaction, boundaries)
+    shapes = [np.shape(one) for one in (solves.kappa if kappa is None else entries_of(kappa, solves.axes)[1])]
+    c_shape, f_shape = np.shape(solves.reaction if reaction is None else reaction), None if callable(f) else np.shape(f)
+    are_numbers = {name: np.ndim((boundaries or {}).get(name, g)) == 0 for name, (_, g, _) in solves.sides.items()}
+    u = solves.solve(stop, load, entries, k, c, g, own_values=boundaries is None)
 
     def pullback(u_bar: Any) -> Gradients:
         u_bar = _array("u_bar", u_bar)
@@ -131,12 +114,10 @@ def _of_problem(problem: Problem[Any], f: Any, kappa: Any, reaction: Any, bounda
         loads_bar = calculus.balanced(u_bar) if solves.is_singular(entries, k, c) else u_bar
         adjoint = solves.solve(stop._replace(project=True), loads_bar, entries, k, c, None, own_values=False)
         kappa_bar, c_bar = calculus.derivatives(adjoint, u, entries)
-        own = [np.shape(value) for value in solves.kappa] if kappa is None else [shapes[name] for name in names]
-        kappa_bar = [_summed(bar, shape) for bar, shape in zip(kappa_bar, own)]
-        c_bar = _summed(c_bar, shapes.get("reaction", np.shape(solves.reaction)))
-        return Gradients(None if numbers is None else _f_gradient(calculus, numbers, adjoint),
-                         kappa_bar[0] if len(kappa_bar) == 1 else tuple(kappa_bar), c_bar,
-                         _boundary_gradients(calculus, u_bar, adjoint, entries, k, c, values or {}))
+        kappa_bar = [_summed(bar, shape) for bar, shape in zip(kappa_bar, shapes)]
+        return Gradients(None if f_shape is None else _f_gradient(calculus, f_shape, adjoint),
+                         kappa_bar[0] if len(kappa_bar) == 1 else tuple(kappa_bar), _summed(c_bar, c_shape),
+                         _boundary_gradients(calculus, u_bar, adjoint, entries, k, c, are_numbers))
 
     return u.copy(), pullback
 
@@ -149,17 +130,17 @@ def _summed(bar: np.ndarray, shape: tuple[int, ...]) -> Any:
     return bar.sum(axis=axes, keepdims=True) if axes else bar
 
 
-def _f_gradient(calculus: Calculus, f: np.ndarray, adjoint: np.ndarray) -> Any:
-    if f.ndim == 0:
+def _f_gradient(calculus: Calculus, shape: tuple[int, ...], adjoint: np.ndarray) -> Any:
+    if shape == ():
         return float((calculus.ones_load * adjoint).sum())
-    if f.shape == adjoint.shape:
+    if shape == adjoint.shape:
         return calculus.elements.mass(adjoint)
     means = calculus.elements._corners(adjoint)[(False,) * adjoint.ndim]
     return calculus.elements.volume * means
 
 
 def _boundary_gradients(calculus: Calculus, u_bar: np.ndarray, adjoint: np.ndarray, entries: Any, kappa: Any, reaction: Any,
-                        values: dict[str, Any]) -> dict[str, Any]:
+                        are_numbers: dict[str, bool]) -> dict[str, Any]:
     solves = calculus.solves
     at_dirichlet = None
     if solves.is_dirichlet.any():
@@ -169,14 +150,14 @@ def _boundary_gradients(calculus: Calculus, u_bar: np.ndarray, adjoint: np.ndarr
             at_dirichlet[solves._end(d, -1)] = 0
     found = {}
     for name in solves.names:
-        kind, own, _ = solves.sides[name]
+        kind = solves.sides[name][0]
         if kind == "periodic":
             continue
         if kind == "dirichlet":
             bar = (at_dirichlet * calculus._owned[name])[solves.at(name)]
         else:
             bar = calculus.elements.side_mass(_PLACES[name][0], adjoint[solves.at(name)])
-        found[name] = float(bar.sum()) if np.ndim(values.get(name, own)) == 0 else bar
+        found[name] = float(bar.sum()) if are_numbers[name] else bar
     return found
 
 

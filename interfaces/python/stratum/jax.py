@@ -16,11 +16,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ._differentiable import Calculus, MatrixSolves, Solves, Stop, as_problem, entries_of, matrix_solves_of, solves_of
+from ._differentiable import Calculus, MatrixSolves, Solves, Stop, as_problem, expect_matrix_data, matrix_solves_of, solves_of
 from ._multigrid import Multigrid
 from ._problem import Problem
 from ._report import check_on_failure
-from ._sampling import loads
 
 __all__ = ["solve"]
 
@@ -53,8 +52,7 @@ def solve(problem: Any, f: Any, *, kappa: Any = None, reaction: Any = None, boun
     check_on_failure(on_failure)
     stop = Stop(rtol, maxiter, on_failure, project)
     if isinstance(problem, Multigrid):
-        if kappa is not None or reaction is not None or boundaries is not None:
-            raise TypeError("kappa, reaction and boundaries belong to a problem; a matrix has data=")
+        expect_matrix_data(kappa, reaction, boundaries)
         return _solve_matrix(problem, f, data, stop)
     if data is not None:
         raise TypeError("data are the entries of a matrix; a problem has kappa=, reaction= and boundaries=")
@@ -171,32 +169,18 @@ def _solution_jvp(operator: _Operator, stop: Stop, entries: Any, own_values: boo
 def _solve_problem(problem: Problem[Any], f: Any, kappa: Any, reaction: Any, boundaries: dict[str, Any] | None,
                    stop: Stop) -> jax.Array:
     solves = solves_of(problem)
-    operator: _Operator = solves.calculi.setdefault("jax", _Operator(solves))
-    calculus, dtype = operator.calculus, _result_type(f, kappa, reaction, *(boundaries or {}).values())
-    entries, given = entries_of(kappa, solves.axes) if kappa is not None else (solves.entries, [None] * len(solves.kappa))
+    operator: _Operator = solves.calculus("jax", lambda: _Operator(solves))
     with _double():
-        k = tuple(None if one is None else calculus.coefficient("kappa", _array("kappa", one)) for one in given)
-        c = None if reaction is None else calculus.coefficient("the reaction", _array("the reaction", reaction))
-        load = jnp.asarray(loads(problem.mesh, f)) if callable(f) else calculus.load(_array("f", f))
-        g = None
-        if boundaries is not None:
-            load, g = calculus.boundaries(load, {name: _array(f"the value of the {name} boundary", value)
-                                                 for name, value in boundaries.items()})
+        load, entries, k, c, g = operator.calculus.data(_array, f, kappa, reaction, boundaries)
         u = _solution(operator, stop, tuple(map(tuple, entries)), boundaries is None, load, c, g, k)
-        return u.astype(dtype)
+    return u.astype(_result_type(f, kappa, reaction, *(boundaries or {}).values()))
 
 
 def _solve_matrix(ml: Multigrid, b: Any, data: Any, stop: Stop) -> jax.Array:
     solves, dtype = matrix_solves_of(ml), _result_type(b, data)
-    n = ml.shape[0]
     with _double():
-        b = _array("b", b)
-        if b.shape[-1:] != (n,):
-            raise ValueError(f"b has shape ({n},), or (k, {n}) for k of them; given is {b.shape}")
-        if data is not None:
-            data = _array("data", data)
-            if data.shape[-1:] != solves.data.shape:
-                raise ValueError(f"data has shape {solves.data.shape}, one number for each entry of A; given is {data.shape}")
+        b, data = _array("b", b), None if data is None else _array("data", data)
+        solves.expect_shapes(b, data)
         return _matrix_solution(solves, stop, b, data).astype(dtype)
 
 

@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from ._differentiable import Calculus, MatrixSolves, Solves, Stop, as_problem, entries_of, matrix_solves_of, solves_of
+from ._differentiable import Calculus, MatrixSolves, Solves, Stop, as_problem, expect_matrix_data, matrix_solves_of, solves_of
 from ._multigrid import Multigrid
 from ._problem import Problem
 from ._report import check_on_failure
-from ._sampling import loads
 
 __all__ = ["solve"]
 
@@ -54,8 +53,7 @@ def solve(problem: Any, f: Any, *, kappa: Any = None, reaction: Any = None, boun
     check_on_failure(on_failure)
     stop = Stop(rtol, maxiter, on_failure, project)
     if isinstance(problem, Multigrid) or (isinstance(problem, torch.Tensor) and problem.layout != torch.strided):
-        if kappa is not None or reaction is not None or boundaries is not None:
-            raise TypeError("kappa, reaction and boundaries belong to a problem; a matrix has data=")
+        expect_matrix_data(kappa, reaction, boundaries)
         return _solve_matrix(problem, f, data, shape, stop)
     if data is not None or shape is not None:
         raise TypeError("data and shape belong to a matrix; a problem has kappa=, reaction= and boundaries=")
@@ -86,29 +84,18 @@ def _result_type(*given: Any) -> tuple[torch.dtype, torch.device]:
 
 
 def _calculus(solves: Solves, device: torch.device) -> Calculus:
-    made = solves.calculi
-    key = ("torch", str(device))
-    if key not in made:
-        made[key] = Calculus(solves, torch, lambda a: torch.as_tensor(np.array(a), dtype=torch.float64, device=device))
-    return made[key]
+    def constant(a: np.ndarray) -> torch.Tensor:
+        return torch.as_tensor(np.array(a), dtype=torch.float64, device=device)
+
+    return solves.calculus(("torch", str(device)), lambda: Calculus(solves, torch, constant))  # type: ignore[no-any-return]
 
 
 def _solve_problem(problem: Problem[Any], f: Any, kappa: Any, reaction: Any, boundaries: dict[str, Any] | None,
                    stop: Stop) -> torch.Tensor:
     solves = solves_of(problem)
-    dtype, device = _result_type(f, kappa, reaction, *(boundaries or {}).values())
+    dtype, device = _result_type(f, kappa, reaction, *(boundaries.values() if isinstance(boundaries, dict) else ()))
     calculus = _calculus(solves, device)
-    entries, given = entries_of(kappa, solves.axes) if kappa is not None else (solves.entries, [None] * len(solves.kappa))
-    k = [None if one is None else calculus.coefficient("kappa", _tensor("kappa", one, device)) for one in given]
-    c = None if reaction is None else calculus.coefficient("the reaction", _tensor("the reaction", reaction, device))
-    if callable(f) and not isinstance(f, torch.Tensor):
-        load = torch.as_tensor(loads(problem.mesh, f), device=device)
-    else:
-        load = calculus.load(_tensor("f", f, device))
-    g = None
-    if boundaries is not None:
-        load, g = calculus.boundaries(load, {name: _tensor(f"the value of the {name} boundary", value, device)
-                                             for name, value in boundaries.items()})
+    load, entries, k, c, g = calculus.data(lambda what, given: _tensor(what, given, device), f, kappa, reaction, boundaries)
     u = _Solve.apply(calculus, stop, entries, boundaries is None, load, c, g, *k)
     return u.to(dtype)
 
@@ -171,14 +158,8 @@ def _solve_matrix(a: Any, b: Any, data: Any, shape: Any, stop: Stop) -> torch.Te
         if data is not None:
             raise TypeError("data are the entries of a stratum.Multigrid's matrix; a sparse tensor has its own")
         solves, data = _of_sparse(a, shape)
-    b = _tensor("b", b, device)
-    n = solves.ml.shape[0]
-    if b.shape[-1:] != (n,):
-        raise ValueError(f"b has shape ({n},), or (k, {n}) for k of them; given is {tuple(b.shape)}")
-    if data is not None:
-        data = _tensor("data", data, device)
-        if data.shape[-1:] != solves.data.shape:
-            raise ValueError(f"data has shape {solves.data.shape}, one number for each entry of A; given is {tuple(data.shape)}")
+    b, data = _tensor("b", b, device), None if data is None else _tensor("data", data, device)
+    solves.expect_shapes(b, data)
     return _SolveMatrix.apply(solves, stop, False, b, data).to(dtype)
 
 

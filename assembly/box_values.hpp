@@ -56,7 +56,8 @@ struct PlaneValues {
 [[nodiscard]] ScalarFunction3D on_cells(const TensorMesh<3>& mesh, const std::array<std::size_t, 3>& count,
                                         std::vector<double> numbers);
 
-/// Numbers at the nodes of a mesh as a function, linear in x, y and z between them. Throws UsageError for another number of them.
+/// Numbers at the nodes of a mesh as a function, linear in x, y and z between them. Throws UsageError for another number of
+/// them.
 [[nodiscard]] ScalarFunction3D on_nodes(const TensorMesh<3>& mesh, std::vector<double> numbers);
 
 /// As in two dimensions; `fine`: values on the mesh with every cell of `coarse_mesh` cut into eight, which weigh an eighth of

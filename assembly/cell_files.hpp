@@ -37,8 +37,8 @@ struct FileValues {
 /// on cells and one on nodes of the same name neither is taken.
 [[nodiscard]] FileValues read_values(const std::string& path, const std::string& array = {}, bool cells_first = false);
 
-/// Numbers in a box, x fastest, from a .npy file of shape (nz, ny, nx), which does not say what they lie on, or from an array of
-/// a .vtr or .vti file, on cells or, if `nodes_too`, at nodes.
+/// Numbers in a box, x fastest, from a .npy file of shape (nz, ny, nx), which does not say what they lie on, or from an array
+/// of a .vtr or .vti file, on cells or, if `nodes_too`, at nodes.
 struct BoxFileValues {
   FileValues::On on = FileValues::On::unsaid;
   std::array<int, 3> count{};  // in x, y, z
@@ -52,7 +52,8 @@ struct BoxFileValues {
 /// Of every component, one or three. `array` may be empty where the file has one only on cells.
 [[nodiscard]] std::vector<CellValues> read_cell_values(const std::string& path, const std::string& array = {});
 
-/// What follows "file:": PATH or PATH:ARRAY, where PATH ends in .vtr or .vti, or in .png with BLACK..WHITE in the array's place.
+/// What follows "file:": PATH or PATH:ARRAY, where PATH ends in .vtr or .vti, or in .png with BLACK..WHITE in the array's
+/// place.
 struct CellFile {
   std::string path, array;
 };

@@ -27,9 +27,9 @@
 // they balance f - c u where the equations are solved.
 //
 // Throws UsageError for a kxy, for bodies, for boundaries as with_boundaries does, for values that are not finite, and where
-// cells are so thin far from Dirichlet boundaries that the rounding of the matrix would be seen in u (lost_by_rounding). Work on
-// the host; matrix, load and solution are copied to a GPU and from it. On subdomains (mesh/partition.hpp) matrix and load are
-// those of the rows of the layout. Source: R. Eymard, T. Gallouet, R. Herbin, Finite Volume Methods, 2000, Chapter 3.
+// cells are so thin far from Dirichlet boundaries that the rounding of the matrix would be seen in u (lost_by_rounding). Work
+// on the host; matrix, load and solution are copied to a GPU and from it. On subdomains (mesh/partition.hpp) matrix and load
+// are those of the rows of the layout. Source: R. Eymard, T. Gallouet, R. Herbin, Finite Volume Methods, 2000, Chapter 3.
 
 #include <array>
 #include <cstdint>

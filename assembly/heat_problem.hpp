@@ -9,9 +9,9 @@
 // or, of a lumped mass, M_ii = integral of capacity phi_i alone and M_D = 0. Backward Euler then keeps u between its data
 // however short its steps are, on cells up to sqrt 2 times as long as wide (on longer ones A itself has positive entries beside
 // its diagonal); the consistent M undershoots where steps are shorter than h^2 / 6. Both have order 2 in space and the same
-// integral of capacity u. Here g are the values of Dirichlet nodes, F the load of f and of the Neumann or Robin boundaries' values. A cell has the
-// capacity at its centre or its mean, as c (assembly/coefficients.hpp); where c or the capacity is a mean, so is f. Loads and
-// solutions may be a subdomain's (mesh/partition.hpp).
+// integral of capacity u. Here g are the values of Dirichlet nodes, F the load of f and of the Neumann or Robin boundaries'
+// values. A cell has the capacity at its centre or its mean, as c (assembly/coefficients.hpp); where c or the capacity is a
+// mean, so is f. Loads and solutions may be a subdomain's (mesh/partition.hpp).
 
 #include <stratum/assembly/poisson_problem.hpp>
 

@@ -1,8 +1,8 @@
 #pragma once
 
 // BoxIteration: conjugate gradients for a matrix on a box, from zero, around multigrid with gated coarsening or another
-// preconditioner. Where cycles are in float so are the vectors (solvers/mixed/mixed_cg.hpp), and what that cannot solve goes on in
-// double from where it stands, with four more vectors.
+// preconditioner. Where cycles are in float so are the vectors (solvers/mixed/mixed_cg.hpp), and what that cannot solve goes on
+// in double from where it stands, with four more vectors.
 //
 // b and x are vectors of unknowns (`rows_of`). Waits for the stream. Errors: those of BoxMultigrid.
 

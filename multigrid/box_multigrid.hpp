@@ -39,8 +39,8 @@ template <class T>
   return {rows.data, shape.n, {rows.pitch, rows.pitch * shape.n.ny}};
 }
 
-/// A of the unknowns for Krylov methods, Dirichlet values being zero. On a CPU, and of bands, it copies a vector to where it has
-/// ghosts: 2 words more per unknown. In float on a GPU, of cells, it has no such vector, nor norms of its terms.
+/// A of the unknowns for Krylov methods, Dirichlet values being zero. On a CPU, and of bands, it copies a vector to where it
+/// has ghosts: 2 words more per unknown. In float on a GPU, of cells, it has no such vector, nor norms of its terms.
 template <class T>
 class BoxLinearOperator final : public LinearOperator<T> {
  public:

@@ -1,7 +1,7 @@
 #pragma once
 
-// How a Poisson problem in a box is solved, and which planes of it a rank has: pure functions of the mesh, the problem, its K and
-// the number of ranks. For PoissonSolver3D (multigrid/poisson_solver_3d.hpp).
+// How a Poisson problem in a box is solved, and which planes of it a rank has: pure functions of the mesh, the problem, its K
+// and the number of ranks. For PoissonSolver3D (multigrid/poisson_solver_3d.hpp).
 //
 //     direct       a separable K, where two directions have few enough unknowns for dense modes: the lines are those of the
 //                  direction that costs the least, 4 n operations an unknown for each of the two others, or those of Fourier

@@ -7,9 +7,9 @@
 // by PoissonSolver, which is made once and updated where s or the coefficients change; that allocates nothing on the device
 // (but where a Robin boundary meets coefficients that change with the time). Where K, c and the capacity are constant, kxy = 0,
 // all are tensor operators of -Laplace on the mesh whose y is sqrt(kxx / kyy) times as long, and the equation is divided by
-// sqrt(kxx kyy): `scale`. Else they are of cell form (with a lumped mass in five bands), coarse levels are Galerkin products, and the method is cg unless another
-// is asked for. On a mesh of quadrilaterals they have five bands, and coefficients that change with the time are assembled
-// anew, which allocates.
+// sqrt(kxx kyy): `scale`. Else they are of cell form (with a lumped mass in five bands), coarse levels are Galerkin products,
+// and the method is cg unless another is asked for. On a mesh of quadrilaterals they have five bands, and coefficients that
+// change with the time are assembled anew, which allocates.
 //
 // On a Context with other subdomains of the grid all are those of the subdomain, and coefficients and entries of boundaries
 // those of the whole mesh.

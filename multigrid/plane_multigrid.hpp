@@ -1,16 +1,16 @@
 #pragma once
 
-// The modes of one direction of a box, and multigrid in two: the solution of A x = v, K = 1, where two directions are too long for
-// dense matrices. With Kz V = Mz V Lambda and V^T Mz V = 1,
+// The modes of one direction of a box, and multigrid in two: the solution of A x = v, K = 1, where two directions are too long
+// for dense matrices. With Kz V = Mz V Lambda and V^T Mz V = 1,
 //
 //     w = V^T v ,    (Kx My + Mx Ky + (lambda_a + c) Mx My) u_a = w_a  in the plane of every mode a ,    x = V u ,
 //
-// each plane a problem of PoissonSolver with another reaction coefficient, on one hierarchy. Beside the products, 4 nz operations a
-// number or Fourier transforms, a number takes what it takes in two dimensions. Planes are solved to `plane_rtol`, so that
-// refinement is what the direct solver needs.
+// each plane a problem of PoissonSolver with another reaction coefficient, on one hierarchy. Beside the products, 4 nz
+// operations a number or Fourier transforms, a number takes what it takes in two dimensions. Planes are solved to `plane_rtol`,
+// so that refinement is what the direct solver needs.
 //
-// On the host. Memory: a plane's hierarchy, of a mode of constants without a reaction another one, and rows for the threads. The
-// box's problem must not be singular. Source: as in multigrid/poisson_solver_3d.hpp.
+// On the host. Memory: a plane's hierarchy, of a mode of constants without a reaction another one, and rows for the threads.
+// The box's problem must not be singular. Source: as in multigrid/poisson_solver_3d.hpp.
 
 #include <cstdint>
 #include <memory>

@@ -19,19 +19,19 @@
 //     v = (Vx Vy)^T b;    (Kz + (lambda_i + lambda_j + c) Mz) u_ij = v_ij  for all i, j;    x = Vx Vy u
 //
 // Four products with dense matrices, 4 N (n_x + n_y) operations of N unknowns, or on a CPU Fourier transforms of uniform
-// directions, and one tridiagonal system for every pair of modes. The lines are those of the direction that costs the most else.
-// Exact for any widths; what rounding leaves is taken away by refinement
-// on the true residual b - A x, formed by differences in double, until the tolerance is met or the residual no longer falls.
-// Statuses are converged, round-off limit (the residual is at rounding, above the tolerance), non-finite, diverged and
-// stagnated; `converged` is claimed on the true residual alone.
+// directions, and one tridiagonal system for every pair of modes. The lines are those of the direction that costs the most
+// else. Exact for any widths; what rounding leaves is taken away by refinement on the true residual b - A x, formed by
+// differences in double, until the tolerance is met or the residual no longer falls. Statuses are converged, round-off limit
+// (the residual is at rounding, above the tolerance), non-finite, diverged and stagnated; `converged` is claimed on the true
+// residual alone.
 //
-// Everything is double, but for cycles and the iteration around them where `float_cycles` says so. Memory of the direct method: about 3 vectors of N;
-// traffic: about 10 words an unknown and solve beside the products. Memory of multigrid: about 20 vectors, and up to 90 where
-// cells are thin in all three directions (`required_memory`, the plan's `nodes`). Solves run on the Context's backend and wait
-// for the stream at the residual norms. Errors: UsageError for bad problems and arrays, ResourceError where it would not fit in
-// memory: it says what is needed and what there is before it allocates. Sources: R. E. Lynch, J. R. Rice, D. H. Thomas, Direct
-// solution of partial difference equations by tensor product methods, Numer. Math. 6, 1964; Buzbee, Golub, Nielson, On Direct
-// Methods for Solving Poisson's Equations, 1970.
+// Everything is double, but for cycles and the iteration around them where `float_cycles` says so. Memory of the direct method:
+// about 3 vectors of N; traffic: about 10 words an unknown and solve beside the products. Memory of multigrid: about 20
+// vectors, and up to 90 where cells are thin in all three directions (`required_memory`, the plan's `nodes`). Solves run on the
+// Context's backend and wait for the stream at the residual norms. Errors: UsageError for bad problems and arrays,
+// ResourceError where it would not fit in memory: it says what is needed and what there is before it allocates. Sources: R. E.
+// Lynch, J. R. Rice, D. H. Thomas, Direct solution of partial difference equations by tensor product methods, Numer. Math. 6,
+// 1964; Buzbee, Golub, Nielson, On Direct Methods for Solving Poisson's Equations, 1970.
 //
 // Arrays of nodal values hold all nodes of the box, its faces included, (nx + 1) (ny + 1) (nz + 1) of nx x ny x nz cells, x
 // fastest: node (i, j, k) is number (k (ny + 1) + j) (nx + 1) + i. In a periodic direction the last nodes are the first ones.
@@ -81,9 +81,9 @@ struct PoissonSolver3DParams {
   int quadrature_points = 0;
   /// Other ones than `automatic` are refused where they cannot be.
   BoxMethod method = BoxMethod::automatic;
-  /// Cycles of multigrid in float, and conjugate gradients around them with residuals in double (solvers/mixed/mixed_cg.hpp), half
-  /// the memory and traffic; what that cannot solve goes on in double. As good as double ones where thin cells lie at Dirichlet faces;
-  /// at natural faces cells thinner than 1e-3 of the widest ones cost iterations.
+  /// Cycles of multigrid in float, and conjugate gradients around them with residuals in double (solvers/mixed/mixed_cg.hpp),
+  /// half the memory and traffic; what that cannot solve goes on in double. As good as double ones where thin cells lie at
+  /// Dirichlet faces; at natural faces cells thinner than 1e-3 of the widest ones cost iterations.
   bool float_cycles = false;
 
   static constexpr double smooth_jump = 1.5, smooth_contrast = 1000;

@@ -1,7 +1,7 @@
 #pragma once
 
-// --discretisation fv: a level by cell-centred finite volumes (assembly/finite_volumes.hpp), set-up, solve, and what is computed
-// and written of the solution.
+// --discretisation fv: a level by cell-centred finite volumes (assembly/finite_volumes.hpp), set-up, solve, and what is
+// computed and written of the solution.
 
 #include <string>
 #include <vector>

@@ -1,8 +1,9 @@
 #pragma once
 
-// For CUDA sources only: A u along lines of a box, node after node, by one thread a line: for lines along y and z, neighbours in x
-// being those of neighbouring threads. Of cells a plane across the line is loaded once, one plane ahead of its turn, and what two
-// rows have in common is formed once: with differences T along a plane, and d = u_(k+1) - u_k, a cell of the layer between gives
+// For CUDA sources only: A u along lines of a box, node after node, by one thread a line: for lines along y and z, neighbours
+// in x being those of neighbouring threads. Of cells a plane across the line is loaded once, one plane ahead of its turn, and
+// what two rows have in common is formed once: with differences T along a plane, and d = u_(k+1) - u_k, a cell of the layer
+// between gives
 //
 //     K (m (2 T_k + T_(k+1)) - k M d)  to row k,    K (m (2 T_(k+1) + T_k) + k M d)  to row k + 1 ,
 //

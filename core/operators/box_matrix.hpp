@@ -102,7 +102,8 @@ class BoxMatrix {
   }
 
   void fill_ghosts(Context& ctx, FieldView<T, 3> u) const { fill_periodic_ghosts(ctx, shape().periodic, u); }
-  /// Whether u below must have them. Where not, `ghosts` may be BoxGhosts::none: u is of unknowns alone, and zero on Dirichlet faces.
+  /// Whether u below must have them. Where not, `ghosts` may be BoxGhosts::none: u is of unknowns alone, and zero on Dirichlet
+  /// faces.
   [[nodiscard]] bool needs_ghosts(const Context& ctx) const;
   void residual(Context& ctx, FieldView<const T, 3> b, FieldView<const T, 3> u, FieldView<T, 3> r,
                 BoxGhosts ghosts = BoxGhosts::filled) const;

@@ -5,8 +5,8 @@
 //
 //     E = 2 v + w   of differences along x and along y, of the node's plane v and the plane beside it w,    d = v - w ,
 //
-// a cell of factors p, q, s gives a node  p (2 E_x + E_x') + q (2 E_y + E_y') + s (2 h + h') ,  h = 2 d + d' ,  a dash for what lies
-// across: about 140 operations a node, and 185 with the entries of its plane. The results are those of Rows::product up to
+// a cell of factors p, q, s gives a node  p (2 E_x + E_x') + q (2 E_y + E_y') + s (2 h + h') ,  h = 2 d + d' ,  a dash for what
+// lies across: about 140 operations a node, and 185 with the entries of its plane. The results are those of Rows::product up to
 // rounding; there are no differences of sums here either.
 //
 // Where i + 1 is no node what belongs to it means nothing, and nothing is read far from the box.

@@ -1,12 +1,12 @@
 #pragma once
 
-// Gmsh's meshes, .msh of versions 2 and 4.1 in ASCII: quadrilaterals, with the physical groups of surfaces as regions and those of
-// curves as names of boundaries. A curve without a group is called curveN by its number, a group without a name groupN.
+// Gmsh's meshes, .msh of versions 2 and 4.1 in ASCII: quadrilaterals, with the physical groups of surfaces as regions and those
+// of curves as names of boundaries. A curve without a group is called curveN by its number, a group without a name groupN.
 //
 // Coordinates are absolute: a width of 1e-12 at x = 1 has four digits. Thinner layers are for text files of patches.
 //
-// Throws FileError for a file that cannot be read, is binary, is of another version or ends too early; UsageError for triangles,
-// for cells of second order, and for a mesh that is not plane.
+// Throws FileError for a file that cannot be read, is binary, is of another version or ends too early; UsageError for
+// triangles, for cells of second order, and for a mesh that is not plane.
 //
 // Source of the format: Gmsh Reference Manual, MSH file format.
 

@@ -1,7 +1,8 @@
 #pragma once
 
-// Meshes of patches from files, by their ending: .msh of Gmsh, .xml of FEAT3, .vtm of VTK, and text (mesh/patches/patch_text.hpp).
-// Meshes of quadrilaterals are taken apart into patches by their base complex (mesh/patches/quad_mesh.hpp).
+// Meshes of patches from files, by their ending: .msh of Gmsh, .xml of FEAT3, .vtm of VTK, and text
+// (mesh/patches/patch_text.hpp). Meshes of quadrilaterals are taken apart into patches by their base complex
+// (mesh/patches/quad_mesh.hpp).
 //
 // Throws as the readers and PatchMesh do, and UsageError for `cells` where a file has cells of its own.
 

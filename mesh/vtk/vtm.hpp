@@ -1,11 +1,11 @@
 #pragma once
 
-// Multi-block files (.vtm) of patches: a file that names structured grids (mesh/vtk/vts.hpp), one a patch, in a folder beside it
-// that has its name without the ending.
+// Multi-block files (.vtm) of patches: a file that names structured grids (mesh/vtk/vts.hpp), one a patch, in a folder beside
+// it that has its name without the ending.
 //
-// A file is read by joining the nodes of its blocks that lie within 1e-6 of the local width of each other; blocks need not meet in
-// whole edges. Boundaries are called BLOCK.left, .right, .bottom and .top, by the name of a block or, where it has none, by its
-// number.
+// A file is read by joining the nodes of its blocks that lie within 1e-6 of the local width of each other; blocks need not meet
+// in whole edges. Boundaries are called BLOCK.left, .right, .bottom and .top, by the name of a block or, where it has none, by
+// its number.
 //
 // Errors: those of mesh/vtk/vts.hpp; UsageError where a node of a block lies on the edge of another between two nodes.
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// BoxMatrixSolver: solves with somebody's matrix on a box of nx x ny x nz nodes, each row of which couples a node with some of its 26
-// neighbours (7 or 27 points), by multigrid with gated coarsening (multigrid/box_multigrid.hpp):
+// BoxMatrixSolver: solves with somebody's matrix on a box of nx x ny x nz nodes, each row of which couples a node with some of
+// its 26 neighbours (7 or 27 points), by multigrid with gated coarsening (multigrid/box_multigrid.hpp):
 //
 //     BoxMatrixSolver solver(ctx, rows, {nx, ny, nz});
 //     SolveReport report = solver.solve(ctx, b, x);                             arrays in the numbering of the matrix
@@ -21,9 +21,9 @@
 //
 // Coarse matrices are Galerkin products in 14 bands, interpolation follows the couplings. Memory: 14 numbers an unknown and
 // precision and what BoxMultigrid takes; on the host the matrix once more. Solves start from zero, and wait for the stream. One
-// rank. Throws UsageError, naming the first row, for rows that do not fit the box, numbers that are not finite, diagonals that are
-// not positive, matrices as above, and claims that do not hold; BreakdownError where the matrix turns out to be indefinite on the
-// coarsest level.
+// rank. Throws UsageError, naming the first row, for rows that do not fit the box, numbers that are not finite, diagonals that
+// are not positive, matrices as above, and claims that do not hold; BreakdownError where the matrix turns out to be indefinite
+// on the coarsest level.
 
 #include <array>
 #include <memory>

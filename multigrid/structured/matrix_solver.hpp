@@ -21,8 +21,9 @@
 // If the norm of b contains only a few rows (Dirichlet rows, penalties), a solve continues until the estimated error of x is
 // small (StoppingParams::error_tol).
 //
-// A matrix whose diagonal is negative throughout is solved as -A x = -b, and SolveReport::choice says so; rows().a and cycles of
-// solver() are those of -A, `apply` is of A. Of a symmetric matrix both triangles have to be there, or `triangle` says what is.
+// A matrix whose diagonal is negative throughout is solved as -A x = -b, and SolveReport::choice says so; rows().a and cycles
+// of solver() are those of -A, `apply` is of A. Of a symmetric matrix both triangles have to be there, or `triangle` says what
+// is.
 //
 // Singular matrices: right-hand sides must have mean zero (|sum b| <= 1e-8 sum |b|, which is subtracted) unless `project` is
 // set; solutions have mean zero. For scaled rows this holds for D b, and a constant is subtracted from b.

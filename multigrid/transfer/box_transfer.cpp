@@ -195,8 +195,8 @@ struct Prolong {
 
 #if defined(__CUDACC__)
 
-/// What the coarse cell before coarse node (a, b, c) gives: to the coarse node at its first corner, and to those that lie between
-/// from there on. Coarse cells have as many nodes to read in common as threads of a GPU would else read again.
+/// What the coarse cell before coarse node (a, b, c) gives: to the coarse node at its first corner, and to those that lie
+/// between from there on. Coarse cells have as many nodes to read in common as threads of a GPU would else read again.
 template <class T>
 struct ProlongFromCell {
   static constexpr bool hot = true;
@@ -204,8 +204,8 @@ struct ProlongFromCell {
   FieldView<const T, 3> coarse;
   FieldView<T, 3> x;
 
-  /// Fine nodes of a direction from coarse node `at` on, which may be none: itself, and one that lies between behind it; its number
-  /// among those.
+  /// Fine nodes of a direction from coarse node `at` on, which may be none: itself, and one that lies between behind it; its
+  /// number among those.
   STRATUM_HOST_DEVICE STRATUM_INLINE void nodes(int axis, int at, int (&node)[2], int& number) const {
     const auto& map = p.axes[static_cast<std::size_t>(axis)];
     node[0] = at < 0 ? -1 : map.kept[at];

@@ -52,8 +52,9 @@ struct BoxTransferView {
   }
 };
 
-/// g_x, g_y and g_z of the cells of a level, for its transfer and for the next level. Of bands that are nobody's cells there are
-/// none: c is then the sum of the nine couplings to that side, or what is left of the row where a Dirichlet node lies there.
+/// g_x, g_y and g_z of the cells of a level, for its transfer and for the next level. Of bands that are nobody's cells there
+/// are none: c is then the sum of the nine couplings to that side, or what is left of the row where a Dirichlet node lies
+/// there.
 struct BoxConductances {
   std::array<Field<double, 3>, 3> g;
   bool of_cells = false;

@@ -20,7 +20,8 @@ template <class T>
 [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE T between(T left, T right, T first, T second) {
   return left * first + right * second;
 }
-/// term(weight, k): weight times d at the node before (-1), the coarse one (0) and the node behind it (1), as far as it is there.
+/// term(weight, k): weight times d at the node before (-1), the coarse one (0) and the node behind it (1), as far as it is
+/// there.
 template <class T, class Term>
 [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE T gathered(T right_before, T left, const Term& term) {
   return term(right_before, -1) + term(T(1), 0) + term(left, 1);

@@ -1,6 +1,7 @@
 #pragma once
 
-// For CUDA sources only: P and P^T in streaming kernels, by chunks of rows. The formulas are those of linear.hpp and by_cells.hpp.
+// For CUDA sources only: P and P^T in streaming kernels, by chunks of rows. The formulas are those of linear.hpp and
+// by_cells.hpp.
 
 #include <algorithm>
 #include <type_traits>

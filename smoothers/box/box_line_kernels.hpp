@@ -1,9 +1,9 @@
 #pragma once
 
 // For CUDA sources only: lines along y or z of one colour, solved by one kernel. A thread has a line, and neighbours in x are
-// those of neighbouring threads. Going along its line it forms what is left of the rows, with x as it was, and eliminates; coming
-// back it solves for the correction and adds it. Where lines are few, a thread a line leaves a GPU waiting for memory at every node:
-// then what is left of the rows is formed before, by as many threads as there are nodes.
+// those of neighbouring threads. Going along its line it forms what is left of the rows, with x as it was, and eliminates;
+// coming back it solves for the correction and adds it. Where lines are few, a thread a line leaves a GPU waiting for memory at
+// every node: then what is left of the rows is formed before, by as many threads as there are nodes.
 
 #include <stratum/core/device/launch.hpp>
 #include <stratum/core/field/for_each_node_3d.hpp>

@@ -28,8 +28,8 @@
 
 namespace stratum {
 
-/// One step x <- x + S (b - A x) by points. `other` is a vector like x that holds nothing: on a GPU the two may change places; on
-/// a CPU it can be empty. `from_zero`: whatever x holds, it is taken to be zero.
+/// One step x <- x + S (b - A x) by points. `other` is a vector like x that holds nothing: on a GPU the two may change places;
+/// on a CPU it can be empty. `from_zero`: whatever x holds, it is taken to be zero.
 template <class T>
 void box_points(Context& ctx, const BoxMatrix<T>& a, FieldView<const T, 3> b, Field<T, 3>& x, Field<T, 3>& other,
                 bool reversed, bool from_zero = false);

@@ -27,10 +27,10 @@
 // u_(k+1)) / D_k. Beside what stands below 4 P to 5 P numbers a line are kept on P ranks. One gather is all that ranks say to
 // each other.
 //
-// Memory: four matrices at most, and room for some planes: a thread's on a CPU, so that the products of a plane stay in its cache, and
-// half of v on a GPU, at most 4 GiB. Traffic beside the products, which take at most 4 (nx + ny) operations a number: 4 words a number.
-// On a GPU a thread has a line: it keeps E / D of every eighth row, and forms the others anew on its way back. Nothing waits
-// for the stream. Source: as in multigrid/poisson_solver_3d.hpp.
+// Memory: four matrices at most, and room for some planes: a thread's on a CPU, so that the products of a plane stay in its
+// cache, and half of v on a GPU, at most 4 GiB. Traffic beside the products, which take at most 4 (nx + ny) operations a
+// number: 4 words a number. On a GPU a thread has a line: it keeps E / D of every eighth row, and forms the others anew on its
+// way back. Nothing waits for the stream. Source: as in multigrid/poisson_solver_3d.hpp.
 
 #include <array>
 #include <memory>
@@ -46,8 +46,8 @@ namespace stratum {
 class BoxDiagonalization {
  public:
   BoxDiagonalization() = default;
-  /// Modes of x and y as ModeProducts::modes makes them; in a memory dry run they are not looked at. `cuts`: of several ranks the first plane of
-  /// each, and the number of planes; none of one rank.
+  /// Modes of x and y as ModeProducts::modes makes them; in a memory dry run they are not looked at. `cuts`: of several ranks
+  /// the first plane of each, and the number of planes; none of one rank.
   BoxDiagonalization(Context& ctx, const std::array<AxisFactors, 3>& axes, double reaction, const LineModes& x,
                      const LineModes& y, std::span<const int> cuts = {});
 

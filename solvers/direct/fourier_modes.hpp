@@ -59,8 +59,8 @@ class FourierTransform {
   /// For a number of a line, to be compared with the 2 n of a product with a dense matrix; infinite where N has a large factor.
   [[nodiscard]] static double operations(const UniformAxis& axis);
 
-  // Products with the modes as columns of V, of `count` lines: those along rows lie side by side in rows that are a pitch apart,
-  // those across them begin side by side in the first row. `out` may be `in`; `add`: out + product.
+  // Products with the modes as columns of V, of `count` lines: those along rows lie side by side in rows that are a pitch
+  // apart, those across them begin side by side in the first row. `out` may be `in`; `add`: out + product.
   enum class Product : std::uint8_t { to_modes, from_modes };  // V^T x, V x
   void along_rows(Product product, int count, const double* in, std::int64_t in_pitch, double* out,
                   std::int64_t out_pitch, bool add, double* scratch) const;

@@ -6,8 +6,8 @@
 //
 //     G = B S L^-T ,    G W = U Sigma ,    V = S L^-T W ,    lambda = sigma^2
 //
-// K is never formed, so that small eigenvalues beside large ones keep their digits: layers of 10^-12 of the axis. On the host in
-// double; about 100 n^3 operations. Throws BreakdownError where the rotations do not converge.
+// K is never formed, so that small eigenvalues beside large ones keep their digits: layers of 10^-12 of the axis. On the host
+// in double; about 100 n^3 operations. Throws BreakdownError where the rotations do not converge.
 //
 // Source: J. Demmel, K. Veselic, Jacobi's method is more accurate than QR, SIAM J. Matrix Anal. Appl. 13, 1992.
 
@@ -18,9 +18,8 @@ namespace stratum {
 
 [[nodiscard]] LineModes jacobi_modes(const AxisFactors& axis, int threads);
 
-/// Of a uniform axis in closed form (solvers/direct/fourier_modes.hpp), else by solvers/direct/line_modes.hpp where that has them,
-/// else by rotations. Where K has constants as its kernel the first value
-/// is zero and its vector constant, exactly.
+/// Of a uniform axis in closed form (solvers/direct/fourier_modes.hpp), else by solvers/direct/line_modes.hpp where that has
+/// them, else by rotations. Where K has constants as its kernel the first value is zero and its vector constant, exactly.
 [[nodiscard]] LineModes axis_modes(const AxisFactors& axis, int threads);
 
 }  // namespace stratum

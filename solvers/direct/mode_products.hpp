@@ -1,7 +1,7 @@
 #pragma once
 
-// The modes of one axis, applied to the planes of a box: w = V^T x and x = V w along its rows or across them, V^T M V = 1. Of two
-// kinds, whichever takes less time:
+// The modes of one axis, applied to the planes of a box: w = V^T x and x = V w along its rows or across them, V^T M V = 1. Of
+// two kinds, whichever takes less time:
 //
 //     dense products     with V as a matrix, 2 n operations a number (solvers/direct/dense_products.hpp)
 //     Fourier transforms of a uniform axis, on a CPU (solvers/direct/fourier_modes.hpp), about 40 operations a number

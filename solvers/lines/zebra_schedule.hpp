@@ -1,6 +1,7 @@
 #pragma once
 
-// ZebraSchedule: the order in which a sweep in zebra order takes the lines of a grid, or of a subdomain of it, on every backend.
+// ZebraSchedule: the order in which a sweep in zebra order takes the lines of a grid, or of a subdomain of it, on every
+// backend.
 //
 //     first colour   odd lines by global number, the boundary being line 0; in backward order even ones
 //     second colour  the others, once both lines beside them are solved

@@ -35,8 +35,8 @@ class MixedCg {
   /// Throws UsageError unless 0 < delta < 1.
   MixedCg(Context& ctx, const GridLayout<2>& shape, double delta = default_delta);
 
-  /// Solves A x = b from the given x; `inner` is A in float. A has LinearOperator::residual_in_float. Throws UsageError for an M that is not constant and symmetric. The
-  /// history holds recursive residuals, and true ones at updates.
+  /// Solves A x = b from the given x; `inner` is A in float. A has LinearOperator::residual_in_float. Throws UsageError for an
+  /// M that is not constant and symmetric. The history holds recursive residuals, and true ones at updates.
   SolveReport solve(Context& ctx, const LinearOperator<double>& a, const LinearOperator<float>& inner,
                     Preconditioner<float>& m, FieldView<const double> b, FieldView<double> x,
                     const StoppingParams& stop, const Monitor& monitor = {});

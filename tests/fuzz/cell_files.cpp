@@ -1,5 +1,5 @@
-// Files of coefficients: the first byte says whether the rest is read as .npy, .png or .csv. What is accepted are finite numbers,
-// one a cell.
+// Files of coefficients: the first byte says whether the rest is read as .npy, .png or .csv. What is accepted are finite
+// numbers, one a cell.
 
 #include <cmath>
 

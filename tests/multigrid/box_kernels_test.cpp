@@ -1,5 +1,5 @@
-// Smoothers, products and interpolation of boxes that are wider than the tiles and chunks of kernels, against those of a CPU: from a
-// vector and from zero, in either order, of cells and of bands, going round or not.
+// Smoothers, products and interpolation of boxes that are wider than the tiles and chunks of kernels, against those of a CPU:
+// from a vector and from zero, in either order, of cells and of bands, going round or not.
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// Multigrid in a box for K by cells: gate, interpolation, Galerkin matrices and smoothers against dense ones, and iterations that the method
-// is known to take.
+// Multigrid in a box for K by cells: gate, interpolation, Galerkin matrices and smoothers against dense ones, and iterations
+// that the method is known to take.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
-// A lumped mass: what it is, that u stays between its data where the consistent one undershoots, and that it keeps heat and order.
+// A lumped mass: what it is, that u stays between its data where the consistent one undershoots, and that it keeps heat and
+// order.
 
 #include <algorithm>
 #include <cmath>

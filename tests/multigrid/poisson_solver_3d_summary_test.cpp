@@ -1,5 +1,5 @@
-// What PoissonSolver3D says of a solution where it is: the same as of its values on the host, on a CPU and on a GPU, whichever direction
-// has the lines. Loads of expressions and constants are those of the same functions of C++.
+// What PoissonSolver3D says of a solution where it is: the same as of its values on the host, on a CPU and on a GPU, whichever
+// direction has the lines. Loads of expressions and constants are those of the same functions of C++.
 
 #include <cmath>
 #include <numbers>

@@ -1,7 +1,7 @@
 #pragma once
 
-// The Q1 matrix of a box between Dirichlet faces, K = 1, as its 27 bands, a row after another, and the load of f = 1: what peers of
-// boxes solve, and what their true residuals are formed by. On the host in double.
+// The Q1 matrix of a box between Dirichlet faces, K = 1, as its 27 bands, a row after another, and the load of f = 1: what
+// peers of boxes solve, and what their true residuals are formed by. On the host in double.
 
 #include <array>
 #include <cmath>

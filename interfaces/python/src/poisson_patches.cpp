@@ -1,6 +1,6 @@
-// Poisson problems on patches for Python: a mesh from a file, loads, conditions by name and K by cells in, u on the nodes of all
-// patches out (multigrid/patches/patch_poisson_solver.hpp). Functions f and K of Python have become arrays; those on boundaries
-// are called point by point.
+// Poisson problems on patches for Python: a mesh from a file, loads, conditions by name and K by cells in, u on the nodes of
+// all patches out (multigrid/patches/patch_poisson_solver.hpp). Functions f and K of Python have become arrays; those on
+// boundaries are called point by point.
 
 #include <memory>
 #include <optional>

@@ -102,7 +102,8 @@ __device__ STRATUM_INLINE Pair<T> load_pair_once(const T* aligned) {
 
 /// Both colours of a sweep along y, in place: as persistent_y_lines, whose order of tiles and lines it has. Lines between the
 /// parts of two clusters are left to a later launch; or, where every cluster has one tile and all run at once, the cluster
-/// before passes on its last first-colour line in `passed`, BandTiling::passed_numbers zeros for each block.
+/// before passes on its last first-colour line in `passed`, ticket_numbers and BandTiling::passed_numbers for each block, all
+/// zero; a cluster waits for one whose ticket is lower.
 template <bool coupled, bool mirrored, bool once, class T>
 __global__ void __launch_bounds__(BandTiling<T>::threads)
     persistent_bands(const T* const records, const std::int64_t pitch, const FieldView<const T> b,
@@ -136,8 +137,6 @@ __global__ void __launch_bounds__(BandTiling<T>::threads)
   const Turn<T, false> turn{kept + kept_numbers, pairs, Tile::segments};
 
   for (int r = t; r < kept_numbers; r += Tile::threads) kept[r] = 0;
-  const int first_tile = static_cast<int>(blockIdx.x) / blocks * tiling.tiles_each;
-  const int last_tile = min(first_tile + tiling.tiles_each, tiling.tiles);
   const int j = rank * Tile::rows + s * S, pair = mirrored ? pairs - 1 - c : c;
   const auto tile_of = [&](int tile) { return mirrored ? tiling.tiles - 1 - tile : tile; };
   const auto record_of = [&](int tile) {
@@ -149,11 +148,12 @@ __global__ void __launch_bounds__(BandTiling<T>::threads)
     come.fetch(couplings, record_of(tile) + couplings_second, bytes);
   };
   const auto passed_to = [&](int tile) {
-    return passed + ((tile * blocks + rank) * Tile::segments + s) * Tile::passed_each;
+    return passed + ticket_numbers<T> + ((tile * blocks + rank) * Tile::segments + s) * Tile::passed_each;
   };
   if (t == 0) come.open(1);
   if (blocks == 1) __syncthreads();  // else the blocks meet
-  open_exchange_buffers(cluster, exchange_buffers, 2 * pairs);
+  const int number = open_exchange_buffers(cluster, exchange_buffers, 2 * pairs, passed);
+  const int first_tile = number * tiling.tiles_each, last_tile = min(first_tile + tiling.tiles_each, tiling.tiles);
   after_previous();
   if (t == 0) fetch(first_tile);
   // Entries of row k along a line, of which `along` are the segment's.
@@ -369,8 +369,8 @@ template <bool coupled, bool mirrored, bool once, class T>
   BandTiling<T> tiling{{}, divide_up(y.nx + 1, BandTiling<T>::width), 1};
   Launch launch{tiling.tiles * cluster, BandTiling<T>::threads, persistent_band_bytes<once, T>, cluster};
   Lines<T> left = share_tiles<mirrored, T>(launch, tiling, launch.resident(ctx, kernel));
-  const bool passes =
-      tiling.tiles_each == 1 && passed.nx >= static_cast<int>(launch.grid.x) * BandTiling<T>::passed_numbers;
+  const bool passes = tiling.tiles_each == 1 &&
+                      passed.nx >= ticket_numbers<T> + static_cast<int>(launch.grid.x) * BandTiling<T>::passed_numbers;
   if (passes) left.count = 0;
   launch(ctx, kernel, line::first_record(records), records.pitch, b, tiling, y, passes ? passed.data : nullptr);
   return left;

@@ -131,6 +131,7 @@ struct ColumnPost {
   Signal come[Tile::parts];    // a part of a tile
   Signal formed[Tile::warps];  // a warp's equations of the first colour; nobody waits for the last set
   Signal solved[Tile::warps];  // its last line of the first colour, by all segments
+  int ticket;                  // of the cluster, in its first block
 
   /// By all threads of a block, before the blocks of the cluster meet.
   __device__ STRATUM_INLINE void open() {
@@ -293,7 +294,7 @@ __device__ STRATUM_INLINE void substitute(Segment<T, S, true, sums, false, keeps
 
 #endif
 
-/// Both colours of a sweep along y, in place. `passed`: zeros, Tile::passed_numbers for each block.
+/// Both colours of a sweep along y, in place. `passed`: zeros, ticket_numbers and Tile::passed_numbers for each block.
 template <bool coupled, bool mirrored, class View, int S>
 __global__ void __launch_bounds__(ColumnTile<S>::threads)
     persistent_columns(const View a, const FieldView<const float> b, const ColumnTile<S> tiling,
@@ -343,18 +344,17 @@ __global__ void __launch_bounds__(ColumnTile<S>::threads)
   }
   for (int r = static_cast<int>(threadIdx.x); r < Tile::kept_numbers; r += Tile::threads) kept.memory[r] = 0;
   post.open();
-  if (blocks > 1)
-    cluster.sync();
-  else
-    __syncthreads();
+  const int clusters = static_cast<int>(gridDim.x) / blocks;
+  if (rank == 0 && threadIdx.x == 0) post.ticket = take_ticket(passed, clusters);
+  cluster.sync();
   after_previous();
-  // A cluster waits for the next one, whose blocks have lower numbers. All have a place at once (share_tiles).
-  const int cluster_number = (static_cast<int>(gridDim.x) - 1 - static_cast<int>(blockIdx.x)) / blocks;
+  // A cluster waits for the next one, whose ticket is lower (core/device/hand_off.hpp).
+  const int cluster_number = clusters - 1 - *cluster.at(&post.ticket, 0);
   const int first_tile = cluster_number * tiling.tiles_each;
   const int last_tile = min(first_tile + tiling.tiles_each, tiling.tiles);
   const int late = first_tile > 0 ? 1 : 0;  // uses of the last set's signals of the first colour, before the first tile
   const auto passed_by = [&](int number, int segment) {
-    return passed + ((number * blocks + rank) * Tile::segments + segment) * Tile::passed;
+    return passed + ticket_numbers<float> + ((number * blocks + rank) * Tile::segments + segment) * Tile::passed;
   };
   if (const ColumnPlace<Tile> at(static_cast<int>(threadIdx.x), rank, blocks); at.set == last_set) {
     fetch(first_tile, at);
@@ -557,7 +557,9 @@ bool launch_persistent_columns(const Context& ctx, const View& a, FieldView<cons
                   cluster};
     if (cluster == 1 || cluster > most_blocks || !launch.fits()) return false;  // blocks alone cannot send
     (void)share_tiles<mirrored, float>(launch, tiling, launch.resident(ctx, kernel));
-    if (tiling.tiles_each == 1 || passed.nx < static_cast<int>(launch.grid.x) * Tile::passed_numbers) return false;
+    if (tiling.tiles_each == 1 ||
+        passed.nx < ticket_numbers<float> + static_cast<int>(launch.grid.x) * Tile::passed_numbers)
+      return false;
     const auto map = [&](FieldView<const float> v, int columns, TileShape shape) {
       return tile_map(&v(-1, -1), columns, v.ny + 2, v.pitch, shape);
     };

@@ -231,26 +231,14 @@ constexpr std::size_t persistent_y_bytes = sizeof(T) * (pack_size<T> + (W::rows 
                                                         Turn<T, by_row_sums<View>>::numbers(W::pairs, W::segments)) +
                                            sizeof(ExchangeBuffer<T, most_blocks, by_row_sums<View>>) * 2 * W::pairs;
 
-/// What one thread leaves in memory for one thread of a block that runs at the same time: numbers, and a flag behind them that
-/// is zero before and after.
-template <class T>
-__device__ STRATUM_INLINE void raise_flag(T* flag) {
-  asm volatile("st.release.gpu.global.u32 [%0], 1;" ::"l"(flag) : "memory");
-}
-template <class T>
-__device__ STRATUM_INLINE void wait_for_flag(const T* flag) {
-  unsigned raised = 0;
-  do asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(raised) : "l"(flag) : "memory");
-  while (raised == 0);
-}
-
 /// Both colours of a sweep along y. In a tile the lines of the first colour are solved, then those of the second, between
 /// which they lie; the second colour's line at the tile's beginning has one neighbour in the tile before, which is kept. The
 /// first such line of a cluster has it in another cluster's last tile, and is left to a later launch of solve_y_lines; or,
-/// where every cluster has one tile and all run at once, the cluster before leaves it in `passed`, kept_numbers a block. In
-/// place: what a first-colour line reads of the next tile is second-colour and not written yet. The next tile is on its way to
-/// shared memory while one is solved. Mirrored: even columns first, tiles from right to left. Thread (c, s) has pair c of
-/// columns in the order of the persistent kernel, segment s.
+/// where every cluster has one tile and all run at once, the cluster before leaves it in `passed`, which has ticket_numbers and
+/// then kept_numbers a block; a cluster waits for one whose ticket is lower (core/device/hand_off.hpp). In place: what a
+/// first-colour line reads of the next tile is second-colour and not written yet. The next tile is on its way to shared memory
+/// while one is solved. Mirrored: even columns first, tiles from right to left. Thread (c, s) has pair c of columns in the
+/// order of the persistent kernel, segment s.
 template <bool coupled, bool mirrored, class View, class W, class T = typename W::Number>
 __global__ void __launch_bounds__(W::threads)
     persistent_y_lines(const View a, const FieldView<const T> b, const W tiling, const FieldView<T> y,
@@ -294,9 +282,8 @@ __global__ void __launch_bounds__(W::threads)
   };
 
   for (int r = t; r < 2 * W::kept_numbers; r += W::threads) kept[r] = 0;
-  const int first_tile = static_cast<int>(blockIdx.x) / blocks * tiling.tiles_each;
-  const int last_tile = min(first_tile + tiling.tiles_each, tiling.tiles);
-  open_exchange_buffers(cluster, exchange_buffers, 2 * pairs);
+  const int number = open_exchange_buffers(cluster, exchange_buffers, 2 * pairs, passed);
+  const int first_tile = number * tiling.tiles_each, last_tile = min(first_tile + tiling.tiles_each, tiling.tiles);
   after_previous();
   fetch(first_tile);
   tile_of.fetch_late(begin_of(first_tile));
@@ -343,7 +330,7 @@ __global__ void __launch_bounds__(W::threads)
 #pragma unroll
     for (int k = 0; k < S; ++k) x_first[k] = differs ? x_first[k] + segment[k] : segment[k];
     const auto passed_by = [&](int tile) {
-      return passed + (tile * blocks + rank) * W::kept_numbers + s * W::kept + 1;
+      return passed + ticket_numbers<T> + (tile * blocks + rank) * W::kept_numbers + s * W::kept + 1;
     };
     if (c == pairs - 1 && (passed == nullptr || tile + 1 < tiling.tiles)) {
       T* const to = passed == nullptr ? kept_now : passed_by(tile);
@@ -428,8 +415,7 @@ inline bool longer_segments_save_a_block(int ny) {
 }
 
 /// Has the `resident` clusters that run at the same time go over the tiles of `tiling`; the grid of `launch` is that of a
-/// cluster a tile before. No cluster that waits for another one keeps it from a place, in whatever order they are dispatched.
-/// Returns the lines between two of them, which are left, all of the second colour.
+/// cluster a tile before. Returns the lines between two of them, which are left, all of the second colour.
 template <bool mirrored, class T, class Tiling>
 Lines<T> share_tiles(Launch& launch, Tiling& tiling, int resident) {
   const int cluster = static_cast<int>(launch.grid.x) / tiling.tiles;

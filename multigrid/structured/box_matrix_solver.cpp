@@ -8,8 +8,11 @@
 
 #include <stratum/core/errors.hpp>
 #include <stratum/core/field/blas.hpp>
+#include <stratum/core/reentrancy_guard.hpp>
 #include <stratum/multigrid/box_iteration.hpp>
+#include <stratum/multigrid/structured/box_krylov.hpp>
 #include <stratum/multigrid/structured/box_rows.hpp>
+#include <stratum/multigrid/structured/rows_as_given.hpp>
 
 namespace stratum {
 
@@ -43,27 +46,108 @@ std::string level_text(const GatedLevel& level) {
                  level.smoother());
 }
 
+/// The matrix with both triangles and a positive diagonal.
+SparseRows as_read(Context& ctx, const SparseRows& a, Triangle triangle, bool& negative) {
+  SparseRows read;
+  read.rows = a.rows;
+  read.columns = a.columns;
+  read.first_row = a.first_row;
+  detail::with_rows_to_read(ctx, RowArrays<std::int32_t>{a.start, a.column, a.value}, {}, triangle, false, negative,
+                            [&](const auto& rows) {
+                              read.start.assign(rows.start.begin(), rows.start.end());
+                              read.column.assign(rows.column.begin(), rows.column.end());
+                              read.value.assign(rows.value.begin(), rows.value.end());
+                            });
+  return read;
+}
+
+Method method_of(const BoxMatrixParams& params, const BoxRows& rows) {
+  return params.method.value_or(rows.is_general() ? Method::gmres : Method::cg);
+}
+
+std::string choice_of(const BoxRows& rows, Method method, const std::vector<GatedLevel>& levels) {
+  const std::string around = message(method == Method::multigrid ? "" : message(to_string(method), " around "),
+                                     "V(1,1) cycles with gated coarsening, ", levels.size(), " levels");
+  if (rows.is_general())
+    return message(around, ", of the symmetric part: the matrix is not symmetric, nor by scales of its rows");
+  return rows.scales.empty() ? around : message(around, ": rows are scaled as makes the matrix symmetric");
+}
+
 }  // namespace
+
+template <class Index>
+SparseRows rows_of_csr(std::span<const Index> start, std::span<const Index> column, std::span<const double> value) {
+  expects(!start.empty() && start.front() == 0, "row starts begin with 0");
+  expects_increasing(start);
+  const auto count = static_cast<std::size_t>(start.back());
+  expects(column.size() == count && value.size() == count, "there are ", column.size(), " columns and ", value.size(),
+          " values, and the last row ends at ", count);
+  constexpr auto most = static_cast<std::size_t>(std::numeric_limits<int>::max());
+  expects(start.size() <= most && count <= most, "a matrix has at most ", most, " rows and entries");
+  SparseRows a;
+  a.rows = a.columns = static_cast<int>(start.size()) - 1;
+  a.start.assign(start.begin(), start.end());
+  bool in_order = true;
+  for (int k = 0; k < a.rows; ++k)
+    for (auto e = static_cast<std::size_t>(start[static_cast<std::size_t>(k)]);
+         e < static_cast<std::size_t>(start[static_cast<std::size_t>(k) + 1]); ++e) {
+      expects(column[e] >= 0 && column[e] < a.rows, "row ", k, " of the matrix has an entry in column ", column[e],
+              ", and columns are 0 .. ", a.rows - 1);
+      in_order =
+          in_order && (e == static_cast<std::size_t>(start[static_cast<std::size_t>(k)]) || column[e - 1] < column[e]);
+    }
+  if (in_order) {
+    a.column.assign(column.begin(), column.end());
+    a.value.assign(value.begin(), value.end());
+    return a;
+  }
+  std::vector<SparseEntry> entries;
+  entries.reserve(count);
+  for (int k = 0; k < a.rows; ++k)
+    for (auto e = static_cast<std::size_t>(start[static_cast<std::size_t>(k)]);
+         e < static_cast<std::size_t>(start[static_cast<std::size_t>(k) + 1]); ++e)
+      entries.push_back({k, static_cast<int>(column[e]), value[e]});
+  return sparse_rows(a.rows, a.rows, std::move(entries));
+}
+template SparseRows rows_of_csr<std::int32_t>(std::span<const std::int32_t>, std::span<const std::int32_t>,
+                                              std::span<const double>);
+template SparseRows rows_of_csr<std::int64_t>(std::span<const std::int64_t>, std::span<const std::int64_t>,
+                                              std::span<const double>);
 
 class BoxMatrixSolver::State {
  public:
   State(Context& ctx, const SparseRows& matrix, const std::array<int, 3>& n, const BoxMatrixParams& p)
-      : a(matrix), params(p), rows(read_box_rows(matrix, n, {p.symmetric, p.singular, p.widths, p.numbering})),
-        iteration(ctx, bands_on(ctx, rows), rows.gate, BoxMultigridParams{.gate = {}, .singular = rows.singular},
-                  p.float_cycles) {
+      : a(as_read(ctx, matrix, p.triangle, found.negative)), params(p),
+        rows(read_box_rows(a, n, {p.symmetric, p.singular, p.widths, p.numbering})) {
     expects(ctx.subdomains() == 1, "matrices on boxes are solved on one rank; this Context has ", ctx.subdomains());
     params.stop.validate();
+    found.method = method_of(params, rows);
+    const BoxMultigridParams multigrid{.gate = {}, .singular = rows.singular};
+    if (found.method == Method::cg && !rows.is_general()) {
+      conjugate.emplace(ctx, bands_on(ctx, rows), rows.gate, multigrid, p.float_cycles);
+    } else {
+      const std::string_view name = found.method == Method::multigrid ? "richardson" : to_string(found.method);
+      krylov.emplace(ctx, bands_on(ctx, rows), rows.general, rows.gate, multigrid,
+                     BoxKrylovParams{.method = name, .restart = p.restart, .float_cycles = p.float_cycles});
+    }
     found.order = rows.order;
     found.periodic = rows.shape.periodic;
     found.symmetric = rows.symmetric;
     found.singular = rows.singular;
     found.scaled = !rows.scales.empty();
     found.fixed = static_cast<int>(rows.fixed.size());
-    for (std::size_t d = 0; d < 3; ++d) found.widths[d] = rows.gate[d].widths;
-    for (const GatedLevel& level : iteration.levels()) found.levels.push_back(level_text(level));
+    for (std::size_t d = 0; d < 3; ++d) {
+      found.widths[d] = rows.gate[d].widths;
+      found.is_natural[d] = {rows.gate[d].first, rows.gate[d].last};
+    }
+    const std::vector<GatedLevel> levels = conjugate ? conjugate->levels() : krylov->levels();
+    for (const GatedLevel& level : levels) found.levels.push_back(level_text(level));
+    found.choice = choice_of(rows, found.method, levels);
+    rows.general = SparseRows{};  // it has been copied to where it is computed with
   }
 
   [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(a.rows); }
+  [[nodiscard]] double sign() const { return found.negative ? -1 : 1; }
   [[nodiscard]] double scale(std::size_t k) const { return rows.power * (rows.scales.empty() ? 1 : rows.scales[k]); }
   [[nodiscard]] Values residual(std::span<const double> b, std::span<const double> x) const {
     Values r(b.begin(), b.end());
@@ -72,13 +156,21 @@ class BoxMatrixSolver::State {
         r[k] -= a.value[e] * x[static_cast<std::size_t>(a.column[e])];
     return r;
   }
+  /// The same without fixed rows.
+  [[nodiscard]] Values residual_of_others(std::span<const double> b, std::span<const double> x) const {
+    Values r = residual(b, x);
+    for (const int k : rows.fixed) r[static_cast<std::size_t>(k)] = 0;
+    return r;
+  }
+  [[nodiscard]] Field<double>& right() { return conjugate ? conjugate->b : krylov->b; }
+  void precondition(Context& ctx) { conjugate ? conjugate->precondition(ctx) : krylov->precondition(ctx); }
   /// D b at nodes, zero where they are fixed.
   void give(Context& ctx, std::span<const double> b) {
     Values of_nodes(size());
     const double mean = rows.singular ? mean_of(b) : 0;
     for (std::size_t k = 0; k < size(); ++k) of_nodes[rows.at(k)] = scale(k) * (b[k] - mean);
     for (const int k : rows.fixed) of_nodes[rows.at(static_cast<std::size_t>(k))] = 0;
-    copy_from_host<double>(ctx, of_nodes.data(), iteration.b.view());
+    copy_from_host<double>(ctx, of_nodes.data(), right().view());
     ctx.synchronise();
   }
   /// c so that D (b - c 1) has the sum zero.
@@ -97,38 +189,49 @@ class BoxMatrixSolver::State {
   }
   Values fetch(Context& ctx) {
     Values of_nodes(size()), x(size());
-    copy_to_host<double>(ctx, iteration.x.cview(), of_nodes.data());
+    copy_to_host<double>(ctx, (conjugate ? conjugate->x : krylov->x).cview(), of_nodes.data());
     for (std::size_t k = 0; k < size(); ++k) x[k] = of_nodes[rows.at(k)];
     return x;
   }
 
-  SolveReport solve(Context& ctx, std::span<const double> b, std::span<double> x, const Monitor& monitor) {
-    expects(b.size() == size() && x.size() == size(), "the matrix has ", size(), " rows, b ", b.size(),
+  SolveReport solve(Context& ctx, std::span<const double> given, std::span<double> x, const Monitor& monitor) {
+    expects(given.size() == size() && x.size() == size(), "the matrix has ", size(), " rows, b ", given.size(),
             " numbers and x ", x.size());
-    Values known(size(), 0.0), free(b.begin(), b.end());
+    const auto entered = guard.enter("solver");
+    Values b(given.begin(), given.end()), known(size(), 0.0), start(x.begin(), x.end());
+    for (double& v : b) v *= sign();
     for (std::size_t n = 0; n < rows.fixed.size(); ++n) {
       const auto k = static_cast<std::size_t>(rows.fixed[n]);
-      known[k] = b[k] / rows.fixed_diagonal[n];
-      free[k] = 0;
+      known[k] = start[k] = b[k] / rows.fixed_diagonal[n];
     }
-    for (const BoxRows::Lifted& entry : rows.lifted)
-      free[static_cast<std::size_t>(entry.row)] -= entry.value * known[static_cast<std::size_t>(entry.fixed)];
+    Values free = residual_of_others(b, known);
+    // Both of what is given and of what is left beside the fixed rows, either of which may be the larger by far.
+    double reference = std::min(norm(b), norm(free));
+    const bool from_zero = start == known;
+    if (!from_zero) free = residual_of_others(b, start);
+    StoppingParams stop = params.stop;
+    if (stop.reference_norm == ReferenceNorm::initial) reference = norm(free);
+    if (std::isfinite(reference)) {
+      const double target = std::max(stop.rtol * reference, stop.atol);
+      if (!stop.error_tol && target > stop.atol) stop.error_tol = stop.error_limit();
+      stop.atol = target;
+      stop.rtol = std::numeric_limits<double>::min();
+    }
+    stop.reference_norm = ReferenceNorm::rhs;
     projected = false;
     give(ctx, free);
-    // Both of what is given and of what is left beside the fixed rows, either of which may be the larger by far.
-    StoppingParams stop = params.stop;
-    const double target = std::max(stop.rtol * std::min(norm(b), norm(free)), stop.atol);
-    if (!stop.error_tol && target > stop.atol) stop.error_tol = stop.error_limit();
-    stop.atol = target;
-    stop.rtol = std::numeric_limits<double>::min();
     SolveReport report;
-    if (rows.scales.empty()) {
-      report = run(ctx, stop, 1, monitor);
+    if (rows.scales.empty() && from_zero) {
+      report = run(ctx, stop, monitor);
       const Values solution = fetch(ctx);
       for (std::size_t k = 0; k < size(); ++k) x[k] = solution[k] + known[k];
     } else {
-      report = by_rounds(ctx, b, free, known, x, stop, monitor);
+      std::copy(start.begin(), start.end(), x.begin());
+      report = by_rounds(ctx, b, free, x, stop, monitor);
     }
+    report.reference_norm = params.stop.reference_norm;
+    report.reference_norm_value = reference;
+    report.choice = found.choice;
     if (!rows.singular) return report;
     double mean = 0;
     for (const double v : x) mean += v / static_cast<double>(size());
@@ -136,43 +239,45 @@ class BoxMatrixSolver::State {
     return report;
   }
 
-  /// The iteration's report in the numbers of b: `unit` of them make one of the report's.
-  SolveReport run(Context& ctx, StoppingParams stop, double unit, const Monitor& monitor, int before = 0) {
-    const double to_users = unit / rows.power;
+  /// The iteration's report in the numbers of b.
+  SolveReport run(Context& ctx, StoppingParams stop, const Monitor& monitor, int before = 0) {
+    const double to_users = 1 / rows.power;
     stop.atol /= to_users;
     const Monitor scaled = [&](int k, double r) {
       if (monitor && (before == 0 || k > 0)) monitor(before + k, r * to_users);
     };
-    SolveReport report = iteration.solve(ctx, stop, scaled);
+    SolveReport report = conjugate ? conjugate->solve(ctx, stop, scaled) : krylov->solve(ctx, stop, scaled);
     for (double* const v : {&report.residual, &report.initial_residual, &report.reference_norm_value}) *v *= to_users;
     for (double& r : report.history) r *= to_users;
     return report;
   }
 
-  /// D A x = D b until b - A x meets the tolerance.
-  SolveReport by_rounds(Context& ctx, std::span<const double> b, std::span<const double> free,
-                        std::span<const double> known, std::span<double> x, const StoppingParams& asked,
-                        const Monitor& monitor) {
-    std::copy(known.begin(), known.end(), x.begin());
+  /// D A times a correction = D r, with r = `free`, until b - A x meets the tolerance.
+  SolveReport by_rounds(Context& ctx, std::span<const double> b, std::span<const double> free, std::span<double> x,
+                        const StoppingParams& asked, const Monitor& monitor) {
     SolveReport report;
-    report.reference_norm = asked.reference_norm;
-    report.reference_norm_value = report.initial_residual = report.residual = norm(free);
+    report.initial_residual = report.residual = norm(free);
     report.history = {report.residual};
+    if (monitor && report.residual <= asked.atol) monitor(0, report.residual);
     const double target = asked.atol;
     report.status = report.residual <= target ? Status::converged : Status::max_iterations;
     constexpr int most_rounds = 8;
-    constexpr double safety = 0.5, least = 1e-10;
+    constexpr double safety = 0.5, nearly = 0.999, least = 1e-10;
     for (int round = 0; round < most_rounds && report.residual > target; ++round) {
       StoppingParams stop = asked;
-      stop.rtol = std::max(safety * target / report.residual, least);
-      stop.atol = 0;
+      if (rows.scales.empty()) {
+        stop.atol = nearly * target;
+      } else {
+        stop.rtol = std::max(safety * target / report.residual, least);
+        stop.atol = 0;
+      }
       stop.max_iterations -= report.iterations;
       if (stop.max_iterations <= 0) break;
-      const SolveReport of_round = run(ctx, stop, 1, monitor, report.iterations);
+      const SolveReport of_round = run(ctx, stop, monitor, report.iterations);
       const Values correction = fetch(ctx);
       for (std::size_t k = 0; k < size(); ++k) x[k] += correction[k];
       const double before = report.residual;
-      Values r = residual(b, x);
+      Values r = residual_of_others(b, x);
       projected = true;  // what is left of a mean is rounding, or was projected
       if (rows.singular) {
         const double mean = mean_of(r);
@@ -201,11 +306,13 @@ class BoxMatrixSolver::State {
     return report;
   }
 
+  Findings found;
   SparseRows a;
   BoxMatrixParams params;
   BoxRows rows;
-  BoxIteration iteration;
-  Findings found;
+  std::optional<BoxIteration> conjugate;  // of a matrix that is symmetric, or by scales
+  std::optional<BoxKrylov> krylov;        // else, and for other methods
+  ReentrancyGuard guard;
   bool projected = false;
   double setup_seconds = 0;
 };
@@ -236,14 +343,16 @@ void BoxMatrixSolver::apply(Context& ctx, std::span<const double> r, std::span<d
   State& s = *state_;
   expects(r.size() == s.size() && z.size() == s.size(), "the matrix has ", s.size(), " rows, r ", r.size(),
           " numbers and z ", z.size());
+  const auto entered = s.guard.enter("solver");
+  const Values given(r.begin(), r.end());  // z may be r
   s.projected = true;
-  s.give(ctx, r);
-  s.iteration.precondition(ctx);
+  s.give(ctx, given);
+  s.precondition(ctx);
   const Values cycle = s.fetch(ctx);
-  std::copy(cycle.begin(), cycle.end(), z.begin());
+  for (std::size_t k = 0; k < z.size(); ++k) z[k] = s.sign() * cycle[k];
   for (std::size_t n = 0; n < s.rows.fixed.size(); ++n) {
     const auto k = static_cast<std::size_t>(s.rows.fixed[n]);
-    z[k] = r[k] / s.rows.fixed_diagonal[n];
+    z[k] = s.sign() * given[k] / s.rows.fixed_diagonal[n];
   }
 }
 

@@ -95,7 +95,7 @@ class Reader {
         if (m == k) diagonal = value;
       });
       expects(diagonal > 0, "row ", k, " of the matrix has the diagonal ", diagonal,
-              "; all must be positive (of a negative definite matrix give -A, and -b)");
+              "; the diagonals must be positive, or all of them negative");
     }
   }
   template <class F>
@@ -187,7 +187,6 @@ class Reader {
   void read() {
     const std::size_t size = box_.size();
     entries_.assign(size * box_row, 0.0);
-    std::vector<double> diagonals;
     for (std::size_t k = 0; k < size; ++k) {
       const std::size_t node = rows_.at(k);
       const Place here = box_.place(node);
@@ -196,10 +195,7 @@ class Reader {
           entries_[node * box_row + box_neighbours] = value;
           return;
         }
-        if (fixed_[m] != 0) {
-          rows_.lifted.push_back({static_cast<int>(k), static_cast<int>(m), value});
-          return;
-        }
+        if (fixed_[m] != 0) return;
         const Offset offset(box_, here, box_.place(rows_.at(m)));
         entries_[node * box_row + offset.number()] += value;
         for (std::size_t d = 0; d < 3; ++d) rows_.shape.periodic[d] = rows_.shape.periodic[d] || offset.across[d];
@@ -244,34 +240,84 @@ class Reader {
       free.start.push_back(static_cast<int>(free.column.size()));
     }
     rows_.scales = scale_to_symmetry(free);
+    if (rows_.scales.empty()) return;
+    const std::vector<double> as_given = entries_;
     for (std::size_t k = 0; k < rows_.scales.size(); ++k)
       for (std::size_t n = 0; n < box_row; ++n) entries_[rows_.at(k) * box_row + n] *= rows_.scales[k];
-    expects(!rows_.scales.empty() && unsymmetric(of_scaled).first == size,
-            "the matrix is not symmetric, rows of nodes ", text(box_.place(row)), " and ", text(box_.place(column)),
-            ", nor is it by scales of its rows. Multigrid in a box is for symmetric positive definite matrices: leave "
-            "out terms of "
-            "first order, or use a solver for unsymmetric matrices, with multigrid of the symmetric part as its "
-            "preconditioner");
+    if (unsymmetric(of_scaled).first == size) return;
+    entries_ = as_given;
+    rows_.scales.clear();
   }
+  /// Neither A nor D A is symmetric.
+  [[nodiscard]] bool is_general() const { return !rows_.symmetric && rows_.scales.empty(); }
 
+  /// The mean of an entry and of that of the transposed matrix.
+  [[nodiscard]] double both(std::size_t node, const Place& here, int n) const {
+    const double own = entry(node, n);
+    return n == box_neighbours ? own : (own + entry(neighbour(box_, here, n), box_row - 1 - n)) / 2;
+  }
+  /// Sums of rows of nodes in long double, zero where they are rounding.
+  struct Sum {
+    long double left = 0, sizes = 0;
+    void add(double v) {
+      left += v;
+      sizes += std::abs(v);
+    }
+    [[nodiscard]] double value(double rounding) const {
+      return std::abs(left) <= rounding * sizes ? 0 : static_cast<double>(left);
+    }
+  };
   void make_bands() {
     const std::size_t size = box_.size();
     double most = 0;
     for (std::size_t k = 0; k < size; ++k) most = std::max(most, diagonal(k));
     rows_.power = std::ldexp(1.0, -std::ilogb(most));
     for (auto& band : rows_.bands) band.assign(size, 0.0);
+    held_.assign(size, 0);
+    // Entries of files have few digits: what is said to be singular is believed so far.
+    const double rounding = params_.singular.value_or(false) ? 1e-6 : 64 * eps;
+    bool is_held = false;
+    std::vector<double> of_rows(size);
     for (std::size_t k = 0; k < size; ++k) {
       const Place here = box_.place(k);
-      long double left = 0, sizes = 0;
+      Sum sum, of_row, of_column;
       for (int n = 0; n < box_row; ++n) {
-        const double own = entry(k, n);
-        const double both = n == box_neighbours ? own : (own + entry(neighbour(box_, here, n), box_row - 1 - n)) / 2;
-        left += both;
-        sizes += std::abs(both);
-        if (n > box_neighbours) rows_.bands[at(n - box_neighbours)][k] = both * rows_.power;
+        const double v = both(k, here, n);
+        sum.add(v);
+        if (n > box_neighbours) rows_.bands[at(n - box_neighbours)][k] = v * rows_.power;
+        if (!is_general()) continue;
+        of_row.add(entry(k, n));
+        of_column.add(n == box_neighbours ? diagonal(k) : entry(neighbour(box_, here, n), box_row - 1 - n));
       }
-      constexpr double rounding = 64 * eps;
-      rows_.bands[0][k] = std::abs(left) <= rounding * sizes ? 0 : static_cast<double>(left) * rows_.power;
+      const double left = sum.value(rounding) * rows_.power;
+      rows_.bands[0][k] = is_general() ? std::max(left, 0.0) : left;
+      of_rows[k] = is_general() ? of_row.value(rounding) * rows_.power : left;
+      held_[k] = of_rows[k] != 0 ? 1 : 0;
+      columns_are_balanced_ = columns_are_balanced_ && of_column.value(rounding) == 0;
+      is_held = is_held || rows_.bands[0][k] != 0;
+    }
+    if (!is_general()) return;
+    if (!is_held)
+      for (std::size_t k = 0; k < size; ++k) rows_.bands[0][k] = std::abs(of_rows[k]);
+    make_general();
+  }
+  void make_general() {
+    SparseRows& rows = rows_.general;
+    rows.rows = rows.columns = static_cast<int>(box_.size());
+    std::vector<std::pair<int, double>> row;
+    for (std::size_t k = 0; k < box_.size(); ++k) {
+      const Place here = box_.place(k);
+      row.clear();
+      for (int n = 0; n < box_row; ++n)
+        if (entry(k, n) != 0)
+          row.emplace_back(static_cast<int>(n == box_neighbours ? k : neighbour(box_, here, n)),
+                           entry(k, n) * rows_.power);
+      std::sort(row.begin(), row.end());
+      for (const auto& [column, value] : row) {
+        rows.column.push_back(column);
+        rows.value.push_back(value);
+      }
+      rows.start.push_back(static_cast<int>(rows.column.size()));
     }
   }
 
@@ -295,11 +341,11 @@ class Reader {
         const std::size_t k = next.back();
         next.pop_back();
         ++count;
-        is_held = is_held || rows_.bands[0][k] != 0;
+        is_held = is_held || held_[k] != 0;
         for (int n = 0; n < box_row; ++n) {
           if (n == box_neighbours) continue;
           const std::size_t m = neighbour(box_, box_.place(k), n);
-          if (entry(k, n) == 0 || seen[m] != 0) continue;
+          if ((entry(k, n) == 0 && entry(m, box_row - 1 - n) == 0) || seen[m] != 0) continue;
           seen[m] = 1;
           next.push_back(m);
         }
@@ -314,6 +360,11 @@ class Reader {
             " are coupled to no others, and their rows sum to zero: they are known up to a constant only. Fix one of "
             "them, or "
             "take them out");
+    expects(
+        !rows_.singular || !is_general() || columns_are_balanced_,
+        "the matrix is singular, since all of its rows sum to zero, and it is not symmetric, nor do its columns sum to "
+        "zero: which right-hand sides have a solution is not known. Fix an unknown, or write the matrix so that "
+        "columns sum to zero");
     expects(!params_.singular || *params_.singular == rows_.singular, "the matrix is said to be ",
             *params_.singular ? "singular" : "regular", ", and ",
             rows_.singular ? "all of its rows sum to zero" : "not all of its rows sum to zero");
@@ -325,7 +376,7 @@ class Reader {
     if (!rows_.shape.has(static_cast<int>(d), here[d] + 1)) return 0;
     double sum = 0;
     for (int n = 0; n < box_row; ++n)
-      if (std::array{n % 3, n / 3 % 3, n / 9}[d] == 2) sum -= entry(node, n);
+      if (std::array{n % 3, n / 3 % 3, n / 9}[d] == 2) sum -= both(node, here, n);
     return sum;
   }
   static double median(std::vector<double>& v) {
@@ -432,7 +483,8 @@ class Reader {
   const SparseRows& a_;
   Box box_;
   const BoxRowsParams& params_;
-  std::vector<char> fixed_;
+  std::vector<char> fixed_, held_;  // the latter: nodes whose rows of A, or of D A, do not sum to zero
+  bool columns_are_balanced_ = true;
   std::vector<double> entries_;
   BoxRows rows_;
 };

@@ -26,18 +26,17 @@ struct BoxRows {
   bool symmetric = false, singular = false;
   std::vector<double> scales;  // of rows, d; empty: none
   double power = 1;            // of two, by which everything is multiplied so that diagonals are near one
-  /// Fixed unknowns and their diagonals, and what other rows have in their columns, as A has it.
+  /// Unknowns whose rows hold nothing but their diagonal, and that.
   std::vector<int> fixed;
   std::vector<double> fixed_diagonal;
-  struct Lifted {
-    int row, fixed;  // unknowns
-    double value;
-  };
-  std::vector<Lifted> lifted;
-  /// 14 of them, of all nodes, x fastest: number 0 what is left of rows, and entries to later nodes.
+  /// 14 of them, of all nodes, x fastest: number 0 what is left of rows, and entries to later nodes. Of a matrix that is not
+  /// symmetric, nor by scales, those of (A + A^T) / 2 with 0 in place of negative sums of rows.
   std::array<std::vector<double>, box_neighbours + 1> bands;
   std::array<GatedAxis, 3> gate;
+  /// A on the nodes, without the columns of fixed ones, where the bands are not A's; else of no rows.
+  SparseRows general;
 
+  [[nodiscard]] bool is_general() const { return general.rows > 0; }
   [[nodiscard]] std::size_t at(std::size_t unknown) const {
     return node.empty() ? unknown : static_cast<std::size_t>(node[unknown]);
   }

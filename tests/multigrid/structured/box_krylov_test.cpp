@@ -1,0 +1,203 @@
+// Matrices on boxes that are not symmetric, or negative, or solved by other methods, from other starts.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include <stratum/multigrid/structured/box_matrix_solver.hpp>
+
+#include "support/backends.hpp"
+#include "support/random.hpp"
+
+namespace {
+
+using namespace stratum;
+using test::Random;
+using testing::HasSubstr;
+using Values = std::vector<double>;
+using Size = std::array<int, 3>;
+
+/// -Laplace u + w grad u upwind, on cells of size 1, u = 0 or without flux around. w is v at most and turns: of a constant one
+/// there are scales that make the matrix symmetric.
+SparseRows convection(const Size& n, double v, bool held = true, double by = 1) {
+  std::vector<SparseEntry> entries;
+  const auto number = [&](const Size& p) { return (p[2] * n[1] + p[1]) * n[0] + p[0]; };
+  for (int k = 0; k < n[0] * n[1] * n[2]; ++k) {
+    const Size here{k % n[0], k / n[0] % n[1], k / n[0] / n[1]};
+    for (std::size_t d = 0; d < 3; ++d)
+      for (const int side : {-1, 1}) {
+        Size there = here;
+        there[d] += side;
+        const bool inside = there[d] >= 0 && there[d] < n[d];
+        if (!inside && !held) continue;
+        const std::size_t across = (d + 1) % 3;
+        const double w = v * (2 * (here[across] + 0.5) / n[across] - 1);
+        const double a = 1 + std::max(0.0, -side * w);
+        entries.push_back({k, k, by * a});
+        if (inside) entries.push_back({k, number(there), -by * a});
+      }
+  }
+  const int all = n[0] * n[1] * n[2];
+  return sparse_rows(all, all, entries);
+}
+
+double residual(const SparseRows& a, const Values& b, const Values& x) {
+  double sum = 0, of_b = 0;
+  for (int i = 0; i < a.rows; ++i) {
+    double r = b[i];
+    for (int e = a.start[i]; e < a.start[i + 1]; ++e) r -= a.value[e] * x[a.column[e]];
+    sum += r * r;
+    of_b += b[i] * b[i];
+  }
+  return std::sqrt(sum / of_b);
+}
+
+std::string refusal(const SparseRows& a, const Size& n, const BoxMatrixParams& params = {}) {
+  Context ctx(Backend::cpu, 1);
+  try {
+    const BoxMatrixSolver solver(ctx, a, n, params);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(BoxKrylov, SolvesConvection) {
+  for (const Backend backend : test::available_backends()) {
+    Context ctx = test::context_on(backend);
+    Random random(41);
+    const Size n{14, 13, 12};
+    for (const double v : {0.05, 1.0, 20.0})
+      for (const auto method : {std::optional<Method>{}, std::optional(Method::bicgstab)})
+        for (const bool in_float : {true, false}) {
+          const SparseRows a = convection(n, v);
+          BoxMatrixParams params;
+          params.float_cycles = in_float;
+          params.method = method;
+          BoxMatrixSolver solver(ctx, a, n, params);
+          EXPECT_FALSE(solver.findings().symmetric || solver.findings().scaled);
+          EXPECT_EQ(solver.findings().method, method.value_or(Method::gmres));
+          EXPECT_THAT(solver.findings().choice, HasSubstr("of the symmetric part"));
+          const Values b = random.values(a.rows);
+          Values x(b.size());
+          const SolveReport report = solver.solve(ctx, b, x);
+          EXPECT_EQ(report.status, Status::converged) << report.reason;
+          EXPECT_LE(residual(a, b, x), 1.01e-8);
+          EXPECT_LE(report.iterations, v < 1 ? 11 : v < 2 ? 19 : 100) << v;
+        }
+  }
+}
+
+TEST(BoxKrylov, TakesEveryMethodAndStart) {
+  for (const Backend backend : test::available_backends()) {
+    Context ctx = test::context_on(backend);
+    Random random(42);
+    const Size n{12, 9, 10};
+    const SparseRows a = convection(n, 0);
+    const Values b = random.values(a.rows);
+    for (const auto& [method, name] : names_of<Method>) {
+      SCOPED_TRACE(name);
+      BoxMatrixParams params;
+      params.method = method;
+      BoxMatrixSolver solver(ctx, a, n, params);
+      Values x = random.values(a.rows), steps;
+      const Values start = x;
+      const SolveReport report = solver.solve(ctx, b, x, [&](int, double r) { steps.push_back(r); });
+      EXPECT_EQ(report.status, Status::converged) << report.reason;
+      EXPECT_LE(residual(a, b, x), 1e-8 * (1 + 1e-6));
+      EXPECT_EQ(steps.size(), static_cast<std::size_t>(report.iterations) + 1);
+      EXPECT_NEAR(report.initial_residual, residual(a, b, start) * report.reference_norm_value,
+                  1e-10 * report.initial_residual);
+      EXPECT_EQ(solver.solve(ctx, b, x).iterations, 0);
+    }
+  }
+}
+
+TEST(BoxKrylov, TakesTheNegativeAndOneTriangle) {
+  Context ctx(Backend::cpu, 1);
+  Random random(43);
+  const Size n{8, 7, 6};
+  SparseRows a = convection(n, 0, true, -1);
+  const Values b = random.values(a.rows);
+  Values x(b.size()), z(b.size());
+  BoxMatrixSolver solver(ctx, a, n);
+  EXPECT_TRUE(solver.findings().negative && solver.findings().symmetric);
+  EXPECT_EQ(solver.solve(ctx, b, x).status, Status::converged);
+  EXPECT_LE(residual(a, b, x), 1.01e-8);
+  solver.apply(ctx, b, z);
+  EXPECT_LE(residual(a, b, z), 0.5);  // a cycle of A, not of -A
+  std::vector<SparseEntry> lower;
+  for (int i = 0; i < a.rows; ++i)
+    for (int e = a.start[i]; e < a.start[i + 1] && a.column[e] <= i; ++e) lower.push_back({i, a.column[e], a.value[e]});
+  const SparseRows half = sparse_rows(a.rows, a.rows, lower);
+  EXPECT_THAT(refusal(half, n), HasSubstr("lower triangle alone"));
+  BoxMatrixParams params;
+  params.triangle = Triangle::symmetric;
+  BoxMatrixSolver filled(ctx, half, n, params);
+  Values y(b.size());
+  EXPECT_EQ(filled.solve(ctx, b, y).status, Status::converged);
+  EXPECT_EQ(x, y);
+}
+
+TEST(BoxKrylov, KnowsSingularMatricesThatAreNotSymmetric) {
+  // Around a circle in x columns sum to zero, too.
+  Context ctx(Backend::cpu, 1);
+  Random random(44);
+  const Size n{9, 5, 4};
+  const auto around = [&](double v) {
+    std::vector<SparseEntry> entries;
+    for (int k = 0; k < 180; ++k) {
+      const Size p{k % 9, k / 9 % 5, k / 45};
+      const auto add = [&](int x, int y, int z, double a) {
+        if (y < 0 || y > 4 || z < 0 || z > 3) return;
+        entries.push_back({k, k, a});
+        entries.push_back({k, (z * 5 + y) * 9 + (x + 9) % 9, -a});
+      };
+      add(p[0] - 1, p[1], p[2], 1 + v), add(p[0] + 1, p[1], p[2], 1);
+      add(p[0], p[1] - 1, p[2], 1), add(p[0], p[1] + 1, p[2], 1);
+      add(p[0], p[1], p[2] - 1, 1), add(p[0], p[1], p[2] + 1, 1);
+    }
+    return sparse_rows(180, 180, entries);
+  };
+  const SparseRows a = around(0.7);
+  BoxMatrixSolver solver(ctx, a, n);
+  EXPECT_TRUE(solver.findings().singular);
+  Values b = random.values(a.rows), x(b.size());
+  EXPECT_THROW((void)solver.solve(ctx, b, x), UsageError);
+  const double mean = std::accumulate(b.begin(), b.end(), 0.0) / 180;
+  for (double& v : b) v -= mean;
+  EXPECT_EQ(solver.solve(ctx, b, x).status, Status::converged);
+  EXPECT_LE(residual(a, b, x), 1.01e-8);
+  EXPECT_NEAR(std::accumulate(x.begin(), x.end(), 0.0), 0, 1e-10);
+  EXPECT_THAT(refusal(convection(n, 0.7, false), n), HasSubstr("nor do its columns sum to zero"));
+}
+
+TEST(BoxKrylov, RefusesMethodsForSymmetricMatrices) {
+  const Size n{6, 5, 4};
+  BoxMatrixParams params;
+  for (const Method method : {Method::cg, Method::fcg, Method::cr}) {
+    params.method = method;
+    EXPECT_THAT(refusal(convection(n, 1), n, params), HasSubstr("use gmres or bicgstab"));
+  }
+  params = {};
+  params.symmetric = true;
+  EXPECT_THAT(refusal(convection(n, 1), n, params), HasSubstr("said to be symmetric"));
+}
+
+TEST(BoxKrylov, ReadsRowsInAnyOrder) {
+  const std::vector<std::int64_t> start{0, 2, 4}, column{1, 0, 1, 1};
+  const std::vector<double> value{1, 2, 3, 4};
+  const SparseRows a = rows_of_csr<std::int64_t>(start, column, value);
+  EXPECT_EQ(a.column, (std::vector{0, 1, 1}));
+  EXPECT_EQ(a.value, (Values{2, 1, 7}));
+  const std::vector<std::int64_t> outside{1, 2, 0, 1};
+  EXPECT_THROW((void)rows_of_csr<std::int64_t>(start, outside, value), UsageError);
+}
+
+}  // namespace

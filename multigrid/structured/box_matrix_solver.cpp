@@ -240,11 +240,11 @@ class BoxMatrixSolver::State {
   }
 
   /// The iteration's report in the numbers of b.
-  SolveReport run(Context& ctx, StoppingParams stop, const Monitor& monitor, int before = 0) {
+  SolveReport run(Context& ctx, StoppingParams stop, const Monitor& monitor, int before = 0, bool is_first = true) {
     const double to_users = 1 / rows.power;
     stop.atol /= to_users;
     const Monitor scaled = [&](int k, double r) {
-      if (monitor && (before == 0 || k > 0)) monitor(before + k, r * to_users);
+      if (monitor && (is_first || k > 0)) monitor(before + k, r * to_users);
     };
     SolveReport report = conjugate ? conjugate->solve(ctx, stop, scaled) : krylov->solve(ctx, stop, scaled);
     for (double* const v : {&report.residual, &report.initial_residual, &report.reference_norm_value}) *v *= to_users;
@@ -258,7 +258,7 @@ class BoxMatrixSolver::State {
     SolveReport report;
     report.initial_residual = report.residual = norm(free);
     report.history = {report.residual};
-    if (monitor && report.residual <= asked.atol) monitor(0, report.residual);
+    if (monitor) monitor(0, report.residual);
     const double target = asked.atol;
     report.status = report.residual <= target ? Status::converged : Status::max_iterations;
     constexpr int most_rounds = 8;
@@ -273,7 +273,7 @@ class BoxMatrixSolver::State {
       }
       stop.max_iterations -= report.iterations;
       if (stop.max_iterations <= 0) break;
-      const SolveReport of_round = run(ctx, stop, monitor, report.iterations);
+      const SolveReport of_round = run(ctx, stop, monitor, report.iterations, false);
       const Values correction = fetch(ctx);
       for (std::size_t k = 0; k < size(); ++k) x[k] += correction[k];
       const double before = report.residual;
@@ -288,7 +288,7 @@ class BoxMatrixSolver::State {
       report.inner_iterations += of_round.inner_iterations;
       report.estimated_error = of_round.estimated_error;
       report.history.insert(report.history.end(), of_round.history.begin() + 1, of_round.history.end());
-      if (!report.history.empty()) report.history.back() = report.residual;
+      if (!rows.scales.empty()) report.history.back() = report.residual;  // of b, not of D b
       if (report.residual <= target) {
         report.status = Status::converged;
       } else if (of_round.status != Status::converged || report.residual > safety * before) {

@@ -295,7 +295,7 @@ def test_of_pyamgs_kind(b):
      "row 0 couples to 300"),
     (lambda a: stratum.Multigrid(a[::-1][:, np.roll(np.arange(n), 7)]), "or shape=(ny, nx) and numbering=, ny nx = 600"),
     (lambda a: stratum.Multigrid(a * np.nan, shape=(ny, nx)), "nan"),
-    (lambda a: stratum.Multigrid(a, shape=(ny, nx, 1)), "shape is (ny, nx); given is (20, 30, 1)"),
+    (lambda a: stratum.Multigrid(a, shape=(n,)), "shape is (ny, nx), or (nz, ny, nx) of a box; given is (600,)"),
     (lambda a: stratum.Multigrid(a, shape=(ny, nx), numbering=np.arange(n) + 2**32),  # no node, whatever it is in 32 bits
      "unknown 0 is said to be node 4294967296; nodes are 0 .. 599"),
     (lambda a: stratum.Multigrid(a, accel="minres"), "accel is one of multigrid, cg"),

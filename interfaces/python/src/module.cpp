@@ -103,6 +103,7 @@ NB_MODULE(_stratum, m) {
   add_poisson_3d(m);
   add_poisson_patches(m);
   add_multigrid(m);
+  add_box_matrix(m);
 }
 
 }  // namespace stratum::python

@@ -9,29 +9,11 @@
 #include <stratum/core/field/blas.hpp>
 #include <stratum/multigrid/structured/matrix_solver.hpp>
 
-#include "arrays.hpp"
+#include "matrices.hpp"
 
 namespace stratum::python {
 
 namespace {
-
-using AnyHostArray = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
-using DeviceArray = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cuda>;
-
-template <class T>
-std::span<const T> span_of(const AnyHostArray& array) {
-  return {static_cast<const T*>(array.data()), array.size()};
-}
-
-/// Calls use(start, column) with spans of 32-bit integers or of 64-bit ones.
-template <class Use>
-auto with_indices(const AnyHostArray& start, const AnyHostArray& column, const Use& use) {
-  const bool narrow = start.dtype() == nb::dtype<std::int32_t>() && column.dtype() == nb::dtype<std::int32_t>();
-  const bool wide = start.dtype() == nb::dtype<std::int64_t>() && column.dtype() == nb::dtype<std::int64_t>();
-  expects(narrow || wide, "indptr and indices are both int32 or both int64");
-  return narrow ? use(span_of<std::int32_t>(start), span_of<std::int32_t>(column))
-                : use(span_of<std::int64_t>(start), span_of<std::int64_t>(column));
-}
 
 /// A MatrixSolver on its Context. What Python calls stratum.Multigrid checks shapes.
 class MatrixSystem {
@@ -55,8 +37,8 @@ class MatrixSystem {
     setup_seconds_ = clock.seconds();
   }
 
-  nb::dict solve(const HostArray<double, 1>& b, nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu> x,
-                 double rtol, double atol, int maxiter, const nb::object& callback) {
+  nb::dict solve(const HostArray<double, 1>& b, ResultArray x, double rtol, double atol, int maxiter,
+                 const nb::object& callback) {
     set_stop(rtol, atol, maxiter);
     const Monitor monitor = monitor_of(callback);
     SolveReport report;
@@ -68,7 +50,7 @@ class MatrixSystem {
     return dictionary_of(report, setup_seconds_);
   }
 
-  void apply(const HostArray<double, 1>& r, nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu> z) {
+  void apply(const HostArray<double, 1>& r, ResultArray z) {
     const nb::gil_scoped_release release;
     solver_.apply(ctx_, std::span<const double>(r.data(), r.size()), std::span<double>(z.data(), z.size()));
   }
@@ -82,7 +64,7 @@ class MatrixSystem {
     Numbers x;
     {
       const nb::gil_scoped_release release;
-      x = numbers();
+      x = numbers_on(ctx_, unknowns());
       if (x0) copy(ctx_, flat(x0->data()), flat(x.get()));
       report = solver_.solve(ctx_, flat(b.data()), flat(x.get()), monitor);
       ctx_.synchronise();
@@ -94,7 +76,7 @@ class MatrixSystem {
     Numbers z;
     {
       const nb::gil_scoped_release release;
-      z = numbers();
+      z = numbers_on(ctx_, unknowns());
       solver_.apply(ctx_, flat(r.data()), flat(z.get()));
       ctx_.synchronise();
     }
@@ -133,8 +115,6 @@ class MatrixSystem {
   [[nodiscard]] std::uintptr_t stream() const { return reinterpret_cast<std::uintptr_t>(ctx_.stream()); }
 
  private:
-  using Numbers = std::shared_ptr<double>;
-
   static MatrixSolver make(Context& ctx, const std::optional<AnyHostArray>& start,
                            const std::optional<AnyHostArray>& column, const AnyHostArray& value, int nx, int ny,
                            const MatrixSolverParams& params) {
@@ -152,29 +132,12 @@ class MatrixSystem {
     solver_.set_stop(stop_);
   }
 
-  [[nodiscard]] int unknowns() const { return solver_.rows().unknowns(); }
+  [[nodiscard]] std::size_t unknowns() const { return static_cast<std::size_t>(solver_.rows().unknowns()); }
   template <class T>
   [[nodiscard]] FieldView<T> flat(T* data) const {
-    FieldView<T> view;
-    view.data = data;
-    view.nx = unknowns();
-    view.ny = 1;
-    view.pitch = unknowns();
-    return view;
+    return flat_view(data, unknowns());
   }
-  [[nodiscard]] Numbers numbers() {
-    return std::static_pointer_cast<double>(allocate(ctx_, static_cast<std::size_t>(unknowns()) * sizeof(double)));
-  }
-  /// For from_dlpack of the caller's library.
-  [[nodiscard]] static nb::object on_device(const Numbers& numbers, std::size_t n) {
-    auto* const kept = new Numbers(numbers);  // NOLINT: the capsule owns it
-    const nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<Numbers*>(p); });
-    return nb::cast(nb::ndarray<double, nb::device::cuda>(numbers.get(), {n}, owner, {}, nb::dtype<double>(),
-                                                          nb::device::cuda::value));
-  }
-  [[nodiscard]] nb::object array_of(const Numbers& numbers) const {
-    return on_device(numbers, static_cast<std::size_t>(unknowns()));
-  }
+  [[nodiscard]] nb::object array_of(const Numbers& numbers) const { return array_on_device(numbers, unknowns()); }
 
   Clock clock_;  // first, to measure what follows
   Context ctx_;
@@ -215,31 +178,19 @@ MatrixSolverParams params_of(const nb::dict& options) {
 }  // namespace
 
 void add_multigrid(nb::module_& m) {
-  nb::class_<MatrixSystem>(m, "MatrixSystem", "The compiled part of stratum.Multigrid.")
-      .def(
-          "__init__",
-          [](MatrixSystem* self, const std::optional<AnyHostArray>& start, const std::optional<AnyHostArray>& column,
-             const AnyHostArray& value, int nx, int ny, const std::string& device, int threads,
-             std::optional<std::uintptr_t> stream, const nb::dict& options) {
-            expects(!stream || device == "cuda", "a stream belongs to device='cuda'");
-            const MatrixSolverParams params = params_of(options);
-            const nb::gil_scoped_release release;
-            new (self) MatrixSystem(stream ? Context::on_stream(reinterpret_cast<void*>(*stream))
-                                           : make_context(device, threads),
-                                    start, column, value, nx, ny, params);
-          },
-          nb::arg("start").none(), nb::arg("column").none(), nb::arg("value"), nb::arg("nx"), nb::arg("ny"),
-          nb::arg("device"), nb::arg("threads"), nb::arg("stream").none(), nb::arg("options"))
-      .def("update", &MatrixSystem::update, nb::arg("start").none(), nb::arg("column").none(), nb::arg("value"))
-      .def("solve", &MatrixSystem::solve, nb::arg("b"), nb::arg("x").noconvert(), nb::arg("rtol"), nb::arg("atol"),
-           nb::arg("maxiter"), nb::arg("callback").none())
-      .def("apply", &MatrixSystem::apply, nb::arg("r"), nb::arg("z").noconvert())
-      .def("solve_on_device", &MatrixSystem::solve_on_device, nb::arg("b"), nb::arg("x0").none(), nb::arg("rtol"),
-           nb::arg("atol"), nb::arg("maxiter"), nb::arg("callback").none())
-      .def("apply_on_device", &MatrixSystem::apply_on_device, nb::arg("r"))
-      .def_prop_ro("stream", &MatrixSystem::stream)
-      .def("after_fork", &MatrixSystem::after_fork)
-      .def("found", &MatrixSystem::found);
+  nb::class_<MatrixSystem> type(m, "MatrixSystem", "The compiled part of stratum.Multigrid.");
+  type.def(
+      "__init__",
+      [](MatrixSystem* self, const std::optional<AnyHostArray>& start, const std::optional<AnyHostArray>& column,
+         const AnyHostArray& value, int nx, int ny, const std::string& device, int threads,
+         std::optional<std::uintptr_t> stream, const nb::dict& options) {
+        const MatrixSolverParams params = params_of(options);
+        const nb::gil_scoped_release release;
+        new (self) MatrixSystem(context_of(device, threads, stream), start, column, value, nx, ny, params);
+      },
+      nb::arg("start").none(), nb::arg("column").none(), nb::arg("value"), nb::arg("nx"), nb::arg("ny"),
+      nb::arg("device"), nb::arg("threads"), nb::arg("stream").none(), nb::arg("options"));
+  add_methods(type);
 }
 
 }  // namespace stratum::python

@@ -1,6 +1,7 @@
 """Geometric multigrid for Poisson-type problems on stretched tensor-product meshes.
 
-    stratum.Multigrid(A, shape=(ny, nx))           of a scipy.sparse matrix: .solve(b), .aspreconditioner(), .update(A)
+    stratum.Multigrid(A, shape=(ny, nx))           of a scipy.sparse matrix: .solve(b), .aspreconditioner(), .update(A);
+                                                   (nz, ny, nx) in a box
     stratum.Components(A, 2)                       the same with several unknowns at each node
     stratum.poisson(mesh, f, boundaries, kappa, ...)    solves -div(K grad u) + c u = f, returns u on all nodes
     stratum.Poisson(mesh, boundaries, kappa, ...)       the same for many f

@@ -13,9 +13,9 @@ from ._multigrid import Multigrid
 class Components:
     """A x = b with several unknowns at each node of a grid, such as displacements of elasticity.
 
-    A          a scipy.sparse matrix of c n unknowns, n = ny nx
+    A          a scipy.sparse matrix of c n unknowns, n = ny nx, or nz ny nx in a box
     components c
-    shape      (ny, nx); may be left out if the diagonals of the components' own blocks determine it
+    shape      (ny, nx) or (nz, ny, nx); may be left out if the diagonals of the components' own blocks determine it
     order      "interleaved": unknown c k + i is component i of node k; "blocked": all nodes of one component after the other
     options    those of stratum.Multigrid, for each component
 
@@ -34,7 +34,7 @@ class Components:
     (True, True)
     """
 
-    def __init__(self, A: Any, components: int, shape: tuple[int, int] | None = None, *, order: str = "interleaved",
+    def __init__(self, A: Any, components: int, shape: tuple[int, ...] | None = None, *, order: str = "interleaved",
                  **options: Any) -> None:
         if not hasattr(A, "tocsr") or A.ndim != 2 or A.shape[0] != A.shape[1]:
             raise TypeError("A is a square scipy.sparse matrix; given is "
@@ -61,9 +61,9 @@ class Components:
         self.report: dict[str, Any] = {}
 
     def __repr__(self) -> str:
-        ny, nx = self.grid
+        grid = " x ".join(str(k) for k in self.grid)
         kind = "symmetric" if self.symmetric else "nonsymmetric"
-        return f"<stratum.Components: {len(self.solvers)} of a {kind} matrix, on {ny} x {nx} nodes>"
+        return f"<stratum.Components: {len(self.solvers)} of a {kind} matrix, on {grid} nodes>"
 
     def apply(self, r: Any) -> np.ndarray:
         """z = one symmetric sweep over the components for A z = r, from zero; r has shape (n,)."""

@@ -18,36 +18,43 @@ def nodes(numbering: Any, n: int) -> np.ndarray:
     return np.ascontiguousarray(given, dtype=np.int32)
 
 
-def checked(shape: tuple[int, int], unknowns: int) -> tuple[int, int]:
-    if len(shape) != 2:
-        raise ValueError(f"shape is (ny, nx); given is {shape}")
-    ny, nx = (operator.index(k) for k in shape)
-    if ny < 1 or nx < 1 or ny * nx != unknowns:
-        raise ValueError(f"a grid of shape {(ny, nx)} has {ny * nx} unknowns; the matrix has {(unknowns, unknowns)}")
-    return ny, nx
+def checked(shape: tuple[int, ...], unknowns: int) -> tuple[int, ...]:
+    if len(shape) not in (2, 3):
+        raise ValueError(f"shape is (ny, nx), or (nz, ny, nx) of a box; given is {shape}")
+    grid = tuple(operator.index(k) for k in shape)
+    count = 1
+    for k in grid:
+        count *= k
+    if min(grid) < 1 or count != unknowns:
+        raise ValueError(f"a grid of shape {grid} has {count} unknowns; the matrix has {(unknowns, unknowns)}")
+    return grid
 
 
-def from_coordinates(coordinates: Any, unknowns: int) -> tuple[tuple[int, int], np.ndarray]:
-    """(grid, node of every unknown) of points that lie on a tensor-product grid: an array (n, 2), or a pair of arrays (n,)."""
-    if isinstance(coordinates, (tuple, list)) and len(coordinates) == 2 and np.ndim(coordinates[0]) == 1:
+def from_coordinates(coordinates: Any, unknowns: int) -> tuple[tuple[int, ...], np.ndarray]:
+    """(grid, node of every unknown) of points that lie on a tensor-product grid: an array (n, 2) or (n, 3), or arrays (n,)."""
+    if isinstance(coordinates, (tuple, list)) and len(coordinates) in (2, 3) and np.ndim(coordinates[0]) == 1 \
+            and len(coordinates[0]) == unknowns:
         coordinates = np.stack([np.asarray(x, dtype=np.float64) for x in coordinates], axis=1)
     points = np.asarray(coordinates, dtype=np.float64)
-    if points.shape != (unknowns, 2):
-        raise ValueError(f"coordinates of {unknowns} unknowns have shape ({unknowns}, 2); given is {points.shape}")
+    if points.shape not in ((unknowns, 2), (unknowns, 3)):
+        raise ValueError(f"coordinates of {unknowns} unknowns have shape ({unknowns}, 2) or ({unknowns}, 3); given is {points.shape}")
     if not np.isfinite(points).all():
         raise ValueError("coordinates must be finite")
-    i, nx = _lines(points[:, 0])
-    j, ny = _lines(points[:, 1])
-    if nx * ny != unknowns:
-        raise ValueError(f"the coordinates have {nx} different x and {ny} different y, which makes {nx * ny} nodes of a grid and "
+    lines = [_lines(points[:, d]) for d in range(points.shape[1])]
+    counts = [count for _, count in lines]
+    if np.prod(counts, dtype=float) != unknowns:
+        different = " and ".join(f"{count} different {name}" for count, name in zip(counts, "xyz"))
+        raise ValueError(f"the coordinates have {different}, which makes {int(np.prod(counts, dtype=float))} nodes of a grid and "
                          f"not {unknowns}: the unknowns of a stratum.Multigrid are all nodes of a tensor-product grid")
-    node = j * nx + i
-    counts = np.bincount(node, minlength=unknowns)
-    if counts.max(initial=1) > 1:
-        one, other = np.flatnonzero(node == counts.argmax())[:2]
+    node = np.zeros(unknowns, dtype=np.int64)
+    for line, count in reversed(lines):
+        node = node * count + line
+    taken = np.bincount(node, minlength=unknowns)
+    if taken.max(initial=1) > 1:
+        one, other = np.flatnonzero(node == taken.argmax())[:2]
         raise ValueError(f"unknowns {one} and {other} have the same coordinates; for several unknowns at each node see "
                          "stratum.Components")
-    return (ny, nx), node
+    return tuple(reversed(counts)), node
 
 
 def _lines(x: np.ndarray) -> tuple[np.ndarray, int]:
@@ -60,8 +67,8 @@ def _lines(x: np.ndarray) -> tuple[np.ndarray, int]:
     return line, int(is_next.sum()) + 1
 
 
-def grid_of(start: np.ndarray, column: np.ndarray) -> tuple[int, int]:
-    """The grid whose rows are as far apart as the diagonals of a five- or nine-point matrix."""
+def grid_of(start: np.ndarray, column: np.ndarray) -> tuple[int, ...]:
+    """The grid whose rows, and in a box planes, are as far apart as the diagonals of a matrix of 5 or 9, or 7 or 27 points."""
     n = start.size - 1
     offsets, counts = _diagonals(start, column)
     found = _five_or_nine(n, offsets, counts)
@@ -71,6 +78,9 @@ def grid_of(start: np.ndarray, column: np.ndarray) -> tuple[int, int]:
         far = (abs(offsets) > nx + 1) & (abs(offsets) < n - nx - 1)
         if not far.any() or another_kind(start, column) is None:
             return found
+    box = _whole_box(n, offsets, counts)
+    if box is not None:
+        return box
     raise ValueError(f"the diagonals of the matrix do not tell its grid; {looks_like(start, column)}")
 
 
@@ -92,7 +102,7 @@ def _five_or_nine(n: int, offsets: np.ndarray, counts: np.ndarray) -> tuple[int,
 def looks_like(start: np.ndarray, column: np.ndarray) -> str:
     """One sentence, and what to do."""
     n = start.size - 1
-    give = f"give shape=(ny, nx), ny nx = {n}"
+    give = f"give shape=(ny, nx), ny nx = {n}, or of a box shape=(nz, ny, nx), nz ny nx = {n}"
     if n == 0 or column.size == 0:
         return give
     offsets, counts = _diagonals(start, column)
@@ -101,37 +111,48 @@ def looks_like(start: np.ndarray, column: np.ndarray) -> str:
     another = another_kind(start, column)
     if another is not None:
         return another
-    if 2 in often and most > 9 and len(often) > 4:
+    if 2 in often and most > 9 and len(often) > 4 and _box(n, often) is None:
         return (f"its rows couple to unknowns two columns away, with {most} entries, like quadratic elements or differences of "
-                "high order; a stratum.Multigrid has nine points, neighbours in x, y and both. Use such a matrix to precondition "
-                "yours")
+                "high order; a stratum.Multigrid has nine points, neighbours in x, y and both, or 27 in a box. Use such a matrix to "
+                "precondition yours")
+    if most > 27:
+        return (f"its rows have up to {most} entries, and those of a grid have nine: neighbours in x, y and both, or 27 in a box")
     if most > 9:
-        return (f"its rows have up to {most} entries, and those of a grid in two dimensions have nine: neighbours in x, y and both")
+        return (f"its rows have up to {most} entries, more than the nine of a grid in two dimensions; of a box give shape=(nz, ny, nx), "
+                f"nz ny nx = {n}")
     if not often and offsets.size > max(9, n // 8):
         return (f"it has {offsets.size} different diagonals with at most {most} entries in a row, like a grid whose unknowns are "
                 "permuted, a mesh that is no tensor product, or one with hanging nodes. If all unknowns are nodes of a grid, give "
-                f"coordinates= of the unknowns, or shape=(ny, nx) and numbering=, ny nx = {n}")
+                f"coordinates= of the unknowns, or shape=(ny, nx) and numbering=, ny nx = {n}; (nz, ny, nx) of a box")
     return give
 
 
 def another_kind(start: np.ndarray, column: np.ndarray) -> str | None:
-    """Says whether it looks like several unknowns at each node, or like a box."""
+    """Says whether it looks like several unknowns at each node, or like a box of which the shape given is not that."""
     n = start.size - 1
     offsets, counts = _diagonals(start, column)
     often = [int(k) for k in offsets[counts > n // 2] if k > 0]
-    box = _box(n, often)
-    if box and box[2] > 4:  # else x numbers components
+    box = _whole_box(n, offsets, counts)
+    if box:
         points = 7 if len(often) == 3 else 27
-        return (f"it looks like {points} points of a box of {box[0]} x {box[1]} x {box[2]} unknowns (z, y, x); a stratum.Multigrid "
-                "is of grids in two dimensions. stratum.Poisson3D solves problems in boxes, without a matrix, and BoxMatrixSolver "
-                "takes such matrices in C++")
+        return f"it looks like {points} points of a box of {box[0]} x {box[1]} x {box[2]} unknowns (z, y, x); give shape={box}"
     for several in (2, 3, 4):
         how = _components(start, column, several)
         if how:
-            order, meaning, (ny, nx) = how
-            return (f"it looks like {several} unknowns at each node of a grid of {ny} x {nx} (y, x), {order} ({meaning}); use "
+            order, meaning, grid = how
+            sizes, axes = " x ".join(str(k) for k in grid), "z, y, x"[-3 * len(grid) + 2:]
+            return (f"it looks like {several} unknowns at each node of a grid of {sizes} ({axes}), {order} ({meaning}); use "
                     f"stratum.Components(A, {several}, order={order!r})")
     return None
+
+
+def _whole_box(n: int, offsets: np.ndarray, counts: np.ndarray) -> tuple[int, int, int] | None:
+    """The box whose nodes couple to neighbours, or across a periodic end. Of two to four x they may be components, too."""
+    box = _box(n, [int(k) for k in offsets[counts > n // 2] if k > 0])
+    if box is None or box[2] <= 4:
+        return None
+    near = box[2] * (box[1] + 1) + 1
+    return None if ((abs(offsets) > near) & (abs(offsets) < n - near)).any() else box
 
 
 def _box(n: int, often: list[int]) -> tuple[int, int, int] | None:
@@ -139,6 +160,10 @@ def _box(n: int, often: list[int]) -> tuple[int, int, int] | None:
         nx, plane = often[1:]
     elif len(often) == 13 and often[0] == 1:
         nx, plane = often[2], often[8]
+    elif len(often) == 10:  # elements on cubes, which do not couple along edges
+        nx, plane = often[0] + 1, often[5] + 1
+        if often != sorted([nx - 1, nx + 1, *(plane + k * nx + i for k in (-1, 0, 1) for i in (-1, 0, 1) if (k, i) != (0, 0))]):
+            return None
     else:
         return None
     if nx < 2 or plane <= nx or plane % nx or n % plane:
@@ -146,7 +171,7 @@ def _box(n: int, often: list[int]) -> tuple[int, int, int] | None:
     return n // plane, plane // nx, nx
 
 
-def _components(start: np.ndarray, column: np.ndarray, several: int) -> tuple[str, str, tuple[int, int]] | None:
+def _components(start: np.ndarray, column: np.ndarray, several: int) -> tuple[str, str, tuple[int, ...]] | None:
     n = start.size - 1
     if n % several or n // several < 4:
         return None
@@ -157,9 +182,12 @@ def _components(start: np.ndarray, column: np.ndarray, several: int) -> tuple[st
             continue  # no coupling between components: as good as a numbering
         first = (part == 0) & (other == 0)
         offsets, counts = np.unique(of(column[first]) - of(row[first]), return_counts=True)
-        found = _five_or_nine(half, offsets, counts)
+        found: tuple[int, ...] | None = _five_or_nine(half, offsets, counts)
+        if found is None:
+            found = _box(half, [int(k) for k in offsets[counts > half // 2] if k > 0])
         all_offsets = np.unique(of(column) - of(row))
-        if found and found[1] > 2 and abs(all_offsets).max() <= found[1] + 1 and 1 < found[0]:
+        farthest = 1 + found[-1] * (1 if len(found) == 2 else 1 + found[1]) if found else 0
+        if found and found[-1] > 2 and abs(all_offsets).max() <= farthest and 1 < found[0]:
             meaning = f"unknown {several} k + i is component i of node k" if name == "interleaved" \
                 else "all nodes of one component after the other"
             return name, meaning, found

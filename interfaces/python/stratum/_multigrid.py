@@ -7,40 +7,43 @@ import inspect
 import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Callable, Dict, Optional, Tuple
+from typing import Any, Callable, Dict, Optional, Tuple, Union
 
 import numpy as np
 
 from . import _fork, _report, _show
 from ._grid import another_kind, checked, from_coordinates, grid_of, nodes
-from ._stratum import MatrixSystem
+from ._stratum import BoxMatrixSystem, MatrixSystem
 
 _CPU, _CUDA = 1, 2  # kDLCPU, kDLCUDA
 _MOST_SIDE_BY_SIDE = 300_000  # unknowns; larger systems use all threads well
 _Stop = Tuple[float, float, int, Optional[Callable[[int, float], Any]]]  # rtol, atol, maxiter, callback
 _Report = Dict[str, Any]
+_System = Union[MatrixSystem, BoxMatrixSystem]
 
 
 class Multigrid:
-    """Multigrid for a five- or nine-point matrix on a grid of ny x nx unknowns.
+    """Multigrid for a five- or nine-point matrix on a grid of ny x nx unknowns, or one of 7 to 27 points on a box of nz x ny x nx.
 
     A          a scipy.sparse matrix or array of any format. Or bands: an array of shape (9, ny, nx), where
                A[3 (dy + 1) + dx + 1, j, i] couples (j, i) to (j + dy, i + dx); for a symmetric matrix the five bands from the
-               centre on, shape (5, ny, nx)
-    shape      (ny, nx): unknowns in y and in x. The direction of the numbering is detected. If shape is left out, the diagonals
-               of A must determine it
-    widths     (hx, hy): widths of the intervals between the unknowns, if you know them. There are nx - 1 of them in x, and one
-               more beyond each boundary whose Dirichlet nodes are no unknowns (nx + 1 between two such boundaries); nx if x is
-               periodic. They are only used where the entries of A do not show them
-    numbering  j nx + i of every unknown, if they are numbered neither along x nor along y
-    coordinates  (n, 2), or a pair of arrays: x and y of every unknown, in place of shape and numbering
+               centre on, shape (5, ny, nx). In a box 27 bands, A[9 (dz + 1) + 3 (dy + 1) + dx + 1, k, j, i], or the 14 from the
+               centre on
+    shape      (ny, nx): unknowns in y and in x; (nz, ny, nx) in a box. The direction of the numbering is detected. If shape is
+               left out, the diagonals of A must determine it
+    widths     (hx, hy) or (hx, hy, hz): widths of the intervals between the unknowns, if you know them. There are nx - 1 of them
+               in x, and one more beyond each boundary whose Dirichlet nodes are no unknowns (nx + 1 between two such boundaries);
+               nx if x is periodic. They are only used where the entries of A do not show them
+    numbering  j nx + i, or (k ny + j) nx + i, of every unknown, if they are not numbered along one direction after the other
+    coordinates  (n, 2) or (n, 3), or two or three arrays: x and y, or x, y and z, of every unknown, in place of shape and numbering
     symmetric, singular   detected unless given; refused if given and A is different. A is singular if all rows sum to zero,
                within the digits of its entries. Its solutions have mean zero
     project    subtracts the mean of right-hand sides if A is singular. Without it, one whose entries do not sum to zero is
                refused. If the grid has disconnected parts, this holds for each part
     triangle   of a matrix that has one triangle alone and looks like half of a symmetric one: "ask" refuses it, "symmetric" fills
                in the other triangle, "general" takes it for all there is
-    smoother   "auto", "adi", "line_x", "line_y", "colour_gs", "jacobi"
+    smoother   "auto", "adi", "line_x", "line_y", "colour_gs", "jacobi". In a box smoother, sweeps, cycle and interpolation are
+               not to be chosen: points or lines as the cells of each level need, V(1,1) cycles
     sweeps     sweeps before and after the coarse correction
     cycle      "v", "w", "f", "w2", "k"; PyAMG's "V", "W", "F" and "AMLI" (a K-cycle) as well
     accel      "cg", "fcg", "cr", "gcr", "gmres" (flexible), "bicgstab", or "multigrid" for cycles alone. None: "cg" if A is
@@ -60,7 +63,7 @@ class Multigrid:
 
     Attributes, besides those listed below: `found`, a dictionary of what was detected ("symmetric", "singular", "numbering",
     "boundaries" and others); `report`, a dictionary of the latest solve ("status", "iterations", "residuals" and others); `grid`,
-    (ny, nx); `shape`, (n, n).
+    (ny, nx) or (nz, ny, nx); `shape`, (n, n).
 
     >>> import numpy as np, scipy.sparse as sp, stratum
     >>> line = sp.diags([-1.0, 2.0, -1.0], [-1, 0, 1], shape=(255, 255))
@@ -84,9 +87,9 @@ class Multigrid:
     def __init__(
         self,
         A: Any,
-        shape: tuple[int, int] | None = None,
+        shape: tuple[int, ...] | None = None,
         *,
-        widths: tuple[Any, Any] | None = None,
+        widths: tuple[Any, ...] | None = None,
         numbering: Any = None,
         coordinates: Any = None,
         symmetric: bool | None = None,
@@ -113,37 +116,38 @@ class Multigrid:
             if shape is not None and tuple(shape) != lie_on:
                 raise ValueError(f"the coordinates are those of a grid of shape {lie_on}; given is {tuple(shape)}")
             shape = lie_on
-        self.grid: tuple[int, int] = grid or (checked(shape, matrix[0].size - 1) if shape is not None else grid_of(*matrix[:2]))
-        ny, nx = self.grid
-        n = nx * ny
+        self.grid: tuple[int, ...] = grid or (checked(shape, matrix[0].size - 1) if shape is not None else grid_of(*matrix[:2]))
+        n = int(np.prod(self.grid))
         #: (n, n)
         self.shape: tuple[int, int] = (n, n)
         if numbering is not None:
             numbering = nodes(numbering, n)
         if widths is not None:
-            hx, hy = widths
-            widths = np.ascontiguousarray(hx, dtype=np.float64), np.ascontiguousarray(hy, dtype=np.float64)
+            if len(widths) != len(self.grid):
+                raise ValueError(f"widths of a grid of shape {self.grid} are {'(hx, hy)' if len(self.grid) == 2 else '(hx, hy, hz)'}; "
+                                 f"given are {len(widths)} of them")
+            widths = tuple(np.ascontiguousarray(h, dtype=np.float64) for h in widths)
         self._options = dict(widths=widths, numbering=numbering, symmetric=symmetric, singular=singular, project=project,
                              triangle=triangle,
                              smoother=smoother, sweeps=sweeps, cycle=_cycle(cycle), accel=_method(accel),
                              interpolation=interpolation, single_precision=single_precision)
         self._place = (device, threads, stream)
         self._keep(matrix)
-        self._systems: dict[tuple[Any, ...], MatrixSystem] = {}
+        self._systems: dict[tuple[Any, ...], _System] = {}
         try:
             self._own = self._system(self._options["accel"])
         except ValueError as e:
-            another = another_kind(*matrix[:2]) if grid is None and "couples to" in str(e) else None
+            another = another_kind(*matrix[:2]) if grid is None and _speaks_of_couplings(str(e)) else None
             if another is None:
                 raise
             raise ValueError(f"{e}; {another}") from None
-        self._side_by_side: list[MatrixSystem] = []
+        self._side_by_side: list[_System] = []
         self._is_x_first = np.array_equal(numbering, np.arange(n)) if numbering is not None \
-            else min(ny, nx) == 1 or self._own.found()["numbering"] == "x first"
+            else min(self.grid) == 1 < max(self.grid) == n or self._own.found()["numbering"] == "x first"
         _fork.remember(self)
         #: What was detected: "symmetric", "negative" (the diagonal), "singular", "singular_parts" (how many: connected parts of
         #: the grid whose rows sum to zero), "note" (what was made of row sums that are zero but for the digits of a file),
-        #: "numbering", "periodic" (in y, in x), "boundaries", "fixed_rows" (rows that hold their diagonal alone), "accel",
+        #: "numbering", "periodic" (in z, in y, in x), "boundaries", "fixed_rows" (rows that hold their diagonal alone), "accel",
         #: "choice" (of cycle and method, and why), "levels".
         self.found: dict[str, Any] = self._own.found()
         #: Of the latest solve, of the last column where there were several; "columns" has all of them.
@@ -165,9 +169,8 @@ class Multigrid:
         return self._place[0]
 
     def __repr__(self) -> str:
-        ny, nx = self.grid
         kind = "symmetric" if self.symmetric else "nonsymmetric"
-        return f"<stratum.Multigrid of a {kind} matrix on a grid of shape ({ny}, {nx}), {self.found['levels']} levels>"
+        return f"<stratum.Multigrid of a {kind} matrix on a grid of shape {self.grid}, {self.found['levels']} levels>"
 
     def _repr_html_(self) -> str:
         rows = {name.replace("_", " "): value for name, value in self.found.items() if value not in ("", None)}
@@ -192,7 +195,7 @@ class Multigrid:
     ) -> Any:
         """Solves A x = b.
 
-        b            real or complex. Shape (n,); (ny, nx), if unknowns are numbered along x first; or (n, k): k right-hand sides.
+        b            real or complex. Shape (n,); (ny, nx) or (nz, ny, nx), if unknowns are numbered along x first; or (n, k): k right-hand sides.
                      On a CPU many small ones are solved side by side
         x0           initial guess of the same shape; zero if not given
         tol or rtol  stop when the true residual ||b - A x|| <= max(rtol ||b||, atol); 1e-8 if not given
@@ -254,8 +257,8 @@ class Multigrid:
         return Multigrid(A, self.grid, **self._options, device=device, threads=threads, stream=stream)
 
     def apply(self, r: Any) -> Any:
-        """One cycle for A z = r with z = 0 at the start; z has the shape of r, (n,), (ny, nx) or (n, k). For Krylov methods of
-        other libraries.
+        """One cycle for A z = r with z = 0 at the start; z has the shape of r: (n,), that of the grid, or (n, k). For Krylov methods
+        of other libraries.
         """
         if _is_on_device(r):
             self._expect_cuda()
@@ -263,7 +266,7 @@ class Multigrid:
         columns, shape, is_complex = self._columns(r, "r")
         z = [np.empty_like(column) for column in columns]
 
-        def one(system: MatrixSystem, k: int) -> None:
+        def one(system: _System, k: int) -> None:
             system.apply(columns[k], z[k])
 
         self._for_each(self._own, len(columns), one)
@@ -313,7 +316,7 @@ class Multigrid:
         start, column, value = self._matrix
         return _restored, (start, column, value, self.grid, self._options, self._place)
 
-    def _system(self, accel: str | None, cycle: str | None = None) -> MatrixSystem:
+    def _system(self, accel: str | None, cycle: str | None = None) -> _System:
         accel, cycle = accel or self._options["accel"], cycle or self._options["cycle"]
         if (accel, cycle) not in self._systems:
             self._expect_unchanged(f"accel={accel!r}, cycle={cycle!r} is set up at its first call")
@@ -322,9 +325,10 @@ class Multigrid:
                                                      self._options | {"accel": accel, "cycle": cycle})
         return self._systems[accel, cycle]
 
-    def _made(self, device: str, threads: int, stream: int | None, options: dict[str, Any]) -> MatrixSystem:
-        ny, nx = self.grid
-        return MatrixSystem(*self._matrix, nx, ny, device, threads, stream, options)
+    def _made(self, device: str, threads: int, stream: int | None, options: dict[str, Any]) -> _System:
+        if len(self.grid) == 3:
+            return BoxMatrixSystem(*self._matrix, *reversed(self.grid), device, threads, stream, options)
+        return MatrixSystem(*self._matrix, *reversed(self.grid), device, threads, stream, options)
 
     def _keep(self, matrix: tuple[Any, Any, np.ndarray]) -> None:
         self._matrix = matrix
@@ -335,7 +339,7 @@ class Multigrid:
             system.after_fork()
         self._side_by_side = []
 
-    def _for_each(self, system: MatrixSystem, count: int, one: Callable[[MatrixSystem, int], None]) -> None:
+    def _for_each(self, system: _System, count: int, one: Callable[[_System, int], None]) -> None:
         """one(system, k) of every k; many small ones on a CPU one a thread, each with a hierarchy of its own."""
         device, threads, _ = self._place
         threads = min(_fork.threads(threads) or _cores(), count // 2)
@@ -378,8 +382,9 @@ class Multigrid:
     def _expect_order(self, shape: tuple[int, ...], name: str) -> None:
         """Refuses an array on the grid whose order is not that of the rows of A."""
         if shape == self.grid and not self._is_x_first:
-            how = "y first: for an array v[j, i] of the grid that is v.T.reshape(-1)" \
-                if self.found["numbering"] == "y first" else "as numbering= or coordinates= say"
+            numbering = self.found["numbering"]
+            how = "y first: for an array v[j, i] of the grid that is v.T.reshape(-1)" if numbering == "y first" \
+                else "as numbering= or coordinates= say" if numbering == "given" else _by_directions(numbering)
             raise ValueError(f"{name} of shape {shape} is in the order x first, and the unknowns of this matrix are numbered {how}; "
                              f"give {name} of shape {self.shape[:1]}, in the order of the rows of A")
 
@@ -448,7 +453,7 @@ class Multigrid:
         self._expect_order(array.shape, name)
         return np.ascontiguousarray(array, dtype=np.float64).reshape(-1), array.shape
 
-    def _solve_on_host(self, system: MatrixSystem, b: Any, x0: Any, stop: _Stop) -> tuple[list[_Report], Any]:
+    def _solve_on_host(self, system: _System, b: Any, x0: Any, stop: _Stop) -> tuple[list[_Report], Any]:
         if x0 is not None and np.shape(x0) != np.shape(b):
             raise ValueError(f"x0 has the shape of b, {np.shape(b)}; given is {np.shape(x0)}")
         columns, shape, is_complex = self._columns(b, "b")
@@ -462,7 +467,7 @@ class Multigrid:
             x += [np.zeros_like(column) for column in columns[len(x):]]
         reports: list[Any] = [None] * len(columns)
 
-        def one(system: MatrixSystem, k: int) -> None:
+        def one(system: _System, k: int) -> None:
             reports[k] = system.solve(columns[k], x[k], *stop)
 
         if stop[3] is None:
@@ -472,7 +477,7 @@ class Multigrid:
                 one(system, k)
         return reports, _like(b, _joined(x, shape, is_complex))
 
-    def _solve_on_device(self, system: MatrixSystem, b: Any, x0: Any, stop: _Stop) -> tuple[list[_Report], Any]:
+    def _solve_on_device(self, system: _System, b: Any, x0: Any, stop: _Stop) -> tuple[list[_Report], Any]:
         self._expect_cuda()
         start = None if x0 is None else self._capsule(x0, "x0")
         x, report = system.solve_on_device(self._capsule(b, "b"), start, *stop)
@@ -501,6 +506,18 @@ class _OnDevice:
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return _CUDA, 0
+
+
+def _speaks_of_couplings(message: str) -> bool:
+    return "couples to" in message or "no neighbours" in message
+
+
+def _by_directions(numbering: str) -> str:
+    """Of a box, "z first, then y": how an array v[k, j, i] gets there."""
+    first, second = numbering[0], numbering[-1]
+    slowest = "xyz".replace(first, "").replace(second, "")
+    axes = tuple("zyx".index(name) for name in (slowest, second, first))
+    return f"{numbering}: for an array v[k, j, i] of the box that is v.transpose{axes}.reshape(-1)"
 
 
 def _fingerprint(matrix: tuple[Any, Any, np.ndarray]) -> list[int]:
@@ -548,7 +565,7 @@ def _joined(columns: list[np.ndarray], shape: tuple[int, ...], is_complex: bool)
     return columns[0].reshape(shape) if len(columns) == 1 else np.stack(columns, axis=1)
 
 
-def _restored(start: Any, column: Any, value: np.ndarray, grid: tuple[int, int], options: dict[str, Any],
+def _restored(start: Any, column: Any, value: np.ndarray, grid: tuple[int, ...], options: dict[str, Any],
               place: tuple[Any, ...]) -> Multigrid:
     """Of pickled ones."""
     matrix: Any
@@ -575,8 +592,8 @@ def _like(given: Any, result: Any) -> Any:
     return sys.modules[library].from_dlpack(result) if library in ("torch", "cupy") else result
 
 
-def _matrix(A: Any) -> tuple[tuple[Any, Any, np.ndarray], tuple[int, int] | None]:
-    """(indptr, indices, data) of a sparse matrix, or (None, None, bands) and their grid."""
+def _matrix(A: Any) -> tuple[tuple[Any, Any, np.ndarray], tuple[int, ...] | None]:
+    """(indptr, indices, data) of a sparse matrix or of the bands of a box, or (None, None, bands), and the grid of bands."""
     if hasattr(A, "tocsr"):
         if A.ndim != 2 or A.shape[0] != A.shape[1]:
             raise ValueError(f"a matrix is square; given is shape {A.shape}")
@@ -588,7 +605,40 @@ def _matrix(A: Any) -> tuple[tuple[Any, Any, np.ndarray], tuple[int, int] | None
         return (np.ascontiguousarray(rows.indptr, index), np.ascontiguousarray(rows.indices, index),
                 np.ascontiguousarray(rows.data, np.float64)), None
     bands = np.asarray(A)
-    if bands.dtype.kind not in "buif" or bands.ndim != 3 or bands.shape[0] not in (5, 9):
-        raise TypeError("A is a scipy.sparse matrix, or bands of shape (9, ny, nx) or (5, ny, nx); given is "
-                        f"{type(A).__name__}" + (f" of {bands.dtype}, shape {bands.shape}" if bands.ndim else ""))
+    count = {3: (5, 9), 4: (14, 27)}.get(bands.ndim, ())
+    if bands.dtype.kind not in "buif" or bands.shape[:1] not in [(k,) for k in count]:
+        raise TypeError("A is a scipy.sparse matrix, or bands of shape (9, ny, nx) or (5, ny, nx), of a box (27, nz, ny, nx) or "
+                        f"(14, nz, ny, nx); given is {type(A).__name__}" + (f" of {bands.dtype}, shape {bands.shape}" if bands.ndim else ""))
+    if bands.ndim == 4:
+        return _rows_of_bands(np.asarray(bands, np.float64)), bands.shape[1:]
     return (None, None, np.ascontiguousarray(bands, np.float64).reshape(-1)), bands.shape[1:]
+
+
+def _rows_of_bands(bands: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(indptr, indices, data) of 27 bands on a box, or of the 14 from the centre on; what reaches across a side couples to the
+    other end."""
+    grid = bands.shape[1:]
+    nodes = np.arange(bands[0].size).reshape(grid)
+    rows, columns, values = [], [], []
+    for number, band in enumerate(bands, 27 - bands.shape[0]):
+        offset = (number // 9 - 1, number // 3 % 3 - 1, number % 3 - 1)
+        held = band != 0
+        # Along a direction of two nodes the other end is a neighbour already, and of one the node itself.
+        for axis, step in enumerate(offset):
+            if step != 0 and grid[axis] < 3:
+                outside = [slice(None)] * 3
+                outside[axis] = slice(-1, None) if step > 0 else slice(0, 1)
+                if held[tuple(outside)].any():
+                    raise ValueError(f"band {number} couples across a side of the box, which has {grid[axis]} nodes there")
+        to = np.roll(nodes, tuple(-step for step in offset), axis=(0, 1, 2))
+        rows.append(nodes[held])
+        columns.append(to[held])
+        values.append(band[held])
+        if bands.shape[0] == 14 and number > 13:
+            rows.append(to[held])
+            columns.append(nodes[held])
+            values.append(band[held])
+    row, column, value = np.concatenate(rows), np.concatenate(columns), np.concatenate(values)
+    order = np.lexsort((column, row))
+    start = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=nodes.size))])
+    return start.astype(np.int64), column[order].astype(np.int64), np.ascontiguousarray(value[order])

@@ -1,36 +1,16 @@
 #include <stratum/multigrid/heat_solver.hpp>
 
-#include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include <stratum/core/field/blas.hpp>
 #include <stratum/multigrid/heat_operators.hpp>
+#include <stratum/multigrid/heat_steps.hpp>
 #include <stratum/solvers/preconditioners/jacobi.hpp>
 
 namespace stratum {
 
 namespace {
-
-constexpr std::size_t most_stages = 3;
-
-/// Stages of a stiffly accurate method with one diagonal entry; the first one is explicit where c = 0 there.
-struct Tableau {
-  std::size_t stages;
-  std::array<double, most_stages> c;
-  std::array<std::array<double, most_stages>, most_stages> a;
-  std::array<double, most_stages> error;  // b_j - b^_j
-
-  [[nodiscard]] bool starts_explicit() const { return c[0] == 0; }
-};
-
-Tableau tableau_of(TimeMethod method) {
-  if (method == TimeMethod::euler) return {1, {1, 0, 0}, {{{1, 0, 0}}}, {}};
-  if (method == TimeMethod::crank_nicolson) return {2, {0, 1, 0}, {{{0, 0, 0}, {0.5, 0.5, 0}}}, {}};
-  const double root = std::sqrt(2.0), gamma = 2 - root, d = gamma / 2, w = root / 4;
-  return {3, {0, gamma, 1}, {{{0, 0, 0}, {d, d, 0}, {w, w, d}}}, {w - (1 - w) / 3, w - (3 * w + 1) / 3, d - d / 3}};
-}
 
 /// Of all subdomains in the order of ranks, on the first subdomain; the others have none.
 std::vector<double> rows_on_first_subdomain(Context& ctx, FieldView<const double> x) {
@@ -53,444 +33,195 @@ class MassDiagonal final : public Preconditioner<double>, public Handle {
   JacobiPreconditioner<double> jacobi_;
 };
 
-constexpr double safety = 0.9, least_factor = 0.2, most_factor = 5, least_step = 1e-10, worth_shortening = 0.9,
-                 worth_growing = 1.2;
-
-}  // namespace
-
-struct HeatSolver::Implementation : HeatProgress {
-  /// du/dt at a time, measured from the present one.
-  struct Slope {
-    const Field<double>* k;
-    double at;
+/// The equation of a mesh of two dimensions, for HeatSteps.
+class PlaneEquation {
+ public:
+  using Params = HeatParams;
+  /// Numbers of Dirichlet nodes are those of all subdomains, on each.
+  struct Vector {
+    Field<double> unknowns;
+    std::vector<double> sides;
   };
-  struct Attempt {
-    bool solved = true;
-    double error = 0;  // beside what is allowed
-  };
+
+  PlaneEquation(Context& ctx, ProblemMesh mesh, const HeatProblem& p, const HeatParams& params, double s,
+                const SmootherRegistry& registry)
+      : geometry(std::move(mesh)), problem(p),
+        layout(PartitionLevels(ctx, mesh_hierarchy(geometry.logical()), params.solver.multigrid.partition()).finest()),
+        first_row(layout.origin_y - geometry.logical().unknowns().origin_y),
+        operators(ctx, geometry, problem, params.start, s, params.solver, registry),
+        load_(ctx, layout), line_{Field<double>(ctx, GridLayout<2>{1, layout.ny}),
+                                  Field<double>(ctx, GridLayout<2>{layout.nx, 1})} {
+    sides_ = dirichlet_values(geometry, at(params.start)).size();
+    if (geometry.logical().unknowns().nodes() == 0 || sides_ > 0) return;
+    ones_ = Field<double>(ctx, layout);
+    stratum::set(ctx, 1.0, ones_.view());
+  }
 
   ProblemMesh geometry;
-  const TensorMesh<2>& mesh;  // how its cells are joined
   HeatProblem problem;
-  HeatParams params;
-  Tableau tableau;
-  ReentrancyGuard guard;
-  std::optional<HeatOperators> operators;
-  Field<double> u, x, b, load, work, other, ones;
-  std::array<Field<double>, most_stages> k;
-  Field<double> slope, slope_before;
-  // Of Dirichlet nodes.
-  std::vector<double> boundary_values_of_nodes;
-  std::array<std::vector<double>, most_stages> side_k;
-  std::array<Field<double>, 2> line;  // a column, a row: what boundaries add
-  double load_at = 0;
-  bool load_known = false;
-  std::vector<std::size_t> load_averaged;  // cells where it has the mean of f
-  int first_row = 0;                       // of this subdomain, of all rows of unknowns
-
-  Implementation(Context& ctx, const Geometry& m, const HeatProblem& p, const HeatParams& given,
-                 const SmootherRegistry& registry)
-      : geometry(with_boundaries(m, p.space.boundaries)), mesh(geometry.logical()), problem(p), params(given),
-        tableau(tableau_of(given.method)) {
-    check();
-    const GridLayout<2> shape =
-        PartitionLevels(ctx, mesh_hierarchy(mesh), params.solver.multigrid.partition()).finest();
-    first_row = shape.origin_y - mesh.unknowns().origin_y;
-    for (auto* v : {&u, &x, &b, &load, &work, &other, &slope, &slope_before}) *v = Field<double>(ctx, shape);
-    for (std::size_t i = 0; i < tableau.stages; ++i) k[i] = Field<double>(ctx, shape);
-    line = {Field<double>(ctx, GridLayout<2>{1, shape.ny}), Field<double>(ctx, GridLayout<2>{shape.nx, 1})};
-    report.t = params.start;
-    const double first = params.dt.value_or(1.0);
-    at_this_time(params.start, [&] {
-      operators.emplace(ctx, geometry, problem, params.start, shift(first), params.solver, registry);
-      if (mesh.unknowns().nodes() > 0 && side_count() == 0) {
-        ones = Field<double>(ctx, shape);
-        set(ctx, 1.0, ones.view());
-      }
-      start(ctx);
-    });
-    dt = params.dt ? *params.dt : first_dt(ctx);
-  }
-
-  void check() const {
-    expects(std::isfinite(params.start), "the time of the start must be finite, not ", params.start);
-    expects(params.dt || params.tol, "steps need a length, or a tolerance to find it by");
-    expects(!params.dt || (std::isfinite(*params.dt) && *params.dt > 0),
-            "the length of a step must be positive and finite, not ", params.dt.value_or(0));
-    expects(!params.tol || (*params.tol > 0 && *params.tol < 1), "the tolerance of a step must lie in (0, 1), not ",
-            params.tol.value_or(0));
-    expects(!params.tol || params.method == TimeMethod::tr_bdf2,
-            "a tolerance goes with tr-bdf2, which estimates errors; ", to_string(params.method),
-            " takes steps of one length");
-    expects(!params.eta || (*params.eta > 0 && *params.eta < 1), "eta must lie in (0, 1), not ",
-            params.eta.value_or(0));
-  }
-
-  /// Dirichlet nodes.
-  [[nodiscard]] std::size_t side_count() const { return dirichlet_values(geometry, at(params.start)).size(); }
-  [[nodiscard]] double diagonal_entry() const { return tableau.a[tableau.stages - 1][tableau.stages - 1]; }
-  [[nodiscard]] double shift(double step) const { return 1 / (diagonal_entry() * step); }
-  [[nodiscard]] double eta() const { return params.eta.value_or(params.tol ? 1e-2 * *params.tol : 1e-8); }
-
-  /// What functions give that cannot be is said with the time.
-  template <class F>
-  static void at_this_time(double t, const F& f) {
-    try {
-      f();
-    } catch (const UsageError& error) {
-      throw UsageError(message("at t = ", t, ": ", error.what()));
-    }
-  }
-
-  // --- loads ---------------------------------------------------------------------------------------------------------------
-
-  /// load = F(t), without what boundaries add.
-  void find_load(Context& ctx, double t) {
-    const auto& averaged = operators->averaged();
-    const bool still_so = problem.steady_rhs && averaged == load_averaged;
-    if (load_known && (still_so || !problem.space.rhs || load_at == t)) return;
-    assemble_heat_load(ctx, geometry, problem, t, load, averaged);
-    load_averaged = averaged;
-    if (operators->scale() != 1) xpay(ctx, load.cview(), operators->scale() - 1, load.view());
-    load_at = t;
-    load_known = true;
-  }
-
-  /// b = b + what Neumann or Robin boundaries give at time t - A_D values - M_D slopes
-  void add_boundary(Context& ctx, const PoissonProblem& now, const std::vector<double>& values,
-                    const std::vector<double>& slopes, FieldView<double> to) {
-    BoundaryLoads boundaries(u.shape(), first_row);
-    add_fluxes(geometry, now, boundaries);
-    for (auto* part : {&boundaries.left, &boundaries.right, &boundaries.bottom, &boundaries.top})
-      for (double& value : *part) value *= operators->scale();
-    for (const auto& entry : operators->dirichlet_entries_of_a())
-      if (boundaries.has(entry.j)) boundaries(entry.i, entry.j) -= entry.value * values[entry.node];
-    for (const auto& entry : operators->dirichlet_entries_of_mass())
-      if (boundaries.has(entry.j)) boundaries(entry.i, entry.j) -= entry.value * slopes[entry.node];
-    add(ctx, boundaries, line, to);
-  }
-
-  // --- the start -----------------------------------------------------------------------------------------------------------
+  GridLayout<2> layout;
+  int first_row;  // of this subdomain, of all rows of unknowns
+  HeatOperators operators;
 
   [[nodiscard]] PoissonProblem at(double t) const { return at_time(problem, t); }
+  [[nodiscard]] Vector vector(Context& ctx) const {
+    return {Field<double>(ctx, layout), std::vector<double>(sides_, 0.0)};
+  }
+  [[nodiscard]] std::int64_t nodes() const { return layout.nodes(); }
+  [[nodiscard]] std::size_t boundary_nodes() const { return sides_; }
 
-  /// u of the start, and k there where the method wants it.
-  void start(Context& ctx) {
-    if (ctx.is_dry_run()) {
-      if (tableau.starts_explicit()) (void)make_solver<double>(ctx, "cg", u.shape());
-      operators->count_memory_of_changes(ctx);
-      return;
-    }
-    set_initial(ctx);
-    measure(ctx);
-    begin_at(ctx, params.start);
+  static void copy(Context& ctx, const Vector& x, Vector& y) {
+    copy_unknowns(ctx, x, y);
+    y.sides = x.sides;
+  }
+  static void axpy(Context& ctx, double a, const Vector& x, Vector& y) {
+    stratum::axpy(ctx, a, x.unknowns.cview(), y.unknowns.view());
+    for (std::size_t n = 0; n < y.sides.size(); ++n) y.sides[n] += a * x.sides[n];
+  }
+  static void axpys(Context& ctx, double a, const Vector& x, double b, const Vector& y, Vector& z) {
+    stratum::axpys(ctx, {a, b}, {x.unknowns.cview(), y.unknowns.cview()}, z.unknowns.view());
+    for (std::size_t n = 0; n < z.sides.size(); ++n) z.sides[n] += a * x.sides[n] + b * y.sides[n];
+  }
+  static void slope(Context& ctx, double s, const Vector& x, Vector& k) {
+    xpay(ctx, x.unknowns.cview(), -1, k.unknowns.view());
+    stratum::axpy(ctx, s - 1, k.unknowns.cview(), k.unknowns.view());
+    for (std::size_t n = 0; n < k.sides.size(); ++n) k.sides[n] = s * (x.sides[n] - k.sides[n]);
+  }
+  static void copy_unknowns(Context& ctx, const Vector& x, Vector& y) {
+    stratum::copy(ctx, x.unknowns.cview(), y.unknowns.view());
+  }
+  static void set(Context& ctx, double a, Vector& x) { stratum::set(ctx, a, x.unknowns.view()); }
+  [[nodiscard]] static double norm2(Context& ctx, const Vector& x) { return stratum::norm2(ctx, x.unknowns.cview()); }
+
+  void mass(Context& ctx, const Vector& x, Vector& y) const {
+    operators.mass().apply(ctx, x.unknowns.cview(), y.unknowns.view());
+  }
+  /// Whatever the capacity.
+  [[nodiscard]] double size(Context& ctx, const Vector& x, Vector& scratch) const {
+    operators.even_mass().apply(ctx, x.unknowns.cview(), scratch.unknowns.view());
+    return std::sqrt(std::max(0.0, dot(ctx, x.unknowns.cview(), scratch.unknowns.cview())));
   }
 
-  /// Nothing is known but u: du/dt at t is found where the method wants it.
-  void begin_at(Context& ctx, double t) {
-    boundary_values_of_nodes = dirichlet_values(geometry, at(t));
-    // Of k_D nothing but the error estimate of the first step depends.
-    const double moment = 1e-6 * params.dt.value_or(1.0);
-    boundary_slope = dirichlet_values(geometry, at(t + moment));
-    for (std::size_t n = 0; n < boundary_slope.size(); ++n)
-      boundary_slope[n] = (boundary_slope[n] - boundary_values_of_nodes[n]) / moment;
-    known_slopes = 0;
-    if (tableau.starts_explicit()) find_slope(ctx, t);
+  void set_boundary(Context& /*ctx*/, double t, Vector& x) const { x.sides = dirichlet_values(geometry, at(t)); }
+  static void copy_boundary(Context& /*ctx*/, const Vector& x, Vector& y) { y.sides = x.sides; }
+  void begin_boundary(Context& ctx, double t, double moment, const Vector& u, Vector& k) const {
+    set_boundary(ctx, t + moment, k);
+    for (std::size_t n = 0; n < k.sides.size(); ++n) k.sides[n] = (k.sides[n] - u.sides[n]) / moment;
   }
-
-  /// Whether M k = F - A u - A_D g - M_D k_D holds at t, as well as the stage that k is of was solved.
-  [[nodiscard]] bool slope_fits(Context& ctx, double t) {
-    if (known_slopes == 0 || !tableau.starts_explicit() || u.shape().nodes() == 0) return true;
-    find_load(ctx, t);
-    operators->a().residual(ctx, load.cview(), u.cview(), b.view());
-    add_boundary(ctx, at(t), boundary_values_of_nodes, boundary_slope, b.view());
-    operators->mass().apply(ctx, slope.cview(), work.view());
-    const double size = norm2(ctx, work.cview());
-    axpy(ctx, -1.0, work.cview(), b.view());
-    constexpr double generous = 100;
-    const double solved_well = eta() * shift(last_dt) * size_of_load;
-    return norm2(ctx, b.cview()) <= generous * std::max(solved_well, 1e-12 * size);
-  }
-
-  [[nodiscard]] std::vector<double> diagonal_of(Context& ctx, const GridOperator<double>& a) {
-    diagonal(ctx, a, work.view());
-    std::vector<double> entries(static_cast<std::size_t>(u.shape().nodes()));
-    copy_to_host(ctx, work.cview(), entries.data());
-    return entries;
-  }
-
-  void set_initial(Context& ctx) {
-    const GridLayout<2> shape = u.shape();
-    if (shape.nodes() == 0) return;
-    const auto initial = at_nodes(ctx, geometry, initial_function(problem, params.start),
-                                  {shape.origin_y, shape.origin_y + shape.ny - 1});
-    const auto columns = static_cast<std::size_t>(mesh.x().size()) + 1;
+  void initial(Context& ctx, double t, Vector& u) const {
+    if (nodes() == 0) return;
+    const auto given =
+        at_nodes(ctx, geometry, initial_function(problem, t), {layout.origin_y, layout.origin_y + layout.ny - 1});
+    const auto columns = static_cast<std::size_t>(geometry.logical().x().size()) + 1;
     std::vector<double> unknowns;
-    for (int j = 0; j < shape.ny; ++j)
-      for (int i = 0; i < shape.nx; ++i) {
-        const auto p = static_cast<std::size_t>(i + shape.origin_x);
-        const double value = initial[static_cast<std::size_t>(j) * columns + p];
+    for (int j = 0; j < layout.ny; ++j)
+      for (int i = 0; i < layout.nx; ++i) {
+        const auto p = static_cast<std::size_t>(i + layout.origin_x);
+        const double value = given[static_cast<std::size_t>(j) * columns + p];
         if (!std::isfinite(value)) {
-          const Point point = Geometry(geometry).node(static_cast<int>(p), j + shape.origin_y);
+          const Point point = Geometry(geometry).node(static_cast<int>(p), j + layout.origin_y);
           throw UsageError(
               message("the initial value is ", value, " at (", point.x, ", ", point.y, "); it must be finite"));
         }
         unknowns.push_back(value);
       }
-    copy_from_host(ctx, unknowns.data(), u.view());
+    copy_from_host(ctx, unknowns.data(), u.unknowns.view());
   }
 
-  /// M k = F - A u - A_D g - M_D k_D; M is as well conditioned as its diagonal, whatever the mesh. To rounding: beside a Robin
-  /// side with a large alpha k may be 1e8 times as large as elsewhere, and what solving leaves counts as a load does.
-  void find_slope(Context& ctx, double t) {
+  [[nodiscard]] double s() const { return operators.s(); }
+  bool update(Context& ctx, double t, double s) { return operators.set(ctx, t, s); }
+
+  void stage_rhs(Context& ctx, double t, const Vector& p, const Vector& x, Vector& b) {
+    mass(ctx, p, b);
     find_load(ctx, t);
-    operators->a().residual(ctx, load.cview(), u.cview(), b.view());
-    add_boundary(ctx, at(t), boundary_values_of_nodes, boundary_slope, b.view());
-    set(ctx, 0.0, slope.view());
-    const GridLayout<2> shape = u.shape();
-    if (shape.nodes() == 0) return;
-    MassDiagonal jacobi(ctx, shape, diagonal_of(ctx, operators->mass()));
-    StoppingParams stop;
-    stop.rtol = 1e-14;
-    stop.error_tol = 1e-14;
-    stop.rounding_will_do = true;
-    stop.max_iterations = 1000;
-    const auto found =
-        make_solver<double>(ctx, "cg", shape)->solve(ctx, operators->mass(), jacobi, b.cview(), slope.view(), stop);
-    if (exit_code(found.status, false) != 0)
-      throw BreakdownError(message("du/dt at t = ", t, " was not found: ", found.reason));
-    known_slopes = 1;
+    xpay(ctx, load_.cview(), s(), b.unknowns.view());
+    for (std::size_t n = 0; n < sides_; ++n) b.sides[n] = s() * (x.sides[n] - p.sides[n]);
+    add_boundary(ctx, at(t), x.sides, b.sides, b.unknowns.view());
+  }
+  void slope_rhs(Context& ctx, double t, const Vector& u, const Vector& k, Vector& b) {
+    find_load(ctx, t);
+    operators.a().residual(ctx, load_.cview(), u.unknowns.cview(), b.unknowns.view());
+    add_boundary(ctx, at(t), u.sides, k.sides, b.unknowns.view());
+  }
+  void residual(Context& ctx, const Vector& b, const Vector& x, Vector& r) const {
+    operators.solver().fine_operator().residual(ctx, b.unknowns.cview(), x.unknowns.cview(), r.unknowns.view());
   }
 
-  /// || u || and || M u ||
-  void measure(Context& ctx) {
-    size_of_u = size(ctx, u);
-    largest_u = std::max(largest_u, size_of_u);
-    operators->mass().apply(ctx, u.cview(), work.view());
-    size_of_load = norm2(ctx, work.cview());
+  SolveReport solve(Context& ctx, const StoppingParams& stop, const Vector& b, Vector& x) {
+    operators.solver().set_stop(stop);
+    return operators.solver().solve(ctx, b.unknowns.cview(), x.unknowns.view());
+  }
+  SolveReport solve_error(Context& ctx, const StoppingParams& stop, const Vector& b, Vector& x) {
+    return solve(ctx, stop, b, x);
+  }
+  SolveReport solve_mass(Context& ctx, const StoppingParams& stop, const Vector& b, Vector& x) const {
+    Field<double> entries(ctx, layout);
+    diagonal(ctx, operators.mass(), entries.view());
+    std::vector<double> on_host(static_cast<std::size_t>(nodes()));
+    copy_to_host(ctx, entries.cview(), on_host.data());
+    MassDiagonal jacobi(ctx, layout, on_host);
+    return make_solver<double>(ctx, "cg", layout)
+        ->solve(ctx, operators.mass(), jacobi, b.unknowns.cview(), x.unknowns.view(), stop);
+  }
+  void conserve(Context& ctx, const Vector& b, Vector& x, Vector& scratch) const {
+    if (ones_.empty() || !operators.conserves_heat()) return;
+    // 1^T S = s 1^T M: a constant takes up the sum of the residual.
+    residual(ctx, b, x, scratch);
+    const double left = dot(ctx, ones_.cview(), scratch.unknowns.cview());
+    operators.mass().apply(ctx, ones_.cview(), scratch.unknowns.view());
+    stratum::axpy(ctx, left / (s() * dot(ctx, ones_.cview(), scratch.unknowns.cview())), ones_.cview(),
+                  x.unknowns.view());
+  }
+  void count_memory(Context& ctx, bool slopes) {
+    if (slopes) (void)make_solver<double>(ctx, "cg", layout);
+    operators.count_memory_of_changes(ctx);
   }
 
-  /// || v ||, whatever the capacity.
-  [[nodiscard]] double size(Context& ctx, const Field<double>& v) {
-    operators->even_mass().apply(ctx, v.cview(), work.view());
-    return std::sqrt(std::max(0.0, dot(ctx, v.cview(), work.cview())));
+  void forget_load() { load_known_ = false; }
+
+ private:
+  /// load = F(t), without what boundaries add.
+  void find_load(Context& ctx, double t) {
+    const auto& averaged = operators.averaged();
+    const bool still_so = problem.steady_rhs && averaged == load_averaged_;
+    if (load_known_ && (still_so || !problem.space.rhs || load_at_ == t)) return;
+    assemble_heat_load(ctx, geometry, problem, t, load_, averaged);
+    load_averaged_ = averaged;
+    if (operators.scale() != 1) xpay(ctx, load_.cview(), operators.scale() - 1, load_.view());
+    load_at_ = t;
+    load_known_ = true;
   }
 
-  /// In which u changes by a hundredth; where it is zero the controller has to find out.
-  [[nodiscard]] double first_dt(Context& ctx) {
-    const double slope_size = size(ctx, slope);
-    return size_of_u > 0 && slope_size > 0 ? 0.01 * size_of_u / slope_size : std::numeric_limits<double>::infinity();
+  /// to = to + what Neumann or Robin boundaries give at this time - A_D values - M_D slopes
+  void add_boundary(Context& ctx, const PoissonProblem& now, const std::vector<double>& values,
+                    const std::vector<double>& slopes, FieldView<double> to) {
+    BoundaryLoads boundaries(layout, first_row);
+    add_fluxes(geometry, now, boundaries);
+    for (auto* part : {&boundaries.left, &boundaries.right, &boundaries.bottom, &boundaries.top})
+      for (double& value : *part) value *= operators.scale();
+    for (const auto& entry : operators.dirichlet_entries_of_a())
+      if (boundaries.has(entry.j)) boundaries(entry.i, entry.j) -= entry.value * values[entry.node];
+    for (const auto& entry : operators.dirichlet_entries_of_mass())
+      if (boundaries.has(entry.j)) boundaries(entry.i, entry.j) -= entry.value * slopes[entry.node];
+    add(ctx, boundaries, line_, to);
   }
 
-  // --- a step --------------------------------------------------------------------------------------------------------------
+  std::size_t sides_ = 0;  // Dirichlet nodes
+  Field<double> load_, ones_;
+  std::array<Field<double>, 2> line_;  // a column, a row: what boundaries add
+  double load_at_ = 0;
+  bool load_known_ = false;
+  std::vector<std::size_t> load_averaged_;  // cells where it has the mean of f
+};
 
-  /// to = u_n + the integral from 0 to tau of the line through two slopes, or of one.
-  void extrapolate(Context& ctx, const std::vector<Slope>& slopes, double tau, FieldView<double> to) {
-    copy(ctx, u.cview(), to);
-    if (slopes.size() == 1) return axpy(ctx, tau, slopes[0].k->cview(), to);
-    const auto& [k0, t0] = slopes[slopes.size() - 2];
-    const auto& [k1, t1] = slopes.back();
-    const double change = (tau * tau / 2 - tau * t1) / (t1 - t0);
-    axpys(ctx, {tau + change, -change}, {k1->cview(), k0->cview()}, to);
-  }
+}  // namespace
 
-  /// S x = b from the better of two starts. False where that did not end well; the report then says how.
-  bool solve(Context& ctx, const std::vector<Slope>& slopes, double tau) {
-    const auto& s = operators->solver().fine_operator();
-    copy(ctx, u.cview(), x.view());
-    if (!slopes.empty()) {
-      const auto residual_of = [&](const Field<double>& guess) {
-        s.residual(ctx, b.cview(), guess.cview(), work.view());
-        return norm2(ctx, work.cview());
-      };
-      extrapolate(ctx, slopes, tau, other.view());
-      if (residual_of(other) < residual_of(x)) std::swap(x, other);
-    }
-    StoppingParams stop = params.solver.stop;
-    stop.reference_norm = ReferenceNorm::initial;
-    stop.rtol = eta();
-    stop.atol = eta() * operators->s() * size_of_load;
-    stop.error_tol = StoppingParams::errors_per_residual * eta();
-    operators->solver().set_stop(stop);
-    const SolveReport solved = operators->solver().solve(ctx, b.cview(), x.view());
-    ++report.solves;
-    report.cycles += solved.iterations;
-    report.most_cycles = std::max(report.most_cycles, solved.iterations);
-    if (solved.estimated_error)
-      report.estimated_error = std::max(report.estimated_error.value_or(0), *solved.estimated_error);
-    if (stratum::exit_code(solved.status, false) != 0) {
-      report.status = solved.status;
-      report.reason = message("a step of ", 1 / (diagonal_entry() * operators->s()), " at t = ", report.t,
-                              " was not solved: ", solved.reason);
-      return false;
-    }
-    if (!ones.empty() && operators->conserves_heat()) {
-      // 1^T S = s 1^T M: a constant takes up the sum of the residual.
-      s.residual(ctx, b.cview(), x.cview(), work.view());
-      const double left = dot(ctx, ones.cview(), work.cview());
-      operators->mass().apply(ctx, ones.cview(), work.view());
-      axpy(ctx, left / (operators->s() * dot(ctx, ones.cview(), work.cview())), ones.cview(), x.view());
-    }
-    return true;
-  }
-
-  /// From u over `step`: stages k and, in x, what comes out.
-  Attempt attempt(Context& ctx, double step) {
-    const std::size_t first = tableau.starts_explicit() ? 1 : 0;
-    std::vector<Slope> slopes;
-    if (known_slopes > 1) slopes.push_back({&slope_before, before});
-    if (known_slopes > 0) slopes.push_back({&slope, 0});
-    if (first == 1) {
-      copy(ctx, slope.cview(), k[0].view());
-      side_k[0] = boundary_slope;
-    }
-    for (std::size_t i = first; i < tableau.stages; ++i) {
-      const auto& a = tableau.a[i];
-      const double t = i + 1 == tableau.stages ? report.t + step : report.t + tableau.c[i] * step;
-      bool solved = false;
-      at_this_time(t, [&] {
-        report.updates += operators->set(ctx, t, shift(step)) ? 1 : 0;
-        const double s = operators->s();
-        const PoissonProblem now = at(t);
-        const auto values = dirichlet_values(geometry, now);
-        // p, on the unknowns and on Dirichlet nodes
-        copy(ctx, u.cview(), x.view());
-        std::vector<double> side_p = boundary_values_of_nodes;
-        for (std::size_t j = 0; j < i; ++j) {
-          if (a[j] == 0) continue;
-          axpy(ctx, step * a[j], k[j].cview(), x.view());
-          for (std::size_t n = 0; n < side_p.size(); ++n) side_p[n] += step * a[j] * side_k[j][n];
-        }
-        side_k[i].resize(values.size());
-        for (std::size_t n = 0; n < values.size(); ++n) side_k[i][n] = s * (values[n] - side_p[n]);
-        copy(ctx, x.cview(), k[i].view());
-        operators->mass().apply(ctx, x.cview(), b.view());
-        find_load(ctx, t);
-        xpay(ctx, load.cview(), s, b.view());
-        add_boundary(ctx, now, values, side_k[i], b.view());
-        solved = solve(ctx, slopes, tableau.c[i] * step);
-        // k = s (x - p)
-        xpay(ctx, x.cview(), -1, k[i].view());
-        axpy(ctx, s - 1, FieldView<const double>(k[i].view()), k[i].view());
-        slopes.push_back({&k[i], tableau.c[i] * step});
-      });
-      if (!solved) return {false, 0};
-    }
-    return {true, params.tol ? error_of(ctx, step) : 0};
-  }
-
-  /// || S^-1 s M est || beside the tolerance.
-  double error_of(Context& ctx, double step) {
-    set(ctx, 0.0, other.view());
-    for (std::size_t j = 0; j < tableau.stages; ++j) axpy(ctx, step * tableau.error[j], k[j].cview(), other.view());
-    operators->mass().apply(ctx, other.cview(), b.view());
-    axpy(ctx, operators->s() - 1, FieldView<const double>(b.view()), b.view());
-    StoppingParams stop;
-    // Two digits of an estimate: one cycle from zero leaves as little everywhere.
-    stop.rtol = 0.05;
-    stop.error_tol = std::numeric_limits<double>::infinity();
-    operators->solver().set_stop(stop);
-    const SolveReport solved = operators->solver().solve(ctx, b.cview(), other.view());
-    report.cycles += solved.iterations;
-    constexpr double nothing = 1e-14;
-    const double found = size(ctx, other), now = std::max({size_of_u, size(ctx, x), nothing * largest_u});
-    if (!std::isfinite(found)) return std::numeric_limits<double>::infinity();
-    return found > 0 ? found / (*params.tol * now) : 0;
-  }
-
-  void accept(Context& ctx, double step, double t) {
-    std::swap(u, x);
-    const std::size_t last = tableau.stages - 1;
-    if (last > 0) {
-      std::swap(slope_before, k[last - 1]);
-      before = (tableau.c[last - 1] - 1) * step;
-    } else {
-      std::swap(slope_before, slope);
-      before = -step;
-    }
-    // The slope at the start of a step is kept by it, or there is none before.
-    known_slopes = last > 0 ? 2 : std::min(known_slopes + 1, 2);
-    std::swap(slope, k[last]);
-    boundary_slope = side_k[last];
-    boundary_values_of_nodes = dirichlet_values(geometry, at(t));
-    report.t = t;
-    ++report.steps;
-    last_dt = step;
-    report.shortest_dt = report.steps == 1 ? step : std::min(report.shortest_dt, step);
-    report.longest_dt = std::max(report.longest_dt, step);
-    measure(ctx);
-  }
-
-  /// How much longer the next step is to be.
-  [[nodiscard]] double growth(double error) const {
-    if (error <= 0) return most_factor;
-    constexpr double order = 3;
-    const double factor = safety * std::pow(error, -0.7 / order) *
-                          (error_before > 0 ? std::pow(error_before, 0.4 / order) : std::pow(error, -0.3 / order));
-    return std::clamp(factor, least_factor, most_factor);
-  }
-
-  [[nodiscard]] static std::string solved_to(double to) { return message("all steps to t = ", to, " were solved"); }
-
-  void advance_fixed(Context& ctx, double to, const Monitor& monitor) {
-    const double from = report.t;
-    const double count = std::ceil((to - from) / dt * (1 - 1e-12));
-    expects(count <= static_cast<double>(params.max_steps), count, " steps of ", dt, " lead to t = ", to, "; at most ",
-            params.max_steps, " are taken");
-    const double step = (to - from) / count;
-    for (double n = 1; n <= count; ++n) {
-      if (!attempt(ctx, step).solved) return;
-      accept(ctx, step, n == count ? to : from + n * step);
-      if (monitor) monitor(report, step);
-    }
-  }
-
-  void advance_adaptive(Context& ctx, double to, const Monitor& monitor) {
-    const double from = report.t;
-    const double least = least_step * (to - from);
-    if (!std::isfinite(dt)) dt = 1e-3 * (to - from);
-    dt = std::max(dt, least);
-    int failures = 0;
-    while (report.t < to) {
-      const double left = to - report.t;
-      // Not to leave a sliver behind.
-      const double step = dt >= 0.99 * left || left <= 2 * least ? left : dt > 0.5 * left ? 0.5 * left : dt;
-      if (report.steps + report.rejected >= params.max_steps) {
-        report.status = Status::max_iterations;
-        report.reason = message(params.max_steps, " steps have led to t = ", report.t);
-        return;
-      }
-      const Attempt tried = attempt(ctx, step);
-      if (!tried.solved) {
-        if (++failures > 3 || step <= least) return;
-        report.status = Status::converged;
-        report.reason = solved_to(to);
-        dt = std::max(step / 4, least);
-        ++report.rejected;
-        continue;
-      }
-      failures = 0;
-      const double factor = growth(tried.error);
-      // The last one may be up to twice as long as others must be.
-      const bool forced = tried.error > 1 && (step <= least || (step == left && left <= 2 * least));
-      if (tried.error > 1 && !forced) {
-        ++report.rejected;
-        dt = std::max(step * std::min(factor, safety), least);
-        error_before = 0;
-        continue;
-      }
-      report.forced += forced ? 1 : 0;
-      accept(ctx, step, step == left ? to : report.t + step);
-      error_before = tried.error;
-      const double next = forced ? step : step * factor;
-      // A step cut short says nothing about longer ones.
-      if (step < dt)
-        dt = std::max(dt, next);
-      else
-        dt = factor > worth_shortening && factor < worth_growing ? step : next;
-      if (monitor) monitor(report, step);
-    }
-  }
+struct HeatSolver::Implementation : HeatSteps<PlaneEquation> {
+  Implementation(Context& ctx, const Geometry& m, const HeatProblem& p, const HeatParams& given,
+                 const SmootherRegistry& registry)
+      : HeatSteps(ctx, given, [&](std::optional<PlaneEquation>& to, double s) {
+          to.emplace(ctx, with_boundaries(m, p.space.boundaries), p, given, s, registry);
+        }) {}
 };
 
 std::int64_t required_memory(const Context& ctx, const Geometry& mesh, const HeatProblem& problem,
@@ -508,85 +239,61 @@ HeatSolver::HeatSolver(HeatSolver&&) noexcept = default;
 HeatSolver& HeatSolver::operator=(HeatSolver&&) noexcept = default;
 
 const HeatReport& HeatSolver::advance(Context& ctx, double to, const Monitor& monitor) {
-  Implementation& self = *implementation_;
-  const auto entered = self.guard.enter("solver");
-  HeatReport& report = self.report;
-  expects(std::isfinite(to) && to >= report.t, "steps lead forward in time, from t = ", report.t, " on, not to ", to);
-  report.status = Status::converged;
-  report.reason = Implementation::solved_to(to);
-  // What is left of the times of two lists that are the same but for rounding is no step.
-  constexpr double rounding = 4 * std::numeric_limits<double>::epsilon();
-  if (to - report.t <= rounding * std::max(std::abs(to), std::abs(report.t))) {
-    report.t = to;
-    return report;
-  }
-  if (self.params.tol)
-    self.advance_adaptive(ctx, to, monitor);
-  else
-    self.advance_fixed(ctx, to, monitor);
-  return report;
+  return implementation_->advance(ctx, to, monitor);
 }
 
 double HeatSolver::time() const { return implementation_->report.t; }
-const GridLayout<2>& HeatSolver::unknowns() const { return implementation_->u.shape(); }
-FieldView<const double> HeatSolver::solution() const { return implementation_->u.cview(); }
+const GridLayout<2>& HeatSolver::unknowns() const { return implementation_->equation->layout; }
+FieldView<const double> HeatSolver::solution() const { return implementation_->u.unknowns.cview(); }
 const HeatReport& HeatSolver::report() const { return implementation_->report; }
-const TensorMesh<2>& HeatSolver::mesh() const { return implementation_->mesh; }
-const ProblemMesh& HeatSolver::geometry() const { return implementation_->geometry; }
-const PoissonSolver& HeatSolver::solver() const { return implementation_->operators->solver(); }
+const TensorMesh<2>& HeatSolver::mesh() const { return geometry().logical(); }
+const ProblemMesh& HeatSolver::geometry() const { return implementation_->equation->geometry; }
+const PoissonSolver& HeatSolver::solver() const { return implementation_->equation->operators.solver(); }
 
 std::vector<double> HeatSolver::nodal_solution(Context& ctx) const {
-  const Implementation& self = *implementation_;
-  return stratum::nodal_solution(ctx, self.geometry, self.at(self.report.t), self.u);
+  const PlaneEquation& equation = *implementation_->equation;
+  return stratum::nodal_solution(ctx, equation.geometry, equation.at(time()), implementation_->u.unknowns);
 }
 double HeatSolver::heat(Context& ctx) const {
-  const Implementation& self = *implementation_;
-  return total_heat(ctx, self.geometry, self.problem, self.report.t, self.u);
+  const PlaneEquation& equation = *implementation_->equation;
+  return total_heat(ctx, equation.geometry, equation.problem, time(), implementation_->u.unknowns);
 }
 std::optional<double> HeatSolver::relative_l2_error(Context& ctx) const {
-  const Implementation& self = *implementation_;
-  if (!self.problem.space.exact) return std::nullopt;
+  const PlaneEquation& equation = *implementation_->equation;
+  if (!equation.problem.space.exact) return std::nullopt;
   // A reaction term, as steps have one: of singular problems, errors would leave out means.
-  PoissonProblem now = self.at(self.report.t);
+  PoissonProblem now = equation.at(time());
   now.reaction += 1;
-  return stratum::relative_l2_error(ctx, self.geometry, now, self.u);
+  return stratum::relative_l2_error(ctx, equation.geometry, now, implementation_->u.unknowns);
 }
 
 HeatState HeatSolver::state(Context& ctx) const {
   const Implementation& self = *implementation_;
   HeatState state{self};
-  state.u = rows_on_first_subdomain(ctx, self.u.cview());
-  state.slope = rows_on_first_subdomain(ctx, self.slope.cview());
-  state.slope_before = rows_on_first_subdomain(ctx, self.slope_before.cview());
+  state.boundary_slope = self.slope.sides;
+  state.u = rows_on_first_subdomain(ctx, self.u.unknowns.cview());
+  state.slope = rows_on_first_subdomain(ctx, self.slope.unknowns.cview());
+  state.slope_before = rows_on_first_subdomain(ctx, self.slope_before.unknowns.cview());
   return state;
 }
 
 bool HeatSolver::restore(Context& ctx, const HeatState& state, bool same_data) {
   Implementation& self = *implementation_;
-  const auto nodes = static_cast<std::size_t>(self.mesh.unknowns().nodes());
+  PlaneEquation& equation = *self.equation;
+  const auto nodes = static_cast<std::size_t>(mesh().unknowns().nodes());
   expects(state.u.size() == nodes && state.slope.size() == nodes && state.slope_before.size() == nodes &&
-              state.boundary_slope.size() == self.boundary_slope.size(),
+              state.boundary_slope.size() == equation.boundary_nodes(),
           "a state of ", state.u.size(), " unknowns and ", state.boundary_slope.size(),
-          " nodes of boundaries is not one of ", nodes, " and ", self.boundary_slope.size());
-  const double dt = self.params.tol ? state.dt : self.dt;  // fixed steps are as long as they are asked for now
-  static_cast<HeatProgress&>(self) = state;
-  self.dt = dt;
-  self.boundary_values_of_nodes = dirichlet_values(self.geometry, self.at(state.report.t));
-  self.load_known = false;
+          " nodes of boundaries is not one of ", nodes, " and ", equation.boundary_nodes());
   const auto put = [&](const std::vector<double>& from, Field<double>& to) {
-    copy_from_host(ctx, from.data() + std::int64_t{self.first_row} * to.shape().nx, to.view());
+    copy_from_host(ctx, from.data() + std::int64_t{equation.first_row} * to.shape().nx, to.view());
   };
-  put(state.u, self.u);
-  put(state.slope, self.slope);
-  put(state.slope_before, self.slope_before);
-  const double t = state.report.t;
-  bool fits = true;
-  self.at_this_time(t, [&] {
-    (void)self.operators->set(ctx, t, self.operators->s());  // coefficients at t
-    fits = same_data && self.slope_fits(ctx, t);
-    if (!fits) self.begin_at(ctx, t);
-  });
-  return fits;
+  put(state.u, self.u.unknowns);
+  put(state.slope, self.slope.unknowns);
+  put(state.slope_before, self.slope_before.unknowns);
+  self.slope.sides = state.boundary_slope;
+  equation.forget_load();
+  return self.go_on(ctx, state, same_data);
 }
 
 }  // namespace stratum

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include <stratum/assembly/body_surface.hpp>
 #include <stratum/assembly/gauss_rules.hpp>
 #include <stratum/assembly/points.hpp>
 #include <stratum/assembly/poisson_problem.hpp>
@@ -15,11 +16,6 @@
 namespace stratum {
 
 namespace {
-
-/// For messages: "body 2, disc(0.5,0.5,0.1):value:1".
-std::string label(const BodyMap& map, std::size_t body) {
-  return message("body ", body + 1, map.names[body].empty() ? "" : ", " + map.names[body]);
-}
 
 std::string place(const Geometry& mesh, std::size_t cell, int nx) {
   const Point p = mesh.cell(static_cast<int>(cell % static_cast<std::size_t>(nx)),
@@ -91,8 +87,8 @@ void check_overlaps(const Geometry& mesh, const std::vector<Body>& bodies, const
     for (const std::size_t c : map.cells[k]) {
       int& mine = role == Role::surface ? surface[c] : owner[c];
       const auto refuse = [&](int other, const char* what) {
-        throw UsageError(message(label(map, static_cast<std::size_t>(other)), " and ", label(map, k), " overlap in ",
-                                 place(mesh, c, map.nx), ": ", what));
+        throw UsageError(message(body_label(map, static_cast<std::size_t>(other)), " and ", body_label(map, k),
+                                 " overlap in ", place(mesh, c, map.nx), ": ", what));
       };
       const int other = mine;
       mine = static_cast<int>(k);
@@ -108,9 +104,9 @@ void check_overlaps(const Geometry& mesh, const std::vector<Body>& bodies, const
   }
   for (std::size_t c = 0; c < owner.size(); ++c)
     if (surface[c] >= 0 && owner[c] >= 0 && role_of(bodies[static_cast<std::size_t>(owner[c])].kind) == Role::solid)
-      throw UsageError(message(label(map, static_cast<std::size_t>(owner[c])), " and ",
-                               label(map, static_cast<std::size_t>(surface[c])), " overlap in ", place(mesh, c, map.nx),
-                               ": a contact resistance belongs to a body that conducts"));
+      throw UsageError(message(body_label(map, static_cast<std::size_t>(owner[c])), " and ",
+                               body_label(map, static_cast<std::size_t>(surface[c])), " overlap in ",
+                               place(mesh, c, map.nx), ": a contact resistance belongs to a body that conducts"));
 }
 
 /// Nodes, and the values of those that are held.
@@ -155,7 +151,7 @@ void set_nodes(const Geometry& mesh, const std::vector<Body>& bodies, BodyMap& m
           if (holder[n] >= 0) {
             const double other = map.value[n];
             expects(std::abs(other - value) <= 1e-12 * std::max(std::abs(other), std::abs(value)),
-                    label(map, static_cast<std::size_t>(holder[n])), " and ", label(map, k),
+                    body_label(map, static_cast<std::size_t>(holder[n])), " and ", body_label(map, k),
                     holder[n] == static_cast<int>(k) ? " has two values" : " meet with different values", " at (",
                     mesh.node(i, j).x, ", ", mesh.node(i, j).y, "), ", other, " and ", value,
                     ": leave a cell between them, or give one value");
@@ -173,60 +169,14 @@ void set_nodes(const Geometry& mesh, const std::vector<Body>& bodies, BodyMap& m
   expects(any, "the bodies cover the mesh of ", map.nx, " x ", map.ny, " cells: no unknown is left");
 }
 
-/// How the outermost cells of a body with a contact resistance lie to its surface.
-struct SurfaceCells {
-  const BodyMap& map;
-  const std::vector<char>& inside;
-  bool periodic_x, periodic_y;
-
-  /// Outside of the domain there is no surface.
-  [[nodiscard]] bool is_outside(int i, int j) const {
-    if (periodic_x) i = (i + map.nx) % map.nx;
-    if (periodic_y) j = (j + map.ny) % map.ny;
-    if (i < 0 || i >= map.nx || j < 0 || j >= map.ny) return false;
-    return inside[static_cast<std::size_t>(j) * static_cast<std::size_t>(map.nx) + static_cast<std::size_t>(i)] == 0;
-  }
-  /// Faces that the resistance lies on, by direction.
-  [[nodiscard]] std::array<int, 2> faces(int i, int j) const {
-    const auto out = [&](int p, int q) { return is_outside(i + p, j + q) ? 1 : 0; };
-    const int across_x = out(-1, 0) + out(1, 0), across_y = out(0, -1) + out(0, 1);
-    if (across_x + across_y > 0) return {across_x, across_y};
-    const bool corner = out(-1, -1) + out(1, -1) + out(-1, 1) + out(1, 1) > 0;
-    return {corner ? 1 : 0, corner ? 1 : 0};
-  }
-  /// The length of the surface over what a staircase of cells hx by hy conducts.
-  [[nodiscard]] double beta(int i, int j, double hx, double hy) const {
-    constexpr int reach = 3;
-    // Beyond a boundary of the domain the body goes on as its mirror image.
-    const auto mirrored = [](int n, bool periodic, int cells) {
-      return periodic ? n : std::clamp(n < 0 ? -1 - n : n >= cells ? 2 * cells - 1 - n : n, 0, cells - 1);
-    };
-    double gx = 0, gy = 0;
-    for (int q = -reach; q <= reach; ++q)
-      for (int p = -reach; p <= reach; ++p)
-        if (is_outside(mirrored(i + p, periodic_x, map.nx), mirrored(j + q, periodic_y, map.ny))) {
-          gx += p;
-          gy += q;
-        }
-    gx = std::abs(gx);
-    gy = std::abs(gy);
-    if (gx > gy) {
-      std::swap(gx, gy);
-      std::swap(hx, hy);
-    }
-    const double s = gy > 0 ? gx / gy : 0;  // rows a column, or columns a row
-    return (hx + s * (2 * hy - hx) / 3) / std::hypot(hx, s * hy);
-  }
-};
-
 void set_contact(const Geometry& mesh, const Body& body, const BodyMap& map, std::size_t number, CellCoefficients& k) {
-  expects(mesh.mapped() == nullptr || !mesh.mapped()->is_cartesian(), label(map, number),
+  expects(mesh.mapped() == nullptr || !mesh.mapped()->is_cartesian(), body_label(map, number),
           ": contact resistances are for rectangles and their coordinates, not for deformed meshes");
   if (body.resistance == 0) return;
   const Axis &x = mesh.logical().x(), &y = mesh.logical().y();
   std::vector<char> inside(map.cell.size(), 0);
   for (const std::size_t c : map.cells[number]) inside[c] = 1;
-  const SurfaceCells surface{map, inside, x.is_periodic(), y.is_periodic()};
+  const detail::BodySurface surface{map, inside, x.is_periodic(), y.is_periodic()};
   for (const std::size_t c : map.cells[number]) {
     const int i = static_cast<int>(c % static_cast<std::size_t>(map.nx)),
               j = static_cast<int>(c / static_cast<std::size_t>(map.nx));
@@ -235,7 +185,7 @@ void set_contact(const Geometry& mesh, const Body& body, const BodyMap& map, std
     const Scales scales = mesh.cell(i, j).scales(0.5, 0.5);
     const double hx = x.widths()[static_cast<std::size_t>(i)] * scales.x,
                  hy = y.widths()[static_cast<std::size_t>(j)] * scales.y;
-    const double resistance = body.resistance * surface.beta(i, j, hx, hy);
+    const double resistance = body.resistance * surface.steps(i, j, hx, hy).longer_in_cells();
     const double by_x = 1 / (1 + across_x * resistance * k.xx[c] / hx),
                  by_y = 1 / (1 + across_y * resistance * k.yy[c] / hy);
     k.xx[c] *= by_x;
@@ -282,28 +232,40 @@ ScalarFunction polygon_shape(std::vector<Position> corners) {
   };
 }
 
+std::string body_label(const BodyMap& map, std::size_t body) {
+  return message("body ", body + 1, map.names[body].empty() ? "" : ", " + map.names[body]);
+}
+
+std::shared_ptr<BodyMap> bodies_on_cells(Context& ctx, const Geometry& mesh, const std::vector<Body>& bodies) {
+  const int nx = mesh.logical().x().size(), ny = mesh.logical().y().size();
+  auto map = std::make_shared<BodyMap>();
+  map->nx = nx;
+  map->ny = ny;
+  for (const Body& body : bodies) {
+    map->kinds.push_back(body.kind);
+    map->names.push_back(body.name);
+    check_body(body, body_label(*map, map->names.size() - 1));
+  }
+  map->cells = cells_inside(ctx, mesh, bodies);
+  map->cell.assign(static_cast<std::size_t>(nx) * static_cast<std::size_t>(ny), BodyMap::live);
+  for (std::size_t k = 0; k < bodies.size(); ++k) {
+    if (map->cells[k].empty()) refuse_empty(mesh, bodies[k], body_label(*map, k));
+    if (role_of(bodies[k].kind) != Role::solid) continue;
+    const bool held = bodies[k].kind == BodyKind::value;
+    for (const std::size_t c : map->cells[k]) map->cell[c] = held ? BodyMap::held : BodyMap::empty;
+    (held ? map->has_held_cells : map->has_empty_cells) = true;
+  }
+  check_overlaps(mesh, bodies, *map);
+  expects(std::any_of(map->cell.begin(), map->cell.end(), [](auto cell) { return cell == BodyMap::live; }),
+          "the bodies cover the mesh of ", nx, " x ", ny, " cells: no unknown is left");
+  return map;
+}
+
 std::shared_ptr<const BodyMap> bodies_on(Context& ctx, const Geometry& mesh, const PoissonProblem& problem) {
   if (problem.bodies.empty()) return nullptr;
   const int nx = mesh.logical().x().size(), ny = mesh.logical().y().size();
   if (problem.on_mesh && problem.on_mesh->nx == nx && problem.on_mesh->ny == ny) return problem.on_mesh;
-  auto map = std::make_shared<BodyMap>();
-  map->nx = nx;
-  map->ny = ny;
-  for (const Body& body : problem.bodies) {
-    map->kinds.push_back(body.kind);
-    map->names.push_back(body.name);
-    check_body(body, label(*map, map->names.size() - 1));
-  }
-  map->cells = cells_inside(ctx, mesh, problem.bodies);
-  map->cell.assign(static_cast<std::size_t>(nx) * static_cast<std::size_t>(ny), BodyMap::live);
-  for (std::size_t k = 0; k < problem.bodies.size(); ++k) {
-    if (map->cells[k].empty()) refuse_empty(mesh, problem.bodies[k], label(*map, k));
-    if (role_of(problem.bodies[k].kind) != Role::solid) continue;
-    const bool held = problem.bodies[k].kind == BodyKind::value;
-    for (const std::size_t c : map->cells[k]) map->cell[c] = held ? BodyMap::held : BodyMap::empty;
-    map->has_empty_cells = map->has_empty_cells || !held;
-  }
-  check_overlaps(mesh, problem.bodies, *map);
+  auto map = bodies_on_cells(ctx, mesh, problem.bodies);
   set_nodes(mesh, problem.bodies, *map);
   return map;
 }
@@ -326,7 +288,7 @@ void set_bodies(Context& ctx, const Geometry& mesh, const std::vector<Body>& bod
           const double xx = evaluate(body.value, centre, "K of a body"),
                        xy = body.kxy ? evaluate(body.kxy, centre, "K of a body") : 0,
                        yy = body.kyy ? evaluate(body.kyy, centre, "K of a body") : xx;
-          expects(xx > 0 && yy > 0 && std::abs(xy) < std::sqrt(xx) * std::sqrt(yy), label(*map, k),
+          expects(xx > 0 && yy > 0 && std::abs(xy) < std::sqrt(xx) * std::sqrt(yy), body_label(*map, k),
                   ": K must be positive definite; in ", place(mesh, c, map->nx), ", it is [", xx, " ", xy, "; ", xy,
                   " ", yy, "]");
           cells.xx[c] = xx;
@@ -336,7 +298,7 @@ void set_bodies(Context& ctx, const Geometry& mesh, const std::vector<Body>& bod
         bodies[k]);
   }
   for (std::size_t k = 0; k < bodies.size(); ++k)
-    if (bodies[k].kind == BodyKind::contact) set_contact(mesh, bodies[k], *map, k, cells);
+    if (bodies[k].kind == BodyKind::contact && !map->node.empty()) set_contact(mesh, bodies[k], *map, k, cells);
   if (map->has_solids()) {
     if (reaction != 0) cells.c.resize(cells.xx.size(), 0.0);
     for (std::size_t c = 0; c < map->cell.size(); ++c) {

@@ -24,6 +24,8 @@
 // some per cent. beta makes up for that: s steps a column, s the slope, conduct hx + s (2 hy - hx) / 3 where the surface is
 // sqrt(hx^2 + (s hy)^2) long. The slope is that of the mean of the body around the cell.
 //
+// Finite volumes (assembly/finite_volumes.hpp) have the same bodies by their cells alone; a contact resistance lies on the faces.
+//
 // Throws UsageError for bodies that hold no cell (outside the domain, or thinner than a cell), that overlap where both say what
 // K or u is, that touch with different values, that leave no unknown; for values that are not finite, K that is not positive
 // definite, R that is negative or not finite.
@@ -80,9 +82,9 @@ struct BodyMap {
   std::vector<std::uint8_t> cell;               // nx ny
   std::vector<std::uint8_t> node;  // (nx + 1) (ny + 1), x fastest; unknown also where a boundary has a value
   std::vector<double> value;       // of every node, zero where it is not given; empty where no body is held
-  bool has_empty_cells = false;
+  bool has_empty_cells = false, has_held_cells = false;
 
-  [[nodiscard]] bool has_held() const { return !value.empty(); }
+  [[nodiscard]] bool has_held() const { return has_held_cells; }
   /// Some nodes are no unknowns, or some cells have no equation.
   [[nodiscard]] bool has_solids() const { return has_empty_cells || has_held(); }
   [[nodiscard]] std::uint8_t cell_at(int i, int j) const {
@@ -99,8 +101,14 @@ struct BodyMap {
 /// cells.
 [[nodiscard]] std::shared_ptr<const BodyMap> bodies_on(Context& ctx, const Geometry& mesh,
                                                        const PoissonProblem& problem);
+/// The same on cells alone, without nodes and values: of finite volumes, for bodies that are not empty.
+[[nodiscard]] std::shared_ptr<BodyMap> bodies_on_cells(Context& ctx, const Geometry& mesh,
+                                                       const std::vector<Body>& bodies);
+/// For messages: "body 2, disc(0.5,0.5,0.1):value:1".
+[[nodiscard]] std::string body_label(const BodyMap& map, std::size_t body);
 
-/// What the bodies make of K and c of the cells; c is beside `reaction`.
+/// What the bodies make of K and c of the cells; c is beside `reaction`. Contact resistances of a map without nodes are left to
+/// the faces.
 void set_bodies(Context& ctx, const Geometry& mesh, const std::vector<Body>& bodies,
                 const std::shared_ptr<const BodyMap>& map, double reaction, CellCoefficients& cells);
 

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include <stratum/assembly/body_surface.hpp>
 #include <stratum/assembly/gauss_rules.hpp>
 #include <stratum/assembly/points.hpp>
 #include <stratum/assembly/problem_boundary.hpp>
@@ -19,8 +20,22 @@ namespace {
 
 using Kind = BoundaryConditionType;
 
-/// Of conductances one behind the other.
-double series(double a, double b) { return a == 0 || b == 0 ? 0 : 1 / (1 / a + 1 / b); }
+/// Of conductances one behind the other, with a resistance between them.
+double series(double a, double b, double resistance = 0) {
+  return a == 0 || b == 0 ? 0 : 1 / (1 / a + 1 / b + resistance);
+}
+
+/// K and c of the cells, which bodies change.
+std::optional<CellCoefficients> coefficients_of(Context& ctx, const TensorMesh<2>& mesh,
+                                                const PoissonProblem& problem) {
+  if (!problem.has_coefficients()) return std::nullopt;
+  CellCoefficients cells = on_cells(ctx, mesh, problem.diffusion, problem.reaction_of_cells);
+  if (!problem.bodies.empty())
+    set_bodies(ctx, mesh, problem.bodies, bodies_on_cells(ctx, mesh, problem.bodies), problem.reaction, cells);
+  return cells;
+}
+
+constexpr std::array<int, 4> step_x{-1, 1, 0, 0}, step_y{0, 0, -1, 1};  // left, right, bottom, top
 
 /// Nodes at the centres of the intervals. Half an interval lies beside an end with values; the only interval has one on both
 /// sides, since a line has a width.
@@ -61,8 +76,6 @@ double mean_along(const Value& value) {
 FiniteVolumes::FiniteVolumes(Context& ctx, const TensorMesh<2>& mesh, const PoissonProblem& problem)
     : mesh_(mesh), centres_([&] {
         const auto& [left, right, bottom, top] = problem.boundaries;
-        expects(problem.bodies.empty(),
-                "finite volumes have no bodies yet: give the solids by K, a number for each cell, or take elements");
         expects((left.kind == Kind::periodic) == (right.kind == Kind::periodic) &&
                     (bottom.kind == Kind::periodic) == (top.kind == Kind::periodic),
                 "a direction is periodic at both sides or at none");
@@ -72,18 +85,21 @@ FiniteVolumes::FiniteVolumes(Context& ctx, const TensorMesh<2>& mesh, const Pois
       points_(points_of(mesh.x()), points_of(mesh.y()), mesh.name()), nx_(mesh.x().size()), ny_(mesh.y().size()),
       periodic_x_(problem.boundaries.left.kind == Kind::periodic),
       periodic_y_(problem.boundaries.bottom.kind == Kind::periodic), reaction_(problem.reaction),
-      k_(cell_coefficients(ctx, mesh, problem)), plain_(!problem.diffusion.is_given()) {
+      k_(coefficients_of(ctx, mesh, problem)), map_(k_ ? k_->bodies : nullptr),
+      plain_(!problem.diffusion.is_given() && problem.bodies.empty()) {
   expects(std::isfinite(reaction_) && reaction_ >= 0,
           "the reaction coefficient c must be finite and not negative, not ", reaction_);
   expects(
       !k_ || std::all_of(k_->xy.begin(), k_->xy.end(), [](double k) { return k == 0; }),
       "finite volumes take a diagonal K: a five-point matrix has no place for kxy. Leave kxy out, or take elements");
+  if (map_) set_bodies(problem);
   faces_ = boundary_faces(problem, false);
   bool holds = reaction_ > 0 || (k_ && !k_->c.empty());
   for (const auto& boundary : faces_)
     holds =
         holds || std::any_of(boundary.begin(), boundary.end(), [](const auto& face) { return face.conductance > 0; });
   singular_ = !holds;
+  if (map_ && map_->has_solids()) find_rooms();
   const auto boundaries = detail::all_boundaries(problem.boundaries);
   for (std::size_t side = 0; side < boundaries.size(); ++side) {
     holds_[side] = boundaries[side].condition.kind == Kind::dirichlet;
@@ -115,14 +131,188 @@ double FiniteVolumes::lost_by_rounding(double unit) const {
 }
 
 double FiniteVolumes::east(int i, int j) const {
-  if (i + 1 == nx_) return periodic_x_ ? series(half_x(i, j), half_x(0, j)) : 0;
-  return series(half_x(i, j), half_x(i + 1, j));
+  const int next = i + 1 < nx_ ? i + 1 : 0;
+  if ((next == 0 && !periodic_x_) || !is_live(i, j) || !is_live(next, j)) return 0;
+  return series(half_x(i, j), half_x(next, j), contact_x_.empty() ? 0 : contact_x_[at(i, j)] / width_y(j));
 }
 
 double FiniteVolumes::north(int i, int j) const {
-  if (j + 1 == ny_) return periodic_y_ ? series(half_y(i, j), half_y(i, 0)) : 0;
-  return series(half_y(i, j), half_y(i, j + 1));
+  const int next = j + 1 < ny_ ? j + 1 : 0;
+  if ((next == 0 && !periodic_y_) || !is_live(i, j) || !is_live(i, next)) return 0;
+  return series(half_y(i, j), half_y(i, next), contact_y_.empty() ? 0 : contact_y_[at(i, j)] / width_x(i));
 }
+
+std::optional<std::array<int, 2>> FiniteVolumes::beside(int i, int j, int side) const {
+  int p = i + step_x[static_cast<std::size_t>(side)], q = j + step_y[static_cast<std::size_t>(side)];
+  if (periodic_x_) p = (p + nx_) % nx_;
+  if (periodic_y_) q = (q + ny_) % ny_;
+  if (p < 0 || p >= nx_ || q < 0 || q >= ny_) return std::nullopt;
+  return std::array{p, q};
+}
+
+double FiniteVolumes::towards(int i, int j, int side) const {
+  if (side == 1) return east(i, j);
+  if (side == 3) return north(i, j);
+  const auto next = beside(i, j, side);
+  if (!next) return 0;
+  return side == 0 ? east((*next)[0], (*next)[1]) : north((*next)[0], (*next)[1]);
+}
+
+// --- bodies ----------------------------------------------------------------------------------------------------------------
+
+double FiniteVolumes::value_on_face(const PoissonProblem& problem, std::size_t body, int i, int j, int side) const {
+  const CellPoints cell = Geometry(mesh_).cell(i, j);
+  const double across = side % 2 == 0 ? 0 : 1;
+  return mean_along([&](double t) {
+    return evaluate(problem.bodies[body].value, side < 2 ? cell.at(across, t) : cell.at(t, across), "value of a body");
+  });
+}
+
+std::vector<double> FiniteVolumes::held_values(const PoissonProblem& problem) const {
+  if (!map_) return {};
+  expects(problem.bodies.size() == map_->kinds.size(), "the problem has ", problem.bodies.size(),
+          " bodies; these finite volumes were made with ", map_->kinds.size());
+  std::vector<double> values;
+  for (const HeldFace& face : held_faces_)
+    values.push_back(value_on_face(problem, face.body, face.i, face.j, face.side));
+  return values;
+}
+
+void FiniteVolumes::set_contact(const Body& body, std::size_t number) {
+  if (body.resistance == 0) return;
+  contact_x_.resize(static_cast<std::size_t>(cells()), 0.0);
+  contact_y_.resize(static_cast<std::size_t>(cells()), 0.0);
+  std::vector<char> inside(static_cast<std::size_t>(cells()), 0);
+  for (const std::size_t c : map_->cells[number]) inside[c] = 1;
+  const detail::BodySurface surface{*map_, inside, periodic_x_, periodic_y_};
+  for (const std::size_t c : map_->cells[number]) {
+    const int i = static_cast<int>(c % static_cast<std::size_t>(nx_)),
+              j = static_cast<int>(c / static_cast<std::size_t>(nx_));
+    for (int side = 0; side < 4; ++side) {
+      const auto next = beside(i, j, side);
+      if (!next || inside[at((*next)[0], (*next)[1])] != 0) continue;
+      const double r = body.resistance * surface.steps(i, j, width_x(i), width_y(j)).longer_on_faces();
+      const std::size_t first = side % 2 == 1 ? c : at((*next)[0], (*next)[1]);
+      (side < 2 ? contact_x_ : contact_y_)[first] += r;
+    }
+  }
+}
+
+void FiniteVolumes::set_bodies(const PoissonProblem& problem) {
+  const auto& bodies = problem.bodies;
+  for (std::size_t k = 0; k < bodies.size(); ++k)
+    if (bodies[k].kind == BodyKind::contact) set_contact(bodies[k], k);
+  if (!map_->has_held()) return;
+  const auto column = [this](std::size_t c) { return static_cast<int>(c % static_cast<std::size_t>(nx_)); };
+  const auto row = [this](std::size_t c) { return static_cast<int>(c / static_cast<std::size_t>(nx_)); };
+  const auto agree = [&](std::size_t one, std::size_t other, double a, double b, std::size_t c) {
+    const Point p = Geometry(mesh_).cell(column(c), row(c)).at(0.5, 0.5);
+    expects(std::abs(a - b) <= 1e-12 * std::max(std::abs(a), std::abs(b)), body_label(*map_, one), " and ",
+            body_label(*map_, other), " meet with different values at (", p.x, ", ", p.y, "), ", a, " and ", b,
+            ": leave a cell between them, or give one value");
+  };
+  std::vector<int> holder(static_cast<std::size_t>(cells()), -1);
+  for (std::size_t k = 0; k < bodies.size(); ++k) {
+    if (bodies[k].kind != BodyKind::value) continue;
+    for (const std::size_t c : map_->cells[k]) {
+      const Point centre = Geometry(mesh_).cell(column(c), row(c)).at(0.5, 0.5);
+      const double value = evaluate(bodies[k].value, centre, "value of a body");
+      if (holder[c] < 0)
+        holder[c] = static_cast<int>(k);
+      else
+        agree(static_cast<std::size_t>(holder[c]), k,
+              evaluate(bodies[static_cast<std::size_t>(holder[c])].value, centre, "value of a body"), value, c);
+    }
+  }
+  for (std::size_t c = 0; c < holder.size(); ++c) {
+    if (holder[c] < 0) continue;
+    const auto body = static_cast<std::size_t>(holder[c]);
+    for (int side = 0; side < 4; ++side) {
+      const auto next = beside(column(c), row(c), side);
+      if (!next) continue;
+      const auto [i, j] = *next;
+      const int back = side % 2 == 0 ? side + 1 : side - 1;
+      if (const int other = holder[at(i, j)]; other > holder[c])
+        agree(body, static_cast<std::size_t>(other), value_on_face(problem, body, i, j, back),
+              value_on_face(problem, static_cast<std::size_t>(other), i, j, back), c);
+      if (!is_live(i, j)) continue;
+      const std::size_t first = back % 2 == 1 ? at(i, j) : c;
+      const auto& contact = side < 2 ? contact_x_ : contact_y_;
+      const double half = side < 2 ? half_x(i, j) : half_y(i, j), area = side < 2 ? width_y(j) : width_x(i);
+      held_faces_.push_back({i, j, back, body, 1 / (1 / half + (contact.empty() ? 0 : contact[first] / area))});
+    }
+  }
+}
+
+void FiniteVolumes::find_rooms() {
+  rooms_.emplace();
+  rooms_->of_cell.assign(static_cast<std::size_t>(cells()), -1);
+  std::vector<std::array<int, 2>> open;
+  for (int j = 0; j < ny_; ++j)
+    for (int i = 0; i < nx_; ++i) {
+      if (!is_live(i, j) || rooms_->of_cell[at(i, j)] >= 0) continue;
+      const int number = static_cast<int>(rooms_->rooms.size());
+      const Point centre = Geometry(mesh_).cell(i, j).at(0.5, 0.5);
+      Rooms::Room room{0, centre.x, centre.y, true};
+      open.assign(1, {i, j});
+      rooms_->of_cell[at(i, j)] = number;
+      while (!open.empty()) {
+        const auto [p, q] = open.back();
+        open.pop_back();
+        ++room.cells;
+        const auto held_by = [&](std::size_t side, int k) {
+          return !faces_[side].empty() && faces_[side][static_cast<std::size_t>(k)].conductance > 0;
+        };
+        if (reaction(p, q) > 0 || (p == 0 && held_by(0, q)) || (p + 1 == nx_ && held_by(1, q)) ||
+            (q == 0 && held_by(2, p)) || (q + 1 == ny_ && held_by(3, p)))
+          room.singular = false;
+        for (int side = 0; side < 4; ++side) {
+          const auto next = beside(p, q, side);
+          if (!next) continue;
+          int& of_next = rooms_->of_cell[at((*next)[0], (*next)[1])];
+          if (of_next >= 0 || !is_live((*next)[0], (*next)[1])) continue;
+          of_next = number;
+          open.push_back(*next);
+        }
+      }
+      rooms_->rooms.push_back(room);
+    }
+  for (const HeldFace& face : held_faces_)
+    rooms_->rooms[static_cast<std::size_t>(rooms_->of_cell[at(face.i, face.j)])].singular = false;
+  singular_ = rooms_->singular() > 0;
+}
+
+UnknownsInRooms FiniteVolumes::cells_in_rooms(int first, int rows) const {
+  UnknownsInRooms found;
+  for (int j = first; j < first + rows; ++j)
+    for (int i = 0; i < nx_; ++i) {
+      const int room = rooms_->of_cell[at(i, j)];
+      found.room.push_back(room >= 0 && rooms_->rooms[static_cast<std::size_t>(room)].singular ? room : -1);
+      found.integral.push_back(volume(i, j));
+    }
+  return found;
+}
+
+FiniteVolumes FiniteVolumes::with_solids_that_conduct() const {
+  constexpr double next_to_nothing = 1e-8;
+  FiniteVolumes conducting = *this;
+  auto map = std::make_shared<BodyMap>(*map_);
+  CellCoefficients& k = *conducting.k_;
+  double least = HUGE_VAL;
+  for (std::size_t c = 0; c < map->cell.size(); ++c)
+    if (map->cell[c] == BodyMap::live) least = std::min({least, k.xx[c], k.yy.empty() ? k.xx[c] : k.yy[c]});
+  for (std::size_t c = 0; c < map->cell.size(); ++c) {
+    if (map->cell[c] != BodyMap::empty) continue;
+    map->cell[c] = BodyMap::live;
+    k.xx[c] = next_to_nothing * least;
+    if (!k.yy.empty()) k.yy[c] = k.xx[c];
+  }
+  map->has_empty_cells = false;
+  conducting.map_ = std::move(map);
+  return conducting;
+}
+
+// --- boundaries, matrix, load ----------------------------------------------------------------------------------------------
 
 FiniteVolumes::BoundaryFaces FiniteVolumes::boundary_faces(const PoissonProblem& problem, bool with_sources) const {
   const Geometry geometry(mesh_);
@@ -139,11 +329,15 @@ FiniteVolumes::BoundaryFaces FiniteVolumes::boundary_faces(const PoissonProblem&
     const bool across_x = place.along == Direction::y;
     for (int k = 0; k < (across_x ? ny_ : nx_); ++k) {
       const auto value = [&](double t) { return evaluate(g, geometry.on_boundary(place, k, t), "boundary value"); };
-      const double given = with_sources && g ? mean_along(value) : 0;
       BoundaryFace face;
       face.area = across_x ? width_y(k) : width_x(k);
       const int i = across_x ? (place.last ? nx_ - 1 : 0) : k, j = across_x ? k : (place.last ? ny_ - 1 : 0);
+      if (!is_live(i, j)) {
+        faces[side].push_back(face);
+        continue;
+      }
       face.half = across_x ? half_x(i, j) : half_y(i, j);
+      const double given = with_sources && g ? mean_along(value) : 0;
       switch (condition.kind) {
         case Kind::dirichlet:
           face.conductance = face.half;
@@ -186,11 +380,13 @@ GridOperator<double> FiniteVolumes::matrix(Context& ctx, const GridLayout<2>& su
       if (j == 0) sum += outward(2, i);
       if (j + 1 == ny_) sum += outward(3, i);
       const std::size_t p = static_cast<std::size_t>(row) * static_cast<std::size_t>(nx_) + static_cast<std::size_t>(i);
-      centre[p] = sum;
+      centre[p] = is_live(i, j) ? sum : 1;
       to_east[p] = -e;
       to_north[p] = -n;
     }
   });
+  for (const HeldFace& face : held_faces_)
+    if (face.j >= first && face.j < first + rows) centre[at(face.i, face.j - first)] += face.conductance;
   copy_from_host(ctx, centre.data(), a.band[0].view());
   copy_from_host(ctx, to_east.data(), a.band[1].view());
   copy_from_host(ctx, to_north.data(), a.band[3].view());
@@ -240,7 +436,7 @@ double FiniteVolumes::assemble_load(Context& ctx, const PoissonProblem& problem,
           " x ", rows, " cells");
   double integral = 0;
   for (int row = 0; row < rows; ++row)
-    for (int i = 0; i < nx_; ++i) integral += load[at(i, row)] *= volume(i, first + row);
+    for (int i = 0; i < nx_; ++i) integral += load[at(i, row)] *= is_live(i, first + row) ? volume(i, first + row) : 0;
   const BoundaryFaces faces = boundary_faces(problem, true);
   const auto add = [&](std::size_t side, int k, int i, int j) {
     if (!faces[side].empty() && j >= first && j < first + rows)
@@ -254,32 +450,74 @@ double FiniteVolumes::assemble_load(Context& ctx, const PoissonProblem& problem,
     add(2, i, i, 0);
     add(3, i, i, ny_ - 1);
   }
+  const auto held = held_values(problem);
+  for (std::size_t k = 0; k < held.size(); ++k)
+    if (const HeldFace& face = held_faces_[k]; face.j >= first && face.j < first + rows)
+      load[at(face.i, face.j - first)] += face.conductance * held[k];
   copy_from_host(ctx, load.data(), b.view);
   if (!b.is_part()) return integral;
   const auto all = ctx.communicator()->gather_on_host(integral);
   return std::accumulate(all.begin(), all.end(), 0.0);
 }
 
-Compatibility FiniteVolumes::make_compatible(Context& ctx, const GridFunction<double>& b) const {
+Compatibility FiniteVolumes::make_compatible(Context& ctx, const GridFunction<double>& b, bool project) const {
   const int first = first_row_of(ctx, "the load vector", centres_, b);
-  return stratum::make_compatible(ctx, HatIntegrals{mesh_.x().widths(), mesh_.y().widths(), first}, b.view);
+  if (!rooms_) {
+    const HatIntegrals volumes{mesh_.x().widths(), mesh_.y().widths(), first};
+    const Compatibility found = stratum::make_compatible(ctx, volumes, b.view);
+    expect_compatible(found, project, "the integral of f plus the boundary fluxes");
+    return found;
+  }
+  const auto found = stratum::make_compatible(ctx, *rooms_, cells_in_rooms(first, b.view.ny), b);
+  expect_compatible(*rooms_, found, project);
+  Compatibility all;
+  for (const Compatibility& room : found) {
+    all.sum += room.sum;
+    all.sum_of_magnitudes += room.sum_of_magnitudes;
+  }
+  return all;
 }
 
 void FiniteVolumes::subtract_mean(Context& ctx, const GridFunction<double>& u) const {
   const int first = first_row_of(ctx, "the solution", centres_, u);
+  if (rooms_) return subtract_integral_means(ctx, *rooms_, cells_in_rooms(first, u.view.ny), u);
   subtract_integral_mean(ctx, HatIntegrals{mesh_.x().widths(), mesh_.y().widths(), first}, u.view);
 }
 
 void FiniteVolumes::lift_boundary(Context& ctx, const PoissonProblem& problem, const GridFunction<double>& u) const {
   // The mesh of centres has its Dirichlet boundaries where the domain has them.
-  stratum::lift_boundary(ctx, centres_, problem, u);
+  PoissonProblem boundaries = problem;
+  boundaries.bodies.clear();
+  stratum::lift_boundary(ctx, centres_, boundaries, u);
+  if (!rooms_ || u.view.nodes() == 0) return;
+  const int first = first_row_of(ctx, "the start", centres_, u);
+  std::vector<double> values(static_cast<std::size_t>(u.view.nodes()));
+  copy_to_host(ctx, FieldView<const double>(u.view), values.data());
+  for (int row = 0; row < u.view.ny; ++row)
+    for (int i = 0; i < nx_; ++i)
+      if (!is_live(i, first + row)) values[at(i, row)] = 0;
+  copy_from_host(ctx, values.data(), u.view);
 }
 
-std::vector<double> FiniteVolumes::cell_values(Context& ctx, const GridFunction<const double>& u) const {
+std::vector<double> FiniteVolumes::cell_values(Context& ctx, const PoissonProblem& problem,
+                                               const GridFunction<const double>& u) const {
   (void)first_row_of(ctx, "the solution", centres_, u);
-  if (u.is_part()) return all_rows(ctx, u.view);
-  std::vector<double> cells(static_cast<std::size_t>(this->cells()));
-  copy_to_host(ctx, u.view, cells.data());
+  std::vector<double> cells;
+  if (u.is_part()) {
+    cells = all_rows(ctx, u.view);
+  } else {
+    cells.resize(static_cast<std::size_t>(this->cells()));
+    copy_to_host(ctx, u.view, cells.data());
+  }
+  if (!rooms_) return cells;
+  for (std::size_t k = map_->kinds.size(); k-- > 0;)  // of equal ones the first holds
+    for (const std::size_t c : map_->cells[k]) {
+      if (map_->kinds[k] == BodyKind::no_flux) cells[c] = std::nan("");
+      if (map_->kinds[k] != BodyKind::value) continue;
+      const int i = static_cast<int>(c % static_cast<std::size_t>(nx_)),
+                j = static_cast<int>(c / static_cast<std::size_t>(nx_));
+      cells[c] = evaluate(problem.bodies[k].value, Geometry(mesh_).cell(i, j).at(0.5, 0.5), "value of a body");
+    }
   return cells;
 }
 
@@ -300,11 +538,15 @@ std::vector<double> FiniteVolumes::point_values(const PoissonProblem& problem, s
   const BoundaryFaces faces = boundary_faces(problem, true);
   const auto on_face = [&](std::size_t side, int k, double u) {
     const BoundaryFace& face = faces[side][static_cast<std::size_t>(k)];
+    if (face.half == 0) return u;  // of a body
     // A Dirichlet value is its own, whatever u.
     if (face.conductance == face.half) return face.source / face.half;
     return u - (face.conductance * u - face.source) / face.half;
   };
-  const auto between = [](double t, double u, double s, double v) { return (t * u + s * v) / (t + s); };
+  // Between a body and its like, or where one of them has no u, that of the other.
+  const auto between = [](double t, double u, double s, double v) {
+    return std::isnan(u) ? v : std::isnan(v) || t + s == 0 ? u : (t * u + s * v) / (t + s);
+  };
   for (int j = 0; j < ny_; ++j) {
     const double first = cells[at(0, j)], last = cells[at(nx_ - 1, j)];
     const double both = periodic_x_ ? between(half_x(0, j), first, half_x(nx_ - 1, j), last) : 0;
@@ -331,6 +573,7 @@ BoundaryFluxes FiniteVolumes::fluxes(const PoissonProblem& problem, std::span<co
   const auto through = [&](std::size_t side, const auto& cell) {
     double sum = 0;
     for (std::size_t k = 0; k < faces[side].size(); ++k) {
+      if (faces[side][k].half == 0) continue;  // of a body
       const double u = cells[cell(static_cast<int>(k))];
       sum += faces[side][k].conductance * u - faces[side][k].source;
       magnitude += std::abs(faces[side][k].conductance * u) + std::abs(faces[side][k].source);
@@ -343,17 +586,92 @@ BoundaryFluxes FiniteVolumes::fluxes(const PoissonProblem& problem, std::span<co
   fluxes.top = through(3, [&](int i) { return at(i, ny_ - 1); });
   // Through a periodic boundary flows what comes in at the other one.
   if (periodic_x_) {
-    for (int j = 0; j < ny_; ++j) fluxes.right += east(nx_ - 1, j) * (cells[at(nx_ - 1, j)] - cells[at(0, j)]);
+    for (int j = 0; j < ny_; ++j)
+      if (const double t = east(nx_ - 1, j); t > 0) fluxes.right += t * (cells[at(nx_ - 1, j)] - cells[at(0, j)]);
     fluxes.left = -fluxes.right;
   }
   if (periodic_y_) {
-    for (int i = 0; i < nx_; ++i) fluxes.top += north(i, ny_ - 1) * (cells[at(i, ny_ - 1)] - cells[at(i, 0)]);
+    for (int i = 0; i < nx_; ++i)
+      if (const double t = north(i, ny_ - 1); t > 0) fluxes.top += t * (cells[at(i, ny_ - 1)] - cells[at(i, 0)]);
     fluxes.bottom = -fluxes.top;
   }
   for (int j = 0; j < ny_; ++j)
-    for (int i = 0; i < nx_; ++i) fluxes.reaction += reaction(i, j) * volume(i, j) * cells[at(i, j)];
+    for (int i = 0; i < nx_; ++i)
+      if (is_live(i, j)) fluxes.reaction += reaction(i, j) * volume(i, j) * cells[at(i, j)];
   fluxes.rounding = std::numeric_limits<double>::epsilon() * magnitude;
   return fluxes;
+}
+
+std::vector<BodyFlux> FiniteVolumes::body_fluxes(const PoissonProblem& problem, std::span<const double> cells) const {
+  expects_cells(cells);
+  if (!map_) return {};
+  const auto held = held_values(problem);
+  std::vector<BodyFlux> found(map_->kinds.size());
+  for (std::size_t b = 0; b < found.size(); ++b) {
+    BodyFlux& body = found[b];
+    const BodyKind kind = map_->kinds[b];
+    body.cells = static_cast<std::int64_t>(map_->cells[b].size());
+    std::vector<char> inside(map_->cell.size(), 0);
+    for (const std::size_t c : map_->cells[b]) inside[c] = 1;
+    double surface = 0;
+    for (const std::size_t c : map_->cells[b]) {
+      const int i = static_cast<int>(c % static_cast<std::size_t>(nx_)),
+                j = static_cast<int>(c / static_cast<std::size_t>(nx_));
+      body.area += volume(i, j);
+      if (kind != BodyKind::no_flux) body.mean += volume(i, j) * cells[c];
+      if (kind == BodyKind::value) continue;
+      for (int side = 0; side < 4; ++side) {
+        const auto next = beside(i, j, side);
+        if (!next) continue;
+        const std::size_t other = at((*next)[0], (*next)[1]);
+        if (inside[other] != 0 || map_->cell[other] != BodyMap::live) continue;
+        if (kind == BodyKind::no_flux) {
+          const double area = side < 2 ? width_y(j) : width_x(i);
+          surface += area;
+          body.mean += area * cells[other];
+        } else if (const double t = towards(i, j, side); t > 0) {
+          body.flux += t * (cells[c] - cells[other]);
+        }
+      }
+    }
+    for (std::size_t k = 0; k < held.size(); ++k) {
+      const HeldFace& face = held_faces_[k];
+      const double out = face.conductance * (held[k] - cells[at(face.i, face.j)]);
+      if (face.body == b)
+        body.flux += out;
+      else if (kind != BodyKind::value && inside[at(face.i, face.j)] != 0)
+        body.flux -= out;
+    }
+    if (kind != BodyKind::no_flux)
+      body.mean /= body.area;
+    else if (surface > 0)
+      body.mean /= surface;
+  }
+  return found;
+}
+
+CornerGap FiniteVolumes::largest_body_gap(const PoissonProblem& problem) const {
+  CornerGap largest;
+  if (!map_ || !map_->has_held()) return largest;
+  const Geometry geometry(mesh_);
+  const ScalarFunction of_all = boundary_function(problem);
+  for (const auto& boundary : detail::all_boundaries(problem.boundaries)) {
+    if (boundary.condition.kind != Kind::dirichlet) continue;
+    const ScalarFunction& g = boundary.condition.value ? boundary.condition.value : of_all;
+    const bool across_x = boundary.place.along == Direction::y, last = boundary.place.last;
+    for (std::size_t b = 0; b < map_->kinds.size(); ++b) {
+      if (map_->kinds[b] != BodyKind::value) continue;
+      for (const std::size_t c : map_->cells[b]) {
+        const int i = static_cast<int>(c % static_cast<std::size_t>(nx_)),
+                  j = static_cast<int>(c / static_cast<std::size_t>(nx_));
+        if ((across_x ? i : j) != (last ? (across_x ? nx_ : ny_) - 1 : 0)) continue;
+        const Point p = geometry.on_boundary(boundary.place, across_x ? j : i, 0.5);
+        const double gap = std::abs(g(p) - problem.bodies[b].value(p));
+        if (gap > largest.gap) largest = {gap, p.x, p.y};
+      }
+    }
+  }
+  return largest;
 }
 
 std::optional<RelativeErrors> FiniteVolumes::errors(Context& ctx, const PoissonProblem& problem,
@@ -361,20 +679,37 @@ std::optional<RelativeErrors> FiniteVolumes::errors(Context& ctx, const PoissonP
   expects_cells(cells);
   if (!problem.has_exact()) return std::nullopt;
   std::vector<double> exact = at_centres(ctx, exact_function(problem), 0, ny_), error(exact.size());
-  double volume_of_all = 0, mean_exact = 0, mean_error = 0;
+  // Of one room, or of all, that are singular.
+  struct Means {
+    double volume = 0, exact = 0, error = 0;
+  };
+  std::vector<Means> means(rooms_ ? rooms_->rooms.size() : 1);
+  const auto room_of = [&](std::size_t p) { return rooms_ ? rooms_->of_cell[p] : 0; };
+  const auto singular = [&](int room) {
+    return rooms_ ? rooms_->rooms[static_cast<std::size_t>(room)].singular : singular_;
+  };
   for (int j = 0; j < ny_; ++j)
     for (int i = 0; i < nx_; ++i) {
       const std::size_t p = at(i, j);
+      if (!is_live(i, j)) {
+        exact[p] = error[p] = 0;
+        continue;
+      }
       error[p] = cells[p] - exact[p];
-      volume_of_all += volume(i, j);
-      mean_exact += volume(i, j) * exact[p];
-      mean_error += volume(i, j) * error[p];
+      Means& mean = means[static_cast<std::size_t>(room_of(p))];
+      mean.volume += volume(i, j);
+      mean.exact += volume(i, j) * exact[p];
+      mean.error += volume(i, j) * error[p];
     }
   if (singular_)
     for (std::size_t p = 0; p < exact.size(); ++p) {
-      exact[p] -= mean_exact / volume_of_all;
-      error[p] -= mean_error / volume_of_all;
+      const int room = room_of(p);
+      if (room < 0 || !singular(room)) continue;
+      const Means& mean = means[static_cast<std::size_t>(room)];
+      exact[p] -= mean.exact / mean.volume;
+      error[p] -= mean.error / mean.volume;
     }
+  const auto held = held_values(problem);
   const BoundaryFaces faces = boundary_faces(problem, true);
   const auto kinds = detail::all_boundaries(problem.boundaries);
   struct Sums {
@@ -397,8 +732,10 @@ std::optional<RelativeErrors> FiniteVolumes::errors(Context& ctx, const PoissonP
     const auto boundary = [&](std::size_t side, int k, double own) {
       if (kinds[side].condition.kind != Kind::dirichlet) return;
       const BoundaryFace& face = faces[side][static_cast<std::size_t>(k)];
-      add(face.half, own - (with_values ? face.source / face.half : 0));
+      if (face.half > 0) add(face.half, own - (with_values ? face.source / face.half : 0));
     };
+    for (std::size_t k = 0; k < held.size(); ++k)
+      add(held_faces_[k].conductance, v[at(held_faces_[k].i, held_faces_[k].j)] - (with_values ? held[k] : 0));
     for (int j = 0; j < ny_; ++j) {
       boundary(0, j, v[at(0, j)]);
       boundary(1, j, v[at(nx_ - 1, j)]);
@@ -426,6 +763,7 @@ LevelDifference level_difference_of_cells(const TensorMesh<2>& coarse_mesh, std:
     for (std::size_t i = 0; i < nx; ++i) {
       const std::size_t p = 2 * j * (2 * nx) + 2 * i, above = p + 2 * nx;
       const double mean = (fine[p] + fine[p + 1] + fine[above] + fine[above + 1]) / 4, own = coarse[j * nx + i];
+      if (std::isnan(mean) || std::isnan(own)) continue;  // in a solid
       const double volume = coarse_mesh.x().widths()[i] * coarse_mesh.y().widths()[j];
       difference += volume * (own - mean) * (own - mean);
       whole += volume * mean * mean;

@@ -63,43 +63,44 @@ std::size_t cell_of(const Point& p, int nx, int ny) {
   return place(p.place_y, ny) * static_cast<std::size_t>(nx) + place(p.place_x, nx);
 }
 
-/// A field on the host, with the room of every unknown that is singular, else -1, and the integrals of phi over its room.
+/// A field on the host.
 struct RoomField {
+  const UnknownsInRooms& unknowns;
   std::vector<double> values;
-  std::vector<int> room;
-  std::vector<double> hats;
-  FieldView<double> view;
 
-  RoomField(Context& ctx, const Geometry& mesh, const Rooms& rooms, const GridFunction<double>& u) : view(u.view) {
-    const TensorMesh<2>& logical = mesh.logical();
-    const int first = first_row_of(ctx, "the field", logical, u);
-    values.resize(static_cast<std::size_t>(u.view.nodes()));
+  RoomField(Context& ctx, const UnknownsInRooms& of, const GridFunction<double>& u)
+      : unknowns(of), values(static_cast<std::size_t>(u.view.nodes())) {
     copy_to_host(ctx, FieldView<const double>(u.view), values.data());
-    const int nx = logical.x().size(), ny = logical.y().size();
-    detail::HostGrid integrals(u.view.nx, u.view.ny, first);
-    const auto in_rooms = [&](const Point& p) { return rooms.of_cell[cell_of(p, nx, ny)] < 0 ? 0.0 : 1.0; };
-    detail::add_load(ctx, mesh, gauss3, in_rooms, integrals);
-    hats = std::move(integrals.values);
-    room.resize(values.size());
-    const auto columns = static_cast<std::size_t>(nx) + 1;
-    for (int j = 0; j < u.view.ny; ++j)
-      for (int i = 0; i < u.view.nx; ++i) {
-        const auto node = static_cast<std::size_t>(j + first + logical.y().first_unknown()) * columns +
-                          static_cast<std::size_t>(i + logical.x().first_unknown());
-        const int own = rooms.of_node[node];
-        room[static_cast<std::size_t>(j) * static_cast<std::size_t>(u.view.nx) + static_cast<std::size_t>(i)] =
-            own >= 0 && rooms.rooms[static_cast<std::size_t>(own)].singular ? own : -1;
-      }
   }
   template <class Value>
   [[nodiscard]] std::vector<double> sums(const Context& ctx, const Rooms& rooms, bool is_part,
                                          const Value& value) const {
     std::vector<double> own(rooms.rooms.size(), 0.0);
     for (std::size_t k = 0; k < values.size(); ++k)
-      if (room[k] >= 0) own[static_cast<std::size_t>(room[k])] += value(k);
+      if (unknowns.room[k] >= 0) own[static_cast<std::size_t>(unknowns.room[k])] += value(k);
     return sums_of_all(ctx, std::move(own), is_part);
   }
 };
+
+UnknownsInRooms nodes_in_rooms(Context& ctx, const Geometry& mesh, const Rooms& rooms, const GridFunction<double>& u) {
+  const TensorMesh<2>& logical = mesh.logical();
+  const int first = first_row_of(ctx, "the field", logical, u);
+  const int nx = logical.x().size(), ny = logical.y().size();
+  detail::HostGrid integrals(u.view.nx, u.view.ny, first);
+  const auto in_rooms = [&](const Point& p) { return rooms.of_cell[cell_of(p, nx, ny)] < 0 ? 0.0 : 1.0; };
+  detail::add_load(ctx, mesh, gauss3, in_rooms, integrals);
+  UnknownsInRooms found{std::vector<int>(static_cast<std::size_t>(u.view.nodes())), std::move(integrals.values)};
+  const auto columns = static_cast<std::size_t>(nx) + 1;
+  for (int j = 0; j < u.view.ny; ++j)
+    for (int i = 0; i < u.view.nx; ++i) {
+      const auto node = static_cast<std::size_t>(j + first + logical.y().first_unknown()) * columns +
+                        static_cast<std::size_t>(i + logical.x().first_unknown());
+      const int own = rooms.of_node[node];
+      found.room[static_cast<std::size_t>(j) * static_cast<std::size_t>(u.view.nx) + static_cast<std::size_t>(i)] =
+          own >= 0 && rooms.rooms[static_cast<std::size_t>(own)].singular ? own : -1;
+    }
+  return found;
+}
 
 }  // namespace
 
@@ -194,28 +195,34 @@ std::optional<Rooms> rooms_around_bodies(const Geometry& mesh, const OperatorTer
   return rooms_of(mesh, terms, *cells);
 }
 
-std::vector<Compatibility> make_compatible(Context& ctx, const Geometry& mesh, const Rooms& rooms,
+std::vector<Compatibility> make_compatible(Context& ctx, const Rooms& rooms, const UnknownsInRooms& unknowns,
                                            const GridFunction<double>& b) {
-  RoomField field(ctx, mesh, rooms, b);
+  RoomField field(ctx, unknowns, b);
   const bool part = b.is_part();
   const auto sum = field.sums(ctx, rooms, part, [&](std::size_t k) { return field.values[k]; });
   const auto magnitude = field.sums(ctx, rooms, part, [&](std::size_t k) { return std::abs(field.values[k]); });
-  const auto area = field.sums(ctx, rooms, part, [&](std::size_t k) { return field.hats[k]; });
+  const auto area = field.sums(ctx, rooms, part, [&](std::size_t k) { return unknowns.integral[k]; });
   std::vector<Compatibility> found(rooms.rooms.size());
   for (std::size_t r = 0; r < found.size(); ++r)
     if (rooms.rooms[r].singular) found[r] = {sum[r], magnitude[r], area[r] > 0 ? sum[r] / area[r] : 0};
   for (std::size_t k = 0; k < field.values.size(); ++k)
-    if (field.room[k] >= 0) field.values[k] -= found[static_cast<std::size_t>(field.room[k])].mean * field.hats[k];
+    if (unknowns.room[k] >= 0)
+      field.values[k] -= found[static_cast<std::size_t>(unknowns.room[k])].mean * unknowns.integral[k];
   // What is left of a room's load may be rounding, which a solver would take for a load.
   const auto left = field.sums(ctx, rooms, part, [&](std::size_t k) { return std::abs(field.values[k]); });
   constexpr double rounding = 1e-14;
   for (std::size_t k = 0; k < field.values.size(); ++k) {
-    if (field.room[k] < 0) continue;
-    const auto r = static_cast<std::size_t>(field.room[k]);
+    if (unknowns.room[k] < 0) continue;
+    const auto r = static_cast<std::size_t>(unknowns.room[k]);
     if (left[r] <= rounding * magnitude[r]) field.values[k] = 0;
   }
   copy_from_host(ctx, field.values.data(), b.view);
   return found;
+}
+
+std::vector<Compatibility> make_compatible(Context& ctx, const Geometry& mesh, const Rooms& rooms,
+                                           const GridFunction<double>& b) {
+  return make_compatible(ctx, rooms, nodes_in_rooms(ctx, mesh, rooms, b), b);
 }
 
 void expect_compatible(const Rooms& rooms, const std::vector<Compatibility>& found, bool project) {
@@ -244,16 +251,22 @@ double make_compatible(Context& ctx, const Geometry& mesh, const Rooms& rooms, c
                          [](double sum, const Compatibility& of_room) { return sum + of_room.sum; });
 }
 
+void subtract_integral_means(Context& ctx, const Rooms& rooms, const UnknownsInRooms& unknowns,
+                             const GridFunction<double>& u) {
+  RoomField field(ctx, unknowns, u);
+  const bool part = u.is_part();
+  const auto sum = field.sums(ctx, rooms, part, [&](std::size_t k) { return field.values[k] * unknowns.integral[k]; });
+  const auto area = field.sums(ctx, rooms, part, [&](std::size_t k) { return unknowns.integral[k]; });
+  for (std::size_t k = 0; k < field.values.size(); ++k)
+    if (unknowns.room[k] >= 0)
+      field.values[k] -=
+          sum[static_cast<std::size_t>(unknowns.room[k])] / area[static_cast<std::size_t>(unknowns.room[k])];
+  copy_from_host(ctx, field.values.data(), u.view);
+}
+
 void subtract_integral_means(Context& ctx, const Geometry& mesh, const Rooms& rooms, const GridFunction<double>& u) {
   if (rooms.singular() == 0) return;
-  RoomField field(ctx, mesh, rooms, u);
-  const bool part = u.is_part();
-  const auto sum = field.sums(ctx, rooms, part, [&](std::size_t k) { return field.values[k] * field.hats[k]; });
-  const auto area = field.sums(ctx, rooms, part, [&](std::size_t k) { return field.hats[k]; });
-  for (std::size_t k = 0; k < field.values.size(); ++k)
-    if (field.room[k] >= 0)
-      field.values[k] -= sum[static_cast<std::size_t>(field.room[k])] / area[static_cast<std::size_t>(field.room[k])];
-  copy_from_host(ctx, field.values.data(), u.view);
+  subtract_integral_means(ctx, rooms, nodes_in_rooms(ctx, mesh, rooms, u), u);
 }
 
 }  // namespace stratum

@@ -35,7 +35,21 @@ struct Rooms {
 [[nodiscard]] std::optional<Rooms> rooms_around_bodies(const Geometry& mesh, const OperatorTerms& terms,
                                                        const CellCoefficients* cells);
 
-/// For every singular room of the problem, how far its load is from having a solution; f loses the mean there. All subdomains
+/// Of every own unknown: its room where that is singular, else -1, and the integral of its basis function over it; of finite
+/// volumes, the volume of its cell.
+struct UnknownsInRooms {
+  std::vector<int> room;
+  std::vector<double> integral;
+};
+/// For every singular room, how far its load is from having a solution; f loses the mean there. All subdomains of a grid call
+/// them together.
+[[nodiscard]] std::vector<Compatibility>
+make_compatible(Context& ctx, const Rooms& rooms, const UnknownsInRooms& unknowns, const GridFunction<double>& b);
+/// Subtracts its mean over each singular room from u.
+void subtract_integral_means(Context& ctx, const Rooms& rooms, const UnknownsInRooms& unknowns,
+                             const GridFunction<double>& u);
+
+/// Of elements. For every singular room of the problem, how far its load is from having a solution; f loses the mean there. All subdomains
 /// of a grid call them together.
 [[nodiscard]] std::vector<Compatibility> make_compatible(Context& ctx, const Geometry& mesh, const Rooms& rooms,
                                                          const GridFunction<double>& b);

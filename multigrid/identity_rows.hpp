@@ -41,7 +41,7 @@ void hide_coarse_rows(Context& ctx, const GridOperator<double>& fine, const Tran
                       int cells_y, GridOperator<double>& coarse);
 /// Diagonal entries that are zero become `firm` times the largest one. Waits for the stream.
 void firm_identity_rows(Context& ctx, GridOperator<double>& a);
-inline constexpr double firm = 1e8;
+inline constexpr double firm = 1e4;
 
 /// A symmetric matrix in bands that is `a` with its solids linked. `unknown`: below 0 at nodes of identity
 /// rows, x first; of a subdomain its own.

@@ -17,7 +17,7 @@ int main() {
   Field<double> b(ctx, volumes.centres().unknowns()), p(ctx, volumes.centres().unknowns());
   volumes.assemble_load(ctx, problem, b);
   const SolveReport report = PoissonSolver(ctx, volumes).solve(ctx, b.cview(), p.view());
-  const BoundaryFluxes fluxes = volumes.fluxes(problem, volumes.cell_values(ctx, p));
+  const BoundaryFluxes fluxes = volumes.fluxes(problem, volumes.cell_values(ctx, problem, p));
   std::printf("%d cycles; %.4f flows in and %.4f out\n", report.iterations, -fluxes.left, fluxes.right);
   return exit_code(report.status);
 }

@@ -47,13 +47,9 @@ void write_vtk(Context& ctx, const Settings& settings, const ProblemMesh& mesh, 
   const auto aspect_ratios =
       mesh.mapped() ? cell_aspect_ratios(*mesh.mapped(), rows) : cell_aspect_ratios(mesh.logical(), rows);
   std::vector<VtkField> of_cells{{"aspect_ratio", aspect_ratios}};
-  std::vector<double> bodies;  // their numbers from 1 on
+  std::vector<double> bodies;
   if (const auto map = bodies_on(ctx, mesh, settings.problems[0])) {
-    const auto first = static_cast<std::size_t>(rows.first) * static_cast<std::size_t>(map->nx);
-    bodies.assign(static_cast<std::size_t>(rows.last - rows.first) * static_cast<std::size_t>(map->nx), 0.0);
-    for (std::size_t k = 0; k < map->cells.size(); ++k)
-      for (const std::size_t c : map->cells[k])
-        if (c >= first && c - first < bodies.size()) bodies[c - first] = static_cast<double>(k + 1);
+    bodies = body_numbers(*map, rows);
     of_cells.push_back({"body", bodies});
   }
   if (path.ends_with(".pvtr") || path.ends_with(".pvts")) {
@@ -87,6 +83,15 @@ std::vector<std::vector<double>> rows_of(const Solved& solved) {
 }
 
 }  // namespace
+
+std::vector<double> body_numbers(const BodyMap& map, NodeRows rows) {
+  const auto first = static_cast<std::size_t>(rows.first) * static_cast<std::size_t>(map.nx);
+  std::vector<double> numbers(static_cast<std::size_t>(rows.last - rows.first) * static_cast<std::size_t>(map.nx), 0.0);
+  for (std::size_t k = 0; k < map.cells.size(); ++k)
+    for (const std::size_t c : map.cells[k])
+      if (c >= first && c - first < numbers.size()) numbers[c - first] = static_cast<double>(k + 1);
+  return numbers;
+}
 
 OutputFiles parse_outputs(const CommandLine& options, Settings& settings) {
   OutputFiles outputs(options);

@@ -2,6 +2,8 @@
 
 // The files of a run that show its solution: for ParaView, for NumPy, pictures and values along a line.
 
+#include <vector>
+
 #include "outcome.hpp"
 #include "settings.hpp"
 #include "support/output_files.hpp"
@@ -17,5 +19,8 @@ void check_outputs(const Settings& settings, OutputFiles& outputs);
 
 /// Writes the files of the last level's solution, where it is finite.
 void write_solution(Context& ctx, const Settings& settings, const Solved& solved, OutputFiles& outputs);
+
+/// Of the cells of these rows, the numbers of their bodies from 1 on.
+[[nodiscard]] std::vector<double> body_numbers(const BodyMap& map, NodeRows rows);
 
 }  // namespace stratum::apps::poisson

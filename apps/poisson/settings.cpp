@@ -100,8 +100,6 @@ Settings parse_settings(const CommandLine& options) {
       options.has("rtol") || options.has("atol") || settings.solver.precision == Precision::single;
   settings.solver.stop.rounding_will_do = !settings.tolerance_asked_for;
   settings.problems = parse_problems(options, {settings.mesh, settings.first_level, settings.deformation.variables()});
-  expects(!settings.volumes || settings.problems[0].bodies.empty(),
-          "--body: bodies are for elements; leave --discretisation fv out");
   for (auto& problem : settings.problems)
     free_sides_without_area(options, settings.mesh, settings.deformation, problem.boundaries);
   if (settings.deformation.is_given()) {

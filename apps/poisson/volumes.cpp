@@ -1,6 +1,7 @@
 #include "volumes.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <deque>
 #include <functional>
 #include <utility>
@@ -8,6 +9,7 @@
 #include <stratum/assembly/solution_range.hpp>
 #include <stratum/mesh/vtk/vtk.hpp>
 
+#include "output.hpp"
 #include "screen.hpp"
 #include "solve_parts.hpp"
 #include "support/progress.hpp"
@@ -36,8 +38,19 @@ std::int64_t expected_bytes(const Context& ctx, const Settings& settings, const 
 /// Extremes at cells and faces of boundaries. Where K varies, kinks of u are no layers.
 Summary summary_of(Context& ctx, const FiniteVolumes& volumes, const PoissonProblem& problem,
                    const std::vector<double>& cells, double load, double magnitudes) {
-  const auto points = volumes.point_values(problem, cells);
+  auto points = volumes.point_values(problem, cells);
+  if (volumes.rooms() != nullptr) {
+    // Solids have no value: that of another point in their place leaves extremes as they are.
+    const auto some = std::find_if(points.begin(), points.end(), [](double value) { return !std::isnan(value); });
+    std::replace_if(
+        points.begin(), points.end(), [](double value) { return std::isnan(value); },
+        some != points.end() ? *some : 0.0);
+  }
   Summary summary{solution_range(ctx, volumes.points(), points), volumes.fluxes(problem, cells), load};
+  summary.bodies = volumes.body_fluxes(problem, cells);
+  for (std::size_t n = 0; n < problem.bodies.size(); ++n)
+    if (problem.bodies[n].kind == BodyKind::value) summary.from_bodies += summary.bodies[n].flux;
+  summary.load += summary.from_bodies;
   summary.magnitudes = magnitudes;
   if (volumes.is_plain()) summary.change_of_flux = change_of_flux(volumes.points(), summary.range);
   return summary;
@@ -74,6 +87,10 @@ Solved solve_volumes(Context& ctx, const Settings& settings, const CommandLine& 
                      Prepared prepared) {
   auto& [mesh, params, expected, solver, kept_volumes] = prepared;
   const FiniteVolumes& volumes = *kept_volumes;
+  const bool talk = !settings.quiet && !settings.table;
+  if (const auto body = volumes.largest_body_gap(settings.problems[0]); talk && body.gap > 0)
+    warn(program_name, message("a body and a boundary differ by ", body.gap, " at (", body.x, ", ", body.y,
+                               "), where they touch: what flows between them is not counted"));
   progress(settings, "setting up ...");
   solver->warm_up(ctx);
   const GridLayout<2> subdomain = PoissonSolver::cells_of_subdomain(ctx, volumes, params);
@@ -85,17 +102,15 @@ Solved solve_volumes(Context& ctx, const Settings& settings, const CommandLine& 
     loads.push_back(volumes.assemble_load(ctx, problem, bs.back()));
     if (has_boundary_values(problem)) volumes.lift_boundary(ctx, problem, xs.back());
     if (!volumes.is_singular()) continue;
-    const auto found = volumes.make_compatible(ctx, bs.back());
+    const auto found = volumes.make_compatible(ctx, bs.back(), settings.project);
     magnitudes[loads.size() - 1] = found.sum_of_magnitudes;
     loads.back() -= found.sum;
-    expect_compatible(found, settings.project, "the integral of f plus the boundary fluxes");
   }
   measure_by_rhs_at_solution(ctx, settings, params, *solver, bs, xs);
   progress(settings, "");
   Outcome outcome = outcome_of(*solver, level, expected, mesh);
   outcome.cells = mesh.logical();
   note_ranks(ctx, settings, *solver, outcome);
-  const bool talk = !settings.quiet && !settings.table;
   if (talk) print_heading(settings, options, ctx, outcome);
   auto reports = solve_all(ctx, settings, *solver, bs, xs);
   solver.reset();  // makes room for what follows
@@ -105,7 +120,7 @@ Solved solve_volumes(Context& ctx, const Settings& settings, const CommandLine& 
     const auto& problem = settings.problems[k];
     if (volumes.is_singular()) volumes.subtract_mean(ctx, xs[k]);
     System system{reports.size() > 1 ? options.texts("rhs")[k] : "", std::move(reports[k]), {}, {}};
-    const auto cells = volumes.cell_values(ctx, xs[k]);
+    const auto cells = volumes.cell_values(ctx, problem, xs[k]);
     xs[k] = {};
     if (uses.summary && exit_code(system.report.status) != 3)
       system.summary = summary_of(ctx, volumes, problem, cells, loads[k], magnitudes[k]);
@@ -142,6 +157,7 @@ void write_vtk_of_cells(Context& ctx, const Settings& settings, const Solved& so
   }
   (void)add("aspect_ratio", cell_aspect_ratios(mesh, solved.rows));
   std::vector<VtkField> of_cells;
+  if (const auto& map = volumes.bodies()) (void)add("body", body_numbers(*map, solved.rows));
   for (const auto& [name, values] : fields) of_cells.push_back({name, values});
   if (settings.machine.has_ranks() || path.ends_with(".pvtr")) {
     const auto alone = thread_communicators(1);  // the first of several ranks may be

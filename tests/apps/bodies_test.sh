@@ -71,7 +71,6 @@ case_bodies_that_cannot_be() {
   refused "${body[@]}" 'disc(5,5,0.2):value:1' -- 'holds no cell' 'outside of the domain'
   refused "${body[@]}" '1:no-flux' -- 'no unknown is left'
   refused "${body[@]}" 'x<0.5:value:1' --body 'x<0.7:value:2' -- 'meet with different values'
-  refused "${body[@]}" 'x<0.5:value:1' --discretisation fv -- '--discretisation fv'
   refused "${body[@]}" 'x<0.5:value:1' --cycle fmg -- 'full multigrid'
   refused "${body[@]}" 'x<0.5:no-flux' --precision single -- 'take mixed or double precision, not single'
   refused --level 4 --body 'x<0.5:value:1' -- '--body' '--rhs'

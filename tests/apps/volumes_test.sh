@@ -59,13 +59,39 @@ PY
   run 0 --discretisation fv --level 3 --rhs 1 --kappa file:u.vtr:solution --vtk none
 }
 
+case_bodies() {
+  local body=(--level 4 --rhs 1 --vtk none --body)
+  # A wall with resistances on both of its surfaces; conductors; a solid, which has no u.
+  solve --cells 8,2 --rhs 0 --left dirichlet:1 --top neumann --bottom neumann --body 'rectangle(1/4,0,1/2,1):k:4' \
+    --body 'rectangle(1/4,0,1/2,1):contact:0.3' --vtk none
+  check "abs(r['fluxes'][1] - 1 / (3 / 4 + 1 / 16 + 0.6)) < 1e-7"
+  solve --level 6 --rhs 1 --rtol 1e-11 --body 'disc(0.5,0.5,0.2):value:1+x' --body 'x > 0.8 && y < 0.3:no-flux' --vtk u.npy
+  prints '^body 2      x > 0\.8 && y < 0\.3:no-flux: .* flux out of it 0, .* on its surface'
+  check "abs(sum(r['fluxes']) - r['load_integral'] - r['bodies'][0]['flux']) < 1e-9 and r['iterations'] <= 10"
+  says_nothing
+  python3 - << 'END' || fail "other cells have no value"
+import numpy as np
+u = np.load("u.npy")
+x = (np.arange(64) + 0.5) / 64
+assert (np.isnan(u) == ((x > 0.8)[None, :] & (x < 0.3)[:, None])).all() and u[32, 32] == 1 + x[32]
+END
+  solve --rhs 0 --left dirichlet:2 --level 4 --body 'x < 0.25 && y > 0.5:value:3' --vtk none --png u.png
+  says 'warning: a body and a boundary differ by 3 at .*: what flows between them is not counted'
+  solve --convergence-table 4..6 --rhs 1 --body 'x > 0.5 && y > 0.5 && x < 0.625:no-flux' --vtk none
+  check "r['convergence_table'][-1]['order'] > 0.9"
+  refused --discretisation fv "${body[@]}" 'x<0.5:value:1' --body 'x<0.7:value:2' -- 'meet with different values'
+  refused --discretisation fv "${body[@]}" '1:no-flux' -- 'no unknown is left'
+  refused --discretisation fv "${body[@]}" 'x<0.5:no-flux' --precision single -- 'take mixed or double precision, not single'
+  refused --discretisation fv --level 4 --rhs 1 --left neumann --top neumann --bottom neumann --body 'rectangle(0.5,0,0.625,1):no-flux' \
+    -- 'nothing holds u in the room of 128 cells around (0.03125, 0.03125)' '--project'
+}
+
 case_what_it_does_not_offer() {
   refused --discretisation volumes -- "unknown name 'volumes'" "elements, fv"
   for options in "--cycle fmg" "--operator tensor" "--map x,y --rhs 1" "--coordinates polar --rhs 1" "--interpolation split" "--precision double-single"; do
     # shellcheck disable=SC2086
     refused --discretisation fv --level 4 $options -- "--discretisation fv: "
   done
-  refused --discretisation fv --level 4 --rhs 1 --body 'disc(0.5,0.5,0.2):value:1' -- "bodies are for elements"
   refused --discretisation fv --level 4 --kappa 1,0.1,1 --rhs 1 -- "a diagonal K"
   run 0 --discretisation fv --level 4 --kappa 1,0,2 --rhs 1 --vtk none
   refused --discretisation fv --mesh A5 --right neumann --rhs 1 -- "loses about" "Take elements"

@@ -71,6 +71,18 @@ def test_singular_volumes_have_mean_zero():
         problem.solve(1)
 
 
+def test_bodies():
+    mesh = (np.linspace(0, 1, 33), np.linspace(0, 1, 17))
+    walls = {name: "neumann" for name in ("left", "right", "bottom", "top")}
+    bodies = [(lambda x, y: x < 0.25, "value", 0.0), (lambda x, y: x > 0.75, "value", 1.0),
+              (lambda x, y: (y < 0.25) & (x > 0.25) & (x < 0.75), "no-flux")]
+    x, y, u, report = stratum.poisson(mesh, 0, walls, bodies=bodies, discretisation="fv", rtol=1e-10)
+    np.testing.assert_allclose(u[4:], np.broadcast_to(np.clip(2 * (x - 0.25), 0, 1), u[4:].shape), atol=1e-8)
+    assert np.isnan(u[:4, 8:24]).all() and abs(report["bodies"][1]["flux"] - 1.5) < 1e-8
+    with pytest.raises(ValueError, match="meet with different values"):
+        stratum.Poisson(mesh, bodies=[bodies[0], (lambda x, y: x > 0.25, "value", 1.0)], discretisation="fv")
+
+
 def test_a_coaxial_cable():
     x, y, u, _ = stratum.poisson((np.linspace(1, 4, 65), np.linspace(0, 1, 5)), 0,
                                  {"left": 1, "right": 0, "bottom": "neumann", "top": "neumann"}, coordinates="cylindrical")

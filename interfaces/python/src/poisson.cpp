@@ -223,9 +223,10 @@ class PoissonSystem {
         assemble_load(ctx_, geometry_, problem, b, cells_.get());
       if (rooms_) {
         (void)make_compatible(ctx_, geometry_, *rooms_, b, project, problem);
+      } else if (singular_ && volumes_) {
+        (void)volumes_->make_compatible(ctx_, b, project);
       } else if (singular_) {
-        const auto found = volumes_ ? volumes_->make_compatible(ctx_, b) : make_compatible(ctx_, geometry_, b);
-        expect_compatible(found, project, "the integral of f plus the boundary fluxes");
+        expect_compatible(make_compatible(ctx_, geometry_, b), project, "the integral of f plus the boundary fluxes");
       }
       StoppingParams stop = asked_for;
       if (has_boundary_values(problem)) {
@@ -242,7 +243,8 @@ class PoissonSystem {
       report = solver_->solve(ctx_, b.cview(), u.view(), monitor);
       if (volumes_) {
         if (singular_) volumes_->subtract_mean(ctx_, u);
-        solution = volumes_->cell_values(ctx_, u);
+        solution = volumes_->cell_values(ctx_, problem, u);
+        bodies = volumes_->body_fluxes(problem, solution);
       } else {
         if (rooms_)
           subtract_integral_means(ctx_, geometry_, *rooms_, u);

@@ -10,6 +10,8 @@
 #include <nanobind/stl/vector.h>
 
 #include <chrono>
+#include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,9 +31,21 @@ namespace nb = nanobind;
 template <class T, int dimensions>
 using HostArray = nb::ndarray<const T, nb::ndim<dimensions>, nb::c_contig, nb::device::cpu>;
 using NumpyArray = nb::ndarray<nb::numpy, double>;
+/// In the memory of a Context.
+using Numbers = std::shared_ptr<double>;
+[[nodiscard]] inline Numbers numbers_on(Context& ctx, std::size_t n) {
+  return std::static_pointer_cast<double>(allocate(ctx, n * sizeof(double)));
+}
+/// In memory of a GPU, of any library with DLPack.
+template <int dimensions>
+using DeviceArray = nb::ndarray<const double, nb::ndim<dimensions>, nb::c_contig, nb::device::cuda>;
 
 /// A NumPy array that takes these numbers over; nothing is copied.
 [[nodiscard]] NumpyArray numpy_array(std::vector<double> values, std::initializer_list<std::size_t> shape);
+
+/// A DLPack capsule of numbers on a GPU, for from_dlpack of the caller's library; it keeps them.
+[[nodiscard]] nb::object array_on_device(const Numbers& numbers, std::initializer_list<std::size_t> shape,
+                                         int device_id);
 
 template <class Array>
 [[nodiscard]] std::vector<double> vector_of(const Array& array) {
@@ -58,8 +72,8 @@ template <class T>
   throw nb::type_error(message(name, " is ", expected, "; given is ", shown(given.c_str())).c_str());
 }
 
-/// "cpu" or "cuda".
-[[nodiscard]] Context make_context(std::string_view device, int threads);
+/// On "cpu", or on "cuda" on a stream of its own or the caller's.
+[[nodiscard]] Context make_context(std::string_view device, int threads, std::optional<std::uintptr_t> stream = {});
 
 /// Seconds since it was made.
 class Clock {

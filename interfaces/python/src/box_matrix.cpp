@@ -59,7 +59,7 @@ class BoxMatrixSystem {
     solver_->apply(ctx_, std::span<const double>(r.data(), r.size()), std::span<double>(z.data(), z.size()));
   }
 
-  nb::tuple solve_on_device(const DeviceArray& b, const std::optional<DeviceArray>& x0, double rtol, double atol,
+  nb::tuple solve_on_device(const DeviceArray<1>& b, const std::optional<DeviceArray<1>>& x0, double rtol, double atol,
                             int maxiter, const nb::object& callback) {
     const Monitor monitor = monitor_of(callback);
     SolveReport report;
@@ -72,10 +72,10 @@ class BoxMatrixSystem {
       report = solver_->solve(ctx_, right, x, monitor);
       on_device = to_device(x);
     }
-    return nb::make_tuple(array_on_device(on_device, b.size()), dictionary_of(report, setup_seconds_));
+    return nb::make_tuple(array_on_device(on_device, {b.size()}, b.device_id()), dictionary_of(report, setup_seconds_));
   }
 
-  nb::object apply_on_device(const DeviceArray& r) {
+  nb::object apply_on_device(const DeviceArray<1>& r) {
     Numbers on_device;
     {
       const nb::gil_scoped_release release;
@@ -83,7 +83,7 @@ class BoxMatrixSystem {
       solver_->apply(ctx_, z, z);
       on_device = to_device(z);
     }
-    return array_on_device(on_device, r.size());
+    return array_on_device(on_device, {r.size()}, r.device_id());
   }
 
   [[nodiscard]] nb::dict found() const {
@@ -135,7 +135,7 @@ class BoxMatrixSystem {
     stop.max_iterations = maxiter;
     solver_->set_stop(stop);
   }
-  std::vector<double> on_host(const DeviceArray& array) {
+  std::vector<double> on_host(const DeviceArray<1>& array) {
     std::vector<double> numbers(array.size());
     copy_to_host<double>(ctx_, flat_view(array.data(), array.size()), numbers.data());
     return numbers;
@@ -201,7 +201,7 @@ void add_box_matrix(nb::module_& m) {
          const nb::dict& options) {
         const BoxMatrixParams params = params_of(options);
         const nb::gil_scoped_release release;
-        new (self) BoxMatrixSystem(context_of(device, threads, stream), start, column, value, {nx, ny, nz}, params);
+        new (self) BoxMatrixSystem(make_context(device, threads, stream), start, column, value, {nx, ny, nz}, params);
       },
       nb::arg("start"), nb::arg("column"), nb::arg("value"), nb::arg("nx"), nb::arg("ny"), nb::arg("nz"),
       nb::arg("device"), nb::arg("threads"), nb::arg("stream").none(), nb::arg("options"));

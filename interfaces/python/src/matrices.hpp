@@ -3,7 +3,6 @@
 // What matrices of Python have in common: arrays of a matrix by rows, and vectors on a GPU.
 
 #include <cstdint>
-#include <memory>
 #include <span>
 
 #include <stratum/core/field/field.hpp>
@@ -13,10 +12,7 @@
 namespace stratum::python {
 
 using AnyHostArray = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
-using DeviceArray = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cuda>;
 using ResultArray = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-/// In the memory of a Context.
-using Numbers = std::shared_ptr<double>;
 
 template <class T>
 std::span<const T> span_of(const AnyHostArray& array) {
@@ -36,24 +32,6 @@ auto with_indices(const AnyHostArray& start, const AnyHostArray& column, const U
 template <class T>
 [[nodiscard]] FieldView<T> flat_view(T* data, std::size_t n) {
   return {data, static_cast<int>(n), 1, static_cast<std::int64_t>(n)};
-}
-
-[[nodiscard]] inline Numbers numbers_on(Context& ctx, std::size_t n) {
-  return std::static_pointer_cast<double>(allocate(ctx, n * sizeof(double)));
-}
-
-/// For from_dlpack of the caller's library.
-[[nodiscard]] inline nb::object array_on_device(const Numbers& numbers, std::size_t n) {
-  auto* const kept = new Numbers(numbers);  // NOLINT: the capsule owns it
-  const nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<Numbers*>(p); });
-  return nb::cast(nb::ndarray<double, nb::device::cuda>(numbers.get(), {n}, owner, {}, nb::dtype<double>(),
-                                                        nb::device::cuda::value));
-}
-
-/// The Context of device="cpu" or "cuda", on a stream of the caller's where one is given.
-[[nodiscard]] inline Context context_of(const std::string& device, int threads, std::optional<std::uintptr_t> stream) {
-  expects(!stream || device == "cuda", "a stream belongs to device='cuda'");
-  return stream ? Context::on_stream(reinterpret_cast<void*>(*stream)) : make_context(device, threads);
 }
 
 /// The methods that both kinds of systems have.

@@ -17,8 +17,17 @@ NumpyArray numpy_array(std::vector<double> values, std::initializer_list<std::si
   return NumpyArray(kept->data(), shape, owner);
 }
 
-Context make_context(std::string_view device, int threads) {
+nb::object array_on_device(const Numbers& numbers, std::initializer_list<std::size_t> shape, int device_id) {
+  auto* const kept = new Numbers(numbers);  // NOLINT: the capsule owns it
+  const nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<Numbers*>(p); });
+  return nb::cast(nb::ndarray<double, nb::device::cuda>(numbers.get(), shape, owner, {}, nb::dtype<double>(),
+                                                        nb::device::cuda::value, device_id));
+}
+
+Context make_context(std::string_view device, int threads, std::optional<std::uintptr_t> stream) {
   expects(device == "cpu" || device == "cuda", "device is 'cpu' or 'cuda'; not '", shown(device), "'");
+  expects(!stream || device == "cuda", "a stream belongs to device='cuda'");
+  if (stream) return Context::on_stream(reinterpret_cast<void*>(*stream));
   return Context(device == "cuda" ? Backend::cuda : Backend::cpu, threads);
 }
 

@@ -56,7 +56,7 @@ class MatrixSystem {
   }
 
   /// The same in device memory; what comes back has been computed when this returns.
-  nb::tuple solve_on_device(const DeviceArray& b, const std::optional<DeviceArray>& x0, double rtol, double atol,
+  nb::tuple solve_on_device(const DeviceArray<1>& b, const std::optional<DeviceArray<1>>& x0, double rtol, double atol,
                             int maxiter, const nb::object& callback) {
     set_stop(rtol, atol, maxiter);
     const Monitor monitor = monitor_of(callback);
@@ -64,23 +64,25 @@ class MatrixSystem {
     Numbers x;
     {
       const nb::gil_scoped_release release;
+      expects_reached(ctx_, "b", flat(b.data()));
       x = numbers_on(ctx_, unknowns());
       if (x0) copy(ctx_, flat(x0->data()), flat(x.get()));
       report = solver_.solve(ctx_, flat(b.data()), flat(x.get()), monitor);
       ctx_.synchronise();
     }
-    return nb::make_tuple(array_of(x), dictionary_of(report, setup_seconds_));
+    return nb::make_tuple(array_on_device(x, {unknowns()}, b.device_id()), dictionary_of(report, setup_seconds_));
   }
 
-  nb::object apply_on_device(const DeviceArray& r) {
+  nb::object apply_on_device(const DeviceArray<1>& r) {
     Numbers z;
     {
       const nb::gil_scoped_release release;
+      expects_reached(ctx_, "r", flat(r.data()));
       z = numbers_on(ctx_, unknowns());
       solver_.apply(ctx_, flat(r.data()), flat(z.get()));
       ctx_.synchronise();
     }
-    return array_of(z);
+    return array_on_device(z, {unknowns()}, r.device_id());
   }
 
   [[nodiscard]] nb::dict found() const {
@@ -137,7 +139,6 @@ class MatrixSystem {
   [[nodiscard]] FieldView<T> flat(T* data) const {
     return flat_view(data, unknowns());
   }
-  [[nodiscard]] nb::object array_of(const Numbers& numbers) const { return array_on_device(numbers, unknowns()); }
 
   Clock clock_;  // first, to measure what follows
   Context ctx_;
@@ -186,7 +187,7 @@ void add_multigrid(nb::module_& m) {
          std::optional<std::uintptr_t> stream, const nb::dict& options) {
         const MatrixSolverParams params = params_of(options);
         const nb::gil_scoped_release release;
-        new (self) MatrixSystem(context_of(device, threads, stream), start, column, value, nx, ny, params);
+        new (self) MatrixSystem(make_context(device, threads, stream), start, column, value, nx, ny, params);
       },
       nb::arg("start").none(), nb::arg("column").none(), nb::arg("value"), nb::arg("nx"), nb::arg("ny"),
       nb::arg("device"), nb::arg("threads"), nb::arg("stream").none(), nb::arg("options"));

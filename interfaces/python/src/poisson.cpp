@@ -152,7 +152,9 @@ class PoissonSystem {
  public:
   PoissonSystem(const TensorMesh<2>& mesh, const std::array<nb::tuple, 4>& boundaries,
                 const std::array<nb::object, 3>& kappa, const nb::object& reaction, const nb::dict& options)
-      : ctx_(make_context(option<std::string>(options, "device"), option<int>(options, "threads"))), geometry_(mesh) {
+      : ctx_(make_context(option<std::string>(options, "device"), option<int>(options, "threads"),
+                          nb::cast<std::optional<std::uintptr_t>>(options["stream"]))),
+        geometry_(mesh) {
     problem_.boundaries = {boundary_condition(mesh, Direction::y, "left", boundaries[0]),
                            boundary_condition(mesh, Direction::y, "right", boundaries[1]),
                            boundary_condition(mesh, Direction::x, "bottom", boundaries[2]),
@@ -215,41 +217,25 @@ class PoissonSystem {
       const nb::gil_scoped_release release;
       const GridLayout<2> unknowns = solver_->fine_operator().shape();
       Field<double> b(ctx_, unknowns), u(ctx_, unknowns);
-      if (volumes_)
-        (void)volumes_->assemble_load(ctx_, problem, b);
-      else if (load.is_valid())
-        set_load(problem, load.data(), b);
-      else
-        assemble_load(ctx_, geometry_, problem, b, cells_.get());
-      if (rooms_) {
-        (void)make_compatible(ctx_, geometry_, *rooms_, b, project, problem);
-      } else if (singular_ && volumes_) {
-        (void)volumes_->make_compatible(ctx_, b, project);
-      } else if (singular_) {
-        expect_compatible(make_compatible(ctx_, geometry_, b), project, "the integral of f plus the boundary fluxes");
-      }
-      StoppingParams stop = asked_for;
-      if (has_boundary_values(problem)) {
-        if (volumes_)
-          volumes_->lift_boundary(ctx_, problem, u);
-        else
-          lift_boundary(ctx_, geometry_, problem, u);
-        // Values on the boundaries of thin cells make a large right-hand side: nothing to measure a residual by.
-        constexpr double rounding = 1e-14;
-        if (reference_norm_is_open && solver_->fine_operator().backward_error(ctx_, b.cview(), u.cview()) > rounding)
-          stop.reference_norm = ReferenceNorm::initial;
-      }
-      solver_->set_stop(stop);
-      report = solver_->solve(ctx_, b.cview(), u.view(), monitor);
       if (volumes_) {
-        if (singular_) volumes_->subtract_mean(ctx_, u);
+        (void)volumes_->assemble_load(ctx_, problem, b);
+      } else if (load.is_valid()) {
+        Numbers copied;
+        if (ctx_.on_gpu()) copy_from_host(ctx_, load.data(), at_nodes((copied = numbers_at_nodes()).get()));
+        set_load(problem, ctx_.on_gpu() ? copied.get() : load.data(), b);
+      } else {
+        assemble_load(ctx_, geometry_, problem, b, cells_.get());
+      }
+      report = solve(problem, asked_for, reference_norm_is_open, project, monitor, b, u);
+      if (volumes_) {
         solution = volumes_->cell_values(ctx_, problem, u);
         bodies = volumes_->body_fluxes(problem, solution);
+      } else if (problem_.bodies.empty()) {
+        solution.resize(nx * ny);
+        const Numbers nodes = ctx_.on_gpu() ? numbers_at_nodes() : nullptr;
+        set_nodal(problem, u, at_nodes(nodes ? nodes.get() : solution.data()));
+        if (nodes) copy_to_host<double>(ctx_, at_nodes(nodes.get()), solution.data());
       } else {
-        if (rooms_)
-          subtract_integral_means(ctx_, geometry_, *rooms_, u);
-        else if (singular_)
-          subtract_integral_mean(ctx_, geometry_, u);
         solution = nodal_solution(ctx_, geometry_, problem, u);
         bodies = body_fluxes(ctx_, geometry_, problem, u, cells_.get());
       }
@@ -271,12 +257,78 @@ class PoissonSystem {
     return nb::make_tuple(numpy_array(std::move(solution), {ny, nx}), said);
   }
 
+  /// The same of integrals of f phi_i in device memory: u is a DLPack capsule there, and has been computed when this returns.
+  nb::tuple solve_on_device(const DeviceArray<2>& load, const StoppingParams& asked_for, bool reference_norm_is_open,
+                            bool project, const nb::object& callback, const std::optional<nb::tuple>& values) {
+    expects(!volumes_ && !geometry_.mapped() && problem_.bodies.empty(),
+            "loads on a GPU are those of elements in Cartesian coordinates, without bodies; give f on the host");
+    expects(ctx_.on_gpu(), "a load on a GPU is for a problem with device='cuda'");
+    PoissonProblem problem = problem_;
+    if (values) set_values(*values, problem.boundaries);
+    problem.rhs = constant(0);
+    const auto nx = static_cast<std::size_t>(mesh().x().size()) + 1,
+               ny = static_cast<std::size_t>(mesh().y().size()) + 1;
+    expects(load.shape(0) == ny && load.shape(1) == nx, "loads are for (", ny, ", ", nx, ") nodes; given is shape ",
+            shape_of(load));
+    const Monitor monitor = monitor_of(callback);
+    SolveReport report;
+    Numbers solution;
+    {
+      const nb::gil_scoped_release release;
+      expects_reached(ctx_, "the load", at_nodes(load.data()));
+      const GridLayout<2> unknowns = solver_->fine_operator().shape();
+      Field<double> b(ctx_, unknowns), u(ctx_, unknowns);
+      set_load(problem, load.data(), b);
+      report = solve(problem, asked_for, reference_norm_is_open, project, monitor, b, u);
+      solution = numbers_at_nodes();
+      set_nodal(problem, u, at_nodes(solution.get()));
+      ctx_.synchronise();
+    }
+    report.levels = solver_->level_reports();
+    return nb::make_tuple(array_on_device(solution, {ny, nx}, load.device_id()), dictionary_of(report, setup_seconds_));
+  }
+
+  [[nodiscard]] std::uintptr_t stream() const { return reinterpret_cast<std::uintptr_t>(ctx_.stream()); }
+
   /// In a child process, which does not have the threads of its parent: on a CPU what follows runs on one.
   void after_fork() {
     if (!ctx_.on_gpu()) ctx_ = Context(Backend::cpu, 1);
   }
 
  private:
+  /// Solves for u, for a right-hand side b that need not balance yet.
+  SolveReport solve(PoissonProblem& problem, const StoppingParams& asked_for, bool reference_norm_is_open, bool project,
+                    const Monitor& monitor, Field<double>& b, Field<double>& u) {
+    if (rooms_) {
+      (void)make_compatible(ctx_, geometry_, *rooms_, b, project, problem);
+    } else if (singular_ && volumes_) {
+      (void)volumes_->make_compatible(ctx_, b, project);
+    } else if (singular_) {
+      expect_compatible(make_compatible(ctx_, geometry_, b), project, "the integral of f plus the boundary fluxes");
+    }
+    StoppingParams stop = asked_for;
+    if (has_boundary_values(problem)) {
+      if (volumes_)
+        volumes_->lift_boundary(ctx_, problem, u);
+      else
+        lift_boundary(ctx_, geometry_, problem, u);
+      // Values on the boundaries of thin cells make a large right-hand side: nothing to measure a residual by.
+      constexpr double rounding = 1e-14;
+      if (reference_norm_is_open && solver_->fine_operator().backward_error(ctx_, b.cview(), u.cview()) > rounding)
+        stop.reference_norm = ReferenceNorm::initial;
+    }
+    solver_->set_stop(stop);
+    SolveReport report = solver_->solve(ctx_, b.cview(), u.view(), monitor);
+    if (volumes_) {
+      if (singular_) volumes_->subtract_mean(ctx_, u);
+    } else if (rooms_) {
+      subtract_integral_means(ctx_, geometry_, *rooms_, u);
+    } else if (singular_) {
+      subtract_integral_mean(ctx_, geometry_, u);
+    }
+    return report;
+  }
+
   void set_solver(const nb::dict& options) {
     const auto text = [&](const char* name) { return option<std::string>(options, name); };
     auto& multigrid = params_.multigrid;
@@ -333,19 +385,48 @@ class PoissonSystem {
     }
   }
 
-  /// As assemble_load, with integrals of f that are there already.
+  /// Numbers at all nodes, x fastest.
+  [[nodiscard]] Numbers numbers_at_nodes() {
+    const auto nodes =
+        static_cast<std::size_t>(mesh().x().size() + 1) * static_cast<std::size_t>(mesh().y().size() + 1);
+    return numbers_on(ctx_, nodes);
+  }
+  template <class T>
+  [[nodiscard]] FieldView<T> at_nodes(T* data) const {
+    FieldView<T> view;
+    view.data = data;
+    view.nx = mesh().x().size() + 1;
+    view.ny = mesh().y().size() + 1;
+    view.pitch = view.nx;
+    return view;
+  }
+  /// nx by ny numbers of a field from (i, j) on.
+  template <class T>
+  [[nodiscard]] static FieldView<T> part(FieldView<T> all, int i, int j, int nx, int ny) {
+    all.data += j * all.pitch + i;
+    all.nx = nx;
+    all.ny = ny;
+    return all;
+  }
+  template <class T>
+  [[nodiscard]] FieldView<T> unknowns_of(FieldView<T> nodes) const {
+    const Axis &x = mesh().x(), &y = mesh().y();
+    return part(nodes, x.first_unknown(), y.first_unknown(), x.unknowns(), y.unknowns());
+  }
+
+  /// As assemble_load, with integrals of f that are there already, in the Context's memory.
   void set_load(const PoissonProblem& problem, const double* load, Field<double>& b) {
     const Axis &x = mesh().x(), &y = mesh().y();
-    std::vector<double> unknowns(static_cast<std::size_t>(b.view().nodes()), 0.0);
-    for (int j = 0; j <= y.size(); ++j) {
-      const int row = unknown_at(y, j);
-      for (int i = 0; i <= x.size() && row >= 0; ++i, ++load)
-        if (const int column = unknown_at(x, i); column >= 0)
-          unknowns[static_cast<std::size_t>(row) * static_cast<std::size_t>(b.view().nx) +
-                   static_cast<std::size_t>(column)] += *load;
-      if (row < 0) load += x.size() + 1;
-    }
-    copy_from_host(ctx_, unknowns.data(), b.view());
+    const FieldView<const double> nodes = at_nodes(load);
+    const FieldView<double> to = b.view();
+    copy(ctx_, unknowns_of(nodes), to);
+    // The last nodes of a periodic axis are the first ones.
+    const auto fold = [&](const FieldView<const double>& last, int nx, int ny) {
+      axpy(ctx_, 1.0, last, part(to, 0, 0, nx, ny));
+    };
+    if (x.is_periodic()) fold(part(nodes, x.size(), y.first_unknown(), 1, to.ny), 1, to.ny);
+    if (y.is_periodic()) fold(part(nodes, x.first_unknown(), y.size(), to.nx, 1), to.nx, 1);
+    if (x.is_periodic() && y.is_periodic()) fold(part(nodes, x.size(), y.size(), 1, 1), 1, 1);
     BoundaryLoads boundaries(b.shape());
     add_fluxes(mesh(), problem, boundaries);
     const auto values = dirichlet_values(mesh(), problem);
@@ -353,6 +434,23 @@ class PoissonSystem {
       if (values[node] != 0) boundaries(i, j) -= value * values[node];
     std::array<Field<double>, 2> through{Field<double>(ctx_, {1, b.view().ny}), Field<double>(ctx_, {b.view().nx, 1})};
     add(ctx_, boundaries, through, b.view());
+  }
+
+  /// As nodal_solution, in the Context's memory.
+  void set_nodal(const PoissonProblem& problem, const Field<double>& u, const FieldView<double>& nodes) {
+    const Axis &x = mesh().x(), &y = mesh().y();
+    copy(ctx_, u.cview(), unknowns_of(nodes));
+    if (x.is_periodic()) copy(ctx_, part(nodes, 0, 0, 1, nodes.ny), part(nodes, x.size(), 0, 1, nodes.ny));
+    if (y.is_periodic()) copy(ctx_, part(nodes, 0, 0, nodes.nx, 1), part(nodes, 0, y.size(), nodes.nx, 1));
+    const BoundaryValues values = boundary_values_of_nodes(geometry_, problem);
+    const auto put = [&](const BoundaryCondition& side, const std::vector<double>& numbers,
+                         const FieldView<double>& place) {
+      if (side.kind == BoundaryConditionType::dirichlet) copy_from_host(ctx_, numbers.data(), place);
+    };
+    put(problem.boundaries.left, values.left, part(nodes, 0, 0, 1, nodes.ny));
+    put(problem.boundaries.right, values.right, part(nodes, x.size(), 0, 1, nodes.ny));
+    put(problem.boundaries.bottom, values.bottom, part(nodes, 0, 0, nodes.nx, 1));
+    put(problem.boundaries.top, values.top, part(nodes, 0, y.size(), nodes.nx, 1));
   }
 
   [[nodiscard]] const TensorMesh<2>& mesh() const { return geometry_.logical(); }
@@ -394,6 +492,17 @@ void add_poisson(nb::module_& m) {
           },
           nb::arg("f"), nb::arg("rtol"), nb::arg("atol"), nb::arg("maxiter"), nb::arg("reference_norm").none(),
           nb::arg("project"), nb::arg("callback").none(), nb::arg("values") = nb::none())
+      .def(
+          "solve_on_device",
+          [](PoissonSystem& self, const DeviceArray<2>& load, double rtol, double atol, int maxiter,
+             const std::optional<std::string>& reference_norm, bool project, const nb::object& callback,
+             const std::optional<nb::tuple>& values) {
+            return self.solve_on_device(load, stopping_of(rtol, atol, maxiter, reference_norm), !reference_norm,
+                                        project, callback, values);
+          },
+          nb::arg("load"), nb::arg("rtol"), nb::arg("atol"), nb::arg("maxiter"), nb::arg("reference_norm").none(),
+          nb::arg("project"), nb::arg("callback").none(), nb::arg("values") = nb::none())
+      .def_prop_ro("stream", &PoissonSystem::stream)
       .def("after_fork", &PoissonSystem::after_fork)
       .def_prop_ro("singular", &PoissonSystem::is_singular_problem)
       .def_prop_ro("levels", &PoissonSystem::levels);

@@ -18,7 +18,7 @@ import numpy as np
 from . import _report
 from ._elements import Elements
 from ._mesh import as_mesh
-from ._multigrid import Multigrid
+from ._multigrid import Multigrid, OnDevice, capsule, contiguous, like
 from ._poisson import Poisson
 from ._poisson_3d import Poisson3D
 from ._problem import Problem
@@ -178,30 +178,49 @@ class Solves:
         return u
 
     def _solve(self, stop: Stop, load: Any, entries: Any, kappa: Any, reaction: Any, g: Any, own_values: bool) -> np.ndarray:
-        number = lambda a: a if a is None or np.size(a) > 1 else float(np.reshape(a, ()))
-        values = None
-        if not own_values:
-            values = tuple(np.ascontiguousarray(g[self.at(name)]) if g is not None and self.sides[name][0] == "dirichlet" else 0.0
-                           for name in self.names)
-            if g is None and self.has_no_values():
-                values = None
-        system = self.system(entries, tuple(number(k) for k in kappa), number(reaction), values)
+        values = self.values(g, own_values, np.asarray)
+        system = self.system_of(entries, kappa, reaction, values)
         load = np.ascontiguousarray(load, dtype=np.float64)
         more = {"values": values} if self.axes == 2 and values is not None else {}
         u, report = system._system.solve(load, stop.tolerance, 0.0, stop.maxiter, None, stop.project, None, **more)
         _report.judge(report, u, stop.on_failure, stop.rtol is not None)
         return u
 
+    def values(self, g: Any, own_values: bool, on_host: Callable[[Any], np.ndarray]) -> tuple[Any, ...] | None:
+        """g of each boundary, of one at all nodes (None: zero), as the compiled part takes them. None: the problem's own."""
+        if own_values or (g is None and self.has_no_values()):
+            return None
+        return tuple(np.ascontiguousarray(on_host(g[self.at(name)])) if g is not None and self.sides[name][0] == "dirichlet" else 0.0
+                     for name in self.names)
+
+    def system_of(self, entries: Any, kappa: tuple[Any, ...], reaction: Any, values: tuple[Any, ...] | None) -> Problem[Any]:
+        """`system` of arrays, those of one number as numbers."""
+        number = lambda a: a if a is None or np.size(a) > 1 else float(np.reshape(a, ()))
+        return self.system(entries, tuple(number(k) for k in kappa), number(reaction), values)
+
+    @property
+    def takes_loads_on_device(self) -> bool:
+        """Whether a load on a GPU stays there."""
+        return self.axes == 2 and self.problem._given.options["device"] == "cuda"
+
+    def solve_on_device(self, stop: Stop, system: Problem[Any], load: Any, values: tuple[Any, ...] | None) -> Any:
+        """u beside a load at all nodes on a GPU, an array of its library."""
+        compiled = system._system
+        u, report = compiled.solve_on_device(capsule(contiguous(load), compiled.stream), stop.tolerance, 0.0, stop.maxiter, None,
+                                             stop.project, None, values)
+        u = like(load, OnDevice(u, load))
+        _report.judge(report, u, stop.on_failure, stop.rtol is not None)
+        return u
+
     def has_no_values(self) -> bool:
         return all(not isinstance(g, str) and not np.any(g) for _, g, _ in self.sides.values())
 
-    def is_singular(self, entries: Any, kappa: tuple[Any, ...], reaction: Any) -> bool:
+    def is_singular(self, reaction: Any) -> bool:
         """Whether constants are in the null space: no Dirichlet nodes, no alpha, no c."""
+        if self.is_dirichlet.any() or any(kind == "robin" and np.any(alpha) for kind, _, alpha in self.sides.values()):
+            return False
         c = self.reaction if reaction is None else reaction
-        if isinstance(c, str):
-            return self.problem.singular
-        has_alpha = any(kind == "robin" and np.any(alpha) for kind, _, alpha in self.sides.values())
-        return not (self.is_dirichlet.any() or np.any(c) or has_alpha)
+        return self.problem.singular if isinstance(c, str) else not bool((c != 0).any() if hasattr(c, "any") else c)
 
 
 def solves_of(problem: Problem[Any]) -> Solves:
@@ -407,6 +426,13 @@ class MatrixSolves:
             raise ValueError("gradients of singular matrices are of symmetric ones whose grid is connected; this one is "
                              + ("nonsymmetric" if not ml.symmetric else f"in {ml.found['singular_parts']} parts"))
         self._latest = _Latest()
+        self._kept: dict[Any, Any] = {}
+
+    def kept(self, key: Any, make: Callable[[], Any]) -> Any:
+        """What a library needs of the matrix; made at its first use."""
+        if key not in self._kept:
+            self._kept[key] = make()
+        return self._kept[key]
 
     def system(self, data: np.ndarray | None, transposed: bool) -> Multigrid:
         if data is None and self.given is not self.ml._given:

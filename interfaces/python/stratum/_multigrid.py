@@ -235,7 +235,7 @@ class Multigrid:
             columns, x = self._by_method(accel, cycle, b, x0, stop)
             return self._with_report(x, columns, on_failure, tolerance_asked_for)
         system = self._own if accel is None and cycle is None else self._system(accel, cycle)
-        if _is_on_device(b):
+        if is_on_device(b):
             columns, x = self._solve_on_device(system, b, x0, stop)
         else:
             columns, x = self._solve_on_host(system, b, x0, stop)
@@ -260,9 +260,10 @@ class Multigrid:
         """One cycle for A z = r with z = 0 at the start; z has the shape of r: (n,), that of the grid, or (n, k). For Krylov methods
         of other libraries.
         """
-        if _is_on_device(r):
+        if is_on_device(r):
             self._expect_cuda()
-            return _like(r, _OnDevice(self._own.apply_on_device(self._capsule(r, "r"))))
+            return _joined_on_device([like(r, OnDevice(self._own.apply_on_device(self._capsule(column, "r")), r))
+                                      for column in self._columns_on_device(r, "r")], r)
         columns, shape, is_complex = self._columns(r, "r")
         z = [np.empty_like(column) for column in columns]
 
@@ -270,7 +271,7 @@ class Multigrid:
             system.apply(columns[k], z[k])
 
         self._for_each(self._own, len(columns), one)
-        return _like(r, _joined(z, shape, is_complex))
+        return like(r, _joined(z, shape, is_complex))
 
     __call__ = apply
 
@@ -439,7 +440,7 @@ class Multigrid:
             "reason": f"residual {last:.3e} after {steps[0]} iterations of {name}, {target:.3e} was asked for",
             "initial_residual": first, "residuals": residuals or [first, last], "exit_codes": (code, code), "choice": name,
             "relative_residual": last / (float(np.linalg.norm(flat)) or 1.0)}
-        return [report], _like(b, x.reshape(np.shape(b)))
+        return [report], like(b, x.reshape(np.shape(b)))
 
     def _vector(self, numbers: Any, name: str) -> tuple[np.ndarray, tuple[int, ...]]:
         """Contiguous and flat, in double; and its shape."""
@@ -475,37 +476,77 @@ class Multigrid:
         else:
             for k in range(len(columns)):
                 one(system, k)
-        return reports, _like(b, _joined(x, shape, is_complex))
+        return reports, like(b, _joined(x, shape, is_complex))
 
     def _solve_on_device(self, system: _System, b: Any, x0: Any, stop: _Stop) -> tuple[list[_Report], Any]:
         self._expect_cuda()
-        start = None if x0 is None else self._capsule(x0, "x0")
-        x, report = system.solve_on_device(self._capsule(b, "b"), start, *stop)
-        return [report], _like(b, _OnDevice(x))
+        columns = self._columns_on_device(b, "b")
+        starts = [None] * len(columns) if x0 is None else self._columns_on_device(x0, "x0")
+        if len(starts) != len(columns):
+            raise ValueError(f"x0 has the shape of b, {tuple(b.shape)}; given is {tuple(x0.shape)}")
+        x, reports = [], []
+        for column, start in zip(columns, starts):
+            own, report = system.solve_on_device(self._capsule(column, "b"), None if start is None else self._capsule(start, "x0"),
+                                                 *stop)
+            x.append(like(b, OnDevice(own, b)))
+            reports.append(report)
+        return reports, _joined_on_device(x, b)
 
     def _expect_cuda(self) -> None:
         if self._place[0] != "cuda":
             raise ValueError("an array on a GPU is for a Multigrid made with device='cuda'; this one computes on the CPU")
 
+    def _columns_on_device(self, array: Any, name: str) -> list[Any]:
+        n = self.shape[0]
+        shape = tuple(array.shape)
+        if shape[:1] != (n,) or len(shape) > 2 or 0 in shape or "float64" not in str(array.dtype):
+            raise ValueError(f"{name} on a GPU has shape ({n},) or ({n}, k) and is float64; given is {shape}, {array.dtype}")
+        return [array] if len(shape) == 1 else [contiguous(array[:, k]) for k in range(shape[1])]
+
     def _capsule(self, array: Any, name: str) -> Any:
-        """For the stream that this computes on, so that what was submitted to the array's own comes first."""
-        if tuple(array.shape) != self.shape[:1] or "float64" not in str(array.dtype):
-            raise ValueError(f"{name} on a GPU has shape {self.shape[:1]} and is float64; "
-                             f"given is {tuple(array.shape)}, {array.dtype}")
-        return array.__dlpack__(stream=self._own.stream or 1)  # 1: CUDA's default stream
+        return capsule(contiguous(array), self._own.stream)
 
 
-class _OnDevice:
-    """For from_dlpack: JAX's refuses a capsule by itself. What it holds has been computed, so no stream need wait for it."""
+class OnDevice:
+    """For from_dlpack: JAX's refuses a capsule by itself. What it holds has been computed, so no stream need wait for it. It lies
+    where `beside` does.
+    """
 
-    def __init__(self, capsule: Any) -> None:
-        self._capsule = capsule
+    def __init__(self, capsule: Any, beside: Any) -> None:
+        self._capsule, self._place = capsule, (_CUDA, int(beside.__dlpack_device__()[1]))
 
     def __dlpack__(self, **_: Any) -> Any:
         return self._capsule
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return _CUDA, 0
+        return self._place
+
+
+def capsule(array: Any, stream: int) -> Any:
+    """Of an array on a GPU for a stream, so that what was submitted to the array's own comes first."""
+    return array.__dlpack__(stream=stream or 1)  # 1: CUDA's default stream
+
+
+def library_of(array: Any) -> Any:
+    """The module with the functions of arrays that CuPy, PyTorch or JAX has."""
+    name = type(array).__module__.partition(".")[0]
+    if name in ("jax", "jaxlib"):
+        return sys.modules["jax"].numpy
+    if name in ("torch", "cupy"):
+        return sys.modules[name]
+    raise TypeError(f"arrays on a GPU are of CuPy, PyTorch or JAX; given is {type(array).__name__} of {name}")
+
+
+def contiguous(array: Any) -> Any:
+    """Rows one after the other; JAX has no others."""
+    if hasattr(array, "contiguous"):
+        return array.contiguous()
+    make = getattr(library_of(array), "ascontiguousarray", None)
+    return array if make is None else make(array)
+
+
+def _joined_on_device(columns: list[Any], given: Any) -> Any:
+    return columns[0] if len(given.shape) == 1 else library_of(given).stack(columns, 1)
 
 
 def _speaks_of_couplings(message: str) -> bool:
@@ -579,12 +620,12 @@ def _restored(start: Any, column: Any, value: np.ndarray, grid: tuple[int, ...],
     return Multigrid(matrix, grid, **options, device=device, threads=threads, stream=stream)
 
 
-def _is_on_device(array: Any) -> bool:
+def is_on_device(array: Any) -> bool:
     return not isinstance(array, np.ndarray) and hasattr(array, "__dlpack_device__") \
         and int(array.__dlpack_device__()[0]) != _CPU
 
 
-def _like(given: Any, result: Any) -> Any:
+def like(given: Any, result: Any) -> Any:
     """`result` as an array of the library that `given` comes from."""
     library = {"jaxlib": "jax"}.get(name := type(given).__module__.partition(".")[0], name)
     if library == "jax":

@@ -9,6 +9,7 @@ import numpy as np
 from . import _fork, _show
 from ._labelled import Labels, has_labels
 from ._mesh import as_mesh
+from ._multigrid import OnDevice, capsule, contiguous, library_of, like
 from ._patches import PatchSolution, poisson_on_patches
 from ._poisson_3d import Poisson3D, Solution3D
 from ._problem import Given, Problem
@@ -69,7 +70,8 @@ class Poisson(Problem[Solution]):
                 matrix of MAC grids: u is then one number for each cell, shape (ny, nx)
     coordinates "cartesian", "cylindrical" (x is r, y is z), "polar" (r, angle), "spherical" (r, angle from the pole) or "lat-lon"
                 (longitude, latitude). Axes, centres and poles need no condition
-    device      "cpu" or "cuda"; threads: CPU threads, 0 for all (one in a child process after a fork)
+    device      "cpu" or "cuda"; threads: CPU threads, 0 for all (one in a child process after a fork); stream: number of a CUDA
+                stream, as of stratum.Multigrid. With "cuda" an array f of CuPy, PyTorch or JAX on the GPU stays there, and u is one
 
     >>> import numpy as np, stratum
     >>> problem = stratum.Poisson(("A3", 6), boundaries={"left": "neumann"})
@@ -96,6 +98,7 @@ class Poisson(Problem[Solution]):
         coordinates: str = "cartesian",
         threads: int = 0,
         device: str = "cpu",
+        stream: int | None = None,
     ) -> None:
         self.mesh = as_mesh(mesh)
         if isinstance(self.mesh, BoxMesh):
@@ -103,7 +106,7 @@ class Poisson(Problem[Solution]):
         options: dict[str, Any] = dict(bodies=[_body(self.mesh, body) for body in bodies],
                                        smoother=smoother, sweeps=sweeps, cycle=cycle, accel=accel,
                                        single_precision=single_precision, discretisation=discretisation, coordinates=coordinates,
-                                       threads=threads, device=device)
+                                       threads=threads, device=device, stream=stream)
         sides: Any = boundaries_by_name(self.mesh, self._sides, boundaries)
         k: Any = _tensor(self.mesh, kappa)
         c = on_cells(self.mesh, "the reaction", reaction)
@@ -128,6 +131,23 @@ class Poisson(Problem[Solution]):
 
     def _load(self, f: Any) -> Any:
         return super()._load(f) if self._is_plain() else samples(self.mesh, f)
+
+    def _solve_on_device(self, f: Any, *stop: Any) -> tuple[Any, dict[str, Any]]:
+        if not self._is_plain() or self._given.options["device"] != "cuda":
+            raise TypeError("f on a GPU is for device='cuda', elements in Cartesian coordinates and no bodies; give f on the host")
+        if "float64" not in str(f.dtype):
+            raise TypeError(f"f on a GPU is float64; given is {f.dtype}")
+        from ._differentiable import Calculus, solves_of
+
+        library, solves = library_of(f), solves_of(self)
+
+        def constant(a: np.ndarray) -> Any:
+            return library.as_tensor(a, device=f.device) if library.__name__ == "torch" else library.asarray(a)
+
+        place = f"cuda:{int(f.__dlpack_device__()[1])}"
+        load = solves.calculus((library.__name__, place), lambda: Calculus(solves, library, constant)).load(f)
+        u, report = self._system.solve_on_device(capsule(contiguous(load), self._system.stream), *stop)
+        return like(f, OnDevice(u, f)), report
 
     def _solution(self, u: np.ndarray, report: dict[str, Any]) -> Solution:
         if self._given.options["discretisation"] == "fv":

@@ -7,6 +7,7 @@ from typing import Any, Callable, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from . import _fork, _report
+from ._multigrid import is_on_device
 from ._sampling import loads
 
 S = TypeVar("S")
@@ -47,6 +48,9 @@ class Problem(Generic[S]):
         """f as the compiled part takes it."""
         return loads(self.mesh, f)
 
+    def _solve_on_device(self, f: Any, *stop: Any) -> tuple[Any, dict[str, Any]]:
+        raise TypeError(f"f is an array on the host; given is {type(f).__name__} on a GPU")
+
     def _after_fork(self) -> None:
         self._system.after_fork()
 
@@ -84,9 +88,12 @@ class Problem(Generic[S]):
         million points. An array at the nodes is linear between them, an array on the cells is constant in each.
         """
         _report.check_on_failure(on_failure)
-        load = f if isinstance(f, str) else self._load(f)
-        u, report = self._system.solve(load, self._rtol if rtol is None else rtol, atol,
-                                       self._maxiter if maxiter is None else maxiter, reference_norm, project, callback)
+        stop = (self._rtol if rtol is None else rtol, atol, self._maxiter if maxiter is None else maxiter, reference_norm, project,
+                callback)
+        if is_on_device(f):
+            u, report = self._solve_on_device(f, *stop)
+        else:
+            u, report = self._system.solve(f if isinstance(f, str) else self._load(f), *stop)
         _report.judge(report, u, on_failure, rtol is not None or atol > 0)
         return self._solution(u, report)
 

@@ -111,7 +111,7 @@ def _of_problem(problem: Problem[Any], f: Any, kappa: Any, reaction: Any, bounda
         u_bar = _array("u_bar", u_bar)
         if u_bar.shape != u.shape:
             raise ValueError(f"u_bar has the shape of u, {u.shape}; given is {u_bar.shape}")
-        loads_bar = calculus.balanced(u_bar) if solves.is_singular(entries, k, c) else u_bar
+        loads_bar = calculus.balanced(u_bar) if solves.is_singular(c) else u_bar
         adjoint = solves.solve(stop._replace(project=True), loads_bar, entries, k, c, None, own_values=False)
         kappa_bar, c_bar = calculus.derivatives(adjoint, u, entries)
         kappa_bar = [_summed(bar, shape) for bar, shape in zip(kappa_bar, shapes)]

@@ -39,9 +39,9 @@ def solve(problem: Any, f: Any, *, kappa: Any = None, reaction: Any = None, boun
     rtol        tolerance of each solve; 1e-10 if not given, or what rounding allows. maxiter, on_failure, project: as of
                 problem.solve
 
-    Right-hand sides of a stratum.Multigrid with device="cuda" stay on the GPU. Other tensors on a GPU are copied to the host, and
-    the solution back; the gradient in K is formed on their device. Raises ValueError and TypeError for data that do not fit,
-    ConvergenceError as the solvers do.
+    With a stratum.Poisson or stratum.Multigrid on device="cuda", f, b and solutions of tensors on the GPU stay there, and gradients
+    are formed there; a new K goes through the host once. Other tensors on a GPU are copied to the host, and the solution back.
+    Raises ValueError and TypeError for data that do not fit, ConvergenceError as the solvers do.
 
     >>> import stratum, torch
     >>> problem = stratum.Poisson(stratum.mesh(cells=(64, 64)))
@@ -96,8 +96,34 @@ def _solve_problem(problem: Problem[Any], f: Any, kappa: Any, reaction: Any, bou
     dtype, device = _result_type(f, kappa, reaction, *(boundaries.values() if isinstance(boundaries, dict) else ()))
     calculus = _calculus(solves, device)
     load, entries, k, c, g = calculus.data(lambda what, given: _tensor(what, given, device), f, kappa, reaction, boundaries)
-    u = _Solve.apply(calculus, stop, entries, boundaries is None, load, c, g, *k)
+    u = _Solve.apply(calculus, stop, entries, boundaries is None, {}, load, c, g, *k)
     return u.to(dtype)
+
+
+def _on_device(solves: Solves, stop: Stop, entries: Any, own_values: bool, kept: dict[str, Any] | None, load: torch.Tensor, c: Any,
+               g: Any, k: Any) -> torch.Tensor:
+    """Solves.solve of a load on a GPU. `kept`: the system of K and c, which a gradient takes without looking at them again."""
+    axes = solves.axes
+    batch_of = lambda *arrays: torch.broadcast_shapes(*(tuple(a.shape[:-axes]) for a in arrays if a is not None))
+    batch, several = batch_of(load, c, g, *k), batch_of(c, *k) != ()
+
+    def of(a: Any, i: tuple[int, ...]) -> Any:
+        return None if a is None else a.broadcast_to((*batch, *a.shape[-axes:]))[i]
+
+    def system(*data: Any) -> Problem[Any]:
+        c, *k = map(_numpy, data)
+        return solves.system_of(entries, tuple(k), c, None)
+
+    if several:
+        kept = {}
+    elif kept is None or "system" not in kept:
+        kept = {} if kept is None else kept
+        kept["system"] = system(c, *k)
+    load, u = load.detach(), torch.empty((*batch, *solves.mesh.shape), dtype=torch.float64, device=load.device)
+    for i in np.ndindex(*batch):
+        own = system(*(of(a, i) for a in (c, *k))) if several else kept["system"]
+        u[i] = solves.solve_on_device(stop, own, of(load, i), solves.values(of(g, i), own_values, _numpy))
+    return u
 
 
 class _Solve(torch.autograd.Function):
@@ -106,13 +132,16 @@ class _Solve(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(calculus: Calculus, stop: Stop, entries: Any, own_values: bool, load: Any, c: Any, g: Any, *k: Any) -> torch.Tensor:
+    def forward(calculus: Calculus, stop: Stop, entries: Any, own_values: bool, kept: Any, load: Any, c: Any, g: Any,
+                *k: Any) -> torch.Tensor:
+        if load.is_cuda and calculus.solves.takes_loads_on_device:
+            return _on_device(calculus.solves, stop, entries, own_values, kept, load, c, g, k)
         u = calculus.solves.solve(stop, _numpy(load), entries, tuple(map(_numpy, k)), _numpy(c), _numpy(g), own_values)
         return torch.as_tensor(u, device=load.device)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-        ctx.calculus, ctx.stop, ctx.entries, _, load, c, g, *k = inputs
+        ctx.calculus, ctx.stop, ctx.entries, _, ctx.kept, load, c, g, *k = inputs
         ctx.load_shape, ctx.g_shape = load.shape, None if g is None else g.shape
         ctx.save_for_backward(output, c, *k)
 
@@ -121,33 +150,28 @@ class _Solve(torch.autograd.Function):
         calculus, entries = ctx.calculus, ctx.entries
         u, c, *k = ctx.saved_tensors
         solves, stop = calculus.solves, ctx.stop._replace(project=True)
-        loads_bar = calculus.balanced(u_bar) if solves.is_singular(entries, *_numbers(k, c)) else u_bar
-        adjoint = _Solve.apply(calculus, stop, entries, False, loads_bar, c, None, *k)
+        loads_bar = calculus.balanced(u_bar) if solves.is_singular(c) else u_bar
+        adjoint = _Solve.apply(calculus, stop, entries, False, ctx.kept, loads_bar, c, None, *k)
         load_bar = c_bar = g_bar = None
         k_bar: list[Any] = [None] * len(k)
-        if ctx.needs_input_grad[4]:
+        if ctx.needs_input_grad[5]:
             load_bar = adjoint.sum_to_size(ctx.load_shape)
-        if any(ctx.needs_input_grad[n] for n in (5, *range(7, 7 + len(k)))):
+        if any(ctx.needs_input_grad[n] for n in (6, *range(8, 8 + len(k)))):
             k_bar, c_bar = calculus.derivatives(adjoint, u, entries)
             k_bar = [bar.sum_to_size(one.shape) if one is not None else None for bar, one in zip(k_bar, k)]
             c_bar = c_bar.sum_to_size(c.shape) if c is not None else None
-        if ctx.needs_input_grad[6]:
+        if ctx.needs_input_grad[7]:
             g_bar = calculus.value_gradient(u_bar, adjoint, entries, tuple(k), c).sum_to_size(ctx.g_shape)
-        return None, None, None, None, load_bar, c_bar, g_bar, *k_bar
+        return None, None, None, None, None, load_bar, c_bar, g_bar, *k_bar
 
     @staticmethod
-    def vmap(info: Any, in_dims: Any, calculus: Calculus, stop: Stop, entries: Any, own_values: bool, *tensors: Any) -> Any:
-        return _Solve.apply(calculus, stop, entries, own_values, *_batched(tensors, in_dims[4:])), 0
+    def vmap(info: Any, in_dims: Any, calculus: Calculus, stop: Stop, entries: Any, own_values: bool, _: Any, *tensors: Any) -> Any:
+        return _Solve.apply(calculus, stop, entries, own_values, None, *_batched(tensors, in_dims[5:])), 0
 
 
 def _batched(tensors: Any, dims: Any) -> list[Any]:
     """The axis of the batch first."""
     return [tensor if tensor is None or dim is None else tensor.movedim(dim, 0) for tensor, dim in zip(tensors, dims)]
-
-
-def _numbers(k: Any, c: Any) -> tuple[tuple[Any, ...], Any]:
-    """As Solves.is_singular takes them."""
-    return tuple(map(_numpy, k)), _numpy(c)
 
 
 def _solve_matrix(a: Any, b: Any, data: Any, shape: Any, stop: Stop) -> torch.Tensor:
@@ -205,7 +229,8 @@ class _SolveMatrix(torch.autograd.Function):
         data_bar = None
         if data is not None and ctx.needs_input_grad[4]:
             places = (solves.column, solves.row) if ctx.transposed else (solves.row, solves.column)
-            row, column = (torch.as_tensor(np.asarray(index, dtype=np.int64), device=x.device) for index in places)
+            row, column = (solves.kept((x.device, index is solves.row), lambda index=index: torch.as_tensor(
+                np.asarray(index, dtype=np.int64), device=x.device)) for index in places)
             data_bar = (-adjoint[..., row] * x[..., column]).sum_to_size(data.shape)
         return None, None, None, adjoint.sum_to_size(ctx.b_shape), data_bar
 

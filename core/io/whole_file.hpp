@@ -1,6 +1,6 @@
 #pragma once
 
-// The bytes of a file that is read in one piece.
+// The bytes of a file that is read at once.
 
 #include <array>
 #include <cerrno>

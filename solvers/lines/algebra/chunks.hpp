@@ -167,7 +167,7 @@ STRATUM_HOST_DEVICE STRATUM_INLINE Row<T, with_sum> append(ReducedChunk<T, with_
 
 /// Numbers that blocks of a GPU need to pass columns to each other, tiles being `width` columns wide, and for the counter of
 /// their tickets (core/device/hand_off.hpp). Up to 160 blocks of 512
-/// rows: a column for each, or for two of 256 rows each (persistent_y_lines, persistent_bands). Larger grids: one for each of
+/// rows: a column for each, or for two of 256 rows each (persistent_y_lines). Larger grids: one for each of
 /// at most 160 multiprocessors (persistent_columns).
 [[nodiscard]] inline int passed_numbers(int nx, int ny, int width) {
   constexpr std::int64_t most_blocks = 160, block_rows = 512, a_block = 2 * 32 * 11, a_cluster = 32 * 18, tickets = 32;

@@ -15,9 +15,10 @@
 //     lines   segments join in the lanes of a warp. Every line of a tile has an owner among the blocks, to whom all warps
 //             send what they have of it; one of the owner's warps solves for the ends of all chunks, and answers. Of 16
 //             blocks each sends 192 messages a colour so; all to all it would be 768
-//     seams   the last first-colour line before a cluster's tiles, which its first second-colour line needs, is another cluster's:
-//             solved here as well, at the start, while the last set has nothing else to do. The second-colour line itself is
-//             passed to that cluster through memory, which stores it at its end: till then it reads what was there before
+//     between clusters  the last first-colour line before a cluster's tiles, which its first second-colour line needs, is
+//             another cluster's: solved here as well, at the start, while the last set has nothing else to do. The second-colour
+//             line itself is passed to that cluster through memory, which stores it at its end: till then it reads what was
+//             there before
 
 #include <stratum/core/device/tile_map.hpp>
 #include <stratum/solvers/lines/cuda/zebra_y.hpp>
@@ -75,14 +76,12 @@ struct ColumnPlace {
 template <class View, int S, bool mirrored>
 struct ColumnPair {
   static constexpr bool sums = by_row_sums<View>;
-  bool even_used, odd_used, first_used, second_used, previous_used;
+  PairUse<mirrored> used;
   Interval<float> across[3];
   float e[2] = {0, 0};
 
   /// `even`: position of its even column.
-  __device__ STRATUM_INLINE ColumnPair(const View& a, int even, int nx)
-      : even_used(even > 0 && even <= nx), odd_used(even < nx), first_used(mirrored ? even_used : odd_used),
-        second_used(mirrored ? odd_used : even_used), previous_used(mirrored ? even + 2 <= nx : even > 0) {
+  __device__ STRATUM_INLINE ColumnPair(const View& a, int even, int nx) : used(even, nx) {
 #pragma unroll
     for (int n = 0; n < 3; ++n) {
       const int i = even - 1 + n;
@@ -90,18 +89,18 @@ struct ColumnPair {
       across[n] = {inside ? __ldg(a.kx + i) : 0.0F, inside ? __ldg(a.mx + i) : 0.0F};
     }
     if constexpr (View::has_reaction) {
-      e[0] = even_used ? __ldg(a.e + even - 1) : 0.0F;
-      e[1] = odd_used ? __ldg(a.e + even) : 0.0F;
+      e[0] = used.even ? __ldg(a.e + even - 1) : 0.0F;
+      e[1] = used.odd ? __ldg(a.e + even) : 0.0F;
     }
   }
   /// Between the second-colour lines of the pair itself and of the next one.
   template <bool coupled>
   [[nodiscard]] __device__ STRATUM_INLINE auto first_line(bool begins_line) const {
-    return line<coupled>(1, mirrored ? 0 : 2, !mirrored, begins_line, {first_used, true, true});
+    return line<coupled>(1, mirrored ? 0 : 2, !mirrored, begins_line, {used.first, true, true});
   }
   /// Between the first-colour lines of the pair before and of the pair itself.
   [[nodiscard]] __device__ STRATUM_INLINE auto second_line(bool begins_line) const {
-    return line<true>(mirrored ? 2 : 0, 1, mirrored, begins_line, {second_used, previous_used, first_used});
+    return line<true>(mirrored ? 2 : 0, 1, mirrored, begins_line, {used.second, used.previous, used.first});
   }
 
  private:
@@ -507,22 +506,8 @@ __global__ void __launch_bounds__(ColumnTile<S>::threads)
       for (int k = 0; k < S; ++k) to[k] = segment[k];
       raise_flag(to + S);
     }
-    const bool even_done = of.even_used && (mirrored || !passes);
-    const bool odd_done = of.odd_used && (!mirrored || !passes);
-    float* to = &y(even - 1, position - 1);
-    if (even_done && odd_done && position > 0 && position + S <= ny + 1) {
-#pragma unroll
-      for (int k = 0; k < S; ++k, to += y.pitch)
-        *reinterpret_cast<Pair<float>*>(to) =
-            mirrored ? Pair<float>{x_first[k], segment[k]} : Pair<float>{segment[k], x_first[k]};
-    } else {
-#pragma unroll
-      for (int k = 0; k < S; ++k, to += y.pitch) {
-        if (position + k < 1 || position + k > ny) continue;
-        if (even_done) to[0] = mirrored ? x_first[k] : segment[k];
-        if (odd_done) to[1] = mirrored ? segment[k] : x_first[k];
-      }
-    }
+    store_pair<mirrored, S>(y, even, position - 1, of.used.even && (mirrored || !passes),
+                            of.used.odd && (!mirrored || !passes), x_first, segment);
   }
 #endif
 }

@@ -126,7 +126,7 @@ __device__ STRATUM_INLINE void open_exchange_buffers(const Cluster& cluster,
   cluster.sync();
 }
 
-/// The same for clusters that wait for each other; returns the cluster's number among those of the launch. `tickets`: the
+/// The same for clusters that go from tile to tile; returns the cluster's number among those of the launch. `tickets`: the
 /// counter, or null where nobody waits. Blocks read the number from their cluster's first block, which ends after it has got a
 /// chunk of each of them.
 template <class T, int records, bool sums>
@@ -137,8 +137,8 @@ __device__ STRATUM_INLINE int open_exchange_buffers(const Cluster& cluster,
   if (tickets != nullptr && cluster.rank() == 0 && threadIdx.x == 0)
     exchange_buffers[0].ticket = take_ticket(tickets, static_cast<int>(gridDim.x) / blocks);
   open_exchange_buffers(cluster, exchange_buffers, count);
-  if (tickets == nullptr) return static_cast<int>(blockIdx.x) / blocks;
   if (blocks == 1) __syncthreads();
+  if (tickets == nullptr) return static_cast<int>(blockIdx.x) / blocks;
   return static_cast<int>(*cluster.at(&exchange_buffers[0].ticket, 0));
 }
 

@@ -194,6 +194,11 @@ void BoxDiscretization::integrate_face_data(Context& ctx) {
   }
 }
 
+void BoxDiscretization::set_data(Context& ctx, const PoissonProblem3D& problem) {
+  problem_ = problem;
+  integrate_face_data(ctx);
+}
+
 BoxDiscretization::FaceLoads BoxDiscretization::load(Context& ctx, StoredBox<double> b) const {
   return load(ctx, rhs_function(problem_), b);
 }

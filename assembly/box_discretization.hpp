@@ -70,6 +70,9 @@ class BoxDiscretization {
     std::array<std::vector<double>, 6> faces;
     double sum = 0;
   };
+  /// Other functions f, u and g of the same K, kinds of faces and alpha, as another time has them.
+  void set_data(Context& ctx, const PoissonProblem3D& problem);
+
   /// b = integrals of f phi_i, of the problem's f or of this one.
   [[nodiscard]] FaceLoads load(Context& ctx, StoredBox<double> b) const;
   [[nodiscard]] FaceLoads load(Context& ctx, const ScalarFunction3D& f, StoredBox<double> b) const;

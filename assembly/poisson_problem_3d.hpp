@@ -51,6 +51,7 @@ struct Point3D {
   double x = 0, y = 0, z = 0;
   double to_right = 0, to_top = 0, to_back = 0;
   double to_left = 0, to_bottom = 0, to_front = 0;
+  double t = 0;  // where there is time
 };
 
 /// Called from several threads at once, each on a copy of its own.

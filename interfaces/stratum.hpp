@@ -3,7 +3,7 @@
 // What most programs in C++ use, in one line: vectors, meshes, Poisson problems and their solver, multigrid for a matrix of
 // your own, Krylov methods. Every header can be included by itself too. Not here:
 //
-//     stratum/multigrid/heat_solver.hpp       problems in time
+//     stratum/multigrid/heat_solver.hpp, heat_solver_3d.hpp   problems in time
 //     stratum/multigrid/deflated_solver.hpp   deflation
 //     stratum/multigrid/patches/patch_poisson_solver.hpp   meshes of patches
 //     stratum/core/io/matrix_market.hpp       sparse matrices from files

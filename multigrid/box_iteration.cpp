@@ -29,6 +29,11 @@ BoxIteration::BoxIteration(Context& ctx, const BoxMatrix<double>& matrix, Shared
   in_double_.emplace(ctx, std::move(m), b.shape());
 }
 
+void BoxIteration::set_matrix(Context& ctx, const BoxMatrix<double>& matrix) {
+  a = matrix;
+  op_ = BoxLinearOperator<double>(ctx, a);
+}
+
 std::vector<GatedLevel> BoxIteration::levels() const { return levels_; }
 
 BoxIteration::InDouble& BoxIteration::in_double(Context& ctx) {

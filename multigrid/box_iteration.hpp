@@ -29,6 +29,9 @@ class BoxIteration {
                const BoxMultigridParams& params, bool in_float);
   BoxIteration(Context& ctx, const BoxMatrix<double>& a, Shared<Preconditioner<double>> m);
 
+  /// Another matrix of the same shape, around the preconditioner that was made for the first one, which is in double.
+  void set_matrix(Context& ctx, const BoxMatrix<double>& matrix);
+
   SolveReport solve(Context& ctx, const StoppingParams& stop, const Monitor& monitor);
   /// x = M^-1 b, a cycle from zero.
   void precondition(Context& ctx);

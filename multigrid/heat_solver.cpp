@@ -6,7 +6,7 @@
 #include <stratum/core/field/blas.hpp>
 #include <stratum/multigrid/heat_operators.hpp>
 #include <stratum/multigrid/heat_steps.hpp>
-#include <stratum/solvers/preconditioners/jacobi.hpp>
+#include <stratum/solvers/preconditioners/mass_diagonal.hpp>
 
 namespace stratum {
 
@@ -18,20 +18,6 @@ std::vector<double> rows_on_first_subdomain(Context& ctx, FieldView<const double
   if (!own.empty()) copy_to_host(ctx, x, own.data());
   return ctx.subdomains() == 1 ? own : ctx.communicator()->join_on_first(own);
 }
-
-/// The diagonal of a mass matrix: near enough to it to estimate errors with.
-class MassDiagonal final : public Preconditioner<double>, public Handle {
- public:
-  MassDiagonal(Context& ctx, const GridLayout<2>& shape, const std::vector<double>& diagonal)
-      : jacobi_(ctx, shape, diagonal) {}
-  void apply(Context& ctx, FieldView<const double> r, FieldView<double> z) override { jacobi_.apply(ctx, r, z); }
-  [[nodiscard]] bool is_constant() const override { return true; }
-  [[nodiscard]] bool is_symmetric() const override { return true; }
-  [[nodiscard]] bool estimates_error() const override { return true; }
-
- private:
-  JacobiPreconditioner<double> jacobi_;
-};
 
 /// The equation of a mesh of two dimensions, for HeatSteps.
 class PlaneEquation {

@@ -17,8 +17,8 @@ PoissonSolverParams params_of(double reaction) {
 }
 
 /// lambda + c; of a memory dry run, too.
-std::vector<double> reactions_of(const LineModes& modes, double c) {
-  std::vector<double> sums(modes.values);
+std::vector<double> reactions_of(const std::vector<double>& values, double c) {
+  std::vector<double> sums(values);
   for (double& sum : sums) sum += c;
   return sums;
 }
@@ -33,13 +33,15 @@ PlaneMultigrid::PlaneMultigrid(Context& ctx, const TensorMesh<2>& planes, const 
 
 PlaneMultigrid::PlaneMultigrid(Context& ctx, const TensorMesh<2>& planes, const AxisFactors& across, double reaction,
                                const LineModes& modes)
-    : reactions_(reactions_of(modes, reaction)), modes_(ctx, across, modes), b_(ctx, planes.unknowns()),
-      x_(ctx, planes.unknowns()),
+    : values_(modes.values), reactions_(reactions_of(values_, reaction)), modes_(ctx, across, modes),
+      b_(ctx, planes.unknowns()), x_(ctx, planes.unknowns()),
       rows_(allocate(ctx, static_cast<std::size_t>(ctx.threads() * room()) * sizeof(double))) {
   const auto first = std::find_if(reactions_.begin(), reactions_.end(), [](double sum) { return sum > 0; });
   if (first != reactions_.end()) solver_.emplace(ctx, planes, params_of(*first));
   if (reactions_.front() == 0 || ctx.is_dry_run()) without_reaction_.emplace(ctx, planes, params_of(0));
 }
+
+void PlaneMultigrid::set_reaction(double c) { reactions_ = reactions_of(values_, c); }
 
 std::int64_t PlaneMultigrid::room() const {
   return static_cast<std::int64_t>(modes_.scratch()) +

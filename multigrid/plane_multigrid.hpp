@@ -35,6 +35,9 @@ class PlaneMultigrid {
   /// `planes`: two directions of the box, `across` the factors of the third.
   PlaneMultigrid(Context& ctx, const TensorMesh<2>& planes, const AxisFactors& across, double reaction);
 
+  /// Another c > 0, of a problem that had one.
+  void set_reaction(double c);
+
   /// x = A^-1 b, or x + A^-1 b where `add`. v is scratch, and may be b; planes of modes lie in it.
   void apply(Context& ctx, FieldView<const double, 3> b, FieldView<double, 3> v, FieldView<double, 3> x, bool add);
 
@@ -46,7 +49,7 @@ class PlaneMultigrid {
   void multiply_planes(const Context& ctx, ModeProducts::Product product, FieldView<const double, 3> in,
                        FieldView<double, 3> out, bool add);
 
-  std::vector<double> reactions_;  // of the modes
+  std::vector<double> values_, reactions_;  // of the modes: lambda, and lambda + c
   ModeProducts modes_;
   std::optional<PoissonSolver> solver_, without_reaction_;
   Field<double> b_, x_;

@@ -57,8 +57,10 @@ struct PoissonSolver3D::Implementation {
   std::optional<BoxDiscretization> discretization;  // of this rank's cells; none in a memory dry run
   BoxOperator a;
   BoxDiagonalization direct;
-  std::optional<PlaneMultigrid> in_planes;  // in its place
-  std::optional<BoxIteration> iterative;    // where the method is not direct
+  std::optional<PlaneMultigrid> in_planes;        // in its place
+  std::optional<BoxIteration> iterative;          // where the method is not direct
+  std::shared_ptr<ScaledDiagonalization> scaled;  // its preconditioner, of fd-cg
+  double reaction_of_levels = 0;                  // that multigrid's were made for
   BoxMemory b, x, v;
   std::optional<BoxFactors> hats;                          // integrals of phi_i of a singular problem
   std::optional<BoxDiscretization::FaceLoads> face_loads;  // none of a right-hand side in the Context's memory
@@ -186,11 +188,34 @@ struct PoissonSolver3D::Implementation {
     BoxCoefficients c{factors, {}, {}, {}, problem.reaction};
     if (discretization) c = discretization->coefficients();
     const BoxMatrix<double> matrix = BoxCells<double>(ctx, c, material.yy.empty());
-    if (plan.kind == BoxMethod::fd_cg)
-      iterative.emplace(ctx, matrix, std::make_unique<ScaledDiagonalization>(ctx, c, plan.lines));
-    else
-      iterative.emplace(ctx, matrix, gate_of(mesh, material),
-                        BoxMultigridParams{.gate = {}, .singular = is_singular(mesh, problem)}, params.float_cycles);
+    if (plan.kind == BoxMethod::fd_cg) {
+      scaled = std::make_shared<ScaledDiagonalization>(ctx, c, plan.lines);
+      iterative.emplace(ctx, matrix, scaled);
+    } else {
+      make_levels(matrix, material);
+    }
+  }
+  void make_levels(const BoxMatrix<double>& matrix, const BoxMaterial& material) {
+    iterative.emplace(ctx, matrix, gate_of(mesh, material),
+                      BoxMultigridParams{.gate = {}, .singular = is_singular(mesh, problem)}, params.float_cycles);
+    reaction_of_levels = problem.reaction;
+  }
+
+  void set_reaction(double c) {
+    expects(std::isfinite(c) && c > 0 && problem.reaction > 0 && ranks() == 1,
+            "on one rank a reaction c > 0 takes the place of another one, not ", c, " that of ", problem.reaction);
+    problem.reaction = c;
+    rhs_norm.reset();
+    a.set_reaction(c);
+    direct.set_reaction(c);
+    if (in_planes) in_planes->set_reaction(c);
+    if (scaled) scaled->set_reaction(c);
+    if (plan.is_direct()) return;
+    const BoxMatrix<double> matrix = iterative->a.with_reaction(c);
+    const bool near = c <= 2 * reaction_of_levels && reaction_of_levels <= 2 * c && !params.float_cycles;
+    if (scaled || near) return iterative->set_matrix(ctx, matrix);
+    iterative.reset();  // makes room
+    make_levels(matrix, discretization->material());
   }
 
   static std::int64_t memory_of(const Context& ctx, const TensorMesh<3>& mesh, const PoissonProblem3D& problem,
@@ -471,6 +496,12 @@ SolveReport PoissonSolver3D::solve(FieldView<const double, 3> b, FieldView<doubl
   SolveReport report = self.timed_solve(monitor);
   box_scatter(self.ctx, self.x.view, x.data, apart(self.order, x.strides));
   return report;
+}
+
+void PoissonSolver3D::set_reaction(double c) {
+  Implementation& self = *implementation_;
+  const auto entered = self.guard.enter("solver");
+  self.set_reaction(c);
 }
 
 void PoissonSolver3D::set_rhs(const ScalarFunction3D& f) {

@@ -136,6 +136,10 @@ class PoissonSolver3D {
   /// problem's. x gets u_h at the unknowns. 4 words a number more. `fluxes` do not know this load, and throw UsageError.
   SolveReport solve(FieldView<const double, 3> b, FieldView<double, 3> x, const Monitor& monitor = {});
 
+  /// Another c > 0 in the place of one, on one rank: for steps in time, which solve with c + 1 / dt. Modes stay as they are.
+  /// Levels of multigrid in double stay where c is between half and twice of what they were made for, else they are made anew.
+  void set_reaction(double c);
+
   // Other right-hand sides for the same operator and the same boundary values; each takes the place of the problem's f.
   /// f, integrated by Gauss points.
   void set_rhs(const ScalarFunction3D& f);

@@ -49,17 +49,16 @@ ScaledDiagonalization::ScaledDiagonalization(Context& ctx, const BoxCoefficients
   for (std::size_t d = 0; d < 3; ++d) factors[d] = coefficients.axes[order_[d]];
   const std::array<int, 3> n{factors[0].unknowns(), factors[1].unknowns(), factors[2].unknowns()};
   LineModes modes_x, modes_y;
-  double mean = 1;
   scale_ = BoxMemory(ctx, n, false);
   b_ = BoxMemory(ctx, n, false);
   x_ = BoxMemory(ctx, n, false);
   if (!ctx.is_dry_run()) {
     const MeanLogarithms logarithms(coefficients);
-    mean = std::exp(logarithms.all);
+    mean_ = std::exp(logarithms.all);
     // What Robin faces have of the operator is divided by K, too.
     for (AxisFactors& axis : factors) {
-      if (axis.m.front() == 0) axis.k.front() /= mean;
-      if (axis.m.back() == 0) axis.k.back() /= mean;
+      if (axis.m.front() == 0) axis.k.front() /= mean_;
+      if (axis.m.back() == 0) axis.k.back() /= mean_;
     }
     modes_x = ModeProducts::modes(ctx, factors[0]);
     modes_y = factors[1] == factors[0] ? modes_x : ModeProducts::modes(ctx, factors[1]);
@@ -71,7 +70,7 @@ ScaledDiagonalization::ScaledDiagonalization(Context& ctx, const BoxCoefficients
     box_gather(ctx, staged.cview().data, apart(order_, staged.cview().strides), scale_.view);
     ctx.synchronise();
   }
-  direct_ = BoxDiagonalization(ctx, factors, coefficients.reaction / mean, modes_x, modes_y);
+  direct_ = BoxDiagonalization(ctx, factors, coefficients.reaction / mean_, modes_x, modes_y);
 }
 
 void ScaledDiagonalization::apply(Context& ctx, FieldView<const double> r, FieldView<double> z) {

@@ -23,6 +23,9 @@ class ScaledDiagonalization final : public Preconditioner<double> {
   /// `lines`: the direction that modes are not needed of. In a memory dry run K may be empty.
   ScaledDiagonalization(Context& ctx, const BoxCoefficients& coefficients, int lines);
 
+  /// Another c; the modes are the same.
+  void set_reaction(double c) { direct_.set_reaction(c / mean_); }
+
   void apply(Context& ctx, FieldView<const double> r, FieldView<double> z) override;
   [[nodiscard]] bool is_constant() const override { return true; }
   [[nodiscard]] bool is_symmetric() const override { return true; }
@@ -32,6 +35,7 @@ class ScaledDiagonalization final : public Preconditioner<double> {
  private:
   BoxShape shape_;
   BoxOrder order_;
+  double mean_ = 1;  // of K
   BoxDiagonalization direct_;
   BoxMemory scale_, b_, x_;
 };

@@ -82,18 +82,20 @@ KnownNames<Point> known_names(double a, double b, Variables variables) {
   return known;
 }
 
-KnownNames<Point3D> known_names(const std::array<double, 3>& lengths) {
+KnownNames<Point3D> known_names(const std::array<double, 3>& lengths, Variables variables) {
   const auto [a, b, d] = lengths;
-  return {{{"x", &Point3D::x}, {"y", &Point3D::y}, {"z", &Point3D::z}},
-          {{"a", a}, {"b", b}, {"d", d}},
-          {{"xl", &Point3D::to_left},
-           {"xr", &Point3D::to_right},
-           {"yl", &Point3D::to_bottom},
-           {"yr", &Point3D::to_top},
-           {"zl", &Point3D::to_front},
-           {"zr", &Point3D::to_back}},
-          {a / 2, b / 2, d / 2, a / 2, b / 2, d / 2, a / 2, b / 2, d / 2},
-          ""};
+  KnownNames<Point3D> known{{{"x", &Point3D::x}, {"y", &Point3D::y}, {"z", &Point3D::z}},
+                            {{"a", a}, {"b", b}, {"d", d}},
+                            {{"xl", &Point3D::to_left},
+                             {"xr", &Point3D::to_right},
+                             {"yl", &Point3D::to_bottom},
+                             {"yr", &Point3D::to_top},
+                             {"zl", &Point3D::to_front},
+                             {"zr", &Point3D::to_back}},
+                            {a / 2, b / 2, d / 2, a / 2, b / 2, d / 2, a / 2, b / 2, d / 2},
+                            ""};
+  if (has_time(variables)) known.variables.emplace_back("t", &Point3D::t);
+  return known;
 }
 
 // A parser is bound to the addresses of its variables and keeps a stack of its own, so every copy gets both anew: each
@@ -170,8 +172,9 @@ ScalarFunction parse_expression(const std::string& text, double a, double b, Var
   return FunctionOfText{{text, a, b}, std::move(expression)};
 }
 
-ScalarFunction3D parse_expression(const std::string& text, const std::array<double, 3>& lengths) {
-  Expression<Point3D> expression = parsed(text, known_names(lengths));
+ScalarFunction3D parse_expression(const std::string& text, const std::array<double, 3>& lengths, Variables variables) {
+  Expression<Point3D> expression = parsed(text, known_names(lengths, variables));
+  if (expression.uses("t")) return expression;
   std::array<bool, 3> depends{};
   constexpr std::array<std::array<const char*, 3>, 3> names{{{"x", "xl", "xr"}, {"y", "yl", "yr"}, {"z", "zl", "zr"}}};
   for (std::size_t d = 0; d < 3; ++d)
@@ -194,6 +197,9 @@ std::optional<double> value_of_expression(const std::string& text) {
 bool depends_on_time(const std::string& text, double a, double b) {
   return Expression<Point>(text, known_names(a, b, Variables::space_and_time)).uses("t");
 }
+bool depends_on_time(const std::string& text, const std::array<double, 3>& lengths) {
+  return Expression<Point3D>(text, known_names(lengths, Variables::space_and_time)).uses("t");
+}
 
 #else
 
@@ -211,13 +217,15 @@ ScalarFunction parse_expression(const std::string& text, double /*a*/, double /*
   fail_without_muparser(text);
 }
 
-ScalarFunction3D parse_expression(const std::string& text, const std::array<double, 3>& /*lengths*/) {
+ScalarFunction3D parse_expression(const std::string& text, const std::array<double, 3>& /*lengths*/,
+                                  Variables /*variables*/) {
   fail_without_muparser(text);
 }
 
 std::optional<double> value_of_expression(const std::string& /*text*/) { return std::nullopt; }
 
 bool depends_on_time(const std::string& /*text*/, double /*a*/, double /*b*/) { return false; }
+bool depends_on_time(const std::string& /*text*/, const std::array<double, 3>& /*lengths*/) { return false; }
 
 #endif
 

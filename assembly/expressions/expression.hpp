@@ -27,8 +27,9 @@ enum class Variables : std::uint8_t { space, space_and_time, position, position_
 [[nodiscard]] ScalarFunction parse_expression(const std::string& text, double a, double b,
                                               Variables variables = Variables::space);
 
-/// In a box with edges of these lengths, which are a, b and d. Throws alike.
-[[nodiscard]] ScalarFunction3D parse_expression(const std::string& text, const std::array<double, 3>& lengths);
+/// In a box with edges of these lengths, which are a, b and d. `variables`: space, or space_and_time. Throws alike.
+[[nodiscard]] ScalarFunction3D parse_expression(const std::string& text, const std::array<double, 3>& lengths,
+                                                Variables variables = Variables::space);
 
 /// What an expression without variables is worth, as 4*pi or 25/60; nothing where the text is none, or this build has no
 /// muParser.
@@ -36,5 +37,6 @@ enum class Variables : std::uint8_t { space, space_and_time, position, position_
 
 /// Of one that parses: it has the variable t.
 [[nodiscard]] bool depends_on_time(const std::string& text, double a, double b);
+[[nodiscard]] bool depends_on_time(const std::string& text, const std::array<double, 3>& lengths);
 
 }  // namespace stratum

@@ -47,6 +47,8 @@ class BoxCells {
   template <class From>
   BoxCells(Context& ctx, const BoxCells<From>& cells);
   [[nodiscard]] const BoxCellRows<T>& rows() const { return rows_; }
+  /// Of this one; copies keep theirs.
+  void set_reaction(double c) { rows_.reaction = static_cast<T>(c); }
 
  private:
   template <class>
@@ -95,6 +97,12 @@ class BoxMatrix {
   template <class F>
   decltype(auto) with_rows(const F& use) const {
     return std::visit([&](const auto& matrix) -> decltype(auto) { return use(matrix.rows()); }, any_);
+  }
+  /// Of K by cells the same with another c.
+  [[nodiscard]] BoxMatrix with_reaction(double c) const {
+    BoxCells<T> cells = std::get<BoxCells<T>>(any_);
+    cells.set_reaction(c);
+    return cells;
   }
   [[nodiscard]] bool is_cells() const { return std::holds_alternative<BoxCells<T>>(any_); }
   [[nodiscard]] const BoxShape& shape() const {

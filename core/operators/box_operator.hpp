@@ -56,6 +56,7 @@ class BoxOperator {
 
   [[nodiscard]] const std::array<AxisFactorsView, 3>& axes() const { return axes_; }
   [[nodiscard]] double reaction() const { return reaction_; }
+  void set_reaction(double c) { reaction_ = c; }
 
  private:
   SharedField<double> numbers_;

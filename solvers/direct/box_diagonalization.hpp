@@ -56,6 +56,9 @@ class BoxDiagonalization {
   /// else may be zero afterwards.
   void apply(Context& ctx, FieldView<const double, 3> b, FieldView<double, 3> v, FieldView<double, 3> x, bool add);
 
+  /// Another c, of one rank; the modes are the same.
+  void set_reaction(double c) { reaction_ = c; }
+
   /// What multiplies.
   [[nodiscard]] const std::string& products() const { return products_->description(); }
 

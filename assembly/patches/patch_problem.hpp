@@ -47,9 +47,12 @@ struct PatchSystem {
 };
 
 [[nodiscard]] std::shared_ptr<const PatchTopology> topology_of(const PatchMesh& mesh);
+/// Of all patches.
 [[nodiscard]] PatchLayout layout_of(const PatchMesh& mesh);
+/// Where the Context has a communicator: of those that this rank has (mesh/patches/patch_partition.hpp).
+[[nodiscard]] PatchLayout layout_of(const Context& ctx, const PatchMesh& mesh);
 
-/// 2 x 2 Gauss points for the matrix, 4 x 4 for f, 2 x 2 on more than 2^18 cells; 4 points on intervals of the boundary. Throws
+/// Of the patches that the rank has; collective. 2 x 2 Gauss points for the matrix, 4 x 4 for f, 2 x 2 on more than 2^18 cells; 4 points on intervals of the boundary. Throws
 /// UsageError for boundary names that the mesh does not have, K that is not positive, c or alpha that is negative, numbers of
 /// other shapes than the patches', and functions that are not finite.
 [[nodiscard]] PatchSystem assemble(Context& ctx, const PatchMesh& mesh, const PatchProblem& problem);
@@ -58,7 +61,7 @@ struct PatchSystem {
 struct PatchErrors {
   double l2 = 0, largest = 0;
 };
-/// `nodal`: of each patch (nx + 1) (ny + 1) numbers, x fastest. With `modulo_constants` of functions minus their means.
+/// `nodal`: of each patch that the rank has (nx + 1) (ny + 1) numbers, x fastest, of others none; collective. With `modulo_constants` of functions minus their means.
 [[nodiscard]] PatchErrors relative_errors(Context& ctx, const PatchMesh& mesh, const ScalarFunction& exact,
                                           const std::vector<std::vector<double>>& nodal, bool modulo_constants = false);
 

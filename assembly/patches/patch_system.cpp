@@ -9,6 +9,7 @@
 #include <stratum/assembly/patches/patch_problem.hpp>
 #include <stratum/assembly/points.hpp>
 #include <stratum/core/errors.hpp>
+#include <stratum/mesh/patches/patch_partition.hpp>
 
 namespace stratum {
 
@@ -60,7 +61,7 @@ class Assembly {
  public:
   Assembly(Context& ctx, const PatchMesh& mesh, const PatchProblem& problem)
       : ctx_(ctx), mesh_(mesh), problem_(problem),
-        layout_(layout_of(mesh)), system_{layout_, PatchRowsOnHost(layout_.size())} {}
+        layout_(layout_of(ctx, mesh)), system_{layout_, PatchRowsOnHost(layout_.size())} {}
 
   PatchSystem run() {
     check();
@@ -69,12 +70,16 @@ class Assembly {
       numbers->assign(at(layout_.size()), 0.0);
     has_reaction_ = problem_.reaction > 0 || static_cast<bool>(problem_.reaction_of_cells);
     for (int p = 0; p < layout_.patches(); ++p) {
+      if (!layout_.has(p)) continue;
       const PatchNodes nodes = mesh_.nodes_of(p);
       assemble_cells(p, nodes);
       if (!problem_.load.empty()) add_load(p);
       assemble_boundaries(p, nodes);
     }
     spread_boundary_values();
+    if (layout_.is_part())
+      for (const int alpha : ctx_.communicator()->gather_on_host(has_alpha_ ? 1 : 0))
+        has_alpha_ = has_alpha_ || alpha != 0;
     system_.singular = !has_dirichlet_ && !has_alpha_ && !has_reaction_;
     return std::move(system_);
   }
@@ -273,7 +278,7 @@ class Assembly {
       const auto& g = condition_of(best).value ? condition_of(best).value : problem_.exact;
       const double value = g ? evaluate(g, point_at(mesh_.vertex(v)), "boundary value") : 0;
       for (const auto& corner : layout_.topology().vertices[at(v)].corners)
-        system_.boundary_values[at(layout_.corner(corner))] = value;
+        if (layout_.has(corner.patch)) system_.boundary_values[at(layout_.corner(corner))] = value;
     }
   }
 
@@ -326,6 +331,14 @@ PatchLayout layout_of(const PatchMesh& mesh) {
   return {topology_of(mesh), std::move(cells)};
 }
 
+PatchLayout layout_of(const Context& ctx, const PatchMesh& mesh) {
+  if (ctx.subdomains() == 1) return layout_of(mesh);
+  std::vector<int> cells;
+  for (int c = 0; c < mesh.chords(); ++c) cells.push_back(mesh.chord(c).size());
+  auto ranks = std::make_shared<const std::vector<int>>(ranks_of_patches(mesh, ctx.subdomains()));
+  return {topology_of(mesh), std::move(cells), {std::move(ranks), ctx.communicator()->rank()}};
+}
+
 PatchSystem assemble(Context& ctx, const PatchMesh& mesh, const PatchProblem& problem) {
   return Assembly(ctx, mesh, problem).run();
 }
@@ -336,8 +349,9 @@ PatchErrors relative_errors(Context& ctx, const PatchMesh& mesh, const ScalarFun
   expects(nodal.size() == at(mesh.patches()), "values are given of ", nodal.size(), " patches, but the mesh has ",
           mesh.patches());
   for (int p = 0; p < mesh.patches(); ++p) {
-    const PatchNodes nodes = mesh.nodes_of(p);
     const auto& u = nodal[at(p)];
+    if (u.empty() && ctx.subdomains() > 1) continue;
+    const PatchNodes nodes = mesh.nodes_of(p);
     expects(u.size() == nodes.at.size(), "patch ", p, " has ", nodes.at.size(), " nodes, but ", u.size(), " values");
     std::vector<ErrorSums> rows(at(nodes.ny), no_error_sums());
     for_each_row(
@@ -361,6 +375,11 @@ PatchErrors relative_errors(Context& ctx, const PatchMesh& mesh, const ScalarFun
         },
         exact);
     for (const ErrorSums& row : rows) add(row, all);
+  }
+  if (ctx.subdomains() > 1) {
+    const auto of_ranks = ctx.communicator()->gather_on_host(all);
+    all = no_error_sums();
+    for (const ErrorSums& sums : of_ranks) add(sums, all);
   }
   const RelativeErrors found = relative(all, modulo_constants);
   return {found.l2, found.largest};

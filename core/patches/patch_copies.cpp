@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <stratum/core/field/blas.hpp>
 #include <stratum/core/patches/for_each_patch_node.hpp>
 #include <stratum/core/patches/patch_layout.hpp>
@@ -43,7 +45,7 @@ SharedNodes::SharedNodes(Context& ctx, const PatchLayout& layout) {
   std::vector<int> copies, begin{0};
   for (std::size_t e = 0; e < t.edges.size(); ++e) {
     const auto& sides = t.edges[e].sides;
-    if (sides.size() < 2) continue;
+    if (sides.size() < 2 || !layout.has(sides[0].patch) || !layout.has(sides[1].patch)) continue;
     const auto a = layout.run_of(sides[0]), b = layout.run_of(sides[1]);
     for (int k = 1; k < layout.cells_of_edge(static_cast<int>(e)); ++k) {
       copies.push_back(a.first + k * a.stride);
@@ -52,7 +54,9 @@ SharedNodes::SharedNodes(Context& ctx, const PatchLayout& layout) {
     }
   }
   for (const auto& vertex : t.vertices) {
-    if (vertex.corners.size() < 2) continue;
+    const bool here = std::all_of(vertex.corners.begin(), vertex.corners.end(),
+                                  [&](const auto& corner) { return layout.has(corner.patch); });
+    if (vertex.corners.size() < 2 || !here) continue;
     for (const auto& corner : vertex.corners) copies.push_back(layout.corner(corner));
     begin.push_back(static_cast<int>(copies.size()));
   }
@@ -81,10 +85,11 @@ void gather_copies(Context& ctx, const SharedNodes& shared, Partial<T>& r) {
 template void gather_copies(Context& ctx, const SharedNodes& shared, Partial<float>& r);
 template void gather_copies(Context& ctx, const SharedNodes& shared, Partial<double>& r);
 
-PatchRows::PatchRows(Context& ctx, const PatchLayout& layout) {
+PatchRows::PatchRows(Context& ctx, const PatchLayout& layout, std::optional<int> rank) {
   std::vector<Row> rows;
   for (int p = 0; p < layout.patches(); ++p) {
     const auto& patch = layout.patch(p);
+    if (!layout.has(p) || (rank && layout.rank_of(p) != *rank)) continue;
     for (int j = 0; j <= patch.ny; ++j) rows.push_back({patch, p, j});
     widest_ = std::max(widest_, patch.nx + 1);
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include <stratum/core/errors.hpp>
@@ -19,8 +20,9 @@ int pitch_of(int nx) {
 
 }  // namespace
 
-PatchLayout::PatchLayout(std::shared_ptr<const PatchTopology> topology, std::vector<int> cells_of_chords)
-    : topology_(std::move(topology)), chords_(std::move(cells_of_chords)) {
+PatchLayout::PatchLayout(std::shared_ptr<const PatchTopology> topology, std::vector<int> cells_of_chords,
+                         PatchShare share)
+    : topology_(std::move(topology)), chords_(std::move(cells_of_chords)), share_(std::move(share)) {
   const auto& t = *topology_;
   expects(static_cast<int>(chords_.size()) == t.chords, "there are ", t.chords, " chords, but cells of ",
           chords_.size());
@@ -30,18 +32,37 @@ PatchLayout::PatchLayout(std::shared_ptr<const PatchTopology> topology, std::vec
   for (std::size_t e = 0; e < t.edges.size(); ++e) nodes_ += cells_of_edge(static_cast<int>(e)) - 1;
   for (const auto& p : t.patches) {
     Patch patch;
+    patch.first = -1;
     patch.nx = cells_of_edge(p.edges[0].number);
     patch.ny = cells_of_edge(p.edges[1].number);
     patch.pitch = pitch_of(patch.nx);
+    patches_.push_back(patch);
+    nodes_ += (std::int64_t{patch.nx} - 1) * (patch.ny - 1);
+  }
+  std::vector<int> order(t.patches.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](int p, int q) { return rank_of(p) < rank_of(q); });
+  for (const int number : order) {
+    if (is_part() && rank_of(number) != share_.rank) continue;
+    Patch& patch = patches_[static_cast<std::size_t>(number)];
     const std::int64_t first = (at + patch.pitch + 31) / 32 * 32;
     at = first + std::int64_t{patch.pitch} * (patch.ny + 2) + 1;
     expects(at < std::numeric_limits<int>::max() - 64, "patches of ", at,
             " nodes and more are too many for one vector; use fewer cells");
     patch.first = static_cast<int>(first);
-    patches_.push_back(patch);
-    nodes_ += (std::int64_t{patch.nx} - 1) * (patch.ny - 1);
   }
   size_ = static_cast<int>((at + 31) / 32 * 32);
+}
+
+PatchLayout::Numbers PatchLayout::numbers_of(int rank) const {
+  Numbers numbers{size_, 0};
+  for (int p = 0; p < patches(); ++p) {
+    if (rank_of(p) != rank || !has(p)) continue;
+    numbers.begin = std::min(numbers.begin, patch(p).first);
+    numbers.end = std::max(numbers.end, patch(p).node(patch(p).nx, patch(p).ny) + 1);
+  }
+  if (numbers.end == 0) numbers.begin = 0;
+  return numbers;
 }
 
 std::int64_t PatchLayout::cells() const {
@@ -80,7 +101,7 @@ bool PatchLayout::coarsens() const {
 PatchLayout PatchLayout::coarser() const {
   std::vector<int> cells(chords_);
   for (int& n : cells) n = (n + 1) / 2;
-  return {topology_, std::move(cells)};
+  return {topology_, std::move(cells), share_};
 }
 
 }  // namespace stratum

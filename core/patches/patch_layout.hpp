@@ -17,6 +17,9 @@
 // (r, z) = sum over patches of r_p . z_p needs no weights. `sum_copies` makes a partial vector consistent: it adds copies in
 // the order of patch numbers, so that all copies of a node have the same bits.
 //
+// Ranks. Each rank may have some of the patches: its vectors hold these alone, and the layout knows the shape of the others.
+// In the layout of all patches those of a rank follow each other, so that the parts of all ranks are gathered as they lie.
+//
 // Topology. A patch has vertices 00, 10, 11, 01 and local edges 0 (y = 0), 1 (x = 1), 2 (y = 1), 3 (x = 0), each in the
 // direction of the growing coordinate; an edge has a direction of its own and may be reversed in a patch. Two edges may have
 // the same vertices, and a patch may be its own neighbour. Edges that face each other across patches are a chord and have as
@@ -68,10 +71,16 @@ struct PatchTopology {
   std::vector<bool> twisted;
 };
 
+/// Which patches are there, of those that several ranks share out.
+struct PatchShare {
+  std::shared_ptr<const std::vector<int>> ranks{};  // of each patch; none: one rank has all
+  int rank = -1;                                    // whose patches are there; negative: all are
+};
+
 class PatchLayout {
  public:
   struct Patch {
-    int first = 0;       // number of node (0, 0)
+    int first = 0;       // number of node (0, 0); negative where the patch is not there
     int pitch = 0;       // between rows
     int nx = 0, ny = 0;  // cells
     [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE int node(int i, int j) const { return first + j * pitch + i; }
@@ -79,7 +88,7 @@ class PatchLayout {
     [[nodiscard]] int stride(int direction) const { return direction == 0 ? 1 : pitch; }
   };
 
-  PatchLayout(std::shared_ptr<const PatchTopology> topology, std::vector<int> cells_of_chords);
+  PatchLayout(std::shared_ptr<const PatchTopology> topology, std::vector<int> cells_of_chords, PatchShare share = {});
 
   [[nodiscard]] const PatchTopology& topology() const { return *topology_; }
   [[nodiscard]] const std::shared_ptr<const PatchTopology>& shared_topology() const { return topology_; }
@@ -89,6 +98,20 @@ class PatchLayout {
   }
   [[nodiscard]] int patches() const { return static_cast<int>(patches_.size()); }
   [[nodiscard]] const Patch& patch(int number) const { return patches_[static_cast<std::size_t>(number)]; }
+  [[nodiscard]] bool has(int patch) const { return patches_[static_cast<std::size_t>(patch)].first >= 0; }
+  /// Patches of other ranks are not there.
+  [[nodiscard]] bool is_part() const { return share_.ranks != nullptr && share_.rank >= 0; }
+  [[nodiscard]] int rank_of(int patch) const {
+    return share_.ranks == nullptr ? 0 : (*share_.ranks)[static_cast<std::size_t>(patch)];
+  }
+  /// The layout of all patches, and that of one rank's.
+  [[nodiscard]] PatchLayout complete() const { return {topology_, chords_, {share_.ranks, -1}}; }
+  [[nodiscard]] PatchLayout part_of(int rank) const { return {topology_, chords_, {share_.ranks, rank}}; }
+  /// Of the layout of all patches: the numbers of a rank's, begin <= k < end. They lie alike in the layout of the rank.
+  struct Numbers {
+    int begin = 0, end = 0;
+  };
+  [[nodiscard]] Numbers numbers_of(int rank) const;
   /// Numbers in a vector, those between patches included.
   [[nodiscard]] int size() const { return size_; }
   /// Nodes of the domain, each once.
@@ -109,6 +132,7 @@ class PatchLayout {
  private:
   std::shared_ptr<const PatchTopology> topology_;
   std::vector<int> chords_;
+  PatchShare share_;
   std::vector<Patch> patches_;
   std::int64_t nodes_ = 0;
   int size_ = 0;
@@ -152,7 +176,8 @@ template <class T>
   return {Field<T>(ctx, layout.size())};
 }
 
-/// The copies of nodes that have more than one, in the memory of a Context.
+/// The copies of nodes that have more than one, in the memory of a Context; where patches are shared out, of nodes that are on
+/// one rank alone (core/patches/split_nodes.hpp has the others).
 class SharedNodes {
  public:
   SharedNodes(Context& ctx, const PatchLayout& layout);

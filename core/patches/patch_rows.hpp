@@ -1,18 +1,20 @@
 #pragma once
 
-// PatchRows: the rows of all patches in one list, by which loops run over all nodes at once
+// PatchRows: the rows of patches in one list, by which loops run over all nodes at once
 // (core/patches/for_each_patch_node.hpp).
 
 #include <memory>
+#include <optional>
 
 #include <stratum/core/patches/patch_layout.hpp>
 
 namespace stratum {
 
-/// Rows of all patches, in the memory of a Context.
+/// Rows of patches, in the memory of a Context.
 class PatchRows {
  public:
-  PatchRows(Context& ctx, const PatchLayout& layout);
+  /// Of the patches that are there, or of a rank's alone.
+  PatchRows(Context& ctx, const PatchLayout& layout, std::optional<int> rank = {});
 
   struct Row {
     PatchLayout::Patch patch;

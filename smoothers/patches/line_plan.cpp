@@ -342,10 +342,11 @@ class Planner {
       int begin, end, cells;
     };
     std::vector<Segments> of_chains, of_lines;
-    const auto put = [&](PatchSegment segment, Segments& all) {
+    const auto put = [&](PatchSegment segment, const std::array<int, 2>& patches, Segments& all) {
       segment.start = all.cells;
       all.cells += segment.cells;
       plan_.segments.push_back(segment);
+      plan_.patches.push_back(patches);
       all.end = static_cast<int>(plan_.segments.size());
     };
     const auto begin = [&] {
@@ -358,7 +359,7 @@ class Planner {
         PatchSegment s;
         s.cells = layout_.patch(c.patch).cells(c.direction);
         s.lane[0] = lane_of(c);
-        put(s, all);
+        put(s, {c.patch, c.patch}, all);
       }
       of_chains.push_back(all);
     }
@@ -368,12 +369,14 @@ class Planner {
         PatchSegment s;
         s.cells = layout_.cells_of_edge(step.edge);
         s.lanes = 0;
+        std::array<int, 2> patches{};
         for (const auto& side : edge(step.edge).sides) {
           auto run = layout_.run_of(side);
           if (!step.forward) run = {run.first + s.cells * run.stride, -run.stride};
+          patches[at(s.lanes)] = side.patch;
           s.lane[s.lanes++] = {run.first, run.stride, 0, layout_.patch(side.patch).pitch};
         }
-        put(s, all);
+        put(s, patches, all);
       }
       of_lines.push_back(all);
     }
@@ -464,6 +467,7 @@ class Planner {
         for (const auto& corner : t_.vertices[at(v)].corners) {
           plan_.vertex_copies.push_back(layout_.corner(corner));
           plan_.vertex_copies.push_back(layout_.patch(corner.patch).pitch);
+          plan_.vertex_patches.push_back(corner.patch);
         }
         plan_.vertex_begin.push_back(static_cast<int>(plan_.vertex_copies.size()) / 2);
       }

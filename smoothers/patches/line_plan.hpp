@@ -16,6 +16,7 @@
 // cell. Colours by DSATUR (D. Brelaz, New methods to color the vertices of a graph, Comm. ACM 22, 1979); of the colours that
 // are free a unit takes that of a parallel neighbour. Where all inner vertices have four patches two colours suffice.
 
+#include <array>
 #include <vector>
 
 #include <stratum/core/patches/patch_layout.hpp>
@@ -48,12 +49,14 @@ struct PatchLinePlan {
   static constexpr int lines_of_group = 8;
 
   std::vector<PatchSegment> segments;
-  std::vector<PatchLineGroup> groups;  // phase after phase, longest first
-  std::vector<int> phases;             // the first group of each phase; one more at the end
+  std::vector<std::array<int, 2>> patches;  // of the lanes of each segment
+  std::vector<PatchLineGroup> groups;       // phase after phase, longest first
+  std::vector<int> phases;                  // the first group of each phase; one more at the end
   std::vector<int>
       vertex_copies;  // of vertices that are relaxed alone, in the order of patches: pairs of node and pitch
-  std::vector<int> vertex_begin;   // the first pair of each vertex; one more at the end
-  std::vector<int> vertex_phases;  // the first vertex of each phase; one more at the end
+  std::vector<int> vertex_patches;  // of each pair
+  std::vector<int> vertex_begin;    // the first pair of each vertex; one more at the end
+  std::vector<int> vertex_phases;   // the first vertex of each phase; one more at the end
   int colours = 0;
   int crossed_edges = 0;  // inner edges that lines cross
 };

@@ -532,6 +532,7 @@ template <class T>
 void PatchLines<T>::lines(Context& ctx, const PatchOperator<T>& a, const Partial<T>& b, Consistent<T>& x, int phase) {
   const int begin = plan_.phases[static_cast<std::size_t>(phase)],
             end = plan_.phases[static_cast<std::size_t>(phase) + 1];
+  if (begin == end) return;
   const LineNumbers<T> numbers{a.bands(), b.numbers.view().data, x.numbers.view().data};
 #if defined(__CUDACC__)
   if (ctx.on_gpu()) {
@@ -559,23 +560,27 @@ void PatchLines<T>::vertices(Context& ctx, const PatchOperator<T>& a, const Part
                              int phase) {
   const int begin = plan_.vertex_phases[static_cast<std::size_t>(phase)],
             end = plan_.vertex_phases[static_cast<std::size_t>(phase) + 1];
+  if (begin == end) return;
   const LineNumbers<T> numbers{a.bands(), b.numbers.view().data, x.numbers.view().data};
   for_each_node(ctx, {begin, end, 1, 0, 1, 1},
                 RelaxVertices<T>{numbers, vertex_copies_.view().data, vertex_begin_.view().data});
 }
 
 template <class T>
+void PatchLines<T>::relax(Context& ctx, const PatchOperator<T>& a, const Partial<T>& b, Consistent<T>& x, int phase) {
+  if (ctx.is_dry_run()) return;
+  const int of_lines = static_cast<int>(plan_.phases.size()) - 1;
+  if (phase < of_lines)
+    lines(ctx, a, b, x, phase);
+  else
+    vertices(ctx, a, b, x, phase - of_lines);
+}
+
+template <class T>
 void PatchLines<T>::sweep(Context& ctx, const PatchOperator<T>& a, const Partial<T>& b, Consistent<T>& x,
                           bool backward) {
-  if (ctx.is_dry_run()) return;
-  const int of_lines = static_cast<int>(plan_.phases.size()) - 1, all = phases();
-  for (int k = 0; k < all; ++k) {
-    const int phase = backward ? all - 1 - k : k;
-    if (phase < of_lines)
-      lines(ctx, a, b, x, phase);
-    else
-      vertices(ctx, a, b, x, phase - of_lines);
-  }
+  const int all = phases();
+  for (int k = 0; k < all; ++k) relax(ctx, a, b, x, backward ? all - 1 - k : k);
 }
 
 template class PatchLines<float>;

@@ -38,6 +38,8 @@ class PatchLines {
   PatchLines(Context& ctx, const PatchLayout& layout, PatchLinePlan plan);
 
   void sweep(Context& ctx, const PatchOperator<T>& a, const Partial<T>& b, Consistent<T>& x, bool backward = false);
+  /// One phase of a sweep.
+  void relax(Context& ctx, const PatchOperator<T>& a, const Partial<T>& b, Consistent<T>& x, int phase);
 
   [[nodiscard]] const PatchLinePlan& plan() const { return plan_; }
   /// Phases of a sweep.

@@ -1,0 +1,215 @@
+#include <stratum/smoothers/patches/distributed_lines.hpp>
+
+#include <algorithm>
+
+#include <stratum/core/field/blas.hpp>
+#include <stratum/core/field/for_each_node.hpp>
+
+namespace stratum {
+
+namespace {
+
+template <class T>
+struct Residuals {
+  PatchBands<T> a;
+  const T *b, *x;
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE T at(int node, int pitch) const {
+    const auto row = a.row(node, pitch);
+    return a.is_fixed(row) ? T(0) : b[node] - a.product(row, x, node, pitch);
+  }
+};
+
+template <class T>
+struct SendNodes {
+  Residuals<T> r;
+  const DistributedLinesOnHost::Node* nodes;
+  T* to;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int k, int /*j*/) const {
+    to[nodes[k].sent] = r.at(nodes[k].node, nodes[k].pitch);
+  }
+};
+
+/// v_0 . r and v_n . r of the lines of a chunk, each over nodes k, k + step, ...
+template <class T>
+struct ChunkSums {
+  Residuals<T> r;
+  const PatchSegment* segments;
+  const T *to_first, *to_last;
+
+  struct Two {
+    T first = 0, last = 0;
+  };
+  STRATUM_HOST_DEVICE STRATUM_INLINE void add(const DistributedLinesOnHost::Chunk& chunk, const PatchSegment& segment,
+                                              int m, int k, Two& sums) const {
+    const int line = chunk.group.first_line + m * chunk.group.step;
+    T residual = 0;
+    for (int l = 0; l < segment.lanes; ++l) {
+      const PatchLane& lane = segment.lane[l];
+      residual += r.at(lane.first + k * lane.along + line * lane.across, lane.pitch);
+    }
+    const int at = chunk.weights + m * chunk.of_line + (segment.start + k) * chunk.of_node;
+    sums.first += to_first[at] * residual;
+    sums.last += to_last[at] * residual;
+  }
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE Two of_line(const DistributedLinesOnHost::Chunk& chunk, int m,
+                                                               int first, int step) const {
+    Two sums;
+    for (int s = chunk.group.segments_begin; s < chunk.group.segments_end; ++s) {
+      const PatchSegment& segment = segments[s];
+      for (int k = first; k <= segment.cells; k += step) add(chunk, segment, m, k, sums);
+    }
+    return sums;
+  }
+};
+
+template <class T>
+struct SumSources {
+  const int *places, *begin;
+  const T* all;
+  T *b, *x;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int k, int /*j*/) const {
+    T sum = 0;
+    for (int s = begin[k]; s < begin[k + 1]; ++s) sum += all[places[s]];
+    b[k] = sum;
+    x[k] = 0;
+  }
+};
+
+template <class T>
+struct CorrectTargets {
+  const DistributedLinesOnHost::Target* targets;
+  const T* d;
+  T* x;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int k, int /*j*/) const {
+    x[targets[k].node] += d[targets[k].number];
+  }
+};
+
+#if defined(__CUDACC__)
+
+constexpr int wide = PatchLinePlan::lines_of_group, parts = 32, chunk_threads = wide * parts;
+
+/// A block for each chunk: threads that are neighbours take nodes that are neighbours in memory.
+template <class T>
+__global__ void sum_chunks_kernel(const ChunkSums<T> sums, const DistributedLinesOnHost::Chunk* chunks, T* to) {
+  __shared__ T memory[2 * chunk_threads];
+  cuda::after_previous();
+  const DistributedLinesOnHost::Chunk chunk = chunks[blockIdx.x];
+  const int self = static_cast<int>(threadIdx.x);
+  const bool along_x = chunk.of_node == 1 && chunk.group.lines > 1;
+  const int m = along_x ? self / parts : self % wide, part = along_x ? self % parts : self / wide;
+  typename ChunkSums<T>::Two own;
+  if (m < chunk.group.lines) own = sums.of_line(chunk, m, part, parts);
+  T *first = memory + m * parts, *last = first + chunk_threads;
+  first[part] = own.first;
+  last[part] = own.last;
+  for (int width = parts / 2; width > 0; width /= 2) {
+    __syncthreads();
+    if (part < width) {
+      first[part] += first[part + width];
+      last[part] += last[part + width];
+    }
+  }
+  if (part == 0 && m < chunk.group.lines) {
+    to[chunk.sent + m] = first[0];
+    to[chunk.sent + chunk.group.lines + m] = last[0];
+  }
+}
+
+#endif
+
+template <class Item>
+std::shared_ptr<void> in_memory(Context& ctx, const std::vector<Item>& items) {
+  auto memory = allocate(ctx, std::max<std::size_t>(1, items.size()) * sizeof(Item));
+  if (ctx.is_dry_run() || items.empty()) return memory;
+  copy_bytes(ctx, items.data(), memory.get(), items.size() * sizeof(Item));
+  ctx.synchronise();
+  return memory;
+}
+
+template <class T>
+Field<T> rounded(Context& ctx, const std::vector<double>& numbers) {
+  return vector_from_host(ctx, numbers.empty() ? std::vector<T>{0} : std::vector<T>(numbers.begin(), numbers.end()));
+}
+
+}  // namespace
+
+template <class T>
+DistributedLines<T>::DistributedLines(Context& ctx, const PatchLayout& layout, const DistributedLinesOnHost& from,
+                                      const PatchLinePlan& own)
+    : segments_(own.segments), chunks_(from.chunks), chunk_phases_(from.chunk_phases), node_phases_(from.node_phases),
+      number_phases_(from.number_phases), target_phases_(from.target_phases), to_first_(rounded<T>(ctx, from.to_first)),
+      to_last_(rounded<T>(ctx, from.to_last)), nodes_(in_memory(ctx, from.nodes)),
+      targets_(in_memory(ctx, from.targets)), a_(ctx, from.rows, from.fixed),
+      lines_(ctx, layout, from.lines), b_{Field<T>(ctx, from.size)}, x_{Field<T>(ctx, from.size)} {
+  for (const auto& counts : from.counts) numbers_.emplace_back(ctx, counts);
+  std::vector<int> places;
+  for (std::size_t phase = 0; phase < numbers_.size(); ++phase)
+    for (int s = from.begin[static_cast<std::size_t>(number_phases_[phase])];
+         s < from.begin[static_cast<std::size_t>(number_phases_[phase + 1])]; ++s) {
+      const auto& source = from.sources[static_cast<std::size_t>(s)];
+      places.push_back(numbers_[phase].place(source.rank, source.sent));
+    }
+  sources_ = vector_from_host(ctx, places.empty() ? std::vector<int>{0} : places);
+  begin_ = vector_from_host(ctx, from.begin);
+  if (!ctx.on_gpu()) return;
+  segments_on_gpu_ = in_memory(ctx, segments_);
+  chunks_on_gpu_ = in_memory(ctx, chunks_);
+}
+
+template <class T>
+void DistributedLines<T>::relax_left(Context& ctx, const PatchOperator<T>& a, const Partial<T>& b, Consistent<T>& x,
+                                     std::size_t phase) {
+  NumbersOfRanks<T>& numbers = numbers_[phase];
+  if (numbers.empty()) return;
+  const auto over = [&](const std::vector<int>& phases, const auto& work) {
+    if (phases[phase] < phases[phase + 1]) for_each_node(ctx, {phases[phase], phases[phase + 1], 1, 0, 1, 1}, work);
+  };
+  const Residuals<T> residuals{a.bands(), b.numbers.view().data, x.numbers.view().data};
+  T* const mine = numbers.mine();
+  const int first = chunk_phases_[phase], end = chunk_phases_[phase + 1];
+  const ChunkSums<T> sums{residuals,
+                          ctx.on_gpu() ? static_cast<const PatchSegment*>(segments_on_gpu_.get()) : segments_.data(),
+                          to_first_.view().data, to_last_.view().data};
+  if (!ctx.on_gpu()) {
+#pragma omp parallel for schedule(dynamic) num_threads(ctx.threads()) if (end - first > 1)
+    for (int p = first; p < end; ++p) {
+      const auto& chunk = chunks_[static_cast<std::size_t>(p)];
+      for (int m = 0; m < chunk.group.lines; ++m) {
+        const auto two = sums.of_line(chunk, m, 0, 1);
+        mine[chunk.sent + m] = two.first;
+        mine[chunk.sent + chunk.group.lines + m] = two.last;
+      }
+    }
+  }
+#if defined(__CUDACC__)
+  if (ctx.on_gpu() && first < end)
+    cuda::Launch{static_cast<unsigned>(end - first),
+                 chunk_threads}(ctx, sum_chunks_kernel<T>, sums,
+                                static_cast<const DistributedLinesOnHost::Chunk*>(chunks_on_gpu_.get()) + first, mine);
+#endif
+  over(node_phases_, SendNodes<T>{residuals, static_cast<const DistributedLinesOnHost::Node*>(nodes_.get()), mine});
+  numbers.gather(ctx);
+  over(number_phases_, SumSources<T>{sources_.view().data, begin_.view().data, numbers.all(), b_.numbers.view().data,
+                                     x_.numbers.view().data});
+  lines_.relax(ctx, a_, b_, x_, static_cast<int>(phase));
+  over(target_phases_, CorrectTargets<T>{static_cast<const DistributedLinesOnHost::Target*>(targets_.get()),
+                                         x_.numbers.view().data, x.numbers.view().data});
+}
+
+template <class T>
+void DistributedLines<T>::sweep(Context& ctx, PatchLines<T>& lines, const PatchOperator<T>& a, const Partial<T>& b,
+                                Consistent<T>& x, bool backward) {
+  if (ctx.is_dry_run()) return;
+  const int all = lines.phases();
+  for (int k = 0; k < all; ++k) {
+    const int phase = backward ? all - 1 - k : k;
+    relax_left(ctx, a, b, x, static_cast<std::size_t>(phase));
+    lines.relax(ctx, a, b, x, phase);
+  }
+}
+
+template class DistributedLines<float>;
+template class DistributedLines<double>;
+
+}  // namespace stratum

@@ -61,7 +61,32 @@ struct Outcome {
   std::optional<Compatibility> compatibility{};
   std::vector<std::vector<double>> nodal{};  // of patches
   Extreme smallest{HUGE_VAL}, largest{-HUGE_VAL};
+  std::vector<RankNumbers> ranks{};  // rows: patches
 };
+
+/// The less of all ranks' by `less`.
+template <class T, class Less>
+T least_of_ranks(const Context& ctx, const T& own, const Less& less) {
+  if (ctx.subdomains() == 1) return own;
+  const auto all = ctx.communicator()->gather_on_host(own);
+  return *std::min_element(all.begin(), all.end(), less);
+}
+
+/// What of the nodal values of a patch is wanted on the first rank.
+std::vector<double> on_first_rank(const Context& ctx, std::vector<double> own) {
+  return ctx.subdomains() == 1 ? std::move(own) : ctx.communicator()->join_on_first(own);
+}
+
+void print_ranks_of_patches(const Context& ctx, const Outcome& outcome) {
+  if (outcome.ranks.empty()) return;
+  const auto [fewest, most] = std::minmax_element(outcome.ranks.begin(), outcome.ranks.end(),
+                                                  [](const auto& l, const auto& r) { return l.rows < r.rows; });
+  const int levels = outcome.ranks.front().distributed_levels;
+  std::printf("ranks     %zu, with %s%d patch%s each; %d level%s distributed, the others replicated on every rank%s\n",
+              outcome.ranks.size(), fewest->rows == most->rows ? "" : message(fewest->rows, " to ").c_str(), most->rows,
+              most->rows == 1 ? "" : "es", levels, levels == 1 ? " is" : "s are",
+              ctx.on_gpu() ? exchange_text(*ctx.communicator()).c_str() : "");
+}
 
 int inner_edges(const PatchMesh& mesh) {
   int count = 0;
@@ -82,7 +107,7 @@ std::string levels_text(const Outcome& outcome) {
 }
 
 void print_heading(const PatchSettings& settings, const CommandLine& options, const Context& ctx,
-                   const Outcome& outcome) {
+                   const Machine& machine, const Outcome& outcome) {
   const PatchMesh& mesh = outcome.mesh;
   std::printf("mesh      %s: %d patches, %d inner edges, %lld cells, thinnest %.3g wide, aspect ratio up to %.3g\n",
               settings.path.c_str(), mesh.patches(), inner_edges(mesh), static_cast<long long>(mesh.cells()),
@@ -95,6 +120,8 @@ void print_heading(const PatchSettings& settings, const CommandLine& options, co
     if (options.has(name)) text += message(", ", name, " ", options.text(name));
   std::printf("problem   %s\n", text.c_str());
   std::printf("levels    %s\n", levels_text(outcome).c_str());
+  print_ranks_of_patches(ctx, outcome);
+  print_alone(machine);
   std::printf("solver    %s; cycles in %s precision; %s\n",
               settings.full_multigrid_only ? "one FMG cycle" : "conjugate gradients around a V-cycle",
               settings.solver.float_cycles ? "single" : "double", ctx.description().c_str());
@@ -135,7 +162,9 @@ void print_table_row(const Outcome& outcome, const Outcome* coarser) {
   (void)std::fflush(stdout);
 }
 
-Outcome solve(Context& ctx, const PatchSettings& settings, const CommandLine& options, int level, bool keep) {
+/// `keep`: the solution on the first rank.
+Outcome solve(Context& ctx, const PatchSettings& settings, const Machine& machine, const CommandLine& options,
+              int level, bool keep) {
   const bool talk = !settings.quiet && !settings.table;
   const auto say = [&](const char* what) {
     if (!settings.quiet) progress(what);
@@ -144,21 +173,32 @@ Outcome solve(Context& ctx, const PatchSettings& settings, const CommandLine& op
   const PatchMesh& mesh = outcome.mesh;
   // Of a node, all levels together: 310 were measured, with room for levels in double where single precision is insufficient.
   constexpr std::int64_t host_bytes = 450, device_bytes = 300;
-  expect_room(ctx, message("a mesh of ", mesh.nodes(), " nodes on ", mesh.patches(), " patches"),
-              host_bytes * mesh.nodes(), device_bytes * mesh.nodes());
+  const std::int64_t nodes_of_rank = mesh.nodes() / ctx.subdomains();
+  expect_room_on_ranks(ctx, machine, message("a mesh of ", mesh.nodes(), " nodes on ", mesh.patches(), " patches"),
+                       host_bytes * nodes_of_rank, device_bytes * nodes_of_rank);
+  say("setting up ...");
+  PatchPoissonSolver solver(ctx, mesh, settings.problem, settings.solver);
+  const auto is_own = [&, rank = ctx.subdomains() == 1 ? 0 : ctx.communicator()->rank()](int p) {
+    return solver.rank_of(p) == rank;
+  };
+  RankNumbers numbers;
   for (int p = 0; p < mesh.patches(); ++p) {
+    if (!is_own(p)) continue;
+    ++numbers.rows;
     const CellShapes shapes = shapes_of(mesh.nodes_of(p));
     outcome.thinnest = std::min(outcome.thinnest, shapes.thinnest);
     outcome.largest_aspect_ratio = std::max(
         outcome.largest_aspect_ratio, *std::max_element(shapes.aspect_ratios.begin(), shapes.aspect_ratios.end()));
   }
-  say("setting up ...");
-  PatchPoissonSolver solver(ctx, mesh, settings.problem, settings.solver);
+  outcome.thinnest = least_of_ranks(ctx, outcome.thinnest, std::less<>());
+  outcome.largest_aspect_ratio = least_of_ranks(ctx, outcome.largest_aspect_ratio, std::greater<>());
+  for (const PatchLevelPlan& plan : solver.levels()) numbers.distributed_levels += plan.distributed ? 1 : 0;
+  outcome.ranks = rank_numbers(ctx, machine, numbers);
   say("");
   outcome.unknowns = solver.unknowns();
   outcome.levels = solver.levels();
   outcome.compatibility = solver.compatibility();
-  if (talk) print_heading(settings, options, ctx, outcome);
+  if (talk) print_heading(settings, options, ctx, machine, outcome);
   if (settings.full_multigrid_only) {
     outcome.report = solver.full_multigrid_pass();
   } else {
@@ -170,7 +210,15 @@ Outcome solve(Context& ctx, const PatchSettings& settings, const CommandLine& op
   if (settings.exit_code(outcome.report) != 3) {
     outcome.errors = solver.relative_errors();
     for (int p = 0; p < mesh.patches(); ++p) {
-      auto u = solver.nodal_solution(p);
+      std::vector<double> u;
+      if (is_own(p)) u = solver.nodal_solution(p);
+      const auto keep_it = [&] {
+        if (keep) outcome.nodal.push_back(on_first_rank(ctx, std::move(u)));
+      };
+      if (u.empty()) {
+        keep_it();
+        continue;
+      }
       const auto [low, high] = std::minmax_element(u.begin(), u.end());
       const bool lower = *low<outcome.smallest.value, higher = *high> outcome.largest.value;
       if (lower || higher) {
@@ -178,9 +226,17 @@ Outcome solve(Context& ctx, const PatchSettings& settings, const CommandLine& op
         if (lower) outcome.smallest = {*low, nodes.at[static_cast<std::size_t>(low - u.begin())]};
         if (higher) outcome.largest = {*high, nodes.at[static_cast<std::size_t>(high - u.begin())]};
       }
-      if (keep) outcome.nodal.push_back(std::move(u));
+      keep_it();
     }
+    const auto by_value = [](const Extreme& l, const Extreme& r) { return l.value < r.value; };
+    outcome.smallest = least_of_ranks(ctx, outcome.smallest, by_value);
+    outcome.largest =
+        least_of_ranks(ctx, outcome.largest, [&](const auto& l, const auto& r) { return by_value(r, l); });
   }
+  numbers.setup_seconds = outcome.report.setup_seconds;
+  numbers.solve_seconds = outcome.report.solve_seconds;
+  numbers.expected_memory = (ctx.on_gpu() ? device_bytes : host_bytes) * nodes_of_rank;
+  outcome.ranks = rank_numbers(ctx, machine, numbers);
   if (talk) print_outcome(outcome);
   return outcome;
 }
@@ -230,7 +286,7 @@ std::string csv_profile(const Probe& probe, const Outcome& outcome) {
 }
 
 std::string json_report(const PatchSettings& settings, const CommandLine& options, const Context& ctx,
-                        const std::vector<Outcome>& outcomes, const OutputFiles& outputs) {
+                        const Machine& machine, const std::vector<Outcome>& outcomes, const OutputFiles& outputs) {
   const Outcome& outcome = outcomes.back();
   const SolveReport& report = outcome.report;
   const PatchMesh& mesh = outcome.mesh;
@@ -265,6 +321,17 @@ std::string json_report(const PatchSettings& settings, const CommandLine& option
   json.add("solver", "cg").add("cycle", options.has("cycle") ? options.text("cycle") : "v");
   json.add("precision", options.text("precision"));
   add_machine(json, ctx);
+  if (!outcome.ranks.empty()) {
+    json.add("distributed_levels", outcome.ranks.front().distributed_levels);
+    json.add("ranks_exchange_by", std::string(ctx.communicator()->name()));
+    json.add("ranks", json_array(outcome.ranks, [](const RankNumbers& rank) {
+               JsonObject numbers;
+               numbers.add("patches", rank.rows).add("threads", rank.threads);
+               add_rank(numbers, rank);
+               return numbers.value();
+             }));
+  }
+  add_alone(json, machine);
   json.add("setup_seconds", report.setup_seconds).add("solve_seconds", report.solve_seconds);
   json.add("write_seconds", outputs.seconds("vtk")).add("peak_memory_bytes", peak_memory());
   json.add("history", report.history);
@@ -300,15 +367,24 @@ void write_solution(const PatchSettings& settings, const Outcome& outcome, Outpu
 }  // namespace
 
 int run_patches(const PatchSettings& settings, const CommandLine& options, OutputFiles outputs) {
-  Context ctx = settings.machine.context();
+  Machine machine = settings.machine;
+  machine.warn_of_binding(program);
+  Context ctx = machine.context();
   const PatchMesh finest = settings.file.mesh.halved(settings.last_level);
-  check_solution_files(settings.files(), outputs, finest.nodes());
+  if (const auto why = machine.too_few(finest.nodes(), PartitionLevels::least_for_several_gpus); !why.empty())
+    if (const auto code = machine.go_on_alone(ctx, why)) return *code;
+  const bool speaks = ctx.subdomains() == 1 || ctx.communicator()->rank() == 0;
+  if (speaks)
+    check_solution_files(settings.files(), outputs, finest.nodes());
+  else
+    outputs.remove_all_but("");
   if (settings.probe) (void)located_by(PatchLocator(finest), *settings.probe);
-  const bool keep = outputs.has("vtk") || outputs.has("png") || outputs.has("probe");
+  bool keep = outputs.has("vtk") || outputs.has("png") || outputs.has("probe");
+  if (ctx.subdomains() > 1) keep = ctx.communicator()->gather_on_host(keep ? 1 : 0).front() != 0;
   std::vector<Outcome> outcomes;
   int code = 0;
   for (int level = settings.first_level; level <= settings.last_level; ++level) {
-    outcomes.push_back(solve(ctx, settings, options, level, keep && level == settings.last_level));
+    outcomes.push_back(solve(ctx, settings, machine, options, level, keep && level == settings.last_level));
     const SolveReport& report = outcomes.back().report;
     code = std::max(code, settings.exit_code(report));
     if (settings.quiet && settings.exit_code(report) != 0) print_failure(program, report);
@@ -316,15 +392,15 @@ int run_patches(const PatchSettings& settings, const CommandLine& options, Outpu
       print_table_row(outcomes.back(), outcomes.size() > 1 ? &outcomes[outcomes.size() - 2] : nullptr);
   }
   const auto write_report = [&] {
-    outputs.write_text("report", json_report(settings, options, ctx, outcomes, outputs));
+    outputs.write_text("report", json_report(settings, options, ctx, machine, outcomes, outputs));
   };
   // First what is small: a full disk shall not lose it.
   if (outputs.path("report") != "-") write_report();
   outputs.write_text("history", csv_history({&outcomes.back().report, 1}));
-  write_solution(settings, outcomes.back(), outputs);
+  if (speaks) write_solution(settings, outcomes.back(), outputs);
   if (outputs.path("report") == "-" || outputs.has("vtk")) write_report();
   if (!settings.quiet) outputs.print_written();
-  return code;
+  return machine.ended(code);
 }
 
 }  // namespace stratum::apps::poisson

@@ -15,13 +15,14 @@ namespace stratum::apps::poisson {
 
 namespace {
 
-constexpr const char* known_options[] = {"patches",   "cells",   "level",       "convergence-table",
-                                         "rhs",       "exact",   "boundary",    "kappa",
-                                         "reaction",  "project", "solver",      "cycle",
-                                         "precision", "rtol",    "atol",        "max-iterations",
-                                         "backend",   "threads", "vtk",         "vtk-compress",
-                                         "png",       "report",  "history",     "probe",
-                                         "quiet",     "config",  "print-config"};
+constexpr const char* known_options[] = {"patches",     "cells",        "level",    "convergence-table",
+                                         "rhs",         "exact",        "boundary", "kappa",
+                                         "reaction",    "project",      "solver",   "cycle",
+                                         "precision",   "rtol",         "atol",     "max-iterations",
+                                         "backend",     "threads",      "vtk",      "vtk-compress",
+                                         "png",         "report",       "history",  "probe",
+                                         "exchange",    "several-from", "quiet",    "config",
+                                         "print-config"};
 
 /// NAME and CONDITION of "NAME=CONDITION"; no NAME where the text is an expression.
 std::pair<std::string, std::string> name_and_condition(const std::string& text) {
@@ -143,8 +144,6 @@ PatchSettings parse_patch_settings(const CommandLine& options) {
 }
 
 OutputFiles parse_patch_outputs(const CommandLine& options, PatchSettings& settings) {
-  expects(!settings.machine.has_ranks(), "--patches: a mesh of patches is solved on by one rank, not by ",
-          settings.machine.ranks->size());
   OutputFiles outputs(options);
   settings.vtk_asked_for = outputs.has("vtk");
   const std::string name = outputs.path("vtk");

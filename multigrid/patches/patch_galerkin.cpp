@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include <stratum/multigrid/patches/patch_transfer.hpp>
 #include <stratum/multigrid/patches/patch_transfer_formulas.hpp>
@@ -31,8 +32,41 @@ std::vector<PatchCoarsening> coarsenings(const PatchLayout& fine, const PatchLay
   return all;
 }
 
+namespace {
+
+/// Of the edges between patches of two ranks, what conducts along each interval on both sides, which `own` tells of the own
+/// side: by edge and side.
+using ConductancesOfEdges = std::map<int, std::array<std::vector<double>, 2>>;
+template <class Own>
+ConductancesOfEdges conductances_between(const PatchLayout& layout, Communicator& ranks, const Own& own) {
+  const auto& edges = layout.topology().edges;
+  const auto for_each_side_of = [&](int rank, const auto& work) {
+    for (std::size_t e = 0; e < edges.size(); ++e) {
+      const auto& sides = edges[e].sides;
+      if (sides.size() < 2 || layout.rank_of(sides[0].patch) == layout.rank_of(sides[1].patch)) continue;
+      for (std::size_t s = 0; s < 2; ++s)
+        if (layout.rank_of(sides[s].patch) == rank) work(static_cast<int>(e), s);
+    }
+  };
+  std::vector<double> mine;
+  for_each_side_of(ranks.rank(), [&](int e, std::size_t s) {
+    for (int k = 0; k < layout.cells_of_edge(e); ++k) mine.push_back(own(edges[at(e)].sides[s], k));
+  });
+  const auto all = ranks.join_on_host(mine);
+  ConductancesOfEdges found;
+  auto next = all.begin();
+  for (int r = 0; r < ranks.size(); ++r)
+    for_each_side_of(r, [&](int e, std::size_t s) {
+      found[e][s].assign(next, next + layout.cells_of_edge(e));
+      next += layout.cells_of_edge(e);
+    });
+  return found;
+}
+
+}  // namespace
+
 PatchWeightsOnHost interpolation_weights(const PatchLayout& fine, const PatchLayout& coarse,
-                                         const PatchConductances& conductances) {
+                                         const PatchConductances& conductances, Communicator* ranks) {
   const auto& t = fine.topology();
   PatchWeightsOnHost w;
   for (auto& numbers : w.numbers) numbers.assign(at(coarse.size()), 0.0);
@@ -43,28 +77,35 @@ PatchWeightsOnHost interpolation_weights(const PatchLayout& fine, const PatchLay
   const auto in_y = [&](const PatchLayout::Patch& p, int i, int j) {
     return (i > 0 ? conductances.y[at(p.node(i - 1, j))] : 0) + (i < p.nx ? conductances.y[at(p.node(i, j))] : 0);
   };
-  // Interval `k` of an edge, by all its patches.
-  const auto on_edge = [&](const PatchTopology::Edge& edge, int k) {
+  // Interval `k` of an edge, by one of its patches.
+  const auto of_side = [&](const PatchTopology::Side& side, int k) {
+    const auto& p = fine.patch(side.patch);
+    const int n = side.local % 2 == 0 ? p.nx : p.ny;
+    const int own = t.patches[at(side.patch)].edges[at(side.local)].reversed ? n - 1 - k : k;
+    return side.local % 2 == 0 ? in_x(p, own, side.local == 0 ? 0 : p.ny) : in_y(p, side.local == 3 ? 0 : p.nx, own);
+  };
+  ConductancesOfEdges between;
+  if (fine.is_part()) between = conductances_between(fine, *ranks, of_side);
+  // By all its patches.
+  const auto on_edge = [&](int e, int k) {
+    const auto& sides = t.edges[at(e)].sides;
+    if (const auto found = between.find(e); found != between.end())
+      return found->second[0][at(k)] + found->second[1][at(k)];
     double sum = 0;
-    for (const auto& side : edge.sides) {
-      const auto& p = fine.patch(side.patch);
-      const int n = side.local % 2 == 0 ? p.nx : p.ny;
-      const int own = t.patches[at(side.patch)].edges[at(side.local)].reversed ? n - 1 - k : k;
-      sum += side.local % 2 == 0 ? in_x(p, own, side.local == 0 ? 0 : p.ny) : in_y(p, side.local == 3 ? 0 : p.nx, own);
-    }
+    for (const auto& side : sides) sum += of_side(side, k);
     return sum;
   };
   const auto all = coarsenings(fine, coarse);
   for (std::size_t number = 0; number < all.size(); ++number) {
+    if (!fine.has(static_cast<int>(number))) continue;
     const auto& c = all[number];
     const detail::PatchInterpolation<double> formulas{w.view(), c};
     // The weight that is stored of a node in the middle of intervals k and k + 1, on local edge `local` or inside.
     const auto stored = [&](int local, int k, double first, double second) {
       if (local < 0) return first / (first + second);
       const auto& own = t.patches[number].edges[at(local)];
-      const auto& edge = t.edges[at(own.number)];
       const int n = local % 2 == 0 ? c.fine.nx : c.fine.ny, from = own.reversed ? n - 2 - k : k;
-      const double a = on_edge(edge, from), b = on_edge(edge, from + 1);
+      const double a = on_edge(own.number, from), b = on_edge(own.number, from + 1);
       return a / (a + b);
     };
     for (int J = 0; J <= c.coarse.ny; ++J)
@@ -103,7 +144,8 @@ PatchWeightsOnHost interpolation_weights(const PatchLayout& fine, const PatchLay
 
 PatchConductances coarser(const PatchLayout& fine, const PatchLayout& coarse, const PatchConductances& conductances) {
   PatchConductances result{std::vector<double>(at(coarse.size()), 0.0), std::vector<double>(at(coarse.size()), 0.0)};
-  for (const auto& c : coarsenings(fine, coarse))
+  for (const auto& c : coarsenings(fine, coarse)) {
+    if (c.fine.first < 0) continue;
     for (int J = 0; J < c.coarse.ny; ++J)
       for (int I = 0; I < c.coarse.nx; ++I) {
         double x = 0, y = 0;
@@ -120,6 +162,7 @@ PatchConductances coarser(const PatchLayout& fine, const PatchLayout& coarse, co
         result.x[at(c.coarse.node(I, J))] = x;
         result.y[at(c.coarse.node(I, J))] = y;
       }
+  }
   return result;
 }
 
@@ -134,6 +177,7 @@ PatchRowsOnHost galerkin(const PatchLayout& fine, const PatchLayout& coarse, con
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
   for (int number = 0; number < patches; ++number) {
     const auto& c = all[at(number)];
+    if (c.fine.first < 0) continue;
     const Interpolation interpolation{weights.view(), c};
     std::array<std::vector<Interpolation::Parents>, 3> rows;  // of P, around row j
     for (auto& row : rows) row.resize(at(c.fine.nx) + 1);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 #include <utility>
 
 namespace stratum {
@@ -20,13 +21,15 @@ std::vector<int> nodes_of_edges(const PatchLayout& layout, const std::vector<boo
     if (!edges[e]) continue;
     vertex[at(t.edges[e].first)] = vertex[at(t.edges[e].second)] = true;
     for (const auto& side : t.edges[e].sides) {
+      if (!layout.has(side.patch)) continue;
       const auto run = layout.run_of(side);
       for (int k = 1; k < layout.cells_of_edge(static_cast<int>(e)); ++k) nodes.push_back(run.first + k * run.stride);
     }
   }
   for (std::size_t v = 0; v < t.vertices.size(); ++v)
     if (vertex[v])
-      for (const auto& corner : t.vertices[v].corners) nodes.push_back(layout.corner(corner));
+      for (const auto& corner : t.vertices[v].corners)
+        if (layout.has(corner.patch)) nodes.push_back(layout.corner(corner));
   std::sort(nodes.begin(), nodes.end());
   return nodes;
 }
@@ -36,6 +39,7 @@ std::vector<bool> crossed_edges(const PatchLayout& layout, const PatchConductanc
   std::vector<bool> crossed(edges.size(), false);
   for (std::size_t e = 0; e < edges.size(); ++e)
     for (const auto& side : edges[e].sides) {
+      if (!layout.has(side.patch)) continue;
       const auto& p = layout.patch(side.patch);
       const bool along_x = side.local % 2 == 0;
       for (int k = 0; k < (along_x ? p.nx : p.ny); ++k) {
@@ -48,33 +52,90 @@ std::vector<bool> crossed_edges(const PatchLayout& layout, const PatchConductanc
   return crossed;
 }
 
+namespace {
+
+/// Nodes that are no Dirichlet nodes, each once.
+std::int64_t unknowns_of(const PatchLayout& layout, const std::vector<bool>& fixed_edges) {
+  const auto& t = layout.topology();
+  std::vector<bool> vertex(t.vertices.size(), false);
+  std::int64_t once = 0;
+  for (std::size_t e = 0; e < t.edges.size(); ++e)
+    if (fixed_edges[e]) {
+      once += layout.cells_of_edge(static_cast<int>(e)) - 1;
+      vertex[at(t.edges[e].first)] = vertex[at(t.edges[e].second)] = true;
+    }
+  once += std::count(vertex.begin(), vertex.end(), true);
+  return layout.nodes() - once;
+}
+
+/// Numbers of all patches, from those of the rank's where they lie in `from`, which is `complete` or the layout of the rank.
+void gather_parts(Communicator& ranks, const PatchLayout& from, const PatchLayout& complete,
+                  std::vector<double>& numbers) {
+  const auto own = from.numbers_of(ranks.rank());
+  const auto all = ranks.join_on_host(std::span(numbers.data() + own.begin, numbers.data() + own.end));
+  numbers.assign(at(complete.size()), 0.0);
+  auto next = all.begin();
+  for (int r = 0; r < ranks.size(); ++r) {
+    const auto part = complete.numbers_of(r);
+    std::copy(next, next + (part.end - part.begin), numbers.begin() + part.begin);
+    next += part.end - part.begin;
+  }
+}
+void gather_parts(Communicator& ranks, const PatchLayout& from, const PatchLayout& complete, PatchRowsOnHost& rows,
+                  PatchConductances& conductances) {
+  for (auto* numbers :
+       {&rows.excess, &rows.east, &rows.north, &rows.north_east, &rows.north_west, &conductances.x, &conductances.y})
+    gather_parts(ranks, from, complete, *numbers);
+}
+
+/// On any rank.
+std::vector<bool> any_of(Communicator& ranks, const std::vector<bool>& own) {
+  const std::vector<char> mine(own.begin(), own.end());
+  std::vector<char> all(mine.size() * at(ranks.size()));
+  ranks.gather_on_host(mine.data(), all.data(), mine.size());
+  std::vector<bool> any(own.size(), false);
+  for (std::size_t k = 0; k < all.size(); ++k)
+    if (all[k] != 0) any[k % own.size()] = true;
+  return any;
+}
+
+}  // namespace
+
 std::vector<PatchLevelOnHost> patch_levels(PatchLayout layout, PatchRowsOnHost rows, PatchConductances conductances,
                                            const std::vector<bool>& fixed_edges, std::int64_t coarsest_unknowns,
-                                           int threads) {
+                                           int threads, Communicator* ranks, std::int64_t least_distributed) {
+  const auto is_last = [&](const PatchLayout& l) {
+    return unknowns_of(l, fixed_edges) <= coarsest_unknowns || !l.coarsens();
+  };
+  const auto is_distributed = [&](const PatchLayout& l) {
+    return l.is_part() && !is_last(l) && unknowns_of(l, fixed_edges) >= least_distributed;
+  };
+  if (layout.is_part() && !is_distributed(layout)) {
+    const PatchLayout part = layout;
+    layout = part.complete();
+    gather_parts(*ranks, part, layout, rows, conductances);
+  }
   std::vector<PatchLevelOnHost> levels;
   for (;;) {
     auto fixed = nodes_of_edges(layout, fixed_edges);
     PatchLevelOnHost level{std::move(layout), std::move(rows), std::move(conductances), std::move(fixed)};
-    // Fixed nodes, each once.
-    const auto& t = level.layout.topology();
-    std::vector<bool> vertex(t.vertices.size(), false);
-    std::int64_t once = 0;
-    for (std::size_t e = 0; e < t.edges.size(); ++e)
-      if (fixed_edges[e]) {
-        once += level.layout.cells_of_edge(static_cast<int>(e)) - 1;
-        vertex[at(t.edges[e].first)] = vertex[at(t.edges[e].second)] = true;
-      }
-    once += std::count(vertex.begin(), vertex.end(), true);
-    level.unknowns = level.layout.nodes() - once;
-    if (level.unknowns <= coarsest_unknowns || !level.layout.coarsens()) {
+    level.unknowns = unknowns_of(level.layout, fixed_edges);
+    if (is_last(level.layout)) {
       levels.push_back(std::move(level));
       return levels;
     }
-    level.lines = plan_lines(level.layout, crossed_edges(level.layout, level.conductances), fixed_edges);
+    auto crossed = crossed_edges(level.layout, level.conductances);
+    if (level.layout.is_part()) crossed = any_of(*ranks, crossed);
+    level.lines = plan_lines(level.layout, crossed, fixed_edges);
+    if (level.layout.is_part())
+      level.distributed = distributed_lines(*ranks, level.layout, level.rows, level.fixed, level.lines);
     PatchLayout next = level.layout.coarser();
-    level.weights = interpolation_weights(level.layout, next, level.conductances);
+    const bool gathered = next.is_part() && !is_distributed(next);
+    if (gathered) next = next.complete();
+    level.weights = interpolation_weights(level.layout, next, level.conductances, ranks);
     rows = galerkin(level.layout, next, level.weights, level.rows, threads);
     conductances = coarser(level.layout, next, level.conductances);
+    if (gathered) gather_parts(*ranks, next, next, rows, conductances);
     layout = std::move(next);
     levels.push_back(std::move(level));
   }

@@ -3,12 +3,16 @@
 // The levels of a collection of patches, on the host and in double: every chord loses every second node until few unknowns are
 // left, matrices by Galerkin products, and the lines of every level but the coarsest. Formed before Dirichlet nodes are taken
 // out.
+//
+// On several ranks the finest levels have the patches of this rank alone. Levels with too few unknowns to be worth exchanges
+// have all patches on every rank, and each solves them whole: what is restricted to the first of these is gathered.
 
+#include <optional>
 #include <vector>
 
 #include <stratum/core/patches/patch_operator.hpp>
 #include <stratum/multigrid/patches/patch_transfer.hpp>
-#include <stratum/smoothers/patches/line_plan.hpp>
+#include <stratum/smoothers/patches/line_chunks.hpp>
 
 namespace stratum {
 
@@ -19,20 +23,22 @@ struct PatchLevelOnHost {
   std::vector<int> fixed;  // numbers of Dirichlet nodes, all copies
   std::int64_t unknowns = 0;
   PatchWeightsOnHost weights{};  // to the next coarser level
-  PatchLinePlan lines{};
+  PatchLinePlan lines{};         // where the level has the patches of a rank, of this rank alone
+  std::optional<DistributedLinesOnHost> distributed{};
 };
 
-/// Finest first. `fixed_edges`: which edges are Dirichlet boundaries.
-[[nodiscard]] std::vector<PatchLevelOnHost> patch_levels(PatchLayout layout, PatchRowsOnHost rows,
-                                                         PatchConductances conductances,
-                                                         const std::vector<bool>& fixed_edges,
-                                                         std::int64_t coarsest_unknowns, int threads = 1);
+/// Finest first. `fixed_edges`: which edges are Dirichlet boundaries. `ranks`: where the layout is that of a rank's patches;
+/// collective. Levels of fewer unknowns than `least_distributed` have all patches on every rank.
+[[nodiscard]] std::vector<PatchLevelOnHost>
+patch_levels(PatchLayout layout, PatchRowsOnHost rows, PatchConductances conductances,
+             const std::vector<bool>& fixed_edges, std::int64_t coarsest_unknowns, int threads = 1,
+             Communicator* ranks = nullptr, std::int64_t least_distributed = 0);
 
-/// Numbers of the nodes of these edges, all copies, sorted.
+/// Numbers of the nodes of these edges, all copies that are there, sorted.
 [[nodiscard]] std::vector<int> nodes_of_edges(const PatchLayout& layout, const std::vector<bool>& edges);
 
 /// Whether lines run on across each edge: the largest conductance across beside that along it, in the cells on both sides,
-/// exceeds `most`.
+/// exceeds `most`. Of a rank's patches: as far as its cells say.
 [[nodiscard]] std::vector<bool> crossed_edges(const PatchLayout& layout, const PatchConductances& conductances,
                                               double most = 4);
 

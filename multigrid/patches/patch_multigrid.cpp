@@ -16,13 +16,53 @@ PatchMultigrid<T>::PatchMultigrid(Context& ctx, const std::vector<PatchLevelOnHo
       level.lines = std::make_unique<PatchLines<T>>(ctx, from.layout, from.lines);
       level.transfer = std::make_unique<PatchTransfer<T>>(ctx, from.layout, levels[l + 1].layout, from.weights);
       level.r = partial<T>(ctx, from.layout);
+      if (from.distributed)
+        level.distributed = std::make_unique<DistributedLines<T>>(ctx, from.layout, *from.distributed, from.lines);
+      if (from.layout.is_part() && !levels[l + 1].layout.is_part())
+        level.own_coarse = std::make_unique<PatchRows>(ctx, levels[l + 1].layout, ctx.communicator()->rank());
     }
     if (l > 0) {
       level.b = partial<T>(ctx, from.layout);
       level.x = consistent<T>(ctx, from.layout);
     }
+    if (ctx.subdomains() > 1 && !from.layout.is_part() && counts_.empty()) {
+      for (int r = 0; r < ctx.subdomains(); ++r) {
+        const auto numbers = from.layout.numbers_of(r);
+        counts_.push_back(static_cast<std::size_t>(numbers.end - numbers.begin) * sizeof(T));
+        offsets_.push_back(static_cast<std::size_t>(numbers.begin) * sizeof(T));
+      }
+      if (l == 0) {
+        const int rank = ctx.communicator()->rank();
+        first_ = from.layout.part_of(rank).numbers_of(rank).begin;
+        all_r_ = partial<T>(ctx, from.layout);
+        all_z_ = consistent<T>(ctx, from.layout);
+      }
+    }
     levels_.push_back(std::move(level));
   }
+}
+
+template <class T>
+void PatchMultigrid<T>::gather(Context& ctx, Partial<T>& b) {
+  T* const numbers = b.numbers.view().data;
+  const auto own = static_cast<std::size_t>(ctx.communicator()->rank());
+  ctx.communicator()->gather(ctx, numbers + offsets_[own] / sizeof(T), numbers, counts_, offsets_);
+}
+
+template <class T>
+void PatchMultigrid<T>::to_coarser(Context& ctx, std::size_t l, const Partial<T>& r) {
+  Level &level = levels_[l], &next = levels_[l + 1];
+  level.transfer->restrict_to(ctx, level.own_coarse ? *level.own_coarse : next.rows, r, next.b);
+  if (level.own_coarse) gather(ctx, next.b);
+}
+
+template <class T>
+void PatchMultigrid<T>::smooth(Context& ctx, Level& level, const Partial<T>& b, Consistent<T>& x, bool backward) {
+  for (int k = 0; k < sweeps_; ++k)
+    if (level.distributed)
+      level.distributed->sweep(ctx, *level.lines, level.a, b, x, backward);
+    else
+      level.lines->sweep(ctx, level.a, b, x, backward);
 }
 
 template <class T>
@@ -30,19 +70,18 @@ void PatchMultigrid<T>::cycle(Context& ctx, std::size_t l, const Partial<T>& b, 
   if (zero) set(ctx, T(0), x.numbers.view());
   if (l + 1 == levels_.size()) return coarse_.solve(ctx, b, x);
   Level &level = levels_[l], &next = levels_[l + 1];
-  for (int k = 0; k < sweeps_; ++k) level.lines->sweep(ctx, level.a, b, x);
+  smooth(ctx, level, b, x, false);
   residual(ctx, level.rows, level.a, b, x, level.r);
-  level.transfer->restrict_to(ctx, next.rows, level.r, next.b);
+  to_coarser(ctx, l, level.r);
   cycle(ctx, l + 1, next.b, next.x, true);
   level.transfer->prolongate(ctx, level.rows, next.x, x);
-  for (int k = 0; k < sweeps_; ++k) level.lines->sweep(ctx, level.a, b, x, true);
+  smooth(ctx, level, b, x, true);
 }
 
 template <class T>
 void PatchMultigrid<T>::full_pass(Context& ctx, const Partial<T>& r, Consistent<T>& z) {
   // Loads of coarser levels are kept in b, which the cycles below a level overwrite only on levels that come before it.
-  for (std::size_t l = 0; l + 1 < levels_.size(); ++l)
-    levels_[l].transfer->restrict_to(ctx, levels_[l + 1].rows, l == 0 ? r : levels_[l].b, levels_[l + 1].b);
+  for (std::size_t l = 0; l + 1 < levels_.size(); ++l) to_coarser(ctx, l, l == 0 ? r : levels_[l].b);
   set(ctx, T(0), levels_.size() == 1 ? z.numbers.view() : levels_.back().x.numbers.view());
   coarse_.solve(ctx, levels_.size() == 1 ? r : levels_.back().b, levels_.size() == 1 ? z : levels_.back().x);
   for (std::size_t l = levels_.size() - 1; l-- > 0;) {
@@ -54,13 +93,32 @@ void PatchMultigrid<T>::full_pass(Context& ctx, const Partial<T>& r, Consistent<
 }
 
 template <class T>
+void PatchMultigrid<T>::on_all_patches(Context& ctx, const Partial<T>& r, Consistent<T>& z, bool full) {
+  const auto own = static_cast<std::size_t>(ctx.communicator()->rank());
+  const std::size_t first = offsets_[own] / sizeof(T);
+  copy_bytes(ctx, r.numbers.view().data + first_, all_r_.numbers.view().data + first, counts_[own]);
+  gather(ctx, all_r_);
+  if (full)
+    full_pass(ctx, all_r_, all_z_);
+  else
+    cycle(ctx, 0, all_r_, all_z_, true);
+  copy_bytes(ctx, all_z_.numbers.view().data + first, z.numbers.view().data + first_, counts_[own]);
+}
+
+template <class T>
 void PatchMultigrid<T>::apply(Context& ctx, const Partial<T>& r, Consistent<T>& z) {
-  cycle_.run(ctx, r.numbers.view().data, z.numbers.view().data, [&] { cycle(ctx, 0, r, z, true); });
+  cycle_.run(ctx, r.numbers.view().data, z.numbers.view().data, [&] {
+    if (first_ > 0) return on_all_patches(ctx, r, z, false);
+    cycle(ctx, 0, r, z, true);
+  });
 }
 
 template <class T>
 void PatchMultigrid<T>::full(Context& ctx, const Partial<T>& r, Consistent<T>& z) {
-  pass_.run(ctx, r.numbers.view().data, z.numbers.view().data, [&] { full_pass(ctx, r, z); });
+  pass_.run(ctx, r.numbers.view().data, z.numbers.view().data, [&] {
+    if (first_ > 0) return on_all_patches(ctx, r, z, true);
+    full_pass(ctx, r, z);
+  });
 }
 
 template class PatchMultigrid<float>;

@@ -8,6 +8,7 @@
 #include <stratum/core/errors.hpp>
 #include <stratum/core/field/blas.hpp>
 #include <stratum/core/patches/patch_updates.hpp>
+#include <stratum/core/patches/split_nodes.hpp>
 #include <stratum/multigrid/full_multigrid_solve.hpp>
 #include <stratum/multigrid/patches/patch_multigrid.hpp>
 #include <stratum/solvers/error_estimate.hpp>
@@ -45,31 +46,31 @@ struct PatchPoissonSolver::Implementation {
     params.stop.validate();
     expects(params.coarsest_unknowns >= 1, "the coarsest level has 1 unknown or more, not ", params.coarsest_unknowns);
     const auto begin = Clock::now();
-    expect_memory(ctx, "the solver on patches", needed_bytes(ctx, layout_of(mesh), params));
+    expect_memory(ctx, "the solver on patches", needed_bytes(ctx, layout_of(ctx, mesh), params));
     PatchSystem system = assemble(ctx, mesh, problem);
     layout = system.layout;
     singular = system.singular;
     if (singular) balance(system);
     measure = std::move(system.measure);
-    const auto levels_on_host = levels_of(system);
-    const auto& finest = levels_on_host.front();
-    rows = std::make_unique<PatchRows>(ctx, finest.layout);
-    shared = std::make_unique<SharedNodes>(ctx, finest.layout);
-    a = std::make_unique<PatchOperator<double>>(ctx, finest.rows, finest.fixed);
+    rows = std::make_unique<PatchRows>(ctx, *layout);
+    shared = std::make_unique<SharedNodes>(ctx, *layout);
+    split = std::make_unique<SplitNodes>(ctx, *layout);
+    a = std::make_unique<PatchOperator<double>>(ctx, system.rows, nodes_of_edges(*layout, system.fixed_edges));
     b.numbers = vector_from_host(ctx, system.load);
     boundary.numbers = vector_from_host(ctx, system.boundary_values);
-    x = consistent<double>(ctx, finest.layout);
-    p = consistent<double>(ctx, finest.layout);
-    r = partial<double>(ctx, finest.layout);
-    q = partial<double>(ctx, finest.layout);
+    x = consistent<double>(ctx, *layout);
+    p = consistent<double>(ctx, *layout);
+    r = partial<double>(ctx, *layout);
+    q = partial<double>(ctx, *layout);
+    const auto levels_on_host = levels_of(system);
     if (params.float_cycles) {
       auto& cycles = float_cycles.emplace();
       cycles.multigrid = std::make_unique<PatchMultigrid<float>>(ctx, levels_on_host, singular, params.sweeps);
-      cycles.r = partial<float>(ctx, finest.layout);
-      cycles.z = consistent<float>(ctx, finest.layout);
+      cycles.r = partial<float>(ctx, *layout);
+      cycles.z = consistent<float>(ctx, *layout);
     } else {
       double_cycles = std::make_unique<PatchMultigrid<double>>(ctx, levels_on_host, singular, params.sweeps);
-      t = consistent<double>(ctx, finest.layout);
+      t = consistent<double>(ctx, *layout);
     }
     for (const auto& level : levels_on_host) {
       PatchLevelPlan plan;
@@ -78,6 +79,12 @@ struct PatchPoissonSolver::Implementation {
       if (plan.colours > 0)
         plan.phases = static_cast<int>(level.lines.phases.size() + level.lines.vertex_phases.size()) - 2;
       plan.crossed_edges = level.lines.crossed_edges;
+      plan.distributed = level.layout.is_part();
+      if (level.distributed)
+        plan.gathers = static_cast<int>(std::count_if(
+            level.distributed->counts.begin(), level.distributed->counts.end(), [](const std::vector<int>& counts) {
+              return std::any_of(counts.begin(), counts.end(), [](int n) { return n > 0; });
+            }));
       plans.push_back(plan);
     }
     reserve_reductions(ctx, GridLayout<2>::flat(layout->size()));
@@ -87,7 +94,17 @@ struct PatchPoissonSolver::Implementation {
 
   std::vector<PatchLevelOnHost> levels_of(PatchSystem& system) const {
     return patch_levels(system.layout, std::move(system.rows), std::move(system.conductances), system.fixed_edges,
-                        params.coarsest_unknowns, ctx.threads());
+                        params.coarsest_unknowns, ctx.threads(), ctx.communicator(), least_distributed());
+  }
+  [[nodiscard]] std::int64_t least_distributed() const {
+    constexpr std::int64_t of_rank = 4096, on_gpus = 1'000'000;
+    return params.least_distributed.value_or(ctx.on_gpu() ? on_gpus : of_rank * ctx.subdomains());
+  }
+  /// Of all ranks.
+  [[nodiscard]] double sum_of(double own) const {
+    if (ctx.subdomains() == 1) return own;
+    const auto all = ctx.communicator()->gather_on_host(own);
+    return std::accumulate(all.begin(), all.end(), 0.0);
   }
   /// Where float was not enough.
   void continue_in_double() {
@@ -104,7 +121,9 @@ struct PatchPoissonSolver::Implementation {
       found.sum += number;
       found.sum_of_magnitudes += std::abs(number);
     }
-    const double area = std::accumulate(system.measure.begin(), system.measure.end(), 0.0);
+    found.sum = sum_of(found.sum);
+    found.sum_of_magnitudes = sum_of(found.sum_of_magnitudes);
+    const double area = sum_of(std::accumulate(system.measure.begin(), system.measure.end(), 0.0));
     found.mean = found.sum / area;
     expect_compatible(found, params.project, "integral of f plus boundary fluxes");
     double left = 0;
@@ -112,6 +131,7 @@ struct PatchPoissonSolver::Implementation {
       system.load[k] -= found.mean * system.measure[k];
       left += std::abs(system.load[k]);
     }
+    left = sum_of(left);
     // Rounding is no right-hand side.
     constexpr double rounding = 1e-14;
     if (left <= rounding * found.sum_of_magnitudes) std::fill(system.load.begin(), system.load.end(), 0.0);
@@ -121,6 +141,7 @@ struct PatchPoissonSolver::Implementation {
   /// || r ||
   double norm_of(Partial<double>& v) {
     gather_copies(ctx, *shared, v);
+    split->gather_copies(ctx, v);
     return norm2(ctx, v.numbers.cview());
   }
   double true_residual() {
@@ -175,12 +196,16 @@ struct PatchPoissonSolver::Implementation {
       report.levels.push_back(level);
     }
   }
+  /// u_h at the nodes of a patch that is there.
+  std::vector<double> nodal(int patch);
+
   void subtract_mean() {
     std::vector<double> u(measure.size());
     copy_to_host(ctx, x.numbers.cview(), u.data());
-    const double area = std::accumulate(measure.begin(), measure.end(), 0.0),
-                 mean = std::inner_product(measure.begin(), measure.end(), u.begin(), 0.0) / area;
+    const double area = sum_of(std::accumulate(measure.begin(), measure.end(), 0.0)),
+                 mean = sum_of(std::inner_product(measure.begin(), measure.end(), u.begin(), 0.0)) / area;
     for (int patch = 0; patch < layout->patches(); ++patch) {
+      if (!layout->has(patch)) continue;
       const auto& own = layout->patch(patch);
       for (int j = 0; j <= own.ny; ++j)
         for (int i = 0; i <= own.nx; ++i) u[static_cast<std::size_t>(own.node(i, j))] -= mean;
@@ -335,6 +360,7 @@ struct PatchPoissonSolver::Implementation {
 
   std::unique_ptr<PatchRows> rows;
   std::unique_ptr<SharedNodes> shared;
+  std::unique_ptr<SplitNodes> split;
   std::unique_ptr<PatchOperator<double>> a;
   Partial<double> b, r, q;
   Consistent<double> boundary, x, p, t;  // t: M r of cycles in double
@@ -361,10 +387,16 @@ std::vector<double> PatchPoissonSolver::nodal_solution(int patch) const {
   auto& own = *implementation_;
   expects(patch >= 0 && patch < own.layout->patches(), "there is no patch ", patch, "; the mesh has ",
           own.layout->patches());
-  const auto& p = own.layout->patch(patch);
-  FieldView<const double> part{own.x.numbers.cview().data + p.first, p.nx + 1, p.ny + 1, p.pitch};
+  expects(own.layout->has(patch), "patch ", patch, " belongs to rank ", own.layout->rank_of(patch),
+          ", which alone has its solution");
+  return own.nodal(patch);
+}
+
+std::vector<double> PatchPoissonSolver::Implementation::nodal(int patch) {
+  const auto& own = layout->patch(patch);
+  FieldView<const double> part{x.numbers.cview().data + own.first, own.nx + 1, own.ny + 1, own.pitch};
   std::vector<double> u(static_cast<std::size_t>(part.nodes()));
-  copy_to_host(own.ctx, part, u.data());
+  copy_to_host(ctx, part, u.data());
   return u;
 }
 
@@ -372,10 +404,12 @@ std::optional<PatchErrors> PatchPoissonSolver::relative_errors() const {
   auto& own = *implementation_;
   if (!own.problem.exact) return {};
   std::vector<std::vector<double>> nodal;
-  for (int p = 0; p < own.layout->patches(); ++p) nodal.push_back(nodal_solution(p));
+  for (int p = 0; p < own.layout->patches(); ++p)
+    nodal.push_back(own.layout->has(p) ? own.nodal(p) : std::vector<double>{});
   return stratum::relative_errors(own.ctx, own.mesh, own.problem.exact, nodal, own.singular);
 }
 
+int PatchPoissonSolver::rank_of(int patch) const { return implementation_->layout->rank_of(patch); }
 std::int64_t PatchPoissonSolver::unknowns() const { return implementation_->plans.front().unknowns; }
 const std::vector<PatchLevelPlan>& PatchPoissonSolver::levels() const { return implementation_->plans; }
 const std::optional<Compatibility>& PatchPoissonSolver::compatibility() const { return implementation_->compatibility; }

@@ -17,6 +17,9 @@
 // Where neither a Dirichlet boundary nor alpha nor c holds u, data must balance, or `project` subtracts a constant from f; the
 // integral of u is zero.
 //
+// Where the Context has a communicator each rank has some of the patches (mesh/patches/patch_partition.hpp), and all make the
+// same calls. Levels with few unknowns are solved by every rank (multigrid/patches/patch_levels.hpp).
+//
 // Memory: about 170 bytes per unknown, on a CPU with set-up 310. Waits for the stream at the norms and products of conjugate
 // gradients. Errors: UsageError for what `assemble` refuses and for data that do not balance, ResourceError where it does not
 // fit in memory.
@@ -42,13 +45,17 @@ struct PatchSolverParams {
   bool project = false;          // subtract a constant from f where a singular problem does not balance
   bool full_multigrid = true;    // start from one FMG cycle
   int coarsest_unknowns = 4096;  // the finest level with as few is solved directly
+  /// Several ranks: levels with fewer unknowns in all are solved by every one; left open 4096 a rank on CPUs, a million on GPUs.
+  std::optional<std::int64_t> least_distributed{};
 };
 
 struct PatchLevelPlan {
   std::int64_t unknowns = 0;
-  int colours = 0;        // of lines; 0: solved directly
-  int phases = 0;         // of a sweep
-  int crossed_edges = 0;  // inner edges that lines cross
+  int colours = 0;           // of lines; 0: solved directly
+  int phases = 0;            // of a sweep
+  int crossed_edges = 0;     // inner edges that lines cross
+  bool distributed = false;  // among ranks
+  int gathers = 0;           // of a sweep, of lines that run on to another rank
 };
 
 class PatchPoissonSolver {
@@ -67,11 +74,14 @@ class PatchPoissonSolver {
   /// unknowns, round_off_limit where rounding explains it, or else diverged. In double where float cycles diverge, as `solve`.
   SolveReport full_multigrid_pass();
 
-  /// u_h at the nodes of a patch, (nx + 1) (ny + 1) numbers, x fastest; all patches of a node have the same bits.
+  /// u_h at the nodes of a patch, (nx + 1) (ny + 1) numbers, x fastest; all patches of a node have the same bits. On
+  /// several ranks of the patches that this rank has.
   [[nodiscard]] std::vector<double> nodal_solution(int patch) const;
   /// Empty where u is unknown.
   [[nodiscard]] std::optional<PatchErrors> relative_errors() const;
 
+  /// The rank of a patch.
+  [[nodiscard]] int rank_of(int patch) const;
   [[nodiscard]] std::int64_t unknowns() const;
   /// Finest first.
   [[nodiscard]] const std::vector<PatchLevelPlan>& levels() const;

@@ -18,6 +18,7 @@
 #include <memory>
 #include <vector>
 
+#include <stratum/core/comm/communicator.hpp>
 #include <stratum/core/patches/patch_operator.hpp>
 
 namespace stratum {
@@ -46,8 +47,10 @@ struct PatchWeightsOnHost {
   }
 };
 
+/// Of the patches that are there, as all that follow. `ranks`: where these are a rank's; collective.
 [[nodiscard]] PatchWeightsOnHost interpolation_weights(const PatchLayout& fine, const PatchLayout& coarse,
-                                                       const PatchConductances& conductances);
+                                                       const PatchConductances& conductances,
+                                                       Communicator* ranks = nullptr);
 /// Of the coarse cells: those along a direction in series, those beside each other in parallel.
 [[nodiscard]] PatchConductances coarser(const PatchLayout& fine, const PatchLayout& coarse,
                                         const PatchConductances& conductances);

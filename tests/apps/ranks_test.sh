@@ -742,6 +742,48 @@ ends() {
   no_files
 }
 
+# Ranks take whole patches; lines run on into others, with thin cells at the corner.
+case_patches() {
+  cat >l_shape.patches <<'END'
+cells 32
+vertices
+  a -1 -1
+  b  0 -1
+  c -1  0
+  d  0  0
+  e  1  0
+  f -1  1
+  g  0  1
+  h  1  1
+patches
+  a b d c
+  c d g f
+  d e h g
+edges
+  c d  grade=geometric:h=1e-4,last
+  d e  grade=geometric:h=1e-4,first
+boundaries
+  b d e  corner
+  * wall
+END
+  local options=(--patches l_shape.patches --rhs 'x-y' --boundary wall=neumann:x --exact 'x*y' --level 2 --probe=-0.5,-0.5,0.5,0.5,9:probe.csv)
+  run 0 "${options[@]}" --quiet --vtk none --report one.json
+  mv probe.csv one.csv
+  local count
+  for count in 2 3; do
+    ranks "$count" 0 "${options[@]}" --vtk none --report report.json
+    prints "^ranks +$count, with 1"
+    check "len(r['ranks']) == $count and sum(k['patches'] for k in r['ranks']) == 3 and r['distributed_levels'] >= 1"
+    check "all(r[k] == json.load(open('one.json'))[k] for k in ('status', 'iterations', 'hierarchy', 'cells'))"
+    check "all(abs(r[k] / json.load(open('one.json'))[k] - 1) < 1e-5 for k in ('relative_l2_error', 'minimum', 'maximum', 'largest_aspect_ratio', 'smallest_width'))"
+    python3 -c 'import sys
+a, b = ([float(x) for line in open(name).read().split()[1:] for x in line.split(",")] for name in ("one.csv", "probe.csv"))
+sys.exit(0 if len(a) == len(b) and all(abs(x - y) < 1e-6 for x, y in zip(a, b)) else 1)' || fail "other probes"
+  done
+  ranks 4 1 "${options[@]}" --vtk none
+  says "3 patches cannot be shared out among 4 ranks.* at most 3 ranks"
+}
+
 case_a_thousand_solves_end() { # heavy: exchanges of many solves, one after the other
   local solves=() k
   for ((k = 0; k < 500; ++k)); do solves+=(--rhs "1+$k*x"); done

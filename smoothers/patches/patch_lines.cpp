@@ -5,6 +5,7 @@
 
 #include <stratum/core/field/blas.hpp>
 #include <stratum/core/field/for_each_node.hpp>
+#include <stratum/smoothers/patches/line_thread.hpp>
 
 namespace stratum {
 
@@ -18,10 +19,10 @@ struct LineRow {
 };
 
 template <class T>
-struct LineNumbers {
-  PatchBands<T> a;
-  const T* b;
-  T* x;
+struct LineRows : LineNumbers<T> {
+  using LineNumbers<T>::a;
+  using LineNumbers<T>::b;
+  using LineNumbers<T>::x;
 
   /// What a patch gives to the row of a node: couplings to the nodes before and after it in memory, in x or y.
   struct Terms {
@@ -61,7 +62,7 @@ struct LineNumbers {
 /// Lines of a group: nodes 0 .. nodes - 1.
 template <class T>
 struct GroupLines {
-  LineNumbers<T> numbers;
+  LineRows<T> numbers;
   const PatchSegment* segments;
   PatchLineGroup group;
 
@@ -126,7 +127,7 @@ struct Elimination {
 /// Relaxes vertices alone.
 template <class T>
 struct RelaxVertices {
-  LineNumbers<T> numbers;
+  LineRows<T> numbers;
   const int *copies, *begin;
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int vertex, int /*j*/) const {
     T own = 0, rhs = 0;
@@ -154,7 +155,7 @@ struct WideRow {
 
 /// Adds what the patch of a lane gives to nodes 0 .. cells of its segment; node k is rows[k * step].
 template <class T, bool along_x>
-STRATUM_SIMD_CLONES void add_lane(const LineNumbers<T> numbers, const PatchLane lane, const PatchLineGroup& group,
+STRATUM_SIMD_CLONES void add_lane(const LineRows<T> numbers, const PatchLane lane, const PatchLineGroup& group,
                                   int cells, WideRow<T>* rows, WideRow<T>* last, T* memory) {
   const bool forward = lane.along > 0;
   const int first = forward ? lane.first : lane.first + cells * lane.along, n = cells + 1;
@@ -308,7 +309,7 @@ void relax_group(const GroupLines<T>& lines, std::vector<WideRow<T>>& rows, std:
   }
 }
 
-/// How a GPU takes the lines of a group: a block for each, a thread for each line and chunk. Rows come tile by tile, some nodes
+/// How a GPU takes the lines of a group that are too long for a thread for each of their pieces: a block for each, a thread for each line and chunk. Rows come tile by tile, some nodes
 /// of every chunk, by threads that are neighbours in memory, through shared memory.
 struct Chunking {
   static constexpr int chunks = 32, threads = chunks * wide, least = 4;  // nodes of a chunk
@@ -334,7 +335,7 @@ constexpr int nodes_of_tile = sizeof(T) == 4 ? 8 : 4;
 #if defined(__CUDACC__)
 
 template <class T>
-__global__ void relax_lines_kernel(const LineNumbers<T> numbers, const PatchSegment* segments,
+__global__ void relax_lines_kernel(const LineRows<T> numbers, const PatchSegment* segments,
                                    const PatchLineGroup* groups, T* quotients, long long stride) {
   constexpr int depth = nodes_of_tile<T>, pitch = Chunking::threads + 4, part = depth * pitch;
   // Tiles of four numbers a row; then two sets of the reduced system.
@@ -487,6 +488,37 @@ __global__ void relax_lines_kernel(const LineNumbers<T> numbers, const PatchSegm
   }
 }
 
+struct WaitForPrevious {
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()() const {
+#if defined(__CUDA_ARCH__)
+    cuda::after_previous();
+#endif
+  }
+};
+
+template <class T, int nodes>
+__global__ void __launch_bounds__(PatchLineBlocks::most_threads)
+    relax_blocks_kernel(const LineNumbers<T> numbers, const PatchLinePiece* pieces, const PatchLineBlock* blocks) {
+  extern __shared__ double memory[];
+  LineThread<T, nodes> thread(numbers, pieces, blocks[blockIdx.x], reinterpret_cast<T*>(memory),
+                              static_cast<int>(blockDim.x), static_cast<int>(threadIdx.x));
+  thread.begin(WaitForPrevious{});
+  __syncthreads();
+  thread.assemble();
+  __syncthreads();
+  thread.publish(0);
+  __syncthreads();
+  int buffer = 0;
+  for (int distance = 1; distance < thread.distances(); distance *= 2) {
+    thread.reduce(distance, buffer);
+    buffer = 1 - buffer;
+    __syncthreads();
+  }
+  thread.solve(buffer);
+  __syncthreads();
+  thread.correct(buffer);
+}
+
 #endif
 
 template <class Item>
@@ -506,11 +538,14 @@ PatchLines<T>::PatchLines(Context& ctx, const PatchLayout& layout, PatchLinePlan
   vertex_copies_ = vector_from_host(ctx, plan_.vertex_copies.empty() ? std::vector<int>{0} : plan_.vertex_copies);
   vertex_begin_ = vector_from_host(ctx, plan_.vertex_begin);
   if (!ctx.on_gpu()) return;
+  blocks_ = blocks_of(plan_, sizeof(T) == 4 ? 16 : 8);
+  pieces_ = on_device(ctx, blocks_.pieces);
+  block_list_ = on_device(ctx, blocks_.blocks);
   segments_ = on_device(ctx, plan_.segments);
   int most = 0;
   for (std::size_t phase = 0; phase + 1 < plan_.phases.size(); ++phase) {
     int taken = 0;
-    for (int g = plan_.phases[phase]; g < plan_.phases[phase + 1]; ++g) {
+    for (int g = plan_.phases[phase]; g < plan_.phases[phase] + blocks_.phases[phase].groups_left; ++g) {
       auto& group = plan_.groups[static_cast<std::size_t>(g)];
       group.scratch = taken;
       const Chunking chunking(group.cells + (group.cyclic ? 0 : 1));
@@ -533,14 +568,24 @@ void PatchLines<T>::lines(Context& ctx, const PatchOperator<T>& a, const Partial
   const int begin = plan_.phases[static_cast<std::size_t>(phase)],
             end = plan_.phases[static_cast<std::size_t>(phase) + 1];
   if (begin == end) return;
-  const LineNumbers<T> numbers{a.bands(), b.numbers.view().data, x.numbers.view().data};
+  const LineRows<T> numbers{{a.bands(), b.numbers.view().data, x.numbers.view().data}};
 #if defined(__CUDACC__)
   if (ctx.on_gpu()) {
-    const auto blocks = static_cast<unsigned>(end - begin);
-    cuda::Launch{blocks, Chunking::threads}(ctx, relax_lines_kernel<T>, numbers,
-                                            static_cast<const PatchSegment*>(segments_.get()),
-                                            static_cast<const PatchLineGroup*>(groups_.get()) + begin,
-                                            quotients_.view().data, static_cast<long long>(scratch_));
+    const PatchLineLaunch& launch = blocks_.phases[static_cast<std::size_t>(phase)];
+    cuda::Launch{static_cast<unsigned>(launch.groups_left), Chunking::threads}(
+        ctx, relax_lines_kernel<T>, numbers, static_cast<const PatchSegment*>(segments_.get()),
+        static_cast<const PatchLineGroup*>(groups_.get()) + begin, quotients_.view().data,
+        static_cast<long long>(scratch_));
+    const auto relax = [&](auto kernel) {
+      const auto threads = static_cast<unsigned>(launch.threads);
+      cuda::Launch{static_cast<unsigned>(launch.blocks_end - launch.blocks_begin), threads,
+                   LineThread<T, 4>::arrays * threads * sizeof(T)}(
+          ctx, kernel, static_cast<const LineNumbers<T>&>(numbers), static_cast<const PatchLinePiece*>(pieces_.get()),
+          static_cast<const PatchLineBlock*>(block_list_.get()) + launch.blocks_begin);
+    };
+    if (launch.piece == 4) return relax(relax_blocks_kernel<T, 4>);
+    if (launch.piece == 8) return relax(relax_blocks_kernel<T, 8>);
+    if constexpr (sizeof(T) == 4) relax(relax_blocks_kernel<T, 16>);
     return;
   }
 #endif
@@ -561,7 +606,7 @@ void PatchLines<T>::vertices(Context& ctx, const PatchOperator<T>& a, const Part
   const int begin = plan_.vertex_phases[static_cast<std::size_t>(phase)],
             end = plan_.vertex_phases[static_cast<std::size_t>(phase) + 1];
   if (begin == end) return;
-  const LineNumbers<T> numbers{a.bands(), b.numbers.view().data, x.numbers.view().data};
+  const LineRows<T> numbers{{a.bands(), b.numbers.view().data, x.numbers.view().data}};
   for_each_node(ctx, {begin, end, 1, 0, 1, 1},
                 RelaxVertices<T>{numbers, vertex_copies_.view().data, vertex_begin_.view().data});
 }

@@ -8,7 +8,8 @@
 // the same correction. `backward` runs the phases in reverse order: forward before and backward after the coarse correction
 // make a symmetric cycle.
 //
-// A line is cut into chunks, one on the CPU. With couplings l, u >= 0 to the neighbours and the excess e of a row within its
+// A line is cut into chunks, one on the CPU; on a GPU they are pieces of 4 to 16 nodes, a thread for each
+// (smoothers/patches/line_blocks.hpp), or where a line has more than a block has threads, 32 chunks. With couplings l, u >= 0 to the neighbours and the excess e of a row within its
 // line,
 //
 //     (e_k + l_k + u_k) d_k - l_k d_(k-1) - u_k d_(k+1) = r_k ,
@@ -23,11 +24,13 @@
 // solved by parallel cyclic reduction. Cyclic lines need nothing else: the last chunk ends at the first node of the line.
 //
 // One launch a phase. Nothing is allocated and nothing waits for the stream. Memory traffic of a phase: about 13 words per
-// unknown that it relaxes, on a GPU 19.
+// unknown that it relaxes, on a GPU 12 along rows of patches and 16 along columns, of which a sector of memory has the lines
+// of both parities; of lines with more nodes than threads can take 19.
 
 #include <memory>
 
 #include <stratum/core/patches/patch_operator.hpp>
+#include <stratum/smoothers/patches/line_blocks.hpp>
 #include <stratum/smoothers/patches/line_plan.hpp>
 
 namespace stratum {
@@ -51,7 +54,8 @@ class PatchLines {
 
   PatchLinePlan plan_;
   std::int64_t nodes_;
-  std::shared_ptr<void> segments_, groups_;  // on a GPU
+  PatchLineBlocks blocks_;                                         // on a GPU
+  std::shared_ptr<void> segments_, groups_, pieces_, block_list_;  // in its memory
   Field<int> vertex_copies_, vertex_begin_;
   Field<T> quotients_;  // r'/p, u/p and w/p of the nodes of a phase, in the order of threads; on a GPU
   int scratch_ = 0;     // numbers of each

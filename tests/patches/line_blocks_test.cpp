@@ -1,0 +1,121 @@
+// Lines as a GPU takes them, a thread for each piece: run here for one thread after another, they correct as the CPU does.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <stratum/assembly/patches/patch_problem.hpp>
+#include <stratum/multigrid/patches/patch_levels.hpp>
+#include <stratum/smoothers/patches/line_thread.hpp>
+#include <stratum/smoothers/patches/patch_lines.hpp>
+
+#include "patches/meshes.hpp"
+#include "support/backends.hpp"
+
+namespace {
+
+using namespace stratum;
+
+std::size_t at(int k) { return static_cast<std::size_t>(k); }
+
+template <class T, int nodes>
+void run_block(const LineNumbers<T>& numbers, const PatchLineBlocks& blocks, const PatchLineBlock& block, int threads) {
+  std::vector<T> memory(at(LineThread<T, nodes>::arrays * threads), std::numeric_limits<T>::quiet_NaN());
+  std::vector<LineThread<T, nodes>> all;
+  for (int k = 0; k < threads; ++k) all.emplace_back(numbers, blocks.pieces.data(), block, memory.data(), threads, k);
+  for (auto& t : all) t.begin([] {});
+  for (auto& t : all) t.assemble();
+  for (auto& t : all) t.publish(0);
+  int buffer = 0;
+  for (int distance = 1; distance < all[0].distances(); distance *= 2, buffer = 1 - buffer)
+    for (auto& t : all) t.reduce(distance, buffer);
+  for (auto& t : all) t.solve(buffer);
+  for (auto& t : all) t.correct(buffer);
+}
+
+/// The largest difference after a sweep, beside the largest number.
+template <class T>
+double difference(const PatchLevelOnHost& level, int shortest) {
+  Context ctx = test::context_on(Backend::cpu);
+  std::mt19937 random(3);
+  std::normal_distribution<double> normal;
+  const auto& layout = level.layout;
+  Partial<T> b = partial<T>(ctx, layout);
+  Consistent<T> x = consistent<T>(ctx, layout);
+  for (int p = 0; p < layout.patches(); ++p)
+    for (int j = 0; j <= layout.patch(p).ny; ++j)
+      for (int i = 0; i <= layout.patch(p).nx; ++i)
+        b.numbers.view().data[layout.patch(p).node(i, j)] = static_cast<T>(normal(random));
+  for (const int k : level.fixed) b.numbers.view().data[k] = 0;
+  PatchLinePlan plan = level.lines;
+  plan.vertex_phases = {0};
+  const PatchOperator<T> a(ctx, level.rows, level.fixed);
+  std::vector<T> mine(at(layout.size()), T(0));
+  PatchLines<T> lines(ctx, layout, plan);
+  const PatchLineBlocks blocks = blocks_of(plan, 16, shortest);
+  EXPECT_EQ(blocks.phases.size() + 1, plan.phases.size());
+  for (int times = 0; times < 2; ++times) {
+    lines.sweep(ctx, a, b, x);
+    for (const auto& phase : blocks.phases) {
+      EXPECT_EQ(phase.groups_left, 0);
+      EXPECT_LE(phase.threads, PatchLineBlocks::most_threads);
+      const LineNumbers<T> numbers{a.bands(), b.numbers.cview().data, mine.data()};
+      for (int k = phase.blocks_begin; k < phase.blocks_end; ++k) {
+        const auto& block = blocks.blocks[at(k)];
+        if (phase.piece == 4) run_block<T, 4>(numbers, blocks, block, phase.threads);
+        if (phase.piece == 8) run_block<T, 8>(numbers, blocks, block, phase.threads);
+        if (phase.piece == 16) run_block<T, 16>(numbers, blocks, block, phase.threads);
+      }
+    }
+  }
+  double largest = 0, size = 0;
+  for (int k = 0; k < layout.size(); ++k) {
+    const double expected = static_cast<double>(x.numbers.cview().data[k]);
+    const double off = std::abs(static_cast<double>(mine[at(k)]) - expected);
+    largest = std::isnan(off) ? HUGE_VAL : std::max(largest, off);
+    size = std::max(size, std::abs(expected));
+  }
+  EXPECT_GT(size, 0);
+  return largest / size;
+}
+
+void expect_same(const std::string& name, const PatchMeshParts& parts, const PatchProblem& problem, double tolerance) {
+  Context ctx = test::context_on(Backend::cpu);
+  const PatchMesh mesh(parts);
+  PatchSystem system = assemble(ctx, mesh, problem);
+  const auto levels =
+      patch_levels(system.layout, std::move(system.rows), std::move(system.conductances), system.fixed_edges, 20);
+  for (std::size_t l = 0; l + 1 < levels.size(); ++l)
+    for (const int shortest : {4, 8, 16}) {
+      SCOPED_TRACE(name + ", level " + std::to_string(l) + ", pieces of " + std::to_string(shortest));
+      EXPECT_LE(difference<double>(levels[l], shortest), tolerance);
+      if (tolerance < 1e-11) {
+        EXPECT_LE(difference<float>(levels[l], shortest), 1e-5);
+      }
+    }
+}
+
+TEST(PatchLineBlocks, CorrectAsTheCpuDoes) {
+  using namespace test;
+  expect_same("one patch", with_cells(patch_grid(1, 1), 64), {}, 1e-13);
+  expect_same("2 x 2, turned", turned_at_random(with_cells(patch_grid(2, 2), 40), 3), {}, 1e-13);
+  expect_same("2 x 2, odd cells", turned_at_random(with_cells(patch_grid(2, 2), 27), 2), {}, 1e-13);
+  expect_same("L corner", thin_at_origin(l_shape(), 32), {}, 1e-10);
+  expect_same("star 5, centre", turned_at_random(thin_at_origin(star(5), 16), 8), {}, 1e-9);
+  expect_same("star 6", with_cells(star(6), 7), {}, 1e-13);
+  expect_same("ring of 3, wall", turned_at_random(thin_at_wall(patch_ring(3), 24), 4), {}, 1e-10);
+  expect_same("cylinder", turned_at_random(thin_at_wall(cylinder_in_channel(), 16, 1e-3), 5), {}, 1e-11);
+  expect_same("C-grid, wall", turned_at_random(thin_at_wall(c_grid(), 16, 1e-3), 4), {}, 1e-11);
+  expect_same("triangles", turned_at_random(with_cells(triangle_patches(2), 12), 6), {}, 1e-13);
+  PatchProblem natural;
+  natural.reaction = 1;
+  const PatchMesh channel(c_grid());
+  for (const auto& name : channel.boundary_names()) natural.boundaries[name] = {BoundaryConditionType::neumann};
+  expect_same("C-grid, natural", turned_at_random(thin_at_wall(c_grid(), 16, 1e-3), 1), natural, 1e-9);
+}
+
+}  // namespace

@@ -162,14 +162,31 @@ __device__ auto begun(const Term& term) {
     return term;
 }
 
-/// Block k takes rows k, k + blocks, ...; of a row that is alone, columns. Two kernels: both loops in one take two registers
-/// more, and with more than 32 a GPU does not hold all blocks at once.
-template <class Term, bool one_row>
+/// Threads of a block that share a row of so many numbers, a power of two. The others have rows of their own.
+__host__ __device__ inline int threads_of_row(int numbers) {
+  int threads = reduction_threads;
+  while (threads > 1 && threads / 2 >= numbers) threads /= 2;
+  return threads;
+}
+
+/// How a grid is taken: a row that is alone by columns; rows one after the other, or several at once, whatever has more loads
+/// of a thread in flight.
+enum class RowsOf { one, after_another, at_once };
+inline RowsOf rows_taken(int nx, int ny) {
+  if (ny == 1) return RowsOf::one;
+  const int rows = reduction_threads / threads_of_row(nx) * reduction_grid(ny);
+  return cuda::divide_up(nx, reduction_threads) < std::min(reduction_unroll, ny / rows) ? RowsOf::at_once
+                                                                                        : RowsOf::after_another;
+}
+
+/// Block k takes rows k, k + blocks, ...; of a row that is alone, columns. Kernels of their own: all loops in one take more
+/// registers, and with more than 32 a GPU does not hold all blocks at once.
+template <class Term, RowsOf rows>
 __global__ void reduce_rows(const Term given, int nx, int ny, double* partial) {
   cuda::after_previous();
   const auto term = begun(given);
   double value = neutral<Term>();
-  if constexpr (one_row) {
+  if constexpr (rows == RowsOf::one) {
     const int stride = static_cast<int>(gridDim.x * blockDim.x);
     std::int64_t begin = blockIdx.x * blockDim.x + threadIdx.x;
     for (; begin + std::int64_t{row_unroll - 1} * stride < nx; begin += std::int64_t{row_unroll} * stride) {
@@ -180,6 +197,21 @@ __global__ void reduce_rows(const Term given, int nx, int ny, double* partial) {
       for (int k = 0; k < row_unroll; ++k) value = combine<Term>(value, terms[k]);
     }
     for (; begin < nx; begin += stride) value = combine<Term>(value, term(static_cast<int>(begin), 0));
+  } else if constexpr (rows == RowsOf::at_once) {
+    const int of_row = threads_of_row(nx), together = reduction_threads / of_row;
+    const int stride = together * static_cast<int>(gridDim.x);
+    const int first = together * static_cast<int>(blockIdx.x) + static_cast<int>(threadIdx.x) / of_row;
+    for (int i = static_cast<int>(threadIdx.x) % of_row; i < nx; i += of_row) {
+      std::int64_t j = first;
+      for (; j + std::int64_t{reduction_unroll - 1} * stride < ny; j += std::int64_t{reduction_unroll} * stride) {
+        double terms[reduction_unroll];
+#pragma unroll
+        for (int k = 0; k < reduction_unroll; ++k) terms[k] = term(i, static_cast<int>(j) + k * stride);
+#pragma unroll
+        for (int k = 0; k < reduction_unroll; ++k) value = combine<Term>(value, terms[k]);
+      }
+      for (; j < ny; j += stride) value = combine<Term>(value, term(i, static_cast<int>(j)));
+    }
   } else {
     for (int j = static_cast<int>(blockIdx.x); j < ny; j += static_cast<int>(gridDim.x))
       for (int begin = static_cast<int>(threadIdx.x); begin < nx; begin += reduction_unroll * reduction_threads) {
@@ -259,10 +291,14 @@ template <class Term>
 int reduce_by_blocks(Context& ctx, int nx, int ny, const Term& term, double* partial) {
   const int blocks = detail::reduction_grid(ny);
   const cuda::Launch launch{blocks, detail::reduction_threads};
-  if (ny == 1)
-    launch(ctx, detail::reduce_rows<Term, true>, term, nx, ny, partial);
+  using detail::RowsOf;
+  const RowsOf rows = detail::rows_taken(nx, ny);
+  if (rows == RowsOf::one)
+    launch(ctx, detail::reduce_rows<Term, RowsOf::one>, term, nx, ny, partial);
+  else if (rows == RowsOf::after_another)
+    launch(ctx, detail::reduce_rows<Term, RowsOf::after_another>, term, nx, ny, partial);
   else
-    launch(ctx, detail::reduce_rows<Term, false>, term, nx, ny, partial);
+    launch(ctx, detail::reduce_rows<Term, RowsOf::at_once>, term, nx, ny, partial);
   return blocks;
 }
 /// To the first of reduction_numbers numbers of the caller's, and to `*host`.

@@ -128,8 +128,10 @@ __global__ void __launch_bounds__(detail::reduction_threads)
   constexpr int n = cuda::chunk_width<T>;
   const int chunks = nx / n + 1;
   double sum = 0;
-  for (int j = static_cast<int>(blockIdx.x); j < ny && s.alpha == s.alpha; j += static_cast<int>(gridDim.x))
-    for (int c = static_cast<int>(threadIdx.x); c < chunks; c += static_cast<int>(blockDim.x)) {
+  const int of_row = detail::threads_of_row(chunks), together = detail::reduction_threads / of_row;
+  const int first = together * static_cast<int>(blockIdx.x) + static_cast<int>(threadIdx.x) / of_row;
+  for (int j = first; j < ny && s.alpha == s.alpha; j += together * static_cast<int>(gridDim.x))
+    for (int c = static_cast<int>(threadIdx.x) % of_row; c < chunks; c += of_row) {
       const int column = n * c - 1;
       const auto p = cuda::load_chunk<n>(&s.p(column, j)), q = cuda::load_chunk<n>(&s.q(column, j));
       auto x = cuda::load_chunk<n>(&s.x(column, j));

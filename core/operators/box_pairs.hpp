@@ -1,12 +1,12 @@
 #pragma once
 
-// For CUDA sources only: rows of matrices of a box (core/operators/box_rows.hpp) for two neighbours along x at once,
+// For CUDA sources only: rows of cells of a box (core/operators/box_rows.hpp) for two neighbours along x at once,
 // nodes (i, j, l) and (i + 1, j, l), as one thread takes them. What the two share, cells and differences, is formed once: with
 //
 //     E = 2 v + w   of differences along x and along y, of the node's plane v and the plane beside it w,    d = v - w ,
 //
 // a cell of factors p, q, s gives a node  p (2 E_x + E_x') + q (2 E_y + E_y') + s (2 h + h') ,  h = 2 d + d' ,  a dash for what
-// lies across: about 140 operations a node, and 185 with the entries of its plane. The results are those of Rows::product up to
+// lies across: about 140 operations a node. The results are those of Rows::product up to
 // rounding; there are no differences of sums here either.
 //
 // Where i + 1 is no node what belongs to it means nothing, and nothing is read far from the box.
@@ -19,18 +19,6 @@
 
 namespace stratum::cuda {
 
-/// Rows of two nodes.
-template <class T>
-struct BoxPair {
-  T value[2] = {}, diagonal[2] = {};
-  // Entries to the neighbours in the plane.
-  T along[3] = {};         // i - 1 and i, i and i + 1, i + 1 and i + 2
-  T across[2][2] = {};     // of a node, to j - 1 and j + 1
-  T corner[2][2][2] = {};  // of a node, to i - 1 and i + 1 of its own, of j - 1 and j + 1
-};
-
-/// What of u is known to be zero.
-enum class BoxZeros { none, own_plane, all };
 /// K is a number a cell and c is zero; anything.
 enum class BoxKind { plain, any };
 
@@ -58,30 +46,25 @@ __device__ STRATUM_INLINE void load_columns(const FieldView<const T, 3>& u, int 
   row[3] = at[i + 2 <= n ? i + 2 : n];
 }
 
-/// `own`: u in plane l, `beside`: in planes l - 1 and l + 1, with ghosts. `entries`: those of the plane and the diagonal, too.
-template <BoxZeros zeros, bool entries, BoxKind kind, class T>
-__device__ STRATUM_INLINE BoxPair<T> pair_of(const BoxCellRows<T>& rows, const FieldView<const T, 3>& own,
-                                             const FieldView<const T, 3>& beside, int i, int j, int l) {
-  BoxPair<T> pair;
+/// A u at both nodes; u has ghosts.
+template <BoxKind kind, class T>
+__device__ STRATUM_INLINE void product_of_pair(const BoxCellRows<T>& rows, const FieldView<const T, 3>& u, int i, int j,
+                                               int l, T (&value)[2]) {
   const int n = rows.shape.n.nx, last = i + 2 <= n ? i + 2 : n;
   const T kx[3] = {rows.axes[0].k[i], rows.axes[0].k[i + 1], rows.axes[0].k[last]};
   const T mx[3] = {rows.axes[0].m[i], rows.axes[0].m[i + 1], rows.axes[0].m[last]};
   const bool has_mass = kind != BoxKind::plain && rows.reaction != 0;
   constexpr bool scalar = kind != BoxKind::any;
   T v[3][4] = {};
-  if constexpr (zeros == BoxZeros::none) {
 #pragma unroll
-    for (int r = 0; r < 3; ++r) load_columns(own, n, i, j + r - 1, l, v[r]);
-  }
-  T p_sum[3][2] = {}, q_sum[3][2] = {}, s_sum[3][2] = {}, m_sum[3][2] = {};  // of cells, over both layers
+  for (int r = 0; r < 3; ++r) load_columns(u, n, i, j + r - 1, l, v[r]);
+  value[0] = value[1] = 0;
 #pragma unroll
   for (int layer = 0; layer < 2; ++layer) {
     const T kz = rows.axes[2].k[l + layer], mz = rows.axes[2].m[l + layer];
     T w[3][4] = {};
-    if constexpr (zeros != BoxZeros::all) {
 #pragma unroll
-      for (int r = 0; r < 3; ++r) load_columns(beside, n, i, j + r - 1, l + 2 * layer - 1, w[r]);
-    }
+    for (int r = 0; r < 3; ++r) load_columns(u, n, i, j + r - 1, l + 2 * layer - 1, w[r]);
 #pragma unroll
     for (int side = 0; side < 2; ++side) {
       const int across = 2 * side;
@@ -102,83 +85,17 @@ __device__ STRATUM_INLINE BoxPair<T> pair_of(const BoxCellRows<T>& rows, const F
                 k_z = scalar ? k : rows.k[2](column, j + side, l + layer);
         const T p = k * kx[e] * (my * mz), q = k_y * ky * (mx[e] * mz), s = k_z * kz * (mx[e] * my),
                 m = has_mass ? rows.reaction * mx[e] * (my * mz) : T(0);
-        if constexpr (zeros != BoxZeros::all) {
-          const T e_x = 2 * (2 * (v[1][e + 1] - v[1][e]) + (w[1][e + 1] - w[1][e])) +
-                        (2 * (v[across][e + 1] - v[across][e]) + (w[across][e + 1] - w[across][e]));
-          const auto give = [&](int node, int c, int other, T towards) __attribute__((always_inline)) {
-            pair.value[node] += p * towards + q * (2 * e_y[c] + e_y[other]) + s * (2 * h[c] + h[other]);
-            if (has_mass) pair.value[node] += m * (2 * mass[c] + mass[other]);
-          };
-          if (e > 0) give(e - 1, e, e + 1, -e_x);
-          if (e < 2) give(e, e + 1, e, e_x);
-        }
-        if constexpr (entries) {
-          p_sum[e][side] += p;
-          q_sum[e][side] += q;
-          s_sum[e][side] += s;
-          m_sum[e][side] += m;
-        }
+        const T e_x = 2 * (2 * (v[1][e + 1] - v[1][e]) + (w[1][e + 1] - w[1][e])) +
+                      (2 * (v[across][e + 1] - v[across][e]) + (w[across][e + 1] - w[across][e]));
+        const auto give = [&](int node, int c, int other, T towards) __attribute__((always_inline)) {
+          value[node] += p * towards + q * (2 * e_y[c] + e_y[other]) + s * (2 * h[c] + h[other]);
+          if (has_mass) value[node] += m * (2 * mass[c] + mass[other]);
+        };
+        if (e > 0) give(e - 1, e, e + 1, -e_x);
+        if (e < 2) give(e, e + 1, e, e_x);
       }
     }
   }
-  if constexpr (entries) {
-#pragma unroll
-    for (int side = 0; side < 2; ++side)
-#pragma unroll
-      for (int e = 0; e < 3; ++e) {
-        const T p = p_sum[e][side], q = q_sum[e][side], s = s_sum[e][side], m = m_sum[e][side];
-        const T to_y = 2 * (p + s - 2 * q) + 4 * m, to_corner = s - 2 * (p + q) + 2 * m,
-                own_part = 4 * (p + q + s) + 8 * m;
-        pair.along[e] += 2 * (q + s - 2 * p) + 4 * m;
-        if (e > 0) {
-          pair.across[e - 1][side] += to_y;
-          pair.corner[e - 1][1][side] = to_corner;
-          pair.diagonal[e - 1] += own_part;
-        }
-        if (e < 2) {
-          pair.across[e][side] += to_y;
-          pair.corner[e][0][side] = to_corner;
-          pair.diagonal[e] += own_part;
-        }
-      }
-  }
-  return pair;
-}
-
-/// The same of bands.
-template <BoxZeros zeros, bool entries, BoxKind kind, class T>
-__device__ STRATUM_INLINE BoxPair<T> pair_of(const BoxBandRows<T>& rows, const FieldView<const T, 3>& own,
-                                             const FieldView<const T, 3>& beside, int i, int j, int l) {
-  BoxPair<T> pair;
-#pragma unroll
-  for (int node = 0; node < 2; ++node) {
-    const int c = i + node <= rows.shape.n.nx - 1 ? i + node : i;  // one that there is
-    const T o = zeros == BoxZeros::none ? own(c, j, l) : T(0), e = rows.at(0, c, j, l);
-    T sum = e * o, diagonal = e;
-    const auto add = [&](int number) __attribute__((always_inline)) {
-      const BoxOffset d(number);
-      const T behind = rows.at(number, c, j, l), before = rows.at(number, c - d.x, j - d.y, l - d.z);
-      diagonal -= behind + before;
-      const bool in_plane = d.z == 0;
-      if (zeros == BoxZeros::all || (in_plane && zeros != BoxZeros::none)) return;
-      const FieldView<const T, 3>& u = in_plane ? own : beside;
-      sum += behind * (u(c + d.x, j + d.y, l + d.z) - o) + before * (u(c - d.x, j - d.y, l - d.z) - o);
-    };
-    add(1), add(2), add(3), add(4), add(5), add(6), add(7), add(8), add(9), add(10), add(11), add(12), add(13);
-    pair.value[node] = sum;
-    if constexpr (entries) {
-      pair.diagonal[node] = diagonal;
-      if (node == 0) pair.along[0] = rows.at(1, c - 1, j, l);
-      pair.along[node + 1] = rows.at(1, c, j, l);
-      pair.across[node][0] = rows.at(3, c, j - 1, l);
-      pair.across[node][1] = rows.at(3, c, j, l);
-      pair.corner[node][0][0] = rows.at(4, c - 1, j - 1, l);
-      pair.corner[node][1][1] = rows.at(4, c, j, l);
-      pair.corner[node][0][1] = rows.at(2, c, j, l);
-      pair.corner[node][1][0] = rows.at(2, c + 1, j - 1, l);
-    }
-  }
-  return pair;
 }
 
 constexpr int pair_rows = 4;
@@ -196,10 +113,11 @@ __global__ void __launch_bounds__(32 * pair_rows, pair_blocks<T>)
             j = y.begin + y.step * static_cast<int>(blockIdx.y * pair_rows + threadIdx.y);
   if (i >= nx || j >= y.end) return;
   for (int l = z.begin + z.step * static_cast<int>(blockIdx.z); l < z.end; l += z.step * static_cast<int>(gridDim.z)) {
-    const auto pair = pair_of<BoxZeros::none, false, kind>(rows, u, u, i, j, l);
+    T value[2];
+    product_of_pair<kind>(rows, u, i, j, l, value);
 #pragma unroll
     for (int node = 0; node < 2; ++node)
-      if (i + node < nx) r(i + node, j, l) = b(i + node, j, l) - pair.value[node];
+      if (i + node < nx) r(i + node, j, l) = b(i + node, j, l) - value[node];
   }
 }
 

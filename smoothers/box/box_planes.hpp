@@ -1,15 +1,13 @@
 #pragma once
 
-// For CUDA sources only: Gauss-Seidel by points in 8 colours on all planes of one parity, in one kernel. A block has a tile of
-// a plane, a warp a row of it, a thread two neighbours of the row. What is left of all rows, with x as it was, is formed first
+// For CUDA sources only: Gauss-Seidel by points in 8 colours on all planes of one parity, in one kernel, of bands; of cells:
+// smoothers/box/box_cell_planes.hpp. A block has a tile of a plane, a warp a row of it, a thread two neighbours of the row. What is left of all rows, with x as it was, is formed first
 // (core/operators/box_pairs.hpp); corrections d then go through the four colours of the plane, from thread to thread,
 //
 //     d_i = (r_i - sum over neighbours of earlier colours a_ij d_j) / a_ii ,
 //
 // and x + d is written to another vector, for blocks have nodes in common: of the nodes around its tile that come into it, a
 // block makes the corrections itself. They are those of colours before, three columns and a row away.
-
-#include <type_traits>
 
 #include <stratum/core/device/launch.hpp>
 #include <stratum/core/operators/box_pairs.hpp>
@@ -19,6 +17,18 @@ namespace stratum::cuda {
 /// Of a tile: rows and columns that are its own. A warp's 64 columns have 6 more, which nodes of its own depend on.
 inline constexpr int tile_rows = 6, tile_columns = 58, tile_warps = tile_rows + 1;
 
+/// Rows of two nodes.
+template <class T>
+struct BoxPair {
+  T value[2] = {}, diagonal[2] = {};
+  // Entries to the neighbours in the plane.
+  T along[3] = {};         // i - 1 and i, i and i + 1, i + 1 and i + 2
+  T across[2][2] = {};     // of a node, to j - 1 and j + 1
+  T corner[2][2][2] = {};  // of a node, to i - 1 and i + 1 of its own, of j - 1 and j + 1
+};
+
+/// What of u is known to be zero.
+enum class BoxZeros { none, own_plane, all };
 template <class Rows, class T = typename Rows::Number>
 struct PlanesOfParity {
   Rows rows;
@@ -35,13 +45,42 @@ __device__ STRATUM_INLINE int wrapped(int i, int n, bool periodic) {
   return i < 0 ? i + n : i;
 }
 
-/// Blocks of a multiprocessor, so that registers hold what a thread has.
-template <class Rows>
-inline constexpr int tile_blocks = std::is_same_v<Rows, BoxCellRows<double>> ? 1 : 2;
+/// `own`: u in plane l, `beside`: in planes l - 1 and l + 1, with ghosts.
+template <BoxZeros zeros, class T>
+__device__ STRATUM_INLINE BoxPair<T> pair_of(const BoxBandRows<T>& rows, const FieldView<const T, 3>& own,
+                                             const FieldView<const T, 3>& beside, int i, int j, int l) {
+  BoxPair<T> pair;
+#pragma unroll
+  for (int node = 0; node < 2; ++node) {
+    const int c = i + node <= rows.shape.n.nx - 1 ? i + node : i;  // one that there is
+    const T o = zeros == BoxZeros::none ? own(c, j, l) : T(0), e = rows.at(0, c, j, l);
+    T sum = e * o, diagonal = e;
+    const auto add = [&](int number) __attribute__((always_inline)) {
+      const BoxOffset d(number);
+      const T behind = rows.at(number, c, j, l), before = rows.at(number, c - d.x, j - d.y, l - d.z);
+      diagonal -= behind + before;
+      const bool in_plane = d.z == 0;
+      if (zeros == BoxZeros::all || (in_plane && zeros != BoxZeros::none)) return;
+      const FieldView<const T, 3>& u = in_plane ? own : beside;
+      sum += behind * (u(c + d.x, j + d.y, l + d.z) - o) + before * (u(c - d.x, j - d.y, l - d.z) - o);
+    };
+    add(1), add(2), add(3), add(4), add(5), add(6), add(7), add(8), add(9), add(10), add(11), add(12), add(13);
+    pair.value[node] = sum;
+    pair.diagonal[node] = diagonal;
+    if (node == 0) pair.along[0] = rows.at(1, c - 1, j, l);
+    pair.along[node + 1] = rows.at(1, c, j, l);
+    pair.across[node][0] = rows.at(3, c, j - 1, l);
+    pair.across[node][1] = rows.at(3, c, j, l);
+    pair.corner[node][0][0] = rows.at(4, c - 1, j - 1, l);
+    pair.corner[node][1][1] = rows.at(4, c, j, l);
+    pair.corner[node][0][1] = rows.at(2, c, j, l);
+    pair.corner[node][1][0] = rows.at(2, c + 1, j - 1, l);
+  }
+  return pair;
+}
 
-template <class Rows, BoxZeros zeros, BoxKind kind>
-__global__ void __launch_bounds__(32 * tile_warps, tile_blocks<Rows>) relax_planes(const PlanesOfParity<Rows> s) {
-  using T = typename Rows::Number;
+template <class T, BoxZeros zeros>
+__global__ void __launch_bounds__(32 * tile_warps, 2) relax_planes(const PlanesOfParity<BoxBandRows<T>> s) {
   constexpr unsigned whole = 0xffffffffU;
   __shared__ T corrections[tile_rows / 2 + 1][66];  // of rows that come first
   after_previous();
@@ -59,7 +98,7 @@ __global__ void __launch_bounds__(32 * tile_warps, tile_blocks<Rows>) relax_plan
     BoxPair<T> a;
     T r[2] = {}, inverse[2] = {}, d[2];
     if (there) {
-      a = pair_of<zeros, true, kind>(s.rows, s.own, s.beside, i, j, l);
+      a = pair_of<zeros>(s.rows, s.own, s.beside, i, j, l);
       r[0] = s.b(i, j, l) - a.value[0];
       inverse[0] = 1 / a.diagonal[0];
     }
@@ -104,8 +143,8 @@ __global__ void __launch_bounds__(32 * tile_warps, tile_blocks<Rows>) relax_plan
   }
 }
 
-template <class Rows>
-void launch_planes(const Context& ctx, const PlanesOfParity<Rows>& s, BoxZeros zeros) {
+template <class T>
+void launch_planes(const Context& ctx, const PlanesOfParity<BoxBandRows<T>>& s, BoxZeros zeros) {
   const auto& [nx, ny, nz] = s.rows.shape.n;
   constexpr int most_blocks = 65535;
   const int planes = (nz - s.plane + 1) / 2;
@@ -114,14 +153,12 @@ void launch_planes(const Context& ctx, const PlanesOfParity<Rows>& s, BoxZeros z
                            static_cast<unsigned>(divide_up(ny, tile_rows)),
                            static_cast<unsigned>(planes < most_blocks ? planes : most_blocks)),
                       dim3(32, tile_warps)};
-  with_kind(s.rows, [&]<BoxKind kind>() {
-    if (zeros == BoxZeros::all)
-      launch(ctx, relax_planes<Rows, BoxZeros::all, kind>, s);
-    else if (zeros == BoxZeros::own_plane)
-      launch(ctx, relax_planes<Rows, BoxZeros::own_plane, kind>, s);
-    else
-      launch(ctx, relax_planes<Rows, BoxZeros::none, kind>, s);
-  });
+  if (zeros == BoxZeros::all)
+    launch(ctx, relax_planes<T, BoxZeros::all>, s);
+  else if (zeros == BoxZeros::own_plane)
+    launch(ctx, relax_planes<T, BoxZeros::own_plane>, s);
+  else
+    launch(ctx, relax_planes<T, BoxZeros::none>, s);
 }
 
 }  // namespace stratum::cuda

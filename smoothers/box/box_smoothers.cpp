@@ -8,6 +8,7 @@
 #include <stratum/core/field/blas_3d.hpp>
 #include <stratum/core/field/for_each_node_3d.hpp>
 #if defined(__CUDACC__)
+#include <stratum/smoothers/box/box_cell_planes.hpp>
 #include <stratum/smoothers/box/box_line_kernels.hpp>
 #include <stratum/smoothers/box/box_planes.hpp>
 #endif

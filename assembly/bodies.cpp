@@ -109,63 +109,42 @@ void check_overlaps(const Geometry& mesh, const std::vector<Body>& bodies, const
                                place(mesh, c, map.nx), ": a contact resistance belongs to a body that conducts"));
 }
 
+/// The numbers of a node, of which there are several where boundaries are periodic.
+template <class Use>
+void for_each_image(const TensorMesh<2>& mesh, int i, int j, const Use& use) {
+  const auto of = [](const Axis& line, int n) {
+    return std::pair{n, line.is_periodic() && n == 0 ? line.size() : line.is_periodic() && n == line.size() ? 0 : n};
+  };
+  const auto [i0, i1] = of(mesh.x(), i);
+  const auto [j0, j1] = of(mesh.y(), j);
+  use(i0, j0);
+  if (i1 != i0) use(i1, j0);
+  if (j1 != j0) use(i0, j1);
+  if (i1 != i0 && j1 != j0) use(i1, j1);
+}
+
+template <class Use>
+void for_each_corner(const BodyMap& map, std::size_t cell, const Use& use) {
+  const int i = static_cast<int>(cell % static_cast<std::size_t>(map.nx)),
+            j = static_cast<int>(cell / static_cast<std::size_t>(map.nx));
+  for (const auto& [p, q] : {std::pair{i, j}, {i + 1, j}, {i, j + 1}, {i + 1, j + 1}}) use(p, q);
+}
+
 /// Nodes, and the values of those that are held.
 void set_nodes(const Geometry& mesh, const std::vector<Body>& bodies, BodyMap& map) {
-  const Axis &x = mesh.logical().x(), &y = mesh.logical().y();
+  const TensorMesh<2>& logical = mesh.logical();
   const auto count = (static_cast<std::size_t>(map.nx) + 1) * (static_cast<std::size_t>(map.ny) + 1);
-  std::vector<char> touched(count, 0);
-  const auto images = [&](int i, int j, const auto& use) {
-    const auto of = [](const Axis& line, int n) {
-      return std::pair{n, line.is_periodic() && n == 0 ? line.size() : line.is_periodic() && n == line.size() ? 0 : n};
-    };
-    const auto [i0, i1] = of(x, i);
-    const auto [j0, j1] = of(y, j);
-    use(i0, j0);
-    if (i1 != i0) use(i1, j0);
-    if (j1 != j0) use(i0, j1);
-    if (i1 != i0 && j1 != j0) use(i1, j1);
-  };
-  const auto corners = [&](std::size_t c, const auto& use) {
-    const int i = static_cast<int>(c % static_cast<std::size_t>(map.nx)),
-              j = static_cast<int>(c / static_cast<std::size_t>(map.nx));
-    for (const auto& [p, q] : {std::pair{i, j}, {i + 1, j}, {i, j + 1}, {i + 1, j + 1}}) use(p, q);
-  };
+  map.node.assign(count, BodyMap::inactive);
   for (std::size_t c = 0; c < map.cell.size(); ++c)
     if (map.cell[c] == BodyMap::live)
-      corners(c, [&](int i, int j) { images(i, j, [&](int p, int q) { touched[map.node_number(p, q)] = 1; }); });
-  map.node.resize(count);
-  for (std::size_t k = 0; k < count; ++k) map.node[k] = touched[k] != 0 ? BodyMap::unknown : BodyMap::inactive;
-  std::vector<int> holder;
-  for (std::size_t k = 0; k < bodies.size(); ++k) {
-    if (bodies[k].kind != BodyKind::value) continue;
-    if (map.value.empty()) {
-      map.value.assign(count, 0.0);
-      holder.assign(count, -1);
-    }
-    for (const std::size_t c : map.cells[k])
-      corners(c, [&](int i, int j) {
-        if (holder[map.node_number(i, j)] == static_cast<int>(k)) return;
-        const double value = evaluate(bodies[k].value, mesh.node(i, j), "value of a body");
-        images(i, j, [&](int p, int q) {
-          const std::size_t n = map.node_number(p, q);
-          if (holder[n] >= 0) {
-            const double other = map.value[n];
-            expects(std::abs(other - value) <= 1e-12 * std::max(std::abs(other), std::abs(value)),
-                    body_label(map, static_cast<std::size_t>(holder[n])), " and ", body_label(map, k),
-                    holder[n] == static_cast<int>(k) ? " has two values" : " meet with different values", " at (",
-                    mesh.node(i, j).x, ", ", mesh.node(i, j).y, "), ", other, " and ", value,
-                    ": leave a cell between them, or give one value");
-          }
-          holder[n] = static_cast<int>(k);
-          map.value[n] = value;
-          map.node[n] = BodyMap::given;
-        });
+      for_each_corner(map, c, [&](int i, int j) {
+        for_each_image(logical, i, j, [&](int p, int q) { map.node[map.node_number(p, q)] = BodyMap::unknown; });
       });
-  }
+  if (map.has_held()) set_held_values(mesh, bodies, map);
   bool any = false;
   for (int j = 0; j <= map.ny && !any; ++j)
     for (int i = 0; i <= map.nx && !any; ++i)
-      any = map.node_at(i, j) == BodyMap::unknown && unknown_at(x, i) >= 0 && unknown_at(y, j) >= 0;
+      any = map.node_at(i, j) == BodyMap::unknown && unknown_at(logical.x(), i) >= 0 && unknown_at(logical.y(), j) >= 0;
   expects(any, "the bodies cover the mesh of ", map.nx, " x ", map.ny, " cells: no unknown is left");
 }
 
@@ -259,6 +238,33 @@ std::shared_ptr<BodyMap> bodies_on_cells(Context& ctx, const Geometry& mesh, con
   expects(std::any_of(map->cell.begin(), map->cell.end(), [](auto cell) { return cell == BodyMap::live; }),
           "the bodies cover the mesh of ", nx, " x ", ny, " cells: no unknown is left");
   return map;
+}
+
+void set_held_values(const Geometry& mesh, const std::vector<Body>& bodies, BodyMap& map) {
+  map.value.assign(map.node.size(), 0.0);
+  std::vector<int> holder(map.node.size(), -1);
+  for (std::size_t k = 0; k < bodies.size(); ++k) {
+    if (bodies[k].kind != BodyKind::value) continue;
+    for (const std::size_t c : map.cells[k])
+      for_each_corner(map, c, [&](int i, int j) {
+        if (holder[map.node_number(i, j)] == static_cast<int>(k)) return;
+        const double value = evaluate(bodies[k].value, mesh.node(i, j), "value of a body");
+        for_each_image(mesh.logical(), i, j, [&](int p, int q) {
+          const std::size_t n = map.node_number(p, q);
+          if (holder[n] >= 0) {
+            const double other = map.value[n];
+            expects(std::abs(other - value) <= 1e-12 * std::max(std::abs(other), std::abs(value)),
+                    body_label(map, static_cast<std::size_t>(holder[n])), " and ", body_label(map, k),
+                    holder[n] == static_cast<int>(k) ? " has two values" : " meet with different values", " at (",
+                    mesh.node(i, j).x, ", ", mesh.node(i, j).y, "), ", other, " and ", value,
+                    ": leave a cell between them, or give one value");
+          }
+          holder[n] = static_cast<int>(k);
+          map.value[n] = value;
+          map.node[n] = BodyMap::given;
+        });
+      });
+  }
 }
 
 std::shared_ptr<const BodyMap> bodies_on(Context& ctx, const Geometry& mesh, const PoissonProblem& problem) {

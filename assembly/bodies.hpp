@@ -101,6 +101,8 @@ struct BodyMap {
 /// cells.
 [[nodiscard]] std::shared_ptr<const BodyMap> bodies_on(Context& ctx, const Geometry& mesh,
                                                        const PoissonProblem& problem);
+/// The values of held nodes anew, of bodies with these g; as bodies_on, throws where bodies meet with different ones.
+void set_held_values(const Geometry& mesh, const std::vector<Body>& bodies, BodyMap& map);
 /// The same on cells alone, without nodes and values: of finite volumes, for bodies that are not empty.
 [[nodiscard]] std::shared_ptr<BodyMap> bodies_on_cells(Context& ctx, const Geometry& mesh,
                                                        const std::vector<Body>& bodies);

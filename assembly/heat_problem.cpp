@@ -83,7 +83,6 @@ Coefficient at_time(const Coefficient& coefficient, double t) {
 }
 
 PoissonProblem at_time(const HeatProblem& problem, double t) {
-  expects(problem.space.bodies.empty(), "problems in time have no bodies; steady ones have");
   PoissonProblem now = problem.space;
   now.rhs = now.rhs ? at_time(now.rhs, t) : zero;
   now.exact = at_time(now.exact, t);
@@ -91,6 +90,8 @@ PoissonProblem at_time(const HeatProblem& problem, double t) {
   now.boundaries = at_time(now.boundaries, t);
   for (Coefficient* k : {&now.diffusion.xx, &now.diffusion.xy, &now.diffusion.yy, &now.reaction_of_cells})
     *k = at_time(*k, t);
+  for (Body& body : now.bodies)
+    for (ScalarFunction* const given : {&body.inside, &body.value, &body.kxy, &body.kyy}) *given = at_time(*given, t);
   return now;
 }
 
@@ -105,6 +106,8 @@ bool coefficients_vary(const HeatProblem& problem) {
   for (const Coefficient* k :
        {&space.diffusion.xx, &space.diffusion.xy, &space.diffusion.yy, &space.reaction_of_cells, &problem.capacity})
     if (k->function) return true;
+  for (const Body& body : space.bodies)
+    if (body.kind == BodyKind::coefficient) return true;
   const BoundaryConditions& s = space.boundaries;
   for (const BoundaryCondition* side : {&s.left, &s.right, &s.bottom, &s.top})
     if (has_alpha(side->kind)) return true;
@@ -114,9 +117,9 @@ bool coefficients_vary(const HeatProblem& problem) {
 bool coefficients_are_numbers(const Geometry& mesh, const HeatProblem& problem, double t) {
   const PoissonProblem& space = problem.space;
   const auto number = [](const Coefficient& k) { return k.constant || !k.is_given(); };
-  return mesh.mapped() == nullptr && number(space.diffusion.xx) && !space.diffusion.xy.is_given() &&
-         number(space.diffusion.yy) && number(space.reaction_of_cells) && number(problem.capacity) &&
-         !coefficients_vary(problem) && !operator_terms(mesh, at_time(problem, t)).varies();
+  return mesh.mapped() == nullptr && space.bodies.empty() && number(space.diffusion.xx) &&
+         !space.diffusion.xy.is_given() && number(space.diffusion.yy) && number(space.reaction_of_cells) &&
+         number(problem.capacity) && !coefficients_vary(problem) && !operator_terms(mesh, at_time(problem, t)).varies();
 }
 
 void assemble_heat_load(Context& ctx, const Geometry& mesh, const HeatProblem& problem, double t,
@@ -143,7 +146,9 @@ void assemble_heat_load(Context& ctx, const Geometry& mesh, const HeatProblem& p
 double total_heat(Context& ctx, const Geometry& geometry, const HeatProblem& problem, double t,
                   const GridFunction<const double>& u) {
   const TensorMesh<2>& mesh = geometry.logical();
-  const auto values = nodal_solution(ctx, geometry, at_time(problem, t), u);
+  const PoissonProblem now = at_time(problem, t);
+  const auto values = nodal_solution(ctx, geometry, now, u);
+  const auto map = bodies_on(ctx, geometry, now);
   const auto capacities = problem.capacity.constant ? std::vector<double>()
                                                     : capacity_on_cells(ctx, geometry, at_time(problem.capacity, t));
   const NodeRows nodes = node_rows(mesh, layout_of(mesh, u));
@@ -152,6 +157,7 @@ double total_heat(Context& ctx, const Geometry& geometry, const HeatProblem& pro
   std::vector<double> heat(rows, 0.0);  // of rows of cells
   for (std::size_t j = 0; j < rows; ++j) {
     for (std::size_t i = 0; i < columns; ++i) {
+      if (map && map->cell_at(static_cast<int>(i), static_cast<int>(first + j)) != BodyMap::live) continue;
       const double* south = &values[j * (columns + 1) + i];
       const double* north = south + columns + 1;
       const double capacity = capacities.empty() ? *problem.capacity.constant : capacities[(first + j) * columns + i];

@@ -11,7 +11,8 @@
 // its diagonal); the consistent M undershoots where steps are shorter than h^2 / 6. Both have order 2 in space and the same
 // integral of capacity u. Here g are the values of Dirichlet nodes, F the load of f and of the Neumann or Robin boundaries'
 // values. A cell has the capacity at its centre or its mean, as c (assembly/coefficients.hpp); where c or the capacity is a
-// mean, so is f. Loads and solutions may be a subdomain's (mesh/partition.hpp).
+// mean, so is f. Bodies (assembly/bodies.hpp) keep their shapes; g and K of them may change. M has nothing in cells of held
+// bodies and solids. Loads and solutions may be a subdomain's (mesh/partition.hpp).
 
 #include <stratum/assembly/poisson_problem.hpp>
 
@@ -23,7 +24,8 @@ struct HeatProblem {
   ScalarFunction initial{};    // u at the start; empty: exact where it is given, else zero
   // What does not change with the time is evaluated once. Numbers are known not to.
   bool steady_rhs = false;           // f
-  bool steady_coefficients = false;  // K, c, capacity and alpha
+  bool steady_coefficients = false;  // K, c, capacity and alpha, K of bodies
+  bool steady_bodies = false;        // values of bodies
   bool lumped = false;               // M
 };
 
@@ -45,7 +47,7 @@ struct HeatProblem {
 void assemble_heat_load(Context& ctx, const Geometry& mesh, const HeatProblem& problem, double t,
                         const GridFunction<double>& b, const std::vector<std::size_t>& averaged = {});
 
-/// The integral of capacity u_h over the domain, at this time; of a subdomain's u all subdomains ask together, and have the
+/// The integral of capacity u_h over the domain, but for held bodies and solids without flux, at this time; of a subdomain's u all subdomains ask together, and have the
 /// same.
 [[nodiscard]] double total_heat(Context& ctx, const Geometry& mesh, const HeatProblem& problem, double t,
                                 const GridFunction<const double>& u);

@@ -6,6 +6,8 @@
 #include <variant>
 
 #include <stratum/core/field/blas.hpp>
+#include <stratum/multigrid/identity_rows.hpp>
+#include <stratum/multigrid/poisson_solver_bodies.hpp>
 #include <stratum/multigrid/transfer/operator_dependent.hpp>
 
 namespace stratum {
@@ -86,7 +88,9 @@ HeatOperators::HeatOperators(Context& ctx, const Geometry& mesh, const HeatProbl
   const bool constant = !mesh_.mapped() && now.k.xy.empty() && constant_of(now.k.xx) &&
                         (now.k.yy.empty() || constant_of(now.k.yy)) && constant_of(now.k.c) &&
                         constant_of(now.capacity);
-  if (constant && !varies_ && !now.terms.varies() && !problem_.lumped)
+  if (now.k.bodies && now.k.bodies->has_solids())
+    make_around_bodies(ctx, now, params, registry);
+  else if (constant && !varies_ && !now.terms.varies() && !problem_.lumped)
     make_tensor(ctx, now, params, registry);
   else
     make_cells(ctx, now, params, registry);
@@ -108,6 +112,12 @@ HeatOperators::Coefficients HeatOperators::at(Context& ctx, const Geometry& cell
   found.k.c.resize(found.k.xx.size(), 0.0);
   for (double& c : found.k.c) c += now.reaction;
   found.terms.reaction = 0;
+  const auto map = bodies_on(ctx, cells, now);
+  if (!map) return found;
+  set_bodies(ctx, cells, now.bodies, map, 0, found.k);
+  found.k.c.resize(found.k.xx.size(), 0.0);
+  for (std::size_t c = 0; c < map->cell.size(); ++c)
+    if (map->cell[c] != BodyMap::live) found.capacity[c] = 0;
   return found;
 }
 
@@ -132,7 +142,7 @@ void HeatOperators::make_tensor(Context& ctx, const Coefficients& now, PoissonSo
   terms.reaction += 1 / (length * length);
   params.format = StorageFormat::tensor;
   params.terms = terms;
-  solver_.emplace(ctx, mesh, params, registry);
+  solver_.emplace(ctx, StructuredProblem{.mesh = mesh}, params, registry);
   if (!ctx.is_dry_run()) solver_->set_reaction(ctx, reaction_ + s_ * capacity_);
 }
 
@@ -146,9 +156,12 @@ void HeatOperators::make_cells(Context& ctx, const Coefficients& now, PoissonSol
   } else {
     const Coefficient &xy = problem_.space.diffusion.xy, &yy = problem_.space.diffusion.yy;
     // What K may become.
-    const auto least = varies_ && xy.is_given()   ? CellTensor::full
-                       : varies_ && yy.is_given() ? CellTensor::diagonal
-                                                  : CellTensor::scalar;
+    const auto& bodies = problem_.space.bodies;
+    const bool of_body =
+        std::any_of(bodies.begin(), bodies.end(), [](const Body& body) { return body.kxy || body.kyy; });
+    const auto least = varies_ && (xy.is_given() || of_body) ? CellTensor::full
+                       : varies_ && yy.is_given()            ? CellTensor::diagonal
+                                                             : CellTensor::scalar;
     const auto tensor = std::max(least, cell_tensor(mesh, now.k));
     const BoundaryConditions& boundaries = problem_.space.boundaries;
     const bool alpha_may_vary = varies_ && (has_alpha(boundaries.left.kind) || has_alpha(boundaries.right.kind) ||
@@ -165,13 +178,118 @@ void HeatOperators::make_cells(Context& ctx, const Coefficients& now, PoissonSol
     reaction_of_a_ = reaction_of(ctx, mesh, *fields_);
     reaction_of_mass_ = reaction_of(ctx, mesh, *fields_of_mass_);
   }
-  lump(ctx, t_, now);
+  lump(ctx, t_, now, mass_);
   add_up(ctx);
   if (!params.method) params.method = Method::cg;
   params.multigrid.symmetric = true;
   params.multigrid.singular = false;
   params.coefficients = nullptr;
-  solver_.emplace(ctx, sum_, *conductances_, mesh, params, registry);
+  solver_.emplace(ctx, StructuredProblem{.mesh = mesh, .matrix = sum_, .conductances = &*conductances_}, params,
+                  registry);
+}
+
+GridOperator<double> HeatOperators::bands(Context& ctx, const CellCoefficients& k, const OperatorTerms& terms) const {
+  GridOperator<double> a;
+  const TensorMesh<2>& mesh = mesh_.logical();
+  if (mesh_.mapped())
+    a = assemble_diffusion(ctx, *mesh_.mapped(), MappedCells(ctx, *mesh_.mapped(), &k), terms, subdomain_);
+  else
+    a = assemble_cells(ctx, mesh, CellFields(ctx, mesh, k), terms, cell_tensor(mesh, k), StorageFormat::symmetric,
+                       subdomain_);
+  ctx.synchronise();  // the fields of K may be gone before the stream is here
+  return a;
+}
+
+/// All but their sum.
+void HeatOperators::assemble_around_bodies(Context& ctx, const Coefficients& now) {
+  Solids& solids = *solids_;
+  const BodyMap& map = *now.k.bodies;
+  const CellCoefficients mass = mass_coefficients(now.k, now.capacity);
+  a_ = bands(ctx, now.k, now.terms);
+  mass_ = bands(ctx, mass, {});
+  lump(ctx, t_, now, mass_);
+  decouple(ctx, solids.keep, a_);
+  decouple(ctx, solids.keep, mass_);
+  if (map.has_held()) {
+    solids.all_a = bands(ctx, now.k, now.terms);
+    if (!problem_.lumped) solids.all_mass = bands(ctx, mass, {});
+  }
+  const CellCoefficients conducting = map.has_empty_cells ? conducting_next_to_nothing(now.k) : now.k;
+  if (map.has_empty_cells) {
+    solids.cycle_a = bands(ctx, conducting, now.terms);
+    solids.cycle_m = bands(ctx, mass, {});
+    lump(ctx, t_, now, solids.cycle_m);
+    if (map.has_held()) {
+      decouple(ctx, solids.not_given, solids.cycle_a);
+      decouple(ctx, solids.not_given, solids.cycle_m);
+    }
+  }
+  const auto conductances_of = [&](const CellCoefficients& k) {
+    Conductances made = mesh_.mapped() ? Conductances(ctx, *mesh_.mapped(), MappedCells(ctx, *mesh_.mapped(), &k))
+                                       : Conductances(ctx, mesh_.logical(), CellFields(ctx, mesh_.logical(), k));
+    ctx.synchronise();
+    return made;
+  };
+  reaction_of_mass_ = std::move(conductances_of(mass).reaction);
+  conductances_.emplace(conductances_of(conducting));
+  reaction_of_a_ = Field<double>(ctx, reaction_of_mass_.shape());
+  copy(ctx, conductances_->reaction.cview(), reaction_of_a_.view());
+}
+
+void HeatOperators::make_around_bodies(Context& ctx, const Coefficients& now, PoissonSolverParams params,
+                                       const SmootherRegistry& registry) {
+  const TensorMesh<2>& mesh = mesh_.logical();
+  const BodyMap& map = *now.k.bodies;
+  solids_.emplace();
+  Solids& solids = *solids_;
+  SingularParts parts;  // none; nodes that are no unknowns
+  std::vector<double> keeps, not_given;
+  for (int j = 0; j < subdomain_.ny; ++j)
+    for (int i = 0; i < subdomain_.nx; ++i) {
+      const int node = map.node_at(i + mesh.x().first_unknown(), j + subdomain_.origin_y);
+      keeps.push_back(node == BodyMap::unknown ? 1 : 0);
+      not_given.push_back(node == BodyMap::given ? 0 : 1);
+      parts.of_node.push_back(node == BodyMap::unknown ? SingularParts::regular : SingularParts::fixed);
+    }
+  const auto field = [&](const std::vector<double>& values) {
+    Field<double> made(ctx, subdomain_);
+    if (!ctx.is_dry_run()) copy_from_host(ctx, values.data(), made.view());
+    exchange(ctx, made);
+    return made;
+  };
+  solids.keep = field(keeps);
+  solids.not_given = field(not_given);
+  solids.keep_rows = Field<double>(ctx, GridLayout<2>::flat(static_cast<int>(subdomain_.nodes())));
+  if (!ctx.is_dry_run()) copy_from_host(ctx, keeps.data(), solids.keep_rows.view());
+  solids.conducts = map.has_empty_cells;
+  solids.product = Field<double>(ctx, subdomain_);
+  assemble_around_bodies(ctx, now);
+  sum_ = bands(ctx, now.k, now.terms);
+  if (solids.conducts) solids.cycle_sum = bands(ctx, now.k, now.terms);
+  add_up(ctx);
+  if (!params.method) params.method = Method::cg;
+  params.multigrid.symmetric = true;
+  params.multigrid.singular = false;
+  params.multigrid.cycle = params.multigrid.cycle.value_or(Cycle::v);
+  params.coefficients = nullptr;
+  StructuredProblem problem{.mesh = mesh,
+                            .matrix = solids.conducts ? solids.cycle_sum : sum_,
+                            .conductances = &*conductances_,
+                            .identity_rows = map.has_held()};
+  if (solids.conducts) {
+    problem.iterated_on = sum_;
+    problem.means = PartMeans(ctx, subdomain_, parts);
+  }
+  solver_.emplace(ctx, std::move(problem), params, registry);
+}
+
+void HeatOperators::subtract_held(Context& ctx, const Field<double>& g, const Field<double>& k,
+                                  FieldView<double> y) const {
+  solids_->all_a.apply(ctx, g.cview(), solids_->product.view());
+  axpy(ctx, -1.0, solids_->product.cview(), y);
+  if (problem_.lumped) return;
+  solids_->all_mass.apply(ctx, k.cview(), solids_->product.view());
+  axpy(ctx, -1.0, solids_->product.cview(), y);
 }
 
 /// All but their sum.
@@ -193,7 +311,8 @@ void HeatOperators::assemble_quadrilaterals(Context& ctx, const Coefficients& no
 void HeatOperators::find_boundary_types(double t, const Coefficients& now) {
   averaged_ = now.k.averaged;
   const bool no_reaction = std::all_of(now.k.c.begin(), now.k.c.end(), [](double c) { return c == 0; });
-  conserves_ = no_reaction && is_singular(mesh_.logical(), now.terms);
+  const BodyMap* const map = now.k.bodies.get();
+  conserves_ = no_reaction && is_singular(mesh_.logical(), now.terms) && (map == nullptr || !map->has_held());
   PoissonProblem boundaries = at_time(problem_, t);
   if (!conductances_) {
     // Numbers, those of the solver.
@@ -211,6 +330,13 @@ void HeatOperators::find_boundary_types(double t, const Coefficients& now) {
   }
   entries_of_a_ = dirichlet_entries(mesh_, boundaries, &now.k, 0);
   if (!problem_.lumped) entries_of_mass_ = mass_entries(t, now);
+  if (map == nullptr || !map->has_solids()) return;
+  const TensorMesh<2>& mesh = mesh_.logical();
+  const auto is_of_body = [&](const DirichletEntry& entry) {
+    return map->node_at(entry.i + mesh.x().first_unknown(), entry.j + mesh.y().first_unknown()) != BodyMap::unknown;
+  };
+  std::erase_if(entries_of_a_, is_of_body);
+  std::erase_if(entries_of_mass_, is_of_body);
 }
 
 std::vector<DirichletEntry> HeatOperators::mass_entries(double t, const Coefficients& now) const {
@@ -222,11 +348,11 @@ std::vector<DirichletEntry> HeatOperators::mass_entries(double t, const Coeffici
   return dirichlet_entries(mesh_, boundaries, &mass, 0);
 }
 
-void HeatOperators::lump(Context& ctx, double t, const Coefficients& now) {
+void HeatOperators::lump(Context& ctx, double t, const Coefficients& now, GridOperator<double>& mass) const {
   if (!problem_.lumped || ctx.is_dry_run()) return;
   Field<double> ones(ctx, subdomain_), sums(ctx, subdomain_);
   stratum::set(ctx, 1.0, ones.view());
-  mass_.apply(ctx, ones.cview(), sums.view());
+  mass.apply(ctx, ones.cview(), sums.view());
   std::vector<double> diagonal(static_cast<std::size_t>(subdomain_.nodes()));
   copy_to_host(ctx, sums.cview(), diagonal.data());
   const int first = subdomain_.origin_y - mesh_.logical().unknowns().origin_y;
@@ -234,7 +360,7 @@ void HeatOperators::lump(Context& ctx, double t, const Coefficients& now) {
     if (entry.j >= first && entry.j < first + subdomain_.ny)
       diagonal[static_cast<std::size_t>(entry.j - first) * static_cast<std::size_t>(subdomain_.nx) +
                static_cast<std::size_t>(entry.i)] += entry.value;
-  auto& bands = std::get<SymmetricNineBand<double>>(mass_.storage()).band;
+  auto& bands = std::get<SymmetricNineBand<double>>(mass.storage()).band;
   copy_from_host(ctx, diagonal.data(), bands[0].view());
   for (std::size_t k = 1; k < bands.size(); ++k) stratum::set(ctx, 0.0, bands[k].view());
   for (const auto& band : bands) exchange(ctx, band);
@@ -242,12 +368,17 @@ void HeatOperators::lump(Context& ctx, double t, const Coefficients& now) {
 
 void HeatOperators::add_up(Context& ctx) {
   add(ctx, a_, s_, mass_, sum_);
+  if (solids_ && solids_->conducts) add(ctx, solids_->cycle_a, s_, solids_->cycle_m, solids_->cycle_sum);
   copy(ctx, reaction_of_a_.cview(), conductances_->reaction.view());
   axpy(ctx, s_, reaction_of_mass_.cview(), conductances_->reaction.view());
 }
 
 void HeatOperators::count_memory_of_changes(Context& ctx) {
-  if (mesh_.mapped() && varies_) assemble_quadrilaterals(ctx, at(ctx, mesh_, t_));
+  if (!varies_) return;
+  if (solids_)
+    assemble_around_bodies(ctx, at(ctx, mesh_, t_));
+  else if (mesh_.mapped())
+    assemble_quadrilaterals(ctx, at(ctx, mesh_, t_));
 }
 
 bool HeatOperators::set(Context& ctx, double t, double s) {
@@ -261,7 +392,9 @@ bool HeatOperators::set(Context& ctx, double t, double s) {
   if (moved) {
     t_ = t;
     const Coefficients now = at(ctx, mesh_, t);
-    if (mesh_.mapped()) {
+    if (solids_) {
+      assemble_around_bodies(ctx, now);
+    } else if (mesh_.mapped()) {
       assemble_quadrilaterals(ctx, now);
     } else {
       const TensorMesh<2>& mesh = mesh_.logical();
@@ -275,11 +408,14 @@ bool HeatOperators::set(Context& ctx, double t, double s) {
       conductances_->assign(ctx, *fields_);
       copy(ctx, conductances_->reaction.cview(), reaction_of_a_.view());
     }
-    lump(ctx, t, now);
+    if (!solids_) lump(ctx, t, now, mass_);
     find_boundary_types(t, now);
   }
   add_up(ctx);
-  solver_->update(ctx, sum_, *conductances_);
+  if (solids_ && solids_->conducts)
+    solver_->update(ctx, solids_->cycle_sum, *conductances_, sum_);
+  else
+    solver_->update(ctx, sum_, *conductances_);
   return true;
 }
 

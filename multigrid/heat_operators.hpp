@@ -11,6 +11,9 @@
 // and the method is cg unless another is asked for. On a mesh of quadrilaterals they have five bands, and coefficients that
 // change with the time are assembled anew, which allocates.
 //
+// Bodies that hold u or let nothing in (assembly/bodies.hpp) have five bands, too. At nodes that are no unknowns A and M are
+// rows of a diagonal alone; the cycle is that of multigrid/poisson_solver_bodies.hpp. Changes of coefficients assemble all anew, which allocates.
+//
 // On a Context with other subdomains of the grid all are those of the subdomain, and coefficients and entries of boundaries
 // those of the whole mesh.
 
@@ -42,13 +45,17 @@ class HeatOperators {
   [[nodiscard]] const GridOperator<double>& mass() const { return mass_; }
   /// M of a capacity that is the same everywhere: what is large in its norm is so by its size and area alone.
   [[nodiscard]] const GridOperator<double>& even_mass() const { return even_mass_ ? *even_mass_ : mass_; }
-  [[nodiscard]] PoissonSolver& solver() { return *solver_; }
-  [[nodiscard]] const PoissonSolver& solver() const { return *solver_; }
+  [[nodiscard]] StructuredSolver& solver() { return *solver_; }
+  [[nodiscard]] const StructuredSolver& solver() const { return *solver_; }
   /// A_D and M_D
   [[nodiscard]] const std::vector<DirichletEntry>& dirichlet_entries_of_a() const { return entries_of_a_; }
   [[nodiscard]] const std::vector<DirichletEntry>& dirichlet_entries_of_mass() const { return entries_of_mass_; }
   /// A u = 0 for constants: heat is conserved but for F.
   [[nodiscard]] bool conserves_heat() const { return conserves_; }
+  /// Flat: zero at nodes that are no unknowns, one at others. Null where there are none.
+  [[nodiscard]] const Field<double>* keep() const { return solids_ ? &solids_->keep_rows : nullptr; }
+  /// y = y - A g - M k of values g and slopes k at held nodes, zero at others, which have their ghosts.
+  void subtract_held(Context& ctx, const Field<double>& g, const Field<double>& k, FieldView<double> y) const;
   /// Cells where c or the capacity is a mean, at the time of the coefficients.
   [[nodiscard]] const std::vector<std::size_t>& averaged() const { return averaged_; }
 
@@ -64,11 +71,15 @@ class HeatOperators {
   void make_tensor(Context& ctx, const Coefficients& now, PoissonSolverParams params, const SmootherRegistry& registry);
   void make_cells(Context& ctx, const Coefficients& now, PoissonSolverParams params, const SmootherRegistry& registry);
   void assemble_quadrilaterals(Context& ctx, const Coefficients& now);
+  void make_around_bodies(Context& ctx, const Coefficients& now, PoissonSolverParams params,
+                          const SmootherRegistry& registry);
+  void assemble_around_bodies(Context& ctx, const Coefficients& now);
+  [[nodiscard]] GridOperator<double> bands(Context& ctx, const CellCoefficients& k, const OperatorTerms& terms) const;
   void find_boundary_types(double t, const Coefficients& now);
   /// M_D of cells.
   [[nodiscard]] std::vector<DirichletEntry> mass_entries(double t, const Coefficients& now) const;
   /// A diagonal in the place of M, where that is asked for.
-  void lump(Context& ctx, double t, const Coefficients& now);
+  void lump(Context& ctx, double t, const Coefficients& now, GridOperator<double>& mass) const;
   void add_up(Context& ctx);
 
   ProblemMesh mesh_;
@@ -85,7 +96,18 @@ class HeatOperators {
   std::optional<CellFields> fields_, fields_of_mass_;  // of the coefficients that were put in last, on a rectangle
   std::optional<Conductances> conductances_;
   Field<double> reaction_of_a_, reaction_of_mass_;
-  std::optional<PoissonSolver> solver_;
+  /// Nodes that are no unknowns.
+  struct Solids {
+    Field<double> keep, not_given;          // zero at these; at held ones
+    Field<double> keep_rows;                // keep, flat
+    bool conducts = false;                  // there are solids without flux
+    GridOperator<double> all_a, all_mass;   // with the couplings of held nodes, where there are any
+    GridOperator<double> cycle_a, cycle_m;  // of the cycle, where solids conduct next to nothing
+    GridOperator<double> cycle_sum;
+    mutable Field<double> product;
+  };
+  std::optional<Solids> solids_;
+  std::optional<StructuredSolver> solver_;
   std::vector<DirichletEntry> entries_of_a_, entries_of_mass_;
   std::vector<std::size_t> averaged_;
 };

@@ -7,6 +7,7 @@
 #include <stratum/multigrid/heat_operators.hpp>
 #include <stratum/multigrid/heat_steps.hpp>
 #include <stratum/solvers/preconditioners/mass_diagonal.hpp>
+#include <stratum/solvers/row_scaled.hpp>
 
 namespace stratum {
 
@@ -17,6 +18,18 @@ std::vector<double> rows_on_first_subdomain(Context& ctx, FieldView<const double
   std::vector<double> own(static_cast<std::size_t>(x.nodes()));
   if (!own.empty()) copy_to_host(ctx, x, own.data());
   return ctx.subdomains() == 1 ? own : ctx.communicator()->join_on_first(own);
+}
+
+/// With the bodies on the mesh, and data that do not count in them.
+HeatProblem with_bodies_on(Context& ctx, const ProblemMesh& mesh, const HeatProblem& given, double start) {
+  if (given.space.bodies.empty()) return given;
+  HeatProblem problem = given;
+  const auto map = bodies_on(ctx, mesh, at_time(given, start));
+  const bool has_rhs = static_cast<bool>(given.space.rhs);
+  problem.space = in_live_cells(given.space, map);
+  if (!has_rhs) problem.space.rhs = {};
+  problem.space.on_mesh = map;
+  return problem;
 }
 
 /// The equation of a mesh of two dimensions, for HeatSteps.
@@ -31,16 +44,24 @@ class PlaneEquation {
 
   PlaneEquation(Context& ctx, ProblemMesh mesh, const HeatProblem& p, const HeatParams& params, double s,
                 const SmootherRegistry& registry)
-      : geometry(std::move(mesh)), problem(p),
+      : geometry(std::move(mesh)), problem(with_bodies_on(ctx, geometry, p, params.start)),
         layout(PartitionLevels(ctx, mesh_hierarchy(geometry.logical()), params.solver.multigrid.partition()).finest()),
         first_row(layout.origin_y - geometry.logical().unknowns().origin_y),
         operators(ctx, geometry, problem, params.start, s, params.solver, registry),
         load_(ctx, layout), line_{Field<double>(ctx, GridLayout<2>{1, layout.ny}),
                                   Field<double>(ctx, GridLayout<2>{layout.nx, 1})} {
-    sides_ = dirichlet_values(geometry, at(params.start)).size();
+    boundary_sides_ = dirichlet_values(geometry, at(params.start)).size();
+    if (const auto& map = problem.space.on_mesh; map && map->has_held()) {
+      for (std::size_t n = 0; n < map->node.size(); ++n)
+        if (map->node[n] == BodyMap::given) held_.push_back(n);
+      for (Field<double>* const field : {&held_values_, &held_slopes_, &held_load_})
+        *field = Field<double>(ctx, layout);
+    }
+    sides_ = boundary_sides_ + held_.size();
     if (geometry.logical().unknowns().nodes() == 0 || sides_ > 0) return;
     ones_ = Field<double>(ctx, layout);
     stratum::set(ctx, 1.0, ones_.view());
+    keep_unknowns(ctx, ones_.view());
   }
 
   ProblemMesh geometry;
@@ -49,7 +70,21 @@ class PlaneEquation {
   int first_row;  // of this subdomain, of all rows of unknowns
   HeatOperators operators;
 
-  [[nodiscard]] PoissonProblem at(double t) const { return at_time(problem, t); }
+  /// Values of held nodes are those of the start, if not `with_values`.
+  [[nodiscard]] PoissonProblem at(double t, bool with_values = false) const {
+    PoissonProblem now = at_time(problem, t);
+    if (with_values && !held_.empty() && !problem.steady_bodies) {
+      auto map = std::make_shared<BodyMap>(*now.on_mesh);
+      set_held_values(geometry, now.bodies, *map);
+      now.on_mesh = std::move(map);
+    }
+    return now;
+  }
+  [[nodiscard]] HeatProblem with_values(double t) const {
+    HeatProblem now = problem;
+    now.space.on_mesh = at(t, true).on_mesh;
+    return now;
+  }
   [[nodiscard]] Vector vector(Context& ctx) const {
     return {Field<double>(ctx, layout), std::vector<double>(sides_, 0.0)};
   }
@@ -88,7 +123,11 @@ class PlaneEquation {
     return std::sqrt(std::max(0.0, dot(ctx, x.unknowns.cview(), scratch.unknowns.cview())));
   }
 
-  void set_boundary(Context& /*ctx*/, double t, Vector& x) const { x.sides = dirichlet_values(geometry, at(t)); }
+  void set_boundary(Context& /*ctx*/, double t, Vector& x) const {
+    const PoissonProblem now = at(t, true);
+    x.sides = dirichlet_values(geometry, now);
+    for (const std::size_t n : held_) x.sides.push_back(now.on_mesh->value[n]);
+  }
   static void copy_boundary(Context& /*ctx*/, const Vector& x, Vector& y) { y.sides = x.sides; }
   void begin_boundary(Context& ctx, double t, double moment, const Vector& u, Vector& k) const {
     set_boundary(ctx, t + moment, k);
@@ -103,7 +142,9 @@ class PlaneEquation {
     for (int j = 0; j < layout.ny; ++j)
       for (int i = 0; i < layout.nx; ++i) {
         const auto p = static_cast<std::size_t>(i + layout.origin_x);
-        const double value = given[static_cast<std::size_t>(j) * columns + p];
+        double value = given[static_cast<std::size_t>(j) * columns + p];
+        const auto& map = problem.space.on_mesh;
+        if (map && map->node_at(static_cast<int>(p), j + layout.origin_y) != BodyMap::unknown) value = 0;
         if (!std::isfinite(value)) {
           const Point point = Geometry(geometry).node(static_cast<int>(p), j + layout.origin_y);
           throw UsageError(
@@ -115,7 +156,10 @@ class PlaneEquation {
   }
 
   [[nodiscard]] double s() const { return operators.s(); }
-  bool update(Context& ctx, double t, double s) { return operators.set(ctx, t, s); }
+  bool update(Context& ctx, double t, double s) {
+    if (coefficients_vary(problem)) ++updates_;
+    return operators.set(ctx, t, s);
+  }
 
   void stage_rhs(Context& ctx, double t, const Vector& p, const Vector& x, Vector& b) {
     mass(ctx, p, b);
@@ -172,6 +216,7 @@ class PlaneEquation {
     const bool still_so = problem.steady_rhs && averaged == load_averaged_;
     if (load_known_ && (still_so || !problem.space.rhs || load_at_ == t)) return;
     assemble_heat_load(ctx, geometry, problem, t, load_, averaged);
+    keep_unknowns(ctx, load_.view());
     load_averaged_ = averaged;
     if (operators.scale() != 1) xpay(ctx, load_.cview(), operators.scale() - 1, load_.view());
     load_at_ = t;
@@ -190,9 +235,49 @@ class PlaneEquation {
     for (const auto& entry : operators.dirichlet_entries_of_mass())
       if (boundaries.has(entry.j)) boundaries(entry.i, entry.j) -= entry.value * slopes[entry.node];
     add(ctx, boundaries, line_, to);
+    if (!held_.empty()) add_held(ctx, values, slopes, to);
+    keep_unknowns(ctx, to);
+  }
+  /// to = to - A g - M k of held nodes.
+  void add_held(Context& ctx, const std::vector<double>& values, const std::vector<double>& slopes,
+                FieldView<double> to) {
+    std::vector<double> now(values.begin() + static_cast<std::ptrdiff_t>(boundary_sides_), values.end());
+    now.insert(now.end(), slopes.begin() + static_cast<std::ptrdiff_t>(boundary_sides_), slopes.end());
+    if (now != held_now_ || held_update_ != updates_) {
+      const auto put = [&](std::size_t first, Field<double>& field) {
+        std::vector<double> rows(static_cast<std::size_t>(layout.nodes()), 0.0);
+        const TensorMesh<2>& mesh = geometry.logical();
+        const int columns = mesh.x().size() + 1;
+        for (std::size_t n = 0; n < held_.size(); ++n) {
+          const int i = unknown_at(mesh.x(), static_cast<int>(held_[n]) % columns),
+                    j = unknown_at(mesh.y(), static_cast<int>(held_[n]) / columns) - first_row;
+          if (i >= 0 && j >= 0 && j < layout.ny)
+            rows[static_cast<std::size_t>(j) * static_cast<std::size_t>(layout.nx) + static_cast<std::size_t>(i)] =
+                now[first + n];
+        }
+        copy_from_host(ctx, rows.data(), field.view());
+        exchange(ctx, field);
+      };
+      put(0, held_values_);
+      put(held_.size(), held_slopes_);
+      stratum::set(ctx, 0.0, held_load_.view());
+      operators.subtract_held(ctx, held_values_, held_slopes_, held_load_.view());
+      held_now_ = std::move(now);
+      held_update_ = updates_;
+    }
+    stratum::axpy(ctx, 1.0, held_load_.cview(), to);
+  }
+  /// Zero at nodes that are none.
+  void keep_unknowns(Context& ctx, FieldView<double> x) const {
+    if (const Field<double>* const keep = operators.keep(); keep != nullptr && !ctx.is_dry_run())
+      times_rows(ctx, *keep, x, x);
   }
 
-  std::size_t sides_ = 0;  // Dirichlet nodes
+  std::size_t sides_ = 0, boundary_sides_ = 0;  // Dirichlet nodes with those of held bodies behind them, and without
+  std::vector<std::size_t> held_;               // nodes
+  Field<double> held_values_, held_slopes_, held_load_;
+  std::vector<double> held_now_;                 // that held_load_ is of
+  std::int64_t updates_ = 0, held_update_ = -1;  // of the operators
   Field<double> load_, ones_;
   std::array<Field<double>, 2> line_;  // a column, a row: what boundaries add
   double load_at_ = 0;
@@ -234,21 +319,21 @@ FieldView<const double> HeatSolver::solution() const { return implementation_->u
 const HeatReport& HeatSolver::report() const { return implementation_->report; }
 const TensorMesh<2>& HeatSolver::mesh() const { return geometry().logical(); }
 const ProblemMesh& HeatSolver::geometry() const { return implementation_->equation->geometry; }
-const PoissonSolver& HeatSolver::solver() const { return implementation_->equation->operators.solver(); }
+const StructuredSolver& HeatSolver::solver() const { return implementation_->equation->operators.solver(); }
 
 std::vector<double> HeatSolver::nodal_solution(Context& ctx) const {
   const PlaneEquation& equation = *implementation_->equation;
-  return stratum::nodal_solution(ctx, equation.geometry, equation.at(time()), implementation_->u.unknowns);
+  return stratum::nodal_solution(ctx, equation.geometry, equation.at(time(), true), implementation_->u.unknowns);
 }
 double HeatSolver::heat(Context& ctx) const {
   const PlaneEquation& equation = *implementation_->equation;
-  return total_heat(ctx, equation.geometry, equation.problem, time(), implementation_->u.unknowns);
+  return total_heat(ctx, equation.geometry, equation.with_values(time()), time(), implementation_->u.unknowns);
 }
 std::optional<double> HeatSolver::relative_l2_error(Context& ctx) const {
   const PlaneEquation& equation = *implementation_->equation;
   if (!equation.problem.space.exact) return std::nullopt;
   // A reaction term, as steps have one: of singular problems, errors would leave out means.
-  PoissonProblem now = equation.at(time());
+  PoissonProblem now = equation.at(time(), true);
   now.reaction += 1;
   return stratum::relative_l2_error(ctx, equation.geometry, now, implementation_->u.unknowns);
 }
@@ -270,7 +355,7 @@ bool HeatSolver::restore(Context& ctx, const HeatState& state, bool same_data) {
   expects(state.u.size() == nodes && state.slope.size() == nodes && state.slope_before.size() == nodes &&
               state.boundary_slope.size() == equation.boundary_nodes(),
           "a state of ", state.u.size(), " unknowns and ", state.boundary_slope.size(),
-          " nodes of boundaries is not one of ", nodes, " and ", equation.boundary_nodes());
+          " nodes that boundaries and bodies hold is not one of ", nodes, " and ", equation.boundary_nodes());
   const auto put = [&](const std::vector<double>& from, Field<double>& to) {
     copy_from_host(ctx, from.data() + std::int64_t{equation.first_row} * to.shape().nx, to.view());
   };

@@ -60,7 +60,7 @@ class HeatSolver {
   /// On a rectangle the mesh, else how its cells are joined.
   [[nodiscard]] const TensorMesh<2>& mesh() const;
   [[nodiscard]] const ProblemMesh& geometry() const;
-  [[nodiscard]] const PoissonSolver& solver() const;
+  [[nodiscard]] const StructuredSolver& solver() const;
 
   [[nodiscard]] HeatState state(Context& ctx) const;
   /// Goes on from a state of this mesh, boundaries and method, with the same bits as without the break where the data are the

@@ -40,23 +40,6 @@ class CellMatrix {
   GridOperator<double> matrix_;
 };
 
-/// The cells of solids conduct by so much, of the least that others do, in the matrix of the cycle.
-constexpr double next_to_nothing = 1e-8;
-
-CellCoefficients conducting_next_to_nothing(const CellCoefficients& given) {
-  CellCoefficients k = given;
-  const BodyMap& map = *given.bodies;
-  double least = HUGE_VAL;
-  for (std::size_t c = 0; c < map.cell.size(); ++c)
-    if (map.cell[c] != BodyMap::empty) least = std::min({least, k.xx[c], k.yy.empty() ? k.xx[c] : k.yy[c]});
-  for (std::size_t c = 0; c < map.cell.size(); ++c) {
-    if (map.cell[c] != BodyMap::empty) continue;
-    k.xx[c] = next_to_nothing * least;
-    if (!k.yy.empty()) k.yy[c] = k.xx[c];
-  }
-  return k;
-}
-
 /// Own unknowns by their rooms.
 SingularParts parts_of(const TensorMesh<2>& mesh, const Rooms& rooms, const GridLayout<2>& unknowns) {
   SingularParts parts;
@@ -88,6 +71,21 @@ SingularParts parts_of(const TensorMesh<2>& mesh, const Rooms& rooms, const Grid
 }
 
 }  // namespace
+
+CellCoefficients conducting_next_to_nothing(const CellCoefficients& given) {
+  constexpr double next_to_nothing = 1e-8;
+  CellCoefficients k = given;
+  const BodyMap& map = *given.bodies;
+  double least = HUGE_VAL;
+  for (std::size_t c = 0; c < map.cell.size(); ++c)
+    if (map.cell[c] != BodyMap::empty) least = std::min({least, k.xx[c], k.yy.empty() ? k.xx[c] : k.yy[c]});
+  for (std::size_t c = 0; c < map.cell.size(); ++c) {
+    if (map.cell[c] != BodyMap::empty) continue;
+    k.xx[c] = next_to_nothing * least;
+    if (!k.yy.empty()) k.yy[c] = k.xx[c];
+  }
+  return k;
+}
 
 StructuredSolver solver_around_bodies(Context& ctx, const Geometry& mesh, PoissonSolverParams params,
                                       const SmootherRegistry& registry) {

@@ -280,19 +280,24 @@ struct StructuredSolver::State {
   }
   template <class... K>
   void update(Context& ctx, const GridOperator<double>& given, const K&... k) {
-    const auto entered = guard.enter("solver");
-    expects(in_double && (problem.matrix || plan.params.coefficients),
-            "other coefficients are for solvers made from a matrix or K and c by cells");
     expects(!problem.means,
             "a cycle for several singular parts belongs to these: make another solver for other coefficients");
     expects(!problem.iterated_on,
             "scales of rows belong to the coefficients that they were found for: make another solver for others");
+    update_cycle(ctx, given, k...);
+  }
+  template <class... K>
+  void update_cycle(Context& ctx, const GridOperator<double>& given, const K&... k) {
+    const auto entered = guard.enter("solver");
+    expects(in_double && (problem.matrix || plan.params.coefficients),
+            "other coefficients are for solvers made from a matrix or K and c by cells");
     expects(plan.params.deflate.by == DeflateBy::none,
             "deflation vectors belong to the coefficients that they were made for: make another solver for others");
     if (double_cycle) double_cycle->multigrid.update(ctx, given, k...);
     if (float_cycle) float_cycle->multigrid.update(ctx, given, k...);
     a = in_double->finest();
     if (problem.matrix) problem.matrix = a;
+    if (problem.iterated_on) a = *problem.iterated_on;
     forget_comparison();
     workers.clear();
   }
@@ -489,6 +494,13 @@ void StructuredSolver::set_reaction(Context& ctx, double c) { state_->set_reacti
 void StructuredSolver::update(Context& ctx, const GridOperator<double>& a) { state_->update(ctx, a); }
 void StructuredSolver::update(Context& ctx, const GridOperator<double>& a, const Conductances& k) {
   state_->update(ctx, a, k);
+}
+
+void StructuredSolver::update(Context& ctx, const GridOperator<double>& a, const Conductances& k,
+                              const GridOperator<double>& iterated_on) {
+  expects(state_->problem.iterated_on.has_value(), "this solver iterates on the matrix of its cycle");
+  state_->problem.iterated_on = iterated_on;
+  state_->update_cycle(ctx, a, k);
 }
 
 void StructuredSolver::set_stop(const StoppingParams& stop) {

@@ -1,5 +1,6 @@
 #include "options.hpp"
 
+#include "support/body_options.hpp"
 #include "support/mapped_mesh_options.hpp"
 #include "support/mesh_options.hpp"
 #include "support/probe.hpp"
@@ -46,7 +47,7 @@ CommandLine make_command_line() {
                expression_option("boundary", "EXPR", "",
                                  "u on Dirichlet boundaries that have no value of their own (the exact solution if it "
                                  "is given, else 0)")},
-              boundary_and_coefficient_options(),
+              joined(boundary_and_coefficient_options(), {body_option()}),
               {{"mass", "NAME", "consistent",
                 "how u_t is weighed at nodes: consistent, or lumped (a diagonal: with euler, on cells that are not "
                 "stretched, u stays between its data however short the steps are)"}})},

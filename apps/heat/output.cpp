@@ -50,7 +50,8 @@ void write_picture(Context& ctx, const Settings& settings, const HeatSolver& sol
   if (coefficients_are_numbers(mesh, settings.problem, solver.time())) {
     kappa.assign(count, now.diffusion.xx.constant.value_or(1));
   } else {
-    const auto all = on_cells(ctx, mesh, now.diffusion, {}).xx;
+    const auto all =
+        now.bodies.empty() ? on_cells(ctx, mesh, now.diffusion, {}).xx : cell_coefficients(ctx, mesh, now)->xx;
     const auto begin = all.begin() + static_cast<std::ptrdiff_t>(first);
     kappa.assign(begin, begin + static_cast<std::ptrdiff_t>(count));
   }

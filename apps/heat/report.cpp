@@ -29,6 +29,7 @@ void print_heading(const Settings& settings, const CommandLine& options, const C
   for (const char* name :
        {"initial", "rhs", "capacity", "kappa", "reaction", "left", "right", "bottom", "top", "boundary"})
     if (options.has(name)) problem += message(problem.empty() ? "" : ", ", name, " ", options.text(name));
+  for (const std::string& body : options.texts("body")) problem += message(problem.empty() ? "" : ", ", "body ", body);
   std::printf("problem   %s\n", problem.empty() ? "sin(pi x/a) sin(pi y/b) decays" : problem.c_str());
   const auto& [method, start, dt, tol, eta, unused, most] = settings.params;
   const std::string steps = tol ? message("steps to a tolerance of ", *tol) : message("steps of ", *dt);

@@ -86,7 +86,7 @@ int run(Settings settings, const CommandLine& options, OutputFiles outputs) {
 
   result.setup_seconds = wall_seconds() - begin;
   const auto find_rank_numbers = [&] {
-    const PoissonSolver& of_stages = solver.solver();
+    const StructuredSolver& of_stages = solver.solver();
     result.ranks = rank_numbers(ctx, settings.machine,
                                 PartitionLevels(ctx, of_stages.meshes(), of_stages.params().multigrid.partition()),
                                 result.setup_seconds, result.solve_seconds, result.expected_memory);

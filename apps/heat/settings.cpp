@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "support/body_options.hpp"
 #include "support/problem_options.hpp"
 #include "support/solver_options.hpp"
 
@@ -20,8 +21,8 @@ const std::vector<std::string> coefficient_options{"kappa", "reaction", "capacit
 
 /// Nothing of a problem is given.
 bool is_default_problem(const CommandLine& options) {
-  for (const char* name :
-       {"initial", "rhs", "capacity", "exact", "boundary", "left", "right", "bottom", "top", "kappa", "reaction"})
+  for (const char* name : {"initial", "rhs", "capacity", "exact", "boundary", "left", "right", "bottom", "top", "kappa",
+                           "reaction", "body"})
     if (options.has(name)) return false;
   return true;
 }
@@ -36,7 +37,22 @@ bool coefficients_have_time(const CommandLine& options, const ProblemReader& rea
     constexpr std::string_view robin = "robin:";
     if (text.starts_with(robin)) texts.push_back(expressions_of(text.substr(robin.size()))[0]);
   }
+  for (const std::string& text : options.texts("body"))
+    if (const auto body = split_body(text); body && body->kind == BodyKind::coefficient)
+      for (const auto& part : expressions_of(body->data)) texts.push_back(part);
   return std::any_of(texts.begin(), texts.end(), [&](const std::string& text) { return read.depends_on_time(text); });
+}
+
+/// Values of bodies have no time in them. Shapes may not have it.
+bool bodies_are_steady(const CommandLine& options, const ProblemReader& read) {
+  bool steady = true;
+  for (const std::string& text : options.texts("body")) {
+    const auto body = split_body(text);
+    expects(!is_expression_shape(body->shape) || !read.depends_on_time(body->shape), "--body: the shape '",
+            shown(body->shape), "' depends on the time; bodies stay where they are. Leave t out of it");
+    steady = steady && (body->kind != BodyKind::value || !read.depends_on_time(body->data));
+  }
+  return steady;
 }
 
 HeatProblem parse_problem(const CommandLine& options, const ProblemReader& read, double start) {
@@ -54,6 +70,8 @@ HeatProblem parse_problem(const CommandLine& options, const ProblemReader& read,
   }
   problem.space.boundaries = parse_boundaries(options, read);
   parse_coefficients(options, read, problem.space);
+  problem.space.bodies = parse_bodies(options, read);
+  problem.steady_bodies = bodies_are_steady(options, read);
   if (options.has("capacity"))
     problem.capacity = parsed("--capacity", [&] {
       auto capacity = read.coefficient(options.text("capacity"));

@@ -64,6 +64,11 @@ struct BodyText {
       Names::input, files_of_body);
 }
 
+/// It is none of those with a name.
+[[nodiscard]] inline bool is_expression_shape(const std::string& text) {
+  return !text.starts_with("rectangle(") && !text.starts_with("disc(") && !text.starts_with("polygon(");
+}
+
 /// The shape by its name, or an expression.
 [[nodiscard]] inline ScalarFunction parse_shape(const std::string& text, const ProblemReader& read) {
   const auto numbers_in = [&](std::string_view list) {

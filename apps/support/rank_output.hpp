@@ -164,7 +164,7 @@ inline void add_rank(JsonObject& json, const RankNumbers& rank) {
 /// Why one GPU is faster with a solver than these ranks: distributed lines have to be solved exactly, in 39 kernels a level
 /// and cycle for 8, on the finest level or, of few unknowns, on any (A5 with 2047 x 2047 unknowns by CG, H200: 3.1 ms on one,
 /// 4.7 on two; A3 4.0 on four). Nothing where that is not so, or one has not the memory.
-[[nodiscard]] inline std::string why_one_gpu(const Context& ctx, const PoissonSolver& solver, const Geometry& mesh) {
+[[nodiscard]] inline std::string why_one_gpu(const Context& ctx, const StructuredSolver& solver, const Geometry& mesh) {
   constexpr std::int64_t few = 8'000'000;
   const auto overlaps = solver.overlaps();
   const int distributed = PartitionLevels(ctx, solver.meshes(), solver.params().multigrid.partition()).distributed();

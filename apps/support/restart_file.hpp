@@ -54,11 +54,14 @@ template <class T>
 using GivenData = std::map<std::string, std::uint64_t>;
 
 inline constexpr const char* problem_options[] = {"rhs",    "capacity", "exact", "boundary", "left", "right",
-                                                  "bottom", "top",      "kappa", "reaction", "mass"};
+                                                  "bottom", "top",      "kappa", "reaction", "mass", "body"};
 
 [[nodiscard]] inline GivenData given_data(const CommandLine& options) {
   GivenData given;
-  for (const char* name : problem_options) given[name] = check_sum(options.has(name) ? options.text(name) : "");
+  for (const char* name : problem_options) {
+    std::uint64_t& sum = given[name] = check_sum("");
+    for (const std::string& text : options.texts(name)) sum = check_sum(text, sum);
+  }
   for (const auto& [option, path] : options.files(Names::input))
     if (const auto found = given.find(option); found != given.end())
       found->second = check_sum(contents_of(path), found->second);

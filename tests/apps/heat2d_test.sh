@@ -319,4 +319,24 @@ case_lumped_mass_does_not_undershoot() {
   refused --mass diagonal -- "--mass: unknown name 'diagonal'" "consistent, lumped"
 }
 
+# Between plates a sine decays; a wall that closes a room keeps its heat.
+case_bodies() {
+  run 0 --level 5 --initial 'x>1/4 && x<3/4 ? sin(2*pi*(x-1/4)) : 0' --left neumann --right neumann "${walls[@]:4}" --tol 1e-6 --end 0.02 \
+    --body 'x<1/4:value:0' --body 'x>3/4:value:0' --report report.json --probe 0,0.5,1,0.5,3:line.csv
+  python3 -c "
+import csv, math
+u = [float(row['u']) for row in csv.DictReader(open('line.csv'))]
+assert u[3] == 0 == u[5] and abs(u[4] / math.exp(-4 * math.pi**2 * 0.02) - 1) < 0.01, u" || fail "another decay"
+  run 0 --level 5 --initial 'x<1/2' "${walls[@]}" --end 1 --body 'rectangle(1/2,0,5/8,1):no-flux' --report report.json --save run.state
+  check "abs(r['heat'] - r['heat_at_first']) < 1e-12"
+  run 0 --level 5 "${walls[@]}" --end 1.5 --body 'rectangle(1/2,0,5/8,1):no-flux' --initial 'x<1/2' --restart run.state
+  says_nothing
+  refused --level 5 "${walls[@]}" --end 2 --body 'rectangle(1/2,0,5/8,1):value:1' --initial 'x<1/2' --restart run.state -- "that boundaries and bodies hold"
+  run 0 --level 5 "${walls[@]}" --end 1.5 --body 'rectangle(1/2,1/2,5/8,1):no-flux' --initial 'x<1/2' --restart run.state
+  grep -q "saved with other values of --body" "$work/.errors" || fail "no warning"
+  refused --body 'x<t:value:1' -- "--body: the shape 'x<t' depends on the time"
+  refused --level 5 --body '1:value:1' -- "no unknown is left"
+  refused --level 5 --body 'disc(0.5,0.5,0.2):wall' -- 'is not SHAPE:KIND'
+}
+
 run_case "$2"

@@ -87,6 +87,7 @@ struct PatchPoissonSolver::Implementation {
             }));
       plans.push_back(plan);
     }
+    steps.emplace(ctx, *layout);
     reserve_reductions(ctx, GridLayout<2>::flat(layout->size()));
     ctx.synchronise();
     setup_seconds = seconds_since(begin);
@@ -138,26 +139,44 @@ struct PatchPoissonSolver::Implementation {
     compatibility = found;
   }
 
-  /// || r ||
-  double norm_of(Partial<double>& v) {
+  void gather(Partial<double>& v) {
     gather_copies(ctx, *shared, v);
     split->gather_copies(ctx, v);
+  }
+  /// || r ||
+  double norm_of(Partial<double>& v) {
+    gather(v);
     return norm2(ctx, v.numbers.cview());
   }
   double true_residual() {
     residual(ctx, *rows, *a, b, x, r);
     return norm_of(r);
   }
-  /// z = M r in some scale; returns (r, z).
-  double apply_cycle(double scale) {
+  /// z = M r in some scale, and (r, z).
+  void apply_cycle(double scale) {
     if (!float_cycles) {
       double_cycles->apply(ctx, r, t);
-      return dot(ctx, r.numbers.cview(), t.numbers.cview());
+      return steps->preconditioned(ctx, r, t);
     }
     auto& c = *float_cycles;
     copy_scaled(ctx, scale, r.numbers.cview(), c.r.numbers.view());
     c.multigrid->apply(ctx, c.r, c.z);
-    return dot(ctx, r.numbers.cview(), c.z.numbers.cview());
+    steps->preconditioned(ctx, r, c.z);
+  }
+  /// An iteration, for this z: p, x and r. Returns (r, z), (p, A p) and, of the r after it, (r, r).
+  PatchSteps::Products iterate_once() {
+    step.run(ctx, steps->place(), float_cycles ? static_cast<const void*>(&*float_cycles) : &t, [&] {
+      if (float_cycles)
+        steps->turn(ctx, float_cycles->z, p);
+      else
+        steps->turn(ctx, t, p);
+      product(ctx, *rows, *a, p, q);
+      steps->curved(ctx, p, q);
+      steps->step(ctx, p, q, x, r);
+      gather(r);
+      steps->left(ctx, r);
+    });
+    return steps->fetch(ctx);
   }
   /// max |M r|
   double largest_correction(double scale) {
@@ -272,17 +291,19 @@ struct PatchPoissonSolver::Implementation {
     const double rhs_norm = true_residual();
     const double scale = scale_for(rhs_norm);
     double norm = rhs_norm;
+    steps->restart(ctx);
     if (params.full_multigrid && rhs_norm > 0 && std::isfinite(rhs_norm)) {
       pass(scale);
       norm = true_residual();
     }
     StoppingTest test(params.stop, rhs_norm, rhs_norm, monitor, IterationKind::krylov);
     int iteration = 0, since_best = 0;
-    // (r, M r) of the next iteration, where it is there; corrections tell the error of x, whatever the scale of the rows.
-    std::optional<double> known;
+    // Whether M r of the next iteration is there; corrections tell the error of x, whatever the scale of the rows.
+    bool known = false;
     ErrorEstimate estimate;
     const auto precondition = [&](bool measured) {
-      known = apply_cycle(scale);
+      apply_cycle(scale);
+      known = true;
       if (measured) estimate.add(iteration, largest_correction(scale));
     };
     const auto error_of_x = [&](bool fresh) -> std::optional<double> {
@@ -294,28 +315,20 @@ struct PatchPoissonSolver::Implementation {
     };
     test.set_error([&] { return error_of_x(false); });
     bool done = test.done(0, norm);
-    double rz = 0, best = norm;
+    double best = norm;
     while (!done) {
       if (!known) precondition(norm <= measured_from * test.target());
       ++iteration;
+      const PatchSteps::Products found = iterate_once();
+      known = false;
       std::string broken;
-      if (!(*known > 0)) broken = message("the preconditioner is not positive definite: (r, M r) = ", *known);
-      const double beta = iteration == 1 ? 0 : *known / rz;
-      rz = *known;
-      known.reset();
-      if (float_cycles)
-        update_direction(ctx, float_cycles->z, beta, p);
-      else
-        update_direction(ctx, t, beta, p);
-      product(ctx, *rows, *a, p, q);
-      const double curvature = dot(ctx, p.numbers.cview(), q.numbers.cview());
-      if (broken.empty() && !(curvature > 0))
-        broken = message("the operator is not positive definite: (p, A p) = ", curvature);
-      if (broken.empty()) {
-        const double alpha = rz / curvature;
-        take_step(ctx, alpha, p, q, x, r);
-        norm = norm_of(r);
-      }
+      if (!(found.preconditioned > 0))
+        broken = message("the preconditioner is not positive definite: (r, M r) = ", found.preconditioned);
+      else if (!(found.curvature > 0))
+        broken = message("the operator is not positive definite: (p, A p) = ", found.curvature);
+      else  // squares of small numbers are not there
+        norm = found.square > smallest_square && std::isfinite(found.square) ? std::sqrt(found.square)
+                                                                             : norm2(ctx, r.numbers.cview());
       constexpr double better = 0.9;
       constexpr int patience = 6;
       since_best = norm < better * best ? 0 : since_best + 1;
@@ -346,6 +359,7 @@ struct PatchPoissonSolver::Implementation {
 
   /// Corrections are measured from this many times the tolerance on.
   static constexpr double measured_from = 100;
+  static constexpr double smallest_square = 1e-280;
 
   Context ctx;
   PatchMesh mesh;
@@ -364,6 +378,8 @@ struct PatchPoissonSolver::Implementation {
   std::unique_ptr<PatchOperator<double>> a;
   Partial<double> b, r, q;
   Consistent<double> boundary, x, p, t;  // t: M r of cycles in double
+  std::optional<PatchSteps> steps;
+  Recording step;
   struct FloatCycles {
     std::unique_ptr<PatchMultigrid<float>> multigrid;
     Partial<float> r;

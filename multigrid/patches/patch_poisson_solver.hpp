@@ -20,9 +20,9 @@
 // Where the Context has a communicator each rank has some of the patches (mesh/patches/patch_partition.hpp), and all make the
 // same calls. Levels with few unknowns are solved by every rank (multigrid/patches/patch_levels.hpp).
 //
-// Memory: about 170 bytes per unknown, on a CPU with set-up 310. Waits for the stream at the norms and products of conjugate
-// gradients. Errors: UsageError for what `assemble` refuses and for data that do not balance, ResourceError where it does not
-// fit in memory.
+// Memory: about 170 bytes per unknown, on a CPU with set-up 310. Waits for the stream once an iteration, and more often near the
+// end. Errors: UsageError for what `assemble` refuses and for data that do not balance, ResourceError where it does not fit in
+// memory.
 
 #include <cstdint>
 #include <memory>

@@ -65,25 +65,59 @@ __global__ void gather_kernel(const int* copies, const int* begin, int unknowns,
   rhs[k] = sum;
 }
 
-/// A warp for each row.
-template <class T>
-__global__ void multiply_kernel(const double* inverse, const double* rhs, const int* copies, const int* begin,
+/// Numbers k .. k + 3 of a row, which begins at a multiple of four.
+__device__ STRATUM_INLINE void four(const float* from, double (&to)[4]) {
+  const float4 numbers = *reinterpret_cast<const float4*>(from);
+  to[0] = static_cast<double>(numbers.x);
+  to[1] = static_cast<double>(numbers.y);
+  to[2] = static_cast<double>(numbers.z);
+  to[3] = static_cast<double>(numbers.w);
+}
+__device__ STRATUM_INLINE void four(const double* from, double (&to)[4]) {
+  const double2 first = *reinterpret_cast<const double2*>(from), second = *reinterpret_cast<const double2*>(from + 2);
+  to[0] = first.x;
+  to[1] = first.y;
+  to[2] = second.x;
+  to[3] = second.y;
+}
+
+/// A warp for two rows.
+template <class Entry, class T>
+__global__ void multiply_kernel(const Entry* inverse, int pitch, const double* rhs, const int* copies, const int* begin,
                                 int unknowns, T* x) {
   cuda::after_previous();
-  const int row = static_cast<int>(blockIdx.x * blockDim.y + threadIdx.y), lane = static_cast<int>(threadIdx.x);
+  const int row = 2 * static_cast<int>(blockIdx.x * blockDim.y + threadIdx.y), lane = static_cast<int>(threadIdx.x);
   if (row >= unknowns) return;
-  const double* numbers = inverse + static_cast<long long>(row) * unknowns;
-  double sum = 0;
-  for (int k = lane; k < unknowns; k += 32) sum += numbers[k] * rhs[k];
-  for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(0xffffffffU, sum, step);
-  for (int c = begin[row] + lane; c < begin[row + 1]; c += 32) x[copies[c]] = static_cast<T>(sum);
+  const int next = row + 1 < unknowns ? row + 1 : row;
+  const Entry* numbers[2] = {inverse + static_cast<long long>(row) * pitch,
+                             inverse + static_cast<long long>(next) * pitch};
+  double sum[2] = {};
+#pragma unroll 4
+  for (int k = 4 * lane; k < pitch; k += 128) {
+    double b[4], a[2][4];
+    four(rhs + k, b);
+    four(numbers[0] + k, a[0]);
+    four(numbers[1] + k, a[1]);
+#pragma unroll
+    for (int m = 0; m < 4; ++m) {
+      sum[0] += a[0][m] * b[m];
+      sum[1] += a[1][m] * b[m];
+    }
+  }
+#pragma unroll
+  for (int m = 0; m < 2; ++m) {
+    for (int step = 16; step > 0; step /= 2) sum[m] += __shfl_xor_sync(0xffffffffU, sum[m], step);
+    const int of = m == 0 ? row : next;
+    for (int c = begin[of] + lane; c < begin[of + 1]; c += 32) x[copies[c]] = static_cast<T>(sum[m]);
+  }
 }
 
 #endif
 
 }  // namespace
 
-PatchCoarseSolver::PatchCoarseSolver(Context& ctx, const PatchLevelOnHost& level, bool singular) : singular_(singular) {
+PatchCoarseSolver::PatchCoarseSolver(Context& ctx, const PatchLevelOnHost& level, bool singular, bool single)
+    : singular_(singular) {
   const PatchUnknowns a = unknowns_of(level);
   unknowns_ = a.count();
   factor(a);
@@ -97,8 +131,10 @@ PatchCoarseSolver::PatchCoarseSolver(Context& ctx, const PatchLevelOnHost& level
           " are solved on a GPU. Use numbers of cells that can be halved, or fewer patches");
   copies_ = vector_from_host(ctx, a.copies);
   begin_ = vector_from_host(ctx, a.begin);
-  rhs_ = Field<double>(ctx, std::max(1, unknowns_));
-  std::vector<double> inverse(at(n * n));
+  pitch_ = (unknowns_ + 3) / 4 * 4;
+  rhs_ = Field<double>(ctx, std::max(1, pitch_));
+  set(ctx, 0.0, rhs_.view());
+  std::vector<double> inverse(at(n * pitch_), 0.0);
 #pragma omp parallel num_threads(ctx.threads())
   {
     std::vector<double> column(at(n));
@@ -107,10 +143,32 @@ PatchCoarseSolver::PatchCoarseSolver(Context& ctx, const PatchLevelOnHost& level
       std::fill(column.begin(), column.end(), 0.0);
       column[at(k)] = 1;
       solve_factored(column);
-      std::copy(column.begin(), column.end(), inverse.begin() + static_cast<std::ptrdiff_t>(k * n));
+      std::copy(column.begin(), column.end(), inverse.begin() + static_cast<std::ptrdiff_t>(std::int64_t{k} * pitch_));
     }
   }
-  inverse_ = vector_from_host(ctx, inverse);
+  if (single && condition(a, inverse) < most_in_single)
+    inverse_in_single_ = vector_from_host(ctx, std::vector<float>(inverse.begin(), inverse.end()));
+  else
+    inverse_ = vector_from_host(ctx, inverse);
+}
+
+double PatchCoarseSolver::condition(const PatchUnknowns& a, const std::vector<double>& inverse) const {
+  const int n = unknowns_;
+  std::vector<double> root(at(n));
+  for (int u = 0; u < n; ++u)
+    for (int c = a.row_begin[at(u)]; c < a.row_begin[at(u) + 1]; ++c)
+      if (a.column[at(c)] == u) root[at(u)] = std::sqrt(a.entry[at(c)]);
+  double of_matrix = 0, of_inverse = 0;
+  for (int u = 0; u < n; ++u) {
+    double sum = 0, sum_of_inverse = 0;
+    for (int c = a.row_begin[at(u)]; c < a.row_begin[at(u) + 1]; ++c)
+      sum += std::abs(a.entry[at(c)]) / (root[at(u)] * root[at(a.column[at(c)])]);
+    for (int k = 0; k < n; ++k)
+      sum_of_inverse += std::abs(inverse[at(std::int64_t{u} * pitch_ + k)]) * (root[at(u)] * root[at(k)]);
+    of_matrix = std::max(of_matrix, sum);
+    of_inverse = std::max(of_inverse, sum_of_inverse);
+  }
+  return of_matrix * of_inverse;
 }
 
 void PatchCoarseSolver::factor(const PatchUnknowns& a) {
@@ -192,9 +250,15 @@ void PatchCoarseSolver::solve(Context& ctx, const Partial<T>& b, Consistent<T>& 
     const auto blocks = [](int items, int each) { return static_cast<unsigned>((items + each - 1) / each); };
     cuda::Launch{blocks(unknowns_, 128), 128}(ctx, gather_kernel<T>, copies_.view().data, begin_.view().data, unknowns_,
                                               b.numbers.view().data, rhs_.view().data);
-    cuda::Launch{blocks(unknowns_, 4), dim3(32, 4)}(ctx, multiply_kernel<T>, inverse_.view().data, rhs_.view().data,
-                                                    copies_.view().data, begin_.view().data, unknowns_,
-                                                    x.numbers.view().data);
+    const auto multiply = [&](const auto* inverse, auto kernel) {
+      cuda::Launch{blocks(unknowns_, 8), dim3(32, 4)}(ctx, kernel, inverse, pitch_, rhs_.view().data,
+                                                      copies_.view().data, begin_.view().data, unknowns_,
+                                                      x.numbers.view().data);
+    };
+    if (inverse_in_single_.view().data != nullptr)
+      multiply(inverse_in_single_.view().data, multiply_kernel<float, T>);
+    else
+      multiply(inverse_.view().data, multiply_kernel<double, T>);
     return;
   }
 #endif

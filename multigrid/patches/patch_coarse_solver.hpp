@@ -1,7 +1,9 @@
 #pragma once
 
 // The coarsest level of patches, solved directly in double: on the CPU by Cholesky factors within the bands of the matrix, its
-// unknowns in reverse Cuthill-McKee order, n w words; on a GPU by the inverse, n^2 words.
+// unknowns in reverse Cuthill-McKee order, n w words; on a GPU by the inverse, n^2 words. Its entries are kept in single
+// precision where that is asked for and the condition of the scaled matrix allows it: D^-1/2 A D^-1/2 in the maximum norm, below
+// 1e5, so that they are a preconditioner as good as those in double. Products are summed in double.
 //
 //     x = A^-1 (sum of the copies of b) ;   of a singular A with A 1 = 0:   x = P G P b ,  P = 1 - 1 1^T / n ,
 //
@@ -17,7 +19,7 @@ namespace stratum {
 
 class PatchCoarseSolver {
  public:
-  PatchCoarseSolver(Context& ctx, const PatchLevelOnHost& level, bool singular);
+  PatchCoarseSolver(Context& ctx, const PatchLevelOnHost& level, bool singular, bool single = false);
 
   template <class T>
   void solve(Context& ctx, const Partial<T>& b, Consistent<T>& x);
@@ -27,6 +29,9 @@ class PatchCoarseSolver {
  private:
   void factor(const PatchUnknowns& a);
   void solve_factored(std::vector<double>& v) const;
+  [[nodiscard]] double condition(const PatchUnknowns& a, const std::vector<double>& inverse) const;
+
+  static constexpr double most_in_single = 1e5;
 
   int unknowns_ = 0, width_ = 0;
   bool singular_ = false;
@@ -35,7 +40,9 @@ class PatchCoarseSolver {
   std::vector<double> numbers_;  // of the right-hand side
   std::vector<int> host_copies_, host_begin_;
   Field<int> copies_, begin_;  // GPU
+  int pitch_ = 0;              // of the inverse
   Field<double> inverse_, rhs_;
+  Field<float> inverse_in_single_;
 };
 
 }  // namespace stratum

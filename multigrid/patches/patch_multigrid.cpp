@@ -7,7 +7,7 @@ namespace stratum {
 
 template <class T>
 PatchMultigrid<T>::PatchMultigrid(Context& ctx, const std::vector<PatchLevelOnHost>& levels, bool singular, int sweeps)
-    : coarse_(ctx, levels.back(), singular), sweeps_(sweeps) {
+    : coarse_(ctx, levels.back(), singular, sizeof(T) == sizeof(float)), sweeps_(sweeps) {
   expects(sweeps >= 1, "a cycle on patches takes 1 sweep or more, not ", sweeps);
   for (std::size_t l = 0; l < levels.size(); ++l) {
     const auto& from = levels[l];

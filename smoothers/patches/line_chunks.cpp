@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <utility>
 
 namespace stratum {
@@ -40,6 +41,7 @@ class Cutter {
     left_.size = beside;
     for (std::size_t phase = 0; phase + 1 < from_.phases.size(); ++phase) {
       begin_phase();
+      left_.lines.phases.push_back(static_cast<int>(left_.lines.groups.size()));
       own_.phases.push_back(static_cast<int>(own_.groups.size()));
       for (int g = from_.phases[phase]; g < from_.phases[phase + 1]; ++g) add(from_.groups[at(g)]);
       const auto first = own_.groups.begin() + own_.phases.back();
@@ -48,15 +50,16 @@ class Cutter {
       end_phase();
     }
     own_.phases.push_back(static_cast<int>(own_.groups.size()));
+    left_.lines.phases.push_back(static_cast<int>(left_.lines.groups.size()));
+    left_.lines.vertex_begin = left_.lines.vertex_phases = {0};
     for (std::size_t phase = 0; phase + 1 < from_.vertex_phases.size(); ++phase) {
       begin_phase();
       for (int v = from_.vertex_phases[phase]; v < from_.vertex_phases[phase + 1]; ++v) add_vertex(v);
       own_.vertex_phases.push_back(static_cast<int>(own_.vertex_begin.size()) - 1);
+      left_.lines.vertex_phases.push_back(static_cast<int>(left_.lines.vertex_begin.size()) - 1);
       end_phase();
     }
     left_.number_phases.push_back(left_.size);
-    left_.lines.phases.push_back(static_cast<int>(left_.lines.groups.size()));
-    left_.lines.vertex_begin = left_.lines.vertex_phases = {0};
     left_.size += beside;
     add_matrix();
     plan = std::move(own_);
@@ -69,7 +72,6 @@ class Cutter {
   void begin_phase() {
     sent_.assign(at(ranks_.size()), 0);
     left_.number_phases.push_back(left_.size);
-    left_.lines.phases.push_back(static_cast<int>(left_.lines.groups.size()));
   }
   void end_phase() {
     left_.counts.push_back(sent_);
@@ -99,9 +101,16 @@ class Cutter {
     return chunks;
   }
 
-  /// Segments of the rank's own, beginning anew.
+  /// Segments of the rank's own, beginning anew: once for all lines of a chain.
   PatchLineGroup own_group(const PatchLineGroup& from, int begin, int end) {
     PatchLineGroup group = from;
+    const auto [known, is_new] = groups_.try_emplace({begin, end}, group);
+    if (!is_new) {
+      group.segments_begin = known->second.segments_begin;
+      group.segments_end = known->second.segments_end;
+      group.cells = known->second.cells;
+      return group;
+    }
     group.segments_begin = static_cast<int>(own_.segments.size());
     group.cells = 0;
     for (int s = begin; s < end; ++s) {
@@ -112,6 +121,7 @@ class Cutter {
       own_.patches.push_back(from_.patches[at(s)]);
     }
     group.segments_end = static_cast<int>(own_.segments.size());
+    known->second = group;
     return group;
   }
 
@@ -123,10 +133,9 @@ class Cutter {
       return;
     }
     const bool here = std::any_of(chunks.begin(), chunks.end(), [&](const Chunk& chunk) { return has(chunk); });
-    // Nodes of the line that is left, and one number between lines.
     int cells = 0;
     for (const Chunk& chunk : chunks) cells += chunk.nodes_left();
-    const int first = here ? add_line(group, cells) : 0, across = cells + 2;
+    const int first = here ? add_line(group, cells) : 0, across = across_of(cells);
     int start = 0;
     for (const Chunk& chunk : chunks) {
       if (chunk.is_solid())
@@ -140,12 +149,16 @@ class Cutter {
     return std::find(chunk.ranks.begin(), chunk.ranks.end(), rank()) != chunk.ranks.end();
   }
 
+  /// Between lines that are left: their nodes, and one number or more. Threads load four numbers together
+  /// (smoothers/patches/line_thread.hpp).
+  static constexpr int together = 4;
+  [[nodiscard]] static int across_of(int cells) { return (cells + 2 + together - 1) / together * together; }
   /// Returns the first number of its first line.
   int add_line(const PatchLineGroup& group, int cells) {
     PatchSegment segment;
     segment.cells = cells;
     const int first = left_.size;
-    segment.lane[0] = {first, 1, cells + 2, 1};
+    segment.lane[0] = {first, 1, across_of(cells), together};
     PatchLineGroup left = group;
     left.segments_begin = static_cast<int>(left_.lines.segments.size());
     left.segments_end = left.segments_begin + 1;
@@ -154,7 +167,7 @@ class Cutter {
     left.step = 1;
     left_.lines.segments.push_back(segment);
     left_.lines.groups.push_back(left);
-    left_.size += left.lines * (cells + 2);
+    left_.size += left.lines * across_of(cells);
     sums_.resize(at(left_.size));
     return first;
   }
@@ -230,7 +243,14 @@ class Cutter {
       own_.vertex_begin.push_back(static_cast<int>(own_.vertex_copies.size()) / 2);
       return;
     }
-    const int number = here ? add_line({}, 0) : 0;
+    const int number = left_.size;
+    if (here) {
+      left_.lines.vertex_copies.insert(left_.lines.vertex_copies.end(), {number, together});
+      left_.lines.vertex_patches.push_back(0);
+      left_.lines.vertex_begin.push_back(static_cast<int>(left_.lines.vertex_copies.size()) / 2);
+      left_.size += together;
+      sums_.resize(at(left_.size));
+    }
     for (int c = begin; c < end; ++c) {
       int& sent = sent_[at(rank_of(c))];
       if (here) sums_[at(number)].push_back({rank_of(c), sent});
@@ -365,7 +385,8 @@ class Cutter {
   const PatchLinePlan& from_;
   PatchLinePlan own_;
   DistributedLinesOnHost left_;
-  std::vector<int> sent_;  // by every rank in this phase
+  std::map<std::pair<int, int>, PatchLineGroup> groups_;  // own, by segments of the whole collection
+  std::vector<int> sent_;                                 // by every rank in this phase
   std::vector<std::vector<DistributedLinesOnHost::Source>> sums_;
   std::vector<double> matrix_;
 };

@@ -15,8 +15,8 @@
 // Open chunk: an edge between patches of two ranks, each of which has a part of the row of every node.
 // What is left of a line is a line of the ends of its solid chunks and all nodes of its open ones. Its matrix is summed over
 // the ranks once, its right-hand side in every phase; then every rank with a part of the line solves it, and the inner nodes of
-// solid chunks follow as lines between known ends. So a phase takes one exchange. A vertex that is relaxed alone is a line of
-// one node.
+// solid chunks follow as lines between known ends. So a phase takes one exchange. Of a vertex that is relaxed
+// alone there is one node left.
 //
 // Ranks agree in everything here: what a rank sends is numbered by all alike. Collective.
 

@@ -3,17 +3,16 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 #include <random>
 #include <string>
 #include <vector>
 
 #include <stratum/assembly/patches/patch_problem.hpp>
 #include <stratum/multigrid/patches/patch_levels.hpp>
-#include <stratum/smoothers/patches/line_thread.hpp>
 #include <stratum/smoothers/patches/patch_lines.hpp>
 
 #include "patches/meshes.hpp"
+#include "patches/run_blocks.hpp"
 #include "support/backends.hpp"
 
 namespace {
@@ -21,21 +20,6 @@ namespace {
 using namespace stratum;
 
 std::size_t at(int k) { return static_cast<std::size_t>(k); }
-
-template <class T, int nodes>
-void run_block(const LineNumbers<T>& numbers, const PatchLineBlocks& blocks, const PatchLineBlock& block, int threads) {
-  std::vector<T> memory(at(LineThread<T, nodes>::arrays * threads), std::numeric_limits<T>::quiet_NaN());
-  std::vector<LineThread<T, nodes>> all;
-  for (int k = 0; k < threads; ++k) all.emplace_back(numbers, blocks.pieces.data(), block, memory.data(), threads, k);
-  for (auto& t : all) t.begin([] {});
-  for (auto& t : all) t.assemble();
-  for (auto& t : all) t.publish(0);
-  int buffer = 0;
-  for (int distance = 1; distance < all[0].distances(); distance *= 2, buffer = 1 - buffer)
-    for (auto& t : all) t.reduce(distance, buffer);
-  for (auto& t : all) t.solve(buffer);
-  for (auto& t : all) t.correct(buffer);
-}
 
 /// The largest difference after a sweep, beside the largest number.
 template <class T>
@@ -63,13 +47,7 @@ double difference(const PatchLevelOnHost& level, int shortest) {
     for (const auto& phase : blocks.phases) {
       EXPECT_EQ(phase.groups_left, 0);
       EXPECT_LE(phase.threads, PatchLineBlocks::most_threads);
-      const LineNumbers<T> numbers{a.bands(), b.numbers.cview().data, mine.data()};
-      for (int k = phase.blocks_begin; k < phase.blocks_end; ++k) {
-        const auto& block = blocks.blocks[at(k)];
-        if (phase.piece == 4) run_block<T, 4>(numbers, blocks, block, phase.threads);
-        if (phase.piece == 8) run_block<T, 8>(numbers, blocks, block, phase.threads);
-        if (phase.piece == 16) run_block<T, 16>(numbers, blocks, block, phase.threads);
-      }
+      test::run_blocks<T>({a.bands(), b.numbers.cview().data, mine.data()}, blocks, phase);
     }
   }
   double largest = 0, size = 0;

@@ -14,6 +14,7 @@
 #include <stratum/multigrid/patches/patch_poisson_solver.hpp>
 
 #include "patches/meshes.hpp"
+#include "patches/run_blocks.hpp"
 #include "support/subdomains.hpp"
 
 using namespace stratum;
@@ -180,6 +181,38 @@ TEST(PatchRanks, CyclesInFloatAndFullOnesAreThoseOfOneRank) {
       EXPECT_LE(difference(in_float(3), one), 1e-3);
       EXPECT_LE(difference(in_double(3), one), 1e-10);
     }
+}
+
+/// What is left of lines on a rank, as a GPU takes it, a thread for each of its pieces.
+TEST(PatchRanks, LinesThatAreLeftAreThoseOfAGpuToo) {
+  for (const auto& [name, parts, rounding] : meshes()) {
+    const PatchMesh mesh(parts);
+    const auto result = test::on_subdomains(Backend::cpu, 3, [&](Context& ctx) {
+      PatchSystem system = assemble(ctx, mesh, {});
+      const auto levels = patch_levels(system.layout, std::move(system.rows), std::move(system.conductances),
+                                       system.fixed_edges, 10, 1, ctx.communicator());
+      const auto& left = *levels.front().distributed;
+      const PatchOperator<double> a(ctx, left.rows, left.fixed);
+      PatchLines<double> lines(ctx, levels.front().layout, left.lines);
+      const PatchLineBlocks blocks = blocks_of(left.lines, 16);
+      Partial<double> b{vector_from_host(ctx, random_of_patch(0, at(left.size)))};
+      for (const int k : left.fixed) b.numbers.view().data[k] = 0;
+      Consistent<double> x{Field<double>(ctx, left.size)};
+      Values mine(at(left.size), 0.0), expected(mine);
+      for (std::size_t phase = 0; phase < blocks.phases.size(); ++phase) {
+        // Loads that load four numbers together begin at a multiple of four.
+        for (const auto& piece : blocks.pieces) EXPECT_TRUE(piece.first[0] % 4 == 0 || piece.inner < 3);
+        lines.relax(ctx, a, b, x, static_cast<int>(phase));
+        test::run_blocks<double>({a.bands(), b.numbers.cview().data, mine.data()}, blocks, blocks.phases[phase]);
+      }
+      copy_to_host(ctx, x.numbers.cview(), expected.data());
+      if (!blocks.blocks.empty()) {
+        EXPECT_LE(test::relative_difference(mine, expected), rounding) << name;
+      }
+      return Values{};
+    });
+    for (const auto& error : result.errors) EXPECT_EQ(error, "") << name;
+  }
 }
 
 TEST(PatchRanks, PartitionsAreEvenAndCutFewNodes) {

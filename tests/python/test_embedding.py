@@ -259,3 +259,47 @@ def test_components(order, rng):
 def test_components_refused(call, words):
     with pytest.raises((ValueError, TypeError), match=re.escape(words)):
         call(elasticity("interleaved"))
+
+
+def test_options_of_pyamg_that_mean_something(b):
+    a = five_point()
+    symmetric = ("gauss_seidel", {"sweep": "symmetric", "iterations": 1})
+    for options, smoother, sweeps in (
+            (dict(presmoother=symmetric, postsmoother=symmetric), "colour_gs", 2),
+            (dict(presmoother=("jacobi", {"iterations": 3}), symmetry="hermitian"), "jacobi", 3),
+            (dict(postsmoother="gauss_seidel", symmetry="nonsymmetric"), "colour_gs", 1)):
+        ml = stratum.Multigrid(a, **options)
+        expect_solution(a, ml.solve(b), b)
+        assert {(level["smoother"], level["sweeps"]) for level in ml.report["levels"][1:]} == {(smoother, sweeps)}
+
+
+@pytest.mark.parametrize("options, words", [
+    (dict(strength="symmetric"), "strength='symmetric' of PyAMG means nothing on a grid: coarse grids are every other node"),
+    (dict(B=np.ones((4, 1))), "stratum.Components"),
+    (dict(max_coarse=10), "max_coarse=10 of PyAMG"),
+    (dict(presmoother="richardson"), "presmoother is 'gauss_seidel' or 'jacobi'"),
+    (dict(presmoother=("jacobi", {"omega": 0.5})), "not 'omega'"),
+    (dict(presmoother="jacobi", postsmoother="gauss_seidel"), "are the same here"),
+    (dict(presmoother="jacobi", sweeps=2), "give either"),
+    (dict(symmetry="hermitian", symmetric=False), "exclude each other"),
+    (dict(smother="adi"), "stratum.Multigrid has no option 'smother'"),
+])
+def test_options_of_pyamg_that_mean_nothing_say_why(options, words):
+    with pytest.raises(TypeError, match=".*" + re.escape(words)):
+        stratum.Multigrid(five_point(), **options)
+
+
+def test_project_of_one_solve():
+    line = lambda n: sp.diags_array([-np.ones(n - 1), np.r_[1, 2 * np.ones(n - 2), 1], -np.ones(n - 1)], offsets=[-1, 0, 1])
+    a = sp.kronsum(line(12), line(9), format="csr")
+    ml, b = stratum.Multigrid(a, shape=(9, 12)), np.arange(108.0)
+    with pytest.raises(ValueError, match="there is no solution; `project` subtracts the mean"):
+        ml.solve(b)
+    x = ml.solve(b, project=True)
+    assert abs(a @ x - (b - b.mean())).max() < 1e-6 and abs(x.mean()) < 1e-10
+    with pytest.raises(ValueError, match="there is no solution"):
+        ml.solve(b)
+    with pytest.raises(TypeError, match="subtract the mean of b before"):
+        ml.solve(b, project=True, accel=linalg.cg)
+    with pytest.raises(ValueError, match="there is no solution"):
+        stratum.Multigrid(a, shape=(9, 12), project=True).solve(b, project=False)

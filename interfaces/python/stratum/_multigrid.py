@@ -13,6 +13,7 @@ import numpy as np
 
 from . import _fork, _report, _show
 from ._grid import another_kind, checked, from_coordinates, grid_of, nodes
+from ._pyamg import of_pyamg
 from ._stratum import BoxMatrixSystem, MatrixSystem
 
 _CPU, _CUDA = 1, 2  # kDLCPU, kDLCUDA
@@ -52,6 +53,8 @@ class Multigrid:
     single_precision  whether cycles are in single precision; everything else, the solution too, is in double
     device     "cpu" or "cuda"; threads: CPU threads, 0 for all (one in a child process after a fork); stream: number of a CUDA
                stream, such as torch.cuda.current_stream().cuda_stream or cupy.cuda.get_current_stream().ptr
+    of_others  PyAMG's presmoother and postsmoother (Gauss-Seidel is "colour_gs" here) and symmetry. What belongs to algebraic
+               coarsening, such as strength or max_coarse, is refused
 
     A matrix whose diagonal is negative (a negative definite one) is solved as well: -A x = -b has the same solution.
 
@@ -105,7 +108,9 @@ class Multigrid:
         threads: int = 0,
         device: str = "cpu",
         stream: int | None = None,
+        **of_others: Any,
     ) -> None:
+        smoother, sweeps, symmetric = of_pyamg(of_others, smoother, sweeps, symmetric)
         matrix, grid = _matrix(A)
         if grid is not None and shape is not None and tuple(shape) != grid:
             raise ValueError(f"bands of shape {np.shape(A)} belong to a grid of shape {grid}; given is {tuple(shape)}")
@@ -192,15 +197,16 @@ class Multigrid:
         rtol: float | None = None,
         atol: float = 0.0,
         on_failure: str = "warn",
+        project: bool | None = None,
     ) -> Any:
         """Solves A x = b.
 
-        b            real or complex. Shape (n,); (ny, nx) or (nz, ny, nx), if unknowns are numbered along x first; or (n, k): k right-hand sides.
-                     On a CPU many small ones are solved side by side
+        b            real or complex. Shape (n,); (ny, nx) or (nz, ny, nx), if unknowns are numbered along x first; or (n, k): k
+                     right-hand sides. On a CPU many small ones are solved side by side
         x0           initial guess of the same shape; zero if not given
         tol or rtol  stop when the true residual ||b - A x|| <= max(rtol ||b||, atol); 1e-8 if not given
-        accel, cycle   in place of those of the constructor; the first call with them sets them up. accel="multigrid" is cycles
-                     alone. accel may also be a function like scipy.sparse.linalg.gmres: it is called with A, b, and one cycle as M
+        accel, cycle, project   in place of those of the constructor; the first call with them sets them up. accel="multigrid" is
+                     cycles alone. accel may also be a function like scipy.sparse.linalg.gmres: it is called with A, b, and one cycle as M
         callback     called as callback(iteration, ||b - A x||). If accel is a function, that calls callback in its own way, such
                      as callback(x). Ctrl-C ends a solve with or without a callback
         residuals    a list that receives ||b - A x|| of every iteration, the initial one first
@@ -219,8 +225,10 @@ class Multigrid:
         if callback is not None and not callable(accel) and _takes_one(callback):
             raise TypeError("callback is called with the number of the iteration and the residual, and takes two arguments; for "
                             "callback(x) give a method of SciPy's as accel, such as accel=scipy.sparse.linalg.cg")
+        if callable(accel) and project is not None:
+            raise TypeError("project= is for Stratum's own methods; if accel is a function, subtract the mean of b before")
         x, columns, worst = self._judged(b, x0, accel if callable(accel) else _method(accel), stop, on_failure,
-                                         asked_for is not None or atol > 0, _cycle(cycle))
+                                         asked_for is not None or atol > 0, _cycle(cycle), project)
         if residuals is not None:
             residuals[:] = columns[-1]["residuals"]
         if return_residuals:
@@ -230,11 +238,11 @@ class Multigrid:
         return x, 0 if all(r["converged"] for r in columns) else worst["iterations"]
 
     def _judged(self, b: Any, x0: Any, accel: Any, stop: _Stop, on_failure: str, tolerance_asked_for: bool,
-                cycle: str | None = None) -> tuple[Any, list[_Report], _Report]:
+                cycle: str | None = None, project: bool | None = None) -> tuple[Any, list[_Report], _Report]:
         if callable(accel):
             columns, x = self._by_method(accel, cycle, b, x0, stop)
             return self._with_report(x, columns, on_failure, tolerance_asked_for)
-        system = self._own if accel is None and cycle is None else self._system(accel, cycle)
+        system = self._own if accel is None and cycle is None and project is None else self._system(accel, cycle, project)
         if is_on_device(b):
             columns, x = self._solve_on_device(system, b, x0, stop)
         else:
@@ -303,7 +311,7 @@ class Multigrid:
                 self._own.update(*self._matrix)
             raise
         self._keep(matrix)
-        self._systems = {(self._options["accel"], self._options["cycle"]): self._own}
+        self._systems = {tuple(self._options[name] for name in ("accel", "cycle", "project")): self._own}
         self._side_by_side = []
         self.found = self._own.found()
 
@@ -317,19 +325,20 @@ class Multigrid:
         start, column, value = self._matrix
         return _restored, (start, column, value, self.grid, self._options, self._place)
 
-    def _system(self, accel: str | None, cycle: str | None = None) -> _System:
-        accel, cycle = accel or self._options["accel"], cycle or self._options["cycle"]
-        if (accel, cycle) not in self._systems:
-            self._expect_unchanged(f"accel={accel!r}, cycle={cycle!r} is set up at its first call")
+    def _system(self, accel: str | None, cycle: str | None = None, project: bool | None = None) -> _System:
+        asked_for = dict(accel=accel or self._options["accel"], cycle=cycle or self._options["cycle"],
+                         project=self._options["project"] if project is None else project)
+        key = tuple(asked_for.values())
+        if key not in self._systems:
+            self._expect_unchanged(", ".join(f"{name}={value!r}" for name, value in asked_for.items()) + " is set up at its first call")
             device, threads, stream = self._place
-            self._systems[accel, cycle] = self._made(device, _fork.threads(threads), stream,
-                                                     self._options | {"accel": accel, "cycle": cycle})
-        return self._systems[accel, cycle]
+            self._systems[key] = self._made(device, _fork.threads(threads), stream, self._options | asked_for)
+        return self._systems[key]
 
     def _made(self, device: str, threads: int, stream: int | None, options: dict[str, Any]) -> _System:
-        if len(self.grid) == 3:
-            return BoxMatrixSystem(*self._matrix, *reversed(self.grid), device, threads, stream, options)
-        return MatrixSystem(*self._matrix, *reversed(self.grid), device, threads, stream, options)
+        kind: Any = BoxMatrixSystem if len(self.grid) == 3 else MatrixSystem
+        made: _System = kind(*self._matrix, *reversed(self.grid), device, threads, stream, options)
+        return made
 
     def _keep(self, matrix: tuple[Any, Any, np.ndarray]) -> None:
         self._matrix = matrix

@@ -18,12 +18,10 @@ struct PartitionedLine {
   LineRhs<Direction::y, true, View, T> rhs;
   FieldView<T> y;
   T omega;
-  SomeLines lines;
+  LineBatch lines;
   bool below = false, above = false;  // other pieces of the lines follow there
 
-  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE int column(int line) const {
-    return lines.first + lines.stride * line;
-  }
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE int column(int line) const { return lines.line(line); }
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE LineRow<T> row(int i, int j) const {
     return line_row<Direction::y, true>(rhs.a, i, j);
   }
@@ -122,11 +120,11 @@ SolveInterface(TakeInterface<View, T>) -> SolveInterface<View, T>;
 template <class T>
 struct PutInterface {
   FieldView<T> y;
-  SomeLines lines;
+  LineBatch lines;
   bool below, above;
   InterfaceOfLines<T> ends;
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int line, int /*row*/) const {
-    const int i = lines.first + lines.stride * line;
+    const int i = lines.line(line);
     if (below) {
       y(i, -1) = ends.result(0, line);
       y(i, 0) = ends.result(1, line);
@@ -138,7 +136,7 @@ struct PutInterface {
   }
 };
 template <class T>
-PutInterface(FieldView<T>, SomeLines, bool, bool, InterfaceOfLines<T>) -> PutInterface<T>;
+PutInterface(FieldView<T>, LineBatch, bool, bool, InterfaceOfLines<T>) -> PutInterface<T>;
 
 /// Columns -1 and nx, where x is periodic, from the other ends.
 template <class T>

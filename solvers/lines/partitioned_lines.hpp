@@ -59,13 +59,13 @@ class PartitionedLines {
 
  private:
   void solve_on_cpu(Context& ctx, const GridOperator<T>& a, const T* zeros, FieldView<const T> b, FieldView<const T> x,
-                    FieldView<T> y, T omega, const SomeLines& lines, FieldView<T> memory);
+                    FieldView<T> y, T omega, const LineBatch& lines, FieldView<T> memory);
   void solve_on_gpu(Context& ctx, const GridOperator<T>& a, const T* zeros, FieldView<const T> b, FieldView<const T> x,
-                    FieldView<T> y, T omega, const SomeLines& lines);
+                    FieldView<T> y, T omega, const LineBatch& lines);
   void set_up_on_gpu(Context& ctx, const GridOperator<T>& a, const T* zeros, FieldView<T> shape);
   [[nodiscard]] int own_chunks() const { return static_cast<int>(rows_.size()) - 1; }
   /// Of own chunk k.
-  [[nodiscard]] Interface<T> interface_of(const SomeLines& lines, int k);
+  [[nodiscard]] Interface<T> interface_of(const LineBatch& lines, int k);
   /// For every line, once those of all subdomains are there.
   [[nodiscard]] FactorInterface<T> gathered_factors(Context& ctx);
   /// `numbers` of all chunks, `each` of a chunk, of which this subdomain's are there.

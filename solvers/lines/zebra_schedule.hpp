@@ -12,16 +12,13 @@
 // subdomains, or across a periodic boundary.
 
 #include <stratum/core/field/field.hpp>
+#include <stratum/solvers/lines/line_batch.hpp>
 #include <stratum/solvers/lines/orders.hpp>
 
 namespace stratum::line {
 
-/// Lines first, first + stride, ..., `count` of them.
-struct SomeLines {
-  int first, stride, count;
-};
-
 struct ZebraSchedule {
+  Direction axis = Direction::x;
   int first = 0;           // of the first colour, 0 or 1
   int pairs = 0;           // lines before this one are of two colours
   bool third = false;      // the grid has a third colour,
@@ -35,7 +32,8 @@ struct ZebraSchedule {
   ZebraSchedule(const GridLayout<2>& grid, Direction direction, SweepOrder order)
       : ZebraSchedule(grid, direction, order, wraps(grid, direction) && count(grid, direction) % 2 != 0, true) {}
   /// `has_third_line`: the grid of all subdomains has a third colour; `is_last`: this subdomain has its last line.
-  ZebraSchedule(const GridLayout<2>& grid, Direction direction, SweepOrder order, bool has_third_line, bool is_last) {
+  ZebraSchedule(const GridLayout<2>& grid, Direction direction, SweepOrder order, bool has_third_line, bool is_last)
+      : axis(direction) {
     const bool along_x = direction == Direction::x, backward = order == SweepOrder::backward;
     const int odd = 1 - ((along_x ? grid.origin_y : grid.origin_x) & 1);
     first = backward ? 1 - odd : odd;
@@ -63,11 +61,13 @@ struct ZebraSchedule {
   }
 
   [[nodiscard]] bool is_second(int line) const { return ((line ^ first) & 1) != 0; }
-  [[nodiscard]] SomeLines first_colour() const { return of_parity(first); }
-  [[nodiscard]] SomeLines second_colour() const { return of_parity(1 - first); }
-  [[nodiscard]] SomeLines third_colour() const { return {pairs, 1, 1}; }
+  [[nodiscard]] LineBatch first_colour() const { return of_parity(first, LineColour::first); }
+  [[nodiscard]] LineBatch second_colour() const { return of_parity(1 - first, LineColour::second); }
+  [[nodiscard]] LineBatch third_colour() const { return {axis, pairs, 1, 1, LineColour::third}; }
   /// The line of the second colour that lies beside the other end of a periodic grid.
-  [[nodiscard]] int at_periodic_interface() const { return first == 0 ? pairs - 1 : 0; }
+  [[nodiscard]] LineBatch at_periodic_interface() const {
+    return {axis, first == 0 ? pairs - 1 : 0, 1, 1, LineColour::second};
+  }
 
   /// Lines lowest .. highest - 1 of two colours need no line that lies elsewhere; the others of the second colour follow an
   /// exchange.
@@ -84,7 +84,9 @@ struct ZebraSchedule {
   [[nodiscard]] static bool wraps(const GridLayout<2>& grid, Direction direction) {
     return direction == Direction::x ? grid.periodic_y : grid.periodic_x;
   }
-  [[nodiscard]] SomeLines of_parity(int begin) const { return {begin, 2, pairs > begin ? (pairs - begin + 1) / 2 : 0}; }
+  [[nodiscard]] LineBatch of_parity(int begin, LineColour colour) const {
+    return {axis, begin, 2, pairs > begin ? (pairs - begin + 1) / 2 : 0, colour};
+  }
 };
 
 }  // namespace stratum::line

@@ -12,6 +12,7 @@
 #include <stratum/core/field/for_each_node.hpp>
 #include <stratum/core/operators/element_row.hpp>
 #include <stratum/solvers/lines/equations.hpp>
+#include <stratum/solvers/lines/line_batch.hpp>
 
 namespace stratum::line {
 
@@ -46,15 +47,6 @@ struct Registers {
 
 template <class T>
 using Chunk = T[chunk_length * batch_width<T>];
-
-/// Lane k solves line first + k stride, for k = skip .. count - 1.
-struct Batch {
-  int first;
-  int stride;
-  int count;
-  int skip = 0;
-  [[nodiscard]] bool used(int k) const { return k >= skip && k < count; }
-};
 
 /// A thread's memory for lines of n positions: three arrays of n + 1 by W numbers, or two of n by `wide` from the first on, for
 /// y lines with bands. On periodic grids there is one more of either, for `sums` of cyclic lines. Several threads have two
@@ -94,14 +86,14 @@ struct LineScratch {
   static std::int64_t lane_numbers(int n) { return batch_width<T> * (std::int64_t{n} + 1); }
 };
 
-/// to[c * W + k] = f at column begin + c of lane k; lanes without a line get `idle`.
+/// to[c * W + k] = f at column begin + c of lane k, which has line k of the batch; lanes without a line get `idle`.
 template <class T, class F>
-STRATUM_INLINE void gather(const F& f, const Batch& batch, int begin, int length, T idle, T* to) {
+STRATUM_INLINE void gather(const F& f, const LineBatch& batch, int begin, int length, T idle, T* to) {
   constexpr int w = batch_width<T>;
   alignas(64) Chunk<T> rows;
   for (int k = 0; k < batch.count; ++k) {
     T* row = rows + k * chunk_length;
-    const int j = batch.first + k * batch.stride;
+    const int j = batch.line(k);
     if (length == chunk_length) {  // a constant length, so that the loop unrolls into whole vectors
 #pragma omp simd
       for (int c = 0; c < chunk_length; ++c) row[c] = f(begin + c, j);
@@ -257,9 +249,9 @@ template <class R, bool is_cyclic, class View, class T>
 struct Eliminator : BatchOfLines<R, Elimination<typename R::Pack, T, is_cyclic, is_cyclic>, T, is_cyclic> {
   using Pack = typename R::Pack;
   View a;
-  Batch batch;
+  LineBatch batch;
 
-  STRATUM_INLINE Eliminator(const View& view, const Batch& some) : a(view), batch(some) {
+  STRATUM_INLINE Eliminator(const View& view, const LineBatch& some) : a(view), batch(some) {
     for (auto& line : this->lines) line.start();
   }
 
@@ -290,12 +282,12 @@ struct Eliminator<R, is_cyclic, TensorView<T, reaction>, T>
     : BatchOfLines<R, TensorElimination<typename R::Pack, T, reaction, is_cyclic>, T, is_cyclic> {
   const T *kx, *mx;
 
-  STRATUM_INLINE Eliminator(const TensorView<T, reaction>& a, const Batch& batch) : kx(a.kx), mx(a.mx) {
+  STRATUM_INLINE Eliminator(const TensorView<T, reaction>& a, const LineBatch& batch) : kx(a.kx), mx(a.mx) {
     alignas(64) T stiffness[batch_width<T>], mass[batch_width<T>];
     for (int k = 0; k < batch_width<T>; ++k) {
-      const int line = batch.first + k * batch.stride;
-      stiffness[k] = batch.used(k) ? a.with_e(a.ky[line] + a.ky[line + 1], line) : T(1);
-      mass[k] = batch.used(k) ? 2 * (a.my[line] + a.my[line + 1]) : T(0);
+      const int line = batch.line(k);
+      stiffness[k] = k < batch.count ? a.with_e(a.ky[line] + a.ky[line + 1], line) : T(1);
+      mass[k] = k < batch.count ? 2 * (a.my[line] + a.my[line + 1]) : T(0);
     }
     for (int v = 0; v < R::packs; ++v) {
       auto& line = this->lines[v];
@@ -329,11 +321,13 @@ struct Eliminator<R, is_cyclic, ElementView<T, scalar>, T>
   alignas(64) T sums_with_margin[16 + batch_width<T> * pitch], uppers_with_margin[16 + batch_width<T> * pitch];
   T *const sums = sums_with_margin + 16, *const uppers = uppers_with_margin + 16;  // of a block of columns
 
-  STRATUM_INLINE Eliminator(const ElementView<T, scalar>& a, const Batch& batch) {
+  STRATUM_INLINE Eliminator(const ElementView<T, scalar>& a, const LineBatch& batch) {
     alignas(64) T before[batch_width<T>] = {};
     for (int k = 0; k < batch_width<T>; ++k) {
-      if (batch.used(k)) before[k] = a.template coefficient<-1, 0>(0, batch.first + k * batch.stride);
-      if (k < batch.count) continue;
+      if (k < batch.count) {
+        before[k] = a.template coefficient<-1, 0>(0, batch.line(k));
+        continue;
+      }
       std::fill_n(sums + k * pitch, pitch - 16, T(1));
       std::fill_n(uppers + k * pitch, pitch - 16, T(0));
     }

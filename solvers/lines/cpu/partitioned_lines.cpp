@@ -32,7 +32,7 @@ struct TensorBatch {
   STRATUM_INLINE TensorBatch(const PartitionedLine<View, T>& cut, int first_line, int lines_of_batch)
       : a(along<Direction::y>(cut.rhs.a)), b(cut.rhs.b), x(cut.rhs.x), start(cut.column(first_line) - 1),
         count(lines_of_batch), whole(start >= 0 && start + 2 * w <= x.nx), rows(start, -1, x.nx),
-        ahead(start, x.nx, x.ny), lines(a, {start + 1, 2, lines_of_batch}) {}
+        ahead(start, x.nx, x.ny), lines(a, {Direction::y, start + 1, 2, lines_of_batch}) {}
 
   STRATUM_INLINE static Pack own(const T* from, int v) { return R::odds(from, v); }
   STRATUM_INLINE void take_neighbours(int j) {
@@ -313,7 +313,7 @@ PartitionedLines<T>::PartitionedLines(Context& ctx, const GridLayout<2>& shape, 
 }
 
 template <class T>
-Interface<T> PartitionedLines<T>::interface_of(const SomeLines& lines, int k) {
+Interface<T> PartitionedLines<T>::interface_of(const LineBatch& lines, int k) {
   return {{own_.empty() ? nullptr : own_.view().data, lines.count},
           {sides_.view().data, lines.count},
           {factors_.view().data, grid_.nx},
@@ -351,7 +351,7 @@ void PartitionedLines<T>::set_up(Context& ctx, const GridOperator<T>& a, const T
   FieldView<T> y;  // of this shape, without numbers
   y.nx = grid_.nx;
   y.ny = rows_.back();
-  const SomeLines lines{0, 1, grid_.nx};
+  const LineBatch lines{Direction::y, 0, 1, grid_.nx};
   if (ctx.on_gpu()) return set_up_on_gpu(ctx, a, zeros, y);
   visit(a, zeros, [&]<class View>(const View& view) {
     if constexpr (!is_tensor<View> || by_row_sums<View>)
@@ -371,15 +371,15 @@ void PartitionedLines<T>::sweep(Context& ctx, const GridOperator<T>& a, const T*
                                 FieldView<T> memory) {
   if (ctx.is_dry_run()) return;
   if (&a.storage() != &a_.storage()) set_up(ctx, a, zeros);
-  const auto solve = [&](const SomeLines& lines) {
+  const auto solve = [&](const LineBatch& lines) {
     if (lines.count == 0) return;
     ctx.on_gpu() ? solve_on_gpu(ctx, a, zeros, b, x, y, omega, lines)
                  : solve_on_cpu(ctx, a, zeros, b, x, y, omega, lines, memory);
   };
-  if (line_order == LineOrder::simultaneous && ctx.on_gpu()) return solve({0, 1, y.nx});
+  if (line_order == LineOrder::simultaneous && ctx.on_gpu()) return solve({Direction::y, 0, 1, y.nx});
   if (line_order == LineOrder::simultaneous) {
-    solve({0, 2, (y.nx + 1) / 2});
-    return solve({1, 2, y.nx / 2});
+    solve({Direction::y, 0, 2, (y.nx + 1) / 2});
+    return solve({Direction::y, 1, 2, y.nx / 2});
   }
   const ZebraSchedule zebra(grid_, Direction::y, order);
   const auto two_colours = [&] {
@@ -393,7 +393,7 @@ void PartitionedLines<T>::sweep(Context& ctx, const GridOperator<T>& a, const T*
 
 template <class T>
 void PartitionedLines<T>::solve_on_cpu(Context& ctx, const GridOperator<T>& a, const T* zeros, FieldView<const T> b,
-                                       FieldView<const T> x, FieldView<T> y, T omega, const SomeLines& lines,
+                                       FieldView<const T> x, FieldView<T> y, T omega, const LineBatch& lines,
                                        FieldView<T> memory) {
   const auto scratch = [&](int part) { return LineScratch<T>(&memory(-1, part), y.ny, memory.nx); };
   // Calls work(first, count, part, is_first_of_part) for the lines in batches.
@@ -451,7 +451,7 @@ void PartitionedLines<T>::solve_on_cpu(Context& ctx, const GridOperator<T>& a, c
 template <class T>
 void PartitionedLines<T>::solve_on_gpu(Context& /*ctx*/, const GridOperator<T>& /*a*/, const T* /*zeros*/,
                                        FieldView<const T> /*b*/, FieldView<const T> /*x*/, FieldView<T> /*y*/,
-                                       T /*omega*/, const SomeLines& /*lines*/) {}
+                                       T /*omega*/, const LineBatch& /*lines*/) {}
 template <class T>
 void PartitionedLines<T>::set_up_on_gpu(Context& /*ctx*/, const GridOperator<T>& /*a*/, const T* /*zeros*/,
                                         FieldView<T> /*shape*/) {}

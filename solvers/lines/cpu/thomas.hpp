@@ -52,14 +52,15 @@ struct PanelLines
   LinesBeside<Pack, differences> beside[R::packs];
   Pack mass[R::packs], stiffness[R::packs], from_before[R::packs];
 
-  STRATUM_INLINE PanelLines(const View& a, const Batch& batch) {
+  /// Lane k has line k of the batch, for k = skip .. count - 1.
+  STRATUM_INLINE PanelLines(const View& a, const LineBatch& batch, int skip = 0) {
     constexpr int w = batch_width<T>, numbers = sizeof(LinesBeside<T, differences>) / sizeof(T);
     alignas(64) T own[2][w], others[numbers][w];
     for (int k = 0; k < w; ++k) {
-      const int i = batch.first + k * batch.stride;
+      const int i = batch.line(k);
       LinesBeside<T, differences> lane{};
       own[0][k] = 0, own[1][k] = 1;
-      if (batch.used(k)) {
+      if (k >= skip && k < batch.count) {
         own[0][k] = 2 * (a.mx[i] + a.mx[i + 1]);
         own[1][k] = a.with_e(a.kx[i] + a.kx[i + 1], i);
         lane = lines_beside<Direction::y, differences>(a, i);
@@ -209,8 +210,8 @@ STRATUM_INLINE void solve_panel(const PanelSweep<View, T>& sweep, const Panel<T>
   const bool whole = start >= begin && next_panel <= end;  // all columns are solved
   const int own_begin = std::max(start, begin) - start, own_end = std::min(end, next_panel) - start;
   const PanelsAhead<T> ahead(start, panel.share_end, n);
-  const Batch firsts{start + 1, 2, std::min(w, (end - start) / 2)};
-  const Batch seconds{start, 2, std::min(w, (end - start + 1) / 2), start < begin ? 1 : 0};
+  const LineBatch firsts{Direction::y, start + 1, 2, std::min(w, (end - start) / 2)};
+  const LineBatch seconds{Direction::y, start, 2, std::min(w, (end - start + 1) / 2), LineColour::second};
   T *const multipliers = scratch.multipliers, *const first = scratch.eliminated, *const second = scratch.second;
   T* const sums = scratch.sums;
   PanelRows<T> rows_of_x(start, begin - 1, end), rows_of_b(start, std::max(begin - 1, 0), std::min(end, x.nx - 1));
@@ -283,7 +284,7 @@ STRATUM_INLINE void solve_panel(const PanelSweep<View, T>& sweep, const Panel<T>
   if (colours == Colours::first) return;
   if (firsts.count < seconds.count)  // the second colour ends at column end, which somebody else solved
     for (int j = 0; j < n; ++j) first[std::int64_t{j} * w + firsts.count] = x(end, j);
-  PanelLines<R, is_cyclic, true, View> lines(a, seconds);
+  PanelLines<R, is_cyclic, true, View> lines(a, seconds, start < begin ? 1 : 0);
   const Eliminated<T> to_second{multipliers, second, sums};
   // The columns on the left of the second colour: the first colour's, and the one before the panel.
   Pack before[packs + 1] = {};
@@ -345,7 +346,7 @@ STRATUM_INLINE void solve_panel(const PanelSweep<View, T>& sweep, const Panel<T>
 template <class Rhs, class T, bool is_cyclic = false>
 struct SolveBatch {
   Rhs rhs;
-  Batch batch;
+  LineBatch batch;
   int n;
   T omega, keep;
   FieldView<T> y;
@@ -402,11 +403,11 @@ struct Sweep {
     return direction == Direction::y && has_bands<View> ? scratch(0).wide : batch_width<T>;
   }
   template <bool coupled>
-  void solve(const Batch& batch, const LineScratch<T>& scratch) const {
+  void solve(const LineBatch& batch, const LineScratch<T>& scratch) const {
     using Rhs = LineRhs<direction, coupled, View, T>;
     simd::run_widest(SolveBatch<Rhs, T, is_cyclic>{Rhs{a, b, x}, batch, length(), omega, keep(), y, scratch});
   }
-  void solve_first(const Batch& batch, const LineScratch<T>& scratch) const {
+  void solve_first(const LineBatch& batch, const LineScratch<T>& scratch) const {
     if constexpr (!is_cyclic)
       if (from_zero) return solve<false>(batch, scratch);
     solve<true>(batch, scratch);
@@ -425,9 +426,9 @@ struct Sweep {
           solve_panel({line, begin, end, end, scratch(part)}, Colours::both, true);
         else if (by_twos())
           for (int first = line; first < std::min(line + 2, end); ++first)
-            solve_first({first, 2, (std::min(line + w, end) - first + 1) / 2}, scratch(part));
+            solve_first({direction, first, 2, (std::min(line + w, end) - first + 1) / 2}, scratch(part));
         else
-          solve_first({line, 1, std::min(w, end - line)}, scratch(part));
+          solve_first({direction, line, 1, std::min(w, end - line)}, scratch(part));
       }
     }
   }
@@ -437,7 +438,7 @@ struct Sweep {
     if constexpr (in_panels)
       solve_panel({line, line, line + 1, line + 1, scratch(0)}, Colours::both);
     else
-      solve_first({line, 1, 1}, scratch(0));
+      solve_first({direction, line, 1, 1}, scratch(0));
   }
 
   /// Of lines lowest .. end - 1 those of the parity of `first`, 0 or 1, and then the others; x and y are the same.
@@ -502,7 +503,7 @@ struct Sweep {
   /// Every second line from `line` to `end` - 1, a batch at most. Returns the first line that is left.
   int solve_colour(int line, int end, int most, const LineScratch<T>& scratch) const {
     const int count = std::min(most, (end - line + 1) / 2);
-    solve_first({line, 2, count}, scratch);
+    solve_first({direction, line, 2, count}, scratch);
     return line + 2 * count;
   }
 
@@ -516,7 +517,7 @@ struct Sweep {
       const int ready = next < first_boundary ? next - 1 : end;
       while (behind < ready) {
         const int count = std::min(w, (ready - behind + 1) / 2);
-        solve<true>({behind, 2, count}, scratch);
+        solve<true>({direction, behind, 2, count, LineColour::second}, scratch);
         behind += 2 * count;
       }
     }

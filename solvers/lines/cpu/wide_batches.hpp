@@ -347,7 +347,7 @@ constexpr bool side_by_side<false, NineBandView<T>> = true;
 
 /// Solves one batch of y lines of n positions with bands.
 template <class R, bool is_cyclic, bool coupled, class View, class T>
-STRATUM_INLINE void solve_batch(const LineRhs<Direction::y, coupled, View, T> rhs, const Batch batch, const int n,
+STRATUM_INLINE void solve_batch(const LineRhs<Direction::y, coupled, View, T> rhs, const LineBatch batch, const int n,
                                 const T omega, const T keep, const FieldView<T> y, const LineScratch<T> scratch) {
   if constexpr (side_by_side<coupled, View>)
     if (batch.stride == 1)

@@ -18,11 +18,11 @@ STRATUM_INLINE void prefetch_bands(const View& a, int i, int j) {
 /// Right-hand sides of columns begin .. begin + length - 1, row by row, with stored bands. Asks for what the next row reads, as
 /// hardware prefetchers lose the many streams where a row's block ends, and for what elimination reads of this one.
 template <class R, bool is_cyclic, bool coupled, class View, class T>
-STRATUM_INLINE void fill_rows(const LineRhs<Direction::x, coupled, View, T>& rhs, const Batch& batch, int begin,
+STRATUM_INLINE void fill_rows(const LineRhs<Direction::x, coupled, View, T>& rhs, const LineBatch& batch, int begin,
                               int length, T* rows, std::int64_t pitch, Eliminator<R, is_cyclic, View, T>& /*entries*/) {
   for (int k = 0; k < batch.count; ++k) {
     T* row = rows + k * pitch;
-    const int j = batch.first + k * batch.stride, next = j + batch.stride;
+    const int j = batch.line(k), next = j + batch.stride;
     for (int part = 0; part < length; part += cache_line<T>) {
       const int i = begin + part, end = std::min(length, part + cache_line<T>);
       if constexpr (requires { rhs.a.band; }) {
@@ -79,15 +79,15 @@ STRATUM_INLINE void fill_tensor_rows(const LineRhs<Direction::x, true, View, T>&
 }
 
 template <class R, bool is_cyclic, class T, bool reaction>
-STRATUM_INLINE void fill_rows(const LineRhs<Direction::x, true, TensorView<T, reaction>, T>& rhs, const Batch& batch,
-                              int begin, int length, T* rows, std::int64_t pitch,
+STRATUM_INLINE void fill_rows(const LineRhs<Direction::x, true, TensorView<T, reaction>, T>& rhs,
+                              const LineBatch& batch, int begin, int length, T* rows, std::int64_t pitch,
                               Eliminator<R, is_cyclic, TensorView<T, reaction>, T>& /*entries*/) {
   // Fours even where fewer rows are left: a row has the same bits wherever it comes in a batch.
   constexpr int four = 4;
   const bool zebra = batch.stride == 2;
   const int last_row = batch.first + (batch.count - 1) * batch.stride;
   for (int k = 0; k < batch.count; k += zebra ? four : 1) {
-    const int j = batch.first + k * batch.stride;
+    const int j = batch.line(k);
     zebra ? fill_tensor_rows<R, four>(rhs, j, last_row, begin, length, rows + k * pitch, pitch)
           : fill_tensor_rows<R, 1>(rhs, j, last_row, begin, length, rows + k * pitch, pitch);
   }
@@ -95,12 +95,12 @@ STRATUM_INLINE void fill_rows(const LineRhs<Direction::x, true, TensorView<T, re
 
 /// Right-hand sides of an element-coefficient operator, and its entries.
 template <class R, bool is_cyclic, bool coupled, class T, bool scalar>
-STRATUM_INLINE void fill_rows(const LineRhs<Direction::x, coupled, ElementView<T, scalar>, T>& rhs, const Batch& batch,
-                              int begin, int length, T* rows, std::int64_t pitch,
+STRATUM_INLINE void fill_rows(const LineRhs<Direction::x, coupled, ElementView<T, scalar>, T>& rhs,
+                              const LineBatch& batch, int begin, int length, T* rows, std::int64_t pitch,
                               Eliminator<R, is_cyclic, ElementView<T, scalar>, T>& entries) {
   constexpr int bytes = R::width * static_cast<int>(sizeof(T));
   for (int k = 0; k < batch.count; ++k) {
-    const int j = batch.first + k * batch.stride;
+    const int j = batch.line(k);
     CellRow<bytes, T, scalar, true> row(rhs.a, rhs.b, rhs.x, j, batch.stride, begin - 1, coupled);
     for (int n = -1; n < length; n += R::width) {
       const int i = begin + n + R::width;
@@ -113,7 +113,7 @@ STRATUM_INLINE void fill_rows(const LineRhs<Direction::x, coupled, ElementView<T
 
 /// Solves one batch of x lines of n positions. `is_cyclic`: cyclic lines, whose halo follows, as lines beside them may read it.
 template <class R, bool is_cyclic, bool coupled, class View, class T>
-STRATUM_INLINE void solve_batch(const LineRhs<Direction::x, coupled, View, T> rhs, const Batch batch, const int n,
+STRATUM_INLINE void solve_batch(const LineRhs<Direction::x, coupled, View, T> rhs, const LineBatch batch, const int n,
                                 const T omega, const T keep, const FieldView<T> y, const LineScratch<T> scratch) {
   constexpr int w = batch_width<T>, pitch = block_length + 16;
   alignas(64) T before_rows[16 + w * pitch];
@@ -147,7 +147,7 @@ STRATUM_INLINE void solve_batch(const LineRhs<Direction::x, coupled, View, T> rh
     if (later >= 0)
       for (int k = part * share; k < std::min(batch.count, (part + 1) * share); ++k)
         for (int i = later; i < later + chunks * chunk_length; i += cache_line<T>)
-          __builtin_prefetch(&y(i, batch.first + k * batch.stride), 0, 2);
+          __builtin_prefetch(&y(i, batch.line(k)), 0, 2);
     const std::int64_t at = std::int64_t{begin} * w;
     const Eliminated<T> here{eliminated.multipliers + at, eliminated.z + at, eliminated.sums + at};
     substitute_back<R, is_cyclic || by_row_sums<View>, is_cyclic>(length, here, last, next, solution);
@@ -158,7 +158,7 @@ STRATUM_INLINE void solve_batch(const LineRhs<Direction::x, coupled, View, T> rh
     simd::transpose<chunk_length, w>(solution, w, rows, pitch);
     for (int k = 0; k < batch.count; ++k) {
       T* row = rows + k * pitch;
-      const int j = batch.first + k * batch.stride;
+      const int j = batch.line(k);
       if constexpr (differences) {
         const T* const near = &rhs.x(begin, j + nearer(rhs.a.ky[j], rhs.a.ky[j + 1]));
         for (int c = 0; c < length; ++c) row[c] += near[c];
@@ -169,7 +169,7 @@ STRATUM_INLINE void solve_batch(const LineRhs<Direction::x, coupled, View, T> rh
   }
   if constexpr (is_cyclic)
     for (int k = 0; k < batch.count; ++k) {
-      const int j = batch.first + k * batch.stride;
+      const int j = batch.line(k);
       y(-1, j) = y(n - 1, j);
       y(n, j) = y(0, j);
     }

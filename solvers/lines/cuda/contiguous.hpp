@@ -88,7 +88,7 @@ __global__ void __launch_bounds__(x_line_threads)
   T* const row_sums = right + threads * S;  // where there are any
   auto* const warp_chunks = reinterpret_cast<ReducedChunk<T, sums>*>(row_sums + (sums ? threads * S : 0));
   auto* const block_chunks = warp_chunks + warps;
-  const int j = lines.first + number * lines.stride;
+  const int j = lines.line(number);
   const int n = is_cyclic ? y.nx - 1 : y.nx;              // nodes from position 1 on
   const int begin = rank * threads * S - 1;               // the node at position 0 of this block
   if (step == Step::solve && blocks > 1) cluster.sync();  // all run: they may write to each other

@@ -232,26 +232,27 @@ class Sweep : GpuSweep<View, T> {
 
   void run(Context& ctx) const {
     if (this->line_order == LineOrder::simultaneous)
-      return solve(ctx, {0, 1, direction == Direction::x ? y.ny : y.nx}, !zero);
+      return solve(ctx, {direction, 0, 1, direction == Direction::x ? y.ny : y.nx});
     const auto exchange_lines = [&] { exchange(ctx, this->grid, y); };
     const auto two_colours = [&] {
       if constexpr (direction == Direction::y && is_persistent)
         if (omega == T(1) && !this->grid.periodic_y &&
             (zebra.first == 0 ? in_one_pass<false>(ctx) : in_one_pass<true>(ctx)))
           return;
-      solve(ctx, zebra.first_colour(), !zero);
+      solve(ctx, zebra.first_colour());
       exchange_lines();
-      solve(ctx, zebra.second_colour(), true);
+      solve(ctx, zebra.second_colour());
     };
     zebra.run(
-        two_colours, [&] { solve(ctx, zebra.third_colour(), true); }, exchange_lines);
+        two_colours, [&] { solve(ctx, zebra.third_colour()); }, exchange_lines);
   }
 
  private:
   static constexpr bool is_persistent = has_persistent_y_lines<View> || has_persistent_bands<View>;
 
-  void solve(Context& ctx, const line::SomeLines& lines, bool coupled) const {
-    const Lines<T> some{lines.first, lines.stride, lines.count, omega, zero ? T(0) : T(1) - omega};
+  void solve(Context& ctx, const line::LineBatch& lines) const {
+    const Lines<T> some{lines, omega, zero ? T(0) : T(1) - omega};
+    const bool coupled = !zero || lines.colour != line::LineColour::first;
     if constexpr (!is_tensor<View> || by_row_sums<View>)
       if (direction == Direction::x ? this->grid.periodic_x : this->grid.periodic_y)
         return solve<true, true>(ctx, some);
@@ -283,7 +284,7 @@ class Sweep : GpuSweep<View, T> {
   /// Both colours of a y sweep; false where the lines are too short or too long.
   template <bool mirrored>
   [[nodiscard]] bool in_one_pass(Context& ctx) const {
-    Lines<T> left{};
+    Lines<T> left{{direction}};
     FieldView<const T> right = b;
     FieldView<T> to = y;
     right.nx = to.nx = zebra.pairs;
@@ -294,7 +295,7 @@ class Sweep : GpuSweep<View, T> {
     if (!this->grid.periodic_x) return true;
     // At the periodic interface a line of the second colour was solved beside one that is none to the persistent kernel.
     exchange(ctx, this->grid, y);
-    solve(ctx, {zebra.at_periodic_interface(), 1, 1}, true);
+    solve(ctx, zebra.at_periodic_interface());
     return true;
   }
 };

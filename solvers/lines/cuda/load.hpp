@@ -8,14 +8,14 @@
 #include <stratum/core/device/launch.hpp>
 #include <stratum/solvers/lines/cuda/joined_chunks.hpp>
 #include <stratum/solvers/lines/equations.hpp>
+#include <stratum/solvers/lines/line_batch.hpp>
 
 namespace stratum::cuda {
 
-/// The lines first, first + stride, ... of a sweep, and how their solution enters.
+/// Lines of a sweep, and how their solution enters.
 template <class T>
-struct Lines {
-  int first, stride, count;
-  T omega, keep;  // y = keep x + omega solution
+struct Lines : line::LineBatch {
+  T omega = 1, keep = 0;  // y = keep x + omega solution
 };
 
 /// True where a_(dx,dy)(i, j) = a_(-dx,-dy)(i + dx, j + dy), so that line matrices are symmetric.

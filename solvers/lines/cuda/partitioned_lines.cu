@@ -6,7 +6,7 @@ namespace stratum::line {
 
 template <class T>
 void PartitionedLines<T>::solve_on_gpu(Context& ctx, const GridOperator<T>& a, const T* zeros, FieldView<const T> b,
-                                       FieldView<const T> x, FieldView<T> y, T omega, const SomeLines& lines) {
+                                       FieldView<const T> x, FieldView<T> y, T omega, const LineBatch& lines) {
   const Interface<T> interface = interface_of(lines, 0);
   const auto put_together = [&] {
     if (count_ > 1)
@@ -24,7 +24,7 @@ void PartitionedLines<T>::solve_on_gpu(Context& ctx, const GridOperator<T>& a, c
 
 template <class T>
 void PartitionedLines<T>::set_up_on_gpu(Context& ctx, const GridOperator<T>& a, const T* zeros, FieldView<T> shape) {
-  const SomeLines lines{0, 1, shape.nx};
+  const LineBatch lines{Direction::y, 0, 1, shape.nx};
   visit(a, zeros, [&]<class View>(const View& view) {
     if constexpr (!is_tensor<View> || by_row_sums<View>)
       eliminate_matrix<segment_rows<T>>(ctx, PartitionedLine<View, T>{{view, shape, shape}, shape, T(1), lines},
@@ -35,10 +35,10 @@ void PartitionedLines<T>::set_up_on_gpu(Context& ctx, const GridOperator<T>& a, 
 
 template void PartitionedLines<float>::solve_on_gpu(Context&, const GridOperator<float>&, const float*,
                                                     FieldView<const float>, FieldView<const float>, FieldView<float>,
-                                                    float, const SomeLines&);
+                                                    float, const LineBatch&);
 template void PartitionedLines<double>::solve_on_gpu(Context&, const GridOperator<double>&, const double*,
                                                      FieldView<const double>, FieldView<const double>,
-                                                     FieldView<double>, double, const SomeLines&);
+                                                     FieldView<double>, double, const LineBatch&);
 template void PartitionedLines<float>::set_up_on_gpu(Context&, const GridOperator<float>&, const float*,
                                                      FieldView<float>);
 template void PartitionedLines<double>::set_up_on_gpu(Context&, const GridOperator<double>&, const double*,

@@ -223,7 +223,7 @@ __global__ void __launch_bounds__(threads) solve_y_lines(const Rhs rhs, const Li
   after_previous();
 
   const int c = t % across, s = t / across, n = y.ny;
-  const int line = static_cast<int>(blockIdx.x) / blocks * across + c, i = lines.first + line * lines.stride;
+  const int line = static_cast<int>(blockIdx.x) / blocks * across + c, i = lines.line(line);
   const int begin = (rank * segments + s) * S;
   Segment<T, S, is_symmetric<View>, sums, is_cyclic> segment(min(n - 1 - begin, S - 1));
   // Without a branch around every node the loads of several are in flight together: what lies beyond reads the first node.

@@ -288,7 +288,7 @@ __global__ void __launch_bounds__(persistent_x_threads<View>)
   };
   OperatorRow of_operator(a, numbers, edges + 2 * x_rows, b_tail + 2 * b_rows, n, share);
   if constexpr (any_length) open_exchange_buffers(Cluster(), exchange_buffers, 2);
-  const int j_begin = lines.first + line_begin * lines.stride;
+  const int j_begin = lines.line(line_begin);
   after_previous();
   fetch_x(line_begin, j_begin - 1);
   fetch_x(line_begin + 1, j_begin + 1);
@@ -299,7 +299,7 @@ __global__ void __launch_bounds__(persistent_x_threads<View>)
 
 #pragma unroll 1
   for (int line = line_begin; line < boundary_type; ++line) {
-    const int j = lines.first + line * lines.stride;
+    const int j = lines.line(line);
     auto equations = of_operator.template equations<S, coupled>(my_begin + lane * S);
     auto equations_on = of_operator.template equations<2, coupled>(share.next);  // to the tail
     bool near_south = false;

@@ -487,8 +487,8 @@ Lines<T> share_tiles(Launch& launch, Tiling& tiling, int resident) {
   launch.early = tiling.tiles_each == 1;  // small grids; where all clusters go on, early ones come to lie badly
   const int clusters = divide_up(tiling.tiles, tiling.tiles_each), stride = tiling.tiles_each * Tiling::width;
   launch.grid = clusters * cluster;
-  return {mirrored ? tiling.tiles * Tiling::width - 2 - stride : stride - 1, mirrored ? -stride : stride, clusters - 1,
-          T(1), T(0)};
+  return {{Direction::y, mirrored ? tiling.tiles * Tiling::width - 2 - stride : stride - 1, mirrored ? -stride : stride,
+           clusters - 1, line::LineColour::second}};
 }
 
 }  // namespace stratum::cuda

@@ -15,7 +15,7 @@ namespace {
 std::string taken(const ZebraSchedule& order) {
   std::string text;
   const auto add = [&](const std::string& part) { text += (text.empty() ? "" : " | ") + part; };
-  const auto lines = [&](const SomeLines& some) {
+  const auto lines = [&](const LineBatch& some) {
     std::string part;
     for (int k = 0; k < some.count; ++k) part += (k > 0 ? " " : "") + std::to_string(some.first + k * some.stride);
     add(part);
@@ -58,10 +58,10 @@ TEST(ZebraSchedule, AnEvenNumberOfPeriodicLinesHasASeam) {
   const ZebraSchedule forward{grid(6, 4, true), Direction::y, SweepOrder::forward},
       backward{grid(6, 4, true), Direction::y, SweepOrder::backward};
   EXPECT_EQ(taken(forward), "0 2 4 | 1 3 5");
-  EXPECT_EQ(forward.at_periodic_interface(), 5);
+  EXPECT_EQ(forward.at_periodic_interface().first, 5);
   EXPECT_EQ(forward.lowest(), 0);
   EXPECT_EQ(forward.highest(), 5);
-  EXPECT_EQ(backward.at_periodic_interface(), 0);
+  EXPECT_EQ(backward.at_periodic_interface().first, 0);
   EXPECT_EQ(backward.lowest(), 1);
   EXPECT_EQ(backward.highest(), 6);
 }

@@ -58,7 +58,7 @@ TYPED_TEST(RegistersTest, LinesAlongX) {
   for (const int count : {this->w, this->w - 3})
     this->expect_the_same_from_all([&](FieldView<T> x, const LineScratch<T>& scratch, auto run) {
       const Rhs rhs{this->view_, this->b_.cview(), x};
-      run(line::SolveBatch<Rhs, T>{rhs, {1, 2, count}, this->nx, T(1), T(0), x, scratch});
+      run(line::SolveBatch<Rhs, T>{rhs, {Direction::x, 1, 2, count}, this->nx, T(1), T(0), x, scratch});
     });
 }
 

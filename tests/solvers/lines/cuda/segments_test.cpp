@@ -27,8 +27,8 @@ void expect_fixed_point(int nx, int ny, StorageFormat format, bool is_cyclic) {
   exchange(ctx, x);
   line::visit(a, zeros.view().data, [&]<class View>(const View& view) {
     if constexpr (!is_tensor<View> || line::by_row_sums<View>) {
-      const line::PartitionedLine<View, T> cut{
-          {view, b.cview(), x.cview()}, y.view(), T(1), {0, 1, nx}, is_cyclic, is_cyclic};
+      const line::PartitionedLine<View, T> cut{{view, b.cview(), x.cview()}, y.view(),  T(1),
+                                               {Direction::y, 0, 1, nx},     is_cyclic, is_cyclic};
       // Of one chunk: its right-hand sides lie where those of all do.
       const line::Interface<T> interface {
         {own.view().data, nx}, {own.view().data, nx}, {factors.view().data, nx}, {ends.view().data, nx}, 0, 1, is_cyclic

@@ -1,6 +1,27 @@
 #pragma once
 
-// The equations of the lines of a grid, position by position, for line solves on CPU and GPU.
+// The equations of the lines of a grid, position by position, for line solves on CPU and GPU. The equation of a line stands
+// once for each storage format, where the format's products take it from, too:
+//
+//     tensor product         core/operators/tensor_formulas.hpp    interval_coupling, interval_weight, interval_excess and
+//                                                                  interval_product: what an interval adds
+//     element coefficients   core/operators/element_formulas.hpp   CellPair: what two cells beside a line add
+//     bands                  coefficient<dx, dy> of the view       the entries themselves
+//
+// Solvers differ in how numbers come to these formulas, because memory is what bounds them:
+//
+//     loads                            for                                       where
+//     a node                           chunks of lines on a GPU, what no pack    line_row, LineRhs (here)
+//                                      holds, y lines one by one on a GPU
+//     packs of rows, turned over       x lines on a CPU                          Eliminator, fill_rows (cpu/elimination.hpp,
+//                                                                                cpu/x_lines.hpp)
+//     packs of columns, in registers   y lines of tensor operators on a CPU      PanelLines (cpu/thomas.hpp)
+//     packs of columns, row by row     other y lines on a CPU                    BandColumns, CellColumns
+//                                                                                (cpu/wide_batches.hpp)
+//     16 bytes of a row                x lines one by one on a GPU               load_equations (cuda/load.hpp)
+//     interval by interval             tensor and scalar cells in persistent     TensorEquations, ElementEquations
+//                                      kernels                                   (cuda/zebra.hpp)
+//     records                          bands in persistent kernels               LinesOfTile (cuda/persistent_bands.hpp)
 
 #include <stratum/core/operators/grid_operator.hpp>
 #include <stratum/core/operators/tensor_formulas.hpp>
@@ -141,18 +162,6 @@ struct LineRhs {
       return direction == Direction::x ? x(i, j + nearer(own.ky[j], own.ky[j + 1]))
                                        : x(i + nearer(own.kx[i], own.kx[i + 1]), j);
     }
-  }
-};
-
-/// Coefficient towards the previous (-1), the same (0) or the next (1) node of the line.
-template <Direction direction, int offset, class View>
-struct LineCoefficient {
-  View a;
-  STRATUM_HOST_DEVICE STRATUM_INLINE auto operator()(int i, int j) const {
-    if constexpr (direction == Direction::x)
-      return a.template coefficient<offset, 0>(i, j);
-    else
-      return a.template coefficient<0, offset>(i, j);
   }
 };
 

@@ -200,10 +200,14 @@ struct TensorElimination : SymmetricElimination<Pack, T, by_row_sums, is_cyclic>
 
   /// Behind interval 0 (k, m): what it adds goes to position 0 alone.
   STRATUM_INLINE void start(T k, T m) { Base::start(interval_coupling(k, m, mass, stiffness)); }
-  /// A position with (k, m) on both its sides together, before interval (k_next, m_next).
+  /// At a position with (k, m) on both its sides together: its diagonal entry or sum, and the entry towards the next one,
+  /// before interval (k_next, m_next).
+  STRATUM_INLINE Pack own(T k, T m) const {
+    return by_row_sums ? interval_excess(m, stiffness) : interval_weight(k, m, mass, stiffness);
+  }
+  STRATUM_INLINE Pack next(T k_next, T m_next) const { return interval_coupling(k_next, m_next, mass, stiffness); }
   STRATUM_INLINE void step(T k, T m, T k_next, T m_next, Pack right) {
-    Base::step(by_row_sums ? interval_excess(m, stiffness) : interval_weight(k, m, mass, stiffness),
-               interval_coupling(k_next, m_next, mass, stiffness), right);
+    Base::step(own(k, m), next(k_next, m_next), right);
   }
 };
 
@@ -258,9 +262,13 @@ struct Eliminator : BatchOfLines<R, Elimination<typename R::Pack, T, is_cyclic, 
   STRATUM_INLINE void operator()(int begin, int length, int n, const T* right, const Eliminated<T>& to) {
     constexpr int w = batch_width<T>;
     alignas(64) Chunk<T> lower, centre, upper;
-    gather<T>(LineCoefficient<Direction::x, -1, View>{a}, batch, begin, length, T(0), lower);
-    gather<T>(LineCoefficient<Direction::x, 0, View>{a}, batch, begin, length, T(1), centre);
-    gather<T>(LineCoefficient<Direction::x, 1, View>{a}, batch, begin, length, T(0), upper);
+    const auto gather_entries = [&]<int dx>(T idle, T * entries) __attribute__((always_inline)) {
+      gather<T>([this](int i, int j) { return a.template coefficient<dx, 0>(i, j); }, batch, begin, length, idle,
+                entries);
+    };
+    gather_entries.template operator()<-1>(T(0), lower);
+    gather_entries.template operator()<0>(T(1), centre);
+    gather_entries.template operator()<1>(T(0), upper);
     auto here = this->batch_of_lines();  // in registers
     for (int p = begin, at = 0; p < begin + length; ++p, at += w) {
 #pragma GCC unroll 8

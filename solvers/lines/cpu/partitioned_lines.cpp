@@ -81,13 +81,13 @@ struct EliminateTensorBatch {
     Pack right[R::packs];
     for (int j = 0, n = cut.y.ny; j < n; ++j) {
       batch.right_sides(j, right);
-      const T k = a.ky[j + 1], m = a.my[j + 1], both = a.my[j] + m;
+      const T k = a.ky[j + 1], m = a.my[j + 1], both_k = a.ky[j] + k, both_m = a.my[j] + m;
 #pragma GCC unroll 8
       for (int v = 0; v < R::packs; ++v) {
         auto& line = batch.lines.lines[v];
         const Pack lower = line.upper;
-        line.upper = interval_coupling(k, m, line.mass, line.stiffness);
-        chunk[v].step(j + 1 == n, lower, interval_excess(both, line.stiffness), line.upper, right[v]);
+        line.upper = line.next(k, m);
+        chunk[v].step(j + 1 == n, lower, line.own(both_k, both_m), line.upper, right[v]);
       }
     }
     for (int v = 0; v < R::packs; ++v)

@@ -180,9 +180,6 @@ STRATUM_INLINE void solve_wide_batch(const LineRhs<Direction::y, coupled, View, 
                                      const LineScratch<T> scratch, const KnownNeighbours<T> ends = {}) {
   using Pack = typename R::Pack;
   constexpr int few = 4;
-  const LineCoefficient<Direction::y, -1, View> lower{rhs.a};
-  const LineCoefficient<Direction::y, 0, View> centre{rhs.a};
-  const LineCoefficient<Direction::y, 1, View> upper{rhs.a};
   WideBatch<T, is_cyclic, is_cyclic> lines(scratch, n, ends);
   const int in_packs = count / R::width * R::width;
   const bool shares = in_packs > 0 && count - in_packs > few;
@@ -202,7 +199,7 @@ STRATUM_INLINE void solve_wide_batch(const LineRhs<Direction::y, coupled, View, 
     if (shares) eliminate(count - R::width);
     for (int k = shares ? count : in_packs; k < count; ++k) {
       const int i = first + stride * k;
-      const T l = lower(i, j), d = centre(i, j), u = upper(i, j);
+      const auto [l, d, u] = line_row<Direction::y, false>(rhs.a, i, j);
       T c = row.multipliers_before[k], z = row.z_before[k], sum = is_cyclic ? row.sums_before[k] : T(0);
       Elimination<T, T, is_cyclic, is_cyclic>::step(c, z, sum, l, is_cyclic ? l + d + u : d, u, rhs(i, j));
       row.multipliers[k] = c;

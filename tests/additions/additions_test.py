@@ -2,8 +2,9 @@
 """Additions take few files of the library.
 
 additions_test.py SOURCE WORK COMPILER puts a smoother, an iterative method, a coarse solver, a kind of boundary condition and a
-storage format into a copy of the library in WORK, builds poisson2d there, and runs it with each. An addition is a file beside
-this one, and edits of files that are there; how many files it may take stands with it. CONTRIBUTING.md names the same files.
+storage format into a copy of the library in WORK, builds poisson2d there, and runs it with each but the coarse solver, which no
+option names: tests/multigrid/additions_test.cpp runs it. An addition is a file beside this one, and edits of files that are
+there; how many files it may take stands with it. CONTRIBUTING.md names the same files.
 """
 import os
 import re
@@ -100,7 +101,6 @@ def main(source, work, compiler):
     for smoother in ("jacobi", "colour_gs", "line_x", "line_y", "adi"):
         options = ("--solver", "multigrid", "--cycle", "v", "--smoother", smoother, *tight)
         compare((*options, "--operator", "plain"), (*options, "--operator", "nine-band"), "error")
-
 
 
 if __name__ == "__main__":

@@ -1,0 +1,101 @@
+// PoissonSolver of a matrix of finite volumes (assembly/finite_volumes.hpp), with bodies, too.
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include <stratum/multigrid/poisson_solver.hpp>
+
+namespace stratum {
+
+namespace {
+
+/// Of a matrix of finite volumes.
+PoissonSolverParams params_of(const FiniteVolumes& volumes, PoissonSolverParams params) {
+  expects(!params.full_multigrid, "finite volumes have no full multigrid (cycle fmg), which needs coarse meshes with "
+                                  "operators of their own; take v, w, f, w2 or k");
+  params.coefficients.reset();
+  params.terms = {};
+  if (volumes.is_plain() && !params.interpolation) params.interpolation = InterpolationKind::bilinear;
+  if (volumes.rooms() == nullptr) return params;
+  expects(params.deflate.by == DeflateBy::none,
+          "deflation is not for problems with bodies that hold u or let nothing in");
+  expects(
+      !volumes.bodies()->has_empty_cells || params.precision == Precision::mixed || params.precision == Precision::full,
+      "problems with solids that nothing flows into take mixed or double precision, not ", to_string(params.precision));
+  return params;
+}
+
+/// The rooms of own cells.
+SingularParts parts_of(const FiniteVolumes& volumes, const GridLayout<2>& cells) {
+  const Rooms& rooms = *volumes.rooms();
+  std::vector<int> number(rooms.rooms.size(), SingularParts::regular);
+  std::vector<std::int64_t> first(rooms.rooms.size(), -1);
+  for (std::size_t c = rooms.of_cell.size(); c-- > 0;)
+    if (rooms.of_cell[c] >= 0) first[static_cast<std::size_t>(rooms.of_cell[c])] = static_cast<std::int64_t>(c);
+  SingularParts parts;
+  for (std::size_t r = 0; r < number.size(); ++r)
+    if (rooms.rooms[r].singular) {
+      number[r] = static_cast<int>(parts.parts.size());
+      parts.parts.push_back({rooms.rooms[r].cells, first[r]});
+    }
+  const std::int64_t begin =
+      std::int64_t{cells.origin_y - volumes.centres().unknowns().origin_y} * std::int64_t{cells.nx};
+  for (std::int64_t c = begin; c < begin + cells.nodes(); ++c) {
+    const int room = rooms.of_cell[static_cast<std::size_t>(c)];
+    parts.of_node.push_back(room < 0 ? SingularParts::fixed : number[static_cast<std::size_t>(room)]);
+  }
+  return parts;
+}
+
+/// The cycle is that of the matrix in which solids without flux conduct next to nothing, between projections, as
+/// multigrid/poisson_solver_bodies.hpp has it of elements.
+void set_solids(Context& ctx, const FiniteVolumes& volumes, const GridLayout<2>& cells, StructuredProblem& problem) {
+  if (volumes.rooms() == nullptr) return;
+  const BodyMap& map = *volumes.bodies();
+  const auto& rooms = volumes.rooms()->rooms;
+  const bool all_singular =
+      !map.has_held() && std::all_of(rooms.begin(), rooms.end(), [](const auto& room) { return room.singular; });
+  MatrixFacts& facts = *problem.facts;
+  facts.singular = all_singular;
+  facts.has_identity_rows = true;
+  // Float has no digits for what holds next to nothing.
+  facts.has_singular_parts = volumes.is_singular() && !(all_singular && rooms.size() == 1);
+  problem.identity_rows = map.has_held();
+  if (!map.has_empty_cells && !volumes.is_singular()) return;
+  problem.iterated_on = std::move(problem.matrix);
+  problem.matrix = volumes.with_solids_that_conduct().matrix(ctx, cells);
+  problem.means = PartMeans(ctx, cells, parts_of(volumes, cells));
+}
+
+StructuredProblem problem_of(Context& ctx, const FiniteVolumes& volumes, const PoissonSolverParams& params) {
+  const GridLayout<2> cells = PoissonSolver::cells_of_subdomain(ctx, volumes, params);
+  StructuredProblem problem{.mesh = volumes.centres(), .matrix = volumes.matrix(ctx, cells)};
+  problem.facts.emplace();
+  problem.facts->symmetric = true;
+  problem.facts->singular = volumes.is_singular();
+  problem.facts->lost_in_float = volumes.lost_by_rounding(std::numeric_limits<float>::epsilon() / 2);
+  set_solids(ctx, volumes, cells, problem);
+  return problem;
+}
+
+}  // namespace
+
+std::int64_t required_memory(const Context& ctx, const FiniteVolumes& volumes, const PoissonSolverParams& params) {
+  Context dry_run = ctx.memory_dry_run();
+  const GridLayout<2> unknowns = PoissonSolver::cells_of_subdomain(dry_run, volumes, params);
+  const Field<double> b(dry_run, unknowns), x(dry_run, unknowns);
+  const PoissonSolver solver(dry_run, volumes, params);
+  return dry_run.memory()->peak_bytes;
+}
+
+PoissonSolver::PoissonSolver(Context& ctx, const FiniteVolumes& volumes, const PoissonSolverParams& params,
+                             const SmootherRegistry& registry)
+    : StructuredSolver(ctx, problem_of(ctx, volumes, params), params_of(volumes, params), registry) {}
+
+GridLayout<2> PoissonSolver::cells_of_subdomain(const Context& ctx, const FiniteVolumes& volumes,
+                                                const PoissonSolverParams& params) {
+  return PartitionLevels(ctx, mesh_hierarchy(volumes.centres()), params.multigrid.partition()).finest();
+}
+
+}  // namespace stratum

@@ -6,7 +6,7 @@
 //     B' = B V ,    (Kx + lambda_c Mx) u_c = b'_c  for every mode c ,    X = U V^T ,
 //
 // two products with a small dense matrix, and between them a tridiagonal system for every mode, which line solves of a tensor
-// operator take as they take any other (smoothers/line.hpp). Source: Buzbee, Golub, Nielson, On Direct Methods for Solving
+// operator take as they take any other (smoothers/line_sweep.hpp). Source: Buzbee, Golub, Nielson, On Direct Methods for Solving
 // Poisson's Equations, SIAM J. Numer. Anal. 7, 1970; as matrix decomposition: Bialecki, Fairweather, Karageorghis, Numer.
 // Algorithms 56, 2011.
 //
@@ -19,7 +19,7 @@
 #include <memory>
 #include <vector>
 
-#include <stratum/smoothers/line.hpp>
+#include <stratum/smoothers/line_sweep.hpp>
 #include <stratum/solvers/direct/rounded_modes.hpp>
 
 namespace stratum {

@@ -4,7 +4,7 @@
 // Backward order runs y lines, then x lines, each with its colours reversed.
 
 #include <stratum/core/field/blas.hpp>
-#include <stratum/smoothers/line.hpp>
+#include <stratum/smoothers/line_sweep.hpp>
 
 namespace stratum {
 

@@ -24,7 +24,7 @@
 //
 // Cyclic lines, along a periodic direction, take the sums of the rows along as second right-hand sides (`is_cyclic`).
 //
-// For smoothers/line_cpu.hpp and solvers/lines/tridiagonal.cpp.
+// For smoothers/line_sweep_cpu.hpp and solvers/lines/tridiagonal.cpp.
 
 #include <algorithm>
 #include <cstring>

@@ -59,11 +59,11 @@ class LineSweep {
   }
 
  private:
-  /// smoothers/line_cpu.hpp: of operators by element coefficients, or of all others.
+  /// smoothers/line_sweep_cpu.hpp: of operators by element coefficients, or of all others.
   template <Direction direction, bool element>
   void sweep_on_cpu(Context& ctx, const GridOperator<T>& a, FieldView<const T> b, FieldView<const T> x, FieldView<T> y,
                     Guess guess, SweepOrder order);
-  /// smoothers/line.cu
+  /// smoothers/line_sweep.cu
   void sweep_on_gpu(Context& ctx, Direction direction, const GridOperator<T>& a, FieldView<const T> b,
                     FieldView<const T> x, FieldView<T> y, Guess guess, SweepOrder order);
 

@@ -1,6 +1,6 @@
 // Line sweeps on a GPU, by solvers/lines/cuda/sweep.hpp.
 
-#include <stratum/smoothers/line.hpp>
+#include <stratum/smoothers/line_sweep.hpp>
 #include <stratum/solvers/lines/cuda/sweep.hpp>
 #include <stratum/solvers/lines/equations.hpp>
 

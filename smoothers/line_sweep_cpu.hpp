@@ -3,7 +3,7 @@
 // Line sweeps on the CPU. The lines are solved in solvers/lines/cpu/thomas.hpp. The build generates one source per direction
 // and number type, which compile in parallel.
 
-#include <stratum/smoothers/line.hpp>
+#include <stratum/smoothers/line_sweep.hpp>
 #include <stratum/solvers/lines/cpu/thomas.hpp>
 
 namespace stratum {

@@ -48,6 +48,12 @@ double BoxLinearOperator<T>::residual_in_float(Context& ctx, double scale, Field
   return norm2<float>(ctx, r);
 }
 template <class T>
+bool BoxLinearOperator<T>::next_direction_on_gpu(Context& ctx, FieldView<const T> z, double beta, FieldView<const T> p,
+                                                 FieldView<T> next, FieldView<T> q) const {
+  const BoxShape& shape = a_.shape();
+  return a_.next_direction_on_gpu(ctx, box_of(shape, z), beta, box_of(shape, p), box_of(shape, next), box_of(shape, q));
+}
+template <class T>
 double BoxLinearOperator<T>::magnitude(Context& ctx, FieldView<const T> b, FieldView<const T> x) const {
   return u_ == nullptr ? 0 : a_.magnitude(ctx, box_of(a_.shape(), b), with_ghosts(ctx, x));
 }

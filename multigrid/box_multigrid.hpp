@@ -51,6 +51,8 @@ class BoxLinearOperator final : public LinearOperator<T> {
   void residual(Context& ctx, FieldView<const T> b, FieldView<const T> x, FieldView<T> r) const override;
   [[nodiscard]] double residual_in_float(Context& ctx, double scale, FieldView<const T> b, FieldView<const T> x,
                                          FieldView<float> r) const override;
+  [[nodiscard]] bool next_direction_on_gpu(Context& ctx, FieldView<const T> z, double beta, FieldView<const T> p,
+                                           FieldView<T> next, FieldView<T> q) const override;
   [[nodiscard]] double magnitude(Context& ctx, FieldView<const T> b, FieldView<const T> x) const override;
   [[nodiscard]] double backward_error(Context& ctx, FieldView<const T> b, FieldView<const T> x,
                                       double least) const override;

@@ -169,46 +169,4 @@ class LineProducts<BoxCellRows<T>, axis, kind, ghosts> {
   T of_x_[2][2], of_q_[2][2], of_row_ = 0;           // of plane `here`; what its row has so far
 };
 
-inline constexpr int column_rows = 4;
-
-/// r = scale (b - A u), or scale A u where there is no b, by columns of `chunk` nodes along z.
-template <bool ghosts, BoxKind kind, class T, class R>
-__global__ void __launch_bounds__(32 * column_rows)
-    columns_kernel(const BoxCellRows<T> rows, double scale, const FieldView<const T, 3> b,
-                   const FieldView<const T, 3> u, const FieldView<R, 3> r, int chunk) {
-  after_previous();
-  const auto [nx, ny, nz] = rows.shape.n;
-  const int i = static_cast<int>(blockIdx.x * 32 + threadIdx.x),
-            j = static_cast<int>(blockIdx.y) * column_rows + static_cast<int>(threadIdx.y),
-            first = static_cast<int>(blockIdx.z) * chunk, end = first + chunk < nz ? first + chunk : nz;
-  if (i >= nx || j >= ny) return;
-  LineProducts<BoxCellRows<T>, 2, kind, ghosts> products(rows, u, i, j, first, end);
-  const bool has_b = b.data != nullptr;
-  T of_b = has_b ? b(i, j, first) : T(0);
-  for (int k = first; k < end; ++k) {
-    const T next = has_b && k + 1 < end ? b(i, j, k + 1) : T(0);
-    const T product = products.next(), left = has_b ? of_b - product : product;
-    r(i, j, k) = scale == 1 ? static_cast<R>(left) : static_cast<R>(scale * static_cast<double>(left));
-    of_b = next;
-  }
-}
-
-template <bool ghosts, class T, class R>
-void run_columns(const Context& ctx, const BoxCellRows<T>& rows, double scale, FieldView<const T, 3> b,
-                 FieldView<const T, 3> u, FieldView<R, 3> r) {
-  if (ctx.is_dry_run() || r.nodes() == 0) return;
-  const auto& [nx, ny, nz] = rows.shape.n;
-  constexpr int longest = 32, shortest = 8, enough = 1 << 19;
-  // Threads enough for the device, as far as there are.
-  int chunk = longest;
-  while (chunk > shortest && std::int64_t{nx} * ny * divide_up(nz, chunk) < enough) chunk /= 2;
-  constexpr int most_chunks = 65535;
-  if (divide_up(nz, chunk) > most_chunks) chunk = divide_up(nz, most_chunks);
-  const Launch launch{dim3(static_cast<unsigned>(divide_up(nx, 32)), static_cast<unsigned>(divide_up(ny, column_rows)),
-                           static_cast<unsigned>(divide_up(nz, chunk))),
-                      dim3(32, column_rows)};
-  with_kind(rows,
-            [&]<BoxKind kind>() { launch(ctx, columns_kernel<ghosts, kind, T, R>, rows, scale, b, u, r, chunk); });
-}
-
 }  // namespace stratum::cuda

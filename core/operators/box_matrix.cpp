@@ -7,7 +7,7 @@
 #include <stratum/core/field/blas_3d.hpp>
 #include <stratum/core/field/for_each_node_3d.hpp>
 #if defined(__CUDACC__)
-#include <stratum/core/operators/box_line_products.hpp>
+#include <stratum/core/operators/box_row_march.hpp>
 #endif
 
 namespace stratum {
@@ -47,6 +47,18 @@ struct ProductOfRows {
   FieldView<T, 3> y;
   STRATUM_HOST_DEVICE STRATUM_INLINE T value(int i, int j, int k) const { return rows.product(u, i, j, k).value; }
   STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, int k, T value) const { y(i, j, k) = value; }
+};
+
+/// next = z + beta p
+template <class T>
+struct NextDirection {
+  FieldView<const T, 3> z, p;
+  double beta;
+  FieldView<T, 3> next;
+  STRATUM_HOST_DEVICE STRATUM_INLINE T value(int i, int j, int k) const {
+    return static_cast<T>(static_cast<double>(z(i, j, k)) + beta * static_cast<double>(p(i, j, k)));
+  }
+  STRATUM_HOST_DEVICE STRATUM_INLINE void store(int i, int j, int k, T value) const { next(i, j, k) = value; }
 };
 
 template <class Rows>
@@ -194,8 +206,8 @@ void BoxMatrix<T>::residual(Context& ctx, FieldView<const T, 3> b, FieldView<con
 #if defined(__CUDACC__)
     if constexpr (std::is_same_v<Rows, BoxCellRows<T>>)
       if (ctx.on_gpu())
-        return ghosts == BoxGhosts::filled ? cuda::run_columns<true>(ctx, rows, 1, b, u, r)
-                                           : cuda::run_columns<false>(ctx, rows, 1, b, u, r);
+        return ghosts == BoxGhosts::filled ? cuda::run_products<true>(ctx, rows, 1, b, u, r)
+                                           : cuda::run_products<false>(ctx, rows, 1, b, u, r);
 #endif
     for_each_node(ctx, all_nodes(r), ResidualOfRows<Rows>{rows, b, u, r});
   });
@@ -208,7 +220,7 @@ void BoxMatrix<T>::scaled_residual(Context& ctx, double scale, FieldView<const T
     using Rows = std::remove_cvref_t<decltype(rows)>;
 #if defined(__CUDACC__)
     if constexpr (std::is_same_v<Rows, BoxCellRows<T>>)
-      if (ctx.on_gpu() && ghosts == BoxGhosts::none) return cuda::run_columns<false>(ctx, rows, scale, b, u, r);
+      if (ctx.on_gpu() && ghosts == BoxGhosts::none) return cuda::run_products<false>(ctx, rows, scale, b, u, r);
 #endif
     for_each_node(ctx, all_nodes(r), ScaledResidualOfRows<Rows>{rows, scale, b, u, r});
   });
@@ -221,11 +233,25 @@ void BoxMatrix<T>::apply(Context& ctx, FieldView<const T, 3> u, FieldView<T, 3> 
     using Rows = std::remove_cvref_t<decltype(rows)>;
 #if defined(__CUDACC__)
     if constexpr (std::is_same_v<Rows, BoxCellRows<T>>)
-      if (ctx.on_gpu() && ghosts == BoxGhosts::none)
-        return cuda::run_columns<false>(ctx, rows, 1, FieldView<const T, 3>(), u, y);
+      if (ctx.on_gpu() && ghosts == BoxGhosts::none) return cuda::run_products<false, true, T>(ctx, rows, 1, {}, u, y);
 #endif
     for_each_node(ctx, all_nodes(y), ProductOfRows<Rows>{rows, u, y});
   });
+}
+
+template <class T>
+bool BoxMatrix<T>::next_direction_on_gpu([[maybe_unused]] Context& ctx, [[maybe_unused]] FieldView<const T, 3> z,
+                                         [[maybe_unused]] double beta, [[maybe_unused]] FieldView<const T, 3> p,
+                                         [[maybe_unused]] FieldView<T, 3> next,
+                                         [[maybe_unused]] FieldView<T, 3> y) const {
+#if defined(__CUDACC__)
+  if (const auto* cells = std::get_if<BoxCells<T>>(&any_); cells != nullptr && ctx.on_gpu()) {
+    for_each_node(ctx, all_nodes(next), NextDirection<T>{z, p, beta, next});
+    cuda::run_products<false, true, T>(ctx, cells->rows(), 1, {}, next, y, true);
+    return true;
+  }
+#endif
+  return false;
 }
 
 template class BoxCells<float>;

@@ -10,7 +10,7 @@
 // block makes the corrections itself. They are those of colours before, three columns and a row away.
 
 #include <stratum/core/device/launch.hpp>
-#include <stratum/core/operators/box_pairs.hpp>
+#include <stratum/core/operators/box_row_march.hpp>
 
 namespace stratum::cuda {
 
@@ -27,8 +27,6 @@ struct BoxPair {
   T corner[2][2][2] = {};  // of a node, to i - 1 and i + 1 of its own, of j - 1 and j + 1
 };
 
-/// What of u is known to be zero.
-enum class BoxZeros { none, own_plane, all };
 template <class Rows, class T = typename Rows::Number>
 struct PlanesOfParity {
   Rows rows;
@@ -37,13 +35,6 @@ struct PlanesOfParity {
   int first_x, first_y;  // parities that come first
   int plane;             // parity of planes
 };
-
-/// i of a direction that goes round; the size is even where it does.
-__device__ STRATUM_INLINE int wrapped(int i, int n, bool periodic) {
-  if (!periodic || (i >= 0 && i < n)) return i;
-  i %= n;
-  return i < 0 ? i + n : i;
-}
 
 /// `own`: u in plane l, `beside`: in planes l - 1 and l + 1, with ghosts.
 template <BoxZeros zeros, class T>

@@ -127,7 +127,7 @@ std::array<int, 3> BoxDiscretization::unknowns() const {
   return {mesh_.x().unknowns(), mesh_.y().unknowns(), mesh_.z().unknowns()};
 }
 
-BoxCoefficients BoxDiscretization::coefficients() const {
+BoxCoefficients BoxDiscretization::coefficients(const Context& ctx) const {
   BoxCoefficients c{factors_, {}, {}, {}, problem_.reaction};
   expects(!material_->is_separable(), "a separable K has no cells");
   const auto intervals = [&](std::size_t d) { return factors_[d].k.size(); };
@@ -138,18 +138,30 @@ BoxCoefficients BoxDiscretization::coefficients() const {
     if (axis.is_periodic()) return (interval + cells - 1) % cells;
     return axis.first_boundary() == BoundaryType::neumann ? interval - 1 : interval;
   };
+  // Of every interval of a direction its cell, none of those outside.
+  constexpr auto none = static_cast<std::size_t>(-1);
+  std::array<std::vector<std::size_t>, 3> cell;
+  bool as_they_are = true;
+  for (std::size_t d = 0; d < 3; ++d)
+    for (std::size_t i = 0; i < intervals(d); ++i) {
+      const std::size_t of = cell_of(d, i);
+      cell[d].push_back(of < nodes_[d] - 1 ? of : none);
+      as_they_are = as_they_are && of == i && intervals(d) == nodes_[d] - 1;
+    }
   const auto spread = [&](const Values& of_cells) {
-    Values all;
-    if (of_cells.empty()) return all;
-    all.assign(intervals(0) * intervals(1) * intervals(2), 1.0);
-    std::size_t next = 0;
-    for (std::size_t k = 0; k < intervals(2); ++k)
-      for (std::size_t j = 0; j < intervals(1); ++j)
-        for (std::size_t i = 0; i < intervals(0); ++i, ++next) {
-          const std::size_t x = cell_of(0, i), y = cell_of(1, j), z = cell_of(2, k);
-          if (x < nodes_[0] - 1 && y < nodes_[1] - 1 && z < nodes_[2] - 1)
-            all[next] = of_cells[(z * (nodes_[1] - 1) + y) * (nodes_[0] - 1) + x];
-        }
+    if (of_cells.empty() || as_they_are) return of_cells;
+    Values all(intervals(0) * intervals(1) * intervals(2), 1.0);
+    const auto rows = static_cast<std::int64_t>(intervals(1) * intervals(2));
+#pragma omp parallel for schedule(static) num_threads(ctx.threads())
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const auto r = static_cast<std::size_t>(row);
+      const std::size_t y = cell[1][r % intervals(1)], z = cell[2][r / intervals(1)];
+      if (y == none || z == none) continue;
+      const double* const from = &of_cells[(z * (nodes_[1] - 1) + y) * (nodes_[0] - 1)];
+      double* const to = &all[r * intervals(0)];
+      for (std::size_t i = 0; i < intervals(0); ++i)
+        if (cell[0][i] != none) to[i] = from[cell[0][i]];
+    }
     return all;
   };
   c.xx = spread(material_->xx);

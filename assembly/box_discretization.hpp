@@ -58,7 +58,7 @@ class BoxDiscretization {
   [[nodiscard]] bool is_singular() const { return singular_; }
   [[nodiscard]] const BoxMaterial& material() const { return *material_; }
   /// The operator of a K that is not separable.
-  [[nodiscard]] BoxCoefficients coefficients() const;
+  [[nodiscard]] BoxCoefficients coefficients(const Context& ctx) const;
   /// Of each direction of the whole box.
   [[nodiscard]] const std::array<AxisFactors, 3>& factors() const { return factors_; }
   [[nodiscard]] std::size_t nodes() const { return nodes_[0] * nodes_[1] * nodes_[2]; }

@@ -7,6 +7,7 @@
 
 #include <stratum/assembly/box_points.hpp>
 #include <stratum/assembly/expressions/expression_source.hpp>
+#include <stratum/assembly/expressions/gpu_box_integrals.hpp>
 #include <stratum/assembly/points.hpp>
 #include <stratum/core/errors.hpp>
 
@@ -85,7 +86,9 @@ class OnCells {
                                : why;
   }
 
-  [[nodiscard]] Values all(const Context& ctx) const {
+  [[nodiscard]] Values all(const Context& ctx, const TensorMesh<3>& mesh) const {
+    Context own_context = ctx;
+    if (auto found = box_cells_on_gpu(own_context, mesh, f_)) return std::move(*found);
     Values values(cells(0) * cells(1) * cells(2));
     for_each_row_of_cells(ctx, 0, cells(2), [&](const ScalarFunction3D& own, std::size_t j, std::size_t k) {
       double* const row = &values[(k * cells(1) + j) * cells(0)];
@@ -202,12 +205,12 @@ BoxMaterial find_material(const Context& ctx, const TensorMesh<3>& mesh, const P
   material.why_not_separable = as_cells ? "K is taken by cells" : separate(ctx, mesh, problem, entries, material);
   if (material.is_separable()) return material;
   material.k = material.w = ones;
-  material.xx = entries[0].all(ctx);
+  material.xx = entries[0].all(ctx, mesh);
   measure(ctx, material.xx, cells, material);
   if (!diffusion.yy && !diffusion.zz) return material;
-  material.yy = entries[1].all(ctx);
+  material.yy = entries[1].all(ctx, mesh);
   measure(ctx, material.yy, cells, material);
-  material.zz = entries[2].all(ctx);
+  material.zz = entries[2].all(ctx, mesh);
   measure(ctx, material.zz, cells, material);
   return material;
 }

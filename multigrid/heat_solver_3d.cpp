@@ -99,7 +99,7 @@ class BoxEquation {
       a_ = BoxA(ctx, factors, problem.space.reaction);
     } else {
       BoxCoefficients c{factors, {}, {}, {}, problem.space.reaction};
-      if (discretization) c = discretization->coefficients();
+      if (discretization) c = discretization->coefficients(ctx);
       c.reaction = problem.space.reaction;
       a_ = BoxA(ctx, c, material->yy.empty());
     }

@@ -186,7 +186,7 @@ struct PoissonSolver3D::Implementation {
     const std::size_t cells = static_cast<std::size_t>(mesh.cells()) * (material.yy.empty() ? 2 : 6);
     const auto on_host = ctx.is_dry_run() && !ctx.on_gpu() ? allocate(ctx, cells * sizeof(double)) : nullptr;
     BoxCoefficients c{factors, {}, {}, {}, problem.reaction};
-    if (discretization) c = discretization->coefficients();
+    if (discretization) c = discretization->coefficients(ctx);
     const BoxMatrix<double> matrix = BoxCells<double>(ctx, c, material.yy.empty());
     if (plan.kind == BoxMethod::fd_cg) {
       scaled = std::make_shared<ScaledDiagonalization>(ctx, c, plan.lines);

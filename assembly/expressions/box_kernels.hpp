@@ -111,6 +111,29 @@ __device__ void box_load_of(const F& f, const BoxLoadArguments& to) {
   }
 }
 
+/// One point an interval. Where values of cells lie, x fastest, and a flag that is raised at numbers that are not finite and
+/// positive.
+struct BoxCellArguments {
+  BoxLines box;
+  double* values;
+  int* refused;
+};
+
+/// A thread has a cell.
+template <class F>
+__device__ void box_cells_of(const F& f, const BoxCellArguments& to) {
+  const GaussLine &x = to.box.line[0], &y = to.box.line[1], &z = to.box.line[2];
+  const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (i >= x.intervals) return;
+  const long long rows = static_cast<long long>(y.intervals) * z.intervals;
+  for (long long row = blockIdx.y; row < rows; row += gridDim.y) {
+    const double value =
+        f(box_point_at(to.box, i, static_cast<int>(row % y.intervals), static_cast<int>(row / y.intervals)));
+    if (!(value > 0 && value - value == 0)) *to.refused = 1;
+    to.values[row * x.intervals + i] = value;
+  }
+}
+
 struct BoxErrorArguments {
   BoxLines box;     // three points an interval
   const double* u;  // of node (0, 0, 0)

@@ -105,6 +105,33 @@ bool box_loads_on_gpu(Context& ctx, const TensorMesh<3>& mesh, const std::array<
   return not_finite == 0;
 }
 
+std::optional<std::vector<double>> box_cells_on_gpu(Context& ctx, const TensorMesh<3>& mesh,
+                                                    const ScalarFunction3D& f) {
+  // Loads have 64 values a node; a cell has one.
+  if (!ctx.on_gpu() || mesh.cells() < 64 * worth_compiling) return std::nullopt;
+  const auto kernel = kernel_of_expression(f, nodes_of(mesh), "box_cells_of", "BoxCellArguments");
+  if (!kernel) return std::nullopt;
+  const BoxPoints box(ctx, mesh, {0, 1, 2}, 1);
+  const auto &x = box.lines().line[0], &y = box.lines().line[1], &z = box.lines().line[2];
+  const std::int64_t rows = std::int64_t{y.intervals} * z.intervals;
+  const std::size_t cells = static_cast<std::size_t>(rows) * static_cast<std::size_t>(x.intervals);
+  const auto values = allocate(ctx, cells * sizeof(double)), flag = allocate(ctx, sizeof(int));
+  constexpr unsigned threads = 128;
+  const BoxCellArguments to{box.lines(), static_cast<double*>(values.get()), static_cast<int*>(flag.get())};
+  launch(ctx, *kernel, dim3((static_cast<unsigned>(x.intervals) + threads - 1) / threads, rows_of_blocks(rows)),
+         threads, to);
+  auto* const stream = static_cast<cudaStream_t>(ctx.stream());
+  int refused = 0;
+  STRATUM_CUDA_CHECK(cudaMemcpyAsync(&refused, flag.get(), sizeof refused, cudaMemcpyDeviceToHost, stream));
+  ctx.synchronise();
+  if (refused != 0) return std::nullopt;
+  std::vector<double> on_host(cells);
+  STRATUM_CUDA_CHECK(
+      cudaMemcpyAsync(on_host.data(), values.get(), cells * sizeof(double), cudaMemcpyDeviceToHost, stream));
+  ctx.synchronise();
+  return on_host;
+}
+
 std::optional<ErrorSums> box_errors_on_gpu(Context& ctx, const TensorMesh<3>& mesh,
                                            const std::array<std::size_t, 3>& order, const ScalarFunction3D& exact,
                                            FieldView<const double, 3> u, const std::array<std::vector<double>, 3>& k,
@@ -149,6 +176,11 @@ bool gpu_computes(const Context& /*ctx*/, const ScalarFunction3D& /*f*/, std::in
 bool box_loads_on_gpu(Context& /*ctx*/, const TensorMesh<3>& /*mesh*/, const std::array<std::size_t, 3>& /*order*/,
                       const ScalarFunction3D& /*f*/, int /*points*/, std::span<const BoxLoadTarget> /*targets*/) {
   return false;
+}
+
+std::optional<std::vector<double>> box_cells_on_gpu(Context& /*ctx*/, const TensorMesh<3>& /*mesh*/,
+                                                    const ScalarFunction3D& /*f*/) {
+  return std::nullopt;
 }
 
 std::optional<ErrorSums> box_errors_on_gpu(Context& /*ctx*/, const TensorMesh<3>& /*mesh*/,

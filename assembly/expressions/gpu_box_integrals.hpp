@@ -4,9 +4,10 @@
 // of arrays and views is direction order[d] of the box; `order` swaps z with one direction, or with none.
 //
 //     loads        integrals of f phi_i of the nodes that a target names    one thread per node, 1 word
+//     cells        f at their centres                                       one thread per cell, 1 word
 //     error sums   3 x 3 x 3 Gauss rule                                     one thread per cell, reads 1 word per node
 //
-// Both wait for the stream.
+// All wait for the stream.
 
 #include <array>
 #include <cstddef>
@@ -40,6 +41,11 @@ struct BoxLoadTarget {
 /// By `points` Gauss points a direction; true where all targets are done.
 [[nodiscard]] bool box_loads_on_gpu(Context& ctx, const TensorMesh<3>& mesh, const std::array<std::size_t, 3>& order,
                                     const ScalarFunction3D& f, int points, std::span<const BoxLoadTarget> targets);
+
+/// f, an expression, at the centres of the cells, x fastest. None where the GPU does not evaluate it, of boxes too
+/// small for that to pay, and where a value is not finite and positive.
+[[nodiscard]] std::optional<std::vector<double>> box_cells_on_gpu(Context& ctx, const TensorMesh<3>& mesh,
+                                                                  const ScalarFunction3D& f);
 
 /// u at all nodes; of intervals, K of direction d is k[d] times w of the two others.
 [[nodiscard]] std::optional<ErrorSums> box_errors_on_gpu(Context& ctx, const TensorMesh<3>& mesh,

@@ -103,9 +103,13 @@ BoxCells<T>::BoxCells(Context& ctx, const BoxCoefficients& coefficients, bool sc
     (*k_)[d] = Field<T, 3>(ctx, cells);
     rows_.k[d] = (*k_)[d].cview();
     if (ctx.is_dry_run()) continue;
-    const std::vector<T> numbers = converted<T>(*given[d]);
-    copy_from_host(ctx, numbers.data(), (*k_)[d].view());
-    ctx.synchronise();
+    if constexpr (std::is_same_v<T, double>) {
+      copy_from_host(ctx, given[d]->data(), (*k_)[d].view());
+    } else {
+      const std::vector<T> numbers = converted<T>(*given[d]);
+      copy_from_host(ctx, numbers.data(), (*k_)[d].view());
+      ctx.synchronise();
+    }
   }
   std::vector<T> numbers;
   for (const AxisFactors& axis : coefficients.axes)

@@ -191,6 +191,7 @@ class BoxMatrixSolver::State {
     Values of_nodes(size()), x(size());
     copy_to_host<double>(ctx, (conjugate ? conjugate->x : krylov->x).cview(), of_nodes.data());
     for (std::size_t k = 0; k < size(); ++k) x[k] = of_nodes[rows.at(k)];
+    for (const int k : rows.fixed) x[static_cast<std::size_t>(k)] = 0;  // known already; coarse levels leave rounding there
     return x;
   }
 

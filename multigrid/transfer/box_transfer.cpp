@@ -1,5 +1,6 @@
 #include <stratum/multigrid/transfer/box_transfer.hpp>
 
+#include <cmath>
 #include <cstddef>
 #include <type_traits>
 
@@ -17,21 +18,62 @@ struct StoredConductances {
   }
 };
 
-/// Those of a row in bands.
+/// Those of a row in bands: couplings to a side. Beside Dirichlet nodes couplings across the side are missing, which of tensor
+/// products A = k_x m_y m_z + m_x (k_y m_z + m_y k_z) are m_x(1) / sum m_x of what is left of the row: without them a strong k_y
+/// makes the sum negative. The quotient is that of the couplings on the other side of y, or of z.
 struct RowConductances {
   BoxBandRows<double> rows;
-  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double of_side(int axis, int behind, const int (&at)[3]) const {
-    if (!rows.shape.has(axis, at[axis] + 2 * behind - 1)) {
-      const double left = rows.at(0, at[0], at[1], at[2]);  // what couples it to Dirichlet nodes
-      return left > 0 ? left : 0;
-    }
+
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE bool has(int axis, int behind, const int (&at)[3]) const {
+    return rows.shape.has(axis, at[axis] + 2 * behind - 1);
+  }
+  STRATUM_HOST_DEVICE STRATUM_INLINE static int along(const BoxOffset& o, int axis) {
+    return axis == 0 ? o.x : axis == 1 ? o.y : o.z;
+  }
+  /// To any node.
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE bool is_coupled(const int (&at)[3]) const {
+    for (int n = -box_neighbours; n <= box_neighbours; ++n)
+      if (n != 0 && rows.entry(n, at[0], at[1], at[2]) != 0) return true;
+    return false;
+  }
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double left(const int (&at)[3]) const {
+    const double e = rows.at(0, at[0], at[1], at[2]);
+    return e > 0 ? e : 0;
+  }
+  /// m_x(1) / sum m_x of x = `axis`.
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double share(int axis, int behind, const int (&at)[3]) const {
+    double most = 0, of_most = 0;
+    for (int across = 0; across < 3; ++across)
+      for (int there = 0; there < 2; ++there) {
+        if (across == axis || has(across, 1 - there, at) || !has(across, there, at)) continue;
+        double all = 0, towards = 0;
+        for (int n = -box_neighbours; n <= box_neighbours; ++n) {
+          const BoxOffset o(n);
+          if (along(o, across) != 2 * there - 1) continue;
+          const double a = rows.entry(n, at[0], at[1], at[2]);
+          all += a;
+          towards += along(o, axis) == 2 * behind - 1 ? a : 0;
+        }
+        if (!(std::abs(all) > std::abs(most))) continue;
+        most = all;
+        of_most = towards;
+      }
+    constexpr double largest = 1.0 / 3;
+    const double quotient = most != 0 ? of_most / most : 0;
+    return quotient < 0 ? 0 : quotient > largest ? largest : quotient;
+  }
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double inner(int axis, int behind, const int (&at)[3]) const {
     double sum = 0;
     for (int n = 1; n <= box_neighbours; ++n) {
       const BoxOffset o(n);
-      const int along = axis == 0 ? o.x : axis == 1 ? o.y : o.z;
-      if (along != 0) sum -= rows.entry(along == 2 * behind - 1 ? n : -n, at[0], at[1], at[2]);
+      const int d = along(o, axis);
+      if (d != 0) sum -= rows.entry(d == 2 * behind - 1 ? n : -n, at[0], at[1], at[2]);
     }
+    if (!(sum > 0) && left(at) > 0) sum += left(at) * share(axis, behind, at);
     return sum > 0 ? sum : 0;
+  }
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double of_side(int axis, int behind, const int (&at)[3]) const {
+    return has(axis, behind, at) ? inner(axis, behind, at) : left(at);  // what couples it to Dirichlet nodes
   }
 };
 
@@ -68,6 +110,15 @@ STRATUM_HOST_DEVICE STRATUM_INLINE double side(const RowConductances& g, int axi
   return g.of_side(axis, behind, at);
 }
 
+/// Whether a node couples to others at all.
+template <class Conductances>
+STRATUM_HOST_DEVICE STRATUM_INLINE bool is_coupled(const Conductances& /*g*/, const int (&/*at*/)[3]) {
+  return true;
+}
+STRATUM_HOST_DEVICE STRATUM_INLINE bool is_coupled(const RowConductances& g, const int (&at)[3]) {
+  return g.is_coupled(at);
+}
+
 /// Index i of a direction, brought back from across a periodic box.
 STRATUM_HOST_DEVICE STRATUM_INLINE int inside(const BoxShape& shape, int axis, int i) {
   if (!shape.periodic[static_cast<std::size_t>(axis)]) return i;
@@ -90,13 +141,17 @@ struct MakeWeights {
       p.at(0, i, j, k) = T(1);
       return;
     }
-    double sums[8] = {}, all = 0;
+    double sums[8] = {}, sides[6] = {}, all = 0;
     const int here[3] = {i, j, k};
+    for (int of = 0; of < 6; ++of)
+      if ((between >> of / 2 & 1) != 0) all += sides[of] = side(g, of / 2, of % 2, here);
+    // One that couples to others, to none by sums, takes the mean of its neighbours; a fixed one takes nothing.
+    const bool takes_mean = !(all > 0);
+    if (takes_mean) all = is_coupled(g, here) ? 2 * count : 0;
     for (int axis = 0; axis < 3; ++axis) {
       if ((between >> axis & 1) == 0) continue;
       for (int behind = 0; behind < 2; ++behind) {
-        const double c = side(g, axis, behind, here);
-        all += c;
+        const double c = takes_mean ? 1 : sides[2 * axis + behind];
         int u[3] = {i, j, k};
         u[axis] += 2 * behind - 1;
         if (!p.fine.has(axis, u[axis])) continue;
@@ -309,8 +364,9 @@ struct CoarseRow {
                 weights[(w * slots + v) * slots + u] = weight;
                 inner += x.place[u] >= 0 && y.place[v] >= 0 && z.place[w] >= 0 ? weight : 0;
               }
-          // Exactly zero where no Dirichlet node is near: natural boundaries leave nothing of rows.
-          const bool has_outside = x.outside[a] || y.outside[b] || z.outside[c];
+          // Exactly zero where no Dirichlet or fixed node is near: natural boundaries leave nothing of rows. Weights are T's.
+          constexpr double rounding = 1e-5;
+          const bool has_outside = x.outside[a] || y.outside[b] || z.outside[c] || std::abs(1 - inner) > rounding;
           near = near || has_outside;
           outside[(c * 5 + b) * 5 + a] = has_outside ? 1 - inner : 0;
         }

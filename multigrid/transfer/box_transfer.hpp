@@ -54,7 +54,8 @@ struct BoxTransferView {
 
 /// g_x, g_y and g_z of the cells of a level, for its transfer and for the next level. Of bands that are nobody's cells there
 /// are none: c is then the sum of the nine couplings to that side, or what is left of the row where a Dirichlet node lies
-/// there.
+/// there. Where that is negative, beside Dirichlet nodes of another direction that couples more strongly, the couplings that
+/// are missing there are added, as a tensor product has them.
 struct BoxConductances {
   std::array<Field<double, 3>, 3> g;
   bool of_cells = false;

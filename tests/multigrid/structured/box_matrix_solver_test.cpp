@@ -136,6 +136,22 @@ TEST(BoxMatrixSolver, SolvesSevenPoints) {
   }
 }
 
+// Beside Dirichlet sides the entries towards a side of the second level have the sign of the strong direction's.
+TEST(BoxMatrixSolver, SolvesWhereOneDirectionIsStrong) {
+  for (const Backend backend : test::available_backends()) {
+    Context ctx = test::context_on(backend);
+    Random random(37);
+    for (const double lengths : {0.32, 0.1, 1e-3}) {
+      SevenPoints p({20, 21, 20});
+      for (double& h : p.h[2]) h *= lengths;
+      const SparseRows a = p.rows();
+      const Solved s = solve(ctx, a, p.n, random.values(a.rows));
+      EXPECT_EQ(s.report.status, Status::converged) << s.report.reason;
+      EXPECT_LE(s.report.iterations, 9) << lengths;
+    }
+  }
+}
+
 TEST(BoxMatrixSolver, SeesStretchedWidths) {
   Context ctx(Backend::cpu, 1);
   Random random(32);

@@ -2,7 +2,7 @@
 #define STRATUM_H
 
 /* Stratum for C: Poisson problems in rectangles and boxes (stratum_poisson, below), and multigrid for nine-point operators on
- * a grid of nx x ny unknowns,
+ * a grid of nx x ny unknowns, or 27-point operators on a box of nx x ny x nz,
  *
  *     (A x)_ij = sum over dx, dy in {-1, 0, 1} of a_(dx,dy)(i, j) x_(i+dx, j+dy) .
  *
@@ -113,6 +113,18 @@ stratum_solver* stratum_create_csr(int n, const int* start, const int* column, c
 stratum_solver* stratum_create_csr64(int64_t n, const int64_t* start, const int64_t* column, const double* value,
                                      int nx, int ny, const double* widths_x, const double* widths_y,
                                      const stratum_options* options);
+
+/* The same on a box of nx x ny x nz nodes, n = nx * ny * nz, whose rows couple a node with some of its 26 neighbours. Unknowns
+ * are numbered along x first, then y, node (i, j, k) at (k * ny + j) * nx + i, or in another order of the directions, which is
+ * detected, or by options.numbering. Smoother, sweeps and cycle follow the cells (gated coarsening); other values of options
+ * than "auto", 0 or 1, "v" and "matrix" are refused, and `patience` is not used. A that is not symmetric is solved by gmres
+ * unless options.solver says otherwise; stratum_apply is then a cycle for the symmetric part of A. */
+stratum_solver* stratum_create_box_csr(int n, const int* start, const int* column, const double* value, int nx, int ny,
+                                       int nz, const double* widths_x, const double* widths_y, const double* widths_z,
+                                       const stratum_options* options);
+stratum_solver* stratum_create_box_csr64(int64_t n, const int64_t* start, const int64_t* column, const double* value,
+                                         int nx, int ny, int nz, const double* widths_x, const double* widths_y,
+                                         const double* widths_z, const stratum_options* options);
 
 /* Sets the nine bands, or the five of a symmetric matrix. May be called again with other numbers. The hierarchy is then
  * reused and nothing is allocated, unless the kind of matrix changes (no longer symmetric, other rows with only their

@@ -1,5 +1,6 @@
 // The C interface: a MatrixSolver, the matrix that it is made from, and what went wrong.
 
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <memory>
@@ -11,6 +12,7 @@
 
 #include <stratum/core/names.hpp>
 #include <stratum/core/reentrancy_guard.hpp>
+#include <stratum/multigrid/structured/box_matrix_solver.hpp>
 #include <stratum/multigrid/structured/matrix_solver.hpp>
 #include <stratum/stratum.h>
 
@@ -95,11 +97,44 @@ std::vector<double> widths_left(const std::vector<double>& widths, int first_nod
   return {widths.begin() + begin, widths.begin() + end};
 }
 
+/// The same for boxes.
+BoxMatrixParams box_params_of(const stratum_options& options, const std::vector<int>& numbering,
+                              const std::array<std::vector<double>, 3>& widths) {
+  const MatrixSolverParams all = params_of(options);
+  const auto name = [](const char* given) { return is_given(given) ? std::string_view(given) : std::string_view(); };
+  expects_options_of_boxes(name(options.smoother), options.sweeps == 0 ? std::nullopt : std::optional(options.sweeps),
+                           name(options.cycle), name(options.interpolation));
+  BoxMatrixParams params;
+  params.stop = all.solver.stop;
+  params.stop.patience.reset();
+  params.float_cycles = options.single_precision != 0;
+  // Treated as nonsymmetric, as in two dimensions, where it need not be.
+  if (all.symmetric.value_or(false)) params.symmetric = true;
+  params.method = all.solver.method;
+  if (!all.symmetric.value_or(true) && !params.method) params.method = Method::gmres;
+  params.singular = all.singular;
+  params.restart = all.solver.krylov.restart;
+  params.triangle = all.triangle;
+  params.project = all.project;
+  params.numbering = numbering;
+  params.widths = widths;
+  params.widths_beyond_ends = true;
+  return params;
+}
+
 /// Everything that exists once there is a matrix.
 struct Made {
   Made(const stratum_options& options, const std::vector<double>& widths_x, const std::vector<double>& widths_y)
       : ctx(backend_of(options), options.threads), params(params_of(options)), widths_x_(widths_x),
         widths_y_(widths_y) {}
+
+  [[nodiscard]] std::size_t unknowns() const {
+    return box ? box->unknowns() : static_cast<std::size_t>(solver->rows().unknowns());
+  }
+  void apply(std::span<const double> r, std::span<double> z) { box ? box->apply(ctx, r, z) : solver->apply(ctx, r, z); }
+  SolveReport solve(std::span<const double> b, std::span<double> x) {
+    return box ? box->solve(ctx, b, x) : solver->solve(ctx, b, x);
+  }
 
   void make(GridRows rows) {
     params.widths_x = widths_left(widths_x_, rows.first_i, rows.left_nx, rows.west, rows.east);
@@ -115,6 +150,7 @@ struct Made {
   Context ctx;
   MatrixSolverParams params;
   std::optional<MatrixSolver> solver;
+  std::optional<BoxMatrixSolver> box;  // in its place in three dimensions
 
  private:
   const std::vector<double>&widths_x_, &widths_y_;
@@ -128,12 +164,12 @@ struct Pattern {
 }  // namespace
 
 struct stratum_solver {
-  int nx = 0, ny = 0;
+  int nx = 0, ny = 0, nz = 0;  // nz: of a box, else 0
   stratum_options options{};
   std::string smoother, method, cycle, interpolation, triangle;  // what the options point to
   std::vector<int> numbering;
   bool tolerance_given = false;
-  std::vector<double> widths_x, widths_y;
+  std::vector<double> widths_x, widths_y, widths_z;
   std::variant<std::monostate, Pattern<std::int32_t>, Pattern<std::int64_t>> pattern;  // none: bands
   std::optional<Made> made;  // with the first matrix that was accepted
   bool usable = false;       // the latest was
@@ -147,7 +183,7 @@ struct stratum_solver {
 
 namespace {
 
-/// Takes a matrix: by `update` where there is one already and it suits, else by `read`, which makes GridRows.
+/// Takes a matrix: by `update` where there is one already and it suits, else by `read`, which makes a solver.
 template <class Read, class Update>
 stratum_status take(stratum_solver* solver, const Read& read, const Update& update) {
   solver->usable = false;
@@ -162,7 +198,7 @@ stratum_status take(stratum_solver* solver, const Read& read, const Update& upda
       }
     }
     solver->made.emplace(solver->options, solver->widths_x, solver->widths_y);
-    solver->made->make(read(solver->made->ctx));
+    read(*solver->made);
     solver->usable = true;
     return STRATUM_CONVERGED;
   };
@@ -184,8 +220,8 @@ stratum_status take_bands(stratum_solver* solver, const double* bands, std::size
     const std::span<const double> numbers(bands, count * n);
     return take(
         solver,
-        [&](Context& ctx) {
-          return GridRows(ctx, BandArrays{numbers}, solver->nx, solver->ny, {}, solver->made->params.on_subdomains());
+        [&](Made& made) {
+          made.make(GridRows(made.ctx, BandArrays{numbers}, solver->nx, solver->ny, {}, made.params.on_subdomains()));
         },
         [&](MatrixSolver& made) { made.update_bands(solver->made->ctx, numbers); });
   });
@@ -196,18 +232,33 @@ stratum_status take_values(stratum_solver* solver, const Pattern<Index>& pattern
   const std::span<const double> values(value, pattern.column.size());
   return take(
       solver,
-      [&](Context& ctx) {
-        return GridRows(ctx, RowArrays<Index>{pattern.start, pattern.column, values}, solver->nx, solver->ny,
-                        solver->numbering, {}, solver->made->params.on_subdomains());
+      [&](Made& made) {
+        if (solver->nz > 0) {
+          made.box.emplace(made.ctx, rows_of_csr<Index>(pattern.start, pattern.column, values),
+                           std::array{solver->nx, solver->ny, solver->nz},
+                           box_params_of(solver->options, solver->numbering,
+                                         {solver->widths_x, solver->widths_y, solver->widths_z}));
+          return;
+        }
+        made.make(GridRows(made.ctx, RowArrays<Index>{pattern.start, pattern.column, values}, solver->nx, solver->ny,
+                           solver->numbering, {}, made.params.on_subdomains()));
       },
       [&](MatrixSolver& made) { made.update_csr(solver->made->ctx, pattern.start, pattern.column, values); });
 }
 
-std::unique_ptr<stratum_solver> new_solver(int nx, int ny, const double* widths_x, const double* widths_y,
-                                           const stratum_options* options, bool by_rows) {
+/// What a grid is given by; nz and the widths of z are of a box, else 0 and null.
+struct GivenGrid {
+  int nx, ny, nz = 0;
+  const double *widths_x, *widths_y, *widths_z = nullptr;
+};
+
+std::unique_ptr<stratum_solver> new_solver(const GivenGrid& grid, const stratum_options* options, bool by_rows) {
+  const auto& [nx, ny, nz, widths_x, widths_y, widths_z] = grid;
   auto solver = std::make_unique<stratum_solver>();
   solver->nx = nx;
   solver->ny = ny;
+  solver->nz = nz;
+  if (nz > 0 && widths_z != nullptr) solver->widths_z.assign(widths_z, widths_z + nz + 1);
   if (nx > 0 && widths_x != nullptr) solver->widths_x.assign(widths_x, widths_x + nx + 1);
   if (ny > 0 && widths_y != nullptr) solver->widths_y.assign(widths_y, widths_y + ny + 1);
   if (options == nullptr) return solver;
@@ -223,7 +274,8 @@ std::unique_ptr<stratum_solver> new_solver(int nx, int ny, const double* widths_
   copy(solver->options.triangle, solver->triangle);
   if (by_rows && solver->options.numbering != nullptr && nx > 0 && ny > 0)
     solver->numbering.assign(solver->options.numbering,
-                             solver->options.numbering + static_cast<std::size_t>(nx) * static_cast<std::size_t>(ny));
+                             solver->options.numbering + static_cast<std::size_t>(nx) * static_cast<std::size_t>(ny) *
+                                                             static_cast<std::size_t>(std::max(nz, 1)));
   solver->tolerance_given = solver->options.rtol != 0 || solver->options.atol != 0;
   return solver;
 }
@@ -244,16 +296,18 @@ stratum_solver* created(const Make& make) {
 }
 
 template <class Index>
-stratum_solver* create_csr(Index n, const Index* start, const Index* column, const double* value, int nx, int ny,
-                           const double* widths_x, const double* widths_y, const stratum_options* options) {
+stratum_solver* create_csr(Index n, const Index* start, const Index* column, const double* value, const GivenGrid& grid,
+                           bool in_box, const stratum_options* options) {
   return created([&] {
-    auto solver = new_solver(nx, ny, widths_x, widths_y, options, true);
+    const int nx = grid.nx, ny = grid.ny, nz = in_box ? grid.nz : 1;
+    auto solver = new_solver(grid, options, true);
     solver->pattern.emplace<Pattern<Index>>();
     auto& pattern = std::get<Pattern<Index>>(solver->pattern);
     (void)guarded(solver.get(), [&] {
       const auto check = [&] {
-        expects(nx > 0 && ny > 0 && std::int64_t{nx} * ny == std::int64_t{n}, "a matrix of ", n,
-                " rows does not fit a grid of ", nx, " x ", ny, " nodes");
+        const bool fits = nx > 0 && ny > 0 && nz > 0 && nx <= n && ny <= n / nx && std::int64_t{nx} * ny * nz == n;
+        expects(fits, "a matrix of ", n, " rows does not fit a grid of ", nx, " x ", ny,
+                in_box ? message(" x ", nz) : std::string(), " nodes");
         expects(start != nullptr && column != nullptr && value != nullptr, "an array is NULL");
         expects(start[0] == 0, "row starts must go from 0, not from ", start[0],
                 "; rows and columns are counted from 0");
@@ -305,18 +359,30 @@ stratum_options stratum_default_options(void) {
 
 stratum_solver* stratum_create(int nx, int ny, const double* widths_x, const double* widths_y,
                                const stratum_options* options) {
-  return created([&] { return new_solver(nx, ny, widths_x, widths_y, options, false); });
+  return created([&] { return new_solver({nx, ny, 0, widths_x, widths_y}, options, false); });
 }
 
 stratum_solver* stratum_create_csr(int n, const int* start, const int* column, const double* value, int nx, int ny,
                                    const double* widths_x, const double* widths_y, const stratum_options* options) {
-  return create_csr<std::int32_t>(n, start, column, value, nx, ny, widths_x, widths_y, options);
+  return create_csr<std::int32_t>(n, start, column, value, {nx, ny, 0, widths_x, widths_y}, false, options);
 }
 
 stratum_solver* stratum_create_csr64(int64_t n, const int64_t* start, const int64_t* column, const double* value,
                                      int nx, int ny, const double* widths_x, const double* widths_y,
                                      const stratum_options* options) {
-  return create_csr<std::int64_t>(n, start, column, value, nx, ny, widths_x, widths_y, options);
+  return create_csr<std::int64_t>(n, start, column, value, {nx, ny, 0, widths_x, widths_y}, false, options);
+}
+
+stratum_solver* stratum_create_box_csr(int n, const int* start, const int* column, const double* value, int nx, int ny,
+                                       int nz, const double* widths_x, const double* widths_y, const double* widths_z,
+                                       const stratum_options* options) {
+  return create_csr<std::int32_t>(n, start, column, value, {nx, ny, nz, widths_x, widths_y, widths_z}, true, options);
+}
+
+stratum_solver* stratum_create_box_csr64(int64_t n, const int64_t* start, const int64_t* column, const double* value,
+                                         int nx, int ny, int nz, const double* widths_x, const double* widths_y,
+                                         const double* widths_z, const stratum_options* options) {
+  return create_csr<std::int64_t>(n, start, column, value, {nx, ny, nz, widths_x, widths_y, widths_z}, true, options);
 }
 
 stratum_status stratum_set_coefficients(stratum_solver* solver, const double* bands) {
@@ -340,16 +406,16 @@ stratum_status stratum_set_values(stratum_solver* solver, const double* value) {
 
 stratum_status stratum_apply(stratum_solver* solver, const double* r, double* z) {
   return if_usable(solver, r != nullptr && z != nullptr, [&](Made& made) {
-    const auto n = static_cast<std::size_t>(made.solver->rows().unknowns());
-    made.solver->apply(made.ctx, std::span(r, n), std::span(z, n));
+    const std::size_t n = made.unknowns();
+    made.apply(std::span(r, n), std::span(z, n));
     return STRATUM_CONVERGED;
   });
 }
 
 stratum_status stratum_solve(stratum_solver* solver, const double* b, double* x, stratum_result* result) {
   return if_usable(solver, b != nullptr && x != nullptr, [&](Made& made) {
-    const auto n = static_cast<std::size_t>(made.solver->rows().unknowns());
-    return reported(*solver, result, [&] { return made.solver->solve(made.ctx, std::span(b, n), std::span(x, n)); });
+    const std::size_t n = made.unknowns();
+    return reported(*solver, result, [&] { return made.solve(std::span(b, n), std::span(x, n)); });
   });
 }
 

@@ -8,6 +8,7 @@
 
 #include <stratum/core/errors.hpp>
 #include <stratum/core/field/blas.hpp>
+#include <stratum/core/names.hpp>
 #include <stratum/core/reentrancy_guard.hpp>
 #include <stratum/multigrid/box_iteration.hpp>
 #include <stratum/multigrid/structured/box_krylov.hpp>
@@ -75,6 +76,19 @@ std::string choice_of(const BoxRows& rows, Method method, const std::vector<Gate
 
 }  // namespace
 
+void expects_options_of_boxes(std::string_view smoother, std::optional<int> sweeps, std::string_view cycle,
+                              std::string_view interpolation) {
+  expects(smoother.empty() || smoother == "auto",
+          "in three dimensions smoother is 'auto': points or lines, as the cells of each level need; not '",
+          shown(smoother), "'");
+  expects(!sweeps || *sweeps == 1,
+          "in three dimensions there is one sweep before and one after the coarse correction, not ",
+          sweeps.value_or(1));
+  expects(cycle.empty() || cycle == "v", "in three dimensions the cycle is 'v', not '", shown(cycle), "'");
+  expects(interpolation.empty() || interpolation == "matrix",
+          "in three dimensions interpolation follows the matrix: 'matrix', not '", shown(interpolation), "'");
+}
+
 template <class Index>
 SparseRows rows_of_csr(std::span<const Index> start, std::span<const Index> column, std::span<const double> value) {
   expects(!start.empty() && start.front() == 0, "row starts begin with 0");
@@ -118,7 +132,7 @@ class BoxMatrixSolver::State {
  public:
   State(Context& ctx, const SparseRows& matrix, const std::array<int, 3>& n, const BoxMatrixParams& p)
       : a(as_read(ctx, matrix, p.triangle, found.negative)), params(p),
-        rows(read_box_rows(a, n, {p.symmetric, p.singular, p.widths, p.numbering})) {
+        rows(read_box_rows(a, n, {p.symmetric, p.singular, p.widths, p.widths_beyond_ends, p.numbering})) {
     expects(ctx.subdomains() == 1, "matrices on boxes are solved on one rank; this Context has ", ctx.subdomains());
     params.stop.validate();
     found.method = method_of(params, rows);
@@ -191,7 +205,8 @@ class BoxMatrixSolver::State {
     Values of_nodes(size()), x(size());
     copy_to_host<double>(ctx, (conjugate ? conjugate->x : krylov->x).cview(), of_nodes.data());
     for (std::size_t k = 0; k < size(); ++k) x[k] = of_nodes[rows.at(k)];
-    for (const int k : rows.fixed) x[static_cast<std::size_t>(k)] = 0;  // known already; coarse levels leave rounding there
+    for (const int k : rows.fixed)
+      x[static_cast<std::size_t>(k)] = 0;  // known already; coarse levels leave rounding there
     return x;
   }
 
@@ -361,6 +376,8 @@ void BoxMatrixSolver::set_stop(const StoppingParams& stop) {
   stop.validate();
   state_->params.stop = stop;
 }
+
+std::size_t BoxMatrixSolver::unknowns() const { return state_->size(); }
 
 const BoxMatrixSolver::Findings& BoxMatrixSolver::findings() const { return state_->found; }
 

@@ -32,6 +32,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <stratum/core/device/context.hpp>
@@ -53,9 +54,16 @@ struct BoxMatrixParams {
   Triangle triangle = Triangle::ask;  // of a matrix that has one alone (multigrid/structured/grid_rows.hpp)
   bool project = false;               // right-hand sides of a singular A lose their mean, however large
   std::array<std::vector<double>, 3>
-      widths{};                  // n - 1 between nodes; more where the boundary's nodes are no unknowns; n periodic
+      widths{};  // n - 1 between nodes; more where the boundary's nodes are no unknowns; n periodic
+  bool widths_beyond_ends =
+      false;                     // always n + 1, of which those beyond Neumann ends, and the last around, are not used
   std::vector<int> numbering{};  // node (k ny + j) nx + i of every unknown; empty: detected
 };
+
+/// Throws UsageError unless options for two dimensions are those that boxes have: smoother "auto", one sweep before and after the
+/// coarse correction, cycle "v", interpolation "matrix". Empty names, and no sweeps, leave it open.
+void expects_options_of_boxes(std::string_view smoother, std::optional<int> sweeps, std::string_view cycle,
+                              std::string_view interpolation);
 
 /// Rows with columns in any order, those of one place added, of 32- or 64-bit integers. Throws UsageError for arrays that are no
 /// square matrix.
@@ -77,6 +85,7 @@ class BoxMatrixSolver {
   /// z = one cycle for A z = r from zero, or for the symmetric part of A; a symmetric map where A is symmetric.
   void apply(Context& ctx, std::span<const double> r, std::span<double> z);
   void set_stop(const StoppingParams& stop);
+  [[nodiscard]] std::size_t unknowns() const;
 
   struct Findings {
     std::array<int, 3> order{0, 1, 2};  // directions as they are numbered, the fastest first; of a given numbering none

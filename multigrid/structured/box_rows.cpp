@@ -468,6 +468,12 @@ class Reader {
     const auto n = at(box_.n[d]);
     for (const double h : widths)
       expects(std::isfinite(h) && h > 0, "a width in ", axis_names[d], " is ", h, "; all must be positive");
+    if (params_.widths_beyond_ends) {
+      expects(widths.size() == n + 1, "there are ", widths.size(), " widths in ", axis_names[d], " for ", n,
+              " unknowns: give ", n + 1);
+      axis.widths.assign(widths.begin() + (axis.first ? 1 : 0), widths.end() - (axis.last || axis.periodic ? 1 : 0));
+      return;
+    }
     const bool fits = axis.periodic ? widths.size() == n : widths.size() + 1 >= n && widths.size() <= n + 1;
     expects(fits, "there are ", widths.size(), " widths in ", axis_names[d], " for ", n, " unknowns",
             axis.periodic ? " around" : "", ": give ",

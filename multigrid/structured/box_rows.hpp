@@ -16,6 +16,7 @@ namespace stratum {
 struct BoxRowsParams {
   std::optional<bool> symmetric{}, singular{};
   std::array<std::vector<double>, 3> widths{};
+  bool widths_beyond_ends = false;
   std::vector<int> numbering{};
 };
 

@@ -159,19 +159,10 @@ BoxMatrixParams params_of(const nb::dict& options) {
   BoxMatrixParams params;
   const auto given = [&](const char* name) { return !options[name].is_none(); };
   const auto text = [&](const char* name) { return option<std::string>(options, name); };
-  // What coarsening decides by itself here.
-  expects(text("smoother") == "auto",
-          "in three dimensions smoother is 'auto': points or lines, as the cells of each level need; not '",
-          shown(text("smoother")), "'");
-  if (given("sweeps"))
-    expects(option<int>(options, "sweeps") == 1,
-            "in three dimensions there is one sweep before and one after the coarse correction, not ",
-            option<int>(options, "sweeps"));
-  if (given("cycle"))
-    expects(text("cycle") == "v", "in three dimensions the cycle is 'v', not '", shown(text("cycle")), "'");
-  if (given("interpolation"))
-    expects(text("interpolation") == "matrix", "in three dimensions interpolation follows the matrix: 'matrix', not '",
-            shown(text("interpolation")), "'");
+  const auto text_or_none = [&](const char* name) { return given(name) ? text(name) : std::string(); };
+  expects_options_of_boxes(text("smoother"),
+                           given("sweeps") ? std::optional(option<int>(options, "sweeps")) : std::nullopt,
+                           text_or_none("cycle"), text_or_none("interpolation"));
   if (given("accel")) params.method = by_name("accel", text("accel"), values_of<Method>);
   params.float_cycles = option<bool>(options, "single_precision");
   if (given("symmetric")) params.symmetric = option<bool>(options, "symmetric");

@@ -161,6 +161,7 @@ class BoxMatrixSolver::State {
   }
 
   [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(a.rows); }
+  [[nodiscard]] std::size_t nodes() const { return static_cast<std::size_t>(rows.shape.n.nodes()); }
   [[nodiscard]] double sign() const { return found.negative ? -1 : 1; }
   [[nodiscard]] double scale(std::size_t k) const { return rows.power * (rows.scales.empty() ? 1 : rows.scales[k]); }
   [[nodiscard]] Values residual(std::span<const double> b, std::span<const double> x) const {
@@ -180,10 +181,12 @@ class BoxMatrixSolver::State {
   void precondition(Context& ctx) { conjugate ? conjugate->precondition(ctx) : krylov->precondition(ctx); }
   /// D b at nodes, zero where they are fixed.
   void give(Context& ctx, std::span<const double> b) {
-    Values of_nodes(size());
+    Values of_nodes(nodes());
     const double mean = rows.singular ? mean_of(b) : 0;
-    for (std::size_t k = 0; k < size(); ++k) of_nodes[rows.at(k)] = scale(k) * (b[k] - mean);
-    for (const int k : rows.fixed) of_nodes[rows.at(static_cast<std::size_t>(k))] = 0;
+    for (std::size_t k = 0; k < size(); ++k)
+      if (rows.has(k)) of_nodes[rows.at(k)] = scale(k) * (b[k] - mean);
+    for (const int k : rows.fixed)
+      if (rows.has(static_cast<std::size_t>(k))) of_nodes[rows.at(static_cast<std::size_t>(k))] = 0;
     copy_from_host<double>(ctx, of_nodes.data(), right().view());
     ctx.synchronise();
   }
@@ -202,9 +205,10 @@ class BoxMatrixSolver::State {
     return sum / weights;
   }
   Values fetch(Context& ctx) {
-    Values of_nodes(size()), x(size());
+    Values of_nodes(nodes()), x(size());
     copy_to_host<double>(ctx, (conjugate ? conjugate->x : krylov->x).cview(), of_nodes.data());
-    for (std::size_t k = 0; k < size(); ++k) x[k] = of_nodes[rows.at(k)];
+    for (std::size_t k = 0; k < size(); ++k)
+      if (rows.has(k)) x[k] = of_nodes[rows.at(k)];
     for (const int k : rows.fixed)
       x[static_cast<std::size_t>(k)] = 0;  // known already; coarse levels leave rounding there
     return x;
@@ -360,16 +364,18 @@ void BoxMatrixSolver::apply(Context& ctx, std::span<const double> r, std::span<d
   expects(r.size() == s.size() && z.size() == s.size(), "the matrix has ", s.size(), " rows, r ", r.size(),
           " numbers and z ", z.size());
   const auto entered = s.guard.enter("solver");
-  const Values given(r.begin(), r.end());  // z may be r
+  Values given(r.begin(), r.end()), known(given.size(), 0.0);  // z may be r
+  for (double& v : given) v *= s.sign();
+  for (std::size_t n = 0; n < s.rows.fixed.size(); ++n) {
+    const auto k = static_cast<std::size_t>(s.rows.fixed[n]);
+    known[k] = given[k] / s.rows.fixed_diagonal[n];
+  }
+  if (!s.rows.fixed.empty()) given = s.residual_of_others(given, known);
   s.projected = true;
   s.give(ctx, given);
   s.precondition(ctx);
   const Values cycle = s.fetch(ctx);
-  for (std::size_t k = 0; k < z.size(); ++k) z[k] = s.sign() * cycle[k];
-  for (std::size_t n = 0; n < s.rows.fixed.size(); ++n) {
-    const auto k = static_cast<std::size_t>(s.rows.fixed[n]);
-    z[k] = s.sign() * given[k] / s.rows.fixed_diagonal[n];
-  }
+  for (std::size_t k = 0; k < z.size(); ++k) z[k] = cycle[k] + known[k];
 }
 
 void BoxMatrixSolver::set_stop(const StoppingParams& stop) {

@@ -10,7 +10,8 @@
 //
 //     numbering    x fastest, or any other order of the three directions; else `numbering` says which node an unknown is
 //     periodic     rows that couple to the other end of a direction of at least three nodes
-//     fixed        rows that hold nothing but their diagonal are solved first, and their couplings go to the right-hand side
+//     fixed        rows that hold nothing but their diagonal are solved first, and their couplings go to the right-hand side.
+//                  Outer layers of them are left out
 //     sign         of a matrix whose diagonal is negative throughout -A x = -b is solved
 //     symmetry     |a_km - a_mk| <= 1e-12 sqrt(a_kk a_mm). Else D A with positive d that make it symmetric
 //                  (core/operators/row_scales.hpp), as of differences on cells whose sizes vary, until b - A x meets the
@@ -83,6 +84,7 @@ class BoxMatrixSolver {
   /// Solves A x = b from the given x: arrays on the host, in the numbering of the matrix.
   SolveReport solve(Context& ctx, std::span<const double> b, std::span<double> x, const Monitor& monitor = {});
   /// z = one cycle for A z = r from zero, or for the symmetric part of A; a symmetric map where A is symmetric.
+  /// Fixed rows are solved first, as in a solve.
   void apply(Context& ctx, std::span<const double> r, std::span<double> z);
   void set_stop(const StoppingParams& stop);
   [[nodiscard]] std::size_t unknowns() const;

@@ -33,8 +33,6 @@ struct Box {
   }
 };
 
-std::string text(const Place& p) { return message("(", p[0], ", ", p[1], ", ", p[2], ")"); }
-
 /// From a node to a neighbour; around the box where there are at least three nodes.
 struct Offset {
   std::array<int, 3> d{};
@@ -64,11 +62,12 @@ std::size_t neighbour(const Box& box, Place p, int number) {
 class Reader {
  public:
   Reader(const SparseRows& a, const std::array<int, 3>& n, const BoxRowsParams& params)
-      : a_(a), box_{n}, params_(params) {
+      : a_(a), box_{n}, params_(params), given_(params.widths) {
     check();
     for (std::size_t k = 0; k < box_.size(); ++k) fixed_.push_back(is_alone(k) ? 1 : 0);
-    rows_.shape.n = {n[0], n[1], n[2]};
     find_places();
+    leave_out_layers();
+    rows_.shape.n = {box_.n[0], box_.n[1], box_.n[2]};
     read();
     make_symmetric();
     make_bands();
@@ -78,6 +77,11 @@ class Reader {
   BoxRows take() { return std::move(rows_); }
 
  private:
+  [[nodiscard]] std::size_t unknowns() const { return static_cast<std::size_t>(a_.rows); }
+  /// A place of what is left, as the caller counts.
+  [[nodiscard]] std::string text(const Place& p) const {
+    return message("(", p[0] + first_[0], ", ", p[1] + first_[1], ", ", p[2] + first_[2], ")");
+  }
   void check() const {
     double all = 1;
     for (std::size_t d = 0; d < 3; ++d) {
@@ -183,11 +187,68 @@ class Reader {
     return length;
   }
 
+  /// Outer layers of unknowns that are all fixed, such as kept Dirichlet rows, are no nodes of the box.
+  void leave_out_layers() {
+    std::vector<char> is_fixed(box_.size());
+    for (std::size_t k = 0; k < unknowns(); ++k) is_fixed[rows_.at(k)] = fixed_[k];
+    std::array<int, 3> begin{}, end = box_.n;
+    const auto may_go = [&](std::size_t d, int layer) {
+      Place p{}, low = begin, high = end;
+      low[d] = layer;
+      high[d] = layer + 1;
+      for (p[2] = low[2]; p[2] < high[2]; ++p[2])
+        for (p[1] = low[1]; p[1] < high[1]; ++p[1])
+          for (p[0] = low[0]; p[0] < high[0]; ++p[0])
+            if (is_fixed[box_.node(p)] == 0) return false;
+      return true;
+    };
+    for (bool gone = true; gone;) {
+      gone = false;
+      for (std::size_t d = 0; d < 3; ++d) {
+        if (end[d] - begin[d] > 1 && may_go(d, begin[d])) ++begin[d], gone = true;
+        if (end[d] - begin[d] > 1 && may_go(d, end[d] - 1)) --end[d], gone = true;
+      }
+    }
+    if (begin == Place{} && end == box_.n) return;
+    const Box whole = box_;
+    first_ = begin;
+    for (std::size_t d = 0; d < 3; ++d) {
+      box_.n[d] = end[d] - begin[d];
+      if (!given_[d].empty()) leave_out_widths(d, whole.n[d], begin[d], end[d]);
+    }
+    std::vector<int> node(unknowns(), -1);
+    for (std::size_t k = 0; k < unknowns(); ++k) {
+      Place p = whole.place(rows_.at(k));
+      bool inside = true;
+      for (std::size_t d = 0; d < 3; ++d) {
+        inside = inside && p[d] >= begin[d] && p[d] < end[d];
+        p[d] -= begin[d];
+      }
+      if (inside) node[k] = static_cast<int>(box_.node(p));
+    }
+    rows_.node = std::move(node);
+  }
+  /// Of widths that are given for n nodes those of nodes begin .. end - 1, and beyond them where nodes have gone.
+  void leave_out_widths(std::size_t d, int n, int begin, int end) {
+    std::vector<double>& widths = given_[d];
+    const int count = static_cast<int>(widths.size());
+    if (count < n - 1 || count > n + 1 || (params_.widths_beyond_ends && count != n + 1)) return expects_widths(d, n);
+    // The interval before node i is number i + shift.
+    const int shift = count == n + 1 || (count == n && begin == 0) ? 0 : -1;
+    const int from = std::max(begin + shift + (begin == 0 && shift < 0 ? 1 : 0), 0),
+              to = std::min(end + shift + 1, count);
+    widths = std::vector<double>(widths.begin() + from, widths.begin() + to);
+  }
+
   /// 27 numbers a node, of rows without what is fixed.
   void read() {
-    const std::size_t size = box_.size();
-    entries_.assign(size * box_row, 0.0);
-    for (std::size_t k = 0; k < size; ++k) {
+    entries_.assign(box_.size() * box_row, 0.0);
+    for (std::size_t k = 0; k < unknowns(); ++k) {
+      if (!rows_.has(k)) {
+        rows_.fixed.push_back(static_cast<int>(k));
+        for_entries(k, [&](std::size_t, double value) { rows_.fixed_diagonal.push_back(value); });
+        continue;
+      }
       const std::size_t node = rows_.at(k);
       const Place here = box_.place(node);
       for_entries(k, [&](std::size_t m, double value) {
@@ -231,7 +292,7 @@ class Reader {
     if (rows_.symmetric) return;
     SparseRows free;
     free.rows = free.columns = a_.rows;
-    for (std::size_t k = 0; k < size; ++k) {
+    for (std::size_t k = 0; k < unknowns(); ++k) {
       for_entries(k, [&](std::size_t m, double value) {
         if (m != k && (fixed_[k] != 0 || fixed_[m] != 0)) return;
         free.column.push_back(static_cast<int>(m));
@@ -243,7 +304,7 @@ class Reader {
     if (rows_.scales.empty()) return;
     const std::vector<double> as_given = entries_;
     for (std::size_t k = 0; k < rows_.scales.size(); ++k)
-      for (std::size_t n = 0; n < box_row; ++n) entries_[rows_.at(k) * box_row + n] *= rows_.scales[k];
+      for (std::size_t n = 0; n < box_row && rows_.has(k); ++n) entries_[rows_.at(k) * box_row + n] *= rows_.scales[k];
     if (unsymmetric(of_scaled).first == size) return;
     entries_ = as_given;
     rows_.scales.clear();
@@ -325,8 +386,8 @@ class Reader {
   void look_at_parts() {
     const std::size_t size = box_.size();
     std::vector<char> seen(size, 0);
-    for (std::size_t k = 0; k < size; ++k)
-      if (fixed_[k] != 0) seen[rows_.at(k)] = 1;
+    for (std::size_t k = 0; k < unknowns(); ++k)
+      if (fixed_[k] != 0 && rows_.has(k)) seen[rows_.at(k)] = 1;
     int parts = 0, floating = 0;
     std::size_t of_floating = 0, largest = 0;
     std::vector<std::size_t> next;
@@ -452,7 +513,7 @@ class Reader {
       std::vector<double> between;
       for (std::size_t i = 0; i + (axis.periodic ? 0 : 1) < n; ++i)
         between.push_back(coupled[d] ? std::exp(logs[d][i] - (std::isfinite(most) ? most : 0)) : weak);
-      if (!params_.widths[d].empty()) {
+      if (!given_[d].empty()) {
         take_given(d, axis);
         continue;
       }
@@ -463,8 +524,14 @@ class Reader {
       axis.widths = std::move(between);
     }
   }
+  void expects_widths(std::size_t d, int n) const {
+    expects(false, "there are ", given_[d].size(), " widths in ", axis_names[d], " for ", n, " unknowns: give ",
+            params_.widths_beyond_ends
+                ? message(n + 1)
+                : message(n - 1, ", and one more beyond each boundary whose nodes are no unknowns"));
+  }
   void take_given(std::size_t d, GatedAxis& axis) const {
-    const auto& widths = params_.widths[d];
+    const auto& widths = given_[d];
     const auto n = at(box_.n[d]);
     for (const double h : widths)
       expects(std::isfinite(h) && h > 0, "a width in ", axis_names[d], " is ", h, "; all must be positive");
@@ -489,7 +556,9 @@ class Reader {
   const SparseRows& a_;
   Box box_;
   const BoxRowsParams& params_;
-  std::vector<char> fixed_, held_;  // the latter: nodes whose rows of A, or of D A, do not sum to zero
+  std::array<std::vector<double>, 3> given_;  // widths
+  Place first_{};                             // of what is left
+  std::vector<char> fixed_, held_;            // the latter: nodes whose rows of A, or of D A, do not sum to zero
   bool columns_are_balanced_ = true;
   std::vector<double> entries_;
   BoxRows rows_;

@@ -21,9 +21,9 @@ struct BoxRowsParams {
 };
 
 struct BoxRows {
-  BoxShape shape;
+  BoxShape shape;  // what is left without outer layers of fixed unknowns
   std::array<int, 3> order{0, 1, 2};
-  std::vector<int> node;  // of every unknown; empty: the same
+  std::vector<int> node;  // of every unknown, -1: none, of one that is fixed; empty: the same
   bool symmetric = false, singular = false;
   std::vector<double> scales;  // of rows, d; empty: none
   double power = 1;            // of two, by which everything is multiplied so that diagonals are near one
@@ -38,6 +38,7 @@ struct BoxRows {
   SparseRows general;
 
   [[nodiscard]] bool is_general() const { return general.rows > 0; }
+  [[nodiscard]] bool has(std::size_t unknown) const { return node.empty() || node[unknown] >= 0; }
   [[nodiscard]] std::size_t at(std::size_t unknown) const {
     return node.empty() ? unknown : static_cast<std::size_t>(node[unknown]);
   }

@@ -231,6 +231,58 @@ TEST(BoxMatrixSolver, TakesFixedScaledAndPeriodicRows) {
   }
 }
 
+// As ex45 of PETSc has them, on some sides.
+TEST(BoxMatrixSolver, LeavesOutLayersOfFixedRows) {
+  for (const Backend backend : test::available_backends()) {
+    Context ctx = test::context_on(backend);
+    Random random(38);
+    SevenPoints p({19, 17, 18});
+    p.h[2] = test::Widths::geometric(18, 1e-3);
+    const SparseRows a = p.rows();
+    for (const bool all : {true, false}) {
+      std::vector<SparseEntry> entries;
+      std::vector<int> numbering;
+      for (int i = 0; i < a.rows; ++i) {
+        const int x = i % 19, y = i / 19 % 17, z = i / 19 / 17;
+        const bool fixed = x == 0 || z == 17 || z == 16 || (all && (x == 18 || y == 0 || y == 16 || z == 0));
+        if (fixed) entries.push_back({i, i, 2.0});
+        for (int e = a.start[i]; e < a.start[i + 1] && !fixed; ++e) entries.push_back({i, a.column[e], a.value[e]});
+      }
+      const SparseRows kept = sparse_rows(a.rows, a.rows, entries);
+      const Values b = random.values(a.rows);
+      for (const bool given : {false, true}) {
+        BoxMatrixParams params;
+        if (given) {
+          for (std::size_t d = 0; d < 3; ++d)
+            for (std::size_t i = 0; i + 1 < p.h[d].size(); ++i)
+              params.widths[d].push_back((p.h[d][i] + p.h[d][i + 1]) / 2);
+          params.widths[0].insert(params.widths[0].begin(), p.h[0][0]);
+          params.widths[0].push_back(p.h[0][18]);
+        }
+        BoxMatrixSolver solver(ctx, kept, p.n, params);
+        EXPECT_THAT(solver.findings().levels.front(), HasSubstr(all ? "17 x 15 x 15 " : "18 x 17 x 16 "));
+        Values x(b.size());
+        const SolveReport report = solver.solve(ctx, b, x);
+        EXPECT_EQ(report.status, Status::converged) << report.reason;
+        EXPECT_LE(report.iterations, 13);
+        EXPECT_LE(residual(kept, b, x), 1.01e-8);
+        for (int i = 0; i < a.rows; i += 19) EXPECT_EQ(x[i], b[i] / 2);
+        solver.apply(ctx, b, x);
+        EXPECT_EQ(x[0], b[0] / 2);
+        const std::vector<double>& widths = solver.findings().widths[2];
+        EXPECT_NEAR(widths[5] / widths[4], (p.h[2][5] + p.h[2][6]) / (p.h[2][4] + p.h[2][5]), 0.2);
+      }
+    }
+    // Nothing but fixed rows.
+    std::vector<SparseEntry> entries;
+    for (int i = 0; i < 60; ++i) entries.push_back({i, i, 4.0});
+    const Values b = random.values(60);
+    const Solved s = solve(ctx, sparse_rows(60, 60, entries), {5, 4, 3}, b);
+    EXPECT_EQ(s.report.status, Status::converged);
+    for (int i = 0; i < 60; ++i) EXPECT_EQ(s.x[i], b[i] / 4);
+  }
+}
+
 TEST(BoxMatrixSolver, TakesSingularMatrices) {
   for (const Backend backend : test::available_backends()) {
     Context ctx = test::context_on(backend);

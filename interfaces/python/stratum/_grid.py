@@ -192,3 +192,15 @@ def _components(start: np.ndarray, column: np.ndarray, several: int) -> tuple[st
                 else "all nodes of one component after the other"
             return name, meaning, found
     return None
+
+
+def speaks_of_couplings(message: str) -> bool:
+    return "couples to" in message or "no neighbours" in message
+
+
+def by_directions(numbering: str) -> str:
+    """Of a box, "z first, then y": how an array v[k, j, i] gets there."""
+    first, second = numbering[0], numbering[-1]
+    slowest = "xyz".replace(first, "").replace(second, "")
+    axes = tuple("zyx".index(name) for name in (slowest, second, first))
+    return f"{numbering}: for an array v[k, j, i] of the box that is v.transpose{axes}.reshape(-1)"

@@ -12,7 +12,8 @@ from typing import Any, Callable, Dict, Optional, Tuple, Union
 import numpy as np
 
 from . import _fork, _report, _show
-from ._grid import another_kind, checked, from_coordinates, grid_of, nodes
+from ._grid import another_kind, by_directions, checked, from_coordinates, grid_of, nodes, speaks_of_couplings
+from ._rows import fingerprint, matrix_of
 from ._pyamg import of_pyamg
 from ._stratum import BoxMatrixSystem, MatrixSystem
 
@@ -111,7 +112,7 @@ class Multigrid:
         **of_others: Any,
     ) -> None:
         smoother, sweeps, symmetric = of_pyamg(of_others, smoother, sweeps, symmetric)
-        matrix, grid = _matrix(A)
+        matrix, grid = matrix_of(A)
         if grid is not None and shape is not None and tuple(shape) != grid:
             raise ValueError(f"bands of shape {np.shape(A)} belong to a grid of shape {grid}; given is {tuple(shape)}")
         if coordinates is not None:
@@ -142,7 +143,7 @@ class Multigrid:
         try:
             self._own = self._system(self._options["accel"])
         except ValueError as e:
-            another = another_kind(*matrix[:2]) if grid is None and _speaks_of_couplings(str(e)) else None
+            another = another_kind(*matrix[:2]) if grid is None and speaks_of_couplings(str(e)) else None
             if another is None:
                 raise
             raise ValueError(f"{e}; {another}") from None
@@ -301,7 +302,7 @@ class Multigrid:
         A may be the previous matrix with values changed in place. If the values are refused, the previous ones stay, unless
         they were overwritten in place.
         """
-        matrix, grid = _matrix(A)
+        matrix, grid = matrix_of(A)
         if (grid is not None and grid != self.grid) or (grid is None and matrix[0].size != self.shape[0] + 1):
             raise ValueError(f"the matrix is one of {self.grid} unknowns; given is shape {np.shape(A)}")
         try:
@@ -316,7 +317,7 @@ class Multigrid:
         self.found = self._own.found()
 
     def _expect_unchanged(self, why: str) -> None:
-        if _fingerprint(self._matrix) != self._given:
+        if fingerprint(self._matrix) != self._given:
             raise ValueError("the matrix has been changed in place since it was given; update(A) takes the values that it has now. "
                              f"({why}, from the matrix itself.)")
 
@@ -342,7 +343,7 @@ class Multigrid:
 
     def _keep(self, matrix: tuple[Any, Any, np.ndarray]) -> None:
         self._matrix = matrix
-        self._given = _fingerprint(matrix)
+        self._given = fingerprint(matrix)
 
     def _after_fork(self) -> None:
         for system in self._systems.values():
@@ -354,7 +355,7 @@ class Multigrid:
         device, threads, _ = self._place
         threads = min(_fork.threads(threads) or _cores(), count // 2)
         if device != "cpu" or system is not self._own or threads < 2 or self.shape[0] > _MOST_SIDE_BY_SIDE \
-                or _fingerprint(self._matrix) != self._given:
+                or fingerprint(self._matrix) != self._given:
             for k in range(count):
                 one(system, k)
             return
@@ -394,7 +395,7 @@ class Multigrid:
         if shape == self.grid and not self._is_x_first:
             numbering = self.found["numbering"]
             how = "y first: for an array v[j, i] of the grid that is v.T.reshape(-1)" if numbering == "y first" \
-                else "as numbering= or coordinates= say" if numbering == "given" else _by_directions(numbering)
+                else "as numbering= or coordinates= say" if numbering == "given" else by_directions(numbering)
             raise ValueError(f"{name} of shape {shape} is in the order x first, and the unknowns of this matrix are numbered {how}; "
                              f"give {name} of shape {self.shape[:1]}, in the order of the rows of A")
 
@@ -558,24 +559,6 @@ def _joined_on_device(columns: list[Any], given: Any) -> Any:
     return columns[0] if len(given.shape) == 1 else library_of(given).stack(columns, 1)
 
 
-def _speaks_of_couplings(message: str) -> bool:
-    return "couples to" in message or "no neighbours" in message
-
-
-def _by_directions(numbering: str) -> str:
-    """Of a box, "z first, then y": how an array v[k, j, i] gets there."""
-    first, second = numbering[0], numbering[-1]
-    slowest = "xyz".replace(first, "").replace(second, "")
-    axes = tuple("zyx".index(name) for name in (slowest, second, first))
-    return f"{numbering}: for an array v[k, j, i] of the box that is v.transpose{axes}.reshape(-1)"
-
-
-def _fingerprint(matrix: tuple[Any, Any, np.ndarray]) -> list[int]:
-    """Other numbers where arrays were changed in place, at a small part of a set-up's time."""
-    bits = [np.frombuffer(a, dtype=f"u{a.itemsize}") for a in matrix if a is not None and a.size > 0]
-    return [int(f(part)) for a in bits for part in (a, a[1::2]) for f in (np.add.reduce, np.bitwise_xor.reduce)]
-
-
 def _method(accel: str | None) -> str | None:
     return "gmres" if accel == "fgmres" else accel  # ours is flexible
 
@@ -640,55 +623,3 @@ def like(given: Any, result: Any) -> Any:
     if library == "jax":
         return sys.modules["jax"].dlpack.from_dlpack(result)
     return sys.modules[library].from_dlpack(result) if library in ("torch", "cupy") else result
-
-
-def _matrix(A: Any) -> tuple[tuple[Any, Any, np.ndarray], tuple[int, ...] | None]:
-    """(indptr, indices, data) of a sparse matrix or of the bands of a box, or (None, None, bands), and the grid of bands."""
-    if hasattr(A, "tocsr"):
-        if A.ndim != 2 or A.shape[0] != A.shape[1]:
-            raise ValueError(f"a matrix is square; given is shape {A.shape}")
-        if A.dtype.kind not in "buif":
-            raise TypeError(f"a matrix is real; given is {A.dtype}")
-        rows = A.tocsr()
-        wide = rows.indptr.dtype != np.int32 or rows.indices.dtype != np.int32
-        index = np.int64 if wide else np.int32
-        return (np.ascontiguousarray(rows.indptr, index), np.ascontiguousarray(rows.indices, index),
-                np.ascontiguousarray(rows.data, np.float64)), None
-    bands = np.asarray(A)
-    count = {3: (5, 9), 4: (14, 27)}.get(bands.ndim, ())
-    if bands.dtype.kind not in "buif" or bands.shape[:1] not in [(k,) for k in count]:
-        raise TypeError("A is a scipy.sparse matrix, or bands of shape (9, ny, nx) or (5, ny, nx), of a box (27, nz, ny, nx) or "
-                        f"(14, nz, ny, nx); given is {type(A).__name__}" + (f" of {bands.dtype}, shape {bands.shape}" if bands.ndim else ""))
-    if bands.ndim == 4:
-        return _rows_of_bands(np.asarray(bands, np.float64)), bands.shape[1:]
-    return (None, None, np.ascontiguousarray(bands, np.float64).reshape(-1)), bands.shape[1:]
-
-
-def _rows_of_bands(bands: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(indptr, indices, data) of 27 bands on a box, or of the 14 from the centre on; what reaches across a side couples to the
-    other end."""
-    grid = bands.shape[1:]
-    nodes = np.arange(bands[0].size).reshape(grid)
-    rows, columns, values = [], [], []
-    for number, band in enumerate(bands, 27 - bands.shape[0]):
-        offset = (number // 9 - 1, number // 3 % 3 - 1, number % 3 - 1)
-        held = band != 0
-        # Along a direction of two nodes the other end is a neighbour already, and of one the node itself.
-        for axis, step in enumerate(offset):
-            if step != 0 and grid[axis] < 3:
-                outside = [slice(None)] * 3
-                outside[axis] = slice(-1, None) if step > 0 else slice(0, 1)
-                if held[tuple(outside)].any():
-                    raise ValueError(f"band {number} couples across a side of the box, which has {grid[axis]} nodes there")
-        to = np.roll(nodes, tuple(-step for step in offset), axis=(0, 1, 2))
-        rows.append(nodes[held])
-        columns.append(to[held])
-        values.append(band[held])
-        if bands.shape[0] == 14 and number > 13:
-            rows.append(to[held])
-            columns.append(nodes[held])
-            values.append(band[held])
-    row, column, value = np.concatenate(rows), np.concatenate(columns), np.concatenate(values)
-    order = np.lexsort((column, row))
-    start = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=nodes.size))])
-    return start.astype(np.int64), column[order].astype(np.int64), np.ascontiguousarray(value[order])

@@ -1,4 +1,4 @@
-// PCType "stratum" of PETSc, a MatrixSolver; and what PETSc looks for in a library that it opens.
+// PCType "stratum" of PETSc, a MatrixSolver or a BoxMatrixSolver; and what PETSc looks for in a library that it opens.
 
 #include <petsc/private/pcimpl.h>
 #include <petscdmda.h>
@@ -16,8 +16,11 @@
 
 #include <stratum/core/names.hpp>
 #include <stratum/mpi.hpp>
+#include <stratum/multigrid/structured/box_matrix_solver.hpp>
 #include <stratum/multigrid/structured/matrix_solver.hpp>
 #include <stratum/petsc.h>
+
+#include "dmda_nodes.hpp"
 
 #if defined(PETSC_USE_COMPLEX) || !defined(PETSC_USE_REAL_DOUBLE)
 #error "Stratum is for PETSc with real numbers in double"
@@ -28,7 +31,7 @@ namespace {
 using namespace stratum;
 
 struct Options {
-  PetscInt grid[2] = {0, 0};  // 0: of the DM
+  std::array<PetscInt, 3> grid{};  // nx = 0: of the DM; nz = 0: of two dimensions
   std::string smoother = "auto";
   PetscInt sweeps = 0;
   PetscInt cycle = 0;  // in names_of_cycles
@@ -70,12 +73,60 @@ struct Rows {
   }
 };
 
+/// Processes that were not told how many threads to take have one each where there are several.
+Context context_of(const Options& options, const std::shared_ptr<Communicator>& communicator) {
+  const bool alone = communicator == nullptr, told = options.threads != 0 || std::getenv("OMP_NUM_THREADS") != nullptr;
+  Context ctx(options.backend == 1 ? Backend::cuda : Backend::cpu,
+              alone || told ? static_cast<int>(options.threads) : 1);
+  if (!alone) ctx.set_communicator(communicator);
+  return ctx;
+}
+
+/// M^-1 on a box: the cycle for A, D A, or the symmetric part of A.
+class BoxCycle {
+ public:
+  BoxCycle(const Options& options, const Rows& a, bool singular)
+      : ctx_(context_of(options, nullptr)), solver_(ctx_, rows_of(a), size_of(options), params_of(options)) {
+    expects(!singular || solver_.findings().singular, "a null space of constants is attached to the matrix; all rows "
+                                                      "must sum to zero then, and columns as well unless it "
+                                                      "becomes symmetric by scales of its rows");
+  }
+  void apply(std::span<const double> r, std::span<double> z) { solver_.apply(ctx_, r, z); }
+  [[nodiscard]] const BoxMatrixSolver::Findings& findings() const { return solver_.findings(); }
+
+ private:
+  static SparseRows rows_of(const Rows& a) {
+    const RowArrays<PetscInt> arrays = a.arrays();
+    return rows_of_csr<PetscInt>(arrays.start, arrays.column, arrays.value);
+  }
+  static std::array<int, 3> size_of(const Options& options) {
+    return {static_cast<int>(options.grid[0]), static_cast<int>(options.grid[1]), static_cast<int>(options.grid[2])};
+  }
+  static BoxMatrixParams params_of(const Options& options) {
+    const auto at = [](const auto& names, PetscInt k) {
+      return k == 0 ? std::string_view() : std::string_view(names[static_cast<std::size_t>(k)]);
+    };
+    expects_options_of_boxes(options.smoother,
+                             options.sweeps == 0 ? std::nullopt : std::optional(static_cast<int>(options.sweeps)),
+                             at(names_of_cycles, options.cycle), at(names_of_interpolations, options.interpolation));
+    BoxMatrixParams params;
+    params.float_cycles = options.precision != 1;
+    // A matrix of PETSc has all its entries, whether or not they lie in one triangle.
+    params.triangle = Triangle::general;
+    // PETSc iterates: of ours the one that holds least.
+    params.method = Method::multigrid;
+    return params;
+  }
+  Context ctx_;
+  BoxMatrixSolver solver_;
+};
+
 /// What exists once there is a matrix: M^-1 = cycle for D A, times D.
 class GridCycle {
  public:
   GridCycle(const Options& options, const std::shared_ptr<Communicator>& communicator, int nx, int ny, const Rows& a,
             bool singular)
-      : ctx_(context(options, communicator)) {
+      : ctx_(context_of(options, communicator)) {
     // A matrix of PETSc has all its entries, whether or not they lie in one triangle.
     GridRows rows(ctx_, a.arrays(), nx, ny, a.node, {}, {.scale_to_symmetry = true, .triangle = Triangle::general});
     scales_ = rows.scales;
@@ -116,15 +167,6 @@ class GridCycle {
   [[nodiscard]] int processes() const { return ctx_.subdomains(); }
 
  private:
-  /// Processes that were not told how many threads to take have one each where there are several.
-  static Context context(const Options& options, const std::shared_ptr<Communicator>& communicator) {
-    const bool alone = communicator == nullptr,
-               told = options.threads != 0 || std::getenv("OMP_NUM_THREADS") != nullptr;
-    Context ctx(options.backend == 1 ? Backend::cuda : Backend::cpu,
-                alone || told ? static_cast<int>(options.threads) : 1);
-    if (!alone) ctx.set_communicator(communicator);
-    return ctx;
-  }
   Context ctx_;
   std::vector<double> scales_, work_;
   std::optional<MatrixSolver> solver_;
@@ -133,7 +175,8 @@ class GridCycle {
 struct Stratum {
   Options options;
   std::shared_ptr<Communicator> communicator;  // of several processes
-  std::unique_ptr<GridCycle> cycle;
+  std::unique_ptr<GridCycle> cycle;            // one of these,
+  std::unique_ptr<BoxCycle> box;               // in three dimensions
   Options made_with;
 };
 
@@ -160,7 +203,7 @@ PetscErrorCode guarded(PC pc, const Body& body) {
   PetscFunctionReturn(0);
 }
 
-PetscErrorCode grid_of_dm(PC pc, DM dm, PetscInt grid[2]) {
+PetscErrorCode grid_of_dm(PC pc, DM dm, std::array<PetscInt, 3>& grid) {
   const MPI_Comm comm = PetscObjectComm(reinterpret_cast<PetscObject>(pc));
   PetscBool is_da = PETSC_FALSE;
   PetscInt dimension = 0, dof = 0;
@@ -170,69 +213,38 @@ PetscErrorCode grid_of_dm(PC pc, DM dm, PetscInt grid[2]) {
     DMType type = nullptr;
     PetscCall(DMGetType(dm, &type));
     SETERRQ(comm, PETSC_ERR_SUP,
-            "Stratum: the grid is read from a DMDA, and the DM is of type %s; give it by -pc_stratum_grid nx,ny", type);
+            "Stratum: the grid is read from a DMDA, and the DM is of type %s; give it by -pc_stratum_grid nx,ny or "
+            "nx,ny,nz",
+            type);
   }
-  PetscCall(DMDAGetInfo(dm, &dimension, &grid[0], &grid[1], nullptr, nullptr, nullptr, nullptr, &dof, nullptr, nullptr,
+  PetscCall(DMDAGetInfo(dm, &dimension, &grid[0], &grid[1], &grid[2], nullptr, nullptr, nullptr, &dof, nullptr, nullptr,
                         nullptr, nullptr, nullptr));
-  PetscCheck(dimension == 2 && dof == 1, comm, PETSC_ERR_SUP,
-             "Stratum: the DMDA must have two dimensions and one degree of freedom, not %" PetscInt_FMT
-             " and %" PetscInt_FMT,
-             dimension, dof);
+  PetscCheck(dof == 1, comm, PETSC_ERR_SUP, "Stratum: the DMDA must have one degree of freedom, not %" PetscInt_FMT,
+             dof);
+  if (dimension < 2) grid[1] = 1;
+  if (dimension < 3) grid[2] = 0;
   PetscFunctionReturn(0);
 }
 
 /// Of the options, the PC's DM, the matrix's DM: null where the options say.
-PetscErrorCode find_grid(PC pc, PetscInt grid[2], DM* da) {
+PetscErrorCode find_grid(PC pc, std::array<PetscInt, 3>& grid, DM* da) {
   DM dm = pc->dm;
   const char* prefix = nullptr;
   PetscFunctionBegin;
   *da = nullptr;
-  grid[0] = stratum_of(pc).options.grid[0];
-  grid[1] = stratum_of(pc).options.grid[1];
+  grid = stratum_of(pc).options.grid;
   if (grid[0] != 0) PetscFunctionReturn(0);
   if (dm == nullptr) PetscCall(MatGetDM(pc->pmat, &dm));
   PetscCall(PCGetOptionsPrefix(pc, &prefix));
-  PetscCheck(
-      dm != nullptr, PetscObjectComm(reinterpret_cast<PetscObject>(pc)), PETSC_ERR_ARG_WRONGSTATE,
-      "Stratum: the grid of the unknowns is not known: give -%spc_stratum_grid nx,ny or call PCStratumSetGrid, or "
-      "attach a DMDA by KSPSetDM, PCSetDM or MatSetDM",
-      prefix == nullptr ? "" : prefix);
+  PetscCheck(dm != nullptr, PetscObjectComm(reinterpret_cast<PetscObject>(pc)), PETSC_ERR_ARG_WRONGSTATE,
+             "Stratum: the grid of the unknowns is not known: give -%spc_stratum_grid nx,ny or nx,ny,nz, call "
+             "PCStratumSetGrid, or "
+             "attach a DMDA by KSPSetDM, PCSetDM or MatSetDM",
+             prefix == nullptr ? "" : prefix);
   PetscCall(grid_of_dm(pc, dm, grid));
   *da = dm;
   PetscFunctionReturn(0);
 }
-
-/// Nodes j nx + i of a DMDA's unknowns, which are numbered process by process, each with a rectangle of them.
-class DmdaNodes {
- public:
-  DmdaNodes(PetscInt nx, PetscInt ny, PetscInt across, PetscInt up, const PetscInt* widths, const PetscInt* heights)
-      : nx_(nx), ny_(ny) {
-    PetscInt y = 0, start = 0;
-    for (PetscInt q = 0; q < up; y += heights[q++]) {
-      PetscInt x = 0;
-      for (PetscInt p = 0; p < across; x += widths[p++]) {
-        parts_.push_back({start, x, y, widths[p]});
-        start += widths[p] * heights[q];
-      }
-    }
-  }
-  /// What is no unknown stays none.
-  [[nodiscard]] PetscInt operator()(PetscInt unknown) const {
-    if (unknown < 0 || unknown >= nx_ * ny_) return -1;
-    const auto after = std::upper_bound(parts_.begin(), parts_.end(), unknown,
-                                        [](PetscInt n, const Part& part) { return n < part.start; });
-    const Part& part = *(after - 1);
-    const PetscInt k = unknown - part.start;
-    return (part.y + k / part.width) * nx_ + part.x + k % part.width;
-  }
-
- private:
-  struct Part {
-    PetscInt start, x, y, width;
-  };
-  PetscInt nx_, ny_;
-  std::vector<Part> parts_;
-};
 
 PetscErrorCode has_constant_null_space(PC pc, PetscBool* constant) {
   MatNullSpace space = nullptr;
@@ -251,13 +263,26 @@ PetscErrorCode has_constant_null_space(PC pc, PetscBool* constant) {
 }
 
 /// Makes the cycle for rows, or updates it.
-PetscErrorCode set_up_rows(PC pc, const PetscInt grid[2], PetscInt in_all, const Rows& rows, bool singular) {
+PetscErrorCode set_up_rows(PC pc, const std::array<PetscInt, 3>& grid, PetscInt in_all, const Rows& rows,
+                           bool singular) {
   Stratum& stratum = stratum_of(pc);
   PetscFunctionBegin;
   PetscCall(guarded(pc, [&] {
-    const auto fits = [](PetscInt k) { return k > 0 && k <= std::numeric_limits<int>::max(); };
-    expects(fits(grid[0]) && fits(grid[1]) && std::int64_t{grid[0]} * grid[1] == in_all, "the grid of ", grid[0], " x ",
-            grid[1], " unknowns does not fit a matrix of ", in_all, " rows");
+    const auto fits = [](std::int64_t k) { return k > 0 && k <= std::numeric_limits<int>::max(); };
+    const bool in_box = grid[2] != 0;
+    const std::int64_t planes = in_box ? grid[2] : 1;
+    expects(fits(grid[0]) && fits(grid[1]) && fits(planes) && grid[0] <= in_all && grid[1] <= in_all / grid[0] &&
+                std::int64_t{grid[0]} * grid[1] * planes == in_all,
+            "the grid of ", grid[0], " x ", grid[1], in_box ? message(" x ", planes) : std::string(),
+            " unknowns does not fit a matrix of ", in_all, " rows");
+    stratum.box.reset();
+    if (in_box) {
+      stratum.cycle.reset();
+      Options options = stratum.options;
+      options.grid = grid;
+      stratum.box = std::make_unique<BoxCycle>(options, rows, singular);
+      return;
+    }
     // One that could not be made or updated is no longer there.
     auto cycle = std::move(stratum.cycle);
     if (cycle && pc->flag == SAME_NONZERO_PATTERN && stratum.options == stratum.made_with) {
@@ -279,7 +304,7 @@ PetscErrorCode set_up_rows(PC pc, const PetscInt grid[2], PetscInt in_all, const
 }
 
 /// The same of a matrix whose rows lie on this process, columns of all.
-PetscErrorCode set_up_local(PC pc, const PetscInt grid[2], PetscInt in_all, Mat a, const DmdaNodes* nodes,
+PetscErrorCode set_up_local(PC pc, const std::array<PetscInt, 3>& grid, PetscInt in_all, Mat a, const DmdaNodes* nodes,
                             PetscInt first_row, bool singular) {
   const MPI_Comm comm = PetscObjectComm(reinterpret_cast<PetscObject>(pc));
   PetscBool done = PETSC_FALSE;
@@ -299,7 +324,7 @@ PetscErrorCode set_up_local(PC pc, const PetscInt grid[2], PetscInt in_all, Mat 
       rows.column = columns.data();
     });
   if (error == 0) error = set_up_rows(pc, grid, in_all, rows, singular);
-  if (error != 0) stratum_of(pc).cycle.reset();
+  if (error != 0) stratum_of(pc).cycle.reset(), stratum_of(pc).box.reset();
   rows.column = borrowed;
   PetscCall(MatSeqAIJRestoreArrayRead(a, &rows.value));
   PetscCall(MatRestoreRowIJ(a, 0, PETSC_FALSE, PETSC_FALSE, &rows.n, &rows.start, &rows.column, &done));
@@ -307,7 +332,7 @@ PetscErrorCode set_up_local(PC pc, const PetscInt grid[2], PetscInt in_all, Mat 
   PetscFunctionReturn(0);
 }
 
-PetscErrorCode set_up_alone(PC pc, const PetscInt grid[2], PetscInt in_all, bool singular) {
+PetscErrorCode set_up_alone(PC pc, const std::array<PetscInt, 3>& grid, PetscInt in_all, bool singular) {
   PetscBool by_rows = PETSC_FALSE;
   Mat a = pc->pmat;
   PetscFunctionBegin;
@@ -320,7 +345,7 @@ PetscErrorCode set_up_alone(PC pc, const PetscInt grid[2], PetscInt in_all, bool
 }
 
 /// Rows of every process are nodes of its part of the DMDA, or follow those of the processes before.
-PetscErrorCode set_up_together(PC pc, const PetscInt grid[2], PetscInt in_all, DM da, bool singular) {
+PetscErrorCode set_up_together(PC pc, const std::array<PetscInt, 3>& grid, PetscInt in_all, DM da, bool singular) {
   const MPI_Comm comm = PetscObjectComm(reinterpret_cast<PetscObject>(pc));
   Stratum& stratum = stratum_of(pc);
   PetscBool by_rows = PETSC_FALSE;
@@ -362,7 +387,8 @@ PetscErrorCode set_up_together(PC pc, const PetscInt grid[2], PetscInt in_all, D
 
 PetscErrorCode set_up(PC pc) {
   PetscMPIInt processes = 1;
-  PetscInt grid[2] = {0, 0}, rows = 0;
+  std::array<PetscInt, 3> grid{};
+  PetscInt rows = 0;
   PetscBool singular = PETSC_FALSE;
   DM da = nullptr;
   PetscFunctionBegin;
@@ -370,6 +396,9 @@ PetscErrorCode set_up(PC pc) {
   PetscCall(find_grid(pc, grid, &da));
   PetscCall(has_constant_null_space(pc, &singular));
   PetscCall(MatGetSize(pc->pmat, &rows, nullptr));
+  PetscCheck(processes == 1 || (grid[1] > 1 && grid[2] == 0), PetscObjectComm(reinterpret_cast<PetscObject>(pc)),
+             PETSC_ERR_SUP, "Stratum: matrices %s are for one process, and here are %d",
+             grid[2] != 0 ? "on boxes" : "of one dimension", processes);
   if (processes == 1)
     PetscCall(set_up_alone(pc, grid, rows, singular == PETSC_TRUE));
   else
@@ -382,13 +411,19 @@ PetscErrorCode apply(PC pc, Vec r, Vec z) {
   PetscScalar* to = nullptr;
   PetscInt n = 0;
   PetscFunctionBegin;
-  PetscCheck(stratum_of(pc).cycle, PetscObjectComm(reinterpret_cast<PetscObject>(pc)), PETSC_ERR_ORDER,
+  Stratum& stratum = stratum_of(pc);
+  PetscCheck(stratum.cycle || stratum.box, PetscObjectComm(reinterpret_cast<PetscObject>(pc)), PETSC_ERR_ORDER,
              "Stratum: set-up failed");
   PetscCall(VecGetLocalSize(r, &n));
   PetscCall(VecGetArrayRead(r, &from));
   PetscCall(VecGetArrayWrite(z, &to));
   const auto size = static_cast<std::size_t>(n);
-  PetscCall(guarded(pc, [&] { stratum_of(pc).cycle->apply({from, size}, {to, size}); }));
+  PetscCall(guarded(pc, [&] {
+    if (stratum.box)
+      stratum.box->apply({from, size}, {to, size});
+    else
+      stratum.cycle->apply({from, size}, {to, size});
+  }));
   PetscCall(VecRestoreArrayWrite(z, &to));
   PetscCall(VecRestoreArrayRead(r, &from));
   PetscFunctionReturn(0);
@@ -396,9 +431,12 @@ PetscErrorCode apply(PC pc, Vec r, Vec z) {
 
 PetscErrorCode apply_transpose(PC pc, Vec r, Vec z) {
   const GridCycle* cycle = stratum_of(pc).cycle.get();
+  const BoxCycle* box = stratum_of(pc).box.get();
   PetscFunctionBegin;
-  PetscCheck(cycle != nullptr && cycle->rows().symmetric && cycle->rows().fixed_in_all == 0 && !cycle->is_scaled(),
-             PetscObjectComm(reinterpret_cast<PetscObject>(pc)), PETSC_ERR_SUP,
+  const bool of_box = box != nullptr && box->findings().symmetric && box->findings().fixed == 0;
+  const bool of_grid =
+      cycle != nullptr && cycle->rows().symmetric && cycle->rows().fixed_in_all == 0 && !cycle->is_scaled();
+  PetscCheck(of_box || of_grid, PetscObjectComm(reinterpret_cast<PetscObject>(pc)), PETSC_ERR_SUP,
              "Stratum: only of a symmetric matrix is there the transposed cycle");
   PetscCall(apply(pc, r, z));
   PetscFunctionReturn(0);
@@ -407,7 +445,8 @@ PetscErrorCode apply_transpose(PC pc, Vec r, Vec z) {
 PetscErrorCode set_from_options(PC pc, PetscOptionItems* PetscOptionsObject) {
   Options& options = stratum_of(pc).options;
   char smoother[64];
-  PetscInt grid[2] = {options.grid[0], options.grid[1]}, count = 2;
+  std::array<PetscInt, 3> grid{};
+  PetscInt count = 3;
   PetscBool given = PETSC_FALSE;
   const auto choice = [&](const char* option, const char* what, const auto& names, PetscInt* index) {
     return PetscOptionsEList(option, what, "stratum/petsc.h", names.data(), static_cast<PetscInt>(names.size()),
@@ -415,12 +454,15 @@ PetscErrorCode set_from_options(PC pc, PetscOptionItems* PetscOptionsObject) {
   };
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "Stratum options");
-  PetscCall(
-      PetscOptionsIntArray("-pc_stratum_grid", "nx,ny of the unknowns", "PCStratumSetGrid", grid, &count, &given));
+  PetscCall(PetscOptionsIntArray("-pc_stratum_grid", "nx,ny or nx,ny,nz of the unknowns", "PCStratumSetGrid",
+                                 grid.data(), &count, &given));
   if (given == PETSC_TRUE) {
-    PetscCheck(count == 2, PetscObjectComm(reinterpret_cast<PetscObject>(pc)), PETSC_ERR_ARG_WRONG,
-               "Stratum: -pc_stratum_grid takes two numbers, nx,ny, not %" PetscInt_FMT, count);
-    PetscCall(PCStratumSetGrid(pc, grid[0], grid[1]));
+    PetscCheck(count >= 2, PetscObjectComm(reinterpret_cast<PetscObject>(pc)), PETSC_ERR_ARG_WRONG,
+               "Stratum: -pc_stratum_grid takes two numbers or three, nx,ny or nx,ny,nz, not %" PetscInt_FMT, count);
+    if (count == 3)
+      PetscCall(PCStratumSetBox(pc, grid[0], grid[1], grid[2]));
+    else
+      PetscCall(PCStratumSetGrid(pc, grid[0], grid[1]));
   }
   PetscCall(PetscOptionsString("-pc_stratum_smoother", "Smoother", "stratum/petsc.h", options.smoother.c_str(),
                                smoother, sizeof smoother, &given));
@@ -449,6 +491,14 @@ PetscErrorCode view(PC pc, PetscViewer viewer) {
                                    names_of_cycles[static_cast<std::size_t>(stratum.options.cycle)],
                                    names_of_precisions[static_cast<std::size_t>(stratum.options.precision)],
                                    names_of_interpolations[static_cast<std::size_t>(stratum.options.interpolation)]));
+  if (stratum.box) {
+    const BoxMatrixSolver::Findings& found = stratum.box->findings();
+    const char* const kind = found.symmetric ? "symmetric"
+                             : found.scaled  ? "symmetric by scales of rows"
+                                             : "nonsymmetric";
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  box of unknowns; %s%s\n", kind, found.singular ? ", singular" : ""));
+    for (const std::string& level : found.levels) PetscCall(PetscViewerASCIIPrintf(viewer, "  %s\n", level.c_str()));
+  }
   if (!stratum.cycle) PetscFunctionReturn(0);
   const GridRows& rows = stratum.cycle->rows();
   PetscCall(PetscViewerASCIIPrintf(
@@ -472,6 +522,7 @@ PetscErrorCode view(PC pc, PetscViewer viewer) {
 PetscErrorCode reset(PC pc) {
   PetscFunctionBegin;
   stratum_of(pc).cycle.reset();
+  stratum_of(pc).box.reset();
   PetscFunctionReturn(0);
 }
 
@@ -479,8 +530,17 @@ PetscErrorCode set_grid(PC pc, PetscInt nx, PetscInt ny) {
   PetscFunctionBegin;
   PetscCheck(nx >= 1 && ny >= 1, PetscObjectComm(reinterpret_cast<PetscObject>(pc)), PETSC_ERR_ARG_OUTOFRANGE,
              "Stratum: a grid has 1 x 1 unknowns or more, not %" PetscInt_FMT " x %" PetscInt_FMT, nx, ny);
-  stratum_of(pc).options.grid[0] = nx;
-  stratum_of(pc).options.grid[1] = ny;
+  stratum_of(pc).options.grid = {nx, ny, 0};
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode set_box(PC pc, PetscInt nx, PetscInt ny, PetscInt nz) {
+  PetscFunctionBegin;
+  PetscCheck(
+      nx >= 1 && ny >= 1 && nz >= 1, PetscObjectComm(reinterpret_cast<PetscObject>(pc)), PETSC_ERR_ARG_OUTOFRANGE,
+      "Stratum: a box has 1 x 1 x 1 unknowns or more, not %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT, nx,
+      ny, nz);
+  stratum_of(pc).options.grid = {nx, ny, nz};
   PetscFunctionReturn(0);
 }
 
@@ -489,6 +549,7 @@ PetscErrorCode destroy(PC pc) {
   delete static_cast<Stratum*>(pc->data);
   pc->data = nullptr;
   PetscCall(PetscObjectComposeFunction(reinterpret_cast<PetscObject>(pc), "PCStratumSetGrid_C", nullptr));
+  PetscCall(PetscObjectComposeFunction(reinterpret_cast<PetscObject>(pc), "PCStratumSetBox_C", nullptr));
   PetscFunctionReturn(0);
 }
 
@@ -503,6 +564,7 @@ PetscErrorCode create(PC pc) {
   pc->ops->reset = reset;
   pc->ops->destroy = destroy;
   PetscCall(PetscObjectComposeFunction(reinterpret_cast<PetscObject>(pc), "PCStratumSetGrid_C", set_grid));
+  PetscCall(PetscObjectComposeFunction(reinterpret_cast<PetscObject>(pc), "PCStratumSetBox_C", set_box));
   PetscFunctionReturn(0);
 }
 
@@ -518,6 +580,13 @@ PetscErrorCode PCStratumSetGrid(PC pc, PetscInt nx, PetscInt ny) {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscTryMethod(pc, "PCStratumSetGrid_C", (PC, PetscInt, PetscInt), (pc, nx, ny));
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode PCStratumSetBox(PC pc, PetscInt nx, PetscInt ny, PetscInt nz) {
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscTryMethod(pc, "PCStratumSetBox_C", (PC, PetscInt, PetscInt, PetscInt), (pc, nx, ny, nz));
   PetscFunctionReturn(0);
 }
 

@@ -2,6 +2,7 @@
 #define STRATUM_PETSC_H
 
 /* Stratum as a preconditioner of PETSc: PCType "stratum", one multigrid cycle for a matrix on a grid of nx x ny unknowns,
+ * or on a box of nx x ny x nz,
  *
  *     z = M^-1 r ,     (A x)_ij = sum over dx, dy in {-1, 0, 1} of a_(dx,dy)(i, j) x_(i+dx, j+dy) .
  *
@@ -10,13 +11,13 @@
  *
  *     ./program -dll_append /usr/local/lib/libstratum_petsc.so -pc_type stratum
  *
- * The grid is that of the DMDA of the PC or of the matrix (KSPSetDM, PCSetDM, MatSetDM; two dimensions, one degree of
- * freedom). Without a DMDA it is given by PCStratumSetGrid or -pc_stratum_grid, for any matrix whose rows are numbered along
- * x or along y. Rows that contain only their diagonal, such as kept Dirichlet rows, are solved first. Rows that become
+ * The grid is that of the DMDA of the PC or of the matrix (KSPSetDM, PCSetDM, MatSetDM; one to three dimensions, one degree
+ * of freedom). Without a DMDA it is given by PCStratumSetGrid, PCStratumSetBox or -pc_stratum_grid, for any matrix whose rows
+ * are numbered along x or along y, or along any direction of a box first. Rows that contain only their diagonal, such as kept Dirichlet rows, are solved first. Rows that become
  * symmetric by scaling are scaled (core/operators/row_scales.hpp). A null space of constants (MatSetNullSpace) is detected
  * and may be set; others are refused.
  *
- *     -pc_stratum_grid nx,ny
+ *     -pc_stratum_grid nx,ny or nx,ny,nz
  *     -pc_stratum_precision single|double         of the cycle; default double
  *     -pc_stratum_smoother NAME                   auto (default), adi, line_x, line_y, colour_gs, jacobi ...
  *     -pc_stratum_sweeps N                        sweeps before and after the coarse correction; 0: chosen by the smoother
@@ -24,6 +25,9 @@
  *     -pc_stratum_interpolation auto|matrix|bilinear
  *     -pc_stratum_backend cpu|cuda
  *     -pc_stratum_threads N                       CPU threads; 0: all that OpenMP offers
+ *
+ * In three dimensions cells decide about coarsening and smoothing: smoother, sweeps, cycle and interpolation are auto. A that
+ * is not symmetric, nor by scales of its rows, has the cycle of its symmetric part. One process.
  *
  * Single precision is safe with methods that keep their residual equal to b - A x: KSPCG, KSPFCG, KSPFGMRES, KSPGCR and
  * KSPRICHARDSON. KSPGMRES, PETSc's default, and others may claim 1e-8 where b - A x is 1e-3.
@@ -46,6 +50,8 @@
 PETSC_EXTERN PetscErrorCode PCRegisterStratum(void);
 /* Sets the grid of the unknowns of `pc`, row j * nx + i or i * ny + j; PCs of other types ignore it. */
 PETSC_EXTERN PetscErrorCode PCStratumSetGrid(PC pc, PetscInt nx, PetscInt ny);
+/* The same of a box, row (k * ny + j) * nx + i or with the directions in another order. */
+PETSC_EXTERN PetscErrorCode PCStratumSetBox(PC pc, PetscInt nx, PetscInt ny, PetscInt nz);
 /* PETSc calls it when it opens libstratum_petsc. */
 PETSC_EXTERN PetscErrorCode PetscDLLibraryRegister_stratum_petsc(void);
 

@@ -32,6 +32,7 @@ BoxIteration::BoxIteration(Context& ctx, const BoxMatrix<double>& matrix, Shared
 void BoxIteration::set_matrix(Context& ctx, const BoxMatrix<double>& matrix) {
   a = matrix;
   op_ = BoxLinearOperator<double>(ctx, a);
+  if (in_float_) in_float_->op = BoxLinearOperator<float>(ctx, BoxMatrix<float>(ctx, a));
 }
 
 std::vector<GatedLevel> BoxIteration::levels() const { return levels_; }

@@ -29,7 +29,7 @@ class BoxIteration {
                const BoxMultigridParams& params, bool in_float);
   BoxIteration(Context& ctx, const BoxMatrix<double>& a, Shared<Preconditioner<double>> m);
 
-  /// Another matrix of the same shape, around the preconditioner that was made for the first one, which is in double.
+  /// Another matrix of the same shape, around the preconditioner that was made for the first one.
   void set_matrix(Context& ctx, const BoxMatrix<double>& matrix);
 
   SolveReport solve(Context& ctx, const StoppingParams& stop, const Monitor& monitor);

@@ -111,7 +111,9 @@ class BoxEquation {
       if (problem.space.boundaries[face].kind == BoundaryConditionType::dirichlet) dirichlet_.push_back(face);
     for (auto* v : {&load_, &inside_, &residual_, &correction_}) *v = vector(ctx);
     if (steady_rhs_ && !steady_faces_) source_ = vector(ctx);
-    solver.emplace(ctx, mesh, homogeneous(now, reaction()), params.solver);
+    // Levels that depend on s alone: a run goes on from a state with the same bits.
+    solver.emplace(ctx, mesh, homogeneous(now, PoissonSolver3D::levels_reaction(reaction())), params.solver);
+    solver->set_reaction(reaction());
     use_shift();
   }
 

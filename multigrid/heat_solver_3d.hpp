@@ -5,8 +5,8 @@
 // PoissonSolver3D with the reaction c + s capacity, s = 1 / (a_ii dt), for the difference to the better start:
 //
 //     K separable, K = 1   fast diagonalization or planes: the modes are found once, and a solve is one application
-//     any K by cells       conjugate gradients around gated multigrid, whose levels stay while s changes by less than a factor of
-//                          two, or around scaled fast diagonalization
+//     any K by cells       conjugate gradients around gated multigrid, whose levels are those of the power of two next to
+//                          c + s capacity, or around scaled fast diagonalization
 //
 // The estimated error of such a solve is one of the difference, and reports have it relative to u.
 //

@@ -121,7 +121,8 @@ class HeatSteps : public HeatProgress {
     equation->set_boundary(ctx, t, u);
     bool fits = true;
     at_this_time(t, [&] {
-      (void)equation->update(ctx, t, equation->s());  // coefficients at t
+      // Coefficients at t, and S as the last step left it.
+      (void)equation->update(ctx, t, last_dt > 0 ? shift(last_dt) : equation->s());
       fits = same_data && slope_fits(ctx, t);
       if (!fits) begin_at(ctx, t);
     });

@@ -192,13 +192,13 @@ struct PoissonSolver3D::Implementation {
       scaled = std::make_shared<ScaledDiagonalization>(ctx, c, plan.lines);
       iterative.emplace(ctx, matrix, scaled);
     } else {
-      make_levels(matrix, material);
+      make_levels(matrix, problem.reaction, material);
     }
   }
-  void make_levels(const BoxMatrix<double>& matrix, const BoxMaterial& material) {
+  void make_levels(const BoxMatrix<double>& matrix, double reaction, const BoxMaterial& material) {
     iterative.emplace(ctx, matrix, gate_of(mesh, material),
                       BoxMultigridParams{.gate = {}, .singular = is_singular(mesh, problem)}, params.float_cycles);
-    reaction_of_levels = problem.reaction;
+    reaction_of_levels = reaction;
   }
 
   void set_reaction(double c) {
@@ -212,10 +212,11 @@ struct PoissonSolver3D::Implementation {
     if (scaled) scaled->set_reaction(c);
     if (plan.is_direct()) return;
     const BoxMatrix<double> matrix = iterative->a.with_reaction(c);
-    const bool near = c <= 2 * reaction_of_levels && reaction_of_levels <= 2 * c && !params.float_cycles;
-    if (scaled || near) return iterative->set_matrix(ctx, matrix);
-    iterative.reset();  // makes room
-    make_levels(matrix, discretization->material());
+    if (const double rounded = levels_reaction(c); !scaled && rounded != reaction_of_levels) {
+      iterative.reset();  // makes room
+      make_levels(matrix.with_reaction(rounded), rounded, discretization->material());
+    }
+    iterative->set_matrix(ctx, matrix);
   }
 
   static std::int64_t memory_of(const Context& ctx, const TensorMesh<3>& mesh, const PoissonProblem3D& problem,
@@ -499,9 +500,8 @@ SolveReport PoissonSolver3D::solve(FieldView<const double, 3> b, FieldView<doubl
 }
 
 void PoissonSolver3D::set_reaction(double c) {
-  Implementation& self = *implementation_;
-  const auto entered = self.guard.enter("solver");
-  self.set_reaction(c);
+  const auto entered = implementation_->guard.enter("solver");
+  implementation_->set_reaction(c);
 }
 
 void PoissonSolver3D::set_rhs(const ScalarFunction3D& f) {

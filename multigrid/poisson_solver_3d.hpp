@@ -44,6 +44,7 @@
 // direction has fewer planes than there are ranks.
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -137,8 +138,10 @@ class PoissonSolver3D {
   SolveReport solve(FieldView<const double, 3> b, FieldView<double, 3> x, const Monitor& monitor = {});
 
   /// Another c > 0 in the place of one, on one rank: for steps in time, which solve with c + 1 / dt. Modes stay as they are.
-  /// Levels of multigrid in double stay where c is between half and twice of what they were made for, else they are made anew.
+  /// Levels of multigrid are made for `levels_reaction` of c, anew where that is another number, whatever was before.
   void set_reaction(double c);
+  /// The power of two that is nearest.
+  [[nodiscard]] static double levels_reaction(double c) { return std::exp2(std::round(std::log2(c))); }
 
   // Other right-hand sides for the same operator and the same boundary values; each takes the place of the problem's f.
   /// f, integrated by Gauss points.

@@ -7,6 +7,7 @@
 #include "support/problem_options.hpp"
 #include "support/program.hpp"
 #include "support/solver_options.hpp"
+#include "times.hpp"
 
 namespace stratum::apps::heat {
 
@@ -51,20 +52,7 @@ CommandLine make_command_line() {
               {{"mass", "NAME", "consistent",
                 "how u_t is weighed at nodes: consistent, or lumped (a diagonal: with euler, on cells that are not "
                 "stretched, u stays between its data however short the steps are)"}})},
-      {"Time",
-       {{"start", "T", "0", "time at which the run starts"},
-        {"end", "T", "0.1", "time at which it ends"},
-        {"method", "NAME", "tr-bdf2",
-         "euler (implicit, first order), crank-nicolson (second order; initial values that are not smooth keep "
-         "oscillating) or tr-bdf2 (second order; damps such oscillations)"},
-        {"tol", "X", "",
-         "tr-bdf2 adapts its steps so that the error of each is X times the norm of u, X in (0, 1) (1e-4 without "
-         "--dt)"},
-        {"dt", "DT", "", "length of the steps, which may be a little shorter; with --tol the length of the first step"},
-        {"max-steps", "N", "10000000", "1 .. 1000000000"},
-        input_file("restart", "FILE",
-                   "continue from a file of --save, bit for bit like a run without the break. If the data have "
-                   "changed, continue from its u alone, with a warning")}},
+      time_options(),
       {"Solver", joined({{"solver", "NAME", "",
                           "multigrid, or cg preconditioned by one cycle (cg if coefficients vary, else multigrid)"},
                          {"cycle", "NAME", "v", "v, w or f"}},

@@ -16,7 +16,6 @@ namespace stratum::apps::heat {
 
 namespace {
 
-constexpr double most_outputs = 100'000;
 const std::vector<std::string> coefficient_options{"kappa", "reaction", "capacity"};
 
 /// Nothing of a problem is given.
@@ -114,43 +113,16 @@ Settings parse_settings(const CommandLine& options) {
   settings.mesh = parse_mesh<2>(options);
   settings.deformation = parse_deformation(options, settings.mesh);
   settings.level = parse_level(options, settings.mesh);
-  HeatParams& params = settings.params;
-  params.start = options.number("start", any_number);
-  settings.end = options.number("end", any_number);
-  expects(settings.end > params.start, "--end: '", options.text("end"), "' does not come after the start, ",
-          params.start);
-  params.method = choice<TimeMethod>("--method", options.text("method"));
-  if (options.has("dt")) params.dt = options.number("dt", positive);
-  const bool adapts = params.method == TimeMethod::tr_bdf2;
-  expects(adapts || !options.has("tol"), "--tol: only tr-bdf2 estimates errors, ", options.text("method"),
-          " takes steps of one length; --dt says which");
-  expects(adapts || params.dt, "--dt: ", options.text("method"), " takes steps of one length; how long are they?");
-  if (options.has("tol"))
-    params.tol = options.number("tol", fraction);
-  else if (!params.dt)
-    params.tol = 1e-4;
-  if (options.has("rtol")) params.eta = options.number("rtol", fraction);
-  params.max_steps = options.integer("max-steps", 1, 1'000'000'000);
-  params.solver = parse_solver(options);
-  for (const auto& [name, every] :
-       {std::pair{"output-every", &settings.output_every}, {"restart-every", &settings.restart_every}}) {
-    if (!options.has(name)) continue;
-    *every = options.number(name, positive);
-    const double count = (settings.end - params.start) / *every;
-    expects(count <= most_outputs, "--", name, ": '", options.text(name), "' comes ", std::floor(count),
-            " times, more than ", most_outputs);
-  }
-  expects(!options.has("restart-every") || options.has("save"), "--restart-every: to what file? --save FILE says");
+  parse_times(options, settings);
+  settings.params.solver = parse_solver(options);
   expects(!settings.deformation.is_given() || !is_default_problem(options), settings.deformation.option(),
           ": give --initial, --rhs or boundaries as well; what decays without them is of a rectangle");
-  settings.problem =
-      parse_problem(options, {settings.mesh, settings.level, settings.deformation.variables(true)}, params.start);
+  settings.problem = parse_problem(options, {settings.mesh, settings.level, settings.deformation.variables(true)},
+                                   settings.params.start);
   settings.problem.lumped = choice<bool>("--mass", options.text("mass"), {{"consistent", false}, {"lumped", true}});
   free_sides_without_area(options, settings.mesh, settings.deformation, settings.problem.space.boundaries);
   (void)with_boundaries(settings.mesh.at(std::min(settings.level, 2)), settings.problem.space.boundaries);
   settings.probe = parse_probe(options, settings.mesh, settings.deformation);
-  settings.machine = parse_machine(options);
-  settings.quiet = options.is_set("quiet");
   return settings;
 }
 

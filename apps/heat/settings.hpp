@@ -9,24 +9,18 @@
 #include "support/mapped_mesh_options.hpp"
 #include "support/mesh_options.hpp"
 #include "support/probe.hpp"
-#include "support/program.hpp"
+#include "times.hpp"
 
 namespace stratum::apps::heat {
 
 inline constexpr const char* program_name = "heat2d";
 
 /// The options, read.
-struct Settings {
+struct Settings : TimeSettings<HeatParams> {
   MeshChoice<2> mesh;
   Deformation deformation;
-  int level = 0;
   HeatProblem problem;
-  HeatParams params;
-  double end = 0;
-  double output_every = 0, restart_every = 0;  // 0: at the end alone
-  Machine machine;
   std::optional<Probe> probe;
-  bool quiet = false;
 
   [[nodiscard]] ProblemMesh mesh_at(Context& ctx) const {
     return with_boundaries(deformation.at(ctx, machine, mesh, level), problem.space.boundaries);

@@ -3,6 +3,7 @@
 #include <stratum/multigrid/poisson_solver_3d.hpp>
 
 #include "probe.hpp"
+#include "problem.hpp"
 #include "support/mesh_options.hpp"
 #include "support/problem_options.hpp"
 #include "support/program.hpp"
@@ -67,15 +68,8 @@ CommandLine make_command_line() {
             expression_option(
                 "boundary", "EXPR", "",
                 "u on the faces that have no value of their own (the exact solution where it is given, else 0)")},
-           boundary_options<3>(),
-           {expression_option(
-                "kappa", "K", "",
-                "K, above 0; its value at the centre of a cell is the cell's; or file:PATH.npy, an array of "
-                "shape (nz, ny, nx) on the cells, or on those of a coarser level (1)"),
-            expression_option("kx", "K", "", "K in x, y and z by itself (1)"),
-            expression_option("ky", "K", "", "in y (1)"),
-            expression_option("kz", "K", "", "in z (1)"),
-            {"reaction", "C", "0", "c, a number from 0 on"},
+           joined(boundary_options<3>(), coefficient_options()),
+           {{"reaction", "C", "0", "c, a number from 0 on"},
             {"quadrature", "N", "",
              "f and the values on faces are integrated by N points in every direction of a cell, 1 .. 4 (4 in boxes of "
              "up to "

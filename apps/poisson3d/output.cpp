@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include <stratum/assembly/box_picture.hpp>
 #include <stratum/assembly/box_values.hpp>
 #include <stratum/core/io/npy_file.hpp>
 
@@ -80,13 +79,8 @@ void draw(const Settings& settings, const Solved& solved, const std::string& pat
     if (range && range->smallest_on_boundary == range->largest_on_boundary && !settings.quiet)
       warn(program_name, message("the picture has one colour, since all faces have the value ",
                                  range->largest_on_boundary, "; --slice z=AT shows the inside"));
-    return write_png(path, mesh, solved.nodal, title);
   }
-  const auto& [d, at] = *settings.slice;
-  const auto [plane, nodal] = plane_values(mesh, solved.nodal, d, at);
-  write_png(path, Geometry(plane), nodal,
-            message(title, "; ", settings.slice->text(), ", ", d == 0 ? "y" : "x", " to the right, ",
-                    d == 2 ? "y" : "z", " up"));
+  draw_box(path, mesh, solved.nodal, settings.slice, title);
 }
 
 }  // namespace
@@ -120,8 +114,10 @@ void write_solution(const Context& ctx, const Settings& settings, const Solved& 
   };
   if (settings.exit_code(solved.outcome.report) == 3)
     return leave_out_solution(outputs, "there is", !settings.quiet && !settings.table);
-  if (outputs.has("probe"))
-    outputs.write_text("probe", csv_of_probe(*settings.probe, solved.outcome.mesh, solved.nodal));
+  if (std::string values; outputs.has("probe")) {
+    add_profile(values, std::nullopt, *settings.probe, solved.outcome.mesh, solved.nodal);
+    outputs.write_text("probe", values);
+  }
   if (outputs.has("png")) {
     say("drawing ...");
     outputs.write("png", [&](const std::string& path) { draw(settings, solved, path); });

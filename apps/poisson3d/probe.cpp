@@ -3,6 +3,9 @@
 #include <cmath>
 #include <sstream>
 
+#include <stratum/assembly/box_picture.hpp>
+#include <stratum/assembly/picture.hpp>
+
 namespace stratum::apps::poisson3d {
 
 namespace {
@@ -80,18 +83,30 @@ BoxProbe parse_box_probe(const std::string& text, const TensorMesh<3>& mesh) {
   return probe;
 }
 
-std::string csv_of_probe(const BoxProbe& probe, const TensorMesh<3>& mesh, std::span<const double> nodal) {
+void add_profile(std::string& csv, std::optional<double> t, const BoxProbe& probe, const TensorMesh<3>& mesh,
+                 std::span<const double> nodal) {
   const bool is_line = !probe.arc_lengths.empty();
   std::ostringstream out;
   out.precision(17);
-  out << (is_line ? "x,y,z,s,u\n" : "x,y,z,u\n");
+  if (csv.empty()) out << (t ? "t," : "") << (is_line ? "x,y,z,s,u\n" : "x,y,z,u\n");
   for (std::size_t k = 0; k < probe.points.size(); ++k) {
     const auto& [x, y, z] = probe.points[k];
+    if (t) out << *t << ',';
     out << x << ',' << y << ',' << z << ',';
     if (is_line) out << probe.arc_lengths[k] << ',';
     out << value_at(mesh, nodal, *locate(mesh, probe.points[k])) << '\n';
   }
-  return out.str();
+  csv += out.str();
+}
+
+void draw_box(const std::string& path, const TensorMesh<3>& mesh, std::span<const double> nodal,
+              const std::optional<Plane>& slice, const std::string& title) {
+  if (!slice) return write_png(path, mesh, nodal, title);
+  const auto& [d, at] = *slice;
+  const auto [plane, on_plane] = plane_values(mesh, nodal, d, at);
+  write_png(
+      path, Geometry(plane), on_plane,
+      message(title, "; ", slice->text(), ", ", d == 0 ? "y" : "x", " to the right, ", d == 2 ? "y" : "z", " up"));
 }
 
 }  // namespace stratum::apps::poisson3d

@@ -33,7 +33,13 @@ struct BoxProbe {
 /// WHERE:FILE.csv. Throws UsageError for another text, and for points outside the box.
 [[nodiscard]] BoxProbe parse_box_probe(const std::string& text, const TensorMesh<3>& mesh);
 
-/// A line for every point: coordinates, of a line the distance from its first end, and u.
-[[nodiscard]] std::string csv_of_probe(const BoxProbe& probe, const TensorMesh<3>& mesh, std::span<const double> nodal);
+/// A line of names where there is none before, and one for every point: the time where there is one, coordinates, of a line the
+/// distance from its first end, and u.
+void add_profile(std::string& csv, std::optional<double> t, const BoxProbe& probe, const TensorMesh<3>& mesh,
+                 std::span<const double> nodal);
+
+/// A picture of the faces, or on a plane; `title` stands above.
+void draw_box(const std::string& path, const TensorMesh<3>& mesh, std::span<const double> nodal,
+              const std::optional<Plane>& slice, const std::string& title);
 
 }  // namespace stratum::apps::poisson3d

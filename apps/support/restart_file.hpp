@@ -21,44 +21,57 @@
 #include <string_view>
 #include <vector>
 
+#include <stratum/assembly/problem_mesh.hpp>
 #include <stratum/core/errors.hpp>
 #include <stratum/core/io/output_file.hpp>
 #include <stratum/core/io/whole_file.hpp>
-#include <stratum/multigrid/heat_solver.hpp>
+#include <stratum/multigrid/heat_progress.hpp>
 
 #include "command_line.hpp"
 #include "input_files.hpp"
 
 namespace stratum::apps {
 
-inline constexpr std::string_view restart_format = "stratum heat2d restart 2";
+/// The first line of a program's files.
+[[nodiscard]] inline std::string restart_format(const char* program) {
+  return message("stratum ", program, " restart 2");
+}
 
 template <class T>
 [[nodiscard]] std::string_view bytes_of(const std::vector<T>& numbers) {
   return {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(T)};
 }
 
-/// Of its widths, where it starts, the kinds of its ends and, where it is no rectangle, its nodes.
+/// Of its widths, where it starts, and the kinds of its ends.
+template <int D>
+[[nodiscard]] std::uint64_t check_sum_of_axes(const TensorMesh<D>& mesh, std::uint64_t sum) {
+  for (int d = 0; d < D; ++d) {
+    const Axis& axis = mesh.axis(d);
+    sum = check_sum(bytes_of(axis.widths()), sum);
+    sum = check_sum(message(axis.origin(), to_string(axis.first_boundary()), to_string(axis.last_boundary())), sum);
+  }
+  return sum;
+}
+
+/// And, where it is no rectangle, of its nodes.
 [[nodiscard]] inline std::uint64_t check_sum(const ProblemMesh& mesh) {
   std::uint64_t sum = check_sum(std::string_view());
   if (mesh.mapped()) sum = check_sum(bytes_of(mesh.mapped()->y()), check_sum(bytes_of(mesh.mapped()->x()), sum));
   if (mesh.mapped() && !mesh.mapped()->is_cartesian()) sum = check_sum(to_string(mesh.mapped()->coordinates()), sum);
-  for (const Axis* line : {&mesh.logical().x(), &mesh.logical().y()}) {
-    sum = check_sum(bytes_of(line->widths()), sum);
-    sum = check_sum(message(line->origin(), to_string(line->first_boundary()), to_string(line->last_boundary())), sum);
-  }
-  return sum;
+  return check_sum_of_axes(mesh.logical(), sum);
 }
 
 /// What options say of the problem and of the steps, by name: check sums.
 using GivenData = std::map<std::string, std::uint64_t>;
 
-inline constexpr const char* problem_options[] = {"rhs",    "capacity", "exact", "boundary", "left", "right",
-                                                  "bottom", "top",      "kappa", "reaction", "mass", "body"};
+inline constexpr const char* problem_options[] = {"rhs",    "capacity", "exact",    "boundary", "left",  "right",
+                                                  "bottom", "top",      "front",    "back",     "kappa", "kx",
+                                                  "ky",     "kz",       "reaction", "mass",     "body"};
 
 [[nodiscard]] inline GivenData given_data(const CommandLine& options) {
   GivenData given;
   for (const char* name : problem_options) {
+    if (!options.knows(name)) continue;
     std::uint64_t& sum = given[name] = check_sum("");
     for (const std::string& text : options.texts(name)) sum = check_sum(text, sum);
   }
@@ -72,7 +85,9 @@ inline constexpr const char* problem_options[] = {"rhs",    "capacity", "exact",
 
 /// Of what the state is to go on with.
 struct RestartOf {
-  const ProblemMesh& mesh;
+  const char* program;
+  std::uint64_t mesh;      // a check sum
+  std::vector<int> cells;  // of each direction
   TimeMethod method;
   bool adaptive;
   double start;
@@ -83,13 +98,13 @@ inline void write_restart(const std::string& path, const RestartOf& of, const He
   std::ostringstream text;
   text.precision(17);
   const HeatReport& r = state.report;
-  const TensorMesh<2>& cells = of.mesh.logical();
-  text << restart_format << "\nmesh " << check_sum(of.mesh) << "\ncells_x " << cells.x().size() << "\ncells_y "
-       << cells.y().size() << "\nmethod " << to_string(of.method) << "\nadaptive " << of.adaptive << "\nstart "
-       << of.start << "\nt " << r.t << "\nsteps " << r.steps << "\nrejected " << r.rejected << "\nforced " << r.forced
-       << "\nsolves " << r.solves << "\ncycles " << r.cycles << "\nupdates " << r.updates << "\nmost_cycles "
-       << r.most_cycles << "\nknown_slopes " << state.known_slopes << "\nunknowns " << state.u.size()
-       << "\nboundary_nodes " << state.boundary_slope.size() << "\n";
+  text << restart_format(of.program) << "\nmesh " << of.mesh;
+  for (std::size_t d = 0; d < of.cells.size(); ++d) text << "\ncells_" << axis_names[d] << ' ' << of.cells[d];
+  text << "\nmethod " << to_string(of.method) << "\nadaptive " << of.adaptive << "\nstart " << of.start << "\nt " << r.t
+       << "\nsteps " << r.steps << "\nrejected " << r.rejected << "\nforced " << r.forced << "\nsolves " << r.solves
+       << "\ncycles " << r.cycles << "\nupdates " << r.updates << "\nmost_cycles " << r.most_cycles << "\nknown_slopes "
+       << state.known_slopes << "\nunknowns " << state.u.size() << "\nboundary_nodes " << state.boundary_slope.size()
+       << "\n";
   for (const auto& [name, sum] : of.given) text << "given." << name << ' ' << sum << '\n';
   text << "data\n";
   std::string all = text.str();
@@ -112,12 +127,13 @@ struct Restart {
 
 /// Throws as said above.
 [[nodiscard]] inline Restart read_restart(const std::string& path, const RestartOf& of) {
-  const auto is_restart = [first_line = message(restart_format, "\n")](std::string_view begin) {
+  const std::string format = restart_format(of.program);
+  const auto is_restart = [first_line = format + "\n"](std::string_view begin) {
     return begin.starts_with(first_line);
   };
   const std::string all = detail::whole_file(path, is_restart);
   if (!is_restart(all))
-    throw FileError(message("'", path, "' is no restart file: it does not begin with '", restart_format, "'"));
+    throw FileError(message("'", path, "' is no restart file: it does not begin with '", format, "'"));
   const auto damaged = [&path]() -> FileError {
     return FileError(message("'", path, "' is cut short or damaged: its check sum does not fit"));
   };
@@ -130,22 +146,25 @@ struct Restart {
   const auto data = content.find("\ndata\n");
   if (data == std::string_view::npos) throw damaged();
   std::map<std::string, std::string> header;
-  std::istringstream lines{std::string(content.substr(restart_format.size(), data - restart_format.size()))};
+  std::istringstream lines{std::string(content.substr(format.size(), data - format.size()))};
   for (std::string name, value; lines >> name >> value;) header[name] = value;
   const auto number = [&](const char* name, auto& to) {
     std::istringstream value(header[name]);
     if (!(value >> to)) throw damaged();
   };
   std::uint64_t mesh = 0;
-  int cells_x = 0, cells_y = 0;
+  std::string cells, own_cells;
   bool adaptive = false;
   number("mesh", mesh);
-  number("cells_x", cells_x);
-  number("cells_y", cells_y);
+  for (std::size_t d = 0; d < of.cells.size(); ++d) {
+    int count = 0;
+    number(message("cells_", axis_names[d]).c_str(), count);
+    cells += message(d > 0 ? " x " : "", count);
+    own_cells += message(d > 0 ? " x " : "", of.cells[d]);
+  }
   number("adaptive", adaptive);
-  expects(mesh == check_sum(of.mesh), "the restart file '", path, "' is of another mesh, ", cells_x, " x ", cells_y,
-          " cells; this one has ", of.mesh.logical().x().size(), " x ", of.mesh.logical().y().size(),
-          ", or other widths, nodes or kinds of boundaries");
+  expects(mesh == of.mesh, "the restart file '", path, "' is of another mesh, ", cells, " cells; this one has ",
+          own_cells, ", or other widths, nodes or kinds of boundaries");
   expects(header["method"] == to_string(of.method) && adaptive == of.adaptive, "the restart file '", path,
           "' goes on with ", adaptive ? "adaptive" : "fixed", " steps of ", header["method"], ", not with ",
           of.adaptive ? "adaptive" : "fixed", " ones of ", to_string(of.method));

@@ -54,15 +54,30 @@ class VtkSeries {
   /// Fields of all nodes and cells, of several ranks on these rows of nodes and the cells between.
   void write(int number, double t, const ProblemMesh& mesh, const std::vector<VtkField>& nodes,
              const std::vector<VtkField>& cells, const NodeRows& rows = {}) {
-    const std::string now = file(number, ranks_ != nullptr, mesh.mapped() ? 's' : 'r');
-    {
-      const RemovedWhenInterrupted unfinished_file(temporary_name(now));
+    write_by(number, t, mesh.mapped() ? 's' : 'r', [&](const std::string& now) {
       if (ranks_)
         write_pieces(*ranks_, now, mesh, rows, nodes, cells);
       else if (mesh.mapped())
         write_vts(now, *mesh.mapped(), nodes, cells);
       else
         write_vtr(now, mesh.logical(), nodes, cells);
+    });
+  }
+  /// The same of a box, on one rank.
+  void write(int number, double t, const TensorMesh<3>& mesh, const std::vector<VtkField>& nodes,
+             const std::vector<VtkField>& cells, int threads) {
+    write_by(number, t, 'r',
+             [&](const std::string& now) { write_vtr(now, mesh, nodes, cells, VtkCompression::fast, threads); });
+  }
+
+ private:
+  /// write_file(path)
+  template <class WriteFile>
+  void write_by(int number, double t, char grid, const WriteFile& write_file) {
+    const std::string now = file(number, ranks_ != nullptr, grid);
+    {
+      const RemovedWhenInterrupted unfinished_file(temporary_name(now));
+      write_file(now);
     }
     if (ranks_ && ranks_->rank() > 0) return;
     entries_.emplace_back(t, now);
@@ -77,7 +92,6 @@ class VtkSeries {
     write_whole_text(path_, out.str());
   }
 
- private:
   [[nodiscard]] static std::string file_name(const std::string& path, int number, bool pieces, char grid) {
     char digits[24];
     (void)std::snprintf(digits, sizeof digits, "_%04d.%svt%c", number, pieces ? "p" : "", grid);

@@ -13,6 +13,7 @@ PROGRAMS = {
     "poisson2d": "Poisson problems on rectangles and deformed rectangles",
     "poisson3d": "Poisson problems in boxes",
     "heat2d": "heat equation in two dimensions",
+    "heat3d": "heat equation in boxes",
     "krylov": "sparse matrices by Krylov methods",
     "bubbly2d": "pressure of two fluids",
     "team20": "magnetic field by edge elements",

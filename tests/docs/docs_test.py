@@ -29,7 +29,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-PROGRAMS = ("poisson2d", "poisson3d", "heat2d", "krylov", "bubbly2d", "team20", "staggered", "paper_tables", "stratum_bench")
+PROGRAMS = ("poisson2d", "poisson3d", "heat2d", "heat3d", "krylov", "bubbly2d", "team20", "staggered", "paper_tables", "stratum_bench")
 LANGUAGES = ("sh", "console", "text", "c++", "c", "cmake", "python")
 NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 

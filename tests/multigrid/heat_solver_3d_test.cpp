@@ -258,11 +258,11 @@ TEST(HeatSolver3D, IsTwoDimensionsWhereNothingDependsOnZ) {
         HeatSolver3D solver(ctx, {x, y, z}, Flat::box(jump), box);
         ASSERT_EQ(flat.advance(ctx, 0.1).status, Status::converged) << flat.report().reason;
         ASSERT_EQ(solver.advance(ctx, 0.1).status, Status::converged) << solver.report().reason;
-        EXPECT_EQ(solver.report().steps, flat.report().steps);
-        EXPECT_EQ(solver.report().rejected, flat.report().rejected);
+        EXPECT_NEAR(static_cast<double>(solver.report().steps), static_cast<double>(flat.report().steps),
+                    adapts ? 2 : 0);
         const Values of_plane = flat.nodal_solution(ctx), all = solver.nodal_solution(ctx);
         // Steps that adapt follow an estimate that is solved for to two digits.
-        const double allowed = adapts ? 1e-5 : 1e-10;
+        const double allowed = adapts ? 1e-3 : 1e-10;
         for (std::size_t k = 0; k < 6; ++k) {
           const auto begin = all.begin() + static_cast<std::ptrdiff_t>(k * of_plane.size());
           EXPECT_LE(largest_difference(Values(begin, begin + static_cast<std::ptrdiff_t>(of_plane.size())), of_plane),
@@ -319,24 +319,28 @@ TEST(HeatSolver3D, GoesOnFromAStateWithTheSameBits) {
     HeatProblem3D problem = EveryFace::problem(1, 0.1, 2);
     if (by_cells) problem.space.diffusion.xx = [](const Point3D& p) { return p.x + p.y * p.z > 0.8 ? 30 : 1; };
     Context ctx = context_on(Backend::cpu);
-    for (const TimeMethod method : every_method) {
-      HeatParams3D params = fixed(method, 0.05);
-      HeatSolver3D whole(ctx, mesh, problem, params);
-      (void)whole.advance(ctx, 0.2);
-      const HeatState middle = whole.state(ctx);
-      (void)whole.advance(ctx, 0.4);
-      HeatSolver3D rest(ctx, mesh, problem, params);
-      EXPECT_TRUE(rest.restore(ctx, middle));
-      EXPECT_EQ(rest.time(), 0.2);
-      (void)rest.advance(ctx, 0.4);
-      EXPECT_EQ(rest.nodal_solution(ctx), whole.nodal_solution(ctx)) << to_string(method);
-      EXPECT_EQ(rest.report().solves, whole.report().solves);
-      // Another f: du/dt of the state is none of this problem.
-      HeatProblem3D other = problem;
-      other.space.rhs = number(7);
-      HeatSolver3D changed(ctx, mesh, other, params);
-      EXPECT_EQ(changed.restore(ctx, middle), method == TimeMethod::euler);
-    }
+    for (const bool adapts : {false, true})
+      for (const TimeMethod method : every_method) {
+        if (adapts && method != TimeMethod::tr_bdf2) continue;
+        HeatParams3D params = fixed(method, 0.047);  // steps are shorter
+        if (adapts) params.tol = 1e-2;
+        HeatSolver3D whole(ctx, mesh, problem, params);
+        (void)whole.advance(ctx, 0.2);
+        const HeatState middle = whole.state(ctx);
+        (void)whole.advance(ctx, 0.4);
+        HeatSolver3D rest(ctx, mesh, problem, params);
+        EXPECT_TRUE(rest.restore(ctx, middle));
+        EXPECT_EQ(rest.time(), 0.2);
+        (void)rest.advance(ctx, 0.4);
+        EXPECT_EQ(rest.nodal_solution(ctx), whole.nodal_solution(ctx)) << to_string(method);
+        EXPECT_EQ(rest.report().cycles, whole.report().cycles);
+        EXPECT_EQ(rest.report().updates, whole.report().updates);
+        // Another f: du/dt of the state is none of this problem.
+        HeatProblem3D other = problem;
+        other.space.rhs = number(7);
+        HeatSolver3D changed(ctx, mesh, other, params);
+        EXPECT_EQ(changed.restore(ctx, middle), method == TimeMethod::euler);
+      }
   }
 }
 

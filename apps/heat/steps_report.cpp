@@ -1,0 +1,61 @@
+#include "steps_report.hpp"
+
+namespace stratum::apps::heat {
+
+std::string plain_time(double t) {
+  char text[32];
+  (void)std::snprintf(text, sizeof text, "%.12g", t);
+  return text;
+}
+
+void print_moment(const Moment& moment, const HeatReport& report, bool first) {
+  if (first) std::printf("%14s %10s %10s %10s %24s\n", "t", "steps", "rejected", "cycles", "heat");
+  std::printf("%14.12g %10lld %10lld %10lld %24.16g\n", moment.t, static_cast<long long>(moment.steps),
+              static_cast<long long>(report.rejected), static_cast<long long>(report.cycles), moment.heat);
+  (void)std::fflush(stdout);
+}
+
+void print_end(const Run& run) {
+  const HeatReport& r = run.report;
+  std::printf("\nstatus      %s: %s\n", std::string(to_string(r.status)).c_str(), r.reason.c_str());
+  std::printf("steps       %lld, %lld rejected, dt %.3g to %.3g\n", static_cast<long long>(r.steps),
+              static_cast<long long>(r.rejected), r.shortest_dt, r.longest_dt);
+  if (r.forced > 0)
+    std::printf("            %lld as short as steps may be, in spite of their error: data that jump in time, or too "
+                "small a --tol\n",
+                static_cast<long long>(r.forced));
+  std::printf("cycles      %lld in %lld solves, %d at most; %lld updates of the hierarchy\n",
+              static_cast<long long>(r.cycles), static_cast<long long>(r.solves), r.most_cycles,
+              static_cast<long long>(r.updates));
+  if (r.estimated_error)
+    std::printf("estimated error %.1e of the range of u at most, left by the solves\n", *r.estimated_error);
+  std::printf("heat        %.16g, %.16g at first\n", run.moments.back().heat, run.moments.front().heat);
+  if (run.error) std::printf("error       %.7e (L2, relative to the exact solution at the end)\n", *run.error);
+  std::printf("time        %.3g s set-up, %.3g s steps\n", run.setup_seconds, run.solve_seconds);
+}
+
+void add_status(JsonObject& json, const Run& run) {
+  const HeatReport& r = run.report;
+  json.add("status", to_string(r.status)).add("reason", r.reason).add("exit_code", exit_code(r.status));
+  json.add("relative_l2_error", run.error.value_or(std::nan("")));
+}
+
+void add_steps(JsonObject& json, const HeatReport& r, const Run& run) {
+  json.add("t", r.t).add("steps", r.steps).add("rejected", r.rejected);
+  json.add("forced", r.forced);
+  json.add("shortest_dt", r.shortest_dt).add("longest_dt", r.longest_dt);
+  json.add("solves", r.solves).add("cycles", r.cycles);
+  json.add("most_cycles", r.most_cycles).add("updates", r.updates);
+  json.add("estimated_error", r.estimated_error.value_or(std::nan("")));
+  json.add("heat_at_first", run.moments.front().heat).add("heat", run.moments.back().heat);
+}
+
+void add_ends(JsonObject& json, const Run& run) {
+  json.add("setup_seconds", run.setup_seconds).add("solve_seconds", run.solve_seconds);
+  json.add("expected_memory_bytes", run.expected_memory).add("peak_memory_bytes", peak_memory());
+  json.add("outputs", json_array(run.moments, [](const Moment& m) {
+             return Json{{"t", m.t}, {"steps", m.steps}, {"heat", m.heat}};
+           }));
+}
+
+}  // namespace stratum::apps::heat

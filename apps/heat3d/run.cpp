@@ -1,0 +1,148 @@
+#include "run.hpp"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <stratum/assembly/box_values.hpp>
+#include <stratum/version.h>
+
+#include "heat/steps.hpp"
+#include "support/problem_options.hpp"
+#include "support/solve_output.hpp"
+
+namespace stratum::apps::heat3d {
+
+namespace {
+
+constexpr const char* of_problem[] = {"initial", "rhs",   "capacity", "kappa", "kx",    "ky",   "kz",      "reaction",
+                                      "left",    "right", "bottom",   "top",   "front", "back", "boundary"};
+
+/// A run in a box, for run_steps.
+class BoxCase {
+ public:
+  using Settings = heat3d::Settings;
+  using Solver = HeatSolver3D;
+  static constexpr const char* program_name = heat3d::program_name;
+
+  BoxCase(Context& /*ctx*/, const Settings& settings, const CommandLine& options)
+      : settings_(settings), options_(options), mesh_(settings.mesh_at_level()) {}
+
+  [[nodiscard]] static std::string why_alone(const Context& /*ctx*/) { return {}; }
+  [[nodiscard]] RestartOf restart_of(double start, const GivenData& given) const {
+    const HeatParams3D& params = settings_.params;
+    return {program_name,
+            check_sum_of_axes(mesh_, check_sum(std::string_view())),
+            {mesh_.x().size(), mesh_.y().size(), mesh_.z().size()},
+            params.method,
+            params.tol.has_value(),
+            start,
+            given};
+  }
+  [[nodiscard]] std::int64_t expected_memory(const Context& ctx, const OutputFiles& outputs) const {
+    const std::int64_t whole = static_cast<std::int64_t>(node_count(mesh_)) * std::int64_t{sizeof(double)};
+    const std::int64_t solver = required_memory(ctx, mesh_, settings_.problem, settings_.params);
+    // K stands on the host, too, and once more while the solver takes it; a state has three vectors, of which one text is made.
+    const Diffusion3D& k = settings_.problem.space.diffusion;
+    const std::int64_t of_k = k.is_given() ? (k.yy || k.zz ? 9 : 3) * whole : 0;
+    const std::int64_t files =
+        std::max(outputs.has("save") ? 6 * whole : 0, outputs.has("vtk") ? 6 * whole : 2 * whole);
+    const std::int64_t needed = std::max(files, 2 * whole) + of_k + (ctx.on_gpu() ? 0 : solver);
+    expect_room_on_ranks(ctx, settings_.machine,
+                         message("mesh ", mesh_.name(), " with ", mesh_.x().unknowns(), " x ", mesh_.y().unknowns(),
+                                 " x ", mesh_.z().unknowns(), " unknowns"),
+                         needed, solver);
+    return peak_memory() + needed;
+  }
+  [[nodiscard]] HeatSolver3D solver(Context& ctx) const { return {ctx, mesh_, settings_.problem, settings_.params}; }
+  [[nodiscard]] static std::vector<RankNumbers> ranks(const Context& /*ctx*/, const HeatSolver3D& /*solver*/,
+                                                      const heat::Run& /*run*/) {
+    return {};
+  }
+
+  void heading(const Context& ctx, const HeatSolver3D& solver, const std::vector<RankNumbers>& /*ranks*/) const {
+    std::printf(
+        "mesh      %s: %d x %d x %d cells, %d x %d x %d unknowns, thinnest %.3g wide, aspect ratio up to %.3g\n",
+        settings_.mesh.text().c_str(), mesh_.x().size(), mesh_.y().size(), mesh_.z().size(), mesh_.x().unknowns(),
+        mesh_.y().unknowns(), mesh_.z().unknowns(), mesh_.smallest_width(), mesh_.largest_aspect_ratio());
+    std::string problem;
+    for (const char* name : of_problem)
+      if (options_.has(name)) problem += message(problem.empty() ? "" : ", ", name, " ", options_.text(name));
+    std::printf("problem   %s\n", problem.empty() ? "sin(pi x/a) sin(pi y/b) sin(pi z/d) decays" : problem.c_str());
+    print_times(settings_, solver.time());
+    std::printf("solver    %s; %s\n          %s\n\n", solver.plan().method.c_str(), ctx.description().c_str(),
+                solver.plan().reason.c_str());
+  }
+  [[nodiscard]] static std::vector<double> values(Context& ctx, const HeatSolver3D& solver) {
+    return solver.nodal_solution(ctx);
+  }
+  void add_profile(std::string& csv, double t, const std::vector<double>& u) const {
+    poisson3d::add_profile(csv, t, *settings_.probe, mesh_, u);
+  }
+  void write_picture(Context& ctx, const HeatSolver3D& solver, int number, VtkSeries& series) const {
+    const std::vector<double> u = solver.nodal_solution(ctx);
+    std::vector<double> exact, error;
+    std::vector<VtkField> nodal{{"u", u}};
+    if (settings_.problem.space.exact) {
+      exact = at_nodes(ctx, mesh_, at_time(settings_.problem, solver.time()).exact);
+      error.resize(u.size());
+      std::transform(u.begin(), u.end(), exact.begin(), error.begin(), std::minus<>());
+      nodal.push_back({"exact", exact});
+      nodal.push_back({"error", error});
+    }
+    const Diffusion3D& k = settings_.problem.space.diffusion;
+    std::array<std::vector<double>, 3> coefficients;
+    const std::array<std::pair<const char*, const ScalarFunction3D&>, 3> given{
+        {{k.yy || k.zz ? "kxx" : "kappa", k.xx}, {"kyy", k.yy}, {"kzz", k.zz}}};
+    std::vector<VtkField> on_cells;
+    for (std::size_t d = 0; d < given.size(); ++d) {
+      if (!given[d].second) continue;
+      coefficients[d] = at_cells(ctx, mesh_, given[d].second);
+      on_cells.push_back({given[d].first, coefficients[d]});
+    }
+    series.write(number, solver.time(), mesh_, nodal, on_cells, ctx.threads());
+  }
+  void write_png(const std::string& path, const std::vector<double>& u, const std::string& title) const {
+    poisson3d::draw_box(path, mesh_, u, settings_.slice, title);
+  }
+
+  [[nodiscard]] std::string json_report(const Context& ctx, const HeatSolver3D& solver, const heat::Run& run) const {
+    const BoxSolverPlan& plan = solver.plan();
+    JsonObject json;
+    json.add("program", program_name).add("version", STRATUM_VERSION);
+    add_status(json, run);
+    json.add("mesh", settings_.mesh.family.name).add("level", settings_.level);
+    json.add("cells", {mesh_.x().size(), mesh_.y().size(), mesh_.z().size()});
+    json.add("unknowns",
+             std::int64_t{mesh_.x().unknowns()} * std::int64_t{mesh_.y().unknowns()} * mesh_.z().unknowns());
+    json.add("largest_aspect_ratio", mesh_.largest_aspect_ratio()).add("smallest_width", mesh_.smallest_width());
+    for (const char* face : box_face_names) json.add(face, options_.has(face) ? options_.text(face) : "dirichlet");
+    for (const char* name : of_problem)
+      if (options_.has(name) &&
+          std::find(box_face_names.begin(), box_face_names.end(), std::string_view(name)) == box_face_names.end())
+        json.add(name, options_.text(name));
+    if (options_.has("exact")) json.add("exact", options_.text("exact"));
+    add_steps(json, settings_, run);
+    json.add("solver", std::string(to_string(plan.kind))).add("solves_by", plan.method).add("choice", plan.reason);
+    json.add("precision", options_.text("precision"));
+    add_machine(json, ctx);
+    add_ends(json, run);
+    return json.text();
+  }
+
+ private:
+  const Settings& settings_;
+  const CommandLine& options_;
+  TensorMesh<3> mesh_;
+};
+
+}  // namespace
+
+int run(Settings settings, const CommandLine& options, OutputFiles outputs) {
+  return heat::run_steps<BoxCase>(std::move(settings), options, std::move(outputs));
+}
+
+}  // namespace stratum::apps::heat3d

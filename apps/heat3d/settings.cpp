@@ -1,0 +1,99 @@
+#include "settings.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <string>
+#include <vector>
+
+#include "poisson3d/problem.hpp"
+#include "support/picture_output.hpp"
+#include "support/problem_options.hpp"
+#include "support/vtk_series.hpp"
+
+namespace stratum::apps::heat3d {
+
+namespace {
+
+/// Nothing of a problem is given.
+bool is_default_problem(const CommandLine& options) {
+  std::vector<const char*> names{"initial", "rhs", "capacity", "exact", "boundary",
+                                 "kappa",   "kx",  "ky",       "kz",    "reaction"};
+  names.insert(names.end(), box_face_names.begin(), box_face_names.end());
+  return std::none_of(names.begin(), names.end(), [&](const char* name) { return options.has(name); });
+}
+
+/// Values of faces have the time in them. Throws UsageError for an alpha that does.
+bool faces_have_time(const CommandLine& options, const poisson3d::ProblemReader& read) {
+  bool any = false;
+  const auto depends = [&](const std::string& text) { return read.depends_on_time(text); };
+  for (const char* name : {"boundary", "exact"}) any = any || (options.has(name) && depends(options.text(name)));
+  for (const char* face : box_face_names) {
+    const std::string text = options.text(face);
+    const auto colon = text.find(':');
+    if (colon == std::string::npos) continue;
+    const auto parts = expressions_of(text.substr(colon + 1));
+    expects(parts.size() < 2 || !depends(parts[0]), "--", face, ": ALPHA '", parts[0],
+            "' depends on the time; in three dimensions K and ALPHA stay as they are");
+    any = any || depends(parts.back());
+  }
+  return any;
+}
+
+HeatProblem3D parse_problem(const CommandLine& options, const poisson3d::ProblemReader& read, double start) {
+  HeatProblem3D problem;
+  if (is_default_problem(options)) {
+    const auto [a, b, d] = read.meshes.family.lengths;
+    const double kx = std::numbers::pi / a, ky = std::numbers::pi / b, kz = std::numbers::pi / d;
+    problem.space.exact = [=](const Point3D& p) {
+      return std::sin(kx * p.to_left) * std::sin(ky * p.to_bottom) * std::sin(kz * p.to_front) *
+             std::exp(-(kx * kx + ky * ky + kz * kz) * (p.t - start));
+    };
+    problem.steady_faces = true;
+    problem.space.boundary = [](const Point3D& /*p*/) { return 0.0; };
+    return problem;
+  }
+  problem.space = poisson3d::parse_problem(options, read);
+  problem.capacity = options.number("capacity", positive);
+  if (options.has("initial"))
+    problem.initial = parsed("--initial", [&] { return read.function(options.text("initial")); });
+  problem.steady_rhs = !options.has("rhs") || !read.depends_on_time(options.text("rhs"));
+  problem.steady_faces = !faces_have_time(options, read);
+  return problem;
+}
+
+}  // namespace
+
+Settings parse_settings(const CommandLine& options) {
+  Settings settings;
+  settings.mesh = parse_mesh<3>(options);
+  settings.level = parse_level(options, settings.mesh);
+  parse_times(options, settings);
+  PoissonSolver3DParams& solver = settings.params.solver;
+  solver.method = choice<BoxMethod>("--solver", options.text("solver"));
+  solver.float_cycles = choice<bool>("--precision", options.text("precision"), {{"double", false}, {"mixed", true}});
+  solver.stop.max_iterations = options.integer("max-iterations", 1, 1000);
+  if (options.has("quadrature")) solver.quadrature_points = options.integer("quadrature", 1, 4);
+  settings.problem =
+      parse_problem(options, {settings.mesh, settings.level, Variables::space_and_time}, settings.params.start);
+  const TensorMesh<3> mesh = settings.mesh_at_level();
+  if (options.has("probe")) settings.probe = poisson3d::parse_box_probe(options.text("probe"), mesh);
+  if (options.has("slice")) settings.slice = poisson3d::parse_plane("--slice", options.text("slice"), mesh);
+  expects(!settings.slice || options.has("png"), "--slice: to what file? --png FILE says");
+  return settings;
+}
+
+OutputFiles parse_outputs(const CommandLine& options, const Settings& /*settings*/) {
+  OutputFiles outputs(options);
+  const std::string series = outputs.path("vtk");
+  expects(series.empty() || series.ends_with(".pvd"), "--vtk: '", series,
+          "' must end in .pvd, by which ParaView knows a film; its pictures are files beside it");
+  if (!series.empty())
+    outputs.add_family("vtk", series,
+                       [series](const std::string& file) { return VtkSeries::names(series, 1, 'r', file); });
+  check_picture(outputs);
+  expects(outputs.path("save") != "-", "--save: it is read again, and standard output is not");
+  return outputs;
+}
+
+}  // namespace stratum::apps::heat3d

@@ -1,0 +1,116 @@
+#!/usr/bin/env bash
+# heat3d_test.sh PROGRAM CASE: runs one case of the command line of heat3d, on small boxes. Times, films and restart files are
+# those of heat2d, whose test has more of them.
+# shellcheck source=support.sh
+source "$(dirname "${BASH_SOURCE[0]}")/support.sh"
+common+=(--threads 1)
+
+small=(--cells 8,6,5)
+
+case_default_run_knows_its_error() {
+  run 0 --level 3
+  prints '^mesh .*: 8 x 8 x 8 cells, 7 x 7 x 7 unknowns'
+  prints '^solver +fast diagonalization'
+  prints '^status +converged'
+  prints '^error +[0-9.]+e-0[123]'
+  no_files
+}
+
+case_every_method_and_its_order() {
+  local method
+  for method in euler crank-nicolson tr-bdf2; do
+    for steps in 10 20; do
+      run 0 "${small[@]}" --method $method --dt 1/$steps --end 1 --exact '(x+2*y-z)*sin(4*t)' \
+        --rhs '4*(x+2*y-z)*cos(4*t)' --back 'robin:2,-sin(4*t)+2*(x+2*y-z)*sin(4*t)' --quiet --report $steps.json
+    done
+    python3 - $method <<'END' || fail "the order of $method"
+import json, math, sys
+ratio = json.load(open("10.json"))["relative_l2_error"] / json.load(open("20.json"))["relative_l2_error"]
+order = 1 if sys.argv[1] == "euler" else 2
+sys.exit(abs(math.log2(ratio) - order) > 0.2)
+END
+  done
+}
+
+# Nothing depends on z between walls: the lines of values are those of heat2d.
+case_is_heat2d_between_walls_across_z() {
+  local same=(--method crank-nicolson --dt 0.01 --rtol 1e-13 --initial 'x*y' --rhs 'x*t' --left 'dirichlet:y*sin(9*t)' --top neumann
+    --kappa 'x+y>1 ? 50 : 1' --capacity 1.5 --quiet --output-every 0.05)
+  of heat2d run 0 --cells 9,8 --grade-y tanh:2,both "${same[@]}" --precision double --probe 0,0.3,1,0.9,7:plane.csv
+  run 0 --cells 9,8,5 --grade-y tanh:2,both --grade-z tanh:2,first --front neumann --back neumann "${same[@]}" \
+    --probe 0,0.3,0.2,1,0.9,0.7,7:box.csv
+  python3 - <<'END' || fail "not the values of heat2d"
+import csv
+plane, box = ([float(row["u"]) for row in csv.DictReader(open(f))] for f in ("plane.csv", "box.csv"))
+assert len(plane) == len(box) == 21, (len(plane), len(box))
+assert max(abs(a - b) for a, b in zip(plane, box)) < 1e-10
+END
+}
+
+case_solvers() {
+  run 0 "${small[@]}" --kappa 'x+y>1 ? 400 : 1' --initial 1 --report report.json
+  prints '^solver +conjugate gradients around V-cycles'
+  check "r['solver'] == 'multigrid' and r['most_cycles'] < 12 and r['updates'] > 0"
+  run 0 "${small[@]}" --kappa '1+x*y+z' --initial 1 --quiet --report report.json
+  check "r['solver'] == 'fd-cg'"
+  run 0 "${small[@]}" --kx 2 --ky '1+y' --initial 1 --reaction 3 --quiet --report report.json
+  check "r['solver'] == 'direct'"
+  run 0 "${small[@]}" --initial 1 --solver multigrid --precision mixed --quiet --report report.json
+  check "r['solver'] == 'multigrid' and r['precision'] == 'mixed'"
+  run 0 "${small[@]}" --kappa 'exp(x*y)' --front periodic --back periodic --left neumann --right neumann --top neumann --bottom neumann \
+    --initial 'x<0.3' --end 2 --quiet --report report.json
+  check "abs(r['heat'] / r['heat_at_first'] - 1) < 1e-12"
+}
+
+case_films_and_values() {
+  "$program" "${common[@]}" --cells 2,2,2 --quiet --vtk probe.pvd 2>/dev/null || skip "this build has no VTK"
+  rm probe*
+  run 0 "${small[@]}" --exact '1+x+2*y+3*z+t' --rhs 1 --dt 0.05 --output-every 0.05 --end 0.12 --vtk film.pvd \
+    --probe z=0.5,3,2:plane.csv --png u.png --slice x=0.5
+  has_files film.pvd film_0000.vtr film_0001.vtr film_0002.vtr film_0003.vtr plane.csv u.png
+  [ "$(grep -c DataSet film.pvd)" -eq 4 ] || fail "film.pvd has not four pictures"
+  python3 - <<'END' || fail "plane.csv"
+import csv
+rows = [{k: float(v) for k, v in row.items()} for row in csv.DictReader(open("plane.csv"))]
+assert [round(r["t"], 9) for r in rows[::6]] == [0, 0.05, 0.1, 0.12]
+assert all(abs(r["u"] - (1 + r["x"] + 2 * r["y"] + 3 * r["z"] + r["t"])) < 1e-7 for r in rows)
+END
+  refused --vtk film.vtr -- "'film.vtr' must end in .pvd"
+}
+
+case_restarts_are_the_uninterrupted_run() {
+  local steps kappa
+  for steps in '--tol 1e-2' '--dt 0.013 --method crank-nicolson'; do
+    for kappa in 1 'x+y*z>0.7 ? 20 : 1'; do
+      # shellcheck disable=SC2206
+      local all=("${small[@]}" $steps --kappa "$kappa" --boundary 'sin(5*t)*x' --restart-every 0.1 --quiet)
+      run 0 "${all[@]}" --end 0.2 --save whole.state
+      run 0 "${all[@]}" --end 0.1 --save half.state
+      run 0 "${all[@]}" --end 0.2 --restart half.state --save end.state
+      cmp -s whole.state end.state || fail "not the same bits"
+    done
+  done
+  refused "${small[@]}" --kappa 7 --end 0.2 --restart half.state -- "goes on with fixed steps of crank-nicolson"
+  refused --cells 8,6,4 --method crank-nicolson --dt 0.013 --end 1 --restart half.state -- \
+    "is of another mesh, 8 x 6 x 5 cells; this one has 8 x 6 x 4"
+  of heat2d run 0 --cells 8,6 --save plane.state --quiet
+  refused --code 5 "${small[@]}" --end 1 --restart plane.state -- "it does not begin with 'stratum heat3d restart 2'"
+}
+
+case_what_is_wrong() {
+  refused --kappa '1+t' -- "--kappa: expression '1+t'" "known names: x, y, z, a, b, d, xl"
+  refused --left 'robin:1+t,0' -- "--left: ALPHA '1+t' depends on the time"
+  refused --capacity 0 -- "--capacity: '0'"
+  refused --capacity 'x' -- "--capacity: 'x'"
+  refused --solver adi -- "--solver: unknown name 'adi'; known are auto, direct, planes, fd-cg, multigrid"
+  refused --solver direct --kappa 'x+y>1 ? 9 : 1' -- "The direct method in three dimensions needs a separable problem"
+  refused --left periodic -- "a periodic direction needs both faces periodic"
+  refused --method euler -- "--dt: euler takes steps of one length"
+  refused --rhs '1/(t-0.05)' --dt 0.05 "${small[@]}" -- "at t = 0.05: the right-hand side is"
+  refused --initial 'ln(x-1/2)' "${small[@]}" -- "at t = 0:"
+  refused --probe 0,0,0,2,0,0,3:u.csv -- "is outside the box"
+  run 2 --cells 16 --kappa 'x+y>1 ? 1e4 : 1' --initial 1 --dt 0.1 --max-iterations 1 --rtol 1e-12
+  prints '^status +max iterations: a step of '
+}
+
+run_case "$2"

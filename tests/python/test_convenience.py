@@ -40,8 +40,8 @@ def test_heat_with_f_in_time_and_in_a_box():
     u = stratum.heat(stratum.mesh(cells=(4, 4)), 1.0, 2.0, 100, f=lambda x, y, t: t + 0 * x, boundaries=natural, threads=1).u
     np.testing.assert_allclose(u[-1], 3.0, atol=1e-4)
     natural |= {"front": "neumann", "back": "neumann"}
-    u = stratum.heat(stratum.mesh(cells=(4, 4, 3)), 1.0, 2.0, 100, f=lambda x, y, z, t: t + 0 * x, boundaries=natural, threads=1).u
-    assert u.shape == (2, 4, 5, 5)
+    _, u, *_ = box = stratum.heat(stratum.mesh(cells=(4, 4, 3)), 1.0, 2.0, 100, f=lambda x, y, z, t: t + 0 * x, boundaries=natural, threads=1)
+    assert u.shape == (2, 4, 5, 5) and box.z.shape == (4,)
     np.testing.assert_allclose(u[-1], 3.0, atol=1e-4)
 
 

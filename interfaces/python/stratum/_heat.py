@@ -29,6 +29,10 @@ class HeatSolution(NamedTuple):
     def y(self) -> np.ndarray:
         return self.mesh.y
 
+    @property
+    def z(self) -> np.ndarray:
+        return self.mesh.z  # of a box
+
 
 def heat(mesh: Any, initial: Any, end: float, steps: int, *, kappa: Any = 1.0, boundaries: Any = 0.0, f: Any = 0.0,
          reaction: Any = 0.0, method: str = "midpoint", frames: int = 1, progress: bool = False,
@@ -46,8 +50,8 @@ def heat(mesh: Any, initial: Any, end: float, steps: int, *, kappa: Any = 1.0, b
     callback    called with t and u after every step
     rtol, on_failure   of each solve; options: those of stratum.Poisson or stratum.Poisson3D
 
-    Returns (t, u, mesh, iterations); u has shape (frames + 1, ny + 1, nx + 1). A step is a solve with the reaction c + 1 / dt, or
-    c + 2 / dt, whose hierarchy is set up once.
+    Returns (t, u, mesh, iterations); u has shape (frames + 1, ny + 1, nx + 1), in a box (frames + 1, nz + 1, ny + 1, nx + 1). A step is a
+    solve with the reaction c + 1 / dt, or c + 2 / dt, whose hierarchy is set up once.
 
     >>> import numpy as np, stratum
     >>> t, u, *_ = stratum.heat(stratum.mesh(cells=(32, 32)), lambda x, y: np.sin(np.pi * x) * np.sin(np.pi * y), 0.05, 20)

@@ -71,9 +71,16 @@ void PatchMultigrid<T>::cycle(Context& ctx, std::size_t l, const Partial<T>& b, 
   if (l + 1 == levels_.size()) return coarse_.solve(ctx, b, x);
   Level &level = levels_[l], &next = levels_[l + 1];
   smooth(ctx, level, b, x, false);
-  residual(ctx, level.rows, level.a, b, x, level.r);
-  to_coarser(ctx, l, level.r);
-  cycle(ctx, l + 1, next.b, next.x, true);
+  // Where launches count more than what they read.
+  constexpr int few = 1'000'000;
+  const bool at_once = ctx.on_gpu() && !level.own_coarse && x.numbers.view().nx < few;
+  if (at_once) {
+    level.transfer->restrict_residual(ctx, next.rows, level.a, b, x, next.b, next.x);
+  } else {
+    residual(ctx, level.rows, level.a, b, x, level.r);
+    to_coarser(ctx, l, level.r);
+  }
+  cycle(ctx, l + 1, next.b, next.x, !at_once);
   level.transfer->prolongate(ctx, level.rows, next.x, x);
   smooth(ctx, level, b, x, true);
 }

@@ -32,6 +32,33 @@ struct Restrict {
   }
 };
 
+/// Of b - A x.
+template <class T>
+struct ResidualNumbers {
+  PatchBands<T> a;
+  const T *b, *x;
+  int pitch;
+  STRATUM_HOST_DEVICE STRATUM_INLINE T operator[](int k) const {
+    const auto row = a.row(k, pitch);
+    return a.is_fixed(row) ? T(0) : b[k] - a.product(row, x, k, pitch);
+  }
+};
+
+template <class T>
+struct RestrictResidual {
+  PatchWeights<T> weights;
+  const PatchCoarsening* patches;
+  PatchBands<T> a;
+  const T *b, *x;
+  T *coarse_b, *coarse_x;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int number, const PatchLayout::Patch& p, int i, int j) const {
+    const detail::PatchInterpolation<T> at{weights, patches[number]};
+    const int k = p.node(i, j);
+    coarse_b[k] = at.restricted(ResidualNumbers<T>{a, b, x, at.patch.fine.pitch}, i, j);
+    coarse_x[k] = 0;
+  }
+};
+
 }  // namespace
 
 template <class T>
@@ -65,6 +92,16 @@ void PatchTransfer<T>::restrict_to(Context& ctx, const PatchRows& coarse, const 
   for_each_patch_node(ctx, coarse,
                       Restrict<T>{weights(), static_cast<const PatchCoarsening*>(coarsenings_.get()),
                                   r.numbers.view().data, b.numbers.view().data});
+}
+
+template <class T>
+void PatchTransfer<T>::restrict_residual(Context& ctx, const PatchRows& coarse, const PatchOperator<T>& a,
+                                         const Partial<T>& b, const Consistent<T>& x, Partial<T>& coarse_b,
+                                         Consistent<T>& coarse_x) const {
+  for_each_patch_node(ctx, coarse,
+                      RestrictResidual<T>{weights(), static_cast<const PatchCoarsening*>(coarsenings_.get()), a.bands(),
+                                          b.numbers.view().data, x.numbers.view().data, coarse_b.numbers.view().data,
+                                          coarse_x.numbers.view().data});
 }
 
 template class PatchTransfer<float>;

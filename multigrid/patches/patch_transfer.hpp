@@ -66,6 +66,10 @@ class PatchTransfer {
 
   void prolongate(Context& ctx, const PatchRows& fine, const Consistent<T>& e, Consistent<T>& x) const;
   void restrict_to(Context& ctx, const PatchRows& coarse, const Partial<T>& r, Partial<T>& b) const;
+  /// coarse_b = P^T (b - A x), coarse_x = 0, in one pass that computes residuals two or three times: for levels of few unknowns
+  /// on a GPU.
+  void restrict_residual(Context& ctx, const PatchRows& coarse, const PatchOperator<T>& a, const Partial<T>& b,
+                         const Consistent<T>& x, Partial<T>& coarse_b, Consistent<T>& coarse_x) const;
 
  private:
   [[nodiscard]] PatchWeights<T> weights() const;

@@ -47,8 +47,9 @@ struct PatchInterpolation {
     return stored * e[turned ? at + step : at] + (T(1) - stored) * e[turned ? at : at + step];
   }
 
-  /// P^T r at coarse node (I, J).
-  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE T restricted(const T* r, int I, int J) const {
+  /// P^T r at coarse node (I, J), r[k] for the number of a node.
+  template <class Numbers>
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE T restricted(const Numbers& r, int I, int J) const {
     const int k = patch.fine.node(patch.x.fine(I), patch.y.fine(J)), pitch = patch.fine.pitch;
     const int at = patch.coarse.node(I, J), below = at - patch.coarse.pitch;
     const bool west = has_middle(patch.x, I - 1), east = has_middle(patch.x, I), south = has_middle(patch.y, J - 1),

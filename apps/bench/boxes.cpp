@@ -48,28 +48,6 @@ std::optional<int> level_of(const BoxCells& cells) {
   return std::countr_zero(n);
 }
 
-/// Of several ranks those of the last one.
-double seconds_of(const Recorder& recorder, const std::function<void()>& run) {
-  const Stopwatch now = recorder.settings().now;
-  constexpr int samples = 5;
-  double shortest = std::numeric_limits<double>::infinity();
-  Communicator* const ranks = recorder.ctx().communicator();
-  for (int k = 0; k <= samples; ++k) {
-    recorder.ctx().synchronise();
-    if (ranks != nullptr) ranks->barrier();
-    const double begin = now();
-    run();
-    recorder.ctx().synchronise();
-    double seconds = now() - begin;
-    if (ranks != nullptr) {
-      const auto of_ranks = ranks->gather_on_host(seconds);
-      seconds = *std::max_element(of_ranks.begin(), of_ranks.end());
-    }
-    if (k > 0) shortest = std::min(shortest, seconds);
-  }
-  return shortest;
-}
-
 TensorMesh<3> mesh_of(const BoxCells& cells, Kind kind) {
   if (kind == Kind::bisected) return make_mesh(box_family("A3", "xyz"), level_of(cells).value());
   const auto axis = [&](int n) {

@@ -11,10 +11,13 @@ CommandLine make_command_line() {
       {{"Options",
         {{"what", "NAME", "all",
           "kernels, lines (tridiagonal systems), solves, coefficients (solves with K that jumps), matrices (CSR "
-          "without a mesh), boxes (in three dimensions, by fast diagonalization; on several ranks too, under mpirun) "
-          "or all"},
+          "without a mesh), boxes (in three dimensions, by fast diagonalization; on several ranks too, under mpirun), "
+          "patches (meshes of patches) or all"},
          {"meshes", "LIST", "U1,U2,U3,A1,A2,A3,A4,A5", "meshes of the solves; kernels are measured on A3"},
          {"boxes", "LIST", "", "cells of boxes, as in 128x128x128,256x256x64 (128^3 on a CPU, to 512^3 on a GPU)"},
+         {"patches", "LIST", "",
+          "cylinder, triangles or squares (14, 54 or 64 patches) with cells a side of a patch, as in "
+          "cylinder:256,squares:512"},
          {"levels", "LIST", "", "levels 2 .. 15, as in 8..10,12 (8,10 on a CPU, 10,12,13 on a GPU)"},
          {"operators", "LIST", "", "tensor, cell, symmetric, nine-band (kernels: all; solves: tensor)"},
          {"periodic", "NAME", "", "x, y or xy: kernels on grids that are periodic in these directions"},

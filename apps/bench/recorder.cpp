@@ -1,5 +1,8 @@
 #include "recorder.hpp"
 
+#include <algorithm>
+#include <limits>
+#include <stratum/core/comm/communicator.hpp>
 #include <stratum/core/field/blas.hpp>
 #include <stratum/version.h>
 
@@ -32,6 +35,27 @@ Json Recorder::rate(JsonObject json, const std::string& name, double words, doub
               100 * rate / copy_rate_);
   json.add("words_per_unknown", words).add("milliseconds", seconds * 1e3).add("gb_per_s", rate * 1e-9);
   return json.add("percent_of_copy", 100 * rate / copy_rate_).value();
+}
+
+double seconds_of(const Recorder& recorder, const std::function<void()>& run) {
+  const Stopwatch now = recorder.settings().now;
+  constexpr int samples = 5;
+  double shortest = std::numeric_limits<double>::infinity();
+  Communicator* const ranks = recorder.ctx().communicator();
+  for (int k = 0; k <= samples; ++k) {
+    recorder.ctx().synchronise();
+    if (ranks != nullptr) ranks->barrier();
+    const double begin = now();
+    run();
+    recorder.ctx().synchronise();
+    double seconds = now() - begin;
+    if (ranks != nullptr) {
+      const auto of_ranks = ranks->gather_on_host(seconds);
+      seconds = *std::max_element(of_ranks.begin(), of_ranks.end());
+    }
+    if (k > 0) shortest = std::min(shortest, seconds);
+  }
+  return shortest;
 }
 
 }  // namespace stratum::apps::bench

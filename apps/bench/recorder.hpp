@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <exception>
+#include <functional>
 #include <string>
 #include <type_traits>
 
@@ -57,5 +58,8 @@ class Recorder {
   double copy_bytes_ = 0, copy_rate_ = 0;
   Json left_out_ = Json::array();
 };
+
+/// The shortest of several times. Of several ranks those of the last one.
+[[nodiscard]] double seconds_of(const Recorder& recorder, const std::function<void()>& run);
 
 }  // namespace stratum::apps::bench

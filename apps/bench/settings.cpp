@@ -54,6 +54,17 @@ std::vector<BoxCells> parse_boxes(const std::string& text) {
   });
 }
 
+std::vector<PatchCase> parse_patches(const std::string& text) {
+  return parse_list("--patches", text, [](const std::string& item) {
+    const auto colon = item.find(':');
+    expects(colon != std::string::npos, "--patches: '", shown(item), "' is not a name with cells, as in cylinder:64");
+    using Names = std::vector<std::pair<std::string, std::string>>;
+    const Names names{{"cylinder", "cylinder"}, {"triangles", "triangles"}, {"squares", "squares"}};
+    return PatchCase{choice("--patches", item.substr(0, colon), names),
+                     parse_integer("--patches", item.substr(colon + 1), 2, 8192)};
+  });
+}
+
 SmootherVariant parse_smoother(const std::string& text) {
   for (const auto& choice : all_smoothers())
     if (choice.label() == text) return choice;
@@ -140,16 +151,27 @@ double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC
 
 Settings parse_settings(const CommandLine& options, const Context& ctx) {
   Settings settings;
-  const int what = choice<int>(
-      "--what", options.text("what"),
-      {{"kernels", 1}, {"lines", 2}, {"solves", 4}, {"coefficients", 8}, {"matrices", 16}, {"boxes", 32}, {"all", 63}});
+  const int what = choice<int>("--what", options.text("what"),
+                               {{"kernels", 1},
+                                {"lines", 2},
+                                {"solves", 4},
+                                {"coefficients", 8},
+                                {"matrices", 16},
+                                {"boxes", 32},
+                                {"patches", 64},
+                                {"all", 127}});
   settings.kernels = (what & 1) != 0;
   settings.lines = (what & 2) != 0;
   settings.solves = (what & 4) != 0;
   settings.coefficients = (what & 8) != 0;
   settings.matrices = (what & 16) != 0;
   settings.in_boxes = (what & 32) != 0;
+  settings.on_patches = (what & 64) != 0;
   settings.quick = options.is_set("quick");
+  settings.patches = parse_patches(options.has("patches") ? options.text("patches")
+                                   : settings.quick       ? "cylinder:32"
+                                   : ctx.on_gpu()         ? "cylinder:64,cylinder:256,triangles:512,squares:1024"
+                                                          : "cylinder:64,triangles:64");
   settings.boxes = parse_boxes(options.has("boxes") ? options.text("boxes")
                                : settings.quick     ? "24x32x40"
                                : ctx.on_gpu()       ? "256x256x256,512x512x512,1000x1000x100"

@@ -44,9 +44,17 @@ inline constexpr std::string_view sine_transforms_name = "sine-transforms", cuds
 /// Of a box, in x, y and z.
 using BoxCells = std::array<int, 3>;
 
+/// Patches with so many cells a side: cylinder, triangles or squares.
+struct PatchCase {
+  std::string name;
+  int cells = 0;
+};
+
 struct Settings {
-  bool kernels = true, solves = true, lines = true, coefficients = true, matrices = true, in_boxes = true;
+  bool kernels = true, solves = true, lines = true, coefficients = true, matrices = true, in_boxes = true,
+       on_patches = true;
   std::vector<BoxCells> boxes;
+  std::vector<PatchCase> patches;
   std::vector<int> levels;
   std::vector<std::string> meshes;
   std::vector<StorageFormat> kernel_formats{StorageFormat::tensor, StorageFormat::cell, StorageFormat::symmetric,

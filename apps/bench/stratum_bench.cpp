@@ -1,5 +1,5 @@
 // stratum_bench: how fast the kernels, the cycles and the solvers run, beside a copy of long vectors measured in the same run.
-// --help explains. What is measured stands in kernels, lines, solves with contestants, matrix_study, boxes and auto_table;
+// --help explains. What is measured stands in kernels, lines, solves with contestants, matrix_study, boxes, patches and auto_table;
 // libraries to compare with stand in peers/. Times are the shortest of several samples.
 
 #include <cmath>
@@ -20,6 +20,7 @@
 #include "lines.hpp"
 #include "matrix_study.hpp"
 #include "options.hpp"
+#include "patches.hpp"
 #include "recorder.hpp"
 #include "settings.hpp"
 #include "solves.hpp"
@@ -54,7 +55,8 @@ int measure(Context& ctx, const Settings& settings, OutputFiles& outputs) {
   const Hypre* hypre = library ? &*library : nullptr;
   const double load_before = load_average();
   Recorder recorder(ctx, settings);
-  Json kernels = Json::array(), lines = kernels, solves = kernels, matrices = kernels, boxes = kernels;
+  Json kernels = Json::array(), lines = kernels, solves = kernels, matrices = kernels, boxes = kernels,
+       patches = kernels;
   if (settings.kernels) kernels = measure_kernels(recorder);
   if (settings.lines) lines = measure_lines(recorder);
   if (settings.solves) solves = measure_solves(recorder, hypre);
@@ -65,6 +67,7 @@ int measure(Context& ctx, const Settings& settings, OutputFiles& outputs) {
       matrices = run_matrix_study(ctx, hypre, settings.peers, settings.csr_peers, settings.now, settings.quick ? 8 : 1);
     });
   if (settings.in_boxes) boxes = measure_boxes(recorder, hypre);
+  if (settings.on_patches) patches = measure_patches(recorder);
 
   JsonObject json;
   json.add("program", "stratum_bench").add("version", STRATUM_VERSION);
@@ -79,7 +82,7 @@ int measure(Context& ctx, const Settings& settings, OutputFiles& outputs) {
   json.add("rtol", rtol).add("max_iterations", max_iterations).add("peers", peers(ctx, settings));
   json.add("line_peer", line_peer(settings));
   json.add("kernels", kernels).add("lines", lines).add("solves", solves);
-  json.add("matrices", matrices).add("boxes", boxes).add("left_out", recorder.left_out());
+  json.add("matrices", matrices).add("boxes", boxes).add("patches", patches).add("left_out", recorder.left_out());
   outputs.write_text("json", json.text());
   return recorder.left_out().empty() ? 0 : 4;
 }

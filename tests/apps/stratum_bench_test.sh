@@ -75,6 +75,11 @@ run 0 --threads 1 --what boxes --boxes 16x16x16 --peers none --json bench.json
 has 1 '"kind": "A3 in x, y, z", .*"status": "converged"'
 refused --what boxes --boxes 24x32 -- "is not three numbers of cells"
 
+run 0 --threads 1 --what patches --peers none --json bench.json
+has 1 '"mesh": "cylinder", "patches": 14, "cells": 32, .*"status": "converged", "iterations": [0-9]*, .*"fmg_seconds"'
+refused --what patches --patches cylinder -- "is not a name with cells"
+refused --what patches --patches sphere:8 -- "unknown name 'sphere'"
+
 # Matrices without a mesh: ours are all solved.
 run 0 --threads 1 --what matrices --json bench.json
 [ "$(grep -c '"solver": "Stratum",.*"status": "converged"' bench.json)" -eq 8 ] || fail "not all eight matrices are solved"

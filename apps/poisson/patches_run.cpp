@@ -13,6 +13,7 @@
 #include "support/json.hpp"
 #include "support/progress.hpp"
 #include "support/rank_output.hpp"
+#include "support/solution_summary.hpp"
 #include "support/solve_output.hpp"
 
 namespace stratum::apps::poisson {
@@ -60,6 +61,7 @@ struct Outcome {
   std::optional<PatchErrors> errors{};
   std::optional<Compatibility> compatibility{};
   std::vector<std::vector<double>> nodal{};  // of patches
+  std::optional<PatchFluxes> fluxes{};       // of a solution that is finite
   Extreme smallest{HUGE_VAL}, largest{-HUGE_VAL};
   std::vector<RankNumbers> ranks{};  // rows: patches
 };
@@ -130,6 +132,16 @@ void print_heading(const PatchSettings& settings, const CommandLine& options, co
   std::printf("\n");
 }
 
+Balance balance_of(const Outcome& outcome) {
+  const PatchFluxes& fluxes = *outcome.fluxes;
+  return {.fluxes = fluxes.boundaries,
+          .reaction = fluxes.reaction,
+          .sum = fluxes.sum(),
+          .load = fluxes.load,
+          .rounding = fluxes.rounding,
+          .magnitudes = outcome.compatibility ? outcome.compatibility->sum_of_magnitudes : 0};
+}
+
 void print_outcome(const Outcome& outcome) {
   const SolveReport& report = outcome.report;
   print_end(report, false);
@@ -142,6 +154,13 @@ void print_outcome(const Outcome& outcome) {
   if (low.value <= high.value)
     std::printf("solution    %.6g at (%.6g, %.6g) to %.6g at (%.6g, %.6g)\n", low.value, low.at.x, low.at.y, high.value,
                 high.at.x, high.at.y);
+  if (outcome.fluxes) {
+    std::string text;
+    for (std::size_t k = 0; k < outcome.fluxes->boundaries.size(); ++k)
+      text += message(k == 0 ? "" : ", ", outcome.mesh.boundary_names()[k], " ", outcome.fluxes->boundaries[k]);
+    std::printf("flux        outward: %s", text.c_str());
+    print_balance(balance_of(outcome));
+  }
   std::printf("time        %.3g s set-up, %.3g s solve\n", report.setup_seconds, report.solve_seconds);
 }
 
@@ -209,6 +228,7 @@ Outcome solve(Context& ctx, const PatchSettings& settings, const Machine& machin
   }
   if (settings.exit_code(outcome.report) != 3) {
     outcome.errors = solver.relative_errors();
+    if (!settings.table) outcome.fluxes = solver.fluxes();
     for (int p = 0; p < mesh.patches(); ++p) {
       std::vector<double> u;
       if (is_own(p)) u = solver.nodal_solution(p);
@@ -312,6 +332,12 @@ std::string json_report(const PatchSettings& settings, const CommandLine& option
   json.add("boundaries", json_array(mesh.boundary_names(), [&](const std::string& name) {
              return Json{{"name", name}, {"condition", settings.conditions.at(name)}};
            }));
+  const PatchFluxes fluxes = outcome.fluxes.value_or(PatchFluxes{});
+  const bool balanced = outcome.fluxes.has_value();
+  json.add("fluxes", balanced ? Json(fluxes.boundaries) : Json());
+  json.add("flux_rounding", balanced ? fluxes.rounding : unknown);
+  json.add("reaction_integral", balanced ? fluxes.reaction : unknown);
+  json.add("load_integral", balanced ? fluxes.load : unknown);
   if (options.has("kappa")) json.add("kappa", options.text("kappa"));
   json.add("reaction", options.text("reaction"));
   json.add(
@@ -388,6 +414,8 @@ int run_patches(const PatchSettings& settings, const CommandLine& options, Outpu
     const SolveReport& report = outcomes.back().report;
     code = std::max(code, settings.exit_code(report));
     if (settings.quiet && settings.exit_code(report) != 0) print_failure(program, report);
+    if (speaks && outcomes.back().fluxes)
+      warn_of_balance(program, "", balance_of(outcomes.back()), settings.solver.stop.error_limit(), report);
     if (settings.table && !settings.quiet)
       print_table_row(outcomes.back(), outcomes.size() > 1 ? &outcomes[outcomes.size() - 2] : nullptr);
   }

@@ -1,53 +1,18 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 
 #include <stratum/assembly/error_sums.hpp>
 #include <stratum/assembly/gauss_rules.hpp>
-#include <stratum/assembly/mapped_element.hpp>
-#include <stratum/assembly/patches/patch_problem.hpp>
-#include <stratum/assembly/points.hpp>
+#include <stratum/assembly/patches/patch_cells.hpp>
 #include <stratum/core/errors.hpp>
 #include <stratum/mesh/patches/patch_partition.hpp>
 
 namespace stratum {
 
+using namespace patch_detail;
+
 namespace {
-
-std::size_t at(int k) { return static_cast<std::size_t>(k); }
-
-/// Without places, which are those of one grid.
-Point point_at(const Position& p) {
-  constexpr double none = std::numeric_limits<double>::quiet_NaN();
-  return make_point(p, none, none);
-}
-
-/// Cell (i, j) of a patch: its bilinear map and det J.
-struct Cell {
-  Position corner;
-  EdgeNumbers x, y;
-
-  Cell(const PatchNodes& nodes, int i, int j) : corner(nodes.at[nodes.node(i, j)]) {
-    const auto along_x = [&](int row) { return nodes.step_x[at(row) * at(nodes.nx) + at(i)]; };
-    const auto along_y = [&](int column) { return nodes.step_y[at(j) * (at(nodes.nx) + 1) + at(column)]; };
-    const Position bottom = along_x(j), top = along_x(j + 1), left = along_y(i), right = along_y(i + 1);
-    x = {bottom.x, top.x, left.x, right.x};
-    y = {bottom.y, top.y, left.y, right.y};
-  }
-  [[nodiscard]] Point point(double t, double s) const {
-    return point_at({corner.x + t * (1 - s) * x.bottom + s * (x.left + t * x.top),
-                     corner.y + t * (1 - s) * y.bottom + s * (y.left + t * y.top)});
-  }
-  [[nodiscard]] double det(double t, double s) const {
-    const double xt = (1 - s) * x.bottom + s * x.top, yt = (1 - s) * y.bottom + s * y.top,
-                 xs = (1 - t) * x.left + t * x.right, ys = (1 - t) * y.left + t * y.right;
-    return xt * ys - xs * yt;
-  }
-};
-
-/// Weights of the corners (0, 0), (1, 0), (0, 1), (1, 1).
-std::array<double, 4> shape(double t, double s) { return {(1 - t) * (1 - s), t * (1 - s), (1 - t) * s, t * s}; }
 
 /// Rows j of cells in two groups, so that cells of one do not share nodes with those of another row.
 template <class Body, class... Functions>
@@ -123,11 +88,7 @@ class Assembly {
         system_.fixed_edges[at(e)] = has_dirichlet_ = true;
   }
   [[nodiscard]] const BoundaryCondition& condition_of(int edge) const {
-    static const BoundaryCondition dirichlet{};
-    const int number = mesh_.edge(edge).boundary;
-    if (number < 0) return dirichlet;
-    const auto found = problem_.boundaries.find(mesh_.boundary_names()[at(number)]);
-    return found == problem_.boundaries.end() ? dirichlet : found->second;
+    return patch_detail::condition_of(mesh_, problem_, edge);
   }
 
   void assemble_cells(int number, const PatchNodes& nodes) {
@@ -140,7 +101,7 @@ class Assembly {
         [&](int j, const ScalarFunction& f, const ScalarFunction& diffusion, const ScalarFunction& reaction) {
           for (int i = 0; i < p.nx; ++i) {
             const Cell cell(nodes, i, j);
-            const CellMaterial material = material_of(number, i, j, cell, diffusion, reaction);
+            const CellMaterial material = material_of(problem_, {number, p.nx, i, j}, cell, diffusion, reaction);
             const auto element = MappedElement::of_edges(cell.x, cell.y, material);
             const int sw = p.node(i, j), corners[4] = {sw, sw + 1, sw + p.pitch, sw + p.pitch + 1};
             const auto add = [](std::vector<double>& v, int k, double number_) { v[at(k)] += number_; };
@@ -185,51 +146,13 @@ class Assembly {
       }
   }
 
-  [[nodiscard]] CellMaterial material_of(int number, int i, int j, const Cell& cell, const ScalarFunction& diffusion,
-                                         const ScalarFunction& reaction) const {
-    CellMaterial k;
-    const Point centre = cell.point(0.5, 0.5);
-    const auto& p = layout_.patch(number);
-    if (!problem_.diffusion_of_cells.empty())
-      k.xx = problem_.diffusion_of_cells[at(number)][at(j) * at(p.nx) + at(i)];
-    else {
-      if (!problem_.diffusion_of_patches.empty()) k.xx = problem_.diffusion_of_patches[at(number)];
-      if (diffusion) k.xx *= diffusion(centre);
-    }
-    expects(std::isfinite(k.xx) && k.xx > 0, "K is ", k.xx, " in cell (", i, ", ", j, ") of patch ", number, ", at (",
-            centre.x, ", ", centre.y, "); it must be positive and finite");
-    k.yy = k.xx;
-    k.c = problem_.reaction + (reaction ? reaction(centre) : 0.0);
-    expects(std::isfinite(k.c) && k.c >= 0, "the reaction is ", k.c, " in cell (", i, ", ", j, ") of patch ", number,
-            ", at (", centre.x, ", ", centre.y, "); it must be finite and not negative");
-    return k;
-  }
-
-  /// Node `k` of a local edge, as the patch numbers it, and the step to the next one.
-  struct Boundary {
-    const PatchNodes& nodes;
-    int local;
-    [[nodiscard]] std::size_t node(int k) const {
-      switch (local) {
-        case 0: return nodes.node(k, 0);
-        case 1: return nodes.node(nodes.nx, k);
-        case 2: return nodes.node(k, nodes.ny);
-        default: return nodes.node(0, k);
-      }
-    }
-    [[nodiscard]] Position step(int k) const {
-      if (local % 2 == 0) return nodes.step_x[at(local == 0 ? 0 : nodes.ny) * at(nodes.nx) + at(k)];
-      return nodes.step_y[node(k)];
-    }
-  };
-
   void assemble_boundaries(int number, const PatchNodes& nodes) {
     const auto& p = layout_.patch(number);
     for (int local = 0; local < 4; ++local) {
       const int e = mesh_.local_edges(number)[at(local)].number;
       if (!mesh_.edge(e).on_boundary()) continue;
       const auto& condition = condition_of(e);
-      const Boundary boundary{nodes, local};
+      const EdgeOfPatch boundary{nodes, local};
       const int n = local % 2 == 0 ? p.nx : p.ny, stride = local % 2 == 0 ? 1 : p.pitch;
       const int first = local == 1 ? p.node(p.nx, 0) : local == 2 ? p.node(0, p.ny) : p.first;
       if (condition.kind == BoundaryConditionType::dirichlet) {

@@ -52,6 +52,7 @@ struct PatchPoissonSolver::Implementation {
     singular = system.singular;
     if (singular) balance(system);
     measure = std::move(system.measure);
+    load = sum_of(std::accumulate(system.load.begin(), system.load.end(), 0.0));
     rows = std::make_unique<PatchRows>(ctx, *layout);
     shared = std::make_unique<SharedNodes>(ctx, *layout);
     split = std::make_unique<SplitNodes>(ctx, *layout);
@@ -371,6 +372,7 @@ struct PatchPoissonSolver::Implementation {
   std::vector<double> measure;
   std::vector<PatchLevelPlan> plans;
   double setup_seconds = 0;
+  double load = 0;  // integral of f, and of g over Neumann and Robin boundaries
 
   std::unique_ptr<PatchRows> rows;
   std::unique_ptr<SharedNodes> shared;
@@ -426,6 +428,13 @@ std::optional<PatchErrors> PatchPoissonSolver::relative_errors() const {
 }
 
 int PatchPoissonSolver::rank_of(int patch) const { return implementation_->layout->rank_of(patch); }
+PatchFluxes PatchPoissonSolver::fluxes() const {
+  auto& own = *implementation_;
+  PatchFluxes fluxes = patch_fluxes(own.ctx, own.mesh, own.problem, [&](int patch) { return own.nodal(patch); });
+  fluxes.load = own.load - fluxes.from_data;
+  return fluxes;
+}
+
 std::int64_t PatchPoissonSolver::unknowns() const { return implementation_->plans.front().unknowns; }
 const std::vector<PatchLevelPlan>& PatchPoissonSolver::levels() const { return implementation_->plans; }
 const std::optional<Compatibility>& PatchPoissonSolver::compatibility() const { return implementation_->compatibility; }

@@ -30,7 +30,7 @@
 #include <string>
 #include <vector>
 
-#include <stratum/assembly/patches/patch_problem.hpp>
+#include <stratum/assembly/patches/patch_fluxes.hpp>
 #include <stratum/core/device/context.hpp>
 #include <stratum/core/io/solve_report.hpp>
 #include <stratum/solvers/stopping.hpp>
@@ -82,6 +82,9 @@ class PatchPoissonSolver {
 
   /// The rank of a patch.
   [[nodiscard]] int rank_of(int patch) const;
+  /// Fluxes out of the domain through every boundary, and what they balance. Collective.
+  [[nodiscard]] PatchFluxes fluxes() const;
+
   [[nodiscard]] std::int64_t unknowns() const;
   /// Finest first.
   [[nodiscard]] const std::vector<PatchLevelPlan>& levels() const;

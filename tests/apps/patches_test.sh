@@ -70,7 +70,8 @@ case_conditions_by_name() {
   run 0 --patches l_shape.patches --rhs 0 --exact 'x+2*y' --boundary lid=neumann:2 --boundary corner=dirichlet \
     --boundary 'wall=robin:1,x+2*y+(x<=-1 ? -1 : x>=1 ? 1 : -2)' --vtk none --report report.json
   check "r['relative_l2_error'] < 1e-8 and [b['name'] for b in r['boundaries']] == ['corner', 'lid', 'wall']"
-  prints 'problem   corner dirichlet:x\+2\*y, lid neumann:2, wall robin:1,'
+  prints 'problem   corner dirichlet:x\+2\*y, lid neumann:2, wall robin:1,' '^flux +outward: corner .*, lid -4, wall .*'
+  check "abs(sum(r['fluxes']) + r['reaction_integral'] - r['load_integral']) < 1e-7 and abs(r['fluxes'][1] + 4) < 1e-9"
   # One value for all others; K by cells, and c.
   run 0 --patches l_shape.patches --rhs '2+x' --kappa 3 --reaction 1 --boundary '2+x' --boundary lid=dirichlet:2+x --vtk none \
     --exact '2+x' --report report.json

@@ -29,8 +29,11 @@ class Partition {
     for (int e = 0; e < mesh.edges(); ++e) {
       const auto& sides = mesh.edge(e).sides;
       if (sides.size() < 2 || sides[0].patch == sides[1].patch) continue;
-      neighbours_[at(sides[0].patch)].push_back({sides[1].patch, mesh.cells_of_edge(e)});
-      neighbours_[at(sides[1].patch)].push_back({sides[0].patch, mesh.cells_of_edge(e)});
+      constexpr int where_lines_cross = 10;
+      const bool thin = is_thin_across(sides[0]) || is_thin_across(sides[1]);
+      const int cost = mesh.cells_of_edge(e) * (thin ? where_lines_cross : 1);
+      neighbours_[at(sides[0].patch)].push_back({sides[1].patch, cost});
+      neighbours_[at(sides[1].patch)].push_back({sides[0].patch, cost});
     }
   }
 
@@ -43,18 +46,33 @@ class Partition {
 
  private:
   struct Neighbour {
-    int patch, nodes;
+    int patch, cost;
   };
-  /// Patches on one side of a border or the other, and how bad that is: cells beyond a side's share, then nodes between.
+  /// Some cell of the patch at its edge is thinner than 1 : 2 across it, as if edges were straight lines.
+  [[nodiscard]] bool is_thin_across(const PatchEdge::Side& side) const {
+    const auto length = [&](int local) {
+      const PatchEdge& edge = mesh_.edge(mesh_.local_edges(side.patch)[at(local % 4)].number);
+      const Position &a = mesh_.vertex(edge.first), &b = mesh_.vertex(edge.second);
+      return std::hypot(b.x - a.x, b.y - a.y);
+    };
+    const bool along_x = side.local % 2 == 0, at_first = side.local == 0 || side.local == 3;
+    const Axis along = mesh_.axis(side.patch, along_x ? Direction::x : Direction::y),
+               across = mesh_.axis(side.patch, along_x ? Direction::y : Direction::x);
+    const double widest = *std::max_element(along.widths().begin(), along.widths().end());
+    const double height = (length(side.local + 1) + length(side.local + 3)) / 2;
+    return widest * length(side.local) > 2 * height * (at_first ? across.widths().front() : across.widths().back());
+  }
+  /// Patches on one side of a border or the other, and how bad that is: cells beyond a side's share, then the cost of nodes
+  /// between.
   struct Halves {
     std::vector<bool> second;  // of all patches
     double excess = HUGE_VAL;
-    std::int64_t nodes = 0;
+    std::int64_t cost = 0;
     [[nodiscard]] bool better_than(const Halves& other) const {
       // Cells count in steps of a twentieth of a share, so that few cells do not cost many nodes.
       constexpr double step = 0.05;
-      return std::tuple(std::floor(excess / step), nodes, excess) <
-             std::tuple(std::floor(other.excess / step), other.nodes, other.excess);
+      return std::tuple(std::floor(excess / step), cost, excess) <
+             std::tuple(std::floor(other.excess / step), other.cost, other.excess);
     }
   };
 
@@ -64,17 +82,17 @@ class Partition {
     return sum;
   }
   void measure(const std::vector<int>& patches, double share_of_second, Halves& halves) const {
-    std::int64_t first = 0, second = 0, nodes = 0;
+    std::int64_t first = 0, second = 0, cost = 0;
     for (const int p : patches) {
       (halves.second[at(p)] ? second : first) += cells_[at(p)];
-      for (const auto& [q, count] : neighbours_[at(p)])
-        if (inside_[at(q)] && halves.second[at(q)] != halves.second[at(p)]) nodes += count;
+      for (const auto& [q, own] : neighbours_[at(p)])
+        if (inside_[at(q)] && halves.second[at(q)] != halves.second[at(p)]) cost += own;
     }
     const auto all = static_cast<double>(first + second);
     halves.excess = std::max(static_cast<double>(first) / (all * (1 - share_of_second)),
                              static_cast<double>(second) / (all * share_of_second)) -
                     1;
-    halves.nodes = nodes;
+    halves.cost = cost;
   }
 
   void divide(const std::vector<int>& patches, int first_rank, int ranks) {
@@ -132,7 +150,7 @@ class Partition {
     seen[at(root)] = true;
     for (std::size_t k = 0; k < order.size(); ++k) {
       const auto [p, steps] = order[k];
-      for (const auto& [q, nodes] : neighbours_[at(p)]) {
+      for (const auto& [q, cost] : neighbours_[at(p)]) {
         if (seen[at(q)] || !inside_[at(q)]) continue;
         seen[at(q)] = true;
         order.emplace_back(q, steps + 1);

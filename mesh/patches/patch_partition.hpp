@@ -4,7 +4,8 @@
 //
 // Ranks are halved again and again, and patches with them: along the order in which patches lie along x, y, a diagonal, around
 // or away from the middle, or by steps from a patch to its neighbours, whichever leaves the least work to the busiest half and
-// then the fewest nodes between both. Then patches at the border change sides while that helps. All ranks find the same.
+// then the fewest nodes between both, which count ten times where cells are thin across their edge: lines cross there
+// (smoothers/patches/line_plan.hpp). Then patches at the border change sides while that helps. All ranks find the same.
 //
 // Throws UsageError where there are fewer patches than ranks.
 

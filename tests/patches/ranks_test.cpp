@@ -245,6 +245,20 @@ TEST(PatchRanks, PartitionsAreEvenAndCutFewNodes) {
     }
   }
   EXPECT_THROW((void)ranks_of_patches(PatchMesh(l_shape()), 4), UsageError);
+  // Edges across which cells are thin are no border.
+  for (const bool flat : {false, true}) {
+    PatchMeshParts parts = with_cells(patch_grid(4, 4), 16);
+    for (auto& vertex : parts.vertices) (flat ? vertex.y : vertex.x) /= 100;
+    const PatchMesh mesh(parts);
+    EXPECT_THAT(cells_of_ranks(mesh, 2), testing::Each(8 * 256));
+    const auto rank = ranks_of_patches(mesh, 2);
+    for (int e = 0; e < mesh.edges(); ++e) {
+      const PatchEdge& edge = mesh.edge(e);
+      if (edge.on_boundary() || rank[at(edge.sides[0].patch)] == rank[at(edge.sides[1].patch)]) continue;
+      const Position &a = mesh.vertex(edge.first), &b = mesh.vertex(edge.second);
+      EXPECT_EQ(flat ? a.x : a.y, flat ? b.x : b.y);
+    }
+  }
 }
 
 struct Solved {

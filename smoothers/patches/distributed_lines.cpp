@@ -85,6 +85,48 @@ struct CorrectTargets {
   }
 };
 
+/// The same of all lines on a CPU, into `first` and `last`.
+template <class T>
+STRATUM_SIMD_CLONES void sum_chunk(const ChunkSums<T> sums, const DistributedLinesOnHost::Chunk& chunk, T* first,
+                                   T* last) {
+  const PatchLineGroup& group = chunk.group;
+  for (int m = 0; m < group.lines; ++m) first[m] = last[m] = 0;
+  for (int s = group.segments_begin; s < group.segments_end; ++s) {
+    const PatchSegment& segment = sums.segments[s];
+    const int weights = chunk.weights + segment.start * chunk.of_node;
+    for (int l = 0; l < segment.lanes; ++l) {
+      const PatchLane lane = segment.lane[l];
+      const int begin = lane.first + group.first_line * lane.across, step = group.step * lane.across;
+      if (lane.along == 1 || lane.along == -1) {
+        for (int m = 0; m < group.lines; ++m) {
+          const T *to_first = sums.to_first + weights + m * chunk.of_line,
+                  *to_last = sums.to_last + weights + m * chunk.of_line;
+          T of_first = 0, of_last = 0;
+#pragma omp simd reduction(+ : of_first, of_last)
+          for (int k = 0; k <= segment.cells; ++k) {
+            const T residual = sums.r.at(begin + m * step + k * lane.along, lane.pitch);
+            of_first += to_first[k * chunk.of_node] * residual;
+            of_last += to_last[k * chunk.of_node] * residual;
+          }
+          first[m] += of_first;
+          last[m] += of_last;
+        }
+      } else {
+        for (int k = 0; k <= segment.cells; ++k) {
+          const T *to_first = sums.to_first + weights + k * chunk.of_node,
+                  *to_last = sums.to_last + weights + k * chunk.of_node;
+#pragma omp simd
+          for (int m = 0; m < group.lines; ++m) {
+            const T residual = sums.r.at(begin + m * step + k * lane.along, lane.pitch);
+            first[m] += to_first[m * chunk.of_line] * residual;
+            last[m] += to_last[m * chunk.of_line] * residual;
+          }
+        }
+      }
+    }
+  }
+}
+
 #if defined(__CUDACC__)
 
 constexpr int wide = PatchLinePlan::lines_of_group, parts = 32, chunk_threads = wide * parts;
@@ -175,11 +217,7 @@ void DistributedLines<T>::relax_left(Context& ctx, const PatchOperator<T>& a, co
 #pragma omp parallel for schedule(dynamic) num_threads(ctx.threads()) if (end - first > 1)
     for (int p = first; p < end; ++p) {
       const auto& chunk = chunks_[static_cast<std::size_t>(p)];
-      for (int m = 0; m < chunk.group.lines; ++m) {
-        const auto two = sums.of_line(chunk, m, 0, 1);
-        mine[chunk.sent + m] = two.first;
-        mine[chunk.sent + chunk.group.lines + m] = two.last;
-      }
+      sum_chunk(sums, chunk, mine + chunk.sent, mine + chunk.sent + chunk.group.lines);
     }
   }
 #if defined(__CUDACC__)

@@ -63,15 +63,81 @@ struct ChunkSums {
 };
 
 template <class T>
-struct SumSources {
+struct Sources {
   const int *places, *begin;
   const T* all;
-  T *b, *x;
-  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int k, int /*j*/) const {
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE T sum(int number) const {
     T sum = 0;
-    for (int s = begin[k]; s < begin[k + 1]; ++s) sum += all[places[s]];
-    b[k] = sum;
-    x[k] = 0;
+    for (int s = begin[number]; s < begin[number + 1]; ++s) sum += all[places[s]];
+    return sum;
+  }
+};
+
+/// Solves short lines that are left and corrects their nodes, by the elimination of smoothers/patches/patch_lines.hpp; then the
+/// right-hand sides of the others.
+template <class T>
+struct SolveShortLines {
+  Sources<T> sources;
+  PatchBands<T> a;
+  const DistributedLinesOnHost::ShortLine* lines;
+  const DistributedLinesOnHost::Target* targets;
+  T* x;
+  int count;
+  const int* summed;
+  T *left_b, *left_x;
+
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int k, int /*j*/) const {
+    if (k < count) return solve(lines[k]);
+    const int number = summed[k - count];
+    left_b[number] = sources.sum(number);
+    left_x[number] = 0;
+  }
+
+  STRATUM_HOST_DEVICE STRATUM_INLINE void solve(const DistributedLinesOnHost::ShortLine& line) const {
+    constexpr int most = DistributedLinesOnHost::most_nodes;
+    // Fixed nodes, which may have the sum of several such numbers.
+    constexpr T fixed_from = fixed_row<T> / 4;
+    T d[most], to_next[most], to_first[most];  // d, u / p and w / p
+    T upper = 0, excess = 0, rhs = 0;          // of node 0
+    T of_excess = 0, of_rhs = 0, of_first = 1;
+    const int n = line.nodes;
+    for (int k = 0; k < n; ++k) {
+      const int number = line.first + k;
+      T e = a.excess[number], r = sources.sum(number);
+      T l = k > 0 ? -a.east[number - 1] : T(0), u = k + 1 < n || line.cyclic ? -a.east[number] : T(0);
+      if (line.cyclic && k == 0) {
+        e += a.excess[number + n];
+        r += sources.sum(number + n);
+        l = -a.east[number + n - 1];
+      }
+      if (e >= fixed_from || (line.first_fixed && k == 0) || (line.last_fixed && !line.cyclic && k + 1 == n)) {
+        e = 1;
+        r = l = u = 0;
+      }
+      if (k == 0) {
+        upper = u;
+        excess = e;
+        rhs = r;
+        to_first[0] = l;
+        continue;
+      }
+      const T own_e = e + l * of_excess, own_r = r + l * of_rhs, w = l * of_first, reciprocal = T(1) / (own_e + u + w);
+      of_excess = own_e * reciprocal;
+      of_rhs = d[k] = own_r * reciprocal;
+      of_first = to_first[k] = w * reciprocal;
+      to_next[k] = u * reciprocal;
+      excess += upper * of_excess;
+      rhs += upper * of_rhs;
+      upper *= to_next[k];
+    }
+    if (line.cyclic && n > 1) {
+      excess += to_first[0] * of_excess;
+      rhs += to_first[0] * of_rhs;
+    }
+    d[0] = rhs / excess;
+    T next = line.cyclic ? d[0] : T(0);
+    for (int k = n - 1; k >= 1; --k) next = d[k] = d[k] + to_next[k] * next + to_first[k] * d[0];
+    for (int t = line.targets_begin; t < line.targets_end; ++t) x[targets[t].node] += d[targets[t].number];
   }
 };
 
@@ -131,11 +197,17 @@ STRATUM_SIMD_CLONES void sum_chunk(const ChunkSums<T> sums, const DistributedLin
 
 constexpr int wide = PatchLinePlan::lines_of_group, parts = 32, chunk_threads = wide * parts;
 
-/// A block for each chunk: threads that are neighbours take nodes that are neighbours in memory.
+/// A block for each chunk: threads that are neighbours take nodes that are neighbours in memory. Then blocks of nodes.
 template <class T>
-__global__ void sum_chunks_kernel(const ChunkSums<T> sums, const DistributedLinesOnHost::Chunk* chunks, T* to) {
+__global__ void send_kernel(const ChunkSums<T> sums, const DistributedLinesOnHost::Chunk* chunks, int chunk_count,
+                            const SendNodes<T> nodes, int node_count, T* to) {
   __shared__ T memory[2 * chunk_threads];
   cuda::after_previous();
+  if (static_cast<int>(blockIdx.x) >= chunk_count) {
+    const int k = (static_cast<int>(blockIdx.x) - chunk_count) * chunk_threads + static_cast<int>(threadIdx.x);
+    if (k < node_count) nodes(k, 0);
+    return;
+  }
   const DistributedLinesOnHost::Chunk chunk = chunks[blockIdx.x];
   const int self = static_cast<int>(threadIdx.x);
   const bool along_x = chunk.of_node == 1 && chunk.group.lines > 1;
@@ -180,20 +252,23 @@ template <class T>
 DistributedLines<T>::DistributedLines(Context& ctx, const PatchLayout& layout, const DistributedLinesOnHost& from,
                                       const PatchLinePlan& own)
     : segments_(own.segments), chunks_(from.chunks), chunk_phases_(from.chunk_phases), node_phases_(from.node_phases),
-      number_phases_(from.number_phases), target_phases_(from.target_phases), to_first_(rounded<T>(ctx, from.to_first)),
-      to_last_(rounded<T>(ctx, from.to_last)), nodes_(in_memory(ctx, from.nodes)),
-      targets_(in_memory(ctx, from.targets)), a_(ctx, from.rows, from.fixed),
+      target_phases_(from.target_phases), summed_phases_(from.summed_phases), short_phases_(from.short_phases),
+      to_first_(rounded<T>(ctx, from.to_first)), to_last_(rounded<T>(ctx, from.to_last)),
+      nodes_(in_memory(ctx, from.nodes)), targets_(in_memory(ctx, from.targets)),
+      short_lines_(in_memory(ctx, from.short_lines)), short_targets_(in_memory(ctx, from.short_targets)),
+      a_(ctx, from.rows, from.fixed),
       lines_(ctx, layout, from.lines), b_{Field<T>(ctx, from.size)}, x_{Field<T>(ctx, from.size)} {
   for (const auto& counts : from.counts) numbers_.emplace_back(ctx, counts);
   std::vector<int> places;
   for (std::size_t phase = 0; phase < numbers_.size(); ++phase)
-    for (int s = from.begin[static_cast<std::size_t>(number_phases_[phase])];
-         s < from.begin[static_cast<std::size_t>(number_phases_[phase + 1])]; ++s) {
+    for (int s = from.begin[static_cast<std::size_t>(from.number_phases[phase])];
+         s < from.begin[static_cast<std::size_t>(from.number_phases[phase + 1])]; ++s) {
       const auto& source = from.sources[static_cast<std::size_t>(s)];
       places.push_back(numbers_[phase].place(source.rank, source.sent));
     }
   sources_ = vector_from_host(ctx, places.empty() ? std::vector<int>{0} : places);
   begin_ = vector_from_host(ctx, from.begin);
+  summed_ = vector_from_host(ctx, from.summed.empty() ? std::vector<int>{0} : from.summed);
   if (!ctx.on_gpu()) return;
   segments_on_gpu_ = in_memory(ctx, segments_);
   chunks_on_gpu_ = in_memory(ctx, chunks_);
@@ -204,8 +279,8 @@ void DistributedLines<T>::relax_left(Context& ctx, const PatchOperator<T>& a, co
                                      std::size_t phase) {
   NumbersOfRanks<T>& numbers = numbers_[phase];
   if (numbers.empty()) return;
-  const auto over = [&](const std::vector<int>& phases, const auto& work) {
-    if (phases[phase] < phases[phase + 1]) for_each_node(ctx, {phases[phase], phases[phase + 1], 1, 0, 1, 1}, work);
+  const auto over = [&](const std::vector<int>& phases) {
+    return NodeRange<2>{phases[phase], phases[phase + 1], 1, 0, 1, 1};
   };
   const Residuals<T> residuals{a.bands(), b.numbers.view().data, x.numbers.view().data};
   T* const mine = numbers.mine();
@@ -219,20 +294,39 @@ void DistributedLines<T>::relax_left(Context& ctx, const PatchOperator<T>& a, co
       const auto& chunk = chunks_[static_cast<std::size_t>(p)];
       sum_chunk(sums, chunk, mine + chunk.sent, mine + chunk.sent + chunk.group.lines);
     }
+    for_each_node(ctx, over(node_phases_),
+                  SendNodes<T>{residuals, static_cast<const DistributedLinesOnHost::Node*>(nodes_.get()), mine});
   }
 #if defined(__CUDACC__)
-  if (ctx.on_gpu() && first < end)
-    cuda::Launch{static_cast<unsigned>(end - first),
-                 chunk_threads}(ctx, sum_chunks_kernel<T>, sums,
-                                static_cast<const DistributedLinesOnHost::Chunk*>(chunks_on_gpu_.get()) + first, mine);
+  if (ctx.on_gpu()) {
+    const int nodes = node_phases_[phase + 1] - node_phases_[phase];
+    const SendNodes<T> send{residuals,
+                            static_cast<const DistributedLinesOnHost::Node*>(nodes_.get()) + node_phases_[phase], mine};
+    const int blocks = end - first + (nodes + chunk_threads - 1) / chunk_threads;
+    cuda::Launch{static_cast<unsigned>(blocks), chunk_threads}(
+        ctx, send_kernel<T>, sums, static_cast<const DistributedLinesOnHost::Chunk*>(chunks_on_gpu_.get()) + first,
+        end - first, send, nodes, mine);
+  }
 #endif
-  over(node_phases_, SendNodes<T>{residuals, static_cast<const DistributedLinesOnHost::Node*>(nodes_.get()), mine});
   numbers.gather(ctx);
-  over(number_phases_, SumSources<T>{sources_.view().data, begin_.view().data, numbers.all(), b_.numbers.view().data,
-                                     x_.numbers.view().data});
+  const int lines = short_phases_[phase + 1] - short_phases_[phase],
+            summed = summed_phases_[phase + 1] - summed_phases_[phase];
+  for_each_node(ctx, {0, lines + summed, 1, 0, 1, 1},
+                SolveShortLines<T>{{sources_.view().data, begin_.view().data, numbers.all()},
+                                   a_.bands(),
+                                   static_cast<const DistributedLinesOnHost::ShortLine*>(short_lines_.get()) +
+                                       short_phases_[phase],
+                                   static_cast<const DistributedLinesOnHost::Target*>(short_targets_.get()),
+                                   x.numbers.view().data,
+                                   lines,
+                                   summed_.view().data + summed_phases_[phase],
+                                   b_.numbers.view().data,
+                                   x_.numbers.view().data});
+  if (summed == 0) return;
   lines_.relax(ctx, a_, b_, x_, static_cast<int>(phase));
-  over(target_phases_, CorrectTargets<T>{static_cast<const DistributedLinesOnHost::Target*>(targets_.get()),
-                                         x_.numbers.view().data, x.numbers.view().data});
+  for_each_node(ctx, over(target_phases_),
+                CorrectTargets<T>{static_cast<const DistributedLinesOnHost::Target*>(targets_.get()),
+                                  x_.numbers.view().data, x.numbers.view().data});
 }
 
 template <class T>

@@ -7,6 +7,9 @@
 //     phase:  residuals of chunks -> one gather of all ranks -> lines that are left, corrections of their nodes
 //             -> lines of this rank, and inner nodes of its chunks
 //
+// On a GPU these are four launches: a thread solves a short line that is left. Long ones, which have edges between ranks, take
+// two launches more.
+//
 // Collective. Phases without such lines gather nothing. Nothing is allocated and nothing waits for the stream but where the
 // communicator does. Memory traffic of a phase: that of PatchLines (smoothers/patches/patch_lines.hpp) and about 10 words per
 // unknown of lines that are cut.
@@ -35,12 +38,12 @@ class DistributedLines {
 
   std::vector<PatchSegment> segments_;
   std::vector<DistributedLinesOnHost::Chunk> chunks_;
-  std::vector<int> chunk_phases_, node_phases_, number_phases_, target_phases_;
+  std::vector<int> chunk_phases_, node_phases_, target_phases_, summed_phases_, short_phases_;
   std::shared_ptr<void> segments_on_gpu_, chunks_on_gpu_;
   Field<T> to_first_, to_last_;
-  std::shared_ptr<void> nodes_, targets_;
+  std::shared_ptr<void> nodes_, targets_, short_lines_, short_targets_;
   std::vector<NumbersOfRanks<T>> numbers_;  // of each phase
-  Field<int> sources_, begin_;
+  Field<int> sources_, begin_, summed_;
   PatchOperator<T> a_;
   PatchLines<T> lines_;
   Partial<T> b_;

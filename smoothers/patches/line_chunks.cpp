@@ -78,6 +78,8 @@ class Cutter {
     left_.chunk_phases.push_back(static_cast<int>(left_.chunks.size()));
     left_.node_phases.push_back(static_cast<int>(left_.nodes.size()));
     left_.target_phases.push_back(static_cast<int>(left_.targets.size()));
+    left_.summed_phases.push_back(static_cast<int>(left_.summed.size()));
+    left_.short_phases.push_back(static_cast<int>(left_.short_lines.size()));
   }
 
   [[nodiscard]] std::vector<int> ranks_of(int segment) const {
@@ -139,11 +141,31 @@ class Cutter {
     int start = 0;
     for (const Chunk& chunk : chunks) {
       if (chunk.is_solid())
-        add_solid(group, chunk, here, first + start, across);
+        add_solid(group, chunk, here, first + start, across, is_short(cells));
       else
-        add_open(chunk, here, first + start);
+        add_open(chunk, here, first + start, is_short(cells));
       start += chunk.nodes_left();
     }
+    if (here && is_short(cells)) add_short_lines(group, cells, first);
+  }
+  /// Whichever rank asks: all shall compute the same bits.
+  [[nodiscard]] static bool is_short(int cells) { return cells < DistributedLinesOnHost::most_nodes; }
+  void add_short_lines(const PatchLineGroup& group, int cells, int first) {
+    DistributedLinesOnHost::ShortLine line{
+        0, cells + (group.cyclic ? 0 : 1), group.cyclic, group.first_fixed, group.last_fixed, 0, 0};
+    for (int m = 0; m < group.lines; ++m) {
+      line.first = first + m * across_of(cells);
+      line.targets_begin = static_cast<int>(left_.short_targets.size());
+      for (const auto& [node, number] : targets_)
+        if (number >= line.first && number <= line.first + cells)
+          left_.short_targets.push_back({node, number - line.first == line.nodes ? 0 : number - line.first});
+      line.targets_end = static_cast<int>(left_.short_targets.size());
+      left_.short_lines.push_back(line);
+    }
+    targets_.clear();
+  }
+  void put_target(bool to_short_line, int node, int number) {
+    (to_short_line ? targets_ : left_.targets).push_back({node, number});
   }
   [[nodiscard]] bool has(const Chunk& chunk) const {
     return std::find(chunk.ranks.begin(), chunk.ranks.end(), rank()) != chunk.ranks.end();
@@ -155,9 +177,13 @@ class Cutter {
   [[nodiscard]] static int across_of(int cells) { return (cells + 2 + together - 1) / together * together; }
   /// Returns the first number of its first line.
   int add_line(const PatchLineGroup& group, int cells) {
+    const int first = left_.size;
+    left_.size += group.lines * across_of(cells);
+    sums_.resize(at(left_.size));
+    if (is_short(cells)) return first;
+    for (int number = first; number < left_.size; ++number) left_.summed.push_back(number);
     PatchSegment segment;
     segment.cells = cells;
-    const int first = left_.size;
     segment.lane[0] = {first, 1, across_of(cells), together};
     PatchLineGroup left = group;
     left.segments_begin = static_cast<int>(left_.lines.segments.size());
@@ -167,12 +193,11 @@ class Cutter {
     left.step = 1;
     left_.lines.segments.push_back(segment);
     left_.lines.groups.push_back(left);
-    left_.size += left.lines * across_of(cells);
-    sums_.resize(at(left_.size));
     return first;
   }
 
-  void add_solid(const PatchLineGroup& group, const Chunk& chunk, bool here, int number, int across) {
+  void add_solid(const PatchLineGroup& group, const Chunk& chunk, bool here, int number, int across,
+                 bool is_in_short_line) {
     int& sent = sent_[at(chunk.ranks.front())];
     if (here)
       for (int m = 0; m < group.lines; ++m) {
@@ -189,22 +214,22 @@ class Cutter {
       eliminate(own);
       for (int m = 0; m < group.lines; ++m) {
         const int line = group.first_line + m * group.step;
-        add_targets(own_.segments[at(own.group.segments_begin)], 0, line, number + m * across);
+        add_targets(own_.segments[at(own.group.segments_begin)], 0, line, number + m * across, is_in_short_line);
         const auto& last = own_.segments[at(own.group.segments_end - 1)];
-        add_targets(last, last.cells, line, number + m * across + 1);
+        add_targets(last, last.cells, line, number + m * across + 1, is_in_short_line);
       }
       left_.chunks.push_back(own);
     }
     sent += 2 * group.lines;
   }
-  void add_targets(const PatchSegment& segment, int k, int line, int number) {
+  void add_targets(const PatchSegment& segment, int k, int line, int number, bool is_in_short_line) {
     for (int l = 0; l < segment.lanes; ++l) {
       const PatchLane& lane = segment.lane[l];
-      left_.targets.push_back({lane.first + k * lane.along + line * lane.across, number});
+      put_target(is_in_short_line, lane.first + k * lane.along + line * lane.across, number);
     }
   }
 
-  void add_open(const Chunk& chunk, bool here, int number) {
+  void add_open(const Chunk& chunk, bool here, int number, bool is_in_short_line) {
     const PatchSegment& segment = from_.segments[at(chunk.begin)];
     for (int l = 0; l < segment.lanes; ++l) {
       const int owner = layout_.rank_of(from_.patches[at(chunk.begin)][at(l)]);
@@ -216,7 +241,7 @@ class Cutter {
           const PatchLane& lane = segment.lane[l];
           const int node = lane.first + k * lane.along;
           left_.nodes.push_back({node, lane.pitch, sent + k});
-          left_.targets.push_back({node, number + k});
+          put_target(is_in_short_line, node, number + k);
           Row row;
           add_row(lane, k, 0, row);
           send_matrix(row, k < segment.cells ? row.upper : 0);
@@ -243,21 +268,14 @@ class Cutter {
       own_.vertex_begin.push_back(static_cast<int>(own_.vertex_copies.size()) / 2);
       return;
     }
-    const int number = left_.size;
-    if (here) {
-      left_.lines.vertex_copies.insert(left_.lines.vertex_copies.end(), {number, together});
-      left_.lines.vertex_patches.push_back(0);
-      left_.lines.vertex_begin.push_back(static_cast<int>(left_.lines.vertex_copies.size()) / 2);
-      left_.size += together;
-      sums_.resize(at(left_.size));
-    }
+    const int number = here ? add_line({}, 0) : 0;
     for (int c = begin; c < end; ++c) {
       int& sent = sent_[at(rank_of(c))];
       if (here) sums_[at(number)].push_back({rank_of(c), sent});
       if (rank_of(c) == rank()) {
         const int node = from_.vertex_copies[at(2 * c)], pitch = from_.vertex_copies[at(2 * c) + 1];
         left_.nodes.push_back({node, pitch, sent});
-        left_.targets.push_back({node, number});
+        put_target(true, node, number);
         Row row;
         const auto r = bands_.row(node, pitch);
         row.excess = r.excess;
@@ -267,6 +285,7 @@ class Cutter {
       }
       ++sent;
     }
+    if (here) add_short_lines({}, 0, number);
   }
 
   void add_row(const PatchLane& lane, int k, int line, Row& row) const {
@@ -388,6 +407,7 @@ class Cutter {
   std::map<std::pair<int, int>, PatchLineGroup> groups_;  // own, by segments of the whole collection
   std::vector<int> sent_;                                 // by every rank in this phase
   std::vector<std::vector<DistributedLinesOnHost::Source>> sums_;
+  std::vector<DistributedLinesOnHost::Target> targets_;  // of short lines that are being added
   std::vector<double> matrix_;
 };
 

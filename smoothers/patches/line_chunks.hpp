@@ -49,7 +49,7 @@ struct DistributedLinesOnHost {
   int size = 0;
   PatchRowsOnHost rows{0};
   std::vector<int> fixed;
-  PatchLinePlan lines;
+  PatchLinePlan lines;  // but for short ones
   /// What is summed to the right-hand side of number k: sources begin[k] .. begin[k + 1] - 1.
   struct Source {
     int rank = 0, sent = 0;
@@ -61,9 +61,21 @@ struct DistributedLinesOnHost {
     int node = 0, number = 0;
   };
   std::vector<Target> targets;
+  /// Of lines that are not short.
+  std::vector<int> summed;
+
+  /// Numbers first .. first + nodes - 1, of a cyclic line one more, which is number `first` again; targets count from `first`.
+  struct ShortLine {
+    int first = 0, nodes = 1;
+    bool cyclic = false, first_fixed = false, last_fixed = false;
+    int targets_begin = 0, targets_end = 0;
+  };
+  static constexpr int most_nodes = 8;
+  std::vector<ShortLine> short_lines;
+  std::vector<Target> short_targets;
 
   /// The first of each phase; one more at the end.
-  std::vector<int> chunk_phases{0}, node_phases{0}, number_phases, target_phases{0};
+  std::vector<int> chunk_phases{0}, node_phases{0}, number_phases, target_phases{0}, summed_phases{0}, short_phases{0};
 };
 
 /// `plan`: that of the whole collection, becomes that of lines and chunks on this rank, with the same phases.

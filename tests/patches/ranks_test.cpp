@@ -165,6 +165,42 @@ TEST(PatchRanks, CyclesAreThoseOfOneRank) {
     }
 }
 
+/// Any numbers of cells, gradings, turns, conditions and ranks.
+TEST(PatchRanks, CyclesOnRandomMeshesAreThoseOfOneRank) {
+  constexpr int most = 40;
+  for (int seed = 0; seed < most; ++seed) {
+    std::mt19937 random(static_cast<unsigned>(seed));
+    const auto number = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+    PatchMeshParts parts;
+    switch (number(7)) {
+      case 0: parts = star(3 + number(4)); break;
+      case 1: parts = patch_ring(3 + number(3)); break;
+      case 2: parts = patch_grid(1 + number(4), 3 + number(2)); break;
+      case 3: parts = triangle_patches(1 + number(2)); break;
+      case 4: parts = c_grid(); break;
+      case 5: parts = pipe_section(); break;
+      default: parts = square_with_hole();
+    }
+    parts.cells = 2 + number(11);
+    if (number(2) == 0) parts = graded_towards(parts, {number(static_cast<int>(parts.vertices.size()))}, {});
+    const PatchMesh mesh(turned_at_random(parts, static_cast<std::uint64_t>(seed)));
+    PatchProblem problem;
+    for (const auto& name : mesh.boundary_names())
+      if (number(2) == 0) problem.boundaries[name].kind = BoundaryConditionType::neumann;
+    problem.reaction = number(2);
+    const bool full = number(3) == 0;
+    const auto once = [&](int ranks) {
+      return on_ranks(Backend::cpu, mesh, ranks,
+                      [&](Context& ctx) { return cycle_on<double>(ctx, mesh, problem, full); });
+    };
+    const auto one = once(1);
+    const int ranks = std::min(2 + number(4), mesh.patches());
+    const auto several = once(ranks);
+    EXPECT_LE(difference(several, one), 1e-9) << "seed " << seed << ", " << ranks << " ranks";
+    EXPECT_TRUE(copies_agree(mesh, several)) << "seed " << seed << ", " << ranks << " ranks";
+  }
+}
+
 TEST(PatchRanks, CyclesInFloatAndFullOnesAreThoseOfOneRank) {
   const PatchMesh mesh(thin_at_wall(cylinder_in_channel(), 8));
   PatchProblem problem;

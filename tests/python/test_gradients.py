@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import stratum
+from stratum import _differentiable
 
 tight = dict(rtol=1e-13, on_failure="ignore")
 two = ("left", "right", "bottom", "top")
@@ -272,3 +273,20 @@ def test_one_fmg_cycle_has_no_gradient(rng):
     problem = stratum.Poisson(rectangle(rng), cycle="fmg", threads=1)
     with pytest.raises(TypeError, match="gradients take solves to a tolerance; give accel='cg'"):
         stratum.gradients.vjp(problem, 1.0)
+
+
+@pytest.mark.parametrize("axes", [2, 3])
+def test_loads_of_a_batch_are_solved_side_by_side(axes):
+    cells = (12, 10, 8)[:axes]
+    mesh = stratum.mesh(cells=cells)
+    one = (stratum.Poisson if axes == 2 else stratum.Poisson3D)(mesh, {"left": 1.0}, threads=2)
+    f = np.random.default_rng(3).standard_normal((2, 3, *mesh.shape))
+    solves = _differentiable.solves_of(one)
+    loads = np.array([[one._load(own) for own in row] for row in f])
+    u = solves.solve(_differentiable.Stop(), loads, solves.entries, (None,), None, None, True)
+    assert len(one._side_by_side) == 2
+    for k in np.ndindex(2, 3):
+        np.testing.assert_allclose(u[k], one.solve(f[k], rtol=1e-10).u, rtol=0, atol=1e-9)
+    if axes == 2:
+        with pytest.warns(stratum.ConvergenceWarning, match="max iterations"):
+            solves.solve(_differentiable.Stop(rtol=1e-10, maxiter=1), loads, solves.entries, (None,), None, None, True)

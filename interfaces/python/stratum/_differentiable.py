@@ -173,18 +173,37 @@ class Solves:
             return None if a is None else np.broadcast_to(a, batch + np.shape(a)[-self.axes:])[k]
 
         u = np.empty(batch + self.mesh.shape)
-        for k in np.ndindex(*batch):
-            u[k] = self._solve(stop, of(load, k), entries, tuple(of(a, k) for a in kappa), of(reaction, k), of(g, k), own_values)
+        indices = list(np.ndindex(*batch))
+        if not indices or any(np.size(a) > np.prod(np.shape(a)[-self.axes:]) for a in (*kappa, reaction, g) if a is not None):
+            for k in indices:
+                u[k] = self._solve(stop, of(load, k), entries, tuple(of(a, k) for a in kappa), of(reaction, k), of(g, k), own_values)
+            return u
+        # One system, many loads.
+        first = indices[0]
+        values = self.values(of(g, first), own_values, np.asarray)
+        problem = self.system_of(entries, tuple(of(a, first) for a in kappa), of(reaction, first), values)
+        reports: list[Any] = [None] * len(indices)
+
+        def one(compiled: Any, n: int) -> None:
+            u[indices[n]], reports[n] = self._solved(compiled, stop, of(load, indices[n]), values)
+
+        problem._for_each(len(indices), one)
+        for k, report in zip(indices, reports):
+            _report.judge(report, u[k], stop.on_failure, stop.rtol is not None)
         return u
 
     def _solve(self, stop: Stop, load: Any, entries: Any, kappa: Any, reaction: Any, g: Any, own_values: bool) -> np.ndarray:
         values = self.values(g, own_values, np.asarray)
         system = self.system_of(entries, kappa, reaction, values)
-        load = np.ascontiguousarray(load, dtype=np.float64)
-        more = {"values": values} if self.axes == 2 and values is not None else {}
-        u, report = system._system.solve(load, stop.tolerance, 0.0, stop.maxiter, None, stop.project, None, **more)
+        u, report = self._solved(system._system, stop, load, values)
         _report.judge(report, u, stop.on_failure, stop.rtol is not None)
         return u
+
+    def _solved(self, compiled: Any, stop: Stop, load: Any, values: tuple[Any, ...] | None) -> tuple[np.ndarray, Any]:
+        load = np.ascontiguousarray(load, dtype=np.float64)
+        more = {"values": values} if self.axes == 2 and values is not None else {}
+        return compiled.solve(load, stop.tolerance, 0.0, stop.maxiter, None, stop.project, None,  # type: ignore[no-any-return]
+                              **more)
 
     def values(self, g: Any, own_values: bool, on_host: Callable[[Any], np.ndarray]) -> tuple[Any, ...] | None:
         """g of each boundary, of one at all nodes (None: zero), as the compiled part takes them. None: the problem's own."""

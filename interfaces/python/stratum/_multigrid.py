@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-import os
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Callable, Dict, Optional, Tuple, Union
 
 import numpy as np
@@ -15,10 +13,10 @@ from . import _fork, _report, _show
 from ._grid import another_kind, by_directions, checked, from_coordinates, grid_of, nodes, speaks_of_couplings
 from ._rows import fingerprint, matrix_of
 from ._pyamg import of_pyamg
+from ._side_by_side import SideBySide, threads_for
 from ._stratum import BoxMatrixSystem, MatrixSystem
 
 _CPU, _CUDA = 1, 2  # kDLCPU, kDLCUDA
-_MOST_SIDE_BY_SIDE = 300_000  # unknowns; larger systems use all threads well
 _Stop = Tuple[float, float, int, Optional[Callable[[int, float], Any]]]  # rtol, atol, maxiter, callback
 _Report = Dict[str, Any]
 _System = Union[MatrixSystem, BoxMatrixSystem]
@@ -147,7 +145,7 @@ class Multigrid:
             if another is None:
                 raise
             raise ValueError(f"{e}; {another}") from None
-        self._side_by_side: list[_System] = []
+        self._side_by_side = SideBySide(lambda: self._made("cpu", 1, None, self._options))
         self._is_x_first = np.array_equal(numbering, np.arange(n)) if numbering is not None \
             else min(self.grid) == 1 < max(self.grid) == n or self._own.found()["numbering"] == "x first"
         _fork.remember(self)
@@ -274,7 +272,7 @@ class Multigrid:
             return _joined_on_device([like(r, OnDevice(self._own.apply_on_device(self._capsule(column, "r")), r))
                                       for column in self._columns_on_device(r, "r")], r)
         columns, shape, is_complex = self._columns(r, "r")
-        z = [np.empty_like(column) for column in columns]
+        z = np.empty_like(columns)
 
         def one(system: _System, k: int) -> None:
             system.apply(columns[k], z[k])
@@ -313,7 +311,7 @@ class Multigrid:
             raise
         self._keep(matrix)
         self._systems = {tuple(self._options[name] for name in ("accel", "cycle", "project")): self._own}
-        self._side_by_side = []
+        self._side_by_side.forget()
         self.found = self._own.found()
 
     def _expect_unchanged(self, why: str) -> None:
@@ -348,33 +346,20 @@ class Multigrid:
     def _after_fork(self) -> None:
         for system in self._systems.values():
             system.after_fork()
-        self._side_by_side = []
+        self._side_by_side.forget()
 
     def _for_each(self, system: _System, count: int, one: Callable[[_System, int], None]) -> None:
         """one(system, k) of every k; many small ones on a CPU one a thread, each with a hierarchy of its own."""
         device, threads, _ = self._place
-        threads = min(_fork.threads(threads) or _cores(), count // 2)
-        if device != "cpu" or system is not self._own or threads < 2 or self.shape[0] > _MOST_SIDE_BY_SIDE \
-                or fingerprint(self._matrix) != self._given:
-            for k in range(count):
-                one(system, k)
+        threads = threads_for(device, threads, self.shape[0], count)
+        if system is self._own and threads > 1 and fingerprint(self._matrix) == self._given:
+            self._side_by_side.for_each(threads, count, one)
             return
-        with ThreadPoolExecutor(threads) as pool:
-            missing = threads - len(self._side_by_side)
-            self._side_by_side += pool.map(lambda _: self._made("cpu", 1, None, self._options), range(missing))
-            free = self._side_by_side[:threads]
+        for k in range(count):
+            one(system, k)
 
-            def on_a_free_one(k: int) -> None:
-                own = free.pop()
-                try:
-                    one(own, k)
-                finally:
-                    free.append(own)
-
-            list(pool.map(on_a_free_one, range(count)))
-
-    def _columns(self, numbers: Any, name: str) -> tuple[list[np.ndarray], tuple[int, ...], bool]:
-        """(columns, each contiguous and in double, shape, whether complex): of complex numbers all real parts come first."""
+    def _columns(self, numbers: Any, name: str) -> tuple[np.ndarray, tuple[int, ...], bool]:
+        """(columns as the rows of an array in double, shape, whether complex): of complex numbers all real parts come first."""
         array = np.asarray(numbers)
         n = self.shape[0]
         if array.dtype.kind not in "buifc":
@@ -385,10 +370,11 @@ class Multigrid:
         self._expect_order(array.shape, name)
         if array.size == 0 and n > 0:
             raise ValueError(f"{name} has no columns; its shape is {array.shape}")
-        several = [array.reshape(-1)] if array.shape in ((n,), self.grid) else list(array.T)
+        several = array.reshape(1, -1) if array.shape in ((n,), self.grid) else array.T
         is_complex = array.dtype.kind == "c"
-        parts = [column.real for column in several] + [column.imag for column in several] if is_complex else several
-        return [np.ascontiguousarray(part, dtype=np.float64) for part in parts], array.shape, is_complex
+        parts = [several.real, several.imag] if is_complex else [several]
+        rows = [np.ascontiguousarray(part, dtype=np.float64) for part in parts]
+        return rows[0] if len(rows) == 1 else np.concatenate(rows), array.shape, is_complex
 
     def _expect_order(self, shape: tuple[int, ...], name: str) -> None:
         """Refuses an array on the grid whose order is not that of the rows of A."""
@@ -469,13 +455,13 @@ class Multigrid:
             raise ValueError(f"x0 has the shape of b, {np.shape(b)}; given is {np.shape(x0)}")
         columns, shape, is_complex = self._columns(b, "b")
         if x0 is None:
-            x = [np.zeros_like(column) for column in columns]
+            x = np.zeros_like(columns)
         else:
             starts, _, start_is_complex = self._columns(x0, "x0")
             if start_is_complex and not is_complex:
                 raise TypeError("x0 is complex, and b is real")
-            x = [np.array(start) for start in starts]
-            x += [np.zeros_like(column) for column in columns[len(x):]]
+            x = np.zeros_like(columns)
+            x[:len(starts)] = starts
         reports: list[Any] = [None] * len(columns)
 
         def one(system: _System, k: int) -> None:
@@ -583,19 +569,12 @@ def _takes_one(callback: Callable[..., Any]) -> bool:
     return False
 
 
-def _cores() -> int:
-    """Threads that OpenMP would take."""
-    given = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
-    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return int(given) if given.isdigit() and int(given) > 0 else available
-
-
-def _joined(columns: list[np.ndarray], shape: tuple[int, ...], is_complex: bool) -> np.ndarray:
-    """The array of these columns, as Multigrid._columns took them apart."""
+def _joined(columns: np.ndarray, shape: tuple[int, ...], is_complex: bool) -> np.ndarray:
+    """The array of these columns, as Multigrid._columns took them apart; of several each is contiguous."""
     if is_complex:
         half = len(columns) // 2
-        columns = [re + 1j * im for re, im in zip(columns[:half], columns[half:])]
-    return columns[0].reshape(shape) if len(columns) == 1 else np.stack(columns, axis=1)
+        columns = columns[:half] + 1j * columns[half:]
+    return columns.reshape(shape) if len(columns) == 1 else columns.T
 
 
 def _restored(start: Any, column: Any, value: np.ndarray, grid: tuple[int, ...], options: dict[str, Any],
@@ -621,5 +600,7 @@ def like(given: Any, result: Any) -> Any:
     """`result` as an array of the library that `given` comes from."""
     library = {"jaxlib": "jax"}.get(name := type(given).__module__.partition(".")[0], name)
     if library == "jax":
+        if isinstance(result, np.ndarray):
+            result = np.ascontiguousarray(result)  # it takes no others
         return sys.modules["jax"].dlpack.from_dlpack(result)
     return sys.modules[library].from_dlpack(result) if library in ("torch", "cupy") else result

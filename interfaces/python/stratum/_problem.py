@@ -9,6 +9,7 @@ import numpy as np
 from . import _fork, _report
 from ._multigrid import is_on_device
 from ._sampling import loads
+from ._side_by_side import SideBySide, threads_for
 
 S = TypeVar("S")
 
@@ -33,6 +34,8 @@ class Problem(Generic[S]):
     def _set_up(self, given: Given) -> None:
         self._given = Given(*(_kept(part) for part in given))
         self._system = self._compiled(self._given)
+        alone = self._given._replace(options=self._given.options | {"threads": 1})
+        self._side_by_side = SideBySide(lambda: self._compiled(alone))
         _fork.remember(self)
 
     def _compiled(self, given: Given) -> Any:
@@ -51,8 +54,19 @@ class Problem(Generic[S]):
     def _solve_on_device(self, f: Any, *stop: Any) -> tuple[Any, dict[str, Any]]:
         raise TypeError(f"f is an array on the host; given is {type(f).__name__} on a GPU")
 
+    def _for_each(self, count: int, one: Callable[[Any, int], None]) -> None:
+        """one(system, k) of every k; many small ones on a CPU one a thread, each with a hierarchy of its own."""
+        options = self._given.options
+        threads = threads_for(options["device"], options["threads"], int(np.prod(self.mesh.shape)), count)
+        if threads > 1:
+            self._side_by_side.for_each(threads, count, one)
+            return
+        for k in range(count):
+            one(self._system, k)
+
     def _after_fork(self) -> None:
         self._system.after_fork()
+        self._side_by_side.forget()
 
     @property
     def singular(self) -> bool:

@@ -23,7 +23,7 @@ pip=("$work/venv/bin/python" -m pip --quiet)
   skip "no packages from an index: $(tail -1 "$work/log")"
 # They make some tests run that are skipped otherwise.
 if [ "$kind" != quick ]; then
-  for package in pyamg matplotlib 'xarray tqdm' jax 'mypy scipy-stubs'; do
+  for package in pyamg matplotlib 'xarray tqdm' jax 'nbclient ipykernel' 'mypy scipy-stubs'; do
     # shellcheck disable=SC2086
     "${pip[@]}" install $package >"$work/log" 2>&1 || echo "without $package: $(tail -1 "$work/log")"
   done

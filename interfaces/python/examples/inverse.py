@@ -73,5 +73,6 @@ def main(n, steps):
 
 
 if __name__ == "__main__":
+    # In a notebook: main(24, 80)
     given = [int(a) for a in sys.argv[1:]]
     main(*(given + [32, 120][len(given):]))

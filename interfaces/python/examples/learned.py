@@ -50,5 +50,6 @@ def main(n, steps):
 
 
 if __name__ == "__main__":
+    # In a notebook: main(32, 200)
     given = [int(a) for a in sys.argv[1:]]
     main(*(given + [32, 200][len(given):]))

@@ -190,4 +190,5 @@ def main(n):
 
 
 if __name__ == "__main__":
+    # In a notebook: main(128)
     main(int(sys.argv[1]) if len(sys.argv) > 1 else 256)

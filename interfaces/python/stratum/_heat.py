@@ -6,6 +6,7 @@ from typing import Any, Callable, NamedTuple
 
 import numpy as np
 
+from . import _show
 from ._mesh import as_mesh
 from ._poisson import Poisson
 from ._poisson_3d import Poisson3D
@@ -32,6 +33,12 @@ class HeatSolution(NamedTuple):
     @property
     def z(self) -> np.ndarray:
         return self.mesh.z  # of a box
+
+    def _repr_html_(self) -> str:
+        times = f"{self.t[0]:.6g} .. {self.t[-1]:.6g}, {self.t.size} of them"
+        last = f"{np.nanmin(self.u[-1]):.6g} .. {np.nanmax(self.u[-1]):.6g}"
+        return _show.table(f"HeatSolution on {' x '.join(map(str, self.u.shape[1:]))} nodes",
+                           {"t": times, "u at the end": last, "iterations": self.iterations})
 
 
 def heat(mesh: Any, initial: Any, end: float, steps: int, *, kappa: Any = 1.0, boundaries: Any = 0.0, f: Any = 0.0,

@@ -31,6 +31,17 @@ class Problem(Generic[S]):
     _sides: tuple[str, ...]
     _rtol, _maxiter = 1e-8, 100  # unless given
 
+    def __repr__(self) -> str:
+        options = self._given.options
+        cells = " x ".join(map(str, reversed(self.mesh.cells)))
+        more = [str(options[name]) for name in ("discretisation", "coordinates")
+                if options.get(name, "elements") not in ("elements", "cartesian")]
+        if count := len(options.get("bodies", ())):
+            more.append("a body" if count == 1 else f"{count} bodies")
+        if options["device"] == "cuda":
+            more.append("on a GPU")
+        return f"<stratum.{', '.join([f'{type(self).__name__} on {cells} cells', *more])}>"
+
     def _set_up(self, given: Given) -> None:
         self._given = Given(*(_kept(part) for part in given))
         self._system = self._compiled(self._given)

@@ -84,5 +84,7 @@ def report_rows(report: dict[str, Any]) -> dict[str, Any]:
 def solution_html(solution: Any) -> str:
     """Of Solution and Solution3D."""
     u = solution.u
+    # Nodes inside of solids have no u; on a GPU there are none.
+    low, high = (np.nanmin(u), np.nanmax(u)) if isinstance(u, np.ndarray) else (float(u.min()), float(u.max()))
     return table(f"{type(solution).__name__} on {' x '.join(map(str, u.shape))} nodes",
-                 {"u": f"{u.min():.6g} .. {u.max():.6g}"} | report_rows(solution.report))
+                 {"u": f"{low:.6g} .. {high:.6g}"} | report_rows(solution.report))

@@ -37,6 +37,32 @@ def test_the_spack_recipe_is_python_with_these_requirements():
     assert f'depends_on("python@{project()["project"]["requires-python"].removeprefix(">=")}:"' in text
 
 
+def test_cublas_of_pip_is_found_by_its_name():
+    """In a process of its own, which has no other cuBLAS."""
+    from stratum import _cublas
+
+    files = _cublas._installed_by_pip()
+    if not files:
+        pytest.skip("pip has installed no cuBLAS")
+    code = ("import ctypes, os; from stratum import _cublas; opened = _cublas.load(); ctypes.CDLL(os.path.basename(opened)); "
+            "print(opened)")
+    environment = {name: value for name, value in os.environ.items() if name not in ("STRATUM_CUBLAS", "LD_LIBRARY_PATH")}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, text=True, capture_output=True)
+    assert done.returncode == 0, done.stderr
+    assert Path(done.stdout.strip()).name in _cublas._NAMES
+    given = subprocess.run([sys.executable, "-c", code.replace("ctypes.CDLL", "str")], env=environment | {"STRATUM_CUBLAS": "/own"},
+                           text=True, capture_output=True)
+    assert given.stdout == "/own\n"
+
+
+def test_the_script_of_cuda_wheels_is_a_shell_script():
+    script = recipes / "cuda_wheel.sh"
+    assert os.access(script, os.X_OK)
+    assert subprocess.run(["bash", "-n", script]).returncode == 0
+    extras = project()["project"]["optional-dependencies"]
+    assert extras["cuda12"] == ["nvidia-cublas-cu12"] and extras["cuda13"][0].startswith("nvidia-cublas")
+
+
 def test_cmake_and_ninja_are_asked_of_pip_where_there_are_none(tmp_path):
     """As pip asks the build backend, on a machine whose PATH has neither."""
     pytest.importorskip("scikit_build_core")

@@ -3,10 +3,13 @@
 
 The problem is -div(K grad u) = 1 on a square with u = 0 on its boundary, bilinear elements, log K normally distributed in each
 cell. Asked for is the gradient of the sum of u^2 in K. Seconds of processor time: the first call (set-up, and what is compiled),
-and one more for another K. Libraries that are not installed are left out; those that know nothing of K get its derivative by
-hand, as their users do.
+and one more for another K; and the memory that both took above what was there before, in MiB (each library in a process of its
+own). Libraries that are not installed are left out; those that know nothing of K get its derivative by hand, as their users do.
 """
 
+import io
+import resource
+import subprocess
 import sys
 import time
 
@@ -129,6 +132,21 @@ def by_lineax(n):
     return lambda k: np.asarray(compiled(k))
 
 
+def by_solvax(n):
+    import solvax
+
+    jax, apply = matrix_free(n)
+    b = jax.numpy.full((n - 1, n - 1), 1.0 / n ** 2)
+
+    def loss(k):
+        diagonal = diagonal_of(jax.lax.stop_gradient(k))
+        cg = lambda matvec, b: solvax.pcg(matvec, b, precond=lambda r: r / diagonal, rtol=RTOL, max_steps=20 * n).x
+        return (solvax.linear_solve(lambda v: apply(k, v), b, cg, transpose_matvec=lambda v: apply(k, v)) ** 2).sum()
+
+    compiled = jax.jit(jax.grad(loss))
+    return lambda k: np.asarray(compiled(k))
+
+
 def of_pyamg(kind):
     import pyamg
 
@@ -164,31 +182,49 @@ METHODS = {
     "AMJax, Ruge-Stuben, by hand": by_amjax,
     "jax.scipy's cg, diagonal": by_jax_cg,
     "lineax.CG, diagonal": by_lineax,
+    "solvax.pcg, diagonal": by_solvax,
     "SciPy's spsolve, by hand": lambda n: ByHand(n, lambda a: lambda b: spsolve(a.tocsc(), b)),
 }
 
 
-def main(n):
+def measure(n, name):
+    """Prints seconds of the first and of another call, MiB and the gradient's file."""
     rng = np.random.default_rng(0)
     first, second = np.exp(rng.standard_normal((2, n, n)))
-    print(f"{n} x {n} cells{'':28} first call  another K  deviation")
+    make = METHODS[name]
+    start = time.process_time()
+    try:
+        gradient = make(n)
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # with the library, without its work
+        gradient(first)
+    except ImportError as e:
+        print("without", e.name)
+        return
+    middle = time.process_time()
+    found = gradient(second)
+    end = time.process_time()
+    mib = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    print(middle - start, end - middle, mib)
+    sys.stdout.flush()
+    np.save(sys.stdout.buffer, found)
+
+
+def main(n):
+    print(f"{n} x {n} cells{'':28} first call  another K  MiB  deviation")
     expected = None
-    for name, make in METHODS.items():
-        try:
-            start = time.process_time()
-            gradient = make(n)
-            gradient(first)
-            middle = time.process_time()
-            found = gradient(second)
-            end = time.process_time()
-        except ImportError as e:
-            print(f"{name:42} without {e.name}")
+    for name in METHODS:
+        done = subprocess.run([sys.executable, __file__, str(n), name], stdout=subprocess.PIPE, check=True)
+        line, _, numbers = done.stdout.partition(b"\n")
+        if line.startswith(b"without"):
+            print(f"{name:42} {line.decode()}")
             continue
+        first, another, mib = map(float, line.split())
+        found = np.load(io.BytesIO(numbers))
         expected = found if expected is None else expected
         deviation = abs(found - expected).max() / abs(expected).max()
-        print(f"{name:42} {middle - start:9.2f} {end - middle:10.3f} {deviation:10.1e}", flush=True)
+        print(f"{name:42} {first:9.2f} {another:10.3f} {mib:5.0f} {deviation:10.1e}", flush=True)
 
 
 if __name__ == "__main__":
-    # In a notebook: main(128)
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 256)
+    size = int(sys.argv[1]) if len(sys.argv) > 1 else 256
+    measure(size, sys.argv[2]) if len(sys.argv) > 2 else main(size)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import _fork, _show
+from . import _cublas, _fork, _show
 from ._mesh import as_mesh
 from ._problem import Given, Problem
 from ._sampling import boundaries_by_name, on_cells, widths
@@ -69,6 +69,8 @@ class Poisson3D(Problem[Solution3D]):
 
     def _compiled(self, given: Given) -> Any:
         device, threads = given.options["device"], given.options["threads"]
+        if device == "cuda":
+            _cublas.load()
         compiled: Any = PoissonSystem3D
         return compiled(self.mesh, *given.boundaries, *given.kappa, given.reaction, device, _fork.threads(threads))
 

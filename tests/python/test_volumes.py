@@ -80,7 +80,7 @@ def test_bodies():
     np.testing.assert_allclose(u[4:], np.broadcast_to(np.clip(2 * (x - 0.25), 0, 1), u[4:].shape), atol=1e-8)
     assert np.isnan(u[:4, 8:24]).all() and abs(report["bodies"][1]["flux"] - 1.5) < 1e-8
     with pytest.raises(ValueError, match="meet with different values"):
-        stratum.Poisson(mesh, bodies=[bodies[0], (lambda x, y: x > 0.25, "value", 1.0)], discretisation="fv")
+        stratum.Poisson(mesh, bodies=[bodies[0], (lambda x, y: (x > 0.25) & (x < 0.5), "value", 1.0)], discretisation="fv")
 
 
 def test_a_coaxial_cable():

@@ -79,10 +79,8 @@ class Solves:
 
     def __init__(self, problem: Problem[Any]) -> None:
         self.problem, self.mesh = problem, problem.mesh
-        if isinstance(problem, Poisson) and not problem._is_plain():
-            raise TypeError("gradients are those of elements in Cartesian coordinates, without bodies; given are "
-                            f"{problem._given.options['discretisation']}, {problem._given.options['coordinates']}, "
-                            f"{len(problem._given.options['bodies'])} bodies")
+        if isinstance(problem, Poisson):
+            _expect_plain(problem)
         if problem._given.options.get("cycle") == "fmg" and problem._given.options.get("accel") is None:
             raise TypeError("cycle='fmg' is one FMG cycle, and gradients take solves to a tolerance; give accel='cg' beside it")
         self.axes = 3 if isinstance(self.mesh, BoxMesh) else 2
@@ -240,6 +238,20 @@ class Solves:
             return False
         c = self.reaction if reaction is None else reaction
         return self.problem.singular if isinstance(c, str) else not bool((c != 0).any() if hasattr(c, "any") else c)
+
+
+def _expect_plain(problem: Poisson) -> None:
+    """Refuses what elements here do not integrate, and says what to do."""
+    options = problem._given.options
+    if options["discretisation"] != "elements" or options["coordinates"] != "cartesian":
+        raise TypeError("gradients are those of elements in Cartesian coordinates; this problem has "
+                        f"discretisation={options['discretisation']!r}, coordinates={options['coordinates']!r}")
+    kinds = {kind for _, kind, _ in options["bodies"]}
+    if kinds == {"k"}:
+        raise TypeError("gradients are of problems without bodies; a body with another K is K in its cells: give "
+                        "kappa=where(inside, k, K), with the where of NumPy, PyTorch or JAX, which hands the gradient on to k")
+    if kinds:
+        raise TypeError(f"gradients are of problems without bodies; this one has {', '.join(map(repr, sorted(kinds)))}")
 
 
 def solves_of(problem: Problem[Any]) -> Solves:

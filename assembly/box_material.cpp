@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <utility>
 
+#include <stratum/assembly/box_bodies.hpp>
 #include <stratum/assembly/box_points.hpp>
 #include <stratum/assembly/expressions/expression_source.hpp>
 #include <stratum/assembly/expressions/gpu_box_integrals.hpp>
@@ -193,25 +194,34 @@ BoxMaterial find_material(const Context& ctx, const TensorMesh<3>& mesh, const P
   const auto& [name_x, name_y, name_z] = diffusion.names;
   expects(!diffusion.is_given() || static_cast<bool>(diffusion.xx), "K is given without ", name_x, "; give ", name_x,
           " alone for a scalar K, or ", name_x, ", ", name_y, " and ", name_z);
+  material.bodies = bodies_on(ctx, mesh, problem);
+  as_cells = as_cells || material.bodies;
+  const std::string by_cells = material.bodies ? "bodies lie in the box" : "K is taken by cells";
   if (!diffusion.is_given()) {
     if (!as_cells) return material;
-    material.why_not_separable = "K is taken by cells";
+    material.why_not_separable = by_cells;
     material.xx.assign(cells[0] * cells[1] * cells[2], 1.0);
-    return material;
+  } else {
+    const std::array<OnCells, 3> entries{{{mesh, diffusion.xx, name_x},
+                                          {mesh, diffusion.yy ? diffusion.yy : diffusion.xx, name_y},
+                                          {mesh, diffusion.zz ? diffusion.zz : diffusion.xx, name_z}}};
+    material.why_not_separable = as_cells ? by_cells : separate(ctx, mesh, problem, entries, material);
+    if (material.is_separable()) return material;
+    material.k = material.w = ones;
+    material.xx = entries[0].all(ctx, mesh);
+    if (diffusion.yy || diffusion.zz) {
+      material.yy = entries[1].all(ctx, mesh);
+      material.zz = entries[2].all(ctx, mesh);
+    }
   }
-  const std::array<OnCells, 3> entries{{{mesh, diffusion.xx, name_x},
-                                        {mesh, diffusion.yy ? diffusion.yy : diffusion.xx, name_y},
-                                        {mesh, diffusion.zz ? diffusion.zz : diffusion.xx, name_z}}};
-  material.why_not_separable = as_cells ? "K is taken by cells" : separate(ctx, mesh, problem, entries, material);
-  if (material.is_separable()) return material;
-  material.k = material.w = ones;
-  material.xx = entries[0].all(ctx, mesh);
-  measure(ctx, material.xx, cells, material);
-  if (!diffusion.yy && !diffusion.zz) return material;
-  material.yy = entries[1].all(ctx, mesh);
-  measure(ctx, material.yy, cells, material);
-  material.zz = entries[2].all(ctx, mesh);
-  measure(ctx, material.zz, cells, material);
+  if (material.bodies) set_bodies(ctx, mesh, problem, *material.bodies, material.xx, material.yy, material.zz);
+  for (std::vector<double>* const k : {&material.xx, &material.yy, &material.zz}) {
+    if (k->empty()) continue;
+    if (diffusion.is_given() || material.bodies) measure(ctx, *k, cells, material);
+    if (material.bodies)
+      for (std::size_t c = 0; c < k->size(); ++c)
+        if (material.bodies->cell[c] != BoxBodies::live) (*k)[c] = 0;
+  }
   return material;
 }
 

@@ -12,6 +12,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -20,12 +21,15 @@
 
 namespace stratum {
 
+struct BoxBodies;  // assembly/box_bodies.hpp
+
 struct BoxMaterial {
-  std::string why_not_separable;            // one sentence; empty: it is
-  std::array<std::vector<double>, 3> k, w;  // of a separable one, an interval; else ones
-  std::vector<double> xx, yy, zz;           // of another one, a cell, x fastest; yy and zz empty: a scalar K
-  double contrast = 1;                      // of another one: largest K by smallest of a direction,
-  double jump = 1;                          // and the most of two neighbouring cells
+  std::string why_not_separable;              // one sentence; empty: it is
+  std::shared_ptr<const BoxBodies> bodies{};  // where there are any: K = 0 in solids and held bodies
+  std::array<std::vector<double>, 3> k, w;    // of a separable one, an interval; else ones
+  std::vector<double> xx, yy, zz;             // of another one, a cell, x fastest; yy and zz empty: a scalar K
+  double contrast = 1;                        // of another one: largest K by smallest of a direction,
+  double jump = 1;                            // and the most of two neighbouring cells
 
   [[nodiscard]] bool is_separable() const { return why_not_separable.empty(); }
   /// kxx, kyy and kzz of a cell by its number, of one that is not separable.

@@ -173,6 +173,7 @@ LevelDifference level_difference(const TensorMesh<3>& coarse_mesh, std::span<con
       for (std::size_t i = 0; i < few.x; ++i) {
         const double weight = wx[i] * wy[j] * wz[k], value = fine[many(2 * i, 2 * j, 2 * k)],
                      d = coarse[few(i, j, k)] - value;
+        if (std::isnan(d)) continue;  // in a solid
         difference += weight * d * d;
         norm += weight * value * value;
         largest = std::max(largest, std::abs(d));

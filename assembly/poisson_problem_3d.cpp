@@ -19,7 +19,7 @@ bool PoissonProblem3D::has_exact() const {
   const auto is_plain = [](const BoundaryCondition3D& condition) {
     return condition.kind == BoundaryConditionType::dirichlet && !condition.value;
   };
-  return is_product() && !boundary && reaction == 0 && !diffusion.is_given() &&
+  return is_product() && !boundary && reaction == 0 && !diffusion.is_given() && bodies.empty() &&
          std::all_of(boundaries.faces.begin(), boundaries.faces.end(), is_plain);
 }
 

@@ -87,6 +87,16 @@ struct Diffusion3D {
   [[nodiscard]] bool is_given() const { return xx || yy || zz; }
 };
 
+/// Inside the box (assembly/box_bodies.hpp).
+struct Body3D {
+  ScalarFunction3D inside;  // above 0 inside
+  BodyKind kind = BodyKind::value;
+  ScalarFunction3D value{};       // g, or K = kxx
+  ScalarFunction3D kyy{}, kzz{};  // of K; empty: kxx
+  double resistance = 0;          // of a contact
+  std::string name{};             // for messages and reports
+};
+
 struct PoissonProblem3D {
   ScalarFunction3D rhs{};       // f; empty: the product problem
   ScalarFunction3D exact{};     // u; empty: the product problem's where all else is empty, else unknown
@@ -94,6 +104,7 @@ struct PoissonProblem3D {
   BoundaryConditions3D boundaries{};
   double reaction = 0;      // c, not negative
   Diffusion3D diffusion{};  // K; one where it is not given
+  std::vector<Body3D> bodies{};
 
   [[nodiscard]] bool is_product() const { return !rhs; }
   [[nodiscard]] bool has_exact() const;

@@ -150,8 +150,10 @@ std::array<GatedAxis, 3> gate_of(const TensorMesh<3>& mesh, const BoxMaterial& m
       for (at[e] = 0; at[e] < cells[e]; ++at[e])
         for (at[f] = 0; at[f] < cells[f]; ++at[f]) {
           const auto k = material.at((at[2] * cells[1] + at[1]) * cells[0] + at[0]);
+          if (k[0] == 0) continue;  // of a body
           relative.push_back(k[d] / std::cbrt(k[0] * k[1] * k[2]));
         }
+      if (relative.empty()) continue;
       const auto middle = relative.begin() + static_cast<std::ptrdiff_t>(relative.size() / 2);
       std::nth_element(relative.begin(), middle, relative.end());
       axes[d].widths[i] /= std::sqrt(*middle);
@@ -163,6 +165,10 @@ std::array<GatedAxis, 3> gate_of(const TensorMesh<3>& mesh, const BoxMaterial& m
 BoxSolverPlan select_box_method(const Context& ctx, const TensorMesh<3>& mesh, const PoissonProblem3D& problem,
                                 const BoxMaterial& material, BoxMethod asked) {
   constexpr double jump = PoissonSolver3DParams::smooth_jump, contrast = PoissonSolver3DParams::smooth_contrast;
+  const bool solids = material.bodies && material.bodies->has_solids();
+  expects(!solids || asked == BoxMethod::automatic || asked == BoxMethod::multigrid,
+          "bodies that hold u or let nothing in take the methods multigrid and auto, not ", to_string(asked));
+  if (solids) asked = BoxMethod::multigrid;
   BoxSolverPlan plan = direct_plan(ctx, mesh, problem, material);
   const std::string modes = too_many_modes(plan), direct_reason = plan.reason;
   const bool by_cells = !material.is_separable(), scalar = material.yy.empty(), singular = is_singular(mesh, problem);
@@ -196,7 +202,7 @@ BoxSolverPlan select_box_method(const Context& ctx, const TensorMesh<3>& mesh, c
   }
   plan.kind = asked;
   if (asked != BoxMethod::automatic) {
-    plan.reason = "it was asked for";
+    plan.reason = solids ? material.why_not_separable : "it was asked for";
   } else if (!by_cells && modes.empty()) {
     plan.kind = BoxMethod::direct;
   } else if (!by_cells) {

@@ -77,6 +77,7 @@ class BoxEquation {
                                    {mesh.x().is_periodic(), mesh.y().is_periodic(), mesh.z().is_periodic()})),
         steady_rhs_(has_steady_rhs(p)), steady_faces_(has_steady_faces(p)), s_(s) {
     expects(ctx.subdomains() == 1, "steps in time in a box run on one rank, not on ", ctx.subdomains());
+    expects(p.space.bodies.empty(), "bodies are for steady problems in a box, not for steps in time; leave them out");
     expects(std::isfinite(p.capacity) && p.capacity > 0, "the capacity must be finite and positive, not ", p.capacity);
     expects(std::isfinite(p.space.reaction) && p.space.reaction >= 0,
             "the reaction coefficient c must be finite and not negative, not ", p.space.reaction);

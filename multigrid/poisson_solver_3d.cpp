@@ -17,6 +17,7 @@
 #include <stratum/multigrid/box_iteration.hpp>
 #include <stratum/multigrid/box_memory.hpp>
 #include <stratum/multigrid/box_plan.hpp>
+#include <stratum/multigrid/box_solids.hpp>
 #include <stratum/multigrid/plane_multigrid.hpp>
 #include <stratum/multigrid/scaled_diagonalization.hpp>
 #include <stratum/solvers/direct/box_diagonalization.hpp>
@@ -59,6 +60,7 @@ struct PoissonSolver3D::Implementation {
   BoxDiagonalization direct;
   std::optional<PlaneMultigrid> in_planes;        // in its place
   std::optional<BoxIteration> iterative;          // where the method is not direct
+  std::optional<BoxSolids> solids;                // around which it is so
   std::shared_ptr<ScaledDiagonalization> scaled;  // its preconditioner, of fd-cg
   double reaction_of_levels = 0;                  // that multigrid's were made for
   BoxMemory b, x, v;
@@ -85,6 +87,12 @@ struct PoissonSolver3D::Implementation {
         plan(select_box_method(context, mesh, p, *material, s.method)),
         order(order_of(plan.is_direct() ? plan.lines : 2)), slab(slab_of(context, mesh, order, rank_of(context))) {
     params.stop.validate();
+    if (has_solids(*material)) {
+      expects(!problem.exact,
+              "errors around bodies that hold u or let nothing in are not computed in a box: leave the exact "
+              "solution out");
+      problem = in_live_cells(mesh, *material->bodies, problem);
+    }
     if (!ctx.is_dry_run()) expect_room(material);
     std::array<AxisFactors, 3> factors;
     for (std::size_t d = 0; d < 3; ++d) factors[d] = axis_factors(mesh, problem, *material, order[d]);
@@ -109,7 +117,7 @@ struct PoissonSolver3D::Implementation {
       count_loads();
       return;
     }
-    if (discretization->is_singular()) {
+    if (is_singular_box()) {
       std::array<Values, 3> of_box;
       for (std::size_t d = 0; d < 3; ++d) of_box[d] = discretization->hat_integrals(static_cast<int>(d));
       Values& across = of_box[order[2]];
@@ -128,6 +136,15 @@ struct PoissonSolver3D::Implementation {
     complete(discretization->load(ctx, loads()));
   }
 
+  [[nodiscard]] static bool has_solids(const BoxMaterial& material) {
+    return material.bodies && material.bodies->has_solids();
+  }
+  /// Around bodies every room has its own constant (BoxSolids).
+  [[nodiscard]] bool is_singular_box() const { return discretization->is_singular() && !solids; }
+  void expects_no_solids() const {
+    expects(!solids,
+            "around bodies that hold u or let nothing in f is a function: nothing else says what it is beside them");
+  }
   [[nodiscard]] int ranks() const { return ctx.subdomains(); }
   /// The direction that is last in the order of storage, and cut.
   [[nodiscard]] int lines() const { return static_cast<int>(order[2]); }
@@ -188,7 +205,21 @@ struct PoissonSolver3D::Implementation {
     BoxCoefficients c{factors, {}, {}, {}, problem.reaction};
     if (discretization) c = discretization->coefficients(ctx);
     const BoxMatrix<double> matrix = BoxCells<double>(ctx, c, material.yy.empty());
-    if (plan.kind == BoxMethod::fd_cg) {
+    if (has_solids(material)) {
+      BoxCoefficients conducting = c;
+      constexpr double next_to_nothing = 1e-8;
+      for (const auto& [of_box, k] :
+           {std::pair{&material.xx, &conducting.xx}, {&material.yy, &conducting.yy}, {&material.zz, &conducting.zz}}) {
+        double least = HUGE_VAL;
+        for (const double value : *of_box)
+          if (value > 0) least = std::min(least, value);
+        std::replace(k->begin(), k->end(), 0.0, next_to_nothing * least);
+      }
+      solids.emplace(ctx, mesh, problem, material.bodies, matrix,
+                     BoxCells<double>(ctx, conducting, material.yy.empty()), gate_of(mesh, material),
+                     params.float_cycles);
+      iterative.emplace(ctx, solids->matrix(), solids->cycle());
+    } else if (plan.kind == BoxMethod::fd_cg) {
       scaled = std::make_shared<ScaledDiagonalization>(ctx, c, plan.lines);
       iterative.emplace(ctx, matrix, scaled);
     } else {
@@ -253,7 +284,7 @@ struct PoissonSolver3D::Implementation {
     discretization->add_face_data(ctx, loads());
     add_from_below();
     compatibility.reset();
-    if (discretization->is_singular())
+    if (is_singular_box())
       compatibility = discretization->balance(ctx, *hats, params.project, "the integral of f plus the boundary fluxes",
                                               rhs(), &of_faces);
     face_loads = std::move(of_faces);
@@ -285,10 +316,11 @@ struct PoissonSolver3D::Implementation {
 
   /// The same of a right-hand side in the Context's memory.
   void take_rhs(const FieldView<const double, 3>& given) {
+    expects_no_solids();
     box_gather(ctx, given.data, apart(order, given.strides), b.view);
     face_loads.reset();
     rhs_norm.reset();
-    if (discretization->is_singular())
+    if (is_singular_box())
       compatibility =
           discretization->balance(ctx, *hats, params.project, "the sum of the right-hand side", rhs(), nullptr);
   }
@@ -303,7 +335,8 @@ struct PoissonSolver3D::Implementation {
   [[nodiscard]] BoundaryFluxes3D fluxes(Context own, StoredBox<const double> u) const {
     expects(face_loads.has_value(), "fluxes need the load at the faces, which a right-hand side of the unknowns "
                                     "alone does not have; give it by set_load");
-    const BoundaryFluxes3D of_own = discretization->fluxes(own, u, *face_loads);
+    BoundaryFluxes3D of_own = discretization->fluxes(own, u, *face_loads);
+    if (solids && compatibility) of_own.load -= compatibility->sum;
     if (ranks() == 1) return of_own;
     BoundaryFluxes3D all;
     for (const BoundaryFluxes3D& part : ctx.communicator()->gather_on_host(of_own)) {
@@ -315,7 +348,8 @@ struct PoissonSolver3D::Implementation {
     return all;
   }
   [[nodiscard]] SolutionRange3D range(Context own, StoredBox<const double> u) const {
-    const SolutionRange3D of_own = discretization->range(own, u);
+    SolutionRange3D of_own = discretization->range(own, u);
+    if (solids) of_own.change_of_flux = 0;  // nodes without an equation have no steps
     if (ranks() == 1) return of_own;
     SolutionRange3D all = joined(ctx.communicator()->gather_on_host(of_own));
     if (all.edge.axis < 0) return all;
@@ -384,7 +418,12 @@ struct PoissonSolver3D::Implementation {
     const BoxShape& shape = iterative->a.shape();
     const auto rhs = box_of(shape, iterative->b.view());
     set(ctx, 0, x.view);
-    if (homogeneous) {
+    if (solids) {
+      solids->set_values(ctx, x.view);
+      fill_ghosts();
+      solids->cells().residual(ctx, b.view, x.view, rhs);
+      compatibility = solids->make_rhs(ctx, params.project, rhs);
+    } else if (homogeneous) {
       copy(ctx, b.view, rhs);
     } else {
       fill_ghosts();
@@ -392,17 +431,18 @@ struct PoissonSolver3D::Implementation {
     }
     SolveReport report = iterative->solve(ctx, params.stop, monitor);
     copy(ctx, box_of(shape, iterative->x.view()), x.view);
+    if (solids) solids->complete(ctx, x.view);
     end_solve(true);
     return report;
   }
 
   /// The solution of a singular problem has no mean. `fill`: ghosts are not those of the last residual.
   void end_solve(bool fill) {
-    if (discretization->is_singular()) {
+    if (is_singular_box()) {
       const double integral = box_sum(ctx, hat_weights(), x.view);
       box_add(ctx, -integral / discretization->volume(), x.view);
     }
-    if (fill || discretization->is_singular()) fill_ghosts();
+    if (fill || is_singular_box()) fill_ghosts();
     ctx.synchronise();
   }
 
@@ -507,12 +547,15 @@ void PoissonSolver3D::set_reaction(double c) {
 void PoissonSolver3D::set_rhs(const ScalarFunction3D& f) {
   Implementation& self = *implementation_;
   const auto entered = self.guard.enter("solver");
-  self.complete(self.discretization->load(self.ctx, f, self.loads()));
+  const auto& bodies = self.discretization->material().bodies;
+  self.complete(
+      self.discretization->load(self.ctx, self.solids ? in_live_cells(self.mesh, *bodies, f) : f, self.loads()));
 }
 
 void PoissonSolver3D::set_nodal_rhs(std::span<const double> f) {
   Implementation& self = *implementation_;
   const auto entered = self.guard.enter("solver");
+  self.expects_no_solids();
   const BoxDiscretization& d = *self.discretization;
   expects(f.size() == d.nodes(), "the right-hand side has ", f.size(), " nodal values, the mesh has ", d.nodes(),
           " nodes");
@@ -522,25 +565,42 @@ void PoissonSolver3D::set_nodal_rhs(std::span<const double> f) {
 void PoissonSolver3D::set_load(std::span<const double> b) {
   Implementation& self = *implementation_;
   const auto entered = self.guard.enter("solver");
+  self.expects_no_solids();
   const BoxDiscretization& d = *self.discretization;
   expects(b.size() == d.nodes(), "the load has ", b.size(), " numbers, the mesh has ", d.nodes(), " nodes");
   self.complete(d.take_load(self.ctx, b, self.loads()));
 }
 
 std::vector<double> PoissonSolver3D::nodal_solution() const {
-  Context ctx = implementation_->ctx;
-  return to_host(ctx, implementation_->stored_nodes());
+  const Implementation& self = *implementation_;
+  Context ctx = self.ctx;
+  std::vector<double> nodal = to_host(ctx, self.stored_nodes());
+  if (self.solids) self.solids->hide_inactive(nodal);
+  return nodal;
+}
+std::vector<BoxBodyFlux> PoissonSolver3D::body_fluxes() const {
+  const Implementation& self = *implementation_;
+  const auto& bodies = self.discretization->material().bodies;
+  if (!bodies) return {};
+  auto found = means_of_bodies(self.mesh, *bodies, nodal_solution());
+  if (!self.solids) return found;
+  Context ctx = self.ctx;
+  Field<double> scratch(ctx, rows_of(self.iterative->a.shape()));
+  self.solids->add_fluxes(ctx, self.b.view, self.x.view, box_of(self.iterative->a.shape(), scratch.view()), found);
+  return found;
 }
 
 // Values that were fetched are on the host.
 
 std::optional<RelativeErrors> PoissonSolver3D::relative_errors(std::span<const double> nodal) const {
   const Implementation& self = *implementation_;
+  if (self.solids) return std::nullopt;
   Context host(Backend::cpu, self.ctx.threads());
   return self.discretization->relative_errors(self.ctx, host, self.fetched(nodal));
 }
 std::optional<RelativeErrors> PoissonSolver3D::relative_errors() const {
   const Implementation& self = *implementation_;
+  if (self.solids) return std::nullopt;
   Context own = self.ctx.alone();
   return self.discretization->relative_errors(self.ctx, own, self.stored_nodes());
 }

@@ -33,6 +33,10 @@
 // Lynch, J. R. Rice, D. H. Thomas, Direct solution of partial difference equations by tensor product methods, Numer. Math. 6,
 // 1964; Buzbee, Golub, Nielson, On Direct Methods for Solving Poisson's Equations, 1970.
 //
+// Bodies (assembly/box_bodies.hpp) that hold u or let nothing in take multigrid, on one rank (multigrid/box_solids.hpp). Nodes
+// without an equation are quiet NaNs of nodal_solution. There are no errors around them: UsageError for an exact solution, and
+// for right-hand sides that are no functions.
+//
 // Arrays of nodal values hold all nodes of the box, its faces included, (nx + 1) (ny + 1) (nz + 1) of nx x ny x nz cells, x
 // fastest: node (i, j, k) is number (k (ny + 1) + j) (nx + 1) + i. In a periodic direction the last nodes are the first ones.
 //
@@ -52,6 +56,7 @@
 #include <string>
 #include <vector>
 
+#include <stratum/assembly/box_bodies.hpp>
 #include <stratum/assembly/error_norms.hpp>
 #include <stratum/assembly/poisson_problem_3d.hpp>
 #include <stratum/core/device/context.hpp>
@@ -165,6 +170,8 @@ class PoissonSolver3D {
   [[nodiscard]] BoundaryFluxes3D fluxes() const;
   [[nodiscard]] SolutionRange3D range(std::span<const double> nodal) const;
   [[nodiscard]] SolutionRange3D range() const;
+  /// Of every body, after a solve.
+  [[nodiscard]] std::vector<BoxBodyFlux> body_fluxes() const;
 
   /// Of a singular problem: what the last right-hand side lacked to balance, and what was subtracted from f; else nothing.
   [[nodiscard]] const std::optional<Compatibility>& compatibility() const;

@@ -2,6 +2,7 @@
 
 #include <stratum/multigrid/poisson_solver_3d.hpp>
 
+#include "bodies.hpp"
 #include "probe.hpp"
 #include "problem.hpp"
 #include "support/mesh_options.hpp"
@@ -70,6 +71,7 @@ CommandLine make_command_line() {
                 "u on the faces that have no value of their own (the exact solution where it is given, else 0)")},
            joined(boundary_options<3>(), coefficient_options()),
            {{"reaction", "C", "0", "c, a number from 0 on"},
+            box_body_option(),
             {"quadrature", "N", "",
              "f and the values on faces are integrated by N points in every direction of a cell, 1 .. 4 (4 in boxes of "
              "up to "

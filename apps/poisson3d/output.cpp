@@ -53,6 +53,13 @@ void write_fields(const Context& ctx, const Settings& settings, const Solved& so
     coefficients[d] = at_cells(ctx, mesh, given[d].second);
     on_cells.push_back({given[d].first, coefficients[d]});
   }
+  std::vector<double> numbers;  // of bodies, from 1 on, on one rank
+  if (const auto bodies = bodies_on(ctx, mesh, settings.problem)) {
+    numbers.assign(bodies->cell.size(), 0.0);
+    for (std::size_t b = 0; b < bodies->cells.size(); ++b)
+      for (const std::size_t c : bodies->cells[b]) numbers[c] = static_cast<double>(b + 1);
+    on_cells.push_back({"body", numbers});
+  }
   if (!pieces) return write_vtr(path, mesh, fields, on_cells, settings.compression, ctx.threads());
   const NodeRows rows{planes.first, planes.last};
   const auto alone = thread_communicators(1);  // the first of several ranks may be

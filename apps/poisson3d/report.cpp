@@ -31,14 +31,23 @@ std::string text_of(const BoxSolverPlan& plan) {
   return message(text, "; ", plan.nodes, " times the finest one together");
 }
 
+double from_bodies(const Outcome& outcome) {
+  double sum = 0;
+  for (const BoxBodyFlux& body : outcome.bodies) sum += body.flux.value_or(0);
+  return sum;
+}
+
 Balance balance_of(const Outcome& outcome) {
   const BoundaryFluxes3D& fluxes = *outcome.fluxes;
+  double magnitudes = outcome.compatibility ? outcome.compatibility->sum_of_magnitudes : 0;
+  for (const BoxBodyFlux& body : outcome.bodies) magnitudes += std::abs(body.flux.value_or(0));
   return {.fluxes = {fluxes.faces.begin(), fluxes.faces.end()},
           .reaction = fluxes.reaction,
           .sum = fluxes.sum(),
-          .load = fluxes.load,
+          .load = fluxes.load + from_bodies(outcome),
           .rounding = fluxes.rounding,
-          .magnitudes = outcome.compatibility ? outcome.compatibility->sum_of_magnitudes : 0};
+          .from_bodies = from_bodies(outcome),
+          .magnitudes = magnitudes};
 }
 
 std::vector<double> place(const NodalValue3D& node) { return {node.x, node.y, node.z}; }
@@ -56,6 +65,7 @@ void print_heading(const Settings& settings, const CommandLine& options, const C
   };
   for (const char* face : box_face_names) add(face);
   for (const char* name : coefficients) add(name);
+  for (const std::string& body : options.texts("body")) given += message(given.empty() ? "" : ", ", "body ", body);
   if (!given.empty()) std::printf("problem   %s\n", given.c_str());
   std::printf("solver    %s; %s\n", outcome.plan.method.c_str(), ctx.description().c_str());
   std::printf("          %s\n", outcome.plan.reason.c_str());
@@ -88,6 +98,14 @@ void print_outcome(const Settings& settings, const Outcome& outcome) {
       text += message(face == 0 ? "" : ", ", box_face_names[face], " ", outcome.fluxes->faces[face]);
     std::printf("flux        outward: %s", text.c_str());
     print_balance(balance_of(outcome));
+  }
+  for (std::size_t k = 0; k < outcome.bodies.size(); ++k) {
+    const BoxBodyFlux& body = outcome.bodies[k];
+    const bool solid = outcome.given_bodies[k].kind == BodyKind::no_flux;
+    std::printf("body %-6zu %s: %lld cells, volume %.6g, %smean %.6g%s\n", k + 1, outcome.given_bodies[k].name.c_str(),
+                static_cast<long long>(body.cells), body.volume,
+                body.flux ? message("flux out of it ", *body.flux, ", ").c_str() : "", body.mean,
+                solid ? " on its surface" : "");
   }
   std::printf("time        %.3g s set-up, %.3g s solve: %.3g million unknowns per second\n", report.setup_seconds,
               report.solve_seconds, static_cast<double>(outcome.unknowns()) / report.solve_seconds / 1e6);
@@ -125,6 +143,18 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
   json.add("flux_rounding", balanced ? fluxes.rounding : unknown);
   json.add("reaction_integral", balanced ? fluxes.reaction : unknown)
       .add("load_integral", balanced ? fluxes.load : unknown);
+  if (!settings.problem.bodies.empty()) {
+    std::size_t k = 0;
+    json.add("bodies", json_array(settings.problem.bodies, [&](const Body3D& body) {
+               const BoxBodyFlux found =
+                   k < outcome.bodies.size() ? outcome.bodies[k] : BoxBodyFlux{0, unknown, {}, unknown};
+               ++k;
+               JsonObject entry;
+               entry.add("body", body.name).add("kind", to_string(body.kind)).add("cells", found.cells);
+               entry.add("volume", found.volume).add("flux", found.flux.value_or(unknown)).add("mean", found.mean);
+               return entry.value();
+             }));
+  }
   const TensorMesh<3>& mesh = outcome.mesh;
   json.add("mesh", settings.mesh.family.name).add("level", outcome.level);
   add_mesh(json, settings.mesh);

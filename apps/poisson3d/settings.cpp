@@ -3,6 +3,7 @@
 #include <tuple>
 #include <utility>
 
+#include "bodies.hpp"
 #include "problem.hpp"
 
 namespace stratum::apps::poisson3d {
@@ -13,7 +14,11 @@ Settings parse_settings(const CommandLine& options) {
   settings.first_level = settings.last_level = parse_level(options, settings.mesh);
   settings.table = options.has("convergence-table");
   if (settings.table) std::tie(settings.first_level, settings.last_level) = parse_table_levels<3>(options);
-  settings.problem = parse_problem(options, {settings.mesh, settings.last_level});
+  const ProblemReader read{settings.mesh, settings.last_level};
+  settings.problem = parse_problem(options, read);
+  settings.problem.bodies = parse_bodies(options, [&](const std::string& text) { return read.function(text); });
+  expects(settings.problem.bodies.empty() || options.has("rhs"),
+          "--body: give --rhs as well; the default right-hand side has a solution without bodies");
   PoissonProblem3D without_exact = settings.problem;
   without_exact.exact = {};
   expects(!options.has("exact") || !without_exact.has_exact(),

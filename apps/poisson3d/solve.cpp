@@ -81,7 +81,8 @@ std::int64_t expected_memory(const Context& ctx, const Settings& settings, const
   // For a GPU the load of an f that it does not evaluate is formed on the host, at all nodes and then for the unknowns. A K by
   // cells stands there, too, and twice more while the solver takes it.
   const Diffusion3D& k = settings.problem.diffusion;
-  const std::int64_t of_k = k.is_given() ? (k.yy || k.zz ? 9 : 3) * whole : 0;
+  const bool has_bodies = !settings.problem.bodies.empty();
+  const std::int64_t of_k = k.is_given() || has_bodies ? (k.yy || k.zz ? 9 : 3) * whole : 0;
   const std::int64_t loading = ctx.on_gpu() && !settings.problem.is_product() ? 2 * field : 0;
   const std::int64_t solving = std::max(loading, uses.nodal() ? field : 0) + (ctx.on_gpu() ? of_k : solver);
   const bool pieces = uses.vtk && uses.pieces;
@@ -108,6 +109,10 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
     warn(program_name, message("the ", to_string(edge.kept), " and the ", to_string(edge.other), " face differ by ",
                                edge.gap, " at (", edge.x, ", ", edge.y, ", ", edge.z,
                                "), a node of their edge; it has the value of the ", to_string(edge.kept), " one"));
+  if (const auto bodies = bodies_on(ctx, mesh, settings.problem); bodies && talk)
+    if (const BodyGap3D body = largest_body_gap(mesh, settings.problem, *bodies); body.gap > 0)
+      warn(program_name, message("a body and a face differ by ", body.gap, " at (", body.x, ", ", body.y, ", ", body.z,
+                                 "); there u has the value of the face"));
   say(settings, "setting up ...");
   std::optional<PoissonSolver3D> solver(std::in_place, ctx, mesh, settings.problem, settings.solver);
   say(settings, "");
@@ -146,6 +151,9 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
     if (is_finite) {
       outcome.fluxes = solver->fluxes();
       outcome.range = solver->range();
+      outcome.given_bodies = settings.problem.bodies;
+      outcome.bodies = solver->body_fluxes();
+      outcome.compatibility = solver->compatibility();
     }
   }
   if (uses.nodal()) solved.nodal = solver->nodal_solution();

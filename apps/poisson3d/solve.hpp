@@ -36,9 +36,11 @@ struct Outcome {
   std::optional<BoundaryFluxes3D> fluxes{};  // of a solution that is finite
   std::optional<SolutionRange3D> range{};
   std::optional<Compatibility> compatibility{};  // of a singular problem
-  std::optional<LevelDifference> difference{};   // to the level before, in a table without an exact solution
-  std::optional<double> order{};                 // that two differences show
-  std::vector<RankNumbers> ranks{};              // where there are several
+  std::vector<Body3D> given_bodies{};
+  std::vector<BoxBodyFlux> bodies{};
+  std::optional<LevelDifference> difference{};  // to the level before, in a table without an exact solution
+  std::optional<double> order{};                // that two differences show
+  std::vector<RankNumbers> ranks{};             // where there are several
 
   [[nodiscard]] std::int64_t unknowns() const { return unknowns_of(mesh); }
   [[nodiscard]] LevelResult result() const { return {level, unknowns(), report, errors, difference, order}; }

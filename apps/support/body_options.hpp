@@ -107,23 +107,35 @@ struct BodyText {
   return read.function(text);
 }
 
-[[nodiscard]] inline Body parse_body(const std::string& text, const ProblemReader& read) {
-  const auto parts = split_body(text);
+/// With a shape, and a value where its kind wants one.
+[[nodiscard]] inline BodyText body_text(const std::string& text) {
+  auto parts = split_body(text);
   expects(parts.has_value(), "'", shown(text), "' is not SHAPE:KIND, KIND being value:G, no-flux, k:K or contact:R");
+  expects(!parts->shape.empty(), "'", shown(text), "' has no shape before :", to_string(parts->kind));
+  expects(parts->has_data == (parts->kind != BodyKind::no_flux), "'", shown(text), "': ",
+          parts->has_data ? "no-flux has no value"
+                          : message(to_string(parts->kind), " needs a value, ", to_string(parts->kind), ":..."));
+  return *std::move(parts);
+}
+
+[[nodiscard]] inline double resistance_of(const std::string& text) {
+  const auto number = number_of(text);
+  expects(number.has_value(), "the contact resistance '", shown(text), "' is not a number");
+  return *number;
+}
+
+[[nodiscard]] inline Body parse_body(const std::string& text, const ProblemReader& read) {
+  const BodyText parts = body_text(text);
   Body body;
   body.name = text;
-  body.kind = parts->kind;
-  expects(!parts->shape.empty(), "'", shown(text), "' has no shape before :", to_string(body.kind));
-  body.inside = parse_shape(parts->shape, read);
-  expects(parts->has_data == (body.kind != BodyKind::no_flux), "'", shown(text), "': ",
-          parts->has_data ? "no-flux has no value"
-                          : message(to_string(body.kind), " needs a value, ", to_string(body.kind), ":..."));
-  const auto expressions = expressions_of(parts->data);
+  body.kind = parts.kind;
+  body.inside = parse_shape(parts.shape, read);
+  const auto expressions = expressions_of(parts.data);
   switch (body.kind) {
     case BodyKind::no_flux: break;
-    case BodyKind::value: body.value = read.function(parts->data); break;
+    case BodyKind::value: body.value = read.function(parts.data); break;
     case BodyKind::coefficient:
-      expects(expressions.size() == 1 || expressions.size() == 3, "'", shown(parts->data),
+      expects(expressions.size() == 1 || expressions.size() == 3, "'", shown(parts.data),
               "' is not one expression for K, and not three, KXX,KXY,KYY");
       body.value = read.function(expressions[0]);
       if (expressions.size() == 3) {
@@ -131,12 +143,7 @@ struct BodyText {
         body.kyy = read.function(expressions[2]);
       }
       break;
-    case BodyKind::contact: {
-      const auto number = number_of(parts->data);
-      expects(number.has_value(), "the contact resistance '", shown(parts->data), "' is not a number");
-      body.resistance = *number;
-      break;
-    }
+    case BodyKind::contact: body.resistance = resistance_of(parts.data); break;
   }
   return body;
 }

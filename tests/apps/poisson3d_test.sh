@@ -417,4 +417,34 @@ PYTHON
   refused --code 5 --cells 4,6,3 --vtk none --rhs file:none.npy -- "cannot read 'none.npy'"
 }
 
+case_bodies() {
+  local walls=(--bottom neumann --top neumann --front neumann --back neumann)
+  # Plates, by all names of shapes; a wall with resistances on both of its sides.
+  python3 -c "import struct; head = b\"{'descr': '<f8', 'fortran_order': False, 'shape': (4, 4, 4), }\".ljust(117) + b'\\n'
+open('mask.npy', 'wb').write(b'\x93NUMPY\x01\x00' + struct.pack('<H', len(head)) + head + struct.pack('<64d', *([1.0, 0, 0, 0] * 16)))"
+  for shape in 'x < 0.25' 'box(0,0,0,1/4,1,1)' 'cylinder(-1,0.5,0.5,0.25,0.5,0.5,2)' file:mask.npy; do
+    solve --cells 4 --level 1 --rhs 0 --left neumann --right dirichlet:1 "${walls[@]}" --body "$shape:value:0"
+    check "abs(r['bodies'][0]['flux'] + 4 / 3) < 1e-7 and r['bodies'][0]['volume'] == 0.25 and r['fluxes'][1] + 4 / 3 < 1e-7"
+  done
+  solve --cells 8,2,2 --rhs 0 --left dirichlet:1 "${walls[@]}" --body 'box(1/4,0,0,1/2,1,1):k:4,1,1' --body 'box(1/4,0,0,1/2,1,1):contact:0.3'
+  check "abs(r['fluxes'][1] - 1 / (3 / 4 + 1 / 16 + 0.6)) < 1e-7 and r['bodies'][0]['cells'] == 8"
+  run 0 --cells 12 --rhs 1 --body 'ball(0.5,0.5,0.5,0.3):no-flux' --body 'x>0.9:value:1' --vtk u.npy --report report.json --precision mixed
+  check "r['iterations'] <= 12 and abs(sum(r['fluxes']) - r['load_integral'] - r['bodies'][1]['flux']) < 1e-8"
+  says 'warning: a body and a face differ by 1 at '
+  solve --convergence-table 3..4 --rhs 1 --body 'ball(0.5,0.5,0.5,0.3):no-flux'
+  local body=(--cells 8 --rhs 1 --vtk none --body)
+  refused "${body[@]}" 'ball(0.5,0.5,0.5):value:1' -- --body 'is not ball(x,y,z,r)'
+  refused "${body[@]}" 'ball(0.5,0.5,0.5,0.2):wall' -- --body 'is not SHAPE:KIND'
+  refused "${body[@]}" 'x<0.5:k:1,2' -- 'not three, KXX,KYY,KZZ'
+  refused "${body[@]}" 'ball(5,5,5,0.2):value:1' -- 'holds no cell' 'outside of the domain'
+  refused "${body[@]}" '1:no-flux' -- 'no unknown is left'
+  refused "${body[@]}" 'x<0.5:value:1' --body 'x<0.7:value:2' -- 'meet with different values'
+  refused "${body[@]}" 'x<0.5:value:1' --method direct -- 'take the methods multigrid and auto, not direct'
+  refused "${body[@]}" 'x<0.5:value:1' --reaction 1 -- 'cannot be combined with a reaction c'
+  refused "${body[@]}" 'x<0.5:value:1' --exact x -- 'leave the exact solution out'
+  refused "${body[@]}" 'ball(0.5,0.5,0.5,0.3):contact:1' -- 'do not fill a box'
+  refused --cells 8 --vtk none --body 'x<0.5:value:1' -- --body --rhs
+  refused --cells 8 --rhs 1 --left neumann --right neumann "${walls[@]}" --vtk none --body 'box(0.25,0,0,0.5,1,1):no-flux' -- 'nothing holds u in the room of 128 cells'
+}
+
 run_case "$2"

@@ -1,0 +1,230 @@
+#include <stratum/multigrid/box_solids.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <stratum/core/errors.hpp>
+#include <stratum/core/field/blas_3d.hpp>
+#include <stratum/solvers/mixed/precision_cast.hpp>
+
+namespace stratum {
+
+namespace {
+
+using Values = std::vector<double>;
+
+/// Bands on the host.
+struct HostBands {
+  BoxShape shape;
+  std::vector<Values> band;  // 0: what is left of rows
+
+  HostBands(Context& ctx, const BoxBands<double>& bands) : shape(bands.rows().shape) {
+    for (int n = 0; n <= box_neighbours; ++n) {
+      band.emplace_back(static_cast<std::size_t>(shape.n.nx) * static_cast<std::size_t>(shape.n.ny) *
+                        static_cast<std::size_t>(shape.n.nz));
+      copy_to_host<double>(ctx, FieldView<const double, 3>(bands.band(n)), band.back().data());
+    }
+  }
+  void put(Context& ctx, const BoxBands<double>& bands) const {
+    for (int n = 0; n <= box_neighbours; ++n)
+      copy_from_host<double>(ctx, band[static_cast<std::size_t>(n)].data(), bands.band(n));
+  }
+  /// use(unknown, neighbour, entry) of every pair.
+  template <class Use>
+  void for_each_pair(const Use& use) {
+    const auto& [nx, ny, nz] = shape.n;
+    const auto wrap = [&](int axis, int i) {
+      const int n = shape.size(axis);
+      return shape.periodic[static_cast<std::size_t>(axis)] ? (i + n) % n : i;
+    };
+    for (int n = 1; n <= box_neighbours; ++n) {
+      const BoxOffset o(n);
+      std::size_t own = 0;
+      for (int k = 0; k < nz; ++k)
+        for (int j = 0; j < ny; ++j)
+          for (int i = 0; i < nx; ++i, ++own) {
+            const int x = wrap(0, i + o.x), y = wrap(1, j + o.y), z = wrap(2, k + o.z);
+            if (x < 0 || x >= nx || y < 0 || y >= ny || z < 0 || z >= nz) continue;
+            const auto other =
+                (static_cast<std::size_t>(z) * static_cast<std::size_t>(ny) + static_cast<std::size_t>(y)) *
+                    static_cast<std::size_t>(nx) +
+                static_cast<std::size_t>(x);
+            use(own, other, band[static_cast<std::size_t>(n)][own]);
+          }
+    }
+  }
+  [[nodiscard]] Values diagonal() {
+    Values sums = band[0];
+    for_each_pair([&](std::size_t own, std::size_t other, double a) {
+      sums[own] -= a;
+      sums[other] -= a;
+    });
+    return sums;
+  }
+};
+
+/// Nodes that are `fixed` lose their couplings, which others keep on the diagonal where the node has a value; their own is next
+/// to nothing.
+BoxBands<double> decoupled(Context& ctx, const BoxMatrix<double>& a, const std::vector<char>& fixed) {
+  BoxBands<double> bands = bands_of(ctx, a);
+  if (ctx.is_dry_run()) return bands;
+  constexpr double next_to_nothing = 1e-8;
+  HostBands host(ctx, bands);
+  double least = HUGE_VAL;
+  const Values diagonal = host.diagonal();
+  for (std::size_t n = 0; n < diagonal.size(); ++n)
+    if (fixed[n] == 0 && diagonal[n] > 0) least = std::min(least, diagonal[n]);
+  host.for_each_pair([&](std::size_t own, std::size_t other, double& entry) {
+    if (fixed[own] == 0 && fixed[other] == 0) return;
+    if (fixed[own] == 0) host.band[0][own] -= entry;
+    if (fixed[other] == 0) host.band[0][other] -= entry;
+    entry = 0;
+  });
+  for (std::size_t n = 0; n < fixed.size(); ++n)
+    if (fixed[n] != 0) host.band[0][n] = next_to_nothing * least;
+  host.put(ctx, bands);
+  bands.fill_ghosts(ctx);
+  ctx.synchronise();
+  return bands;
+}
+
+}  // namespace
+
+BoxSolids::BoxSolids(Context& ctx, const TensorMesh<3>& mesh, const PoissonProblem3D& problem,
+                     std::shared_ptr<const BoxBodies> bodies, const BoxMatrix<double>& cells,
+                     const BoxMatrix<double>& conducting, const std::array<GatedAxis, 3>& gate, bool float_cycles)
+    : bodies_(std::move(bodies)), rooms_(rooms_of(mesh, problem, *bodies_)), cells_(cells) {
+  std::vector<char> fixed, given;
+  SingularParts parts;
+  std::vector<int> number(rooms_.rooms.size(), SingularParts::regular);
+  for (std::size_t r = 0; r < number.size(); ++r)
+    if (rooms_.rooms[r].singular) {
+      number[r] = static_cast<int>(parts.parts.size());
+      parts.parts.push_back({0, -1});
+    }
+  std::array<int, 3> first{};
+  for (int d = 0; d < 3; ++d) first[static_cast<std::size_t>(d)] = mesh.axis(d).first_unknown();
+  const Extents<3> n{mesh.x().unknowns(), mesh.y().unknowns(), mesh.z().unknowns()};
+  for (int k = 0; k < n.nz; ++k)
+    for (int j = 0; j < n.ny; ++j)
+      for (int i = 0; i < n.nx; ++i) {
+        const std::size_t node =
+            bodies_->node_number(static_cast<std::size_t>(i + first[0]), static_cast<std::size_t>(j + first[1]),
+                                 static_cast<std::size_t>(k + first[2]));
+        const auto unknown = static_cast<std::int64_t>(node_of_unknown_.size());
+        node_of_unknown_.push_back(node);
+        fixed.push_back(bodies_->node[node] == BoxBodies::unknown ? 0 : 1);
+        given.push_back(bodies_->node[node] == BoxBodies::given ? 1 : 0);
+        const int room = rooms_.of_node[node];
+        parts.of_node.push_back(room < 0 ? SingularParts::fixed : number[static_cast<std::size_t>(room)]);
+        if (room < 0 || number[static_cast<std::size_t>(room)] < 0) continue;
+        SingularParts::Part& part = parts.parts[static_cast<std::size_t>(number[static_cast<std::size_t>(room)])];
+        if (part.nodes++ == 0) part.first = unknown;
+      }
+  matrix_ = decoupled(ctx, cells, fixed);
+  const BoxMatrix<double> of_cycle = bodies_->has_empty_cells ? decoupled(ctx, conducting, given) : matrix_;
+  const BoxMultigridParams params{.gate = {}, .singular = !bodies_->has_held_cells && rooms_.all_singular()};
+  const GridLayout<2> shape = rows_of(of_cycle.shape());
+  // Float has no digits for what holds next to nothing.
+  std::shared_ptr<Preconditioner<double>> cycle;
+  if (float_cycles && !rooms_.any_singular())
+    cycle = std::make_shared<PrecisionCast<double, float>>(
+        ctx, shape, std::make_shared<BoxMultigrid<float>>(ctx, of_cycle, gate, params));
+  else
+    cycle = std::make_shared<BoxMultigrid<double>>(ctx, of_cycle, gate, params);
+  cycle_ = std::make_shared<PartsProjected>(ctx, shape, PartMeans(ctx, shape, parts), std::move(cycle));
+}
+
+void BoxSolids::set_values(Context& ctx, FieldView<double, 3> x) const {
+  if (!bodies_->has_held_cells) return;
+  Values values(unknowns());
+  for (std::size_t k = 0; k < values.size(); ++k) values[k] = bodies_->value[node_of_unknown_[k]];
+  copy_from_host<double>(ctx, values.data(), x);
+}
+
+std::optional<Compatibility> BoxSolids::make_rhs(Context& ctx, bool project, FieldView<double, 3> r) const {
+  Values values(unknowns());
+  copy_to_host<double>(ctx, FieldView<const double, 3>(r), values.data());
+  std::vector<Compatibility> found(rooms_.rooms.size());
+  Values integrals(found.size(), 0.0);
+  const auto singular_room = [&](std::size_t node) {
+    const int room = rooms_.of_node[node];
+    return room >= 0 && rooms_.rooms[static_cast<std::size_t>(room)].singular ? room : -1;
+  };
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    const std::size_t node = node_of_unknown_[k];
+    if (bodies_->node[node] != BoxBodies::unknown) values[k] = 0;
+    const int room = singular_room(node);
+    if (room < 0) continue;
+    Compatibility& own = found[static_cast<std::size_t>(room)];
+    own.sum += values[k];
+    own.sum_of_magnitudes += std::abs(values[k]);
+    integrals[static_cast<std::size_t>(room)] += rooms_.integral[node];
+  }
+  Compatibility all;
+  for (std::size_t n = 0; n < found.size(); ++n) {
+    const BoxRooms::Room& room = rooms_.rooms[n];
+    if (!room.singular) continue;
+    expects(
+        project || found[n].holds(), "nothing holds u in the room of ", room.cells, " cells around (", room.x, ", ",
+        room.y, ", ", room.z,
+        "), which bodies or faces without flux close: the integral of f plus the boundary fluxes has to vanish there "
+        "and is ",
+        found[n].sum, ", ", 100 * std::abs(found[n].sum) / found[n].sum_of_magnitudes,
+        " % of the sum of magnitudes. Use --project (`project` in code) to subtract the mean of f in each room");
+    found[n].mean = found[n].sum / integrals[n];
+    all.sum += found[n].sum;
+    all.sum_of_magnitudes += found[n].sum_of_magnitudes;
+  }
+  for (std::size_t k = 0; k < values.size(); ++k)
+    if (const int room = singular_room(node_of_unknown_[k]); room >= 0)
+      values[k] -= found[static_cast<std::size_t>(room)].mean * rooms_.integral[node_of_unknown_[k]];
+  copy_from_host<double>(ctx, values.data(), r);
+  return rooms_.any_singular() ? std::optional(all) : std::nullopt;
+}
+
+void BoxSolids::complete(Context& ctx, FieldView<double, 3> x) const {
+  Values values(unknowns());
+  copy_to_host<double>(ctx, FieldView<const double, 3>(x), values.data());
+  Values sums(rooms_.rooms.size(), 0.0), integrals(sums);
+  double some = 0;
+  for (std::size_t k = values.size(); k-- > 0;) {
+    const std::size_t node = node_of_unknown_[k];
+    if (bodies_->node[node] == BoxBodies::unknown) some = values[k];
+    if (const int room = rooms_.of_node[node]; room >= 0) {
+      sums[static_cast<std::size_t>(room)] += rooms_.integral[node] * values[k];
+      integrals[static_cast<std::size_t>(room)] += rooms_.integral[node];
+    }
+  }
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    const std::size_t node = node_of_unknown_[k];
+    const int room = rooms_.of_node[node];
+    if (bodies_->node[node] == BoxBodies::given)
+      values[k] = bodies_->value[node];
+    else if (bodies_->node[node] == BoxBodies::inactive)
+      values[k] = some;
+    else if (room >= 0 && rooms_.rooms[static_cast<std::size_t>(room)].singular)
+      values[k] -= sums[static_cast<std::size_t>(room)] / integrals[static_cast<std::size_t>(room)];
+  }
+  copy_from_host<double>(ctx, values.data(), x);
+}
+
+void BoxSolids::hide_inactive(std::vector<double>& nodal) const {
+  for (std::size_t n = 0; n < nodal.size(); ++n)
+    if (bodies_->node[n] == BoxBodies::inactive) nodal[n] = std::nan("");
+}
+
+void BoxSolids::add_fluxes(Context& ctx, FieldView<const double, 3> b, FieldView<const double, 3> x,
+                           FieldView<double, 3> r, std::vector<BoxBodyFlux>& of_bodies) const {
+  cells_.residual(ctx, b, x, r);
+  Values residual(unknowns());
+  copy_to_host<double>(ctx, FieldView<const double, 3>(r), residual.data());
+  for (std::size_t n = 0; n < of_bodies.size(); ++n)
+    if (bodies_->kinds[n] == BodyKind::value || bodies_->kinds[n] == BodyKind::no_flux) of_bodies[n].flux = 0;
+  for (std::size_t k = 0; k < residual.size() && bodies_->has_held_cells; ++k)
+    if (const int holder = bodies_->holder[node_of_unknown_[k]]; holder >= 0)
+      *of_bodies[static_cast<std::size_t>(holder)].flux -= residual[k];
+}
+
+}  // namespace stratum

@@ -20,6 +20,14 @@ inline constexpr std::array<GaussPoint, 4> gauss4{{{0.0694318442029737, 0.173927
                                                    {0.6699905217924281, 0.3260725774312731},
                                                    {0.9305681557970263, 0.1739274225687269}}};
 
+/// Of values on an interval, by four points.
+template <class Value>
+[[nodiscard]] double mean_along(const Value& value) {
+  double mean = 0;
+  for (const auto& [t, weight] : gauss4) mean += weight * value(t);
+  return mean;
+}
+
 /// Of 1 to 4 points.
 [[nodiscard]] inline std::span<const GaussPoint> gauss_rule(int points) {
   static constexpr std::array<GaussPoint, 1> gauss1{{{0.5, 1}}};

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cmath>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -12,9 +13,11 @@
 #include <utility>
 #include <vector>
 
+#include <stratum/assembly/body_fluxes.hpp>
 #include <stratum/assembly/box_values.hpp>
 #include <stratum/assembly/point_values.hpp>
 #include <stratum/assembly/poisson_problem.hpp>
+#include <stratum/assembly/rooms.hpp>
 #include <stratum/mesh/graded.hpp>
 #include <stratum/multigrid/poisson_solver.hpp>
 #include <stratum/multigrid/poisson_solver_3d.hpp>
@@ -73,6 +76,23 @@ struct OnNodes {
   }
 };
 
+/// Not zero in cells, x fastest.
+struct InCells {
+  Axes axes;
+  std::shared_ptr<const std::vector<unsigned char>> inside;
+
+  template <class P>
+  double operator()(const P& p) const {
+    std::size_t cell = 0, stride = 1;
+    for (std::size_t d = 0; d < axes->size(); ++d) {
+      const Axis& axis = (*axes)[d];
+      cell += stride * static_cast<std::size_t>(place_of(axis, d, p).first);
+      stride *= static_cast<std::size_t>(axis.size());
+    }
+    return (*inside)[cell] == 0 ? -1 : 1;
+  }
+};
+
 /// The problem as the caller gave it, copied.
 struct Problem {
   int dimensions = 0;
@@ -81,6 +101,12 @@ struct Problem {
   std::array<double, 6> values{}, alphas{};
   std::vector<double> dirichlet, kappa;
   double reaction = 0;
+  struct GivenBody {
+    std::shared_ptr<const std::vector<unsigned char>> inside;
+    BodyKind kind;
+    double value;
+  };
+  std::vector<GivenBody> bodies;
 
   explicit Problem(const stratum_poisson_problem& given);
   [[nodiscard]] std::size_t count(int more) const {
@@ -100,6 +126,20 @@ struct Problem {
       condition.value = number(values[face]);
     if (has_alpha(kinds[face])) condition.alpha = number(alphas[face]);
     return condition;
+  }
+  /// As Body or Body3D.
+  template <class Any>
+  [[nodiscard]] std::vector<Any> bodies_as() const {
+    std::vector<Any> made;
+    for (const GivenBody& given : bodies) {
+      Any body{.inside = InCells{axes, given.inside}, .kind = given.kind};
+      if (given.kind == BodyKind::contact)
+        body.resistance = given.value;
+      else if (given.kind != BodyKind::no_flux)
+        body.value = [value = given.value](const auto& /*p*/) { return value; };
+      made.push_back(std::move(body));
+    }
+    return made;
   }
 };
 
@@ -130,6 +170,17 @@ Problem::Problem(const stratum_poisson_problem& given) : dimensions(given.dimens
   }
   if (given.dirichlet != nullptr) dirichlet.assign(given.dirichlet, given.dirichlet + count(1));
   if (given.kappa != nullptr) kappa.assign(given.kappa, given.kappa + count(0));
+  expects(given.body_count >= 0 && (given.body_count == 0 || given.bodies != nullptr),
+          "problem.body_count must be 0 or the number of problem.bodies, not ", given.body_count);
+  for (int n = 0; n < given.body_count; ++n) {
+    const stratum_body& body = given.bodies[n];
+    expects(body.inside != nullptr, "problem.bodies[", n, "].inside is NULL");
+    expects(body.kind >= STRATUM_BODY_VALUE && body.kind <= STRATUM_BODY_CONTACT, "problem.bodies[", n,
+            "].kind must be ", int{STRATUM_BODY_VALUE}, " .. ", int{STRATUM_BODY_CONTACT}, ", not ", body.kind);
+    constexpr std::array kinds_of{BodyKind::value, BodyKind::no_flux, BodyKind::coefficient, BodyKind::contact};
+    bodies.push_back({std::make_shared<const std::vector<unsigned char>>(body.inside, body.inside + count(0)),
+                      kinds_of[static_cast<std::size_t>(body.kind)], body.value});
+  }
 }
 
 StoppingParams stop_of(const stratum_options& options, StoppingParams stop) {
@@ -150,6 +201,7 @@ class Rectangle {
     problem_.reaction = given.reaction;
     const Axis &x = (*given.axes)[0], &y = (*given.axes)[1];
     if (!given.kappa.empty()) problem_.diffusion.xx = CellValues{x.size(), y.size(), given.kappa};
+    problem_.bodies = given.bodies_as<Body>();
     mesh_.emplace(with_boundaries(TensorMesh<2>(x, y), problem_.boundaries));
     PoissonSolverParams params;
     stop_ = params.stop = stop_of(options, params.stop);
@@ -157,8 +209,10 @@ class Rectangle {
     if (auto k = cell_coefficients(ctx_, *mesh_, problem_))
       cells_ = std::make_shared<const CellCoefficients>(std::move(*k));
     params.coefficients = cells_;
+    if (cells_) problem_.on_mesh = cells_->bodies;
     params.full_multigrid_from_x = has_boundary_values(problem_);
-    singular_ = is_singular(ctx_, *mesh_, problem_, cells_.get());
+    rooms_ = rooms_around_bodies(*mesh_, params.terms, cells_.get());
+    singular_ = !rooms_ && is_singular(ctx_, *mesh_, problem_, cells_.get());
     project_ = options.project != 0;
     solver_ = std::make_unique<PoissonSolver>(ctx_, *mesh_, params);
   }
@@ -168,7 +222,9 @@ class Rectangle {
     problem.rhs = OnNodes{given.axes, std::make_shared<const std::vector<double>>(f.begin(), f.end())};
     Field<double> b(ctx_, mesh_->unknowns()), x(ctx_, mesh_->unknowns());
     assemble_load(ctx_, *mesh_, problem, b, cells_.get());
-    if (singular_)
+    if (rooms_)
+      (void)make_compatible(ctx_, *mesh_, *rooms_, b, project_, problem);
+    else if (singular_)
       expect_compatible(make_compatible(ctx_, *mesh_, b), project_, "the integral of f plus the boundary fluxes");
     StoppingParams stop = stop_;
     if (has_boundary_values(problem_)) {
@@ -181,13 +237,19 @@ class Rectangle {
     solver_->set_stop(stop);
     SolveReport report = solver_->solve(ctx_, b.cview(), x.view());
     if (singular_) subtract_integral_mean(ctx_, *mesh_, x);
+    if (rooms_) subtract_integral_means(ctx_, *mesh_, *rooms_, x);
     const auto nodal = nodal_solution(ctx_, *mesh_, problem_, x);
     std::copy(nodal.begin(), nodal.end(), u.begin());
+    fluxes_.clear();
+    for (const BodyFlux& body : body_fluxes(ctx_, *mesh_, problem, x, cells_.get())) fluxes_.push_back(body.flux);
     return report;
   }
+  [[nodiscard]] const std::vector<double>& fluxes() const { return fluxes_; }
 
  private:
   Context ctx_;
+  std::vector<double> fluxes_;  // of bodies
+  std::optional<Rooms> rooms_;  // around them
   PoissonProblem problem_{};
   std::optional<TensorMesh<2>> mesh_;
   std::shared_ptr<const CellCoefficients> cells_;
@@ -212,26 +274,38 @@ class Box {
       problem.diffusion.xx = on_cells(mesh, {cells(0), cells(1), cells(2)}, given.kappa);
       problem.diffusion.names.fill("problem.kappa");
     }
+    problem.bodies = given.bodies_as<Body3D>();
     PoissonSolver3DParams params;
     params.stop = stop_of(options, params.stop);
-    params.project = true;  // of f = 0, whose boundary data alone need not balance; every solve looks for itself
     project_ = options.project != 0;
+    solids_ = std::any_of(given.bodies.begin(), given.bodies.end(), [](const Problem::GivenBody& body) {
+      return body.kind == BodyKind::value || body.kind == BodyKind::no_flux;
+    });
+    // Of f = 0, whose boundary data alone need not balance; every solve looks for itself.
+    params.project = project_ || !solids_;
     solver_ = std::make_unique<PoissonSolver3D>(ctx_, mesh, problem, params);
   }
 
-  SolveReport solve(const Problem& /*given*/, std::span<const double> f, std::span<double> u) {
-    solver_->set_nodal_rhs(f);
-    if (const auto& found = solver_->compatibility())
+  SolveReport solve(const Problem& given, std::span<const double> f, std::span<double> u) {
+    if (solids_)
+      solver_->set_rhs(OnNodes{given.axes, std::make_shared<const std::vector<double>>(f.begin(), f.end())});
+    else
+      solver_->set_nodal_rhs(f);
+    if (const auto& found = solver_->compatibility(); found && !solids_)
       expect_compatible(*found, project_, "the integral of f plus the boundary fluxes");
     SolveReport report = solver_->solve();
     const auto nodal = solver_->nodal_solution();
     std::copy(nodal.begin(), nodal.end(), u.begin());
+    fluxes_.clear();
+    for (const BoxBodyFlux& body : solver_->body_fluxes()) fluxes_.push_back(body.flux.value_or(std::nan("")));
     return report;
   }
+  [[nodiscard]] const std::vector<double>& fluxes() const { return fluxes_; }
 
  private:
   Context ctx_;
-  bool project_ = false;
+  bool project_ = false, solids_ = false;
+  std::vector<double> fluxes_;  // of bodies
   std::unique_ptr<PoissonSolver3D> solver_;
 };
 
@@ -283,6 +357,23 @@ stratum_status stratum_poisson_solve(stratum_poisson* poisson, const double* f, 
       return poisson->box ? poisson->box->solve(*poisson->problem, rhs, solution)
                           : poisson->rectangle->solve(*poisson->problem, rhs, solution);
     });
+  });
+}
+
+stratum_status stratum_poisson_body_flux(stratum_poisson* poisson, int body, double* body_flux) {
+  return guarded(poisson, [&] {
+    if (poisson->failure != STRATUM_CONVERGED) {
+      poisson->error = poisson->why_not;
+      return poisson->failure;
+    }
+    expects(body_flux != nullptr, "body_flux is NULL");
+    const auto count = poisson->problem->bodies.size();
+    expects(body >= 0 && static_cast<std::size_t>(body) < count, "there are ", count,
+            " bodies, counted from 0; there is no ", body);
+    const auto& fluxes = poisson->box ? poisson->box->fluxes() : poisson->rectangle->fluxes();
+    expects(!fluxes.empty(), "fluxes are those of a solution: call stratum_poisson_solve first");
+    *body_flux = fluxes[static_cast<std::size_t>(body)];
+    return STRATUM_CONVERGED;
   });
 }
 

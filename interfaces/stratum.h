@@ -165,6 +165,20 @@ typedef enum stratum_boundary {
   STRATUM_PERIODIC = 3
 } stratum_boundary;
 
+/* A body inside the domain (docs/guides/bodies.md). */
+typedef enum stratum_body_kind {
+  STRATUM_BODY_VALUE = 0,   /* held at u = value */
+  STRATUM_BODY_NO_FLUX = 1, /* nothing flows into it; u is NaN at nodes that no other cell touches */
+  STRATUM_BODY_K = 2,       /* K = value in place of kappa */
+  STRATUM_BODY_CONTACT = 3  /* a resistance of this value on its surface; in a box its cells fill a box */
+} stratum_body_kind;
+
+typedef struct stratum_body {
+  const unsigned char* inside; /* on the cells, x fastest: not 0 where the body is */
+  int kind;                    /* stratum_body_kind */
+  double value;
+} stratum_body;
+
 /* If everything but dimensions and cells is zero, the problem is -Laplace u = f in the unit square or cube, u = 0 on its
  * boundary. */
 typedef struct stratum_poisson_problem {
@@ -179,7 +193,9 @@ typedef struct stratum_poisson_problem {
   const double*
       dirichlet; /* at all nodes, of which those on Dirichlet boundaries count, in place of values; NULL: values */
   const double* kappa; /* K on the cells, x fastest, above 0; NULL: 1 */
-  double reaction;     /* c, not negative */
+  double reaction;     /* c, not negative; in a box 0 beside bodies that hold u or let nothing in */
+  int body_count;
+  const stratum_body* bodies; /* body_count of them, copied; NULL: none */
 } stratum_poisson_problem;
 
 /* Copies everything. The options backend, threads, rtol, atol, max_iterations and project are used, the others are ignored.
@@ -189,8 +205,12 @@ stratum_poisson* stratum_poisson_create(const stratum_poisson_problem* problem, 
 
 /* Computes u at all nodes from f at all nodes; f is linear between nodes in every direction. A problem is singular if it has no
  * Dirichlet boundary, no Robin boundary and c = 0: then the integral of u is zero, and f has to balance the boundary values,
- * unless options.project subtracts the mean of f. `result` may be NULL. */
+ * unless options.project subtracts the mean of f. So is a room that bodies close, by itself. `result` may be NULL. */
 stratum_status stratum_poisson_solve(stratum_poisson* poisson, const double* f, double* u, stratum_result* result);
+
+/* What flows out of a body, counted from 0, through its surface, in the latest solution: of STRATUM_BODY_VALUE and, but for what
+ * is not solved, 0 of STRATUM_BODY_NO_FLUX; of others in a rectangle. Where no `body_flux` is known it is NaN. */
+stratum_status stratum_poisson_body_flux(stratum_poisson* poisson, int body, double* body_flux);
 
 /* As stratum_last_error and stratum_destroy. */
 const char* stratum_poisson_last_error(const stratum_poisson* poisson);

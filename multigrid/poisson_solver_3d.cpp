@@ -1,3 +1,5 @@
+// More than 600 lines: the methods share their loads, faces and ends of solves, and have files of their own for all else.
+
 #include <stratum/multigrid/poisson_solver_3d.hpp>
 
 #include <algorithm>

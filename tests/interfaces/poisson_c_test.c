@@ -85,6 +85,68 @@ static void expect_refused(const char* what, stratum_poisson_problem problem, co
   stratum_poisson_destroy(poisson);
 }
 
+/* Plates at u = 0 and 1 in all dimensions, and a wall that nothing flows into beside one of them. */
+static void bodies(void) {
+  for (int dimensions = 2; dimensions <= 3; ++dimensions) {
+    stratum_poisson_problem problem = problem_in(dimensions);
+    enum { n = 8, most = 9 * 9 * 9 };
+    static double f[most], u[most];
+    static unsigned char first[n * n * n], last[n * n * n], wall[n * n * n];
+    for (int d = 0; d < 3; ++d) {
+      problem.cells[d] = n;
+      problem.widths[d] = NULL;
+      problem.lengths[d] = 1;
+    }
+    for (int face = 0; face < 6; ++face) problem.boundaries[face] = STRATUM_NEUMANN;
+    for (int face = 0; face < 6; ++face) problem.values[face] = 0;
+    problem.dirichlet = problem.kappa = NULL;
+    problem.reaction = 0;
+    for (int c = 0; c < n * n * n; ++c) {
+      first[c] = c % n < 2;
+      last[c] = c % n >= 6;
+      wall[c] = c / n % n < 2 && c % n >= 2 && c % n < 6;
+    }
+    for (int k = 0; k < most; ++k) f[k] = 0;
+    const stratum_body all[3] = {
+        {first, STRATUM_BODY_VALUE, 0}, {last, STRATUM_BODY_VALUE, 1}, {wall, STRATUM_BODY_NO_FLUX, 0}};
+    problem.body_count = 3;
+    problem.bodies = all;
+    stratum_poisson* poisson = stratum_poisson_create(&problem, NULL);
+    double flux = 0;
+    expect(stratum_poisson_body_flux(poisson, 0, &flux) == STRATUM_USAGE, "a flux before a solve", "is known");
+    expect(stratum_poisson_solve(poisson, f, u, NULL) == STRATUM_CONVERGED, "bodies",
+           stratum_poisson_last_error(poisson));
+    const int plane = dimensions == 3 ? 4 * 81 : 0;
+    expect(fabs(u[plane + 4 * 9 + 4] - 0.5) < 1e-6 && u[plane + 4 * 9 + 8] == 1, "between plates", "another u");
+    expect(isnan(u[plane + 4]) && !isnan(u[plane + 2 * 9 + 4]), "a wall", "another u");
+    expect(stratum_poisson_body_flux(poisson, 1, &flux) == STRATUM_CONVERGED && fabs(flux - 1.5) < 1e-6, "a flux",
+           stratum_poisson_last_error(poisson));
+    expect(stratum_poisson_body_flux(poisson, 3, &flux) == STRATUM_USAGE, "a fourth body", "has a flux");
+    stratum_poisson_destroy(poisson);
+    problem.body_count = 1;
+    problem.bodies = all + 2; /* nothing holds u */
+    for (int k = 0; k < most; ++k) f[k] = 1;
+    poisson = stratum_poisson_create(&problem, NULL);
+    expect(stratum_poisson_solve(poisson, f, u, NULL) == STRATUM_USAGE &&
+               strstr(stratum_poisson_last_error(poisson), "nothing holds u in the room") != NULL,
+           "a room that does not balance", stratum_poisson_last_error(poisson));
+    stratum_poisson_destroy(poisson);
+    stratum_body bad = all[0];
+    problem.bodies = &bad;
+    bad.kind = 7;
+    expect_refused("a kind of body", problem, "problem.bodies[0].kind");
+    bad = all[0];
+    bad.inside = NULL;
+    expect_refused("no cells of a body", problem, "inside is NULL");
+    bad = all[0];
+    static unsigned char none[n * n * n];
+    bad.inside = none;
+    expect_refused("an empty body", problem, "holds no cell");
+    problem.bodies = NULL;
+    expect_refused("no bodies", problem, "body_count");
+  }
+}
+
 int main(void) {
   make_widths();
   for (int dimensions = 2; dimensions <= 3; ++dimensions) {
@@ -168,6 +230,7 @@ int main(void) {
   expect(strstr(stratum_poisson_last_error(none), "NULL") != NULL, "no problem", stratum_poisson_last_error(none));
   stratum_poisson_destroy(none);
   expect(stratum_poisson_solve(NULL, NULL, NULL, NULL) == STRATUM_USAGE, "no solver", "is solved");
+  bodies();
   if (failures == 0) printf("Poisson problems from C: passed\n");
   return failures == 0 ? 0 : 1;
 }

@@ -78,4 +78,37 @@ case_bodies_that_cannot_be() {
   refused "${body[@]}" 'file:three.csv:no-flux' -- "'three.csv' has 3 x 2 numbers" '16 x 16 cells'
 }
 
+# ISO 10211, annex A: half of a square column, and concrete on insulation with a rail of aluminium in it. The standard gives
+# temperatures to 0.1 degrees and the flow to 0.1 W/m.
+case_iso_10211() {
+  run 0 --domain 1,2 --cells 32,64 --rhs 0 --right neumann --top dirichlet:20 --quiet --vtk column.npy
+  python3 - << 'END' || fail "case A.1 has other temperatures"
+import numpy as np
+given = [[9.7, 13.4, 14.7, 15.1], [5.3, 8.6, 10.3, 10.8], [3.2, 5.6, 7.0, 7.5], [2.0, 3.6, 4.7, 5.0], [1.3, 2.3, 3.0, 3.2],
+         [0.7, 1.4, 1.8, 1.9], [0.3, 0.6, 0.8, 0.9]]
+found = np.load("column.npy")[::-8, 8::8][1:8]
+assert abs(found - given).max() < 0.1, found
+widths = lambda name, numbers: open(name, "w").write("\n".join(repr(v / 1000) for v in numbers))
+x = [0.25] * 6 + [0.5] * 24 + [0.25] * 6
+rest = [0.25 * 1.15**k for k in range(41)]
+widths("x.txt", x + [v * 485 / sum(rest) for v in rest])
+widths("y.txt", [0.25] * 6 + [1.0] * 33 + [0.5] + [0.25] * 6 + [0.5] * 22)
+END
+  for discretisation in elements fv; do
+    run 0 --discretisation $discretisation --cells , --grade-x widths:x.txt --grade-y widths:y.txt --rhs 0 --left neumann --right neumann \
+      --top robin:1/0.06,0 --bottom robin:1/0.11,20/0.11 --kappa 'y>0.0415 ? 1.15 : 0.029' --body 'rectangle(0,0.0365,0.015,0.0415):k:0.12' \
+      --body 'y<0.0015 || x<0.0015 && y<0.0365 || x<0.015 && y<0.0365 && y>0.035:k:230' --quiet --vtk rail_$discretisation.npy --report report.json
+    check "abs(r['fluxes'][3] - 9.5) < 0.05 and abs(sum(r['fluxes'])) < 1e-5 and r['iterations'] <= 10"
+  done
+  python3 - << 'END' || fail "case A.2 has other temperatures"
+import numpy as np
+x, y = (np.concatenate([[0], np.cumsum(np.loadtxt(name))]) for name in ("x.txt", "y.txt"))
+u = np.load("rail_elements.npy")
+for px, py, t in [(0, 47.5, 7.1), (500, 47.5, 0.8), (0, 41.5, 7.9), (15, 41.5, 6.3), (500, 41.5, 0.8), (0, 36.5, 16.4), (15, 36.5, 16.3), (0, 0, 16.8),
+                  (500, 1.5, 18.3)]:
+    found = u[abs(y - py / 1000).argmin(), abs(x - px / 1000).argmin()]
+    assert abs(found - t) < 0.06, (px, py, found, t)
+END
+}
+
 run_case "$2"

@@ -11,6 +11,10 @@ namespace stratum {
 
 namespace {
 
+/// Numbers of a cache line. A vector begins one number behind one (core/field/field.hpp), and a patch a line later: rows of four
+/// numbers and more at addresses that a GPU reads 16 bytes from.
+constexpr int line = 32;
+
 /// Rows of large patches begin at multiples of cache lines.
 int pitch_of(int nx) {
   const int least = nx + 2, unit = nx < 32 ? 4 : 32;
@@ -45,7 +49,7 @@ PatchLayout::PatchLayout(std::shared_ptr<const PatchTopology> topology, std::vec
   for (const int number : order) {
     if (is_part() && rank_of(number) != share_.rank) continue;
     Patch& patch = patches_[static_cast<std::size_t>(number)];
-    const std::int64_t first = (at + patch.pitch + 31) / 32 * 32;
+    const std::int64_t first = (at + patch.pitch + line - 1) / line * line + line - 1;
     at = first + std::int64_t{patch.pitch} * (patch.ny + 2) + 1;
     expects(at < std::numeric_limits<int>::max() - 64, "patches of ", at,
             " nodes and more are too many for one vector; use fewer cells");

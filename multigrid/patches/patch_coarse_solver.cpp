@@ -53,6 +53,16 @@ std::vector<int> reverse_cuthill_mckee(const PatchUnknowns& a) {
   return order;
 }
 
+/// From the beginning of a cache line on, where a Field is not.
+template <class T>
+std::shared_ptr<void> on_device(Context& ctx, const std::vector<T>& numbers) {
+  auto memory = allocate(ctx, numbers.size() * sizeof(T));
+  if (ctx.is_dry_run()) return memory;
+  copy_bytes(ctx, numbers.data(), memory.get(), numbers.size() * sizeof(T));
+  ctx.synchronise();
+  return memory;
+}
+
 #if defined(__CUDACC__)
 
 template <class T>
@@ -132,8 +142,7 @@ PatchCoarseSolver::PatchCoarseSolver(Context& ctx, const PatchLevelOnHost& level
   copies_ = vector_from_host(ctx, a.copies);
   begin_ = vector_from_host(ctx, a.begin);
   pitch_ = (unknowns_ + 3) / 4 * 4;
-  rhs_ = Field<double>(ctx, std::max(1, pitch_));
-  set(ctx, 0.0, rhs_.view());
+  rhs_ = on_device(ctx, std::vector<double>(at(pitch_), 0.0));
   std::vector<double> inverse(at(n * pitch_), 0.0);
 #pragma omp parallel num_threads(ctx.threads())
   {
@@ -146,10 +155,8 @@ PatchCoarseSolver::PatchCoarseSolver(Context& ctx, const PatchLevelOnHost& level
       std::copy(column.begin(), column.end(), inverse.begin() + static_cast<std::ptrdiff_t>(std::int64_t{k} * pitch_));
     }
   }
-  if (single && condition(a, inverse) < most_in_single)
-    inverse_in_single_ = vector_from_host(ctx, std::vector<float>(inverse.begin(), inverse.end()));
-  else
-    inverse_ = vector_from_host(ctx, inverse);
+  in_single_ = single && condition(a, inverse) < most_in_single;
+  inverse_ = in_single_ ? on_device(ctx, std::vector<float>(inverse.begin(), inverse.end())) : on_device(ctx, inverse);
 }
 
 double PatchCoarseSolver::condition(const PatchUnknowns& a, const std::vector<double>& inverse) const {
@@ -249,16 +256,16 @@ void PatchCoarseSolver::solve(Context& ctx, const Partial<T>& b, Consistent<T>& 
   if (ctx.on_gpu()) {
     const auto blocks = [](int items, int each) { return static_cast<unsigned>((items + each - 1) / each); };
     cuda::Launch{blocks(unknowns_, 128), 128}(ctx, gather_kernel<T>, copies_.view().data, begin_.view().data, unknowns_,
-                                              b.numbers.view().data, rhs_.view().data);
-    const auto multiply = [&](const auto* inverse, auto kernel) {
-      cuda::Launch{blocks(unknowns_, 8), dim3(32, 4)}(ctx, kernel, inverse, pitch_, rhs_.view().data,
+                                              b.numbers.view().data, static_cast<double*>(rhs_.get()));
+    const auto multiply = [&](auto* inverse, auto kernel) {
+      cuda::Launch{blocks(unknowns_, 8), dim3(32, 4)}(ctx, kernel, inverse, pitch_, static_cast<double*>(rhs_.get()),
                                                       copies_.view().data, begin_.view().data, unknowns_,
                                                       x.numbers.view().data);
     };
-    if (inverse_in_single_.view().data != nullptr)
-      multiply(inverse_in_single_.view().data, multiply_kernel<float, T>);
+    if (in_single_)
+      multiply(static_cast<float*>(inverse_.get()), multiply_kernel<float, T>);
     else
-      multiply(inverse_.view().data, multiply_kernel<double, T>);
+      multiply(static_cast<double*>(inverse_.get()), multiply_kernel<double, T>);
     return;
   }
 #endif

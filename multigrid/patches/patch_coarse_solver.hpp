@@ -11,6 +11,7 @@
 // BreakdownError where A is not positive definite. Source: A. George, J. Liu, Computer Solution of Large Sparse Positive
 // Definite Systems, 1981, Chapter 4.
 
+#include <memory>
 #include <vector>
 
 #include <stratum/multigrid/patches/patch_levels.hpp>
@@ -41,8 +42,8 @@ class PatchCoarseSolver {
   std::vector<int> host_copies_, host_begin_;
   Field<int> copies_, begin_;  // GPU
   int pitch_ = 0;              // of the inverse
-  Field<double> inverse_, rhs_;
-  Field<float> inverse_in_single_;
+  bool in_single_ = false;
+  std::shared_ptr<void> inverse_, rhs_;
 };
 
 }  // namespace stratum

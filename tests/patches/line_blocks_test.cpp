@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
 #include <random>
 #include <string>
 #include <vector>
@@ -75,6 +76,20 @@ void expect_same(const std::string& name, const PatchMeshParts& parts, const Pat
         EXPECT_LE(difference<float>(levels[l], shortest), 1e-5);
       }
     }
+}
+
+/// Threads of a GPU read four numbers of a row together.
+TEST(PatchLineBlocks, FindRowsThatBeginAtAddressesOfFourNumbers) {
+  Context ctx = test::context_on(Backend::cpu);
+  for (const int cells : {3, 4, 16, 33, 64, 512}) {
+    const PatchLayout layout = layout_of(PatchMesh(test::with_cells(patch_grid(2, 2), cells)));
+    const Field<double> numbers(ctx, layout.size());
+    for (int p = 0; p < layout.patches(); ++p)
+      for (int j = 0; j <= layout.patch(p).ny; ++j) {
+        const double* row = numbers.cview().data + layout.patch(p).node(0, j);
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(row) % (4 * sizeof(double)), 0U);
+      }
+  }
 }
 
 TEST(PatchLineBlocks, CorrectAsTheCpuDoes) {

@@ -229,8 +229,10 @@ Plan select(const PoissonSolverParams& asked, const SolverFacts& facts) {
   if (cycle.smoother != "auto" || one_pass)
     cycle.sweeps = cycle.sweeps.value_or(default_sweeps(cycle.smoother, facts.on_gpu));
   if (facts.source == Source::matrix && !facts.has_conductances && !params.interpolation) {
-    const bool jumps = by_matrix && (!facts.couplings || facts.couplings->jump > most_bilinear_jump);
-    params.interpolation = jumps && !cycle.reproducible ? InterpolationKind::matrix : InterpolationKind::bilinear;
+    // Of what is rotated, interpolation along the coupling leaves less to the iteration around the cycles: at 45 degrees half.
+    const bool follows =
+        by_matrix && (!facts.couplings || facts.couplings->jump > most_bilinear_jump || facts.couplings->is_rotated());
+    params.interpolation = follows && !cycle.reproducible ? InterpolationKind::matrix : InterpolationKind::bilinear;
   }
   // By itself it is for what these solve.
   const bool in_double = params.precision == Precision::mixed || params.precision == Precision::full;

@@ -28,7 +28,8 @@
 //                                                W2-cycles
 //         else                                   CG around V-cycles
 //
-// Interpolation of a matrix that nobody gave K for: bilinear, or by the matrix where K jumps by more than most_bilinear_jump.
+// Interpolation of a matrix that nobody gave K for: bilinear, or by the matrix where K jumps by more than most_bilinear_jump or
+// is rotated against the axes (at 45 degrees and 1 : 1000 11 iterations for 21).
 // Direct: on a GPU, with "auto", the finest level of a tensor operator with up to `exact_below` unknowns in one direction is
 // solved without a cycle; mixed precision is full there. Smoothers of levels: multigrid/smoother_choice.hpp; of products they
 // follow every level's matrix, so that a Plan has them for assembled operators alone.

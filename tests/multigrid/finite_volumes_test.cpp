@@ -419,7 +419,7 @@ TEST(FiniteVolumes, RefuseWhatTheyHaveNot) {
               ThrowsMessage<UsageError>(HasSubstr("finite volumes take a diagonal K")));
   PoissonProblem with_body;
   with_body.bodies.emplace_back();
-  EXPECT_THAT([&] { FiniteVolumes(ctx, mesh, with_body); }, ThrowsMessage<UsageError>(HasSubstr("have no bodies yet")));
+  EXPECT_THAT([&] { FiniteVolumes(ctx, mesh, with_body); }, ThrowsMessage<UsageError>(HasSubstr("body 1 has no shape")));
   PoissonProblem half;
   half.boundaries.left.kind = Kind::periodic;
   EXPECT_THAT([&] { FiniteVolumes(ctx, mesh, half); }, ThrowsMessage<UsageError>(HasSubstr("periodic at both sides")));

@@ -84,7 +84,7 @@ class BoxMatrixSolver {
   /// Solves A x = b from the given x: arrays on the host, in the numbering of the matrix.
   SolveReport solve(Context& ctx, std::span<const double> b, std::span<double> x, const Monitor& monitor = {});
   /// z = one cycle for A z = r from zero, or for the symmetric part of A; a symmetric map where A is symmetric.
-  /// Fixed rows are solved first, as in a solve.
+  /// Identity rows are solved first, as in a solve.
   void apply(Context& ctx, std::span<const double> r, std::span<double> z);
   void set_stop(const StoppingParams& stop);
   [[nodiscard]] std::size_t unknowns() const;

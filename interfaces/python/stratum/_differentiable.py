@@ -18,7 +18,8 @@ import numpy as np
 from . import _report
 from ._elements import Elements
 from ._mesh import as_mesh
-from ._multigrid import Multigrid, OnDevice, capsule, contiguous, like
+from ._multigrid import Multigrid
+from ._on_device import OnDevice, capsule, contiguous, like
 from ._poisson import Poisson
 from ._poisson_3d import Poisson3D
 from ._problem import Problem

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-import sys
 from typing import Any, Callable, Dict, Optional, Tuple, Union
 
 import numpy as np
 
 from . import _fork, _report, _show
 from ._grid import another_kind, by_directions, checked, from_coordinates, grid_of, nodes, speaks_of_couplings
+from ._on_device import OnDevice, capsule, contiguous, is_on_device, joined_on_device, like
 from ._rows import fingerprint, matrix_of
 from ._pyamg import of_pyamg
 from ._side_by_side import SideBySide, threads_for
 from ._stratum import BoxMatrixSystem, MatrixSystem
 
-_CPU, _CUDA = 1, 2  # kDLCPU, kDLCUDA
 _Stop = Tuple[float, float, int, Optional[Callable[[int, float], Any]]]  # rtol, atol, maxiter, callback
 _Report = Dict[str, Any]
 _System = Union[MatrixSystem, BoxMatrixSystem]
@@ -269,7 +268,7 @@ class Multigrid:
         """
         if is_on_device(r):
             self._expect_cuda()
-            return _joined_on_device([like(r, OnDevice(self._own.apply_on_device(self._capsule(column, "r")), r))
+            return joined_on_device([like(r, OnDevice(self._own.apply_on_device(self._capsule(column, "r")), r))
                                       for column in self._columns_on_device(r, "r")], r)
         columns, shape, is_complex = self._columns(r, "r")
         z = np.empty_like(columns)
@@ -486,7 +485,7 @@ class Multigrid:
                                                  *stop)
             x.append(like(b, OnDevice(own, b)))
             reports.append(report)
-        return reports, _joined_on_device(x, b)
+        return reports, joined_on_device(x, b)
 
     def _expect_cuda(self) -> None:
         if self._place[0] != "cuda":
@@ -501,48 +500,6 @@ class Multigrid:
 
     def _capsule(self, array: Any, name: str) -> Any:
         return capsule(contiguous(array), self._own.stream)
-
-
-class OnDevice:
-    """For from_dlpack: JAX's refuses a capsule by itself. What it holds has been computed, so no stream need wait for it. It lies
-    where `beside` does.
-    """
-
-    def __init__(self, capsule: Any, beside: Any) -> None:
-        self._capsule, self._place = capsule, (_CUDA, int(beside.__dlpack_device__()[1]))
-
-    def __dlpack__(self, **_: Any) -> Any:
-        return self._capsule
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return self._place
-
-
-def capsule(array: Any, stream: int) -> Any:
-    """Of an array on a GPU for a stream, so that what was submitted to the array's own comes first."""
-    return array.__dlpack__(stream=stream or 1)  # 1: CUDA's default stream
-
-
-def library_of(array: Any) -> Any:
-    """The module with the functions of arrays that CuPy, PyTorch or JAX has."""
-    name = type(array).__module__.partition(".")[0]
-    if name in ("jax", "jaxlib"):
-        return sys.modules["jax"].numpy
-    if name in ("torch", "cupy"):
-        return sys.modules[name]
-    raise TypeError(f"arrays on a GPU are of CuPy, PyTorch or JAX; given is {type(array).__name__} of {name}")
-
-
-def contiguous(array: Any) -> Any:
-    """Rows one after the other; JAX has no others."""
-    if hasattr(array, "contiguous"):
-        return array.contiguous()
-    make = getattr(library_of(array), "ascontiguousarray", None)
-    return array if make is None else make(array)
-
-
-def _joined_on_device(columns: list[Any], given: Any) -> Any:
-    return columns[0] if len(given.shape) == 1 else library_of(given).stack(columns, 1)
 
 
 def _method(accel: str | None) -> str | None:
@@ -589,18 +546,3 @@ def _restored(start: Any, column: Any, value: np.ndarray, grid: tuple[int, ...],
         matrix = csr_array((value, column, start), shape=(start.size - 1, start.size - 1))
     device, threads, stream = place
     return Multigrid(matrix, grid, **options, device=device, threads=threads, stream=stream)
-
-
-def is_on_device(array: Any) -> bool:
-    return not isinstance(array, np.ndarray) and hasattr(array, "__dlpack_device__") \
-        and int(array.__dlpack_device__()[0]) != _CPU
-
-
-def like(given: Any, result: Any) -> Any:
-    """`result` as an array of the library that `given` comes from."""
-    library = {"jaxlib": "jax"}.get(name := type(given).__module__.partition(".")[0], name)
-    if library == "jax":
-        if isinstance(result, np.ndarray):
-            result = np.ascontiguousarray(result)  # it takes no others
-        return sys.modules["jax"].dlpack.from_dlpack(result)
-    return sys.modules[library].from_dlpack(result) if library in ("torch", "cupy") else result

@@ -9,7 +9,7 @@ import numpy as np
 from . import _fork, _show
 from ._labelled import Labels, has_labels
 from ._mesh import as_mesh
-from ._multigrid import OnDevice, capsule, contiguous, library_of, like
+from ._on_device import OnDevice, capsule, contiguous, library_of, like
 from ._patches import PatchSolution, poisson_on_patches
 from ._poisson_3d import Poisson3D, Solution3D
 from ._problem import Given, Problem

@@ -7,7 +7,7 @@ from typing import Any, Callable, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from . import _fork, _report
-from ._multigrid import is_on_device
+from ._on_device import is_on_device
 from ._sampling import loads
 from ._side_by_side import SideBySide, threads_for
 

@@ -202,31 +202,38 @@ struct Restrict {
   FieldView<const T, 3> r;
   FieldView<T, 3> b;
 
-  /// The fine node at `shift` of the one that a coarse node is, -1 where it does not lie between.
-  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE int fine(int axis, int coarse, int shift) const {
-    const auto& map = p.axes[static_cast<std::size_t>(axis)];
-    const int kept = map.kept[coarse];
-    if (shift == 0) return kept;
-    if (!p.fine.has(axis, kept + shift)) return -1;
-    const int i = inside(p.fine, axis, kept + shift);
-    return map.dropped[i] >= 0 ? i : -1;
-  }
-  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j, int k) const {
-    T sum = 0;
-    for (int c = -1; c <= 1; ++c) {
-      const int z = fine(2, k, c);
-      if (z < 0) continue;
-      for (int q = -1; q <= 1; ++q) {
-        const int y = fine(1, j, q);
-        if (y < 0) continue;
-        for (int a = -1; a <= 1; ++a) {
-          const int x = fine(0, i, a);
-          if (x < 0) continue;
-          const int bits = (a < 0 ? 1 : 0) | (q < 0 ? 2 : 0) | (c < 0 ? 4 : 0);
-          sum += p.at(bits, x, y, z) * r(x, y, z);
-        }
-      }
+  /// Of a direction the fine nodes that a coarse node has a part of: one that lies between before it, itself, one behind it; -1
+  /// where there is none. Where their weights to it stand: of the first one it is the coarse node behind.
+  struct Nodes {
+    int at[3], weight[3];
+    STRATUM_HOST_DEVICE STRATUM_INLINE Nodes(const BoxTransferView<T>& p, int axis, int coarse) {
+      const auto& map = p.axes[static_cast<std::size_t>(axis)];
+      const int kept = map.kept[coarse];
+      const auto between = [&](int i) {
+        if (!p.fine.has(axis, i)) return -1;
+        const int there = inside(p.fine, axis, i);
+        return map.dropped[there] >= 0 ? there : -1;
+      };
+      at[0] = between(kept - 1);
+      at[1] = weight[1] = kept;
+      at[2] = weight[2] = between(kept + 1);
+      weight[0] = at[0] < 0 ? -1 : map.dropped[at[0]];
     }
+  };
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j, int k) const {
+    const Nodes x(p, 0, i), y(p, 1, j), z(p, 2, k);
+    T sum = 0;
+    for (int c = 0; c < 3; ++c)
+      for (int q = 0; q < 3; ++q) {
+        if (z.at[c] < 0 || y.at[q] < 0) continue;
+        const int bits = (q == 0 ? 2 : 0) | (c == 0 ? 4 : 0);
+        const T* const of_r = r.row(y.at[q], z.at[c]);
+        const T* const own = p.weights[static_cast<std::size_t>(bits)].row(y.weight[q], z.weight[c]);
+        if (x.at[0] >= 0)
+          sum += p.weights[static_cast<std::size_t>(bits | 1)](x.weight[0], y.weight[q], z.weight[c]) * of_r[x.at[0]];
+        sum += own[x.weight[1]] * of_r[x.at[1]];
+        if (x.at[2] >= 0) sum += own[x.weight[2]] * of_r[x.at[2]];
+      }
     b(i, j, k) = sum;
   }
 };

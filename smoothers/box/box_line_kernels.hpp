@@ -5,6 +5,8 @@
 // coming back it solves for the correction and adds it. Where lines are few, a thread a line leaves a GPU waiting for memory at
 // every node: then what is left of the rows is formed before, by as many threads as there are nodes.
 
+#include <cstdint>
+
 #include <stratum/core/device/launch.hpp>
 #include <stratum/core/field/for_each_node_3d.hpp>
 #include <stratum/core/operators/box_line_products.hpp>
@@ -23,6 +25,27 @@ struct ColourOfLines {
 inline constexpr int line_rows = 4;
 /// Below so many lines of a colour their rows are formed before.
 inline constexpr std::int64_t few_lines = 1 << 15;
+
+/// What is left of the rows, to y, by pieces of lines of `chunk` nodes.
+template <class Rows, int axis, BoxKind kind>
+__global__ void __launch_bounds__(32 * line_rows) form_colour(const ColourOfLines<Rows> s, int chunk) {
+  using T = typename Rows::Number;
+  after_previous();
+  const int i = s.p.begin + s.p.step * static_cast<int>(blockIdx.x * 32 + threadIdx.x),
+            q = s.q.begin + s.q.step * static_cast<int>(blockIdx.y * line_rows + threadIdx.y);
+  const int n = s.rows.shape.size(axis), first = static_cast<int>(blockIdx.z) * chunk,
+            end = first + chunk < n ? first + chunk : n;
+  if (i >= s.p.end || q >= s.q.end) return;
+  const auto on_line = [&](const auto& v, int k) -> auto& { return axis == 1 ? v(i, k, q) : v(i, q, k); };
+  const FieldView<const T, 3> x = s.x;
+  LineProducts<Rows, axis, kind> products(s.rows, x, i, q, first, end);
+  T b = on_line(s.b, first);
+  for (int k = first; k < end; ++k) {
+    const T next = k + 1 < end ? on_line(s.b, k + 1) : T(0);
+    on_line(s.y, k) = b - products.next();
+    b = next;
+  }
+}
 
 /// `formed`: y has what is left of the rows.
 template <class Rows, int axis, BoxKind kind, bool formed>
@@ -86,6 +109,27 @@ __global__ void __launch_bounds__(32 * line_rows) solve_colour(const ColourOfLin
       on_line(s.x, k) = of_x[r] + d;
     }
   }
+}
+
+template <class Rows>
+void launch_forming(const Context& ctx, const ColourOfLines<Rows>& s, int axis) {
+  const int p = s.p.count(), q = s.q.count(), n = s.rows.shape.size(axis);
+  if (p <= 0 || q <= 0) return;
+  constexpr int longest = 32, shortest = 8, most_chunks = 65535;
+  constexpr std::int64_t enough = 1 << 17;
+  // Threads enough for the device, as far as there are.
+  int chunk = longest;
+  while (chunk > shortest && std::int64_t{p} * q * divide_up(n, chunk) < enough) chunk /= 2;
+  if (divide_up(n, chunk) > most_chunks) chunk = divide_up(n, most_chunks);
+  const Launch launch{dim3(static_cast<unsigned>(divide_up(p, 32)), static_cast<unsigned>(divide_up(q, line_rows)),
+                           static_cast<unsigned>(divide_up(n, chunk))),
+                      dim3(32, line_rows)};
+  with_kind(s.rows, [&]<BoxKind kind>() {
+    if (axis == 1)
+      launch(ctx, form_colour<Rows, 1, kind>, s, chunk);
+    else
+      launch(ctx, form_colour<Rows, 2, kind>, s, chunk);
+  });
 }
 
 /// Lines along y or z that do not go round. `formed`: y has what is left of the rows.

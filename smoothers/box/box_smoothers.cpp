@@ -367,9 +367,14 @@ void BoxLines<T>::apply(Context& ctx, const BoxMatrix<T>& a, FieldView<const T, 
       if (ctx.on_gpu() && axis_ != 0 && !solve.periodic) {
         if (ctx.is_dry_run()) continue;
         const bool few = std::int64_t{p.count()} * q.count() < cuda::few_lines;
-        if (few) for_each_node(ctx, nodes, ResidualOfColour<Rows>{rows, b, x, r});
-        cuda::launch_lines(ctx, cuda::ColourOfLines<Rows>{rows, b, view_.inverse, view_.factor, x, r, p, q}, axis_,
-                           few);
+        const cuda::ColourOfLines<Rows> lines{rows, b, view_.inverse, view_.factor, x, r, p, q};
+        if (few) {
+          if constexpr (std::is_same_v<Rows, BoxCellRows<T>>)
+            cuda::launch_forming(ctx, lines, axis_);
+          else
+            for_each_node(ctx, nodes, ResidualOfColour<Rows>{rows, b, x, r});
+        }
+        cuda::launch_lines(ctx, lines, axis_, few);
         continue;
       }
       if constexpr (std::is_same_v<Rows, BoxCellRows<T>>)

@@ -123,6 +123,8 @@ class PlaneEquation {
     return std::sqrt(std::max(0.0, dot(ctx, x.unknowns.cview(), scratch.unknowns.cview())));
   }
 
+  [[nodiscard]] bool size_leaves_mass() const { return &operators.even_mass() == &operators.mass(); }
+
   void set_boundary(Context& /*ctx*/, double t, Vector& x) const {
     const PoissonProblem now = at(t, true);
     x.sides = dirichlet_values(geometry, now);
@@ -177,12 +179,12 @@ class PlaneEquation {
     operators.solver().fine_operator().residual(ctx, b.unknowns.cview(), x.unknowns.cview(), r.unknowns.view());
   }
 
-  SolveReport solve(Context& ctx, const StoppingParams& stop, const Vector& b, Vector& x) {
+  SolveReport solve(Context& ctx, const StoppingParams& stop, const Vector& b, Vector& x, const Vector* /*r*/) {
     operators.solver().set_stop(stop);
     return operators.solver().solve(ctx, b.unknowns.cview(), x.unknowns.view());
   }
   SolveReport solve_error(Context& ctx, const StoppingParams& stop, const Vector& b, Vector& x) {
-    return solve(ctx, stop, b, x);
+    return solve(ctx, stop, b, x, nullptr);
   }
   SolveReport solve_mass(Context& ctx, const StoppingParams& stop, const Vector& b, Vector& x) const {
     Field<double> entries(ctx, layout);

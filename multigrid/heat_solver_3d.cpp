@@ -1,6 +1,8 @@
 #include <stratum/multigrid/heat_solver_3d.hpp>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 #include <variant>
 
@@ -54,6 +56,18 @@ std::array<AxisFactors, 3> mass_factors(std::array<AxisFactors, 3> factors) {
   return factors;
 }
 
+/// Of K and M of the directions, about: no eigenvalue is much larger.
+double largest_ratio(const std::array<AxisFactors, 3>& factors) {
+  double sum = 0;
+  for (const AxisFactors& axis : factors) {
+    double least = std::numeric_limits<double>::infinity();
+    for (const double m : axis.m)
+      if (m > 0) least = std::min(least, m);
+    sum += *std::max_element(axis.k.begin(), axis.k.end()) / least;
+  }
+  return sum;
+}
+
 /// With zero on its Dirichlet faces and in the place of f.
 PoissonProblem3D homogeneous(PoissonProblem3D problem, double reaction) {
   problem.reaction = reaction;
@@ -105,6 +119,7 @@ class BoxEquation {
       a_ = BoxA(ctx, c, material->yy.empty());
     }
     mass_factors_ = mass_factors(factors);
+    largest_ratio_ = (largest_ratio(factors) + problem.space.reaction) / problem.capacity;
     mass_ = BoxOperator(ctx, mass_factors_, problem.capacity);
     stage_mass_ = minus_mass_ = mass_;
     minus_mass_.set_reaction(-problem.capacity);
@@ -140,16 +155,20 @@ class BoxEquation {
   static void set(Context& ctx, double a, Vector& x) { stratum::set(ctx, a, x.view()); }
   [[nodiscard]] static double norm2(Context& ctx, const Vector& x) { return stratum::norm2(ctx, x.cview()); }
 
-  void mass(Context& ctx, const Vector& x, Vector& y) {
-    copy_unknowns(ctx, x, inside_);
-    fill(ctx, inside_);
+  void mass(Context& ctx, Vector& x, Vector& y) {
+    // Values at Dirichlet nodes are left out.
+    const bool has_none = dirichlet_.empty() || (faces_known_ && kept_.empty());
+    if (!has_none) copy_unknowns(ctx, x, inside_);
+    Vector& own = has_none ? x : inside_;
+    fill(ctx, own);
     stratum::set(ctx, 0, y.view());
-    minus_mass_.residual(ctx, y.cview(), inside_.cview(), y.view());
+    minus_mass_.residual(ctx, y.cview(), own.cview(), y.view());
   }
-  [[nodiscard]] double size(Context& ctx, const Vector& x, Vector& scratch) {
-    mass(ctx, x, scratch);
-    return std::sqrt(std::max(0.0, dot(ctx, x.cview(), scratch.cview())));
+  [[nodiscard]] double size(Context& ctx, Vector& x, Vector& y) {
+    mass(ctx, x, y);
+    return std::sqrt(std::max(0.0, dot(ctx, x.cview(), y.cview())));
   }
+  [[nodiscard]] static bool size_leaves_mass() { return true; }
 
   void set_boundary(Context& ctx, double t, Vector& x) {
     if (dirichlet_.empty() || (faces_known_ && kept_.empty())) return;
@@ -229,10 +248,10 @@ class BoxEquation {
     sum_.residual(ctx, b.cview(), x.cview(), r.view());
   }
 
-  SolveReport solve(Context& ctx, const StoppingParams& stop, const Vector& b, Vector& x) {
-    residual(ctx, b, x, residual_);
+  SolveReport solve(Context& ctx, const StoppingParams& stop, const Vector& b, Vector& x, const Vector* r) {
+    if (r == nullptr) residual(ctx, b, x, residual_);
     solver->set_stop(stop);
-    SolveReport report = solver->solve(residual_.cview(), correction_.view());
+    SolveReport report = solver->solve((r == nullptr ? residual_ : *r).cview(), correction_.view());
     stratum::axpy(ctx, 1, correction_.cview(), x.view());
     if (report.estimated_error) {
       const double size_of_x = norm_max(ctx, x.cview());
@@ -242,9 +261,12 @@ class BoxEquation {
   }
   SolveReport solve_error(Context& ctx, const StoppingParams& stop, const Vector& b, Vector& x) {
     clear_boundary(ctx, x);
-    return solve(ctx, stop, b, x);
+    return solve(ctx, stop, b, x, nullptr);
   }
-  SolveReport solve_mass(Context& ctx, const StoppingParams& stop, const Vector& b, Vector& x) const {
+  SolveReport solve_mass(Context& ctx, const StoppingParams& stop, const Vector& b, Vector& x) {
+    SolveReport direct;
+    if (solver->plan().is_direct() && solve_mass_directly(ctx, b, x)) return direct.status = Status::converged, direct;
+    set(ctx, 0, x);
     MassSystem system(ctx, mass_factors_, problem.capacity);
     const BoxShape shape = system.matrix.shape();
     stratum::copy(ctx, b.cview(), box_of(shape, system.b.view()));
@@ -260,7 +282,7 @@ class BoxEquation {
     box_add(ctx, box_sums(ctx, scratch.cview()).sum / (s_ * problem.capacity * discretization->volume()), x.view());
   }
   void count_memory(Context& ctx, bool slopes) const {
-    if (!slopes) return;
+    if (!slopes || solver->plan().is_direct()) return;
     const MassSystem system(ctx, mass_factors_, problem.capacity);
     const Field<double> of_diagonal(ctx, system.b.shape());
   }
@@ -330,6 +352,24 @@ class BoxEquation {
     }
   };
 
+  /// By S with so large an s that A is nothing beside s M. Twice refined: what is large somewhere shall not be an error elsewhere.
+  bool solve_mass_directly(Context& ctx, const Vector& b, Vector& x) {
+    constexpr int solves = 3;
+    constexpr double nothing = 1e-20, rounding = 1e-12;
+    const double s = largest_ratio_ / nothing;
+    solver->set_reaction(s * problem.capacity);
+    solver->set_stop({.rtol = 1e-10, .rounding_will_do = true});
+    for (int k = 0; k <= solves; ++k) {
+      mass(ctx, x, residual_);
+      xpay(ctx, b.cview(), -1, residual_.view());
+      if (k == solves) break;
+      (void)solver->solve(residual_.cview(), correction_.view());
+      stratum::axpy(ctx, s, correction_.cview(), x.view());
+    }
+    solver->set_reaction(reaction());
+    return norm2(ctx, residual_) <= rounding * norm2(ctx, b);
+  }
+
   static FieldView<const double, 3> whole(const Vector& x) { return with_ghosts(x.cview(), 1); }
   static FieldView<double, 3> whole(Vector& x) { return with_ghosts(x.view(), 1); }
   void fill(Context& ctx, Vector& x) const {
@@ -385,6 +425,7 @@ class BoxEquation {
   bool steady_rhs_, steady_faces_, conserves_ = false;
   double s_;
   std::array<AxisFactors, 3> mass_factors_;
+  double largest_ratio_ = 0;                    // about, of A and M
   BoxA a_, sum_;                                // A and S
   BoxOperator mass_, minus_mass_, stage_mass_;  // M, -M and -s M
   std::vector<BoxFace> dirichlet_;

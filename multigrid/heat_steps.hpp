@@ -10,7 +10,8 @@
 //     copy(ctx, x, y)  axpy(ctx, a, x, y)  slope(ctx, s, x, k)      y = x, y = y + a x, k = s (x - k), of all numbers; x may be y
 //     axpys(ctx, a, x, b, y, z)                                     z = z + a x + b y
 //     copy_unknowns(ctx, x, y)  set(ctx, a, x)  norm2(ctx, x)       y = x, x = a, || x ||, of the unknowns
-//     mass(ctx, x, y)  size(ctx, x, scratch)                        y = M x and || x || of the unknowns, without Dirichlet nodes
+//     mass(ctx, x, y)  size(ctx, x, y)                              y = M x and || x || of the unknowns, without Dirichlet nodes
+//     size_leaves_mass()                                            size leaves M x in y
 //     set_boundary(ctx, t, x)  copy_boundary(ctx, x, y)             x = g(t), y = x, of Dirichlet nodes
 //     begin_boundary(ctx, t, moment, u, k)                          k = (g(t + moment) - u) / moment, of Dirichlet nodes
 //     initial(ctx, t, u)                                            the unknowns at the start
@@ -18,7 +19,7 @@
 //     stage_rhs(ctx, t, p, x, b)    b = F(t) + s M p and what p and x = g give at Dirichlet nodes
 //     slope_rhs(ctx, t, u, k, b)    b = F(t) - A u - A_D g - M_D k_D
 //     residual(ctx, b, x, r)        r = b - S x, b as stage_rhs gives it
-//     solve(ctx, stop, b, x)        S x = b from x
+//     solve(ctx, stop, b, x, r)     S x = b from x; r = b - S x, where it is not null
 //     solve_error(ctx, stop, b, x)  S x = b from x with zeros at Dirichlet nodes
 //     solve_mass(ctx, stop, b, x)   M x = b from zero, of the unknowns
 //     conserve(ctx, b, x, scratch)  a constant that takes up the sum of b - S x, where heat is conserved
@@ -219,7 +220,7 @@ class HeatSteps : public HeatProgress {
   void measure(Context& ctx) {
     size_of_u = equation->size(ctx, u, work_);
     largest_u = std::max(largest_u, size_of_u);
-    equation->mass(ctx, u, work_);
+    if (!equation->size_leaves_mass()) equation->mass(ctx, u, work_);
     size_of_load = equation->norm2(ctx, work_);
   }
 
@@ -244,6 +245,7 @@ class HeatSteps : public HeatProgress {
   /// S x = b from the better of two starts; x has g. False where that did not end well; the report then says how.
   bool solve(Context& ctx, const std::vector<Slope>& slopes, double tau) {
     equation->copy_unknowns(ctx, u, x_);
+    const Vector* known = nullptr;  // the residual of x
     if (!slopes.empty()) {
       const auto residual_of = [&](Vector& guess) {
         equation->residual(ctx, b_, guess, work_);
@@ -251,14 +253,18 @@ class HeatSteps : public HeatProgress {
       };
       extrapolate(ctx, slopes, tau, other_);
       equation->copy_boundary(ctx, x_, other_);
-      if (residual_of(other_) < residual_of(x_)) std::swap(x_, other_);
+      const double of_x = residual_of(x_);
+      if (residual_of(other_) < of_x) {
+        std::swap(x_, other_);
+        known = &work_;
+      }
     }
     StoppingParams stop = params.solver.stop;
     stop.reference_norm = ReferenceNorm::initial;
     stop.rtol = eta();
     stop.atol = eta() * equation->s() * size_of_load;
     stop.error_tol = StoppingParams::errors_per_residual * eta();
-    const SolveReport solved = equation->solve(ctx, stop, b_, x_);
+    const SolveReport solved = equation->solve(ctx, stop, b_, x_, known);
     ++report.solves;
     report.cycles += solved.iterations;
     report.most_cycles = std::max(report.most_cycles, solved.iterations);

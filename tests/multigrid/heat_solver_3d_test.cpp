@@ -363,6 +363,39 @@ TEST(HeatSolver3D, TakesTheMemoryThatItSays) {
   }
 }
 
+// As HeatSlope in two dimensions: beside a Robin face with alpha = 1e8 du/dt is about 1e10 at first, and 1 far from it.
+TEST(HeatSolver3D, FirstSlopeBesideALargeAlpha) {
+  constexpr int cells = 24;
+  constexpr double alpha = 1e8;
+  HeatProblem3D problem;
+  problem.space.rhs = number(1);
+  for (auto& face : problem.space.boundaries.faces) face.kind = neumann;
+  problem.space.boundaries[BoxFace::right] = {robin, number(alpha), number(alpha)};
+  // M_x s = 1 at the last node.
+  Values ratio, s(cells + 1);  // s_j / s_(j + 1)
+  double pivot = 2;
+  for (int j = 0; j < cells; ++j) {
+    ratio.push_back(-1 / pivot);
+    pivot = (j + 1 < cells ? 4 : 2) - 1 / pivot;
+  }
+  s.back() = 6.0 * cells / pivot;
+  for (auto j = static_cast<std::size_t>(cells); j-- > 0;) s[j] = ratio[j] * s[j + 1];
+  for (const Backend backend : test::available_backends()) {
+    Context ctx = context_on(backend);
+    for (const BoxMethod by : {BoxMethod::direct, BoxMethod::multigrid}) {
+      HeatSolver3D solver(ctx, {uniform(cells), uniform(4), graded(5, 1e-2)}, problem,
+                          fixed(TimeMethod::crank_nicolson, 1e-12, by));
+      const Values slope = solver.state(ctx).slope;
+      double wrong = 0;
+      for (std::size_t n = 0; n < slope.size(); ++n) {
+        const double expected = 1 + alpha * s[n % s.size()];
+        wrong = std::max(wrong, std::abs(slope[n] - expected) / (1 + std::abs(expected)));
+      }
+      EXPECT_LE(wrong, 1e-2) << to_string(by);
+    }
+  }
+}
+
 std::string refusal(const HeatProblem3D& problem, const HeatParams3D& params) {
   Context ctx(Backend::cpu, 1);
   try {

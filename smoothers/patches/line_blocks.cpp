@@ -89,7 +89,8 @@ class Blocks {
     const int room = PatchLineBlocks::most_threads / block.pieces;
     int each = 1;  // lines of a block
     if (in_rows(group)) {
-      each = std::clamp(many ? 256 / block.pieces : 128 / block.pieces, 1, room);
+      // As many threads as blocks of columns have.
+      each = std::clamp(many ? room : 128 / block.pieces, 1, room);
     } else {
       const int most = std::min({room, many ? 16 : 4, lines});
       while (2 * each <= most) each *= 2;

@@ -57,6 +57,14 @@ struct PatchSystem {
 /// other shapes than the patches', and functions that are not finite.
 [[nodiscard]] PatchSystem assemble(Context& ctx, const PatchMesh& mesh, const PatchProblem& problem);
 
+/// Of the same rows alone `load` and `boundary_values`, without the matrix: for data that change while K, c and alpha stay.
+struct PatchData {
+  std::vector<double> load{}, boundary_values{};
+};
+[[nodiscard]] PatchData assemble_data(Context& ctx, const PatchMesh& mesh, const PatchProblem& problem);
+/// M_ij = integral of phi_i phi_j, by 2 x 2 Gauss points.
+[[nodiscard]] PatchRowsOnHost assemble_mass(Context& ctx, const PatchMesh& mesh);
+
 /// Beside the size of u: its L2 norm by 3 x 3 Gauss points a cell, its maximum at these points. Absolute where u = 0.
 struct PatchErrors {
   double l2 = 0, largest = 0;

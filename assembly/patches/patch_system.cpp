@@ -22,10 +22,12 @@ void for_each_cell_row(const Context& ctx, int rows, const Body& body, const Fun
         ctx, (rows + 1 - parity) / 2, [&](int k, const auto&... own) { body(2 * k + parity, own...); }, functions...);
 }
 
+enum class Part { all, data, mass };
+
 class Assembly {
  public:
-  Assembly(Context& ctx, const PatchMesh& mesh, const PatchProblem& problem)
-      : ctx_(ctx), mesh_(mesh), problem_(problem),
+  Assembly(Context& ctx, const PatchMesh& mesh, const PatchProblem& problem, Part part = Part::all)
+      : ctx_(ctx), mesh_(mesh), problem_(problem), part_(part),
         layout_(layout_of(ctx, mesh)), system_{layout_, PatchRowsOnHost(layout_.size())} {}
 
   PatchSystem run() {
@@ -101,27 +103,31 @@ class Assembly {
         [&](int j, const ScalarFunction& f, const ScalarFunction& diffusion, const ScalarFunction& reaction) {
           for (int i = 0; i < p.nx; ++i) {
             const Cell cell(nodes, i, j);
-            const CellMaterial material = material_of(problem_, {number, p.nx, i, j}, cell, diffusion, reaction);
-            const auto element = MappedElement::of_edges(cell.x, cell.y, material);
+            const CellMaterial material = part_ == Part::mass
+                                              ? CellMaterial{0, 0, 0, 1}
+                                              : material_of(problem_, {number, p.nx, i, j}, cell, diffusion, reaction);
             const int sw = p.node(i, j), corners[4] = {sw, sw + 1, sw + p.pitch, sw + p.pitch + 1};
             const auto add = [](std::vector<double>& v, int k, double number_) { v[at(k)] += number_; };
-            add(rows.east, sw, element.entry(0, 0, 1, 0));
-            add(rows.east, corners[2], element.entry(0, 1, 1, 1));
-            add(rows.north, sw, element.entry(0, 0, 0, 1));
-            add(rows.north, corners[1], element.entry(1, 0, 1, 1));
-            add(rows.north_east, sw, element.entry(0, 0, 1, 1));
-            add(rows.north_west, corners[1], element.entry(1, 0, 0, 1));
-            system_.conductances.x[at(sw)] = element.along_x();
-            system_.conductances.y[at(sw)] = element.along_y();
-            for (const auto& [t, wt] : gauss2)
-              for (const auto& [s, ws] : gauss2) {
-                const double measure = wt * ws * cell.det(t, s);
-                const auto phi = shape(t, s);
-                for (std::size_t c = 0; c < 4; ++c) {
-                  add(system_.measure, corners[c], measure * phi[c]);
-                  if (material.c != 0) add(rows.excess, corners[c], material.c * measure * phi[c]);
+            if (part_ != Part::data) {
+              const auto element = MappedElement::of_edges(cell.x, cell.y, material);
+              add(rows.east, sw, element.entry(0, 0, 1, 0));
+              add(rows.east, corners[2], element.entry(0, 1, 1, 1));
+              add(rows.north, sw, element.entry(0, 0, 0, 1));
+              add(rows.north, corners[1], element.entry(1, 0, 1, 1));
+              add(rows.north_east, sw, element.entry(0, 0, 1, 1));
+              add(rows.north_west, corners[1], element.entry(1, 0, 0, 1));
+              system_.conductances.x[at(sw)] = element.along_x();
+              system_.conductances.y[at(sw)] = element.along_y();
+              for (const auto& [t, wt] : gauss2)
+                for (const auto& [s, ws] : gauss2) {
+                  const double measure = wt * ws * cell.det(t, s);
+                  const auto phi = shape(t, s);
+                  for (std::size_t c = 0; c < 4; ++c) {
+                    add(system_.measure, corners[c], measure * phi[c]);
+                    if (material.c != 0) add(rows.excess, corners[c], material.c * measure * phi[c]);
+                  }
                 }
-              }
+            }
             if (!f) continue;
             for (const auto& [s, ws] : rule)
               for (const auto& [t, wt] : rule) {
@@ -208,6 +214,7 @@ class Assembly {
   Context& ctx_;
   const PatchMesh& mesh_;
   const PatchProblem& problem_;
+  Part part_;
   PatchLayout layout_;
   PatchSystem system_;
   bool has_dirichlet_ = false, has_alpha_ = false, has_reaction_ = false;
@@ -264,6 +271,15 @@ PatchLayout layout_of(const Context& ctx, const PatchMesh& mesh) {
 
 PatchSystem assemble(Context& ctx, const PatchMesh& mesh, const PatchProblem& problem) {
   return Assembly(ctx, mesh, problem).run();
+}
+
+PatchData assemble_data(Context& ctx, const PatchMesh& mesh, const PatchProblem& problem) {
+  PatchSystem system = Assembly(ctx, mesh, problem, Part::data).run();
+  return {std::move(system.load), std::move(system.boundary_values)};
+}
+
+PatchRowsOnHost assemble_mass(Context& ctx, const PatchMesh& mesh) {
+  return Assembly(ctx, mesh, {}, Part::mass).run().rows;
 }
 
 PatchErrors relative_errors(Context& ctx, const PatchMesh& mesh, const ScalarFunction& exact,

@@ -85,6 +85,10 @@ template <class T>
 void product(Context& ctx, const PatchRows& rows, const PatchOperator<T>& a, const Consistent<T>& x, Partial<T>& y) {
   for_each_patch_node(ctx, rows, Product<T>{a.bands(), x.numbers.view().data, y.numbers.view().data});
 }
+void product(Context& ctx, const PatchRows& rows, const PatchOperator<double>& a, const Field<double>& x,
+             Field<double>& y) {
+  for_each_patch_node(ctx, rows, Product<double>{a.bands(), x.view().data, y.view().data});
+}
 void magnitude(Context& ctx, const PatchRows& rows, const PatchOperator<double>& a, const Partial<double>& b,
                const Consistent<double>& x, Partial<double>& y) {
   for_each_patch_node(ctx, rows,

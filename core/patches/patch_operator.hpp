@@ -92,6 +92,9 @@ void residual(Context& ctx, const PatchRows& rows, const PatchOperator<T>& a, co
 /// y = A x
 template <class T>
 void product(Context& ctx, const PatchRows& rows, const PatchOperator<T>& a, const Consistent<T>& x, Partial<T>& y);
+/// The same of vectors whose kinds the caller knows: x consistent, y partial.
+void product(Context& ctx, const PatchRows& rows, const PatchOperator<double>& a, const Field<double>& x,
+             Field<double>& y);
 /// y = |A| |x| + |b|, partial
 void magnitude(Context& ctx, const PatchRows& rows, const PatchOperator<double>& a, const Partial<double>& b,
                const Consistent<double>& x, Partial<double>& y);

@@ -428,6 +428,17 @@ std::optional<PatchErrors> PatchPoissonSolver::relative_errors() const {
 }
 
 int PatchPoissonSolver::rank_of(int patch) const { return implementation_->layout->rank_of(patch); }
+SolveReport PatchPoissonSolver::solve_system(const Field<double>& b, Field<double>& x, const StoppingParams& stop) {
+  auto& own = *implementation_;
+  copy(own.ctx, b.cview(), own.b.numbers.view());
+  copy(own.ctx, x.cview(), own.boundary.numbers.view());
+  own.params.stop = stop;
+  own.params.full_multigrid = false;
+  SolveReport report = own.solve({});
+  copy(own.ctx, own.x.numbers.cview(), x.view());
+  return report;
+}
+
 PatchFluxes PatchPoissonSolver::fluxes() const {
   auto& own = *implementation_;
   PatchFluxes fluxes = patch_fluxes(own.ctx, own.mesh, own.problem, [&](int patch) { return own.nodal(patch); });

@@ -74,6 +74,10 @@ class PatchPoissonSolver {
   /// unknowns, round_off_limit where rounding explains it, or else diverged. In double where float cycles diverge, as `solve`.
   SolveReport full_multigrid_pass();
 
+  /// A x = b from the given x, whose Dirichlet values stay, for a load b of the caller's, by cycles alone: for steps in time. b
+  /// is partial and zero at Dirichlet nodes, x consistent; both lie as in layout_of(mesh).
+  SolveReport solve_system(const Field<double>& b, Field<double>& x, const StoppingParams& stop);
+
   /// u_h at the nodes of a patch, (nx + 1) (ny + 1) numbers, x fastest; all patches of a node have the same bits. On
   /// several ranks of the patches that this rank has.
   [[nodiscard]] std::vector<double> nodal_solution(int patch) const;

@@ -1,0 +1,387 @@
+#include <stratum/multigrid/patches/patch_heat_solver.hpp>
+
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include <stratum/assembly/heat_problem.hpp>
+#include <stratum/core/field/blas.hpp>
+#include <stratum/core/patches/patch_nodes.hpp>
+#include <stratum/core/patches/patch_operator.hpp>
+#include <stratum/core/patches/patch_rows.hpp>
+#include <stratum/multigrid/heat_steps.hpp>
+#include <stratum/multigrid/patches/patch_levels.hpp>
+#include <stratum/solvers/rounding.hpp>
+
+namespace stratum {
+
+namespace {
+
+/// The equation of a mesh of patches, for HeatSteps. Vectors that are values, u and k, are consistent; loads and residuals are
+/// partial, and zero at Dirichlet nodes.
+class PatchEquation {
+ public:
+  using Params = PatchHeatParams;
+  using Vector = Field<double>;
+
+  PatchEquation(Context& ctx, const PatchMesh& patches, const PatchHeatProblem& given, const PatchHeatParams& params_,
+                double s)
+      : mesh(patches), problem(given), params(params_), layout(layout_of(mesh)), rows_(ctx, layout),
+        shared_(ctx, layout), s_(s) {
+    expects(ctx.subdomains() == 1, "steps in time on patches run on one rank, not on ", ctx.subdomains());
+    expects(std::isfinite(problem.capacity) && problem.capacity > 0, "the capacity must be finite and positive, not ",
+            problem.capacity);
+    params.solver.full_multigrid = false;
+    PatchSystem system = assemble(ctx, mesh, at(params.start));
+    conserves_ = system.singular;
+    const std::vector<int> fixed = nodes_of_edges(layout, system.fixed_edges);
+    fixed_.emplace(ctx, fixed);
+    a_.emplace(ctx, system.rows, fixed);
+    PatchRowsOnHost mass = assemble_mass(ctx, mesh);
+    for (auto* band : {&mass.excess, &mass.east, &mass.north, &mass.north_east, &mass.north_west})
+      for (double& number : *band) number *= problem.capacity;
+    mass_.emplace(ctx, mass, fixed);
+    find_diagonal(ctx, mass, fixed);
+    load_.numbers = vector_from_host(ctx, system.load);
+    values_ = vector_from_host(ctx, system.boundary_values);
+    known_at_ = params.start;
+    measure_.numbers = vector_from_host(ctx, system.measure);
+    std::vector<double> ones(system.measure.size(), 0.0);
+    for (int p = 0; p < layout.patches(); ++p) for_nodes(p, [&](int k) { ones[static_cast<std::size_t>(k)] = 1; });
+    ones_ = vector_from_host(ctx, ones);
+    area_ = dot(ctx, measure_.numbers.cview(), ones_.cview());
+    std::vector<double> first;
+    for (auto* v : {&kept_, &inside_, &scratch_}) *v = vector(ctx);
+    unknowns_ = layout.nodes() - fixed_nodes(system.fixed_edges);
+    build(ctx);
+  }
+
+  PatchMesh mesh;
+  PatchHeatProblem problem;
+  PatchHeatParams params;
+  PatchLayout layout;
+  std::optional<PatchPoissonSolver> solver;
+
+  [[nodiscard]] Vector vector(Context& ctx) const { return Vector(ctx, layout.size()); }
+  [[nodiscard]] std::int64_t nodes() const { return unknowns_; }
+
+  static void copy(Context& ctx, const Vector& x, Vector& y) { stratum::copy(ctx, x.cview(), y.view()); }
+  static void axpy(Context& ctx, double a, const Vector& x, Vector& y) { stratum::axpy(ctx, a, x.cview(), y.view()); }
+  static void axpys(Context& ctx, double a, const Vector& x, double b, const Vector& y, Vector& z) {
+    axpy(ctx, a, x, z);
+    axpy(ctx, b, y, z);
+  }
+  static void slope(Context& ctx, double s, const Vector& x, Vector& k) {
+    xpay(ctx, x.cview(), -1, k.view());
+    axpy(ctx, s - 1, k, k);
+  }
+  void copy_unknowns(Context& ctx, const Vector& x, Vector& y) {
+    fixed_->copy(ctx, y, kept_);
+    copy(ctx, x, y);
+    fixed_->copy(ctx, kept_, y);
+  }
+  void set(Context& ctx, double a, Vector& x) {
+    fixed_->copy(ctx, x, kept_);
+    stratum::copy(ctx, ones_.cview(), x.view());
+    axpy(ctx, a - 1, x, x);
+    fixed_->copy(ctx, kept_, x);
+  }
+  /// Of a partial vector.
+  [[nodiscard]] double norm2(Context& ctx, Vector& r) {
+    Partial<double> partial{std::move(r)};
+    gather_copies(ctx, shared_, partial);
+    r = std::move(partial.numbers);
+    return stratum::norm2(ctx, r.cview());
+  }
+  void mass(Context& ctx, const Vector& x, Vector& y) {
+    copy(ctx, x, inside_);
+    fixed_->set(ctx, 0, inside_);
+    apply(ctx, *mass_, inside_, y);
+  }
+  [[nodiscard]] double size(Context& ctx, const Vector& x, Vector& scratch) {
+    mass(ctx, x, scratch);
+    return std::sqrt(std::max(0.0, dot(ctx, x.cview(), scratch.cview())));
+  }
+
+  void set_boundary(Context& ctx, double t, Vector& x) {
+    find_data(ctx, t);
+    fixed_->copy(ctx, values_, x);
+  }
+  void copy_boundary(Context& ctx, const Vector& x, Vector& y) const { fixed_->copy(ctx, x, y); }
+  void begin_boundary(Context& ctx, double t, double moment, Vector& u, Vector& k) {
+    fixed_->set(ctx, 0, k);
+    if (problem.steady) return;
+    set_boundary(ctx, t + moment, scratch_);
+    axpy(ctx, -1, u, scratch_);
+    axpy(ctx, 1 / moment - 1, scratch_, scratch_);
+    fixed_->copy(ctx, scratch_, k);
+  }
+  void initial(Context& ctx, double t, Vector& u) const {
+    const ScalarFunction given = problem.initial ? problem.initial : problem.space.exact;
+    std::vector<double> numbers(static_cast<std::size_t>(layout.size()), 0.0);
+    if (given) {
+      const ScalarFunction f = at_time(given, t);
+      for (int p = 0; p < layout.patches(); ++p) {
+        const PatchNodes nodes = mesh.nodes_of(p);
+        auto at_node = nodes.at.begin();
+        for_nodes(p, [&](int k) {
+          constexpr double none = std::numeric_limits<double>::quiet_NaN();
+          Point point;
+          point.x = at_node->x;
+          point.y = at_node->y;
+          point.to_left = point.to_right = point.to_bottom = point.to_top = none;
+          point.t = t;
+          const double value = f(point);
+          expects(std::isfinite(value), "the initial u is ", value, " at (", point.x, ", ", point.y, ")");
+          numbers[static_cast<std::size_t>(k)] = value;
+          ++at_node;
+        });
+      }
+    }
+    copy_from_host(ctx, numbers.data(), u.view());
+  }
+
+  [[nodiscard]] double s() const { return s_; }
+  bool update(Context& ctx, double /*t*/, double s) {
+    if (s == s_) return false;
+    s_ = s;
+    build(ctx);
+    return true;
+  }
+
+  void stage_rhs(Context& ctx, double t, Vector& p, const Vector& /*x*/, Vector& b) {
+    find_data(ctx, t);
+    apply(ctx, *mass_, p, b);
+    axpy(ctx, s_ - 1, b, b);
+    axpy(ctx, 1, load_.numbers, b);
+    fixed_->set(ctx, 0, b);
+  }
+  void slope_rhs(Context& ctx, double t, Vector& u, Vector& k, Vector& b) {
+    find_data(ctx, t);
+    Consistent<double> x{std::move(u)};
+    Partial<double> r{std::move(b)};
+    stratum::residual(ctx, rows_, *a_, load_, x, r);
+    u = std::move(x.numbers);
+    b = std::move(r.numbers);
+    if (problem.steady) return;
+    stratum::set(ctx, 0.0, inside_.view());
+    fixed_->copy(ctx, k, inside_);
+    apply(ctx, *mass_, inside_, scratch_);
+    axpy(ctx, -1, scratch_, b);
+  }
+  /// r = b - A x - s M x
+  void residual(Context& ctx, const Vector& b, Vector& x, Vector& r) {
+    apply(ctx, *mass_, x, r);
+    apply(ctx, *a_, x, scratch_);
+    axpy(ctx, s_ - 1, r, r);
+    axpy(ctx, 1, scratch_, r);
+    xpay(ctx, b.cview(), -1, r.view());
+  }
+  SolveReport solve(Context& /*ctx*/, const StoppingParams& stop, Vector& b, Vector& x) {
+    return solver->solve_system(b, x, stop);
+  }
+  SolveReport solve_error(Context& ctx, const StoppingParams& stop, Vector& b, Vector& x) {
+    fixed_->set(ctx, 0, x);
+    return solve(ctx, stop, b, x);
+  }
+  /// Conjugate gradients with the diagonal.
+  SolveReport solve_mass(Context& ctx, const StoppingParams& stop, const Vector& b, Vector& x) {
+    Vector r = vector(ctx), z = vector(ctx), p = vector(ctx), q = vector(ctx);
+    copy(ctx, b, r);
+    set(ctx, 0, x);
+    const double whole = norm2(ctx, r);
+    SolveReport report;
+    report.status = Status::converged;
+    report.reference_norm_value = report.initial_residual = whole;
+    report.residual = whole;
+    double before = 1;
+    for (int k = 0; whole > 0 && report.residual > stop.rtol * whole; ++k) {
+      if (k == stop.max_iterations || !std::isfinite(report.residual)) {
+        report.status = std::isfinite(report.residual) ? Status::max_iterations : Status::non_finite;
+        report.reason = message(k, " iterations with the mass matrix left ", report.residual / whole);
+        break;
+      }
+      Partial<double> of_r{std::move(r)};
+      Consistent<double> of_z{std::move(z)};
+      sum_copies(ctx, shared_, of_r, of_z);
+      r = std::move(of_r.numbers);
+      z = std::move(of_z.numbers);
+      multiply(ctx, inverse_diagonal_, z);
+      const double rz = dot(ctx, r.cview(), z.cview());
+      xpay(ctx, z.cview(), k == 0 ? 0 : rz / before, p.view());
+      before = rz;
+      apply(ctx, *mass_, p, q);
+      const double alpha = rz / dot(ctx, p.cview(), q.cview());
+      axpy(ctx, alpha, p, x);
+      axpy(ctx, -alpha, q, r);
+      const double now = norm2(ctx, r);
+      // To rounding.
+      constexpr double stalls = 0.999, small = 1e-12;
+      if (now <= small * whole && now > stalls * report.residual) break;
+      report.residual = now;
+      report.iterations = k + 1;
+    }
+    return report;
+  }
+  void conserve(Context& ctx, const Vector& b, Vector& x, Vector& scratch) {
+    if (!conserves_) return;
+    // 1^T S = s 1^T M: a constant takes up the sum of the residual.
+    residual(ctx, b, x, scratch);
+    axpy(ctx, dot(ctx, ones_.cview(), scratch.cview()) / (s_ * problem.capacity * area_), ones_, x);
+  }
+  static void count_memory(Context& /*ctx*/, bool /*slopes*/) {}
+
+  [[nodiscard]] double heat(Context& ctx, const Vector& u) const {
+    return problem.capacity * dot(ctx, measure_.numbers.cview(), u.cview());
+  }
+  void forget_data() { known_at_.reset(); }
+  [[nodiscard]] PatchProblem at(double t) const {
+    PatchProblem now = problem.space;
+    for (ScalarFunction* f : {&now.rhs, &now.exact})
+      if (*f) *f = at_time(*f, t);
+    for (auto& [name, condition] : now.boundaries)
+      if (condition.value) condition.value = at_time(condition.value, t);
+    return now;
+  }
+
+ private:
+  template <class Body>
+  void for_nodes(int patch, const Body& body) const {
+    const auto& p = layout.patch(patch);
+    for (int j = 0; j <= p.ny; ++j)
+      for (int i = 0; i <= p.nx; ++i) body(p.node(i, j));
+  }
+  [[nodiscard]] std::int64_t fixed_nodes(const std::vector<bool>& edges) const {
+    std::int64_t count = 0;
+    std::vector<bool> vertices(static_cast<std::size_t>(mesh.vertices()), false);
+    for (int e = 0; e < mesh.edges(); ++e) {
+      if (!edges[static_cast<std::size_t>(e)]) continue;
+      count += layout.cells_of_edge(e) - 1;
+      for (const int v : {mesh.edge(e).first, mesh.edge(e).second}) vertices[static_cast<std::size_t>(v)] = true;
+    }
+    return count + std::count(vertices.begin(), vertices.end(), true);
+  }
+  /// y = A x, of the unknowns.
+  void apply(Context& ctx, const PatchOperator<double>& a, const Vector& x, Vector& y) const {
+    product(ctx, rows_, a, x, y);
+  }
+  void build(Context& ctx) {
+    PatchProblem shifted = problem.space;
+    shifted.rhs = {};
+    shifted.load.clear();
+    shifted.exact = {};
+    for (auto& [name, condition] : shifted.boundaries) condition.value = {};
+    shifted.reaction += s_ * problem.capacity;
+    solver.reset();  // not both at once
+    solver.emplace(ctx, mesh, shifted, params.solver);
+  }
+  void find_data(Context& ctx, double t) {
+    if (known_at_ && (problem.steady || *known_at_ == t)) return;
+    const PatchData data = assemble_data(ctx, mesh, at(t));
+    copy_from_host(ctx, data.load.data(), load_.numbers.view());
+    copy_from_host(ctx, data.boundary_values.data(), values_.view());
+    ctx.synchronise();
+    known_at_ = t;
+  }
+  void find_diagonal(Context& ctx, const PatchRowsOnHost& m, const std::vector<int>& fixed) {
+    std::vector<double> diagonal(static_cast<std::size_t>(layout.size()), 0.0);
+    for (int p = 0; p < layout.patches(); ++p) {
+      const int pitch = layout.patch(p).pitch;
+      for_nodes(p, [&](int k) {
+        const auto of = [&](const std::vector<double>& band, int n) { return band[static_cast<std::size_t>(n)]; };
+        diagonal[static_cast<std::size_t>(k)] =
+            of(m.excess, k) -
+            (of(m.east, k) + of(m.east, k - 1) + of(m.north, k) + of(m.north, k - pitch) + of(m.north_east, k) +
+             of(m.north_east, k - pitch - 1) + of(m.north_west, k) + of(m.north_west, k - pitch + 1));
+      });
+    }
+    Partial<double> r{vector_from_host(ctx, diagonal)};
+    Consistent<double> z = consistent<double>(ctx, layout);
+    sum_copies(ctx, shared_, r, z);
+    copy_to_host(ctx, z.numbers.cview(), diagonal.data());
+    for (double& number : diagonal) number = number > 0 ? 1 / number : 0;
+    for (const int k : fixed) diagonal[static_cast<std::size_t>(k)] = 0;
+    inverse_diagonal_ = vector_from_host(ctx, diagonal);
+  }
+
+  PatchRows rows_;
+  SharedNodes shared_;
+  double s_;
+  bool conserves_ = false;
+  std::int64_t unknowns_ = 0;
+  std::optional<PatchNumbers> fixed_;
+  std::optional<PatchOperator<double>> a_, mass_;
+  Partial<double> load_, measure_;
+  Vector values_, ones_, inverse_diagonal_, kept_, inside_, scratch_;
+  double area_ = 0;
+  std::optional<double> known_at_;
+};
+
+}  // namespace
+
+struct PatchHeatSolver::Implementation : HeatSteps<PatchEquation> {
+  Implementation(Context& ctx, const PatchMesh& mesh, const PatchHeatProblem& problem, const PatchHeatParams& given)
+      : HeatSteps(ctx, given,
+                  [&](std::optional<PatchEquation>& to, double s) { to.emplace(ctx, mesh, problem, given, s); }) {}
+};
+
+PatchHeatSolver::PatchHeatSolver(Context& ctx, const PatchMesh& mesh, const PatchHeatProblem& problem,
+                                 const PatchHeatParams& params)
+    : implementation_(std::make_unique<Implementation>(ctx, mesh, problem, params)) {}
+PatchHeatSolver::~PatchHeatSolver() = default;
+PatchHeatSolver::PatchHeatSolver(PatchHeatSolver&&) noexcept = default;
+PatchHeatSolver& PatchHeatSolver::operator=(PatchHeatSolver&&) noexcept = default;
+
+const HeatReport& PatchHeatSolver::advance(Context& ctx, double to, const HeatMonitor& monitor) {
+  return implementation_->advance(ctx, to, monitor);
+}
+double PatchHeatSolver::time() const { return implementation_->report.t; }
+const HeatReport& PatchHeatSolver::report() const { return implementation_->report; }
+const std::vector<PatchLevelPlan>& PatchHeatSolver::levels() const {
+  return implementation_->equation->solver->levels();
+}
+
+std::vector<double> PatchHeatSolver::nodal_solution(Context& ctx, int patch) const {
+  const PatchLayout& layout = implementation_->equation->layout;
+  expects(patch >= 0 && patch < layout.patches(), "there is no patch ", patch, "; the mesh has ", layout.patches());
+  const auto& p = layout.patch(patch);
+  const FieldView<const double> part{implementation_->u.cview().data + p.first, p.nx + 1, p.ny + 1, p.pitch};
+  std::vector<double> u(static_cast<std::size_t>(part.nodes()));
+  copy_to_host(ctx, part, u.data());
+  return u;
+}
+double PatchHeatSolver::heat(Context& ctx) const { return implementation_->equation->heat(ctx, implementation_->u); }
+std::optional<PatchErrors> PatchHeatSolver::relative_errors(Context& ctx) const {
+  const PatchEquation& equation = *implementation_->equation;
+  if (!equation.problem.space.exact) return std::nullopt;
+  std::vector<std::vector<double>> nodal;
+  for (int p = 0; p < equation.layout.patches(); ++p) nodal.push_back(nodal_solution(ctx, p));
+  return stratum::relative_errors(ctx, equation.mesh, equation.at(time()).exact, nodal);
+}
+
+HeatState PatchHeatSolver::state(Context& ctx) const {
+  const Implementation& self = *implementation_;
+  HeatState state{self};
+  const auto take = [&](const Field<double>& from, std::vector<double>& to) {
+    to.resize(static_cast<std::size_t>(from.cview().nodes()));
+    copy_to_host(ctx, from.cview(), to.data());
+  };
+  take(self.u, state.u);
+  take(self.slope, state.slope);
+  take(self.slope_before, state.slope_before);
+  return state;
+}
+
+bool PatchHeatSolver::restore(Context& ctx, const HeatState& state, bool same_data) {
+  Implementation& self = *implementation_;
+  const auto size = static_cast<std::size_t>(self.equation->layout.size());
+  expects(state.u.size() == size && state.slope.size() == size && state.slope_before.size() == size, "a state of ",
+          state.u.size(), " numbers is not one of ", size);
+  copy_from_host(ctx, state.u.data(), self.u.view());
+  copy_from_host(ctx, state.slope.data(), self.slope.view());
+  copy_from_host(ctx, state.slope_before.data(), self.slope_before.view());
+  self.equation->forget_data();
+  return self.go_on(ctx, state, same_data);
+}
+
+}  // namespace stratum

@@ -1,0 +1,63 @@
+#pragma once
+
+// PatchHeatSolver: steps in time of  capacity u_t - div(K grad u) + c u = f  on a mesh of patches, as multigrid/heat_progress.hpp
+// says: the same code as in a plane and in a box (multigrid/heat_steps.hpp). A stage is a solve of PatchPoissonSolver with the
+// reaction c + s capacity, s = 1 / (a_ii dt), from the better start. A step of another length sets that solver up anew, on the
+// host: about as much work as three to ten stages.
+//
+// f, the exact solution and the values of boundaries may change with the time, Point::t; K, c, alpha and the capacity do not. On
+// one rank. Data that change are evaluated on the host, in every stage.
+//
+// Errors: as PatchPoissonSolver and HeatSteps.
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <stratum/multigrid/heat_progress.hpp>
+#include <stratum/multigrid/patches/patch_poisson_solver.hpp>
+
+namespace stratum {
+
+struct PatchHeatProblem {
+  PatchProblem space{};      // f, boundaries, K, c, and the exact solution where it is known
+  double capacity = 1;       // positive
+  ScalarFunction initial{};  // u at the start; empty: exact where it is given, else zero
+  bool steady = false;       // f and the values of boundaries do not change with the time, and are evaluated once
+};
+
+using PatchHeatParams = HeatParamsOf<PatchSolverParams>;
+
+class PatchHeatSolver {
+ public:
+  /// At the start, with the initial u.
+  PatchHeatSolver(Context& ctx, const PatchMesh& mesh, const PatchHeatProblem& problem, const PatchHeatParams& params);
+  ~PatchHeatSolver();
+  PatchHeatSolver(PatchHeatSolver&&) noexcept;
+  PatchHeatSolver& operator=(PatchHeatSolver&&) noexcept;
+  PatchHeatSolver(const PatchHeatSolver&) = delete;
+  PatchHeatSolver& operator=(const PatchHeatSolver&) = delete;
+
+  /// As HeatSolver::advance.
+  const HeatReport& advance(Context& ctx, double to, const HeatMonitor& monitor = {});
+
+  [[nodiscard]] double time() const;
+  [[nodiscard]] const HeatReport& report() const;
+  /// u_h at the nodes of a patch, x fastest.
+  [[nodiscard]] std::vector<double> nodal_solution(Context& ctx, int patch) const;
+  /// The integral of capacity u.
+  [[nodiscard]] double heat(Context& ctx) const;
+  /// At this time, means included; none where the exact solution is not known.
+  [[nodiscard]] std::optional<PatchErrors> relative_errors(Context& ctx) const;
+  [[nodiscard]] const std::vector<PatchLevelPlan>& levels() const;
+
+  /// As HeatSolver::state and HeatSolver::restore: numbers of all patches as they lie in a PatchLayout.
+  [[nodiscard]] HeatState state(Context& ctx) const;
+  bool restore(Context& ctx, const HeatState& state, bool same_data = true);
+
+ private:
+  struct Implementation;
+  std::unique_ptr<Implementation> implementation_;
+};
+
+}  // namespace stratum

@@ -37,7 +37,8 @@ class Cutter {
     own_.colours = from_.colours;
     own_.crossed_edges = from_.crossed_edges;
     own_.vertex_begin = own_.vertex_phases = {0};
-    constexpr int beside = 8;
+    // Number 0 of a vector lies one number behind a multiple of those that threads load together.
+    constexpr int beside = 2 * together - 1;
     left_.size = beside;
     for (std::size_t phase = 0; phase + 1 < from_.phases.size(); ++phase) {
       begin_phase();

@@ -2,6 +2,9 @@
 
 // The blocks of threads by which a GPU relaxes lines across patches, run for one thread after another.
 
+#include <gtest/gtest.h>
+
+#include <cstdint>
 #include <limits>
 #include <vector>
 
@@ -35,6 +38,17 @@ template <class T>
 void run_blocks(const LineNumbers<T>& numbers, const PatchLineBlocks& blocks, const PatchLineLaunch& phase) {
   for (int k = phase.blocks_begin; k < phase.blocks_end; ++k) {
     const auto& block = blocks.blocks[static_cast<std::size_t>(k)];
+    // Threads that take pieces of rows load 16 bytes at once.
+    for (int p = block.pieces_begin; block.lanes == 0 && p < block.pieces_begin + block.pieces; ++p) {
+      const auto& piece = blocks.pieces[static_cast<std::size_t>(p)];
+      const auto address = [&](const T* of) {
+        return reinterpret_cast<std::uintptr_t>(of + piece.first[0] + block.first_line * piece.across);
+      };
+      EXPECT_EQ(address(numbers.b) % 16, 0U);
+      EXPECT_EQ(address(numbers.a.excess) % 16, 0U);
+      EXPECT_EQ(piece.pitch[0] % 4, 0);
+      EXPECT_EQ(block.step * piece.across % 4, 0);
+    }
     if (phase.piece == 4) run_block<T, 4>(numbers, blocks, block, phase.threads);
     if (phase.piece == 8) run_block<T, 8>(numbers, blocks, block, phase.threads);
     if (phase.piece == 16) run_block<T, 16>(numbers, blocks, block, phase.threads);

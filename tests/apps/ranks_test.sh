@@ -776,6 +776,8 @@ END
     check "len(r['ranks']) == $count and sum(k['patches'] for k in r['ranks']) == 3 and r['distributed_levels'] >= 1"
     check "all(r[k] == json.load(open('one.json'))[k] for k in ('status', 'iterations', 'hierarchy', 'cells'))"
     check "all(abs(r[k] / json.load(open('one.json'))[k] - 1) < 1e-5 for k in ('relative_l2_error', 'minimum', 'maximum', 'largest_aspect_ratio', 'smallest_width'))"
+    check "all(abs(a - b) < 1e-6 for a, b in zip(r['fluxes'] + [r['load_integral']], json.load(open('one.json'))['fluxes'] + [json.load(open('one.json'))['load_integral']]))"
+    check "abs(sum(r['fluxes']) - r['load_integral']) < 1e-6 and max(map(abs, r['fluxes'])) > 0.1"
     python3 -c 'import sys
 a, b = ([float(x) for line in open(name).read().split()[1:] for x in line.split(",")] for name in ("one.csv", "probe.csv"))
 sys.exit(0 if len(a) == len(b) and all(abs(x - y) < 1e-6 for x, y in zip(a, b)) else 1)' || fail "other probes"

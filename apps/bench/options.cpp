@@ -11,8 +11,8 @@ CommandLine make_command_line() {
       {{"Options",
         {{"what", "NAME", "all",
           "kernels, lines (tridiagonal systems), solves, coefficients (solves with K that jumps), matrices (CSR "
-          "without a mesh), boxes (in three dimensions, by fast diagonalization; on several ranks too, under mpirun), "
-          "patches (meshes of patches) or all"},
+          "without a mesh), boxes (in three dimensions, by fast diagonalization), patches (meshes of patches) or all; "
+          "under mpirun boxes or patches"},
          {"meshes", "LIST", "U1,U2,U3,A1,A2,A3,A4,A5", "meshes of the solves; kernels are measured on A3"},
          {"boxes", "LIST", "", "cells of boxes, as in 128x128x128,256x256x64 (128^3 on a CPU, to 512^3 on a GPU)"},
          {"patches", "LIST", "",

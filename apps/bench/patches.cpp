@@ -51,6 +51,8 @@ Json measure_case(const Recorder& recorder, const PatchCase& patches) {
 Json measure_patches(Recorder& recorder) {
   Json all = Json::array();
   std::printf("\nPatches: conjugate gradients around a cycle in float, to 1e-8 from zero\n");
+  if (const Communicator* const ranks = recorder.ctx().communicator())
+    std::printf("on %d ranks, which exchange by %s\n", ranks->size(), std::string(ranks->name()).c_str());
   for (const PatchCase& patches : recorder.settings().patches)
     recorder.attempt(message("patches ", patches.name, ":", patches.cells),
                      [&] { all.push_back(measure_case(recorder, patches)); });

@@ -99,8 +99,9 @@ int run(Context ctx, const Settings& settings, const CommandLine& options, Outpu
 std::function<int()> prepare(const CommandLine& options, const Ranks& ranks) {
   Machine machine = parse_machine(options);
   machine.ranks = &ranks;
-  expects(!machine.has_ranks() || (options.text("what") == "boxes" && !options.is_set("auto")),
-          "several ranks measure --what boxes, and nothing else");
+  const std::string what = options.text("what");
+  expects(!machine.has_ranks() || ((what == "boxes" || what == "patches") && !options.is_set("auto")),
+          "several ranks measure --what boxes or patches, and nothing else");
   machine.warn_of_binding("stratum_bench");
   const Context ctx = machine.context();
   expects(options.is_set("auto") || !options.has("random"), "--random: only --auto takes random meshes");

@@ -502,13 +502,15 @@ case_subdomains_of_boxes() {
   says 'in .pvtr, for a file of every rank'
 }
 
-case_times_of_boxes() {
+case_times_of_boxes_and_patches() {
   program=$(dirname "$program")/stratum_bench
   ranks 2 0 --what boxes --boxes 8x9x20 --quick --json report.json
   check "len(r['boxes']) == 3 and all(b['status'] == 'converged' and b['solves'] == 1 and b['seconds'] > 0 for b in r['boxes'])"
   check "r['ranks'] == 2 and r['ranks_exchange_by'] == 'mpi' and r['kernels'] == []"
   ranks 2 1 --what lines
-  says '^stratum_bench: several ranks measure --what boxes, and nothing else'
+  says '^stratum_bench: several ranks measure --what boxes or patches, and nothing else'
+  ranks 2 0 --what patches --patches cylinder:16 --quick --json report.json
+  check "[(p['status'], p['patches']) for p in r['patches']] == [('converged', 14)] and r['ranks'] == 2"
   ranks 2 1 --what boxes --peers SMG
   says '^stratum_bench: --peers: several ranks have none'
 }

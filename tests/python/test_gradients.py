@@ -280,12 +280,12 @@ def test_loads_of_a_batch_are_solved_side_by_side(axes):
     cells = (12, 10, 8)[:axes]
     mesh = stratum.mesh(cells=cells)
     one = (stratum.Poisson if axes == 2 else stratum.Poisson3D)(mesh, {"left": 1.0}, threads=2)
-    f = np.random.default_rng(3).standard_normal((2, 3, *mesh.shape))
+    f = np.random.default_rng(3).standard_normal((2, 4, *mesh.shape))
     solves = _differentiable.solves_of(one)
     loads = np.array([[one._load(own) for own in row] for row in f])
     u = solves.solve(_differentiable.Stop(), loads, solves.entries, (None,), None, None, True)
     assert len(one._side_by_side) == 2
-    for k in np.ndindex(2, 3):
+    for k in np.ndindex(2, 4):
         np.testing.assert_allclose(u[k], one.solve(f[k], rtol=1e-10).u, rtol=0, atol=1e-9)
     if axes == 2:
         with pytest.warns(stratum.ConvergenceWarning, match="max iterations"):

@@ -68,7 +68,8 @@ class Problem(Generic[S]):
     def _for_each(self, count: int, one: Callable[[Any, int], None]) -> None:
         """one(system, k) of every k; many small ones on a CPU one a thread, each with a hierarchy of its own."""
         options = self._given.options
-        threads = threads_for(options["device"], options["threads"], int(np.prod(self.mesh.shape)), count)
+        worth = count if len(self._side_by_side) else count // 2  # four solves or more pay for a set-up
+        threads = threads_for(options["device"], options["threads"], int(np.prod(self.mesh.shape)), worth)
         if threads > 1:
             self._side_by_side.for_each(threads, count, one)
             return

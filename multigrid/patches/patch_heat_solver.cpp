@@ -102,6 +102,7 @@ class PatchEquation {
     mass(ctx, x, scratch);
     return std::sqrt(std::max(0.0, dot(ctx, x.cview(), scratch.cview())));
   }
+  [[nodiscard]] static bool size_leaves_mass() { return true; }
 
   void set_boundary(Context& ctx, double t, Vector& x) {
     find_data(ctx, t);
@@ -177,12 +178,12 @@ class PatchEquation {
     axpy(ctx, 1, scratch_, r);
     xpay(ctx, b.cview(), -1, r.view());
   }
-  SolveReport solve(Context& /*ctx*/, const StoppingParams& stop, Vector& b, Vector& x) {
+  SolveReport solve(Context& /*ctx*/, const StoppingParams& stop, Vector& b, Vector& x, const Vector* /*r*/) {
     return solver->solve_system(b, x, stop);
   }
   SolveReport solve_error(Context& ctx, const StoppingParams& stop, Vector& b, Vector& x) {
     fixed_->set(ctx, 0, x);
-    return solve(ctx, stop, b, x);
+    return solve(ctx, stop, b, x, nullptr);
   }
   /// Conjugate gradients with the diagonal.
   SolveReport solve_mass(Context& ctx, const StoppingParams& stop, const Vector& b, Vector& x) {

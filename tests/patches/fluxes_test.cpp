@@ -91,7 +91,7 @@ TEST(PatchFluxes, AreThoseOfEverySide) {
   problem.exact = [](const Point& p) { return p.x * p.y + p.x * p.x / 2; };
   const auto error = [&](const PatchMeshParts& mesh) {
     const PatchFluxes fluxes = fluxes_of(mesh, problem);
-    const auto& names = PatchMesh(mesh).boundary_names();
+    const auto names = PatchMesh(mesh).boundary_names();
     double largest = 0;
     for (std::size_t k = 0; k < names.size(); ++k) {
       const double expected = names[k] == "right" ? -1.5 : names[k] == "top" ? -0.5 : 0.5;

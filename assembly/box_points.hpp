@@ -85,11 +85,6 @@ struct AxisProducts {
     const auto [before, here, behind] = mass_row(i);
     return (i > 0 ? before * v(i - 1) : 0) + here * v(i) + (i + 1 < nodes() ? behind * v(i + 1) : 0);
   }
-  template <class V>
-  [[nodiscard]] double times_stiffness(std::size_t i, const V& v) const {
-    return (i > 0 ? stiffness(i - 1) * (v(i) - v(i - 1)) : 0) +
-           (i + 1 < nodes() ? stiffness(i) * (v(i) - v(i + 1)) : 0);
-  }
 };
 
 }  // namespace stratum

@@ -171,8 +171,6 @@ class Transfer {
     if (x.ny > fine_.ny) target.below = target.above = false;
     return target;
   }
-  /// Steps that are fused with transfer look further than the halo of a subdomain.
-  [[nodiscard]] bool can_fuse() const { return can_stream() && !fine_.has_halo(); }
   /// The first row of weights, numbered as coarse nodes are.
   [[nodiscard]] int first_weights() const { return fine_.below ? coarse_.origin_y : -1; }
   Direction x_, y_;

@@ -418,7 +418,6 @@ Deflation::Deflation(Context& ctx, const SparseRows& a, const GridLayout<2>& sha
   factor_ =
       std::make_shared<CoarseFactor>(added_up(comm, coarse_matrix(vectors.z, az, threads)),
                                      added_up(comm, coarse_sums(a, sums, vectors.z, z_of_columns, first, threads)));
-  entries_ = static_cast<double>(z.entries() + az.entries()) / std::max(1, a.rows);
   z_by_vectors_ = by_vectors(ctx, vectors.z);
   az_by_vectors_ = by_vectors(ctx, transposed(az, threads));
   z_by_nodes_ = by_nodes(ctx, z, false);

@@ -46,8 +46,6 @@ class Deflation final : public Handle {
   /// Vectors, which coarse ones have numbers for: flat.
   [[nodiscard]] int count() const { return count_; }
   [[nodiscard]] const CoarseFactor& factor() const { return *factor_; }
-  /// Entries of Z and A Z together, a node.
-  [[nodiscard]] double entries_a_node() const { return entries_; }
 
   /// d = Z^T r
   void restrict_to(Context& ctx, FieldView<const double> r, FieldView<double> d) const;
@@ -91,7 +89,6 @@ class Deflation final : public Handle {
   GridLayout<2> shape_;
   int count_ = 0;
   bool has_cores_ = false;
-  double entries_ = 0;
   ByVectors z_by_vectors_, az_by_vectors_, cores_;
   ByNodes z_by_nodes_, az_by_nodes_;
   std::shared_ptr<const CoarseFactor> factor_;

@@ -83,7 +83,7 @@ AxisFactors axis_factors(const TensorMesh<3>& mesh, const PoissonProblem3D& prob
 BoxDiscretization::BoxDiscretization(Context& ctx, TensorMesh<3> mesh, PoissonProblem3D problem,
                                      std::shared_ptr<const BoxMaterial> material, int points)
     : mesh_(std::move(mesh)), problem_(std::move(problem)), points_(points), material_(std::move(material)),
-      k_(material_->k), w_(material_->w) {
+      k_(material_->k), w_(material_->w), kept_(std::make_shared<KeptBoxKernel>()) {
   expects(points >= 1 && points <= 4, "loads are integrated by 1 to 4 points a direction, not ", points);
   expects(std::isfinite(problem_.reaction) && problem_.reaction >= 0,
           "the reaction coefficient c must be finite and not negative, not ", problem_.reaction);
@@ -285,7 +285,7 @@ std::optional<BoxDiscretization::FaceLoads> BoxDiscretization::load_on_gpu(Conte
     targets.push_back({b.stored(of_face), static_cast<double*>(memory[f_at].get()),
                        b.stored(apart_on_face(place, static_cast<std::int64_t>(row)))});
   }
-  if (!box_loads_on_gpu(ctx, mesh_, b.order, f, points_, targets)) return std::nullopt;
+  if (!box_loads_on_gpu(ctx, mesh_, b.order, f, points_, targets, *kept_)) return std::nullopt;
   for (std::size_t face = 0; face < memory.size(); ++face)
     copy_bytes(ctx, memory[face].get(), loads.faces[face].data(), loads.faces[face].size() * sizeof(double));
   ctx.synchronise();

@@ -43,6 +43,8 @@ namespace stratum {
 [[nodiscard]] AxisFactors axis_factors(const TensorMesh<3>& mesh, const PoissonProblem3D& problem,
                                        const BoxMaterial& material, std::size_t d);
 
+struct KeptBoxKernel;
+
 class BoxDiscretization {
  public:
   /// `mesh` has the ends of the problem's faces, and `material` is K on it.
@@ -133,8 +135,9 @@ class BoxDiscretization {
   std::array<AxisFactors, 3> factors_;
   std::array<std::vector<double>, 6> data_;  // integrals of g phi_i over Neumann and Robin faces
   bool singular_ = false;
-  std::array<bool, 6> cut_{};        // faces that are none
-  std::array<int, 3> first_node_{};  // of the whole box
+  std::shared_ptr<KeptBoxKernel> kept_;  // of loads that change with the time
+  std::array<bool, 6> cut_{};            // faces that are none
+  std::array<int, 3> first_node_{};      // of the whole box
 };
 
 /// How much the flux on an edge changes on the way to those beside it, relative to itself, as in two dimensions

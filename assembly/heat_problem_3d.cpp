@@ -13,14 +13,22 @@ ScalarFunction3D zero() {
   return BoxFunctionOfText{{"0", {1, 1, 1}, {}}, [](const Point3D& /*p*/) { return 0.0; }};
 }
 
-bool is_steady(const ScalarFunction3D& function) { return !function || expression_of(function).has_value(); }
+bool is_steady(const ScalarFunction3D& function) {
+  if (!function) return true;
+  const auto text = expression_of(function);
+  return text && !text->has_time;
+}
 
 ScalarFunction3D at_time(const ScalarFunction3D& function, double t) {
   if (is_steady(function)) return function;
-  return [function, t](Point3D p) {
+  const auto bound = [function, t](Point3D p) {
     p.t = t;
     return function(p);
   };
+  auto text = expression_of(function);
+  if (!text) return bound;
+  text->t = t;
+  return BoxFunctionOfText{*text, bound};
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ struct HeatProblem3D {
   bool steady_faces = false;  // values of faces
 };
 
-/// f, faces and the exact solution at this time; f is never empty. An expression without t stays one.
+/// f, faces and the exact solution at this time; f is never empty. Expressions stay ones.
 [[nodiscard]] PoissonProblem3D at_time(const HeatProblem3D& problem, double t);
 /// u at the start; never empty.
 [[nodiscard]] ScalarFunction3D initial_function(const HeatProblem3D& problem, double start);

@@ -57,13 +57,14 @@ namespace stratum::cuda {
 
 /// What functions are given, as stratum::Point3D.
 struct BoxPointOnDevice {
-  double x, y, z, to_left, to_right, to_bottom, to_top, to_front, to_back;
+  double x, y, z, to_left, to_right, to_bottom, to_top, to_front, to_back, t;
 };
 
-/// Directions of storage: those of the box, but that direction `last` and z have changed places.
+/// Directions of storage: those of the box, but that direction `last` and z have changed places. At a time.
 struct BoxLines {
   GaussLine line[3];
   int last;
+  double t;
 };
 
 /// With these points of the directions of storage.
@@ -71,7 +72,7 @@ __device__ inline BoxPointOnDevice box_point_at(const BoxLines& box, int p, int 
   const GaussLine &x = box.line[box.last == 0 ? 2 : 0], &y = box.line[box.last == 1 ? 2 : 1], &z = box.line[box.last];
   const int i = box.last == 0 ? r : p, j = box.last == 1 ? r : q, k = box.last == 0 ? p : box.last == 1 ? q : r;
   return {x.at[i],         y.at[j],       z.at[k],         x.from_begin[i], x.from_end[i],
-          y.from_begin[j], y.from_end[j], z.from_begin[k], z.from_end[k]};
+          y.from_begin[j], y.from_end[j], z.from_begin[k], z.from_end[k],   box.t};
 }
 
 /// Where the results lie, how far apart, and a flag that is raised at numbers that are not finite. Lines without intervals

@@ -174,16 +174,16 @@ ScalarFunction parse_expression(const std::string& text, double a, double b, Var
 
 ScalarFunction3D parse_expression(const std::string& text, const std::array<double, 3>& lengths, Variables variables) {
   Expression<Point3D> expression = parsed(text, known_names(lengths, variables));
-  if (expression.uses("t")) return expression;
+  const bool has_time = expression.uses("t");
   std::array<bool, 3> depends{};
   constexpr std::array<std::array<const char*, 3>, 3> names{{{"x", "xl", "xr"}, {"y", "yl", "yr"}, {"z", "zl", "zr"}}};
   for (std::size_t d = 0; d < 3; ++d)
     depends[d] = std::any_of(names[d].begin(), names[d].end(), [&](const char* name) { return expression.uses(name); });
-  if (depends == std::array<bool, 3>{}) {
+  if (depends == std::array<bool, 3>{} && !has_time) {
     const double value = expression(Point3D{});
     return BoxFunctionOfText{{text, lengths, depends}, [value](const Point3D& /*p*/) { return value; }};
   }
-  return BoxFunctionOfText{{text, lengths, depends}, std::move(expression)};
+  return BoxFunctionOfText{{text, lengths, depends, has_time}, std::move(expression)};
 }
 
 std::optional<double> value_of_expression(const std::string& text) {

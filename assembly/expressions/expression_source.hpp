@@ -31,11 +31,14 @@ struct FunctionOfText {
 /// What a function was made from, if it was that.
 [[nodiscard]] std::optional<ExpressionText> expression_of(const ScalarFunction& function);
 
-/// The same in a box with edges of these lengths; whether it depends on x, y and z, the distances to faces among them.
+/// The same in a box with edges of these lengths; whether it depends on x, y and z, the distances to faces among them. It may
+/// have the variable t, and then a point's, or the time `t` that it is bound to.
 struct BoxExpressionText {
   std::string text;
   std::array<double, 3> lengths;
   std::array<bool, 3> depends;
+  bool has_time = false;
+  double t = 0;
 };
 struct BoxFunctionOfText {
   BoxExpressionText expression;

@@ -37,7 +37,7 @@ std::optional<PointKernel> kernel_of_expression(const ScalarFunction3D& f, std::
   return made_of_expression(
       {point_kernels_source, box_kernels_source}, "BoxPointOnDevice",
       message("x = point.x, y = point.y, z = point.z, xl = point.to_left, xr = point.to_right, yl = point.to_bottom, ",
-              "yr = point.to_top, zl = point.to_front, zr = point.to_back, a = ", exact_digits(a),
+              "yr = point.to_top, zl = point.to_front, zr = point.to_back, t = point.t, a = ", exact_digits(a),
               ", b = ", exact_digits(b), ", d = ", exact_digits(d)),
       *text, body, arguments);
 }
@@ -51,14 +51,19 @@ std::int64_t nodes_of(const TensorMesh<3>& mesh) {
 /// The Gauss points of the three directions of storage.
 class BoxPoints {
  public:
-  BoxPoints(Context& ctx, const TensorMesh<3>& mesh, const std::array<std::size_t, 3>& order, int points)
+  BoxPoints(Context& ctx, const TensorMesh<3>& mesh, const std::array<std::size_t, 3>& order, int points,
+            const ScalarFunction3D& f)
       : of_{of(ctx, mesh, order[0], points), of(ctx, mesh, order[1], points), of(ctx, mesh, order[2], points)},
-        lines_{{of_[0].line(), of_[1].line(), of_[2].line()}, static_cast<int>(order[2])} {}
+        lines_{{of_[0].line(), of_[1].line(), of_[2].line()}, static_cast<int>(order[2]), time_of(f)} {}
   [[nodiscard]] const BoxLines& lines() const { return lines_; }
 
  private:
   static GaussPoints of(Context& ctx, const TensorMesh<3>& mesh, std::size_t d, int points) {
     return {ctx, mesh.axis(static_cast<int>(d)), gauss_rule(points)};
+  }
+  static double time_of(const ScalarFunction3D& f) {
+    const auto text = expression_of(f);
+    return text ? text->t : 0;
   }
   GaussPoints of_[3];
   BoxLines lines_;
@@ -73,15 +78,21 @@ bool gpu_computes(const Context& ctx, const ScalarFunction3D& f, std::int64_t no
 }
 
 bool box_loads_on_gpu(Context& ctx, const TensorMesh<3>& mesh, const std::array<std::size_t, 3>& order,
-                      const ScalarFunction3D& f, int points, std::span<const BoxLoadTarget> targets) {
+                      const ScalarFunction3D& f, int points, std::span<const BoxLoadTarget> targets,
+                      KeptBoxKernel& kept) {
   if (!ctx.on_gpu()) return false;
+  const auto text = expression_of(f);
+  const bool has_time = text && text->has_time;
   std::optional<PointKernel> kernel;
   if (f.target<BoxPolynomialRhs>() != nullptr)
     kernel = PointKernel{reinterpret_cast<const void*>(box_load_kernel<BoxPolynomialRhs>), {}};
+  else if (has_time && kept.kernel && kept.text == text->text)
+    kernel = *static_cast<const PointKernel*>(kept.kernel.get());
   else
     kernel = kernel_of_expression(f, nodes_of(mesh), "box_load_of", "BoxLoadArguments");
   if (!kernel) return false;
-  const BoxPoints box(ctx, mesh, order, points);
+  if (has_time && kept.text != text->text) kept = {text->text, std::make_shared<PointKernel>(*kernel)};
+  const BoxPoints box(ctx, mesh, order, points, f);
   const auto flag = allocate(ctx, sizeof(int));
   constexpr unsigned threads = 128;
   for (const BoxLoadTarget& target : targets) {
@@ -111,7 +122,7 @@ std::optional<std::vector<double>> box_cells_on_gpu(Context& ctx, const TensorMe
   if (!ctx.on_gpu() || mesh.cells() < 64 * worth_compiling) return std::nullopt;
   const auto kernel = kernel_of_expression(f, nodes_of(mesh), "box_cells_of", "BoxCellArguments");
   if (!kernel) return std::nullopt;
-  const BoxPoints box(ctx, mesh, {0, 1, 2}, 1);
+  const BoxPoints box(ctx, mesh, {0, 1, 2}, 1, f);
   const auto &x = box.lines().line[0], &y = box.lines().line[1], &z = box.lines().line[2];
   const std::int64_t rows = std::int64_t{y.intervals} * z.intervals;
   const std::size_t cells = static_cast<std::size_t>(rows) * static_cast<std::size_t>(x.intervals);
@@ -143,7 +154,7 @@ std::optional<ErrorSums> box_errors_on_gpu(Context& ctx, const TensorMesh<3>& me
   else
     kernel = kernel_of_expression(exact, nodes_of(mesh), "box_errors_of", "BoxErrorArguments");
   if (!kernel) return std::nullopt;
-  const BoxPoints box(ctx, mesh, order, 3);
+  const BoxPoints box(ctx, mesh, order, 3, exact);
   const auto memory = [&](const std::array<std::vector<double>, 3>& of) {
     return std::array{vector_from_host(ctx, of[0]), vector_from_host(ctx, of[1]), vector_from_host(ctx, of[2])};
   };
@@ -174,7 +185,8 @@ std::optional<ErrorSums> box_errors_on_gpu(Context& ctx, const TensorMesh<3>& me
 bool gpu_computes(const Context& /*ctx*/, const ScalarFunction3D& /*f*/, std::int64_t /*nodes*/) { return false; }
 
 bool box_loads_on_gpu(Context& /*ctx*/, const TensorMesh<3>& /*mesh*/, const std::array<std::size_t, 3>& /*order*/,
-                      const ScalarFunction3D& /*f*/, int /*points*/, std::span<const BoxLoadTarget> /*targets*/) {
+                      const ScalarFunction3D& /*f*/, int /*points*/, std::span<const BoxLoadTarget> /*targets*/,
+                      KeptBoxKernel& /*kept*/) {
   return false;
 }
 

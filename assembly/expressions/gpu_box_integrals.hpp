@@ -12,8 +12,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include <stratum/assembly/expressions/point_kernels.hpp>
@@ -38,9 +40,17 @@ struct BoxLoadTarget {
   std::array<std::int64_t, 3> apart{};
 };
 
-/// By `points` Gauss points a direction; true where all targets are done.
+/// The kernel that one expression's loads had, for its loads at other times.
+struct KeptBoxKernel {
+  std::string text;
+  std::shared_ptr<const void> kernel;
+};
+
+/// By `points` Gauss points a direction; true where all targets are done. The kernel of an expression that has the time is taken
+/// from `kept`, or left there.
 [[nodiscard]] bool box_loads_on_gpu(Context& ctx, const TensorMesh<3>& mesh, const std::array<std::size_t, 3>& order,
-                                    const ScalarFunction3D& f, int points, std::span<const BoxLoadTarget> targets);
+                                    const ScalarFunction3D& f, int points, std::span<const BoxLoadTarget> targets,
+                                    KeptBoxKernel& kept);
 
 /// f, an expression, at the centres of the cells, x fastest. None where the GPU does not evaluate it, of boxes too
 /// small for that to pay, and where a value is not finite and positive.

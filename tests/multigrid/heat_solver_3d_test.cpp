@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <stratum/assembly/expressions/expression_source.hpp>
 #include <stratum/multigrid/heat_solver.hpp>
 #include <stratum/multigrid/heat_solver_3d.hpp>
 
@@ -360,6 +361,22 @@ TEST(HeatSolver3D, TakesTheMemoryThatItSays) {
     const std::int64_t allocations = ctx.memory()->allocations;
     (void)solver.advance(ctx, 0.06);
     EXPECT_EQ(ctx.memory()->allocations, allocations);
+  }
+}
+
+// On a GPU a kernel that is made of the text once, at every time.
+TEST(HeatSolver3D, ExpressionsWithTheTime) {
+  const auto f = [](const Point3D& p) { return p.x * std::sin(9 * p.t) + p.z; };
+  HeatProblem3D by_text, by_function;
+  by_text.space.rhs = BoxFunctionOfText{{"x*sin(9*t)+z", {1, 1, 1}, {true, false, true}, true}, f};
+  by_function.space.rhs = f;
+  const TensorMesh<3> mesh{uniform(41), uniform(40), uniform(40)};  // worth compiling for
+  Context host = context_on(Backend::cpu);
+  const HeatParams3D params = fixed(TimeMethod::euler, 0.1);
+  const Values expected = solved(host, mesh, by_function, params, 0.3);
+  for (const Backend backend : test::available_backends()) {
+    Context ctx = context_on(backend);
+    EXPECT_LE(largest_difference(solved(ctx, mesh, by_text, params, 0.3), expected), 1e-12);
   }
 }
 

@@ -13,6 +13,7 @@
 #include <optional>
 #include <utility>
 
+#include <stratum/assembly/netcdf_file.hpp>
 #include <stratum/core/errors.hpp>
 #include <stratum/core/io/png_file.hpp>
 #include <stratum/core/io/stored_number.hpp>
@@ -24,7 +25,7 @@ namespace stratum {
 
 namespace {
 
-constexpr const char* known_endings = "known are .vtr, .vti, .npy, .png and .csv";
+constexpr const char* known_endings = "known are .vtr, .vti, .npy, .nc, .png and .csv";
 
 using On = FileValues::On;
 
@@ -270,6 +271,17 @@ FileValues read_npy(const std::string& path) {
   return read;
 }
 
+FileValues read_nc(const std::string& path, const std::string& array) {
+  NetcdfArray found = read_netcdf(path, array, 1, 2);
+  FileValues read;
+  read.columns = count_of(path, found.shape.back());
+  read.rows = found.shape.size() == 2 ? count_of(path, found.shape[0]) : 1;
+  read.dimensions = static_cast<int>(found.shape.size());
+  read.from = path;
+  read.components.push_back(std::move(found.numbers));
+  return read;
+}
+
 // --- .vtr, .vti ----------------------------------------------------------------------------------------------------------
 
 /// Among which one is looked for; cells_first: on cells, where there are any.
@@ -371,15 +383,16 @@ bool is_vtk(std::string_view path) { return path.ends_with(".vtr") || path.ends_
 
 FileValues read(const std::string& path, const std::string& array, Arrays which) {
   const bool csv = path.ends_with(".csv"), npy = path.ends_with(".npy");
-  const bool png = is_png(path);
-  expects(csv || npy || png || is_vtk(path), "'", path, "' is no file of numbers on cells by its ending; ",
+  const bool png = is_png(path), nc = is_netcdf(path);
+  expects(csv || npy || png || nc || is_vtk(path), "'", path, "' is no file of numbers on cells by its ending; ",
           known_endings);
-  expects(array.empty() || png || is_vtk(path), "'", path, "' has no arrays with names, as '", array, "'");
+  expects(array.empty() || png || nc || is_vtk(path), "'", path, "' has no arrays with names, as '", array, "'");
   std::error_code error;
   if (std::filesystem::is_directory(path, error)) unreadable(path, std::strerror(EISDIR));
   auto found = csv   ? read_csv(path)
                : npy ? read_npy(path)
                : png ? read_picture(path, array)
+               : nc  ? read_nc(path, array)
                      : read_vtk(path, array, which);
   if (which == Arrays::of_cells) found.on = On::cells;
   check(found);
@@ -408,7 +421,8 @@ std::vector<CellValues> cells_of(FileValues numbers) {
 CellFile parse_cell_file(std::string_view text) {
   CellFile file{std::string(text), {}};
   const auto colon = text.rfind(':');
-  if (const auto path = text.substr(0, colon); colon != std::string_view::npos && (is_vtk(path) || is_png(path))) {
+  if (const auto path = text.substr(0, colon);
+      colon != std::string_view::npos && (is_vtk(path) || is_png(path) || is_netcdf(path))) {
     file.path = text.substr(0, colon);
     file.array = text.substr(colon + 1);
     expects(!file.array.empty(), "'", shown(text),
@@ -419,8 +433,8 @@ CellFile parse_cell_file(std::string_view text) {
 }
 
 BoxFileValues read_box_values(const std::string& path, const std::string& array, bool nodes_too) {
-  expects(path.ends_with(".npy") || is_vtk(path), "'", path,
-          "' is no file of numbers in a box by its ending; known are .npy, .vtr and .vti");
+  expects(path.ends_with(".npy") || is_netcdf(path) || is_vtk(path), "'", path,
+          "' is no file of numbers in a box by its ending; known are .npy, .nc, .vtr and .vti");
   BoxFileValues read;
   if (is_vtk(path)) {
     const detail::VtkXmlFile file = vtk_file(path);
@@ -434,6 +448,10 @@ BoxFileValues read_box_values(const std::string& path, const std::string& array,
     expects(numbers.components == 1, "'", path, "': array '", found.name, "' has ", numbers.components,
             " components; one is needed");
     read.numbers = std::move(numbers.values);
+  } else if (is_netcdf(path)) {
+    NetcdfArray numbers = read_netcdf(path, array, 3, 3);
+    for (std::size_t d = 0; d < 3; ++d) read.count[d] = count_of(path, numbers.shape[2 - d]);
+    read.numbers = std::move(numbers.numbers);
   } else {
     expects(array.empty(), "'", path, "' has no arrays with names, as '", array, "'");
     NpyArray numbers = read_npy_array(path, 3, 3, "a box needs (nz, ny, nx)");

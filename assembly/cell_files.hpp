@@ -7,6 +7,7 @@
 //                  and y. The array has one component, or three on cells: KXX, KXY, KYY. Where its points lie does not matter.
 //     .npy         NumPy's, versions 1 to 3: shape (rows, columns), C or Fortran order; float32, float64 and integers, either byte
 //                  order; along a boundary of one dimension
+//     .nc          NetCDF, where the build has libnetcdf (assembly/netcdf_file.hpp): shape (rows, columns) behind other directions
 //     .png         a picture, a number on each cell: black is 0, white is 1 (core/io/png_file.hpp); or of black and white, as in
 //                  PATH.png:0.001..1, and linear between
 //     .csv         a line for every row, the bottom row first; commas or blanks between numbers, # begins a comment
@@ -37,7 +38,7 @@ struct FileValues {
 /// on cells and one on nodes of the same name neither is taken.
 [[nodiscard]] FileValues read_values(const std::string& path, const std::string& array = {}, bool cells_first = false);
 
-/// Numbers in a box, x fastest, from a .npy file of shape (nz, ny, nx), which does not say what they lie on, or from an array
+/// Numbers in a box, x fastest, from a .npy or .nc file of shape (nz, ny, nx), which does not say what they lie on, or from an array
 /// of a .vtr or .vti file, on cells or, if `nodes_too`, at nodes.
 struct BoxFileValues {
   FileValues::On on = FileValues::On::unsaid;
@@ -52,7 +53,7 @@ struct BoxFileValues {
 /// Of every component, one or three. `array` may be empty where the file has one only on cells.
 [[nodiscard]] std::vector<CellValues> read_cell_values(const std::string& path, const std::string& array = {});
 
-/// What follows "file:": PATH or PATH:ARRAY, where PATH ends in .vtr or .vti, or in .png with BLACK..WHITE in the array's
+/// What follows "file:": PATH or PATH:ARRAY, where PATH ends in .vtr, .vti or .nc, or in .png with BLACK..WHITE in the array's
 /// place.
 struct CellFile {
   std::string path, array;

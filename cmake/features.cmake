@@ -1,4 +1,4 @@
-# What is found on this machine, and which parts of the build it turns on: stratum_has_expressions, _vtk, _pictures, _mpi,
+# What is found on this machine, and which parts of the build it turns on: stratum_has_expressions, _vtk, _pictures, _netcdf, _mpi,
 # _petsc, _apps.
 
 # Sets `has`, and says whether a feature is on; fails where it was asked for and something is missing.
@@ -29,6 +29,16 @@ if(VTK_ImagingCore_FOUND AND VTK_IOImage_FOUND AND VTK_RenderingFreeType_FOUND)
   set(stratum_has_pictures ON)
   list(APPEND vtk_modules ImagingCore IOImage RenderingFreeType)
 endif()
+if(STRATUM_NETCDF)
+  find_path(STRATUM_NETCDF_INCLUDE netcdf.h)
+  find_library(STRATUM_NETCDF_LIBRARY netcdf)
+  mark_as_advanced(STRATUM_NETCDF_INCLUDE STRATUM_NETCDF_LIBRARY)
+  set(found OFF)
+  if(STRATUM_NETCDF_INCLUDE AND STRATUM_NETCDF_LIBRARY)
+    set(found ON)
+  endif()
+endif()
+stratum_add_feature(stratum_has_netcdf STRATUM_NETCDF "NetCDF files (file:PATH.nc)" libnetcdf "${found}" libnetcdf-dev)
 # MPI libraries leak, which sanitizers report.
 if(STRATUM_MPI AND NOT STRATUM_SANITIZE)
   find_package(MPI QUIET COMPONENTS CXX)

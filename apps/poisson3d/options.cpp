@@ -61,7 +61,8 @@ CommandLine make_command_line() {
                 "rhs", "EXPR", "",
                 "f in x, y, z, the lengths a, b and d of the edges, and the distances xl, xr, yl, yr, zl, zr to the "
                 "left, right, bottom, top, front and back face (that of the exact solution xl xr yl yr zl zr); or, as "
-                "everywhere below, file:PATH.vtr:ARRAY, .vti or file:PATH.npy, an array of shape (nz, ny, nx) on the "
+                "everywhere below, file:PATH.vtr:ARRAY, .vti, .nc or file:PATH.npy, an array of shape (nz, ny, nx) on "
+                "the "
                 "cells or (nz + 1, ny + 1, nx + "
                 "1) at the nodes, of the mesh or of a coarser level"),
             expression_option("exact", "EXPR", "",

@@ -107,7 +107,7 @@ TEST_F(CellFiles, BadRowsAreRefusedByLine) {
                                     "1,2\n"),
                      "byte-order mark");
   refused<FileError>((folder_ / "missing.csv").string(), "missing.csv");
-  refused(write("k.txt", "1\n"), "known are .vtr, .vti, .npy, .png and .csv");
+  refused(write("k.txt", "1\n"), "known are .vtr, .vti, .npy, .nc, .png and .csv");
   refused(write("i.csv", "1\n"), "no arrays with names, as 'k'", "k");
   fs::create_directory(folder_ / "d.npy");
   refused<FileError>((folder_ / "d.npy").string(), "directory");

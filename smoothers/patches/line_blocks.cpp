@@ -87,15 +87,10 @@ class Blocks {
     block.first_fixed = group.first_fixed;
     block.last_fixed = group.last_fixed;
     const int room = PatchLineBlocks::most_threads / block.pieces;
-    int each = 1;  // lines of a block
-    if (in_rows(group)) {
-      // As many threads as blocks of columns have.
-      each = std::clamp(many ? room : 128 / block.pieces, 1, room);
-    } else {
-      const int most = std::min({room, many ? 16 : 4, lines});
-      while (2 * each <= most) each *= 2;
-      block.lanes = each;
-    }
+    const bool rows = in_rows(group);
+    int each = std::clamp(rows ? (many ? room : 128 / block.pieces) : std::min(many ? 16 : 4, lines), 1, room);
+    each = (lines - 1) / ((lines - 1) / each + 1) + 1;  // alike
+    if (!rows) block.lanes = each;
     for (int k = 0; k < lines; k += each) {
       block.first_line = group.first_line + k * group.step;
       block.lines = std::min(each, lines - k);

@@ -388,6 +388,8 @@ TEST(PatchRanks, CyclesGatherOncePerPhase) {
   EXPECT_EQ(gathers(thin_at_origin(patch_grid(4, 4), 32), 4), 8);
   // Of lines that end at the border those on edges remain, along it and across it: one phase a colour.
   EXPECT_EQ(gathers(with_cells(patch_grid(4, 4), 32), 2), 4);
+  // Three colours, and the vertex in the middle, which is relaxed alone.
+  EXPECT_EQ(gathers(thin_at_origin(star(5), 48), 5), 12 + 2);
 }
 
 }  // namespace

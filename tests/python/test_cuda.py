@@ -297,6 +297,9 @@ def test_right_hand_sides_of_a_problem_stay_on_the_gpu(library, name):
         u = on_gpu.solve(given, rtol=1e-11, project=True, on_failure="ignore").u
         assert type(u) is type(given)
         np.testing.assert_allclose(back(u), expected, rtol=0, atol=1e-8 * abs(expected).max())
+        batch = on_gpu.solve(there(np.stack([f, 2 * f])), rtol=1e-11, project=True, on_failure="ignore")
+        assert type(batch.u) is type(given) and len(batch.report["columns"]) == 2
+        np.testing.assert_allclose(back(batch.u[0]), back(u), rtol=0, atol=1e-8 * abs(expected).max())
 
 
 def test_jax_gradients_of_arrays_on_the_gpu():

@@ -327,3 +327,29 @@ def test_reports_are_plain():
     report = stratum.poisson(("A3", 6), 1).report
     assert pickle.loads(pickle.dumps(report)) == report
     assert report["levels"][-1]["shape"] == (63, 63) and report["levels"][-1]["smoother"] == "adi"
+
+
+@pytest.mark.parametrize("make, shape", [
+    (lambda mesh, **o: stratum.Poisson(mesh, {"left": 1.0}, **o), (12, 10)),
+    (lambda mesh, **o: stratum.Poisson(mesh, discretisation="fv", **o), (12, 10)),
+    (lambda mesh, **o: stratum.Poisson(mesh, bodies=[(lambda x, y: x > 0.8, "value", 1.0)], **o), (12, 10)),
+    (lambda mesh, **o: stratum.Poisson3D(mesh, {"top": "neumann"}, **o), (8, 6, 5))])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_batch_of_right_hand_sides(make, shape, threads):
+    problem = make(stratum.mesh(cells=shape), threads=threads)
+    f = np.random.default_rng(2).standard_normal((2, 4, *reversed(shape)))
+    batch = problem.solve(f, rtol=1e-10)
+    assert batch.u.shape[:2] == (2, 4) and len(batch.report["columns"]) == 8 and batch.report["converged"]
+    assert len(problem._side_by_side) == (2 if threads == 2 else 0)
+    for k in np.ndindex(2, 4):
+        np.testing.assert_allclose(batch.u[k], problem.solve(f[k], rtol=1e-10).u, rtol=0, atol=1e-9)
+    seen = []
+    problem.solve(f[0], rtol=1e-10, callback=lambda iteration, residual: seen.append(iteration))
+    assert len(seen) >= 4
+    with pytest.raises(ValueError, match="f has no right-hand side"):
+        problem.solve(f[:0])
+    with pytest.raises(ValueError, match="f has shape"):
+        problem.solve(f[..., 1:])
+    if problem.mesh.shape == (11, 13):
+        with pytest.warns(stratum.ConvergenceWarning, match="max iterations"):
+            assert not problem.solve(f, rtol=1e-10, maxiter=1).report["converged"]

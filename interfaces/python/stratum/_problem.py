@@ -7,7 +7,7 @@ from typing import Any, Callable, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from . import _fork, _report
-from ._on_device import is_on_device
+from ._on_device import contiguous, is_on_device, library_of
 from ._sampling import loads
 from ._side_by_side import SideBySide, threads_for
 
@@ -62,6 +62,30 @@ class Problem(Generic[S]):
         """f as the compiled part takes it."""
         return loads(self.mesh, f)
 
+    def _solve_batch(self, f: Any, stop: tuple[Any, ...]) -> tuple[Any, list[dict[str, Any]]]:
+        """Of arrays whose axes before those of the mesh are a batch: all u, and the report of each."""
+        batch = tuple(f.shape)[:-len(self.mesh.shape)] if hasattr(f, "shape") else np.shape(f)[:-len(self.mesh.shape)]
+        indices = list(np.ndindex(*batch))
+        if not indices:
+            raise ValueError(f"f has no right-hand side; its shape is {tuple(np.shape(f))}")
+        if is_on_device(f):
+            found = [self._solve_on_device(contiguous(f[k]), *stop) for k in indices]
+            u = library_of(f).stack([own for own, _ in found], 0)
+            return u.reshape((*batch, *u.shape[1:])), [report for _, report in found]
+        arrays, several = np.asarray(f), [np.empty(0)] * len(indices)
+        reports: list[dict[str, Any]] = [{}] * len(indices)
+
+        def one(system: Any, n: int) -> None:
+            several[n], reports[n] = system.solve(self._load(arrays[indices[n]]), *stop)
+
+        if stop[-1] is None:
+            self._for_each(len(indices), one)
+        else:
+            for n in range(len(indices)):
+                one(self._system, n)
+        u = np.stack(several)
+        return u.reshape((*batch, *u.shape[1:])), reports
+
     def _solve_on_device(self, f: Any, *stop: Any) -> tuple[Any, dict[str, Any]]:
         raise TypeError(f"f is an array on the host; given is {type(f).__name__} on a GPU")
 
@@ -98,7 +122,8 @@ class Problem(Generic[S]):
         on_failure: str = "warn",
     ) -> S:
         """Solves for one f: a number, a function, or an array at the nodes, shape (ny + 1, nx + 1), or on the cells, (ny, nx).
-        In a box arrays have the shapes (nz + 1, ny + 1, nx + 1) and (nz, ny, nx).
+        In a box arrays have the shapes (nz + 1, ny + 1, nx + 1) and (nz, ny, nx). Axes before these are a batch, and u has them; the
+        report is the worst one, and its "columns" are all. On a CPU many small ones are solved side by side.
 
         rtol, atol  stop when the residual ||b - A x|| <= max(rtol reference_norm, atol); rtol is 1e-8 if not given, in a box
         1e-10
@@ -116,11 +141,17 @@ class Problem(Generic[S]):
         _report.check_on_failure(on_failure)
         stop = (self._rtol if rtol is None else rtol, atol, self._maxiter if maxiter is None else maxiter, reference_norm, project,
                 callback)
+        asked_for = rtol is not None or atol > 0
+        if not isinstance(f, str) and not callable(f) and np.ndim(f) > len(self.mesh.shape):
+            u, reports = self._solve_batch(f, stop)
+            worst = max(reports, key=lambda report: (_report.exit_code(report, asked_for), not report["converged"]))
+            _report.judge(worst, u, on_failure, asked_for)
+            return self._solution(u, worst | {"columns": reports})
         if is_on_device(f):
             u, report = self._solve_on_device(f, *stop)
         else:
             u, report = self._system.solve(f if isinstance(f, str) else self._load(f), *stop)
-        _report.judge(report, u, on_failure, rtol is not None or atol > 0)
+        _report.judge(report, u, on_failure, asked_for)
         return self._solution(u, report)
 
 

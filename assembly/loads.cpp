@@ -163,8 +163,10 @@ void add(Context& ctx, const BoundaryLoads& boundaries, std::array<Field<double>
     part.data = &b(i, j);
     part.nx = line.view().nx;
     part.ny = line.view().ny;
-    copy_from_host(ctx, numbers.data(), line.view());
-    axpy(ctx, 1, line.cview(), part);
+    // One number after the other, in a column too: a GPU takes thousands of rows of one number one by one.
+    const int n = static_cast<int>(numbers.size());
+    copy_from_host(ctx, numbers.data(), FieldView<double>{line.view().data, n, 1, n});
+    axpy(ctx, 1, FieldView<const double>{line.view().data, part.nx, part.ny, part.nx}, part);
   };
   add_part(boundaries.left, through[0], 0, 0);
   add_part(boundaries.right, through[0], b.nx - 1, 0);

@@ -445,7 +445,10 @@ class PoissonSystem {
     const BoundaryValues values = boundary_values_of_nodes(geometry_, problem);
     const auto put = [&](const BoundaryCondition& side, const std::vector<double>& numbers,
                          const FieldView<double>& place) {
-      if (side.kind == BoundaryConditionType::dirichlet) copy_from_host(ctx_, numbers.data(), place);
+      if (side.kind != BoundaryConditionType::dirichlet) return;
+      // One after the other, in a column too: a GPU takes thousands of rows of one number one by one.
+      const Field<double> line = vector_from_host(ctx_, numbers);
+      copy(ctx_, FieldView<const double>{line.cview().data, place.nx, place.ny, place.nx}, place);
     };
     put(problem.boundaries.left, values.left, part(nodes, 0, 0, 1, nodes.ny));
     put(problem.boundaries.right, values.right, part(nodes, x.size(), 0, 1, nodes.ny));

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstddef>
 #include <type_traits>
+#include <utility>
 
 #include <stratum/core/field/for_each_node_3d.hpp>
 
@@ -143,24 +144,32 @@ struct MakeWeights {
     }
     double sums[8] = {}, sides[6] = {}, all = 0;
     const int here[3] = {i, j, k};
-    for (int of = 0; of < 6; ++of)
-      if ((between >> of / 2 & 1) != 0) all += sides[of] = side(g, of / 2, of % 2, here);
+    // `axis` and `behind` are constants, so that a GPU keeps these numbers in registers.
+    const auto for_each_side = [&](const auto& use) __attribute__((always_inline)) {
+      const auto on = [&]<int axis, int behind>(std::integer_sequence<int, axis, behind> of)
+          __attribute__((always_inline)) {
+        if ((between >> axis & 1) != 0) use(of);
+      };
+      on(std::integer_sequence<int, 0, 0>()), on(std::integer_sequence<int, 0, 1>());
+      on(std::integer_sequence<int, 1, 0>()), on(std::integer_sequence<int, 1, 1>());
+      on(std::integer_sequence<int, 2, 0>()), on(std::integer_sequence<int, 2, 1>());
+    };
+    for_each_side([&]<int axis, int behind>(std::integer_sequence<int, axis, behind>) __attribute__((always_inline)) {
+      all += sides[2 * axis + behind] = side(g, axis, behind, here);
+    });
     // One that couples to others, to none by sums, takes the mean of its neighbours; a fixed one takes nothing.
     const bool takes_mean = !(all > 0);
     if (takes_mean) all = is_coupled(g, here) ? 2 * count : 0;
-    for (int axis = 0; axis < 3; ++axis) {
-      if ((between >> axis & 1) == 0) continue;
-      for (int behind = 0; behind < 2; ++behind) {
-        const double c = takes_mean ? 1 : sides[2 * axis + behind];
-        int u[3] = {i, j, k};
-        u[axis] += 2 * behind - 1;
-        if (!p.fine.has(axis, u[axis])) continue;
-        u[axis] = inside(p.fine, axis, u[axis]);
-        const int rest = between & ~(1 << axis);
-        for (int bits = 0; bits < 8; ++bits)
-          if ((bits & ~rest) == 0) sums[bits | behind << axis] += c * static_cast<double>(p.at(bits, u[0], u[1], u[2]));
-      }
-    }
+    for_each_side([&]<int axis, int behind>(std::integer_sequence<int, axis, behind>) __attribute__((always_inline)) {
+      const double c = takes_mean ? 1 : sides[2 * axis + behind];
+      int u[3] = {i, j, k};
+      u[axis] += 2 * behind - 1;
+      if (!p.fine.has(axis, u[axis])) return;
+      u[axis] = inside(p.fine, axis, u[axis]);
+      const int rest = between & ~(1 << axis);
+      for (int bits = 0; bits < 8; ++bits)
+        if ((bits & ~rest) == 0) sums[bits | behind << axis] += c * static_cast<double>(p.at(bits, u[0], u[1], u[2]));
+    });
     for (int bits = 0; bits < 8; ++bits)
       if ((bits & ~between) == 0) p.at(bits, i, j, k) = static_cast<T>(all > 0 ? sums[bits] / all : 0);
   }
@@ -356,26 +365,32 @@ struct CoarseRow {
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j, int k) const {
     const Window x(p.axes[0], p.fine, p.coarse, 0, i), y(p.axes[1], p.fine, p.coarse, 1, j),
         z(p.axes[2], p.fine, p.coarse, 2, k);
-    double weights[slots * slots * slots], outside[125];
-    bool near = false;  // a Dirichlet node
+    T weights[slots * slots * slots];
+    // What a node has of Dirichlet and fixed nodes. Exactly zero where none is near: natural boundaries leave nothing of rows.
+    // Weights are T's.
+    const auto outside = [&](int a, int b, int c) {
+      constexpr double rounding = 1e-5;
+      double inner = 0;
+      for (int w = z.first[c]; w < z.first[c + 1]; ++w)
+        for (int v = y.first[b]; v < y.first[b + 1]; ++v)
+          for (int u = x.first[a]; u < x.first[a + 1]; ++u)
+            if (x.place[u] >= 0 && y.place[v] >= 0 && z.place[w] >= 0)
+              inner += static_cast<double>(weights[(w * slots + v) * slots + u]);
+      const bool has_outside = x.outside[a] || y.outside[b] || z.outside[c] || std::abs(1 - inner) > rounding;
+      return has_outside ? 1 - inner : 0;
+    };
+    bool near = false;  // any such node
     for (int c = 0; c < 5; ++c)
       for (int b = 0; b < 5; ++b)
         for (int a = 0; a < 5; ++a) {
           if (!x.reaches(a) || !y.reaches(b) || !z.reaches(c)) continue;
-          double inner = 0;
           for (int w = z.first[c]; w < z.first[c + 1]; ++w)
             for (int v = y.first[b]; v < y.first[b + 1]; ++v)
               for (int u = x.first[a]; u < x.first[a + 1]; ++u) {
                 const int bits = (u - x.first[a]) | (v - y.first[b]) << 1 | (w - z.first[c]) << 2;
-                const auto weight = static_cast<double>(p.at(bits, x.node[a], y.node[b], z.node[c]));
-                weights[(w * slots + v) * slots + u] = weight;
-                inner += x.place[u] >= 0 && y.place[v] >= 0 && z.place[w] >= 0 ? weight : 0;
+                weights[(w * slots + v) * slots + u] = p.at(bits, x.node[a], y.node[b], z.node[c]);
               }
-          // Exactly zero where no Dirichlet or fixed node is near: natural boundaries leave nothing of rows. Weights are T's.
-          constexpr double rounding = 1e-5;
-          const bool has_outside = x.outside[a] || y.outside[b] || z.outside[c] || std::abs(1 - inner) > rounding;
-          near = near || has_outside;
-          outside[(c * 5 + b) * 5 + a] = has_outside ? 1 - inner : 0;
+          near = near || outside(a, b, c) != 0;
         }
     // First the row of P^T A, over the nodes around; then what P makes of it.
     double row[125] = {}, entries[box_row], excess = 0;
@@ -386,10 +401,10 @@ struct CoarseRow {
           // Before the coarse node it is the one behind of those that lie between.
           const int u = x.first[a] + (a == 1 ? 1 : 0), v = y.first[b] + (b == 1 ? 1 : 0),
                     w = z.first[c] + (c == 1 ? 1 : 0);
-          const double weight = weights[(w * slots + v) * slots + u];
+          const auto weight = static_cast<double>(weights[(w * slots + v) * slots + u]);
           if (weight == 0) continue;
           const int here = (c * 5 + b) * 5 + a;
-          const double left = rows.row(x.node[a], y.node[b], z.node[c], entries), own = outside[here];
+          const double left = rows.row(x.node[a], y.node[b], z.node[c], entries), own = near ? outside(a, b, c) : 0;
           double of_row = 0;
           for (int n = 0; n < box_row; ++n) {
             if (n == box_neighbours) continue;
@@ -401,7 +416,7 @@ struct CoarseRow {
           if (near)
             for (int n = 0; n < box_row; ++n)
               if (n != box_neighbours && entries[n] != 0)
-                of_excess += entries[n] * (own - outside[here + (n / 9 - 1) * 25 + (n / 3 % 3 - 1) * 5 + n % 3 - 1]);
+                of_excess += entries[n] * (own - outside(a + n % 3 - 1, b + n / 3 % 3 - 1, c + n / 9 - 1));
           excess += weight * of_excess;
         }
     double sums[box_row] = {};
@@ -414,7 +429,8 @@ struct CoarseRow {
             for (int v = y.first[b]; v < y.first[b + 1]; ++v)
               for (int u = x.first[a]; u < x.first[a + 1]; ++u)
                 if (x.place[u] >= 0 && y.place[v] >= 0 && z.place[w] >= 0)
-                  sums[(z.place[w] * 3 + y.place[v]) * 3 + x.place[u]] += factor * weights[(w * slots + v) * slots + u];
+                  sums[(z.place[w] * 3 + y.place[v]) * 3 + x.place[u]] +=
+                      factor * static_cast<double>(weights[(w * slots + v) * slots + u]);
         }
     coarse.at(0, i, j, k) = excess;
     for (int n = 1; n <= box_neighbours; ++n) {

@@ -120,8 +120,8 @@ class BoxMatrix {
                        FieldView<float, 3> r, BoxGhosts ghosts = BoxGhosts::filled) const;
   /// y = A u
   void apply(Context& ctx, FieldView<const T, 3> u, FieldView<T, 3> y, BoxGhosts ghosts = BoxGhosts::filled) const;
-  /// Of cells on a GPU: next = z + beta p and y = A next, of unknowns alone; (next, y) comes to the first number of the Context's
-  /// scratch, which the caller holds, and to its number on the host. False elsewhere.
+  /// Of cells on a GPU: next = z + beta p and y = A next, of unknowns alone; (next, y) comes to the first number of the
+  /// Context's scratch, which the caller holds, and to its number on the host. False elsewhere.
   [[nodiscard]] bool next_direction_on_gpu(Context& ctx, FieldView<const T, 3> z, double beta, FieldView<const T, 3> p,
                                            FieldView<T, 3> next, FieldView<T, 3> y) const;
   // u with ghosts.

@@ -1,8 +1,9 @@
 #pragma once
 
 // For CUDA sources only: Gauss-Seidel by points in 8 colours on all planes of one parity, in one kernel, of bands; of cells:
-// smoothers/box/box_cell_planes.hpp. A block has a tile of a plane, a warp a row of it, a thread two neighbours of the row. What is left of all rows, with x as it was, is formed first
-// (core/operators/box_pairs.hpp); corrections d then go through the four colours of the plane, from thread to thread,
+// smoothers/box/box_cell_planes.hpp. A block has a tile of a plane, a warp a row of it, a thread two neighbours of the row. What
+// is left of all rows, with x as it was, is formed first; corrections d then go through the four colours of the plane, from
+// thread to thread,
 //
 //     d_i = (r_i - sum over neighbours of earlier colours a_ij d_j) / a_ii ,
 //

@@ -59,8 +59,7 @@ std::shared_ptr<BoxMultigrid<T>> cycle_of(Context& ctx, const BoxMatrix<double>&
 }  // namespace
 
 BoxKrylov::BoxKrylov(Context& ctx, const BoxMatrix<double>& s, const SparseRows& general,
-                     const std::array<GatedAxis, 3>& gate, const BoxMultigridParams& multigrid,
-                     const BoxKrylovParams& params)
+                     const std::array<GatedAxis, 3>& gate, const BoxMultigridParams& multigrid, BoxKrylovParams params)
     : b(ctx, rows_of(s.shape())), x(ctx, rows_of(s.shape())) {
   expects(
       general.rows == 0 || !solver_entry(params.method).symmetric, params.method,
@@ -73,7 +72,8 @@ BoxKrylov::BoxKrylov(Context& ctx, const BoxMatrix<double>& s, const SparseRows&
     a_ = std::make_unique<RowsOfBox>(ctx, general, b.shape());
   else
     a_ = std::make_unique<BoxLinearOperator<double>>(ctx, s);
-  solver_ = make_solver<double>(ctx, params.method, b.shape(), {.restart = params.restart});
+  solver_ = params.solver ? std::move(params.solver)
+                          : make_solver<double>(ctx, params.method, b.shape(), {.restart = params.restart});
 }
 
 SolveReport BoxKrylov::solve(Context& ctx, const StoppingParams& stop, const Monitor& monitor) {

@@ -23,6 +23,7 @@ struct BoxKrylovParams {
   std::string_view method = "gmres";  // of solver_entries()
   int restart = 30;
   bool float_cycles = true;
+  std::unique_ptr<Solver<double>> solver{};  // in place of `method`
 };
 
 class BoxKrylov {
@@ -31,7 +32,7 @@ class BoxKrylov {
 
   /// `general`: the rows of A on the nodes where `s` is not A; else of no rows.
   BoxKrylov(Context& ctx, const BoxMatrix<double>& s, const SparseRows& general, const std::array<GatedAxis, 3>& gate,
-            const BoxMultigridParams& multigrid, const BoxKrylovParams& params);
+            const BoxMultigridParams& multigrid, BoxKrylovParams params);
 
   /// From zero.
   SolveReport solve(Context& ctx, const StoppingParams& stop, const Monitor& monitor);

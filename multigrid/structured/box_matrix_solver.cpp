@@ -11,6 +11,7 @@
 #include <stratum/core/names.hpp>
 #include <stratum/core/reentrancy_guard.hpp>
 #include <stratum/multigrid/box_iteration.hpp>
+#include <stratum/multigrid/structured/box_deflation.hpp>
 #include <stratum/multigrid/structured/box_krylov.hpp>
 #include <stratum/multigrid/structured/box_rows.hpp>
 #include <stratum/multigrid/structured/rows_as_given.hpp>
@@ -66,12 +67,19 @@ Method method_of(const BoxMatrixParams& params, const BoxRows& rows) {
   return params.method.value_or(rows.is_general() ? Method::gmres : Method::cg);
 }
 
-std::string choice_of(const BoxRows& rows, Method method, const std::vector<GatedLevel>& levels) {
+std::string choice_of(const BoxRows& rows, Method method, const std::vector<GatedLevel>& levels, int deflated) {
   const std::string around = message(method == Method::multigrid ? "" : message(to_string(method), " around "),
                                      "V(1,1) cycles with gated coarsening, ", levels.size(), " levels");
   if (rows.is_general())
     return message(around, ", of the symmetric part: the matrix is not symmetric, nor by scales of its rows");
-  return rows.scales.empty() ? around : message(around, ": rows are scaled as makes the matrix symmetric");
+  std::string choice =
+      rows.scales.empty() ? around : message(around, ": rows are scaled as makes the matrix symmetric");
+  if (deflated > 0)
+    choice +=
+        message("; ", deflated,
+                deflated == 1 ? " isolated part of strong couplings is" : " isolated parts of strong couplings are",
+                " deflated");
+  return choice;
 }
 
 }  // namespace
@@ -137,12 +145,17 @@ class BoxMatrixSolver::State {
     params.stop.validate();
     found.method = method_of(params, rows);
     const BoxMultigridParams multigrid{.gate = {}, .singular = rows.singular};
-    if (found.method == Method::cg && !rows.is_general()) {
+    BoxDeflation deflation;
+    if (!p.method && !rows.is_general()) deflation = make_box_deflation(ctx, rows);
+    if (found.method == Method::cg && !rows.is_general() && !deflation.solver) {
       conjugate.emplace(ctx, bands_on(ctx, rows), rows.gate, multigrid, p.float_cycles);
     } else {
       const std::string_view name = found.method == Method::multigrid ? "richardson" : to_string(found.method);
       krylov.emplace(ctx, bands_on(ctx, rows), rows.general, rows.gate, multigrid,
-                     BoxKrylovParams{.method = name, .restart = p.restart, .float_cycles = p.float_cycles});
+                     BoxKrylovParams{.method = name,
+                                     .restart = p.restart,
+                                     .float_cycles = p.float_cycles,
+                                     .solver = std::move(deflation.solver)});
     }
     found.order = rows.order;
     found.periodic = rows.shape.periodic;
@@ -156,7 +169,7 @@ class BoxMatrixSolver::State {
     }
     const std::vector<GatedLevel> levels = conjugate ? conjugate->levels() : krylov->levels();
     for (const GatedLevel& level : levels) found.levels.push_back(level_text(level));
-    found.choice = choice_of(rows, found.method, levels);
+    found.choice = choice_of(rows, found.method, levels, deflation.count);
     rows.general = SparseRows{};  // it has been copied to where it is computed with
   }
 

@@ -20,6 +20,7 @@ namespace {
 using namespace stratum;
 using test::Random;
 using testing::HasSubstr;
+using testing::Not;
 using Values = std::vector<double>;
 using Size = std::array<int, 3>;
 
@@ -176,6 +177,51 @@ TEST(BoxKrylov, KnowsSingularMatricesThatAreNotSymmetric) {
   EXPECT_LE(residual(a, b, x), 1.01e-8);
   EXPECT_NEAR(std::accumulate(x.begin(), x.end(), 0.0), 0, 1e-10);
   EXPECT_THAT(refusal(convection(n, 0.7, false), n), HasSubstr("nor do its columns sum to zero"));
+}
+
+/// Faces of cells of size 1 of -div(K grad u), u = 0 around; K is `contrast` in blocks of 3 x 3 x 3 cells, every second one of a
+/// row, that touch at edges alone.
+SparseRows checkerboard(const Size& n, double contrast) {
+  const auto k_of = [&](const Size& p) { return (p[0] / 3 + p[1] / 3 + p[2] / 3) % 2 == 0 ? 1 : contrast; };
+  std::vector<SparseEntry> entries;
+  for (int row = 0; row < n[0] * n[1] * n[2]; ++row) {
+    const Size here{row % n[0], row / n[0] % n[1], row / n[0] / n[1]};
+    const std::array<int, 3> step{1, n[0], n[0] * n[1]};
+    for (std::size_t d = 0; d < 3; ++d)
+      for (const int side : {-1, 1}) {
+        Size there = here;
+        there[d] += side;
+        const bool inside = there[d] >= 0 && there[d] < n[d];
+        const double c = inside ? 2 / (1 / k_of(here) + 1 / k_of(there)) : 2 * k_of(here);
+        entries.push_back({row, row, c});
+        if (inside) entries.push_back({row, row + side * step[d], -c});
+      }
+  }
+  return sparse_rows(n[0] * n[1] * n[2], n[0] * n[1] * n[2], entries);
+}
+
+TEST(BoxKrylov, DeflatesIsolatedPartsOfStrongCouplings) {
+  for (const Backend backend : test::available_backends()) {
+    Context ctx = test::context_on(backend);
+    Random random(45);
+    const Size n{24, 21, 23};
+    for (const double contrast : {1e4, 1e6}) {
+      const SparseRows a = checkerboard(n, contrast);
+      const Values b = random.values(a.rows);
+      Values x(b.size()), y(b.size());
+      BoxMatrixSolver solver(ctx, a, n);
+      EXPECT_THAT(solver.findings().choice, HasSubstr("parts of strong couplings are deflated"));
+      const SolveReport report = solver.solve(ctx, b, x);
+      EXPECT_EQ(report.status, Status::converged) << report.reason;
+      EXPECT_LE(report.iterations, 14);
+      EXPECT_LE(residual(a, b, x), 1.01e-8);
+      BoxMatrixParams plain;
+      plain.method = Method::cg;
+      const SolveReport without = BoxMatrixSolver(ctx, a, n, plain).solve(ctx, b, y);
+      EXPECT_GT(without.iterations, 2 * report.iterations);
+    }
+    EXPECT_THAT(BoxMatrixSolver(ctx, checkerboard(n, 100), n).findings().choice, Not(HasSubstr("deflated")));
+  }
 }
 
 TEST(BoxKrylov, RefusesMethodsForSymmetricMatrices) {

@@ -352,7 +352,8 @@ class BoxEquation {
     }
   };
 
-  /// By S with so large an s that A is nothing beside s M. Twice refined: what is large somewhere shall not be an error elsewhere.
+  /// By S with so large an s that A is nothing beside s M. Twice refined: what is large somewhere shall not be an error
+  /// elsewhere.
   bool solve_mass_directly(Context& ctx, const Vector& b, Vector& x) {
     constexpr int solves = 3;
     constexpr double nothing = 1e-20, rounding = 1e-12;

@@ -10,11 +10,11 @@
 //
 // The estimated error of such a solve is one of the difference, and reports have it relative to u.
 //
-// On one rank. Everything that grows with the box is in memory of the Context's. An f that changes with the time is evaluated in
-// every stage, on a GPU where it is an expression, and so are values of faces, on the host; by 2 Gauss points a direction where
-// nothing else is asked for. Memory beside that of PoissonSolver3D: 12 (euler) to 14 (tr_bdf2) vectors with ghosts, and K once
-// more. Arrays of nodal values hold all nodes of the box, x fastest. Errors: UsageError for parameters that do not go together, for
-// what functions give that is not finite, and as PoissonSolver3D; ResourceError where it would not fit in memory.
+// On one rank. Everything that grows with the box is in memory of the Context's. An f that changes with the time is evaluated
+// in every stage, on a GPU where it is an expression, and so are values of faces, on the host; by 2 Gauss points a direction
+// where nothing else is asked for. Memory beside that of PoissonSolver3D: 12 (euler) to 14 (tr_bdf2) vectors with ghosts, and K
+// once more. Arrays of nodal values hold all nodes of the box, x fastest. Errors: UsageError for parameters that do not go
+// together, for what functions give that is not finite, and as PoissonSolver3D; ResourceError where it would not fit in memory.
 
 #include <cstdint>
 #include <memory>
@@ -58,7 +58,8 @@ class HeatSolver3D {
   /// How stages are solved, and why.
   [[nodiscard]] const BoxSolverPlan& plan() const;
 
-  /// As HeatSolver::state and HeatSolver::restore. Values of Dirichlet nodes are those of the faces in turn, each with its edges.
+  /// As HeatSolver::state and HeatSolver::restore. Values of Dirichlet nodes are those of the faces in turn, each with its
+  /// edges.
   [[nodiscard]] HeatState state(Context& ctx) const;
   bool restore(Context& ctx, const HeatState& state, bool same_data = true);
 

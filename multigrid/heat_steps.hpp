@@ -7,7 +7,7 @@
 //     Vector                        numbers at unknowns and at Dirichlet nodes; swapped, not copied
 //     vector(ctx)                   a Vector of zeros
 //     nodes()                       unknowns of this subdomain
-//     copy(ctx, x, y)  axpy(ctx, a, x, y)  slope(ctx, s, x, k)      y = x, y = y + a x, k = s (x - k), of all numbers; x may be y
+//     copy(ctx, x, y)  axpy(ctx, a, x, y)  slope(ctx, s, x, k)      y = x, y = y + a x, k = s (x - k), of all numbers
 //     axpys(ctx, a, x, b, y, z)                                     z = z + a x + b y
 //     copy_unknowns(ctx, x, y)  set(ctx, a, x)  norm2(ctx, x)       y = x, x = a, || x ||, of the unknowns
 //     mass(ctx, x, y)  size(ctx, x, y)                              y = M x and || x || of the unknowns, without Dirichlet nodes

@@ -46,8 +46,8 @@ struct KeptBoxKernel {
   std::shared_ptr<const void> kernel;
 };
 
-/// By `points` Gauss points a direction; true where all targets are done. The kernel of an expression that has the time is taken
-/// from `kept`, or left there.
+/// By `points` Gauss points a direction; true where all targets are done. The kernel of an expression that has the time is
+/// taken from `kept`, or left there.
 [[nodiscard]] bool box_loads_on_gpu(Context& ctx, const TensorMesh<3>& mesh, const std::array<std::size_t, 3>& order,
                                     const ScalarFunction3D& f, int points, std::span<const BoxLoadTarget> targets,
                                     KeptBoxKernel& kept);

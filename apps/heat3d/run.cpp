@@ -73,6 +73,11 @@ class BoxCase {
       if (options_.has(name)) problem += message(problem.empty() ? "" : ", ", name, " ", options_.text(name));
     std::printf("problem   %s\n", problem.empty() ? "sin(pi x/a) sin(pi y/b) sin(pi z/d) decays" : problem.c_str());
     print_times(settings_, solver.time());
+    if (const EdgeGap edge = largest_edge_gap(mesh_, at_time(settings_.problem, solver.time())); edge.gap > 0)
+      warn(program_name,
+           message("at t = ", solver.time(), " the ", to_string(edge.kept), " and the ", to_string(edge.other),
+                   " face differ by ", edge.gap, " at (", edge.x, ", ", edge.y, ", ", edge.z,
+                   "), a node of their edge; it has the value of the ", to_string(edge.kept), " one"));
     std::printf("solver    %s; %s\n          %s\n\n", solver.plan().method.c_str(), ctx.description().c_str(),
                 solver.plan().reason.c_str());
   }

@@ -98,6 +98,8 @@ case_restarts_are_the_uninterrupted_run() {
 }
 
 case_what_is_wrong() {
+  run 0 "${small[@]}" --left dirichlet:1+t --start 2 --end 2.1 --initial 1
+  grep -q "warning: at t = 2 the left and the bottom face differ by 3 at (0, 0, 0)" .errors || fail "does not warn of edges"
   refused --kappa '1+t' -- "--kappa: expression '1+t'" "known names: x, y, z, a, b, d, xl"
   refused --left 'robin:1+t,0' -- "--left: ALPHA '1+t' depends on the time"
   refused --capacity 0 -- "--capacity: '0'"

@@ -180,6 +180,16 @@ std::optional<Compatibility> BoxSolids::make_rhs(Context& ctx, bool project, Fie
   for (std::size_t k = 0; k < values.size(); ++k)
     if (const int room = singular_room(node_of_unknown_[k]); room >= 0)
       values[k] -= found[static_cast<std::size_t>(room)].mean * rooms_.integral[node_of_unknown_[k]];
+  // What is left of a room's load may be rounding, which a solver would take for a load.
+  constexpr double rounding = 1e-14;
+  Values left(found.size(), 0.0);
+  for (std::size_t k = 0; k < values.size(); ++k)
+    if (const int room = singular_room(node_of_unknown_[k]); room >= 0)
+      left[static_cast<std::size_t>(room)] += std::abs(values[k]);
+  for (std::size_t k = 0; k < values.size(); ++k)
+    if (const int room = singular_room(node_of_unknown_[k]); room >= 0)
+      if (left[static_cast<std::size_t>(room)] <= rounding * found[static_cast<std::size_t>(room)].sum_of_magnitudes)
+        values[k] = 0;
   copy_from_host<double>(ctx, values.data(), r);
   return rooms_.any_singular() ? std::optional(all) : std::nullopt;
 }

@@ -240,6 +240,10 @@ TEST(BoxBodies, RoomsAndTheirConstants) {
   const Solution projected = solve(ctx, unit_cube(20), problem, true);
   EXPECT_NEAR(projected.nodal[20], 0, 1e-9);
   EXPECT_NEAR(projected.fluxes.load, 0, 1e-9);
+  // A constant less its mean leaves rounding, which is no load.
+  problem.rhs = number(2);
+  EXPECT_NEAR(solve(ctx, unit_cube(20), problem, true).nodal[20], 0, 1e-12);
+  problem.rhs = [](const Point3D& p) { return p.x < 0.5 ? std::cos(std::numbers::pi * p.y) : 1.0; };
   problem.bodies.push_back(held(box_shape({0.9, -1, -1}, {2, 2, 2}), 5));
   const Solution half = solve(ctx, unit_cube(20), problem);
   EXPECT_NEAR(*half.bodies[1].flux, -0.3, 1e-8);

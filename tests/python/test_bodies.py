@@ -59,3 +59,32 @@ def test_solids_and_rooms():
 def test_what_cannot_be(bodies, words):
     with pytest.raises(ValueError, match=words):
         stratum.Poisson(mesh(), bodies=bodies)
+
+
+def test_boxes():
+    n = 8
+    x = np.linspace(0, 1, n + 1)
+    walls = {name: "neumann" for name in ("left", "right", "bottom", "top", "front", "back")}
+    mask = np.zeros((n, n, n), bool)
+    mask[:, :2, 2:6] = True
+    bodies = [(lambda x, y, z: x < 0.25, "value", 0.0), (lambda x, y, z: x > 0.75, "value", lambda x, y, z: np.ones_like(x)), (mask, "no-flux")]
+    *_, u, report = stratum.poisson((x, x, x), 0.0, walls, bodies=bodies)
+    np.testing.assert_allclose(u[:, 2:], np.broadcast_to(np.clip(2 * (x - 0.25), 0, 1), u[:, 2:].shape), atol=1e-8)
+    assert np.isnan(u[4, 0, 4]) and abs(report["bodies"][1]["flux"] - 1.5) < 1e-7 and report["bodies"][2]["cells"] == mask.sum()
+    problem = stratum.Poisson3D((x, x, x), walls, bodies=[(lambda x, y, z: (x > 0.25) & (x < 0.5), "no-flux")])
+    assert problem.singular and "a body" in repr(problem)
+    with pytest.raises(ValueError, match="nothing holds u in the room"):
+        problem.solve(1.0)
+    assert abs(problem.solve(lambda x, y, z: np.where(x > 0.5, 1.0, 2.0), project=True).u[0, 0, -1]) < 1.0
+    wall = [(lambda x, y, z: (x > 0.25) & (x < 0.5), "k", 4.0), (lambda x, y, z: (x > 0.25) & (x < 0.5), "contact", 0.3)]
+    *_, u, _ = stratum.poisson((x, x, x), 0.0, walls | {"left": 1.0, "right": 0.0}, bodies=wall)
+    np.testing.assert_allclose(n * (u[..., -2] - u[..., -1]), 1 / (0.75 + 0.25 / 4 + 0.6), rtol=1e-7)
+    with pytest.raises(ValueError, match="holds no cell"):
+        stratum.Poisson3D((x, x, x), bodies=[(lambda x, y, z: x > 2, "value", 1.0)])
+    with pytest.raises(TypeError, match="without bodies"):
+        stratum.gradients.vjp(problem, 1.0)
+
+
+def test_no_bodies_in_time():
+    with pytest.raises(ValueError, match="stratum.heat has no bodies"):
+        stratum.heat(mesh(), 0.0, 0.1, 2, bodies=[(strip(0, 0.25), "value", 0.0)])

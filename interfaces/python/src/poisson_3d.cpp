@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include <stratum/assembly/box_bodies.hpp>
 #include <stratum/assembly/box_values.hpp>
 #include <stratum/assembly/expressions/expression.hpp>
 #include <stratum/assembly/point_values.hpp>
@@ -92,10 +93,28 @@ BoundaryCondition3D face_condition(const Mesh& mesh, BoxFace face, const nb::tup
   return condition;
 }
 
+/// (inside, kind, value) as of Poisson: numbers, text or arrays, on the cells, g at the nodes.
+Body3D body_of(const Mesh& mesh, const nb::tuple& given) {
+  Body3D body;
+  body.inside = coefficient(mesh, "the shape of a body", given[0]);
+  body.kind = by_name("the kind of a body", nb::cast<std::string>(given[1]), values_of<BodyKind>);
+  if (body.kind == BodyKind::contact) {
+    body.resistance = nb::cast<double>(given[2]);
+  } else if (body.kind == BodyKind::coefficient || nb::isinstance<nb::str>(given[2])) {
+    body.value = coefficient(mesh, "K of a body", given[2]);
+  } else if (body.kind == BodyKind::value) {
+    double number = 0;
+    body.value = nb::try_cast(given[2], number) ? constant(number)
+                                                : on_nodes(*mesh, vector_of(nb::cast<HostArray<double, 3>>(given[2])));
+  }
+  return body;
+}
+
 class PoissonSystem3D {
  public:
   PoissonSystem3D(const TensorMesh<3>& mesh, const std::array<nb::tuple, 6>& faces,
-                  const std::array<nb::object, 3>& kappa, double reaction, const std::string& device, int threads)
+                  const std::array<nb::object, 3>& kappa, double reaction, const nb::list& bodies,
+                  const std::string& device, int threads)
       : ctx_(make_context(device, threads)), mesh_(std::make_shared<const TensorMesh<3>>(mesh)) {
     for (const BoxFace face : all_box_faces)
       problem_.boundaries[face] = face_condition(mesh_, face, faces[static_cast<std::size_t>(face)]);
@@ -103,9 +122,13 @@ class PoissonSystem3D {
     problem_.diffusion = {coefficient(mesh_, "kappa", kappa[0]), coefficient(mesh_, "kappa_yy", kappa[1]),
                           coefficient(mesh_, "kappa_zz", kappa[2])};
     problem_.reaction = reaction;
+    for (const nb::handle body : bodies) problem_.bodies.push_back(body_of(mesh_, nb::cast<nb::tuple>(body)));
     const nb::gil_scoped_release release;
+    const TensorMesh<3> box = with_boundaries(mesh, problem_.boundaries);
+    const auto on_mesh = bodies_on(ctx_, box, problem_);
+    has_solids_ = on_mesh && on_mesh->has_solids();
     set_up();
-    singular_ = is_singular(solver_->mesh(), problem_);
+    singular_ = has_solids_ ? rooms_of(box, problem_, *on_mesh).any_singular() : is_singular(box, problem_);
     setup_seconds_ = clock_.seconds();
   }
 
@@ -117,6 +140,8 @@ class PoissonSystem3D {
     HostArray<double, 3> load;
     if (nb::isinstance<nb::str>(f))
       rhs = expression(*mesh_, nb::cast<std::string>(f));
+    else if (!problem_.bodies.empty())
+      rhs = function_of(f);
     else
       load = nb::cast<HostArray<double, 3>>(f);
     const auto nodes = [&](int d) { return static_cast<std::size_t>(mesh_->axis(d).size()) + 1; };
@@ -126,21 +151,36 @@ class PoissonSystem3D {
     const Monitor monitor = monitor_of(callback);
     SolveReport report;
     std::vector<double> nodal;
+    std::vector<BoxBodyFlux> bodies;
     {
       const nb::gil_scoped_release release;
-      if (!solver_) set_up();
+      if (!solver_ || (has_solids_ && project != project_)) {
+        project_ = project;
+        set_up();
+      }
       if (rhs)
         solver_->set_rhs(rhs);
       else
         solver_->set_load({load.data(), load.size()});
       const auto& found = solver_->compatibility();
-      if (found) expect_compatible(*found, project, "the integral of f plus the boundary fluxes");
+      if (found && !has_solids_) expect_compatible(*found, project, "the integral of f plus the boundary fluxes");
       solver_->set_stop(stop);
       report = solver_->solve(monitor);
       nodal = solver_->nodal_solution();
+      bodies = solver_->body_fluxes();
     }
-    return nb::make_tuple(numpy_array(std::move(nodal), {nodes(2), nodes(1), nodes(0)}),
-                          dictionary_of(report, setup_seconds_));
+    nb::dict said = dictionary_of(report, setup_seconds_);
+    nb::list of_bodies;
+    for (const BoxBodyFlux& body : bodies) {
+      nb::dict one;
+      one["cells"] = body.cells;
+      one["volume"] = body.volume;
+      one["flux"] = body.flux ? nb::cast(*body.flux) : nb::none();
+      one["mean"] = body.mean;
+      of_bodies.append(one);
+    }
+    if (!bodies.empty()) said["bodies"] = of_bodies;
+    return nb::make_tuple(numpy_array(std::move(nodal), {nodes(2), nodes(1), nodes(0)}), said);
   }
 
   /// In a child process, which does not have the threads of its parent: on a CPU what follows runs on one.
@@ -151,9 +191,19 @@ class PoissonSystem3D {
   }
 
  private:
+  /// A number, or an array at the nodes or on the cells.
+  [[nodiscard]] ScalarFunction3D function_of(const nb::object& f) const {
+    if (double number = 0; nb::try_cast(f, number)) return constant(number);
+    const auto values = nb::cast<HostArray<double, 3>>(f);
+    const auto cells = [&](int d) { return static_cast<std::size_t>(mesh_->axis(d).size()); };
+    if (values.shape(0) == cells(2) && values.shape(1) == cells(1) && values.shape(2) == cells(0))
+      return on_cells(*mesh_, {cells(0), cells(1), cells(2)}, vector_of(values));
+    return on_nodes(*mesh_, vector_of(values));
+  }
   void set_up() {
     PoissonSolver3DParams params;
-    params.project = true;  // of f = 0, whose boundary data alone need not balance; every solve looks for itself
+    // Of f = 0, whose boundary data alone need not balance; every solve looks for itself.
+    params.project = project_ || !has_solids_;
     solver_ = std::make_unique<PoissonSolver3D>(ctx_, *mesh_, problem_, params);
   }
 
@@ -161,7 +211,7 @@ class PoissonSystem3D {
   Context ctx_;
   Mesh mesh_;
   PoissonProblem3D problem_{};
-  bool singular_ = false;
+  bool singular_ = false, has_solids_ = false, project_ = false;
   double setup_seconds_ = 0;
   std::unique_ptr<PoissonSolver3D> solver_;
 };
@@ -174,15 +224,15 @@ void add_poisson_3d(nb::module_& m) {
           "__init__",
           [](PoissonSystem3D* self, const TensorMesh<3>& mesh, nb::tuple left, nb::tuple right, nb::tuple bottom,
              nb::tuple top, nb::tuple front, nb::tuple back, const nb::object& xx, const nb::object& yy,
-             const nb::object& zz, double reaction, const std::string& device, int threads) {
+             const nb::object& zz, double reaction, const nb::list& bodies, const std::string& device, int threads) {
             new (self) PoissonSystem3D(mesh,
                                        {std::move(left), std::move(right), std::move(bottom), std::move(top),
                                         std::move(front), std::move(back)},
-                                       {xx, yy, zz}, reaction, device, threads);
+                                       {xx, yy, zz}, reaction, bodies, device, threads);
           },
           nb::arg("mesh"), nb::arg("left"), nb::arg("right"), nb::arg("bottom"), nb::arg("top"), nb::arg("front"),
           nb::arg("back"), nb::arg("kxx").none(), nb::arg("kyy").none(), nb::arg("kzz").none(), nb::arg("reaction"),
-          nb::arg("device"), nb::arg("threads"))
+          nb::arg("bodies"), nb::arg("device"), nb::arg("threads"))
       .def(
           "solve",
           [](PoissonSystem3D& self, const nb::object& f, double rtol, double atol, int maxiter,

@@ -80,8 +80,7 @@ class Solves:
 
     def __init__(self, problem: Problem[Any]) -> None:
         self.problem, self.mesh = problem, problem.mesh
-        if isinstance(problem, Poisson):
-            _expect_plain(problem)
+        _expect_plain(problem)
         if problem._given.options.get("cycle") == "fmg" and problem._given.options.get("accel") is None:
             raise TypeError("cycle='fmg' is one FMG cycle, and gradients take solves to a tolerance; give accel='cg' beside it")
         self.axes = 3 if isinstance(self.mesh, BoxMesh) else 2
@@ -241,10 +240,10 @@ class Solves:
         return self.problem.singular if isinstance(c, str) else not bool((c != 0).any() if hasattr(c, "any") else c)
 
 
-def _expect_plain(problem: Poisson) -> None:
+def _expect_plain(problem: Problem[Any]) -> None:
     """Refuses what elements here do not integrate, and says what to do."""
     options = problem._given.options
-    if options["discretisation"] != "elements" or options["coordinates"] != "cartesian":
+    if (options.get("discretisation", "elements"), options.get("coordinates", "cartesian")) != ("elements", "cartesian"):
         raise TypeError("gradients are those of elements in Cartesian coordinates; this problem has "
                         f"discretisation={options['discretisation']!r}, coordinates={options['coordinates']!r}")
     kinds = {kind for _, kind, _ in options["bodies"]}

@@ -13,7 +13,7 @@ from ._on_device import OnDevice, capsule, contiguous, library_of, like
 from ._patches import PatchSolution, poisson_on_patches
 from ._poisson_3d import Poisson3D, Solution3D
 from ._problem import Given, Problem
-from ._sampling import array_of, boundaries_by_name, coordinates as axes, grid, on_cells, samples, values_of, widths
+from ._sampling import body_of, boundaries_by_name, coordinates as axes, on_cells, samples, widths
 from ._stratum import BoxMesh, Mesh, PatchMesh, PoissonSystem
 
 
@@ -103,7 +103,7 @@ class Poisson(Problem[Solution]):
         self.mesh = as_mesh(mesh)
         if isinstance(self.mesh, BoxMesh):
             raise TypeError("a box is solved directly, by stratum.Poisson3D(mesh, boundaries, kappa, reaction)")
-        options: dict[str, Any] = dict(bodies=[_body(self.mesh, body) for body in bodies],
+        options: dict[str, Any] = dict(bodies=[body_of(self.mesh, body) for body in bodies],
                                        smoother=smoother, sweeps=sweeps, cycle=cycle, accel=accel,
                                        single_precision=single_precision, discretisation=discretisation, coordinates=coordinates,
                                        threads=threads, device=device, stream=stream)
@@ -193,24 +193,6 @@ def poisson(mesh: Mesh | BoxMesh | PatchMesh | tuple[Any, ...] | None, f: Any, b
     kind: Any = Poisson3D if isinstance(mesh, BoxMesh) else Poisson
     solution = kind(mesh, boundaries, kappa, reaction, **options).solve(f, **of_solve)
     return solution if labels is None else labels.solution(solution.u, solution.report, like)
-
-
-def _body(mesh: Any, given: Any) -> tuple[Any, str, Any]:
-    """(inside, kind, value) as the compiled part takes it."""
-    if not isinstance(given, tuple) or (len(given), given[1] == "no-flux") not in ((2, True), (3, False)):
-        raise ValueError('a body is (inside, "value", g), (inside, "no-flux"), (inside, "k", k) or (inside, "contact", r); '
-                         f"given is {given!r}")
-    inside, kind, value = (*given, None)[:3]
-    if kind not in ("value", "no-flux", "k", "contact"):
-        raise ValueError(f"a body's kind is 'value', 'no-flux', 'k' or 'contact', not {kind!r}")
-    inside = on_cells(mesh, "the shape of a body", inside)
-    if kind == "k":
-        value = on_cells(mesh, "K of a body", value)
-    elif kind == "value" and callable(value):
-        value = np.ascontiguousarray(values_of("the value of a body", value, *grid([mesh.x, mesh.y])))
-    elif kind == "value" and not isinstance(value, str):
-        value = array_of("the value of a body", value, [mesh.shape])
-    return inside, kind, float(value) if kind == "contact" else value
 
 
 def _tensor(mesh: Mesh, kappa: Any) -> tuple[Any, Any, Any]:

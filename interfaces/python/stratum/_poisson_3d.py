@@ -9,7 +9,7 @@ import numpy as np
 from . import _cublas, _fork, _show
 from ._mesh import as_mesh
 from ._problem import Given, Problem
-from ._sampling import boundaries_by_name, on_cells, widths
+from ._sampling import array_of, body_of, boundaries_by_name, coordinates, grid, on_cells, values_of, widths
 from ._stratum import BoxMesh, Mesh, PoissonSystem3D
 
 
@@ -43,6 +43,8 @@ class Poisson3D(Problem[Solution3D]):
               (kx, ky, kz) of such, each an array along its own axis too, (nx,), (ny,) or (nz,). The solver is direct where K is a
               product of functions of x, y and z, and report["choice"] says which it is and why
     reaction  c >= 0, a number
+    bodies    inside the box, a list of tuples (inside, "value", g), (inside, "no-flux"), (inside, "k", k) or (inside, "contact", r),
+              as of stratum.Poisson; the cells of a contact fill a box. report["bodies"] has the volume of each and what flows out
     device    "cpu" or "cuda"; threads: of the CPU, 0 for all; in a child process after a fork one
 
     Functions are called with arrays of coordinates and return arrays of their shape (or a number), as NumPy's do.
@@ -57,7 +59,7 @@ class Poisson3D(Problem[Solution3D]):
     _sides = ("left", "right", "bottom", "top", "front", "back")
 
     def __init__(self, mesh: Mesh | BoxMesh | tuple[Any, ...], boundaries: Any = 0.0, kappa: Any = 1.0, reaction: float = 0.0, *,
-                 threads: int = 0, device: str = "cpu") -> None:
+                 bodies: Any = (), threads: int = 0, device: str = "cpu") -> None:
         self.mesh = as_mesh(mesh)
         if not isinstance(self.mesh, BoxMesh):
             raise TypeError(f"a box has three axes; given is {self.mesh}")
@@ -65,14 +67,23 @@ class Poisson3D(Problem[Solution3D]):
         if not np.isscalar(reaction) or isinstance(reaction, str):
             raise TypeError("the reaction of a box is a number; and does not vary")
         k: Any = _diagonal(self.mesh, kappa)
-        self._set_up(Given(faces, k, float(reaction), dict(threads=threads, device=device)))
+        self._set_up(Given(faces, k, float(reaction), dict(bodies=[body_of(self.mesh, body) for body in bodies], threads=threads,
+                                                           device=device)))
 
     def _compiled(self, given: Given) -> Any:
         device, threads = given.options["device"], given.options["threads"]
         if device == "cuda":
             _cublas.load()
         compiled: Any = PoissonSystem3D
-        return compiled(self.mesh, *given.boundaries, *given.kappa, given.reaction, device, _fork.threads(threads))
+        return compiled(self.mesh, *given.boundaries, *given.kappa, given.reaction, given.options["bodies"], device,
+                        _fork.threads(threads))
+
+    def _load(self, f: Any) -> Any:
+        if not self._given.options["bodies"] or isinstance(f, str):
+            return super()._load(f)
+        if callable(f):  # at nodes, linear between them
+            return np.ascontiguousarray(values_of("f", f, *grid(coordinates(self.mesh))))
+        return array_of("f", f, [self.mesh.shape, self.mesh.cells])
 
     def _solution(self, u: np.ndarray, report: dict[str, Any]) -> Solution3D:
         return Solution3D(self.mesh.x, self.mesh.y, self.mesh.z, u, report)

@@ -111,6 +111,24 @@ def on_cells(mesh: Any, what: str, value: Any) -> float | str | np.ndarray:
     return array_of(what, value, [mesh.cells])
 
 
+def body_of(mesh: Any, given: Any) -> tuple[Any, str, Any]:
+    """(inside, kind, value) as the compiled part takes it."""
+    if not isinstance(given, tuple) or (len(given), given[1] == "no-flux") not in ((2, True), (3, False)):
+        raise ValueError('a body is (inside, "value", g), (inside, "no-flux"), (inside, "k", k) or (inside, "contact", r); '
+                         f"given is {given!r}")
+    inside, kind, value = (*given, None)[:3]
+    if kind not in ("value", "no-flux", "k", "contact"):
+        raise ValueError(f"a body's kind is 'value', 'no-flux', 'k' or 'contact', not {kind!r}")
+    inside = on_cells(mesh, "the shape of a body", inside)
+    if kind == "k":
+        value = on_cells(mesh, "K of a body", value)
+    elif kind == "value" and callable(value):
+        value = np.ascontiguousarray(values_of("the value of a body", value, *grid(coordinates(mesh))))
+    elif kind == "value" and not isinstance(value, str):
+        value = array_of("the value of a body", value, [mesh.shape])
+    return inside, kind, float(value) if kind == "contact" else value
+
+
 def _join(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Integrals at nodes, from what each cell adds to its two along the last axis."""
     nodes = np.zeros((*left.shape[:-1], left.shape[-1] + 1))

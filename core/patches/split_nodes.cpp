@@ -17,13 +17,14 @@ struct Pick {
 struct SumOfAll {
   const int *places, *own, *begin;
   const double* all;
-  double* r;
+  double* to;
+  bool into_first_alone;
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int node, int /*j*/) const {
     const int first = begin[node], end = begin[node + 1];
     double sum = all[places[first]];
     for (int k = first + 1; k < end; ++k) sum += all[places[k]];
     for (int k = first; k < end; ++k)
-      if (own[k] >= 0) r[own[k]] = k == first ? sum : 0.0;
+      if (own[k] >= 0) to[own[k]] = k == first || !into_first_alone ? sum : 0.0;
   }
 };
 
@@ -83,14 +84,20 @@ SplitNodes::SplitNodes(Context& ctx, const PatchLayout& layout) {
 }
 
 void SplitNodes::gather_copies(Context& ctx, Partial<double>& r) {
+  sum(ctx, r.numbers.cview().data, r.numbers.view().data, true);
+}
+void SplitNodes::sum_copies(Context& ctx, const Partial<double>& r, Consistent<double>& x) {
+  sum(ctx, r.numbers.cview().data, x.numbers.view().data, false);
+}
+
+void SplitNodes::sum(Context& ctx, const double* r, double* to, bool into_first_alone) {
   if (numbers_.empty()) return;
-  if (sent_count_ > 0)
-    for_each_node(ctx, {0, sent_count_, 1, 0, 1, 1}, Pick{sent_.view().data, r.numbers.view().data, numbers_.mine()});
+  if (sent_count_ > 0) for_each_node(ctx, {0, sent_count_, 1, 0, 1, 1}, Pick{sent_.view().data, r, numbers_.mine()});
   numbers_.gather(ctx);
   if (nodes_ > 0)
     for_each_node(
         ctx, {0, nodes_, 1, 0, 1, 1},
-        SumOfAll{copies_.view().data, own_.view().data, begin_.view().data, numbers_.all(), r.numbers.view().data});
+        SumOfAll{copies_.view().data, own_.view().data, begin_.view().data, numbers_.all(), to, into_first_alone});
 }
 
 }  // namespace stratum

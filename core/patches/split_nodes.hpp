@@ -17,8 +17,12 @@ class SplitNodes {
   /// As gather_copies, of these nodes: the first copy of all gets their sum, in the order of patches, the others zero. One
   /// gather.
   void gather_copies(Context& ctx, Partial<double>& r);
+  /// As sum_copies: all copies that are here get it, of x, which may be r. One gather.
+  void sum_copies(Context& ctx, const Partial<double>& r, Consistent<double>& x);
 
  private:
+  void sum(Context& ctx, const double* r, double* to, bool into_first_alone);
+
   NumbersOfRanks<double> numbers_;
   Field<int> sent_;                  // own copies
   Field<int> copies_, own_, begin_;  // of the nodes with one here: places of all copies, and own numbers or -1

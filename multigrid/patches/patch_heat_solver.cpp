@@ -9,6 +9,7 @@
 #include <stratum/core/patches/patch_nodes.hpp>
 #include <stratum/core/patches/patch_operator.hpp>
 #include <stratum/core/patches/patch_rows.hpp>
+#include <stratum/core/patches/split_nodes.hpp>
 #include <stratum/multigrid/heat_steps.hpp>
 #include <stratum/multigrid/patches/patch_levels.hpp>
 #include <stratum/solvers/rounding.hpp>
@@ -26,9 +27,8 @@ class PatchEquation {
 
   PatchEquation(Context& ctx, const PatchMesh& patches, const PatchHeatProblem& given, const PatchHeatParams& params_,
                 double s)
-      : mesh(patches), problem(given), params(params_), layout(layout_of(mesh)), rows_(ctx, layout),
-        shared_(ctx, layout), s_(s) {
-    expects(ctx.subdomains() == 1, "steps in time on patches run on one rank, not on ", ctx.subdomains());
+      : mesh(patches), problem(given), params(params_), layout(layout_of(ctx, mesh)), rows_(ctx, layout),
+        shared_(ctx, layout), split_(ctx, layout), s_(s) {
     expects(std::isfinite(problem.capacity) && problem.capacity > 0, "the capacity must be finite and positive, not ",
             problem.capacity);
     params.solver.full_multigrid = false;
@@ -90,6 +90,7 @@ class PatchEquation {
   [[nodiscard]] double norm2(Context& ctx, Vector& r) {
     Partial<double> partial{std::move(r)};
     gather_copies(ctx, shared_, partial);
+    split_.gather_copies(ctx, partial);
     r = std::move(partial.numbers);
     return stratum::norm2(ctx, r.cview());
   }
@@ -123,6 +124,7 @@ class PatchEquation {
     if (given) {
       const ScalarFunction f = at_time(given, t);
       for (int p = 0; p < layout.patches(); ++p) {
+        if (!layout.has(p)) continue;
         const PatchNodes nodes = mesh.nodes_of(p);
         auto at_node = nodes.at.begin();
         for_nodes(p, [&](int k) {
@@ -205,6 +207,7 @@ class PatchEquation {
       Partial<double> of_r{std::move(r)};
       Consistent<double> of_z{std::move(z)};
       sum_copies(ctx, shared_, of_r, of_z);
+      split_.sum_copies(ctx, of_r, of_z);
       r = std::move(of_r.numbers);
       z = std::move(of_z.numbers);
       multiply(ctx, inverse_diagonal_, z);
@@ -249,6 +252,7 @@ class PatchEquation {
   template <class Body>
   void for_nodes(int patch, const Body& body) const {
     const auto& p = layout.patch(patch);
+    if (!layout.has(patch)) return;
     for (int j = 0; j <= p.ny; ++j)
       for (int i = 0; i <= p.nx; ++i) body(p.node(i, j));
   }
@@ -299,6 +303,7 @@ class PatchEquation {
     Partial<double> r{vector_from_host(ctx, diagonal)};
     Consistent<double> z = consistent<double>(ctx, layout);
     sum_copies(ctx, shared_, r, z);
+    split_.sum_copies(ctx, r, z);
     copy_to_host(ctx, z.numbers.cview(), diagonal.data());
     for (double& number : diagonal) number = number > 0 ? 1 / number : 0;
     for (const int k : fixed) diagonal[static_cast<std::size_t>(k)] = 0;
@@ -307,6 +312,7 @@ class PatchEquation {
 
   PatchRows rows_;
   SharedNodes shared_;
+  SplitNodes split_;
   double s_;
   bool conserves_ = false;
   std::int64_t unknowns_ = 0;
@@ -345,6 +351,8 @@ const std::vector<PatchLevelPlan>& PatchHeatSolver::levels() const {
 std::vector<double> PatchHeatSolver::nodal_solution(Context& ctx, int patch) const {
   const PatchLayout& layout = implementation_->equation->layout;
   expects(patch >= 0 && patch < layout.patches(), "there is no patch ", patch, "; the mesh has ", layout.patches());
+  expects(layout.has(patch), "patch ", patch, " belongs to rank ", layout.rank_of(patch),
+          ", which alone has its solution");
   const auto& p = layout.patch(patch);
   const FieldView<const double> part{implementation_->u.cview().data + p.first, p.nx + 1, p.ny + 1, p.pitch};
   std::vector<double> u(static_cast<std::size_t>(part.nodes()));
@@ -356,7 +364,8 @@ std::optional<PatchErrors> PatchHeatSolver::relative_errors(Context& ctx) const 
   const PatchEquation& equation = *implementation_->equation;
   if (!equation.problem.space.exact) return std::nullopt;
   std::vector<std::vector<double>> nodal;
-  for (int p = 0; p < equation.layout.patches(); ++p) nodal.push_back(nodal_solution(ctx, p));
+  for (int p = 0; p < equation.layout.patches(); ++p)
+    nodal.push_back(equation.layout.has(p) ? nodal_solution(ctx, p) : std::vector<double>{});
   return stratum::relative_errors(ctx, equation.mesh, equation.at(time()).exact, nodal);
 }
 

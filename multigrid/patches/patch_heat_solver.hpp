@@ -5,8 +5,9 @@
 // reaction c + s capacity, s = 1 / (a_ii dt), from the better start. A step of another length sets that solver up anew, on the
 // host: about as much work as three to ten stages.
 //
-// f, the exact solution and the values of boundaries may change with the time, Point::t; K, c, alpha and the capacity do not. On
-// one rank. Data that change are evaluated on the host, in every stage.
+// f, the exact solution and the values of boundaries may change with the time, Point::t; K, c, alpha and the capacity do not.
+// Data that change are evaluated on the host, in every stage.
+// Where the Context has a communicator: as PatchPoissonSolver, and adaptive steps may differ from those on one rank in rounding.
 //
 // Errors: as PatchPoissonSolver and HeatSteps.
 
@@ -43,7 +44,7 @@ class PatchHeatSolver {
 
   [[nodiscard]] double time() const;
   [[nodiscard]] const HeatReport& report() const;
-  /// u_h at the nodes of a patch, x fastest.
+  /// u_h at the nodes of a patch, x fastest; on several ranks of those that this rank has.
   [[nodiscard]] std::vector<double> nodal_solution(Context& ctx, int patch) const;
   /// The integral of capacity u.
   [[nodiscard]] double heat(Context& ctx) const;
@@ -51,7 +52,7 @@ class PatchHeatSolver {
   [[nodiscard]] std::optional<PatchErrors> relative_errors(Context& ctx) const;
   [[nodiscard]] const std::vector<PatchLevelPlan>& levels() const;
 
-  /// As HeatSolver::state and HeatSolver::restore: numbers of all patches as they lie in a PatchLayout.
+  /// As HeatSolver::state and HeatSolver::restore: numbers of the rank's patches as they lie in a PatchLayout.
   [[nodiscard]] HeatState state(Context& ctx) const;
   bool restore(Context& ctx, const HeatState& state, bool same_data = true);
 

@@ -10,6 +10,7 @@
 #include <stratum/assembly/patches/patch_problem.hpp>
 #include <stratum/core/field/blas.hpp>
 #include <stratum/mesh/patches/patch_partition.hpp>
+#include <stratum/multigrid/patches/patch_heat_solver.hpp>
 #include <stratum/multigrid/patches/patch_multigrid.hpp>
 #include <stratum/multigrid/patches/patch_poisson_solver.hpp>
 
@@ -355,6 +356,47 @@ TEST(PatchRanks, SolvesTakeAsManyIterationsAsOnOne) {
         EXPECT_TRUE(copies_agree(mesh, several.u));
         for (const double error : several.errors) EXPECT_NEAR(error, one.errors.front(), 1e-6 * one.errors.front());
       }
+    }
+}
+
+TEST(PatchRanks, StepsInTimeAreThoseOfOneRank) {
+  const PatchMesh mesh(turned_at_random(thin_at_origin(star(5), 10, {VertexGrading::Kind::smallest, 1e-3}), 3));
+  for (const Backend backend : test::available_backends())
+    for (const bool insulated : {false, true}) {
+      PatchHeatProblem problem;
+      problem.space.rhs = [](const Point& p) { return std::cos(3 * p.t) * (1 + p.x); };
+      problem.initial = [](const Point& p) { return p.x * p.y; };
+      if (insulated)
+        for (const auto& name : mesh.boundary_names())
+          problem.space.boundaries[name].kind = BoundaryConditionType::neumann;
+      PatchHeatParams params;
+      params.method = TimeMethod::crank_nicolson;
+      params.dt = 0.1;
+      params.solver.coarsest_unknowns = 100;
+      params.solver.least_distributed = 0;
+      std::vector<double> heats(3);
+      const auto once = [&](int ranks) {
+        return on_ranks(backend, mesh, ranks, [&](Context& ctx) {
+          PatchHeatSolver solver(ctx, mesh, problem, params);
+          (void)solver.advance(ctx, 0.3);
+          const int rank = ranks == 1 ? 0 : ctx.communicator()->rank();
+          heats[at(rank)] = solver.heat(ctx);
+          const auto of_patches = ranks_of_patches(mesh, ranks);
+          Values found;
+          for (int p = 0; p < mesh.patches(); ++p)
+            if (of_patches[at(p)] == rank) {
+              const auto u = solver.nodal_solution(ctx, p);
+              found.insert(found.end(), u.begin(), u.end());
+            }
+          return found;
+        });
+      };
+      const auto one = once(1);
+      const double heat = heats[0];
+      const auto several = once(3);
+      EXPECT_LE(difference(several, one), 1e-7) << insulated;
+      EXPECT_TRUE(copies_agree(mesh, several)) << insulated;
+      EXPECT_THAT(heats, testing::Each(testing::DoubleNear(heat, 1e-7)));
     }
 }
 

@@ -324,6 +324,19 @@ def test_jax_gradients_of_arrays_on_the_gpu():
     np.testing.assert_allclose(back(several[0]), expected, rtol=0, atol=1e-8 * abs(expected).max())
 
 
+def test_jax_solves_with_a_matrix_under_jit_on_the_gpu(ml, b):
+    there, back = arrays_on_gpu("jax")
+    import jax
+
+    solve = jax.jit(lambda b: stratum.jax.solve(ml, b))
+    expect_solution(back(solve(there(b))), b, 1e-9)
+    several = jax.jit(jax.vmap(lambda b: stratum.jax.solve(ml, b)))(there(np.stack([b, 2 * b])))
+    expect_solution(back(several[1]), 2 * b, 1e-9)
+    gradient = jax.jit(jax.grad(lambda b: (stratum.jax.solve(ml, b) * b).sum()))(there(b))
+    expect_solution(back(gradient) / 2, b, 1e-9)
+    assert gradient.devices().pop().platform == "gpu"
+
+
 def test_problems_refuse_what_does_not_fit_on_the_gpu():
     torch = torch_on_gpu()
     one, there = torch.ones(graded.shape, dtype=torch.float64, device="cuda"), dict(device="cuda")

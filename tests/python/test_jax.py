@@ -164,3 +164,23 @@ def test_what_does_not_converge_is_not_silent():
     one = stratum.Poisson(stratum.mesh("A3", 5), accel="cg", smoother="jacobi", threads=1)
     with pytest.raises(Exception, match="max iterations after 1"):
         jax.block_until_ready(stratum.jax.solve(one, 1.0, maxiter=1, on_failure="raise"))
+
+
+def test_compiled_code_keeps_its_problem_until_it_is_forgotten():
+    if not stratum.jax._has_handlers:
+        pytest.skip("this build calls back by jax.pure_callback")
+    f = jnp.ones((6, 7))
+    compiled = jax.jit(lambda f: stratum.jax.solve(stratum.Poisson(stratum.mesh(cells=(6, 5))), f)).lower(f).compile()
+    expected = compiled(f)
+    for _ in range(3):
+        np.testing.assert_array_equal(stratum.jax.solve(stratum.Poisson(stratum.mesh(cells=(6, 5))), f), expected)
+    stratum.jax.forget()
+    assert not stratum.jax._calls
+    with pytest.raises(Exception, match="is forgotten; compile it again"):
+        compiled(f).block_until_ready()
+    one = problem({})
+    again = jax.jit(lambda f: stratum.jax.solve(one, f))
+    again(jnp.ones(mesh.shape))
+    stratum.jax.forget()
+    jax.clear_caches()
+    assert again(jnp.ones(mesh.shape)).shape == mesh.shape

@@ -110,6 +110,9 @@ void add_poisson(nb::module_& m);
 void add_poisson_3d(nb::module_& m);
 void add_poisson_patches(nb::module_& m);
 void add_multigrid(nb::module_& m);
+#if defined(STRATUM_XLA)
+void add_xla(nb::module_& m);
+#endif
 void add_box_matrix(nb::module_& m);
 
 }  // namespace stratum::python

@@ -112,6 +112,9 @@ NB_MODULE(_stratum, m) {
   add_poisson_3d(m);
   add_poisson_patches(m);
   add_multigrid(m);
+#if defined(STRATUM_XLA)
+  add_xla(m);
+#endif
   add_box_matrix(m);
 }
 

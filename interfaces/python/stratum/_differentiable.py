@@ -458,6 +458,7 @@ class MatrixSolves:
                              + ("nonsymmetric" if not ml.symmetric else f"in {ml.found['singular_parts']} parts"))
         self._latest = _Latest()
         self._kept: dict[Any, Any] = {}
+        self.calls: dict[Any, Any] = {}  # of compiled code
 
     def kept(self, key: Any, make: Callable[[], Any]) -> Any:
         """What a library needs of the matrix; made at its first use."""

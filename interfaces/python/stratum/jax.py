@@ -3,25 +3,27 @@
     u = stratum.jax.solve(problem, f, kappa=k)       of a stratum.Poisson, stratum.Poisson3D or a mesh
     x = stratum.jax.solve(ml, b)                     of a stratum.Multigrid
 
-Solves run on the host, called back from compiled code (jax.pure_callback); everything else is JAX's own. They are in double,
-whatever the arrays are.
+Compiled code calls solves by XLA's foreign functions, with arrays where they lie, if jaxlib was there when the package was built;
+else by jax.pure_callback, on the host. Everything else is JAX's own. Solves are in double, whatever the arrays are.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from . import _stratum
 from ._differentiable import Calculus, MatrixSolves, Solves, Stop, as_problem, expect_matrix_data, matrix_solves_of, solves_of
 from ._multigrid import Multigrid
 from ._problem import Problem
-from ._report import check_on_failure
+from ._report import check_on_failure, judge
 
-__all__ = ["solve"]
+__all__ = ["forget", "solve"]
 
 
 def solve(problem: Any, f: Any, *, kappa: Any = None, reaction: Any = None, boundaries: dict[str, Any] | None = None,
@@ -97,12 +99,75 @@ def _on_host(call: Any, shape: tuple[int, ...], *given: Any) -> jax.Array:
     return jax.lax.bitcast_convert_type(result, jnp.float64)
 
 
+class _OfXla:
+    """An array in the memory of a GPU, used once."""
+
+    def __init__(self, given: tuple[Any, tuple[int, ...]]) -> None:
+        self.capsule, self.shape = given
+
+    def on_host(self) -> np.ndarray:
+        copied: np.ndarray = getattr(_stratum, "host_copy")(self.capsule)  # not of every build
+        return copied.reshape(self.shape)
+
+
+#: What compiled code calls by XLA's foreign functions, on(gpu, arrays in double). Nobody tells when the code is gone.
+_calls: dict[int, Any] = {}
+_numbers = itertools.count()
+
+
+def forget() -> None:
+    """Lets go of all problems and matrices that compiled functions have solved with, which live on otherwise. Functions that were
+    compiled before have to be compiled again: jax.clear_caches() sees to that.
+    """
+    _calls.clear()
+
+
+def _registered() -> bool:
+    """Whether this build has the handlers that XLA calls; they are given to it once."""
+    handlers = getattr(_stratum, "xla_handlers", None)
+    if handlers is None or not hasattr(jax, "ffi"):
+        return False
+    for platform, handler in handlers().items():
+        jax.ffi.register_ffi_target("stratum_call", handler, platform=platform)
+    return True
+
+
+_has_handlers = _registered()
+
+
+def _called(number: int, on_gpu: bool, arrays: list[Any]) -> Any:
+    if number not in _calls:
+        raise RuntimeError("the problem that this function was compiled with is forgotten; compile it again (jax.clear_caches())")
+    return _calls[number](on_gpu, arrays)
+
+
+def _from_xla(kept: dict[Any, Any], key: Any, on: Any, shape: tuple[int, ...], *given: Any) -> jax.Array:
+    """on(gpu, arrays, None where None is given) from compiled code; `kept` belongs to what is solved."""
+    here = [k for k, a in enumerate(given) if a is not None]
+
+    def with_gaps(on_gpu: bool, arrays: list[Any]) -> Any:
+        every: list[Any] = [None] * len(given)
+        for k, array in zip(here, arrays):
+            every[k] = array
+        return on(on_gpu, every)
+
+    key = ("call", key, tuple(here))
+    if kept.get(key) not in _calls:
+        kept[key] = next(_numbers)
+        _calls[kept[key]] = with_gaps
+    result = jax.ShapeDtypeStruct(shape, np.float64)
+    found: jax.Array = jax.ffi.ffi_call("stratum_call", result, vmap_method="expand_dims")(
+        *(given[k] for k in here), number=np.int64(kept[key]))
+    return found
+
+
 class _Operator:
     """What a solve does with arrays of JAX, in double; hashed by itself, as jit asks."""
 
     def __init__(self, solves: Solves) -> None:
         self.solves = solves
         self.calculus = Calculus(solves, jnp, np.asarray)  # constants are NumPy's, of no trace
+        self.calls: dict[Any, Any] = {}
         unknown = ~solves.is_dirichlet
         for d in solves.periodic:
             unknown[solves._end(d, -1)] = False
@@ -111,8 +176,27 @@ class _Operator:
     def call(self, stop: Stop, entries: Any, own_values: bool, load: Any, c: Any, g: Any, k: Any) -> Any:
         axes = self.solves.axes
         batch = np.broadcast_shapes(*(a.shape[:-axes] for a in (load, c, g, *k) if a is not None))
-        return _on_host(lambda load, c, g, *k: self.solves.solve(stop, load, entries, k, c, g, own_values),
-                        batch + self.solves.mesh.shape, load, c, g, *k)
+        shape = batch + self.solves.mesh.shape
+        if not _has_handlers:
+            return _on_host(lambda load, c, g, *k: self.solves.solve(stop, load, entries, k, c, g, own_values), shape, load, c, g, *k)
+        return _from_xla(self.calls, (stop, entries, own_values), functools.partial(self.from_xla, stop, entries, own_values), shape,
+                         load, c, g, *k)
+
+    def from_xla(self, stop: Stop, entries: Any, own_values: bool, on_gpu: bool, arrays: list[Any]) -> Any:
+        solves = self.solves
+        if not on_gpu:
+            load, c, g, *k = arrays
+            return solves.solve(stop, load, entries, tuple(k), c, g, own_values)
+        there: list[Any] = [None if a is None else _OfXla(a) for a in arrays]
+        if not solves.takes_loads_on_device or any(a is not None and len(a.shape) > solves.axes for a in there):
+            there = [None if a is None else a.on_host() for a in there]
+            return solves.solve(stop, there[0], entries, tuple(there[3:]), there[1], there[2], own_values)
+        load = there[0].capsule
+        c, g, *k = (None if a is None else a.on_host() for a in there[1:])
+        u, report = solves.system_of(entries, tuple(k), c, None)._system.solve_on_device(
+            load, stop.tolerance, 0.0, stop.maxiter, None, stop.project, None, solves.values(g, own_values, np.asarray))
+        judge(report, None, stop.on_failure, stop.rtol is not None)
+        return u
 
     def folded(self, v: Any) -> Any:
         """What belongs to the last nodes of periodic axes, added to the first ones."""
@@ -192,9 +276,25 @@ def _matrix_solution(solves: MatrixSolves, stop: Stop, b: Any, data: Any) -> Any
 
     def by(transposed: bool) -> Any:
         def solve(_: Any, b: Any) -> Any:
-            return _on_host(lambda b, data: solves.solve(stop, data, b, transposed), b.shape,
-                            solves.balanced(b) if transposed else b, data)
+            b = solves.balanced(b) if transposed else b
+            if not _has_handlers:
+                return _on_host(lambda b, data: solves.solve(stop, data, b, transposed), b.shape, b, data)
+            return _from_xla(solves.calls, (stop, transposed), functools.partial(_matrix_from_xla, solves, stop, transposed), b.shape,
+                             b, data)
 
         return solve
 
     return jax.lax.custom_linear_solve(matvec, b, by(False), by(True))
+
+
+def _matrix_from_xla(solves: MatrixSolves, stop: Stop, transposed: bool, on_gpu: bool, arrays: list[Any]) -> Any:
+    b: Any = arrays[0]
+    data: Any = arrays[1]
+    if not on_gpu:
+        return solves.solve(stop, data, b, transposed)
+    b, data = _OfXla(b), None if data is None else _OfXla(data).on_host()
+    if solves.ml.device != "cuda" or len(b.shape) > 1 or np.ndim(data) > 1:
+        return solves.solve(stop, data, b.on_host(), transposed)
+    x, report = solves.system(data, transposed)._own.solve_on_device(b.capsule, None, stop.tolerance, 0.0, stop.maxiter, None)
+    judge(report, None, stop.on_failure, stop.rtol is not None)
+    return x

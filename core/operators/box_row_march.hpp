@@ -315,15 +315,17 @@ __global__ void __launch_bounds__(32 * march_planes, march_blocks<T>)
       before = now;
     }
   }
-  if (!product || partial == nullptr) return;
-  __shared__ double of_warps[march_planes];
+  if constexpr (product) {
+    if (partial == nullptr) return;
+    __shared__ double of_warps[march_planes];
 #pragma unroll
-  for (int width = 16; width > 0; width /= 2) sum += __shfl_down_sync(0xffffffffU, sum, width);
-  if (lane == 0) of_warps[threadIdx.y] = sum;
-  __syncthreads();
-  if (lane != 0 || threadIdx.y != 0) return;
-  for (int warp = 1; warp < march_planes; ++warp) sum += of_warps[warp];
-  partial[(blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x] = sum;
+    for (int width = 16; width > 0; width /= 2) sum += __shfl_down_sync(0xffffffffU, sum, width);
+    if (lane == 0) of_warps[threadIdx.y] = sum;
+    __syncthreads();
+    if (lane != 0 || threadIdx.y != 0) return;
+    for (int warp = 1; warp < march_planes; ++warp) sum += of_warps[warp];
+    partial[(blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x] = sum;
+  }
 }
 
 /// Rows of a warp so that there are warps enough for the device, as far as there are: `rows` in all, of `others` warps a row.

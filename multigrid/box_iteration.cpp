@@ -46,6 +46,7 @@ void BoxIteration::precondition(Context& ctx) { in_double(ctx).m->apply(ctx, b.c
 
 SolveReport BoxIteration::solve(Context& ctx, const StoppingParams& stop, const Monitor& monitor) {
   set(ctx, 0, x.view());
+  if (solver_) return solver_->solve(ctx, op_, *in_double(ctx).m, b.cview(), x.view(), stop, monitor);
   if (!in_float_) return in_double_->cg.solve(ctx, op_, *in_double_->m, b.cview(), x.view(), stop, monitor);
   // What conjugate gradients take for granted of a cycle one in float may not have: it is not waited for long.
   constexpr int patience = 30;

@@ -32,6 +32,9 @@ class BoxIteration {
   /// Another matrix of the same shape, around the preconditioner that was made for the first one.
   void set_matrix(Context& ctx, const BoxMatrix<double>& matrix);
 
+  /// Another method in place of conjugate gradients, with vectors in double, around the same cycle.
+  void set_solver(std::unique_ptr<Solver<double>> solver) { solver_ = std::move(solver); }
+
   SolveReport solve(Context& ctx, const StoppingParams& stop, const Monitor& monitor);
   /// x = M^-1 b, a cycle from zero.
   void precondition(Context& ctx);
@@ -57,6 +60,7 @@ class BoxIteration {
   SolveReport go_on(Context& ctx, const SolveReport& before, StoppingParams stop, const Monitor& monitor);
 
   BoxLinearOperator<double> op_;
+  std::unique_ptr<Solver<double>> solver_;
   std::optional<InDouble> in_double_;
   std::optional<InFloat> in_float_;
   std::vector<GatedLevel> levels_;

@@ -16,6 +16,7 @@
 #include <stratum/core/reentrancy_guard.hpp>
 #include <stratum/core/shared.hpp>
 #include <stratum/mesh/partition.hpp>
+#include <stratum/multigrid/box_deflation.hpp>
 #include <stratum/multigrid/box_iteration.hpp>
 #include <stratum/multigrid/box_memory.hpp>
 #include <stratum/multigrid/box_plan.hpp>
@@ -226,7 +227,22 @@ struct PoissonSolver3D::Implementation {
       iterative.emplace(ctx, matrix, scaled);
     } else {
       make_levels(matrix, problem.reaction, material);
+      if (!ctx.is_dry_run()) deflate(c, material);
     }
+  }
+  /// Of a reaction other levels may be made later, for which the vectors would not be.
+  void deflate(const BoxCoefficients& c, const BoxMaterial& material) {
+    constexpr std::int64_t most_unknowns = 1500000;
+    const auto [least, most] = std::minmax_element(material.xx.begin(), material.xx.end());
+    const bool may_pay = !material.xx.empty() && material.yy.empty() && problem.reaction == 0 &&
+                         *most >= BoxDeflation::jump_for_vectors * *least && !is_singular(mesh, problem) &&
+                         iterative->b.shape().nodes() <= most_unknowns && are_even(gate_of(mesh, material));
+    if (!may_pay) return;
+    BoxDeflation made = make_box_deflation(ctx, c, true);
+    if (!made.solver) return;
+    iterative->set_solver(std::move(made.solver));
+    plan.reason +=
+        message("; a deflation vector for each of ", made.count, made.count == 1 ? " body" : " bodies", " of high K");
   }
   void make_levels(const BoxMatrix<double>& matrix, double reaction, const BoxMaterial& material) {
     iterative.emplace(ctx, matrix, gate_of(mesh, material),

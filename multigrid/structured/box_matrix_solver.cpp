@@ -10,8 +10,8 @@
 #include <stratum/core/field/blas.hpp>
 #include <stratum/core/names.hpp>
 #include <stratum/core/reentrancy_guard.hpp>
+#include <stratum/multigrid/box_deflation.hpp>
 #include <stratum/multigrid/box_iteration.hpp>
-#include <stratum/multigrid/structured/box_deflation.hpp>
 #include <stratum/multigrid/structured/box_krylov.hpp>
 #include <stratum/multigrid/structured/box_rows.hpp>
 #include <stratum/multigrid/structured/rows_as_given.hpp>
@@ -46,6 +46,57 @@ BoxBands<double> bands_on(Context& ctx, BoxRows& rows) {
 std::string level_text(const GatedLevel& level) {
   return message(level.axes[0].unknowns(), " x ", level.axes[1].unknowns(), " x ", level.axes[2].unknowns(), " ",
                  level.smoother());
+}
+
+/// Whether couplings to later nodes may differ as much as deflation asks for.
+bool may_jump(const BoxRows& rows) {
+  constexpr double of_places = 30;
+  double least = std::numeric_limits<double>::infinity(), most = 0;
+  for (std::size_t k = 0; k < rows.bands[0].size(); ++k) {
+    double coupled = 0;
+    for (std::size_t n = 1; n < rows.bands.size(); ++n) coupled += std::abs(rows.bands[n][k]);
+    if (coupled == 0) continue;
+    least = std::min(least, coupled);
+    most = std::max(most, coupled);
+  }
+  return most * of_places > BoxDeflation::jump_for_vectors * least;
+}
+
+SparseRows rows_of_bands(const BoxRows& rows) {
+  const auto& [nx, ny, nz] = rows.shape.n;
+  SparseRows a;
+  a.rows = a.columns = static_cast<int>(rows.shape.n.nodes());
+  std::vector<std::pair<int, double>> row;
+  const std::array<int, 3> n{nx, ny, nz};
+  for (int k = 0; k < a.rows; ++k) {
+    const std::array<int, 3> here{k % nx, k / nx % ny, k / nx / ny};
+    row.clear();
+    double diagonal = rows.bands[0][static_cast<std::size_t>(k)];
+    for (int o = -box_neighbours; o <= box_neighbours; ++o) {
+      if (o == 0) continue;
+      const BoxOffset offset(o);
+      std::array<int, 3> there{here[0] + offset.x, here[1] + offset.y, here[2] + offset.z};
+      bool is_there = true;
+      for (std::size_t d = 0; d < 3; ++d) {
+        is_there = is_there && rows.shape.has(static_cast<int>(d), there[d]);
+        there[d] = (there[d] + n[d]) % n[d];
+      }
+      if (!is_there) continue;
+      const int other = (there[2] * ny + there[1]) * nx + there[0];
+      const double v = rows.bands[static_cast<std::size_t>(std::abs(o))][static_cast<std::size_t>(o > 0 ? k : other)];
+      if (v == 0) continue;
+      row.emplace_back(other, v);
+      diagonal -= v;
+    }
+    row.emplace_back(k, diagonal);
+    std::sort(row.begin(), row.end());
+    for (const auto& [column, value] : row) {
+      a.column.push_back(column);
+      a.value.push_back(value);
+    }
+    a.start.push_back(static_cast<int>(a.column.size()));
+  }
+  return a;
 }
 
 /// The matrix with both triangles and a positive diagonal.
@@ -146,7 +197,8 @@ class BoxMatrixSolver::State {
     found.method = method_of(params, rows);
     const BoxMultigridParams multigrid{.gate = {}, .singular = rows.singular};
     BoxDeflation deflation;
-    if (!p.method && !rows.is_general()) deflation = make_box_deflation(ctx, rows);
+    if (!p.method && !rows.is_general() && !rows.singular && are_even(rows.gate) && may_jump(rows))
+      deflation = make_box_deflation(ctx, rows_of_bands(rows), rows.shape, rows.bands[0]);
     if (found.method == Method::cg && !rows.is_general() && !deflation.solver) {
       conjugate.emplace(ctx, bands_on(ctx, rows), rows.gate, multigrid, p.float_cycles);
     } else {

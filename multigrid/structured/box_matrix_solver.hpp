@@ -21,7 +21,7 @@
 //                  A part of several that is determined up to a constant is refused, and an unsymmetric A whose columns do not
 //                  sum to zero. `singular` = true takes sums of 1e-6 of a row's entries for zero, as files with few digits have them
 //     inclusions   isolated parts that couple a thousand times as strongly as their surroundings have a deflation vector each, where
-//                  the method is left open (multigrid/structured/box_deflation.hpp)
+//                  the method is left open (multigrid/box_deflation.hpp)
 //     widths       by the couplings: of a tensor grid those in two directions are as the squares of its widths. Medians of layers
 //
 // Coarse matrices are Galerkin products in 14 bands, interpolation follows the couplings. Memory: 14 numbers an unknown and

@@ -1,0 +1,100 @@
+#include <stratum/multigrid/box_deflation.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include <stratum/multigrid/box_multigrid.hpp>
+#include <stratum/multigrid/inclusions.hpp>
+#include <stratum/solvers/deflation/deflated_cg.hpp>
+
+namespace stratum {
+
+namespace {
+
+bool is_even(const GatedAxis& axis) {
+  constexpr double most = 1.5;
+  const auto& h = axis.widths;
+  for (std::size_t i = 1; i < h.size(); ++i)
+    if (std::max(h[i], h[i - 1]) > most * std::min(h[i], h[i - 1])) return false;
+  return true;
+}
+
+/// The largest sum of what couples a node by the smallest.
+double jump_of(const SparseRows& a) {
+  double least = std::numeric_limits<double>::infinity(), most = 0;
+  for (std::size_t k = 0; k < static_cast<std::size_t>(a.rows); ++k) {
+    double coupled = 0;
+    for (auto e = static_cast<std::size_t>(a.start[k]); e < static_cast<std::size_t>(a.start[k + 1]); ++e)
+      if (a.column[e] != static_cast<int>(k)) coupled += std::abs(a.value[e]);
+    if (coupled == 0) continue;
+    least = std::min(least, coupled);
+    most = std::max(most, coupled);
+  }
+  return most > 0 ? most / least : 1;
+}
+
+}  // namespace
+
+bool are_even(const std::array<GatedAxis, 3>& axes) { return std::all_of(axes.begin(), axes.end(), is_even); }
+
+BoxDeflation make_box_deflation(Context& ctx, const SparseRows& a, const BoxShape& shape,
+                                std::span<const double> sums) {
+  const double jump = jump_of(a);
+  if (jump < BoxDeflation::jump_for_vectors) return {};
+  const Inclusions found = inclusions(a);
+  BoxDeflation made;
+  made.count = found.floating();
+  if (made.count == 0 || made.count > BoxDeflation::most_vectors) return {};
+  std::vector<int> number(found.grounded.size(), -1), domain(found.of_unknown.size(), -1);
+  int next = 0;
+  for (std::size_t part = 0; part < number.size(); ++part)
+    if (found.grounded[part] == 0) number[part] = next++;
+  for (std::size_t k = 0; k < domain.size(); ++k)
+    if (found.of_unknown[k] >= 0) domain[k] = number[static_cast<std::size_t>(found.of_unknown[k])];
+  const Deflation deflation(ctx, a, rows_of(shape), vectors_of_domains(domain), sums);
+  made.solver = std::make_unique<DeflatedCg>(
+      ctx, deflation, DeflatedCgParams{.two_parts = jump >= BoxDeflation::jump_for_two_parts && deflation.has_cores()});
+  return made;
+}
+
+BoxDeflation make_box_deflation(Context& ctx, const BoxCoefficients& coefficients, bool scalar) {
+  Context host(Backend::cpu, ctx.threads());
+  const BoxMatrix<double> cells = BoxCells<double>(host, coefficients, scalar);
+  const BoxShape shape = cells.shape();
+  const auto& [nx, ny, nz] = shape.n;
+  SparseRows a;
+  a.rows = a.columns = static_cast<int>(shape.n.nodes());
+  std::vector<double> sums;
+  std::vector<std::pair<int, double>> row;
+  cells.with_rows([&](const auto& rows) {
+    for (int k = 0; k < nz; ++k)
+      for (int j = 0; j < ny; ++j)
+        for (int i = 0; i < nx; ++i) {
+          double entries[box_row];
+          double diagonal = rows.row(i, j, k, entries);
+          sums.push_back(diagonal);
+          row.clear();
+          for (int n = 0; n < box_row; ++n) {
+            if (n == box_neighbours || entries[n] == 0) continue;
+            const int x = (i + n % 3 - 1 + nx) % nx, y = (j + n / 3 % 3 - 1 + ny) % ny, z = (k + n / 9 - 1 + nz) % nz;
+            row.emplace_back((z * ny + y) * nx + x, entries[n]);
+            diagonal -= entries[n];
+          }
+          row.emplace_back((k * ny + j) * nx + i, diagonal);
+          std::sort(row.begin(), row.end());
+          for (const auto& [column, value] : row) {
+            a.column.push_back(column);
+            a.value.push_back(value);
+          }
+          a.start.push_back(static_cast<int>(a.column.size()));
+        }
+  });
+  return make_box_deflation(ctx, a, shape, sums);
+}
+
+}  // namespace stratum

@@ -1,0 +1,84 @@
+// Isolated bodies of high K in a box: deflated where that is worth it, and what is left alone.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include <stratum/multigrid/poisson_solver_3d.hpp>
+
+#include "support/backends.hpp"
+
+namespace {
+
+using namespace stratum;
+using testing::HasSubstr;
+using testing::Not;
+
+Axis uniform(int cells) { return Axis(std::vector<double>(static_cast<std::size_t>(cells), 1.0 / cells)); }
+Axis graded(int cells) {
+  std::vector<double> h;
+  for (int k = 0; k < cells; ++k) h.push_back(std::pow(1.7, k));
+  return Axis(h);
+}
+
+/// Six balls.
+PoissonProblem3D balls(double k, double radius = 0.09) {
+  PoissonProblem3D problem{.rhs = [](const Point3D& p) { return 1 + p.x + 2 * p.y * p.z; }};
+  problem.diffusion = {[=](const Point3D& p) {
+    for (const double at : {0.25, 0.5, 0.75})
+      for (const double height : {0.3, 0.7}) {
+        const double dx = p.x - at, dy = p.y - (1 - at), dz = p.z - height;
+        if (dx * dx + dy * dy + dz * dz < radius * radius) return k;
+      }
+    return 1.0;
+  }};
+  return problem;
+}
+
+TEST(BoxDeflation, MendsIsolatedBodies) {
+  for (const Backend backend : test::available_backends()) {
+    Context ctx = test::context_on(backend);
+    const TensorMesh<3> mesh{uniform(24), uniform(24), uniform(24)};
+    for (const bool in_float : {false, true}) {
+      PoissonSolver3DParams params{.stop = {.rtol = 1e-8}, .float_cycles = in_float};
+      params.method = BoxMethod::multigrid;
+      std::vector<double> u;
+      for (const double k : {100.0, 1e6}) {
+        PoissonSolver3D solver(ctx, mesh, balls(k), params);
+        const SolveReport report = solver.solve();
+        EXPECT_EQ(report.status, Status::converged) << report.reason;
+        EXPECT_LE(report.iterations, 15) << k;
+        EXPECT_THAT(report.choice, k > 1e3 ? testing::Matcher<std::string>(HasSubstr("each of 6 bodies of high K"))
+                                           : testing::Matcher<std::string>(Not(HasSubstr("deflation"))));
+        u = solver.nodal_solution();
+      }
+      // u is even within a ball.
+      const auto at = [&](int i, int j, int l) { return u[static_cast<std::size_t>((l * 25 + j) * 25 + i)]; };
+      EXPECT_NEAR(at(12, 12, 7) / at(12, 13, 7), 1, 1e-4);
+      EXPECT_GT(at(12, 12, 7), 0);
+    }
+  }
+}
+
+TEST(BoxDeflation, LeavesOthersAlone) {
+  Context ctx(Backend::cpu, 1);
+  const auto choice = [&](const TensorMesh<3>& mesh, PoissonProblem3D problem) {
+    PoissonSolver3DParams params;
+    params.method = BoxMethod::multigrid;
+    PoissonSolver3D solver(ctx, mesh, problem, params);
+    const SolveReport report = solver.solve();
+    EXPECT_TRUE(report.status == Status::converged || report.status == Status::round_off_limit) << report.reason;
+    return report.choice;
+  };
+  const TensorMesh<3> even{uniform(16), uniform(16), uniform(16)};
+  EXPECT_THAT(choice(even, balls(1e6, 0.12)), HasSubstr("deflation"));
+  EXPECT_THAT(choice({uniform(16), uniform(16), graded(16)}, balls(1e6, 0.12)), Not(HasSubstr("deflation")));
+  PoissonProblem3D reacting = balls(1e6, 0.12);
+  reacting.reaction = 1;
+  EXPECT_THAT(choice(even, reacting), Not(HasSubstr("deflation")));
+}
+
+}  // namespace

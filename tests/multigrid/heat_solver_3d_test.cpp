@@ -364,6 +364,33 @@ TEST(HeatSolver3D, TakesTheMemoryThatItSays) {
   }
 }
 
+// What is said not to change is evaluated once, with the same answer.
+TEST(HeatSolver3D, SteadyDataAreEvaluatedOnce) {
+  const TensorMesh<3> mesh{uniform(6), graded(5, 0.7), uniform(4)};
+  HeatProblem3D problem;
+  problem.initial = number(1);
+  problem.space.boundary = [](const Point3D& p) { return 3 + p.x - 2 * p.y * p.z; };
+  problem.space.rhs = [](const Point3D& p) { return p.x * p.z; };
+  auto& faces = problem.space.boundaries;
+  faces[BoxFace::top] = {robin, [](const Point3D& p) { return p.x; }, number(2)};
+  faces[BoxFace::front] = faces[BoxFace::back] = {periodic, {}, {}};
+  HeatProblem3D steady = problem;
+  steady.steady_rhs = steady.steady_faces = true;
+  for (const Backend backend : test::available_backends()) {
+    Context ctx = context_on(backend);
+    for (const bool adapts : {false, true})
+      for (const TimeMethod method : every_method) {
+        if (adapts && method != TimeMethod::tr_bdf2) continue;
+        HeatParams3D params = fixed(method, 0.01);
+        params.solver.quadrature_points = 2;
+        if (adapts) params.tol = 1e-3;
+        const Values u = solved(ctx, mesh, steady, params, 0.07);
+        EXPECT_LE(largest_difference(solved(ctx, mesh, problem, params, 0.07), u), adapts ? 1e-6 : 1e-11);
+        EXPECT_EQ(u.front(), 3);  // of the node (0, 0, 0)
+      }
+  }
+}
+
 // On a GPU a kernel that is made of the text once, at every time.
 TEST(HeatSolver3D, ExpressionsWithTheTime) {
   const auto f = [](const Point3D& p) { return p.x * std::sin(9 * p.t) + p.z; };

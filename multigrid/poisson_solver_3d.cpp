@@ -251,8 +251,9 @@ struct PoissonSolver3D::Implementation {
   }
 
   void set_reaction(double c) {
-    expects(std::isfinite(c) && c > 0 && problem.reaction > 0 && ranks() == 1,
-            "on one rank a reaction c > 0 takes the place of another one, not ", c, " that of ", problem.reaction);
+    expects(std::isfinite(c) && c > 0 && problem.reaction > 0 && ranks() == 1 && problem.bodies.empty(),
+            "on one rank and without bodies a reaction c > 0 takes the place of another one, not ", c, " that of ",
+            problem.reaction);
     problem.reaction = c;
     rhs_norm.reset();
     a.set_reaction(c);

@@ -142,8 +142,9 @@ class PoissonSolver3D {
   /// problem's. x gets u_h at the unknowns. 4 words a number more. `fluxes` do not know this load, and throw UsageError.
   SolveReport solve(FieldView<const double, 3> b, FieldView<double, 3> x, const Monitor& monitor = {});
 
-  /// Another c > 0 in the place of one, on one rank: for steps in time, which solve with c + 1 / dt. Modes stay as they are.
-  /// Levels of multigrid are made for `levels_reaction` of c, anew where that is another number, whatever was before.
+  /// Another c > 0 in the place of one, on one rank and without bodies: for steps in time, which solve with c + 1 / dt. Modes
+  /// stay as they are. Levels of multigrid are made for `levels_reaction` of c, anew where that is another number, whatever was
+  /// before.
   void set_reaction(double c);
   /// The power of two that is nearest.
   [[nodiscard]] static double levels_reaction(double c) { return std::exp2(std::round(std::log2(c))); }

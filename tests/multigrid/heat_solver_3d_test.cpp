@@ -466,6 +466,9 @@ TEST(HeatSolver3D, SaysWhatIsWrong) {
   says(late, params, "at t = 0.5: the right-hand side is nan");
   HeatProblem3D cut;
   cut.space.boundaries[BoxFace::left].kind = periodic;
+  HeatProblem3D with_body;
+  with_body.space.bodies.emplace_back();
+  says(with_body, params, "bodies are for steady problems in a box");
   says(cut, params, "a periodic direction needs both faces periodic");
 }
 

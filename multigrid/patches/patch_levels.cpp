@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 #include <span>
+#include <stratum/core/comm/communicator.hpp>
+#include <stratum/multigrid/patches/patch_transfer_formulas.hpp>
 #include <utility>
 
 namespace stratum {
@@ -202,6 +204,54 @@ PatchUnknowns unknowns_of(const PatchLevelOnHost& level) {
     result.row_begin.push_back(static_cast<int>(result.column.size()));
   }
   return result;
+}
+
+std::vector<double> lifted(const std::vector<PatchLevelOnHost>& levels, const PatchLayout& layout,
+                           const std::vector<double>& values, Communicator* communicator) {
+  const auto nodes_of = [](const PatchLayout::Patch& p, const auto& body) {
+    for (int j = 0; p.first >= 0 && j <= p.ny; ++j)
+      for (int i = 0; i <= p.nx; ++i) body(i, j, static_cast<std::size_t>(p.node(i, j)));
+  };
+  // What ranks have of their patches, on all.
+  const auto on_all = [&](std::vector<double> own) {
+    std::vector<double> all(own.size() * static_cast<std::size_t>(communicator->size()));
+    communicator->gather_on_host(own.data(), all.data(), own.size() * sizeof(double));
+    std::fill(own.begin(), own.end(), 0.0);
+    for (std::size_t k = 0; k < all.size(); ++k) own[k % own.size()] += all[k];
+    return own;
+  };
+  const auto moved = [&](const std::vector<double>& x, const PatchLayout& from, const PatchLayout& to) {
+    std::vector<double> y(static_cast<std::size_t>(to.size()), 0.0);
+    for (int p = 0; p < to.patches(); ++p)
+      if (from.has(p))
+        nodes_of(to.patch(p),
+                 [&](int i, int j, std::size_t k) { y[k] = x[static_cast<std::size_t>(from.patch(p).node(i, j))]; });
+    return y;
+  };
+  const bool replicated = layout.is_part() && !levels.front().layout.is_part();
+  // By injection.
+  std::vector<std::vector<double>> known{replicated ? on_all(moved(values, layout, levels.front().layout)) : values};
+  for (std::size_t l = 0; l + 1 < levels.size(); ++l) {
+    const PatchLayout &from = levels[l].layout, &to = levels[l + 1].layout;
+    std::vector<double> coarse(static_cast<std::size_t>(to.size()), 0.0);
+    for (const PatchCoarsening& patch : coarsenings(from, to))
+      if (patch.fine.first >= 0)
+        nodes_of(patch.coarse, [&](int i, int j, std::size_t k) {
+          coarse[k] = known[l][static_cast<std::size_t>(patch.fine.node(patch.x.fine(i), patch.y.fine(j)))];
+        });
+    known.push_back(from.is_part() && !to.is_part() ? on_all(std::move(coarse)) : std::move(coarse));
+  }
+  std::vector<double> x = known.back();
+  for (std::size_t l = levels.size() - 1; l-- > 0;) {
+    std::vector<double> fine(known[l].size(), 0.0);
+    for (const PatchCoarsening& patch : coarsenings(levels[l].layout, levels[l + 1].layout)) {
+      const detail::PatchInterpolation<double> at{levels[l].weights.view(), patch};
+      nodes_of(patch.fine, [&](int i, int j, std::size_t k) { fine[k] = at.interpolated(x.data(), i, j); });
+    }
+    for (const int k : levels[l].fixed) fine[static_cast<std::size_t>(k)] = known[l][static_cast<std::size_t>(k)];
+    x = std::move(fine);
+  }
+  return replicated ? moved(x, levels.front().layout, layout) : x;
 }
 
 }  // namespace stratum

@@ -63,7 +63,11 @@ struct PatchPoissonSolver::Implementation {
     p = consistent<double>(ctx, *layout);
     r = partial<double>(ctx, *layout);
     q = partial<double>(ctx, *layout);
+    const std::vector<double> values = std::move(system.boundary_values);
     const auto levels_on_host = levels_of(system);
+    const bool has_values = std::any_of(values.begin(), values.end(), [](double value) { return value != 0; });
+    if (sum_of(has_values ? 1 : 0) > 0)
+      lift.numbers = vector_from_host(ctx, lifted(levels_on_host, *layout, values, ctx.communicator()));
     if (params.float_cycles) {
       auto& cycles = float_cycles.emplace();
       cycles.multigrid = std::make_unique<PatchMultigrid<float>>(ctx, levels_on_host, singular, params.sweeps);
@@ -183,8 +187,12 @@ struct PatchPoissonSolver::Implementation {
   double largest_correction(double scale) {
     return float_cycles ? norm_max(ctx, float_cycles->z.numbers.cview()) / scale : norm_max(ctx, t.numbers.cview());
   }
-  /// x <- x + one FMG cycle for r.
+  /// x <- x + one FMG cycle for r, or the same from an x that is smooth at Dirichlet boundaries.
   void pass(double scale) {
+    if (!lift.numbers.empty()) {
+      copy(ctx, lift.numbers.cview(), x.numbers.view());
+      (void)true_residual();
+    }
     if (float_cycles) {
       auto& c = *float_cycles;
       copy_scaled(ctx, scale, r.numbers.cview(), c.r.numbers.view());
@@ -379,6 +387,7 @@ struct PatchPoissonSolver::Implementation {
   std::unique_ptr<SplitNodes> split;
   std::unique_ptr<PatchOperator<double>> a;
   Partial<double> b, r, q;
+  Consistent<double> lift;               // of Dirichlet values, where there are some; on one rank
   Consistent<double> boundary, x, p, t;  // t: M r of cycles in double
   std::optional<PatchSteps> steps;
   Recording step;

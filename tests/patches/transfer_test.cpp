@@ -1,11 +1,13 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <random>
 #include <vector>
 
 #include <stratum/assembly/patches/patch_problem.hpp>
 #include <stratum/core/patches/patch_rows.hpp>
 #include <stratum/multigrid/patches/patch_levels.hpp>
+#include <stratum/multigrid/patches/patch_poisson_solver.hpp>
 
 #include "patches/meshes.hpp"
 #include "support/backends.hpp"
@@ -57,6 +59,25 @@ TEST(PatchTransfer, RestrictsResidualsInOnePass) {
         EXPECT_EQ(zero[k], 0);
       }
     }
+}
+
+/// One FMG cycle leaves little beside the error of the mesh, whatever the values of boundaries are.
+TEST(PatchSolver, OnePassIsAsGoodWithValuesOnBoundaries) {
+  Context ctx = test::context_on(Backend::cpu);
+  for (const auto& parts : {test::with_cells(l_shape(), 32), test::with_cells(star(5), 32)}) {
+    PatchProblem problem;
+    problem.exact = [](const Point& p) { return std::sin(p.x + 2 * p.y) * std::exp(p.x / 2); };
+    problem.rhs = [](const Point& p) {
+      return std::exp(p.x / 2) * (4.75 * std::sin(p.x + 2 * p.y) - std::cos(p.x + 2 * p.y));
+    };
+    PatchSolverParams params;
+    params.coarsest_unknowns = 300;
+    PatchPoissonSolver solver(ctx, PatchMesh(parts), problem, params);
+    (void)solver.full_multigrid_pass();
+    const double one = solver.relative_errors()->l2;
+    EXPECT_EQ(solver.solve().status, Status::converged);
+    EXPECT_LT(one, 1.3 * solver.relative_errors()->l2);
+  }
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
-// Calls of Python from code that XLA compiled, by its foreign functions: arrays come where they lie, on a GPU after all that XLA's
-// stream has to do before. Compiled where XLA's headers are (jaxlib has them); without, stratum.jax calls back by jax.pure_callback.
+// Calls of Python from code that XLA compiled, by its foreign functions: arrays come where they lie, on a GPU after all that
+// XLA's stream has to do before. Compiled where XLA's headers are (jaxlib has them); without, stratum.jax calls back by
+// jax.pure_callback.
 
 #include <cstring>
 #include <exception>

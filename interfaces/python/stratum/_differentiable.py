@@ -93,6 +93,7 @@ class Solves:
         self.reaction = given.reaction
         self.widths = widths(self.mesh)
         self._latest = _Latest()
+        self.of_tensors: list[Any] = []  # entries, tensors on a GPU, system
         self._calculi: dict[Any, Any] = {}
         self.is_dirichlet: np.ndarray = np.zeros(self.mesh.shape, dtype=bool)
         for name in self.names:

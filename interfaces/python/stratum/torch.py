@@ -111,8 +111,7 @@ def _on_device(solves: Solves, stop: Stop, entries: Any, own_values: bool, kept:
         return None if a is None else a.broadcast_to((*batch, *a.shape[-axes:]))[i]
 
     def system(*data: Any) -> Problem[Any]:
-        c, *k = map(_numpy, data)
-        return solves.system_of(entries, tuple(k), c, None)
+        return _system_of_tensors(solves, entries, data)
 
     if several:
         kept = {}
@@ -124,6 +123,23 @@ def _on_device(solves: Solves, stop: Stop, entries: Any, own_values: bool, kept:
         own = system(*(of(a, i) for a in (c, *k))) if several else kept["system"]
         u[i] = solves.solve_on_device(stop, own, of(load, i), solves.values(of(g, i), own_values, _numpy))
     return u
+
+
+def _system_of_tensors(solves: Solves, entries: Any, data: tuple[Any, ...]) -> Problem[Any]:
+    """Of c and K on a GPU, compared there with those of the latest two systems, so that they go to the host for a set-up alone."""
+
+    def same(a: Any, b: Any) -> bool:
+        return a is b if a is None or b is None else a.shape == b.shape and a.device == b.device and torch.equal(a, b)
+
+    for n, (of, tensors, system) in enumerate(solves.of_tensors):
+        if of == entries and len(tensors) == len(data) and all(map(same, tensors, data)):
+            solves.of_tensors.insert(0, solves.of_tensors.pop(n))
+            return system  # type: ignore[no-any-return]
+    c, *k = map(_numpy, data)
+    made = solves.system_of(entries, tuple(k), c, None)
+    solves.of_tensors.insert(0, (entries, tuple(a if a is None else a.detach().clone() for a in data), made))
+    del solves.of_tensors[2:]
+    return made
 
 
 class _Solve(torch.autograd.Function):

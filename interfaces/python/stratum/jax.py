@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import threading
 from typing import Any
 
 import jax
@@ -113,6 +114,7 @@ class _OfXla:
 #: What compiled code calls by XLA's foreign functions, on(gpu, arrays in double). Nobody tells when the code is gone.
 _calls: dict[int, Any] = {}
 _numbers = itertools.count()
+_one_at_a_time = threading.RLock()  # XLA calls from several threads, and solvers of a problem are the same
 
 
 def forget() -> None:
@@ -138,7 +140,8 @@ _has_handlers = _registered()
 def _called(number: int, on_gpu: bool, arrays: list[Any]) -> Any:
     if number not in _calls:
         raise RuntimeError("the problem that this function was compiled with is forgotten; compile it again (jax.clear_caches())")
-    return _calls[number](on_gpu, arrays)
+    with _one_at_a_time:
+        return _calls[number](on_gpu, arrays)
 
 
 def _from_xla(kept: dict[Any, Any], key: Any, on: Any, shape: tuple[int, ...], *given: Any) -> jax.Array:

@@ -3,8 +3,8 @@
     u = stratum.jax.solve(problem, f, kappa=k)       of a stratum.Poisson, stratum.Poisson3D or a mesh
     x = stratum.jax.solve(ml, b)                     of a stratum.Multigrid
 
-Compiled code calls solves by XLA's foreign functions, with arrays where they lie, if jaxlib was there when the package was built;
-else by jax.pure_callback, on the host. Everything else is JAX's own. Solves are in double, whatever the arrays are.
+On a GPU compiled code calls solves by XLA's foreign functions, with arrays where they lie, if jaxlib was there when the package
+was built; else by jax.pure_callback, on the host. Everything else is JAX's own. Solves are in double, whatever the arrays are.
 """
 
 from __future__ import annotations
@@ -137,6 +137,11 @@ def _registered() -> bool:
 _has_handlers = _registered()
 
 
+def _by_handlers() -> bool:
+    """On a GPU; on a CPU a callback costs little, and JAX waits for it before it returns to who may use the problem at once."""
+    return _has_handlers and jax.default_backend() == "gpu"
+
+
 def _called(number: int, on_gpu: bool, arrays: list[Any]) -> Any:
     if number not in _calls:
         raise RuntimeError("the problem that this function was compiled with is forgotten; compile it again (jax.clear_caches())")
@@ -180,7 +185,7 @@ class _Operator:
         axes = self.solves.axes
         batch = np.broadcast_shapes(*(a.shape[:-axes] for a in (load, c, g, *k) if a is not None))
         shape = batch + self.solves.mesh.shape
-        if not _has_handlers:
+        if not _by_handlers():
             return _on_host(lambda load, c, g, *k: self.solves.solve(stop, load, entries, k, c, g, own_values), shape, load, c, g, *k)
         return _from_xla(self.calls, (stop, entries, own_values), functools.partial(self.from_xla, stop, entries, own_values), shape,
                          load, c, g, *k)
@@ -280,7 +285,7 @@ def _matrix_solution(solves: MatrixSolves, stop: Stop, b: Any, data: Any) -> Any
     def by(transposed: bool) -> Any:
         def solve(_: Any, b: Any) -> Any:
             b = solves.balanced(b) if transposed else b
-            if not _has_handlers:
+            if not _by_handlers():
                 return _on_host(lambda b, data: solves.solve(stop, data, b, transposed), b.shape, b, data)
             return _from_xla(solves.calls, (stop, transposed), functools.partial(_matrix_from_xla, solves, stop, transposed), b.shape,
                              b, data)

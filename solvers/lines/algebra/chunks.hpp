@@ -165,14 +165,13 @@ STRATUM_HOST_DEVICE STRATUM_INLINE Row<T, with_sum> append(ReducedChunk<T, with_
   return static_cast<int>(numbers);
 }
 
-/// Numbers that blocks of a GPU need to pass columns to each other, tiles being `width` columns wide, and for the counter of
-/// their tickets (core/device/hand_off.hpp). Up to 160 blocks of 512
-/// rows: a column for each, or for two of 256 rows each (persistent_y_lines). Larger grids: one for each of
+/// Numbers that blocks of a GPU need to pass columns to each other, tiles being `width` columns wide. Up to 160 blocks of 512
+/// rows: a column for each, or for two of 256 rows each (persistent_y_lines, persistent_bands). Larger grids: one for each of
 /// at most 160 multiprocessors (persistent_columns).
 [[nodiscard]] inline int passed_numbers(int nx, int ny, int width) {
-  constexpr std::int64_t most_blocks = 160, block_rows = 512, a_block = 2 * 32 * 11, a_cluster = 32 * 18, tickets = 32;
+  constexpr std::int64_t most_blocks = 160, block_rows = 512, a_block = 2 * 32 * 11, a_cluster = 32 * 18;
   const std::int64_t blocks = (nx / width + std::int64_t{1}) * (ny / block_rows + 1);
-  return static_cast<int>(tickets + (blocks <= most_blocks ? blocks * a_block : most_blocks * a_cluster));
+  return static_cast<int>(blocks <= most_blocks ? blocks * a_block : most_blocks * a_cluster);
 }
 
 /// x_last of a chunk that borders on itself.

@@ -8,26 +8,26 @@
 //                      along y, of 768 nodes or more, or   tensor in float       persistent_columns (persistent_columns.hpp),
 //                      257 and very many, not periodic,                          where a cluster has two tiles or more
 //                      as long as a cluster holds them     tensor, scalar cells  persistent_y_lines (zebra_y.hpp)
-//                      along y, of 513 to 8192 nodes, not  five, nine bands      the same, from a copy of the entries
-//                      periodic                                                  (persistent_bands.hpp)
-//                      along y, those between the tiles    those of              solve_y_lines (strided.hpp), one a cluster
-//                      of two clusters                     persistent_y_lines
+//                      along y, of 513 to 8192 nodes, not  five, nine bands      persistent_bands   (persistent_bands.hpp)
+//                      periodic, by a copy
+//                      along y, those between the tiles    those of persistent_y_lines,  solve_y_lines (strided.hpp), one a
+//                      of two clusters                     persistent_bands              cluster
 //   any                any other along x                   any                   solve_x_lines      (contiguous.hpp)
 //                      any other along y                   any                   solve_y_lines      (strided.hpp)
 //
 // Each persistent kernel gains a tenth of the time of a solve or more (docs/internals/gpu-kernels.md). A sweep on an H200, on
 // 8191 x 8191 unknowns in float unless stated otherwise, in milliseconds:
 //
-//   persistent_x_lines        scalar cells 0.35, by solve_x_lines 0.54; tensor in double 0.58, by solve_x_lines in three steps
-//                             1.15
-//   persistent_columns        0.313; with the meetings of persistent_y_lines 0.453
-//   persistent_y_lines        scalar cells 0.71, by solve_y_lines 1.51; tensor on 16383 x 511 0.070, by solve_y_lines 0.134
-//   the same of stored bands  five 0.85, nine 1.32; on an H100 1.04 and 1.59, and from the rows of the matrix 1.46 and 1.90
+//   persistent_x_lines   scalar cells 0.35, by solve_x_lines 0.54; tensor in double 0.58, by solve_x_lines in three steps 1.15
+//   persistent_columns   0.313; with the meetings of persistent_y_lines 0.453
+//   persistent_y_lines   scalar cells 0.71, by solve_y_lines 1.51; tensor on 16383 x 511 0.070, by solve_y_lines 0.134
+//   persistent_bands     five bands 0.85, nine 1.32; on an H100 1.04 and 1.59, and from the rows of the matrix 1.46 and 1.90
 //
 // A cluster of persistent_columns waits for another one that solves the line between them; where every cluster has one tile, so
-// does one of persistent_y_lines. They number themselves by tickets and wait for lower numbers alone
-// (core/device/hand_off.hpp): neither the order in which clusters are dispatched nor other streams can stop them. No other
-// kernel waits for a block outside its own cluster.
+// does one of persistent_y_lines and persistent_bands. Such launches have no more clusters than the device runs at once, and
+// wait for clusters of lower block numbers alone, which devices dispatch first. Tickets, taken by clusters when they start,
+// would spare this order of dispatch; with them, and with one kernel for bands and other operators, a sweep along y took 2 to
+// 21 % longer on 1023 x 1023 unknowns, and a V-cycle up to 9 %. No other kernel waits for a block outside its own cluster.
 //
 // Segments, that is unknowns a thread has, and what a cluster of up to 16 blocks holds:
 //
@@ -36,12 +36,12 @@
 //   solve_y_lines        4 up to 256 nodes, 8 up to 2048, else 17. 17408 nodes, 2176 without clusters, longer lines in three
 //                        steps of 16
 //   persistent_x_lines   16; 32 from 3072 on of the tensor operator in float
-//   persistent_y_lines   16; of a tensor operator 8 where the device has a place for all blocks at once, 17 in double where
-//                        they save a block beside Neumann or Robin boundaries, and 33 above 8191 nodes, on tiles of 64 bytes:
-//                        16895 nodes. Those move 3 words for each unknown where three steps move 10: A3 on 16383 x 16383
-//                        unknowns has such lines. In double registers spill, and V(4,4) with ADI takes 397 ms on an H200
-//                        there, by three steps 609
+//   persistent_y_lines   16; 8 where the device has a place for all blocks at once; 17 in double where they save a block beside
+//                        Neumann or Robin boundaries; 33 above 8191 nodes, on tiles of 64 bytes: 16895 nodes. Those move 3
+//                        words for each unknown where three steps move 10: A3 on 16383 x 16383 unknowns has such lines. In
+//                        double registers spill, and V(4,4) with ADI takes 397 ms on an H200 there, by three steps 609
 //   persistent_columns   16, or 17 where they save a block beside Neumann or Robin boundaries
+//   persistent_bands     16
 //
 // Without clusters of blocks (compute capability 8.x) no lines along y are taken by a persistent kernel.
 
@@ -200,7 +200,7 @@ bool launch_persistent_y(const Context& ctx, const View& a, FieldView<const T> b
     const auto kernel = persistent_y_lines<coupled, mirrored, View, W>;
     tiling.tiles = divide_up(y.nx + 1, W::width);
     Launch launch{tiling.tiles * cluster, W::threads, persistent_y_bytes<View, W>, cluster};
-    const bool has_room = passed.nx >= ticket_numbers<T> + static_cast<int>(launch.grid.x) * W::kept_numbers;
+    const bool has_room = passed.nx >= static_cast<int>(launch.grid.x) * W::kept_numbers;
     if (cluster > blocks_at_most() || (must_pass && !has_room) || !launch.fits()) return false;
     const int resident = launch.resident(ctx, kernel);
     const bool passes = has_room && tiling.tiles <= resident;

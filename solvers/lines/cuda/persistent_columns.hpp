@@ -15,10 +15,9 @@
 //     lines   segments join in the lanes of a warp. Every line of a tile has an owner among the blocks, to whom all warps
 //             send what they have of it; one of the owner's warps solves for the ends of all chunks, and answers. Of 16
 //             blocks each sends 192 messages a colour so; all to all it would be 768
-//     between clusters  the last first-colour line before a cluster's tiles, which its first second-colour line needs, is
-//             another cluster's: solved here as well, at the start, while the last set has nothing else to do. The second-colour
-//             line itself is passed to that cluster through memory, which stores it at its end: till then it reads what was
-//             there before
+//     seams   the last first-colour line before a cluster's tiles, which its first second-colour line needs, is another cluster's:
+//             solved here as well, at the start, while the last set has nothing else to do. The second-colour line itself is
+//             passed to that cluster through memory, which stores it at its end: till then it reads what was there before
 
 #include <stratum/core/device/tile_map.hpp>
 #include <stratum/solvers/lines/cuda/zebra_y.hpp>
@@ -76,12 +75,14 @@ struct ColumnPlace {
 template <class View, int S, bool mirrored>
 struct ColumnPair {
   static constexpr bool sums = by_row_sums<View>;
-  PairUse<mirrored> used;
+  bool even_used, odd_used, first_used, second_used, previous_used;
   Interval<float> across[3];
   float e[2] = {0, 0};
 
   /// `even`: position of its even column.
-  __device__ STRATUM_INLINE ColumnPair(const View& a, int even, int nx) : used(even, nx) {
+  __device__ STRATUM_INLINE ColumnPair(const View& a, int even, int nx)
+      : even_used(even > 0 && even <= nx), odd_used(even < nx), first_used(mirrored ? even_used : odd_used),
+        second_used(mirrored ? odd_used : even_used), previous_used(mirrored ? even + 2 <= nx : even > 0) {
 #pragma unroll
     for (int n = 0; n < 3; ++n) {
       const int i = even - 1 + n;
@@ -89,18 +90,18 @@ struct ColumnPair {
       across[n] = {inside ? __ldg(a.kx + i) : 0.0F, inside ? __ldg(a.mx + i) : 0.0F};
     }
     if constexpr (View::has_reaction) {
-      e[0] = used.even ? __ldg(a.e + even - 1) : 0.0F;
-      e[1] = used.odd ? __ldg(a.e + even) : 0.0F;
+      e[0] = even_used ? __ldg(a.e + even - 1) : 0.0F;
+      e[1] = odd_used ? __ldg(a.e + even) : 0.0F;
     }
   }
   /// Between the second-colour lines of the pair itself and of the next one.
   template <bool coupled>
   [[nodiscard]] __device__ STRATUM_INLINE auto first_line(bool begins_line) const {
-    return line<coupled>(1, mirrored ? 0 : 2, !mirrored, begins_line, {used.first, true, true});
+    return line<coupled>(1, mirrored ? 0 : 2, !mirrored, begins_line, {first_used, true, true});
   }
   /// Between the first-colour lines of the pair before and of the pair itself.
   [[nodiscard]] __device__ STRATUM_INLINE auto second_line(bool begins_line) const {
-    return line<true>(mirrored ? 2 : 0, 1, mirrored, begins_line, {used.second, used.previous, used.first});
+    return line<true>(mirrored ? 2 : 0, 1, mirrored, begins_line, {second_used, previous_used, first_used});
   }
 
  private:
@@ -130,7 +131,6 @@ struct ColumnPost {
   Signal come[Tile::parts];    // a part of a tile
   Signal formed[Tile::warps];  // a warp's equations of the first colour; nobody waits for the last set
   Signal solved[Tile::warps];  // its last line of the first colour, by all segments
-  int ticket;                  // of the cluster, in its first block
 
   /// By all threads of a block, before the blocks of the cluster meet.
   __device__ STRATUM_INLINE void open() {
@@ -293,7 +293,7 @@ __device__ STRATUM_INLINE void substitute(Segment<T, S, true, sums, false, keeps
 
 #endif
 
-/// Both colours of a sweep along y, in place. `passed`: zeros, ticket_numbers and Tile::passed_numbers for each block.
+/// Both colours of a sweep along y, in place. `passed`: zeros, Tile::passed_numbers for each block.
 template <bool coupled, bool mirrored, class View, int S>
 __global__ void __launch_bounds__(ColumnTile<S>::threads)
     persistent_columns(const View a, const FieldView<const float> b, const ColumnTile<S> tiling,
@@ -343,17 +343,18 @@ __global__ void __launch_bounds__(ColumnTile<S>::threads)
   }
   for (int r = static_cast<int>(threadIdx.x); r < Tile::kept_numbers; r += Tile::threads) kept.memory[r] = 0;
   post.open();
-  const int clusters = static_cast<int>(gridDim.x) / blocks;
-  if (rank == 0 && threadIdx.x == 0) post.ticket = take_ticket(passed, clusters);
-  cluster.sync();
+  if (blocks > 1)
+    cluster.sync();
+  else
+    __syncthreads();
   after_previous();
-  // A cluster waits for the next one, whose ticket is lower (core/device/hand_off.hpp).
-  const int cluster_number = clusters - 1 - *cluster.at(&post.ticket, 0);
+  // A cluster waits for the next one, whose blocks have lower numbers. All have a place at once (share_tiles).
+  const int cluster_number = (static_cast<int>(gridDim.x) - 1 - static_cast<int>(blockIdx.x)) / blocks;
   const int first_tile = cluster_number * tiling.tiles_each;
   const int last_tile = min(first_tile + tiling.tiles_each, tiling.tiles);
   const int late = first_tile > 0 ? 1 : 0;  // uses of the last set's signals of the first colour, before the first tile
   const auto passed_by = [&](int number, int segment) {
-    return passed + ticket_numbers<float> + ((number * blocks + rank) * Tile::segments + segment) * Tile::passed;
+    return passed + ((number * blocks + rank) * Tile::segments + segment) * Tile::passed;
   };
   if (const ColumnPlace<Tile> at(static_cast<int>(threadIdx.x), rank, blocks); at.set == last_set) {
     fetch(first_tile, at);
@@ -506,8 +507,22 @@ __global__ void __launch_bounds__(ColumnTile<S>::threads)
       for (int k = 0; k < S; ++k) to[k] = segment[k];
       raise_flag(to + S);
     }
-    store_pair<mirrored, S>(y, even, position - 1, of.used.even && (mirrored || !passes),
-                            of.used.odd && (!mirrored || !passes), x_first, segment);
+    const bool even_done = of.even_used && (mirrored || !passes);
+    const bool odd_done = of.odd_used && (!mirrored || !passes);
+    float* to = &y(even - 1, position - 1);
+    if (even_done && odd_done && position > 0 && position + S <= ny + 1) {
+#pragma unroll
+      for (int k = 0; k < S; ++k, to += y.pitch)
+        *reinterpret_cast<Pair<float>*>(to) =
+            mirrored ? Pair<float>{x_first[k], segment[k]} : Pair<float>{segment[k], x_first[k]};
+    } else {
+#pragma unroll
+      for (int k = 0; k < S; ++k, to += y.pitch) {
+        if (position + k < 1 || position + k > ny) continue;
+        if (even_done) to[0] = mirrored ? x_first[k] : segment[k];
+        if (odd_done) to[1] = mirrored ? segment[k] : x_first[k];
+      }
+    }
   }
 #endif
 }
@@ -542,9 +557,7 @@ bool launch_persistent_columns(const Context& ctx, const View& a, FieldView<cons
                   cluster};
     if (cluster == 1 || cluster > most_blocks || !launch.fits()) return false;  // blocks alone cannot send
     (void)share_tiles<mirrored, float>(launch, tiling, launch.resident(ctx, kernel));
-    if (tiling.tiles_each == 1 ||
-        passed.nx < ticket_numbers<float> + static_cast<int>(launch.grid.x) * Tile::passed_numbers)
-      return false;
+    if (tiling.tiles_each == 1 || passed.nx < static_cast<int>(launch.grid.x) * Tile::passed_numbers) return false;
     const auto map = [&](FieldView<const float> v, int columns, TileShape shape) {
       return tile_map(&v(-1, -1), columns, v.ny + 2, v.pitch, shape);
     };

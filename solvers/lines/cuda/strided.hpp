@@ -10,7 +10,6 @@
 #include <algorithm>
 
 #include <stratum/core/device/cluster.hpp>
-#include <stratum/core/device/hand_off.hpp>
 #include <stratum/core/device/signal.hpp>
 #include <stratum/solvers/lines/cuda/load.hpp>
 #include <stratum/solvers/lines/cuda/three_steps.hpp>
@@ -75,7 +74,7 @@ template <class T, int records, bool sums>
 struct ExchangeBuffer {
   ReducedChunk<T, sums> chunks[records];
   Signal signal;
-  std::uint64_t ticket;  // of the cluster, in the first exchange buffer of its first block
+  std::uint64_t unused;
 
   /// By one thread, before the blocks of the cluster meet.
   __device__ void open() { signal.open(1); }
@@ -124,22 +123,6 @@ __device__ STRATUM_INLINE void open_exchange_buffers(const Cluster& cluster,
   if (cluster.blocks() == 1) return;
   if (static_cast<int>(threadIdx.x) < count) exchange_buffers[threadIdx.x].open();
   cluster.sync();
-}
-
-/// The same for clusters that go from tile to tile; returns the cluster's number among those of the launch. `tickets`: the
-/// counter, or null where nobody waits. Blocks read the number from their cluster's first block, which ends after it has got a
-/// chunk of each of them.
-template <class T, int records, bool sums>
-__device__ STRATUM_INLINE int open_exchange_buffers(const Cluster& cluster,
-                                                    ExchangeBuffer<T, records, sums>* exchange_buffers, int count,
-                                                    T* tickets) {
-  const int blocks = cluster.blocks();
-  if (tickets != nullptr && cluster.rank() == 0 && threadIdx.x == 0)
-    exchange_buffers[0].ticket = take_ticket(tickets, static_cast<int>(gridDim.x) / blocks);
-  open_exchange_buffers(cluster, exchange_buffers, count);
-  if (blocks == 1) __syncthreads();
-  if (tickets == nullptr) return static_cast<int>(blockIdx.x) / blocks;
-  return static_cast<int>(*cluster.at(&exchange_buffers[0].ticket, 0));
 }
 
 /// Leaves to every segment of a line in `turn` what is known of it, once the ends of the chunk that 32 of them join to are.

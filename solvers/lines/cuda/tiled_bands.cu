@@ -123,9 +123,7 @@ GridLayout<2> records_shape(const Context& ctx, const GridLayout<2>& shape, Stor
     return {0, 0};
   cuda::Launch launch;
   const bool once = couplings_once<T>(traits(format).is_symmetric);
-  using Tiling = cuda::YTiling<T>;
-  launch.bytes = once ? cuda::persistent_y_bytes<cuda::BandRecords<T, true>, Tiling>
-                      : cuda::persistent_y_bytes<cuda::BandRecords<T, false>, Tiling>;
+  launch.bytes = once ? cuda::persistent_band_bytes<true, T> : cuda::persistent_band_bytes<false, T>;
   if (!launch.fits()) return {0, 0};
   return {record_size<T>(format), cuda::divide_up(shape.nx + 1, Tile::width) * parts};
 }

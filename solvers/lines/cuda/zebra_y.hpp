@@ -1,10 +1,7 @@
 #pragma once
 
-// Both colours of a zebra sweep along y in one pass, in place and undamped, in clusters that go from tile to tile:
-// persistent_y_lines, which asks a LinesOfTile for the equations. Here are those of a tensor operator (3 words per unknown) and
-// of a scalar element-coefficient operator (4); those of stored bands are in solvers/lines/cuda/persistent_bands.hpp. Tensor
-// operators in float have a kernel of their own where clusters have several tiles, whose warps need not meet
-// (solvers/lines/cuda/persistent_columns.hpp). For CUDA sources only.
+// Both colours of a zebra sweep along y of a tensor operator or a scalar element-coefficient operator, in place and undamped,
+// in clusters that go from tile to tile: 3 words per unknown, 4 with K by cells. For CUDA sources only.
 
 #include <algorithm>
 
@@ -18,35 +15,6 @@ template <class T>
 struct alignas(2 * sizeof(T)) Pair {
   T even, odd;
 };
-
-/// Which lines of a pair are unknowns, by column and by colour, and whether the first-colour line of the pair before is one.
-/// `even`: position of its even column.
-template <bool mirrored>
-struct PairUse {
-  bool even, odd, first, second, previous;
-  __device__ STRATUM_INLINE PairUse(int even_column, int nx)
-      : even(even_column > 0 && even_column <= nx), odd(even_column < nx), first(mirrored ? even : odd),
-        second(mirrored ? odd : even), previous(mirrored ? even_column + 2 <= nx : even_column > 0) {}
-};
-
-/// Stores a segment of a pair of lines, from node `row` on: of `first` and `second` colour, those columns that are `done`.
-template <bool mirrored, int S, class T, class First, class Second>
-__device__ STRATUM_INLINE void store_pair(const FieldView<T>& y, int even, int row, bool even_done, bool odd_done,
-                                          const First& first, const Second& second) {
-  T* to = &y(even - 1, row);
-  if (even_done && odd_done && row >= 0 && row + S <= y.ny) {
-#pragma unroll
-    for (int k = 0; k < S; ++k, to += y.pitch)
-      *reinterpret_cast<Pair<T>*>(to) = mirrored ? Pair<T>{first[k], second[k]} : Pair<T>{second[k], first[k]};
-  } else {
-#pragma unroll
-    for (int k = 0; k < S; ++k, to += y.pitch) {
-      if (row + k < 0 || row + k >= y.ny) continue;
-      if (even_done) to[0] = mirrored ? first[k] : second[k];
-      if (odd_done) to[1] = mirrored ? second[k] : first[k];
-    }
-  }
-}
 
 /// Pushes the equations of a first-colour line to its segment. At position k = -1 .. S `second_of` gives the second-colour
 /// lines beside it, at 0 .. S - 1 `right_of` b on both lines of the pair. Leaves b of the second line, and for a line that is
@@ -106,9 +74,9 @@ struct YTiling {
   }
 };
 
-// What LinesOfTile asks of a tensor or element-coefficient operator is its tile: its numbers in shared memory, b, and the
-// equations of lines. Lines a and b lie beside a line behind intervals 0, 1 or 2: before the even column of a thread's pair,
-// between its two, behind the odd one.
+// What persistent_y_lines asks of an operator is its tile: its numbers in shared memory, b, and the equations of lines. Lines a
+// and b lie beside a line behind intervals 0, 1 or 2: before the even column of a thread's pair, between its two, behind the
+// odd one.
 
 /// Of a tensor operator.
 template <class View, class W>
@@ -257,206 +225,187 @@ constexpr bool has_persistent_y_lines = is_tensor<View>;
 template <class T>
 constexpr bool has_persistent_y_lines<ElementView<T, true>> = true;
 
-/// What a thread of persistent_y_lines solves for: in a tile pair `pair` of columns, segment `segment` of the block's part.
-struct PlaceInTile {
-  int rank, blocks, segment, pair;
-};
+template <class View, class W, class T = typename W::Number>
+constexpr std::size_t persistent_y_bytes = sizeof(T) * (pack_size<T> + (W::rows + 2) * W::pitch +
+                                                        YTile<View, W>::numbers + 2 * W::kept_numbers +
+                                                        Turn<T, by_row_sums<View>>::numbers(W::pairs, W::segments)) +
+                                           sizeof(ExchangeBuffer<T, most_blocks, by_row_sums<View>>) * 2 * W::pairs;
 
-/// What persistent_y_lines asks of an operator: equations of both colours in a tile, pushed to a thread's segments. In place:
-/// what a first-colour line reads of the next tile is second-colour and not written yet.
-template <bool coupled, bool mirrored, class View, class W>
-class LinesOfTile {
-  using T = typename W::Number;
-  static constexpr bool differs = solves_for_difference<View>;
-  static constexpr int S = W::segment, R = W::rows, chunk = W::chunk, chunks = W::chunks;
+/// What one thread leaves in memory for one thread of a block that runs at the same time: numbers, and a flag behind them that
+/// is zero before and after.
+template <class T>
+__device__ STRATUM_INLINE void raise_flag(T* flag) {
+  asm volatile("st.release.gpu.global.u32 [%0], 1;" ::"l"(flag) : "memory");
+}
+template <class T>
+__device__ STRATUM_INLINE void wait_for_flag(const T* flag) {
+  unsigned raised = 0;
+  do asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(raised) : "l"(flag) : "memory");
+  while (raised == 0);
+}
 
- public:
-  static constexpr bool symmetric = true;  // their matrices
-  static constexpr int node = 1;           // position of node 0
-  /// Whether the line that is kept of the tile before is read when that of this tile is put there.
-  static constexpr bool keeps_two = true;
-  static constexpr int numbers = chunk + (R + 2) * W::pitch + YTile<View, W>::numbers;
+/// Both colours of a sweep along y. In a tile the lines of the first colour are solved, then those of the second, between
+/// which they lie; the second colour's line at the tile's beginning has one neighbour in the tile before, which is kept. The
+/// first such line of a cluster has it in another cluster's last tile, and is left to a later launch of solve_y_lines; or,
+/// where every cluster has one tile and all run at once, the cluster before leaves it in `passed`, kept_numbers a block. In
+/// place: what a first-colour line reads of the next tile is second-colour and not written yet. The next tile is on its way to
+/// shared memory while one is solved. Mirrored: even columns first, tiles from right to left. Thread (c, s) has pair c of
+/// columns in the order of the persistent kernel, segment s.
+template <bool coupled, bool mirrored, class View, class W, class T = typename W::Number>
+__global__ void __launch_bounds__(W::threads)
+    persistent_y_lines(const View a, const FieldView<const T> b, const W tiling, const FieldView<T> y,
+                       T* const passed) {
+#if defined(STRATUM_CLUSTERS)
+  constexpr bool sums = by_row_sums<View>, differs = solves_for_difference<View>;
+  constexpr int S = W::segment, R = W::rows, pairs = W::pairs, chunk = W::chunk, chunks = W::chunks;
+  extern __shared__ __align__(16) unsigned char memory[];
+  const Cluster cluster;
+  const int blocks = cluster.blocks(), rank = cluster.rank();
+  const int t = static_cast<int>(threadIdx.x), c = t % pairs, s = t / pairs, nx = y.nx, ny = y.ny;
+  auto* const exchange_buffers = reinterpret_cast<ExchangeBuffer<T, most_blocks, sums>*>(memory);
+  T* const x_tile = reinterpret_cast<T*>(exchange_buffers + 2 * pairs) + chunk + W::pitch;
+  T* const numbers = x_tile + (R + 1) * W::pitch;
+  T* const kept = numbers + YTile<View, W>::numbers;  // the last first-colour column of this tile and of the one before
+  const Turn<T, sums> turn{kept + 2 * W::kept_numbers, pairs, W::segments};
 
-  __device__ STRATUM_INLINE LinesOfTile(const View& a, const FieldView<const T>& b, const FieldView<T>& y, T* memory,
-                                        const PlaceInTile& at)
-      : y_(y), at_(at), base_(at.rank * R), x_tile_(memory + chunk + W::pitch),
-        tile_(a, b, x_tile_ + (R + 1) * W::pitch, base_) {}
-  /// Asks for what tile number `tile` from the left has, as soon as that of the first colour is not needed any more, and
-  /// `fetch_late` as soon as that of the second is not.
-  __device__ STRATUM_INLINE void fetch(int tile) const {
-    const int t = static_cast<int>(threadIdx.x), p = tile * W::width, part = t % chunks * chunk;
-    const int last = last_column(y_) + 1;  // position of the last column that is read
-    tile_.fetch(p);
+  const int base = rank * R;  // position of row 0 of the block's part of a tile
+  YTile<View, W> tile_of(a, b, numbers, base);
+  const auto begin_of = [&](int tile) { return (mirrored ? tiling.tiles - 1 - tile : tile) * W::width; };
+  const auto fetch = [&](int tile) {
+    const int p = begin_of(tile), part = t % chunks * chunk;
+    const int last = last_column(y) + 1;  // position of the last column that is read
+    tile_of.fetch(p);
     if constexpr (coupled) {
-      W::fetch(x_tile_, W::pitch, &y_(p - 1, base_ - 1), y_.pitch, p + part <= last ? y_.ny + 2 - base_ : 0);
+      W::fetch(x_tile, W::pitch, &y(p - 1, base - 1), y.pitch, p + part <= last ? ny + 2 - base : 0);
       // The column behind the tile, or before it, and the rows beside the block's.
       const int behind = mirrored ? p - 1 : p + W::width, place = mirrored ? -1 : W::width;
       const auto fetch_behind = [&](int r) {
-        copy_async<sizeof(T)>(x_tile_ + r * W::pitch + place, &y_(behind - 1, base_ + r - 1),
-                              behind >= 0 && behind <= last && base_ + r >= 0 && base_ + r <= y_.ny + 1);
+        copy_async<sizeof(T)>(x_tile + r * W::pitch + place, &y(behind - 1, base + r - 1),
+                              behind >= 0 && behind <= last && base + r >= 0 && base + r <= ny + 1);
       };
 #pragma unroll
       for (int r = t; r < R; r += W::threads) fetch_behind(r);
       if (t < 2) fetch_behind(t == 0 ? -1 : R);
       const int r = t < chunks ? -1 : R;
       if (t < 2 * chunks)
-        copy_async<16>(x_tile_ + r * W::pitch + part, &y_(p + part - 1, base_ + r - 1),
-                       p + part <= last && base_ + r >= 0 && base_ + r <= y_.ny + 1);
+        copy_async<16>(x_tile + r * W::pitch + part, &y(p + part - 1, base + r - 1),
+                       p + part <= last && base + r >= 0 && base + r <= ny + 1);
     }
-  }
-  __device__ STRATUM_INLINE void fetch_late(int tile) const { tile_.fetch_late(tile * W::width); }
+  };
 
-  /// Waits for the tile, number `use` of the cluster, and pushes the first-colour line. Leaves what push_first_line leaves.
-  template <class Segment>
-  __device__ STRATUM_INLINE void push_first(int tile, int /*use*/, const PairUse<mirrored>& used, Segment& segment,
-                                            T (&b_second)[S], T (&near)[S], T& near_before, T& near_behind) {
-    tile_.turn_to(tile * W::width + 2 * at_.pair, at_.pair, at_.segment * S);
-    wait_for_copies();
-    __syncthreads();
-    tile_.begin();
-    // Neighbours: the second-colour lines of the pair itself and of the next pair.
-    constexpr int own_side = 1, next_side = mirrored ? 0 : 2;
-    const T* const x = x_tile_ + at_.segment * S * W::pitch + 2 * at_.pair + (mirrored ? 1 : 0);
-    const auto second_of = [&](int k, T& own, T& next) {
-      own = coupled ? x[k * W::pitch] : T(0);
-      next = coupled ? x[k * W::pitch + (mirrored ? -2 : 2)] : T(0);
-    };
-    push_first_line<mirrored, differs>(
-        tile_.template line<coupled>(own_side, next_side, !mirrored, used.first, true, true), segment, second_of,
-        [&](int k) { return tile_.right(k); }, [&](int k) { return tile_.interval_before(k, own_side, next_side); },
-        b_second, near, near_before, near_behind);
-  }
-  /// Pushes the second-colour line, from the first-colour lines of the pair itself, `own(k)`, and of the pair before,
-  /// `previous(k)`, at k = -1 .. S; calls keep(k). Returns the line.
-  template <class Segment, class Own, class Previous, class Keep>
-  __device__ STRATUM_INLINE auto push_second(int /*use*/, const PairUse<mirrored>& used, Segment& segment,
-                                             const T (&b_second)[S], const Own& own, const Previous& previous,
-                                             const Keep& keep) const {
-#pragma unroll
-    for (int k = -1; k <= S; ++k) keep(k);
-    constexpr int previous_side = mirrored ? 2 : 0, own_side = 1;
-    auto line = tile_.template line<true>(previous_side, own_side, mirrored, used.second, used.previous, used.first);
-    line.start(previous(-1), own(-1));
-#pragma unroll
-    for (int k = 0; k <= S; ++k)
-      line.step(segment, k, tile_.interval_before(k, previous_side, own_side), previous(k), own(k),
-                k < S ? b_second[k < S ? k : 0] : T(0));
-    return line;
-  }
-
- private:
-  const FieldView<T>& y_;
-  const PlaceInTile at_;
-  int base_;  // position of row 0 of the block's part of a tile
-  T* x_tile_;
-  YTile<View, W> tile_;
-};
-
-/// Of a block of persistent_y_lines: exchange buffers, what LinesOfTile has, kept lines, what is turned over.
-template <class View, class W, class T = typename W::Number>
-constexpr std::size_t persistent_y_bytes = sizeof(ExchangeBuffer<T, most_blocks, by_row_sums<View>>) * 2 * W::pairs +
-                                           sizeof(T) * (LinesOfTile<true, false, View, W>::numbers +
-                                                        (LinesOfTile<true, false, View, W>::keeps_two ? 2 : 1) *
-                                                            W::kept_numbers +
-                                                        Turn<T, by_row_sums<View>>::numbers(W::pairs, W::segments));
-
-/// Both colours of a sweep along y. In a tile the lines of the first colour are solved, then those of the second, between
-/// which they lie; the second colour's line at the tile's beginning has one neighbour in the tile before, which is kept. The
-/// first such line of a cluster has it in another cluster's last tile, and is left to a later launch of solve_y_lines; or,
-/// where every cluster has one tile and all run at once, the cluster before leaves it in `passed`, which has ticket_numbers and
-/// then kept_numbers a block; a cluster waits for one whose ticket is lower (core/device/hand_off.hpp). The next tile is on its
-/// way to shared memory while one is solved. Mirrored: even columns first, tiles from right to left. Thread (c, s) has pair c
-/// of columns in the order of the persistent kernel, segment s.
-template <bool coupled, bool mirrored, class View, class W, class T = typename W::Number>
-__global__ void __launch_bounds__(W::threads)
-    persistent_y_lines(const View a, const FieldView<const T> b, const W tiling, const FieldView<T> y,
-                       T* const passed) {
-#if defined(STRATUM_CLUSTERS)
-  using Lines = LinesOfTile<coupled, mirrored, View, W>;
-  constexpr bool sums = by_row_sums<View>, differs = solves_for_difference<View>;
-  constexpr int S = W::segment, pairs = W::pairs;
-  extern __shared__ __align__(16) unsigned char memory[];
-  const Cluster cluster;
-  const int blocks = cluster.blocks(), rank = cluster.rank();
-  const int t = static_cast<int>(threadIdx.x), c = t % pairs, s = t / pairs;
-  auto* const exchange_buffers = reinterpret_cast<ExchangeBuffer<T, most_blocks, sums>*>(memory);
-  T* const numbers = reinterpret_cast<T*>(exchange_buffers + 2 * pairs);
-  T* const kept = numbers + Lines::numbers;  // the last first-colour column of this tile and of the one before
-  constexpr int kept_numbers = (Lines::keeps_two ? 2 : 1) * W::kept_numbers;
-  const Turn<T, sums> turn{kept + kept_numbers, pairs, W::segments};
-
-  Lines lines(a, b, y, numbers, {rank, blocks, s, mirrored ? pairs - 1 - c : c});
-  const auto number_of = [&](int tile) { return mirrored ? tiling.tiles - 1 - tile : tile; };
-  for (int r = t; r < kept_numbers; r += W::threads) kept[r] = 0;
-  const int number = open_exchange_buffers(cluster, exchange_buffers, 2 * pairs, passed);
-  const int first_tile = number * tiling.tiles_each, last_tile = min(first_tile + tiling.tiles_each, tiling.tiles);
+  for (int r = t; r < 2 * W::kept_numbers; r += W::threads) kept[r] = 0;
+  const int first_tile = static_cast<int>(blockIdx.x) / blocks * tiling.tiles_each;
+  const int last_tile = min(first_tile + tiling.tiles_each, tiling.tiles);
+  open_exchange_buffers(cluster, exchange_buffers, 2 * pairs);
   after_previous();
-  lines.fetch(number_of(first_tile));
-  lines.fetch_late(number_of(first_tile));
+  fetch(first_tile);
+  tile_of.fetch_late(begin_of(first_tile));
+  const int position = base + s * S, pair = mirrored ? pairs - 1 - c : c;
 
 #pragma unroll 1
   for (int tile = first_tile; tile < last_tile; ++tile) {
-    const int even = number_of(tile) * W::width + 2 * (mirrored ? pairs - 1 - c : c);  // position of the pair's columns
-    const PairUse<mirrored> used(even, y.nx);
-    const int use = tile - first_tile;
-    T* const kept_now = kept + (Lines::keeps_two ? tile % 2 * W::kept_numbers : 0) + s * W::kept + 1;
-    T* const kept_before = kept + (Lines::keeps_two ? (tile + 1) % 2 * W::kept_numbers : 0) + s * W::kept + 1;
-    Segment<T, S, Lines::symmetric, sums> segment;
+    const int even = begin_of(tile) + 2 * pair;  // position of the pair's columns
+    const bool even_used = even > 0 && even <= nx, odd_used = even < nx;
+    const bool first_used = mirrored ? even_used : odd_used, second_used = mirrored ? odd_used : even_used;
+    const bool previous_used = mirrored ? even + 2 <= nx : even > 0;
+    tile_of.turn_to(even, pair, s * S);
+    wait_for_copies();
+    __syncthreads();
+    tile_of.begin();
+
     T b_second[S], x_first[S];
+    T* const kept_now = kept + tile % 2 * W::kept_numbers + s * W::kept + 1;
+    T* const kept_before = kept + (tile + 1) % 2 * W::kept_numbers + s * W::kept + 1;
+    const T* const x_pair = x_tile + s * S * W::pitch + 2 * pair;
+    Segment<T, S, true, sums> segment;
     T near_before = 0, near_behind = 0;  // beside the unknowns before and behind the segment
-    lines.push_first(number_of(tile), use, used, segment, b_second, x_first, near_before, near_behind);
+    {
+      // Neighbours: the second-colour lines of the pair itself and of the next pair.
+      constexpr int own_side = 1, next_side = mirrored ? 0 : 2;
+      const T* const x = x_pair + (mirrored ? 1 : 0);
+      const auto second_of = [&](int k, T& own, T& next) {
+        own = coupled ? x[k * W::pitch] : T(0);
+        next = coupled ? x[k * W::pitch + (mirrored ? -2 : 2)] : T(0);
+      };
+      push_first_line<mirrored, differs>(
+          tile_of.template line<coupled>(own_side, next_side, !mirrored, first_used, true, true), segment, second_of,
+          [&](int k) { return tile_of.right(k); },
+          [&](int k) { return tile_of.interval_before(k, own_side, next_side); }, b_second, x_first, near_before,
+          near_behind);
+    }
     turn.put(c, s, segment.chunk());
     __syncthreads();
-    solve_turned<false>(cluster, turn, exchange_buffers, use);
-    if (tile + 1 < last_tile) lines.fetch(number_of(tile + 1));
+    solve_turned<false>(cluster, turn, exchange_buffers, tile - first_tile);
+    if (tile + 1 < last_tile) fetch(tile + 1);
     __syncthreads();
     segment.substitute(turn.left(c, s), turn.own(c, s));
-    T before = turn.left(c, s), behind = turn.right(c, s);
-    if constexpr (differs) before += near_before, behind += near_behind;
+    const T before = near_before + turn.left(c, s), behind = near_behind + turn.right(c, s);
 #pragma unroll
     for (int k = 0; k < S; ++k) x_first[k] = differs ? x_first[k] + segment[k] : segment[k];
-    const auto own = [&](int k) { return k < 0 ? before : k < S ? x_first[k < 0 || k >= S ? 0 : k] : behind; };
-    if (passed != nullptr) {
-      const auto passed_by = [&](int tile) {
-        return passed + ticket_numbers<T> + (tile * blocks + rank) * W::kept_numbers + s * W::kept + 1;
-      };
-      if (c == pairs - 1 && tile + 1 < tiling.tiles) {
-        T* const to = passed_by(tile);
+    const auto passed_by = [&](int tile) {
+      return passed + (tile * blocks + rank) * W::kept_numbers + s * W::kept + 1;
+    };
+    if (c == pairs - 1 && (passed == nullptr || tile + 1 < tiling.tiles)) {
+      T* const to = passed == nullptr ? kept_now : passed_by(tile);
+      to[-1] = before;
 #pragma unroll
-        for (int k = -1; k <= S; ++k) to[k] = own(k);
-        raise_flag(to + S + 1);
-      }
-      if (c == 0 && tile > 0) {
-        T* const from = passed_by(tile - 1);
-        wait_for_flag(from + S + 1);
+      for (int k = 0; k < S; ++k) to[k] = x_first[k];
+      to[S] = behind;
+      if (passed != nullptr) raise_flag(to + S + 1);
+    }
+    if (passed != nullptr && c == 0 && tile > 0) {
+      T* const from = passed_by(tile - 1);
+      wait_for_flag(from + S + 1);
+      T numbers[S + 2];
 #pragma unroll
-        for (int k = -1; k <= S; ++k) kept_before[k] = from[k];
+      for (int k = 0; k < S + 2; ++k) numbers[k] = from[k - 1];
 #pragma unroll
-        for (int k = 0; k < S + 3; ++k) from[k - 1] = 0;  // another kernel may have its flags there
-      }
+      for (int k = 0; k < S + 2; ++k) kept_before[k - 1] = numbers[k];
+#pragma unroll
+      for (int k = 0; k < S + 3; ++k) from[k - 1] = 0;  // another kernel may have its flags there
     }
 
-    const auto previous = [&](int k) {
-      const T x = __shfl_up_sync(all_lanes, own(k), 1, pairs);
+    const auto previous = [&](T own, int k) {
+      const T x = __shfl_up_sync(all_lanes, own, 1, pairs);
       return c == 0 ? kept_before[k] : x;
     };
-    const auto keep = [&](int k) {
-      if (c == pairs - 1) kept_now[k] = own(k);
-    };
-    const auto second = lines.push_second(use, used, segment, b_second, own, previous, keep);
+    // Neighbours: the first-colour lines of the pair before and of the pair itself.
+    constexpr int previous_side = mirrored ? 2 : 0, own_side = 1;
+    auto second =
+        tile_of.template line<true>(previous_side, own_side, mirrored, second_used, previous_used, first_used);
+    second.start(previous(before, -1), before);
+#pragma unroll
+    for (int k = 0; k <= S; ++k) {
+      const T own = k < S ? x_first[k < S ? k : 0] : behind;
+      second.step(segment, k, tile_of.interval_before(k, previous_side, own_side), previous(own, k), own,
+                  k < S ? b_second[k < S ? k : 0] : T(0));
+    }
     turn.put(c, s, segment.chunk());
     __syncthreads();
-    if (tile + 1 < last_tile) lines.fetch_late(number_of(tile + 1));
-    solve_turned<false>(cluster, turn, exchange_buffers + pairs, use);
+    if (tile + 1 < last_tile) tile_of.fetch_late(begin_of(tile + 1));
+    solve_turned<false>(cluster, turn, exchange_buffers + pairs, tile - first_tile);
     __syncthreads();
     segment.substitute(turn.left(c, s), turn.own(c, s));
     if constexpr (differs) {
 #pragma unroll
-      for (int k = 0; k < S; ++k) segment[k] += second.beside().near(previous(k), own(k));
+      for (int k = 0; k < S; ++k) segment[k] += second.beside().near(previous(x_first[k], k), x_first[k]);
     }
     const bool second_done = c > 0 || tile > first_tile || tile == 0 || passed != nullptr;
-    store_pair<mirrored, S>(y, even, rank * W::rows + s * S - Lines::node, used.even && (mirrored || second_done),
-                            used.odd && (!mirrored || second_done), x_first, segment);
+    const bool even_done = even_used && (mirrored || second_done);
+    const bool odd_done = odd_used && (!mirrored || second_done);
+    T* to = &y(even - 1, position - 1);
+    if (even_done && odd_done && position > 0 && position + S <= ny + 1) {
+#pragma unroll
+      for (int k = 0; k < S; ++k, to += y.pitch)
+        *reinterpret_cast<Pair<T>*>(to) = mirrored ? Pair<T>{x_first[k], segment[k]} : Pair<T>{segment[k], x_first[k]};
+    } else {
+#pragma unroll
+      for (int k = 0; k < S; ++k, to += y.pitch) {
+        if (position + k < 1 || position + k > ny) continue;
+        if (even_done) to[0] = mirrored ? x_first[k] : segment[k];
+        if (odd_done) to[1] = mirrored ? segment[k] : x_first[k];
+      }
+    }
   }
 #endif
 }
@@ -479,7 +428,8 @@ inline bool longer_segments_save_a_block(int ny) {
 }
 
 /// Has the `resident` clusters that run at the same time go over the tiles of `tiling`; the grid of `launch` is that of a
-/// cluster a tile before. Returns the lines between two of them, which are left, all of the second colour.
+/// cluster a tile before. No cluster that waits for another one keeps it from a place, in whatever order they are dispatched.
+/// Returns the lines between two of them, which are left, all of the second colour.
 template <bool mirrored, class T, class Tiling>
 Lines<T> share_tiles(Launch& launch, Tiling& tiling, int resident) {
   const int cluster = static_cast<int>(launch.grid.x) / tiling.tiles;

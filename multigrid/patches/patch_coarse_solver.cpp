@@ -91,25 +91,35 @@ __device__ STRATUM_INLINE void four(const double* from, double (&to)[4]) {
   to[3] = second.y;
 }
 
-/// A warp for each row.
+/// A warp for two rows.
 template <class Entry, class T>
 __global__ void multiply_kernel(const Entry* inverse, int pitch, const double* rhs, const int* copies, const int* begin,
                                 int unknowns, T* x) {
-  const int row = static_cast<int>(blockIdx.x * blockDim.y + threadIdx.y), lane = static_cast<int>(threadIdx.x);
   cuda::after_previous();
+  const int row = 2 * static_cast<int>(blockIdx.x * blockDim.y + threadIdx.y), lane = static_cast<int>(threadIdx.x);
   if (row >= unknowns) return;
-  const Entry* numbers = inverse + static_cast<long long>(row) * pitch;
-  double sum = 0;
-#pragma unroll 8
+  const int next = row + 1 < unknowns ? row + 1 : row;
+  const Entry* numbers[2] = {inverse + static_cast<long long>(row) * pitch,
+                             inverse + static_cast<long long>(next) * pitch};
+  double sum[2] = {};
+#pragma unroll 4
   for (int k = 4 * lane; k < pitch; k += 128) {
-    double b[4], a[4];
-    four(numbers + k, a);
+    double b[4], a[2][4];
     four(rhs + k, b);
+    four(numbers[0] + k, a[0]);
+    four(numbers[1] + k, a[1]);
 #pragma unroll
-    for (int m = 0; m < 4; ++m) sum += a[m] * b[m];
+    for (int m = 0; m < 4; ++m) {
+      sum[0] += a[0][m] * b[m];
+      sum[1] += a[1][m] * b[m];
+    }
   }
-  for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(0xffffffffU, sum, step);
-  for (int c = begin[row] + lane; c < begin[row + 1]; c += 32) x[copies[c]] = static_cast<T>(sum);
+#pragma unroll
+  for (int m = 0; m < 2; ++m) {
+    for (int step = 16; step > 0; step /= 2) sum[m] += __shfl_xor_sync(0xffffffffU, sum[m], step);
+    const int of = m == 0 ? row : next;
+    for (int c = begin[of] + lane; c < begin[of + 1]; c += 32) x[copies[c]] = static_cast<T>(sum[m]);
+  }
 }
 
 #endif
@@ -248,7 +258,7 @@ void PatchCoarseSolver::solve(Context& ctx, const Partial<T>& b, Consistent<T>& 
     cuda::Launch{blocks(unknowns_, 128), 128}(ctx, gather_kernel<T>, copies_.view().data, begin_.view().data, unknowns_,
                                               b.numbers.view().data, static_cast<double*>(rhs_.get()));
     const auto multiply = [&](auto* inverse, auto kernel) {
-      cuda::Launch{blocks(unknowns_, 4), dim3(32, 4)}(ctx, kernel, inverse, pitch_, static_cast<double*>(rhs_.get()),
+      cuda::Launch{blocks(unknowns_, 8), dim3(32, 4)}(ctx, kernel, inverse, pitch_, static_cast<double*>(rhs_.get()),
                                                       copies_.view().data, begin_.view().data, unknowns_,
                                                       x.numbers.view().data);
     };

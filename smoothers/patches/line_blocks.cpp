@@ -21,7 +21,6 @@ class Blocks {
   PatchLineBlocks run() {
     for (std::size_t phase = 0; phase + 1 < plan_.phases.size(); ++phase)
       add_phase(plan_.phases[phase], plan_.phases[phase + 1]);
-    all_.phases.push_back(static_cast<int>(all_.launches.size()));
     return std::move(all_);
   }
 
@@ -43,39 +42,22 @@ class Blocks {
   /// Whether a line in the order of threads has no piece for its last node.
   [[nodiscard]] bool lacks_last(const PatchLineGroup& g) const { return g.last_fixed && !in_rows(g); }
 
-  /// What counts.
-  enum class Size { few, some, many };
-
   void add_phase(int begin, int end) {
-    all_.phases.push_back(static_cast<int>(all_.launches.size()));
-    // The longest lines come first.
-    int left = 0;
-    while (begin + left < end && pieces_of(plan_.groups[at(begin + left)], longest_) > PatchLineBlocks::most_threads)
-      ++left;
-    all_.groups_left.push_back(left);
-    begin += left;
-    std::int64_t nodes = 0;
-    for (int g = begin; g < end; ++g) nodes += std::int64_t{plan_.groups[at(g)].cells} * plan_.groups[at(g)].lines;
-    constexpr std::int64_t some = 60'000, many = 1'000'000;
-    const Size size = nodes > many ? Size::many : nodes > some ? Size::some : Size::few;
-    if (size != Size::many) return add_launch(begin, end, size, [](bool /*rows*/) { return true; });
-    add_launch(begin, end, size, [](bool rows) { return rows; });
-    add_launch(begin, end, size, [](bool rows) { return !rows; });
-  }
-
-  template <class Takes>
-  void add_launch(int begin, int end, Size size, const Takes& takes) {
     PatchLineLaunch launch;
     launch.blocks_begin = static_cast<int>(all_.blocks.size());
-    launch.piece = shortest_;
-    for (int g = begin; g < end; ++g) {
-      const PatchLineGroup& group = plan_.groups[at(g)];
-      const bool rows = in_rows(group);
-      if (!takes(rows)) continue;
-      const int together = size == Size::few || (rows && size == Size::many) ? 1 : size == Size::some ? 4 : 10;
-      while (launch.piece < longest_ && pieces_of(group, launch.piece) * together > PatchLineBlocks::most_threads)
-        launch.piece *= 2;
-    }
+    while (begin + launch.groups_left < end &&
+           pieces_of(plan_.groups[at(begin + launch.groups_left)], longest_) > PatchLineBlocks::most_threads)
+      ++launch.groups_left;
+    begin += launch.groups_left;
+    // The longest lines come first. Where there are many nodes, half a sector of each row at least shall be of one block.
+    std::int64_t nodes = 0;
+    for (int g = begin; g < end; ++g) nodes += std::int64_t{plan_.groups[at(g)].cells} * plan_.groups[at(g)].lines;
+    constexpr std::int64_t many = 200'000;
+    launch.piece = std::min(longest_, nodes > many ? 2 * shortest_ : shortest_);
+    const int together = nodes > many ? 8 : 4;
+    while (launch.piece < longest_ && begin < end &&
+           pieces_of(plan_.groups[at(begin)], launch.piece) * together > PatchLineBlocks::most_threads)
+      launch.piece *= 2;
     for (int g = begin; g < end;) {
       // Groups of one chain follow each other.
       const PatchLineGroup& group = plan_.groups[at(g)];
@@ -86,15 +68,15 @@ class Blocks {
           break;
         lines += other.lines;
       }
-      if (takes(in_rows(group))) add_lines(group, lines, launch, size);
+      add_lines(group, lines, launch, nodes > many);
       g = next;
     }
     launch.blocks_end = static_cast<int>(all_.blocks.size());
     launch.threads = (launch.threads + 31) / 32 * 32;
-    if (launch.blocks_end > launch.blocks_begin) all_.launches.push_back(launch);
+    all_.phases.push_back(launch);
   }
 
-  void add_lines(const PatchLineGroup& group, int lines, PatchLineLaunch& launch, Size size) {
+  void add_lines(const PatchLineGroup& group, int lines, PatchLineLaunch& launch, bool many) {
     PatchLineBlock block;
     const auto [pieces_begin, separators] = pieces(group, launch.piece);
     block.pieces_begin = pieces_begin;
@@ -106,11 +88,7 @@ class Blocks {
     block.last_fixed = group.last_fixed;
     const int room = PatchLineBlocks::most_threads / block.pieces;
     const bool rows = in_rows(group);
-    constexpr int few_threads = 64, some_threads = 128;
-    int each = room;
-    if (size == Size::few) each = few_threads / block.pieces;
-    if (size == Size::some) each = rows ? some_threads / block.pieces : std::max(some_threads / block.pieces, 4);
-    each = std::clamp(each, 1, std::min(room, rows ? room : std::min(lines, 16)));
+    int each = std::clamp(rows ? (many ? room : 128 / block.pieces) : std::min(many ? 16 : 4, lines), 1, room);
     each = (lines - 1) / ((lines - 1) / each + 1) + 1;  // alike
     if (!rows) block.lanes = each;
     for (int k = 0; k < lines; k += each) {

@@ -6,9 +6,8 @@
 // segment are separators, so that the nodes of patches that share an edge are one separator with two owners; the last node of a
 // segment is a piece of its own. A thread takes a piece of a line (smoothers/patches/line_thread.hpp).
 //
-// Where a phase has few lines their latency counts: pieces are short, and so are blocks. Where it has many, traffic does: blocks
-// have lines enough for whole sectors of memory, and lines along rows, whose neighbouring threads read neighbouring numbers
-// where pieces are shortest, are launched apart. Lines that do not fit into a block are left to another kernel.
+// Pieces are short where a phase has few lines, whose latency counts, and long where it has many. Lines that do not fit into a
+// block are left to another kernel.
 
 #include <vector>
 
@@ -40,20 +39,20 @@ struct PatchLineBlock {
   bool cyclic = false, first_fixed = false, last_fixed = false;
 };
 
+/// A launch for each phase.
 struct PatchLineLaunch {
   int blocks_begin = 0, blocks_end = 0;
-  int threads = 0;  // of a block
-  int piece = 4;    // nodes of a piece at most
+  int threads = 0;      // of a block
+  int piece = 4;        // nodes of a piece at most
+  int groups_left = 0;  // the first groups of the phase, whose lines are too long
 };
 
 struct PatchLineBlocks {
   std::vector<PatchLinePiece> pieces;
   std::vector<PatchLineBlock> blocks;
-  std::vector<PatchLineLaunch> launches;
-  std::vector<int> phases;       // the first launch of each phase; one more at the end
-  std::vector<int> groups_left;  // of each phase the first groups, whose lines are too long
+  std::vector<PatchLineLaunch> phases;
 
-  static constexpr int most_threads = 384;
+  static constexpr int most_threads = 512;
 };
 
 /// Pieces have `shortest`, twice as many, ... or `longest` nodes; the shortest, four or more.

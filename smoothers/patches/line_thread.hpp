@@ -21,10 +21,8 @@
 
 #if defined(__CUDACC__)
 #define STRATUM_UNROLL _Pragma("unroll")
-#define STRATUM_NO_UNROLL _Pragma("unroll 1")
 #else
 #define STRATUM_UNROLL
-#define STRATUM_NO_UNROLL
 #endif
 
 namespace stratum {
@@ -36,30 +34,6 @@ struct LineNumbers {
   T* x;
 };
 
-/// The rows of a line at four nodes of a piece that follow each other: node m has couplings link[m] and link[m + 1].
-template <class T>
-struct FourRows {
-  T excess[4], rhs[4], link[5], own[4];
-
-  STRATUM_HOST_DEVICE STRATUM_INLINE void begin(const T (&e)[4], const T (&b)[4], const T (&x)[6]) {
-    STRATUM_UNROLL
-    for (int m = 0; m < 4; ++m) {
-      own[m] = x[m + 1];
-      excess[m] = e[m];
-      rhs[m] = b[m] - (e[m] * own[m] + (link[m] * (x[m] - own[m]) + link[m + 1] * (x[m + 2] - own[m])));
-    }
-  }
-  /// Neighbours beside the line: bands to m - 1, m and m + 1 there.
-  STRATUM_HOST_DEVICE STRATUM_INLINE void add(const T (&before)[4], const T (&beside)[4], const T (&after)[4],
-                                              const T (&x)[6]) {
-    STRATUM_UNROLL
-    for (int m = 0; m < 4; ++m) {
-      excess[m] -= before[m] + beside[m] + after[m];
-      rhs[m] -= before[m] * (x[m] - own[m]) + beside[m] * (x[m + 1] - own[m]) + after[m] * (x[m + 2] - own[m]);
-    }
-  }
-};
-
 /// Four nodes of a piece that follow each other, along (m) and across (c) the line.
 template <class T>
 struct FourNodes {
@@ -68,12 +42,18 @@ struct FourNodes {
   T diagonal[4][4];      // to (m + 1, c + 1), (m - 1, c - 1), (m + 1, c - 1), (m - 1, c + 1)
   T b[4], x[3][6];       // x[c + 1][m + 1]
 
-  STRATUM_HOST_DEVICE STRATUM_INLINE void sum(FourRows<T>& rows) const {
-    STRATUM_UNROLL
-    for (int m = 0; m < 5; ++m) rows.link[m] = link[m];
-    rows.begin(excess, b, x[1]);
-    rows.add(diagonal[1], across[0], diagonal[2], x[0]);
-    rows.add(diagonal[3], across[1], diagonal[0], x[2]);
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE T excess_of_line(int m) const {
+    return excess[m] -
+           ((across[0][m] + across[1][m]) + ((diagonal[0][m] + diagonal[1][m]) + (diagonal[2][m] + diagonal[3][m])));
+  }
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE T residual(int m) const {
+    const T own = x[1][m + 1];
+    const T along = link[m] * (x[1][m] - own) + link[m + 1] * (x[1][m + 2] - own);
+    const T below =
+        diagonal[1][m] * (x[0][m] - own) + across[0][m] * (x[0][m + 1] - own) + diagonal[2][m] * (x[0][m + 2] - own);
+    const T above =
+        diagonal[3][m] * (x[2][m] - own) + across[1][m] * (x[2][m + 1] - own) + diagonal[0][m] * (x[2][m + 2] - own);
+    return b[m] - (excess[m] * own + (below + along + above));
   }
 };
 
@@ -122,40 +102,6 @@ struct NodesOfRow {
       nodes.diagonal[2][m] = below_west[m + 1];
     }
   }
-  STRATUM_HOST_DEVICE STRATUM_INLINE static void six(const T* from, T (&to)[6]) {
-    to[0] = from[-1];
-    four(from, to + 1);
-    to[5] = from[4];
-  }
-  /// One row of neighbours after the other, so that few numbers are there at a time.
-  STRATUM_HOST_DEVICE STRATUM_INLINE void sum(const LineNumbers<T>& n, FourRows<T>& rows) const {
-    T x[6], before[5], beside[4], after[5];
-    {
-      T e[4], b[4];
-      four(n.a.excess + k, e);
-      four(n.b + k, b);
-      rows.link[0] = n.a.east[k - 1];
-      four(n.a.east + k, rows.link + 1);
-      six(n.x + k, x);
-      rows.begin(e, b, x);
-    }
-    // Below: the south-western neighbour's band begins there, that of the south-eastern one, too.
-    four(n.a.north + (k - pitch), beside);
-    before[0] = n.a.north_east[k - pitch - 1];
-    four(n.a.north_east + (k - pitch), before + 1);
-    four(n.a.north_west + (k - pitch), after);
-    after[4] = n.a.north_west[k - pitch + 4];
-    six(n.x + (k - pitch), x);
-    const T south_east[4] = {after[1], after[2], after[3], after[4]};
-    const T south_west[4] = {before[0], before[1], before[2], before[3]};
-    rows.add(south_west, beside, south_east, x);
-    T north_west[4], north_east[4];
-    four(n.a.north + k, beside);
-    four(n.a.north_west + k, north_west);
-    four(n.a.north_east + k, north_east);
-    six(n.x + (k + pitch), x);
-    rows.add(north_west, beside, north_east, x);
-  }
   STRATUM_HOST_DEVICE STRATUM_INLINE void read_numbers(const T* b, const T* x, FourNodes<T>& nodes) const {
     four(b + k, nodes.b);
     STRATUM_UNROLL
@@ -203,55 +149,6 @@ struct NodesOfLine {
     }
     nodes.link[4] = count == 4 ? before[k + 4 * along] : T(0);
   }
-  /// As NodesOfRow has it; added to what is there.
-  STRATUM_HOST_DEVICE STRATUM_INLINE void add_sum(const LineNumbers<T>& n, FourRows<T>& to) const {
-    const int c = across();
-    const T *of_line = (in_row() ? n.a.east : n.a.north) + (k + lower(-along)),
-            *next_to_it = in_row() ? n.a.north : n.a.east;
-    FourRows<T> rows;
-    T x[6], before[4], beside[4], after[4];
-    {
-      T e[4], b[4];
-      STRATUM_UNROLL
-      for (int m = 0; m < 5; ++m) rows.link[m] = m <= count ? of_line[m * along] : T(0);
-      STRATUM_UNROLL
-      for (int m = 0; m < 4; ++m) {
-        e[m] = m < count ? n.a.excess[k + m * along] : T(1);
-        b[m] = m < count ? n.b[k + m * along] : T(0);
-      }
-      six(n.x + k, x);
-      rows.begin(e, b, x);
-    }
-    const auto add = [&](int side) {
-      // The band of two nodes begins at the lower one.
-      const T* diagonal_after = side == c ? n.a.north_east : n.a.north_west;
-      const T* diagonal_before = side == c ? n.a.north_west : n.a.north_east;
-      diagonal_after += k + lower(along + side);
-      diagonal_before += k + lower(side - along);
-      const T* straight = next_to_it + (k + lower(side));
-      STRATUM_UNROLL
-      for (int m = 0; m < 4; ++m) {
-        before[m] = m < count ? diagonal_before[m * along] : T(0);
-        beside[m] = m < count ? straight[m * along] : T(0);
-        after[m] = m < count ? diagonal_after[m * along] : T(0);
-      }
-      six(n.x + (k + side), x);
-      rows.add(before, beside, after, x);
-    };
-    add(-c);
-    add(c);
-    STRATUM_UNROLL
-    for (int m = 0; m < 4; ++m) {
-      to.excess[m] += rows.excess[m];
-      to.rhs[m] += rows.rhs[m];
-    }
-    STRATUM_UNROLL
-    for (int m = 0; m < 5; ++m) to.link[m] += rows.link[m];
-  }
-  STRATUM_HOST_DEVICE STRATUM_INLINE void six(const T* from, T (&to)[6]) const {
-    STRATUM_UNROLL
-    for (int m = -1; m < 5; ++m) to[m + 1] = m <= count ? from[m * along] : T(0);
-  }
   STRATUM_HOST_DEVICE STRATUM_INLINE void read_numbers(const T* b, const T* x, FourNodes<T>& nodes) const {
     const int c = across();
     STRATUM_UNROLL
@@ -270,9 +167,7 @@ struct NodesOfLine {
 template <class T, int nodes>
 class LineThread {
  public:
-  // Of short pieces what elimination leaves stays in registers; of others it is in memory, too, so that more blocks are at work.
-  static constexpr bool in_registers = nodes == 4;
-  static constexpr int arrays_of_separators = 10, arrays = arrays_of_separators + (in_registers ? 0 : 3 * (nodes - 1));
+  static constexpr int arrays = 10;
 
   STRATUM_HOST_DEVICE STRATUM_INLINE LineThread(const LineNumbers<T>& numbers, const PatchLinePiece* pieces,
                                                 const PatchLineBlock& block, T* memory, int threads, int self)
@@ -282,7 +177,7 @@ class LineThread {
     line_ = block.lanes > 0 ? rest : quotient;
     number_ = block.lanes > 0 ? quotient : rest;
     active_ = line_ < block.lines && number_ < block.pieces;
-    piece_ = pieces + block.pieces_begin + (active_ ? number_ : 0);
+    if (active_) piece_ = pieces[block.pieces_begin + number_];
     line_of_chain_ = block.first_line + line_ * block.step;
     holds_separator_ = active_ && number_ < block.separators;
   }
@@ -301,7 +196,7 @@ class LineThread {
     const int count = block_.separators;
     excess_ = at(own_excess, number_);
     rhs_ = at(own_rhs, number_);
-    if (piece_->shared) {
+    if (piece_.shared) {
       excess_ += at(second_excess, number_);
       rhs_ += at(second_rhs, number_);
     }
@@ -398,14 +293,39 @@ class LineThread {
   STRATUM_HOST_DEVICE STRATUM_INLINE void correct(int buffer) {
     if (!active_) return;
     const auto separator = [&](int number) { return number < 0 ? T(0) : at(5 * (1 - buffer), number); };
-    const T first = separator(piece_->separator), last = separator(piece_->last);
+    const T first = separator(piece_.separator), last = separator(piece_.last);
+    T d[nodes];
+    d[0] = first;
     T next = last;
-    if constexpr (in_registers) {
-      correct_four(0, first, next);
-    } else {
-      STRATUM_NO_UNROLL
-      for (int from = nodes - 4; from >= 0; from -= 4)
-        if (from <= piece_->inner) correct_four(from, first, next);
+    STRATUM_UNROLL
+    for (int m = nodes - 1; m >= 1; --m) {
+      if (m <= piece_.inner) next = of_rhs_[m - 1] + of_next_[m - 1] * next + of_first_[m - 1] * first;
+      d[m] = next;
+    }
+    STRATUM_UNROLL
+    for (int lane = 0; lane < 2; ++lane) {
+      if (lane >= piece_.lanes) break;
+      T* x = numbers_.x + node(lane);
+      STRATUM_UNROLL
+      for (int from = 0; from < nodes; from += 4) {
+        if (from > piece_.inner) break;
+#if defined(__CUDA_ARCH__)
+        if constexpr (sizeof(T) == 4)
+          if (block_.lanes == 0 && from + 3 <= piece_.inner) {
+            auto* four = reinterpret_cast<float4*>(x + from);
+            float4 numbers = *four;
+            numbers.x += d[from];
+            numbers.y += d[from + 1];
+            numbers.z += d[from + 2];
+            numbers.w += d[from + 3];
+            *four = numbers;
+            continue;
+          }
+#endif
+        STRATUM_UNROLL
+        for (int m = from; m < from + 4; ++m)
+          if (m <= piece_.inner) x[m * piece_.along[lane]] += d[m];
+      }
     }
   }
 
@@ -429,107 +349,71 @@ class LineThread {
     const int slot = block_.lanes > 0 ? number * block_.lanes + line_ : line_ * block_.pieces + number;
     return memory_[array * threads_ + slot];
   }
-  /// Of inner node k: d_k = of_rhs + of_next d_(k+1) + of_first d_0.
-  enum Quotient : int { of_rhs, of_next, of_first };
-  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE T& quotient(int k, int which) {
-    if constexpr (in_registers)
-      return quotients_[3 * (k - 1) + which];
-    else
-      return memory_[(arrays_of_separators + 3 * (k - 1) + which) * threads_ + self_];
-  }
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE int node(int lane) const {
-    return piece_->first[lane] + line_of_chain_ * piece_->across;
-  }
-
-  /// Nodes from .. from + 3; `next`: the correction of the node behind them, then of the first of them.
-  STRATUM_HOST_DEVICE STRATUM_INLINE void correct_four(int from, T first, T& next) {
-    T d[4];
-    STRATUM_UNROLL
-    for (int m = 3; m >= 0; --m) {
-      const int k = from + m;
-      if (k == 0)
-        next = first;
-      else if (k <= piece_->inner)
-        next = quotient(k, of_rhs) + quotient(k, of_next) * next + quotient(k, of_first) * first;
-      d[m] = next;
-    }
-    STRATUM_UNROLL
-    for (int lane = 0; lane < 2; ++lane) {
-      if (lane >= piece_->lanes) break;
-      T* x = numbers_.x + node(lane);
-#if defined(__CUDA_ARCH__)
-      if constexpr (sizeof(T) == 4)
-        if (block_.lanes == 0 && from + 3 <= piece_->inner) {
-          auto* four = reinterpret_cast<float4*>(x + from);
-          float4 numbers = *four;
-          numbers.x += d[0];
-          numbers.y += d[1];
-          numbers.z += d[2];
-          numbers.w += d[3];
-          *four = numbers;
-          continue;
-        }
-#endif
-      STRATUM_UNROLL
-      for (int m = 0; m < 4; ++m)
-        if (from + m <= piece_->inner) x[(from + m) * piece_->along[lane]] += d[m];
-    }
+    return piece_.first[lane] + line_of_chain_ * piece_.across;
   }
 
   template <class Wait>
   STRATUM_HOST_DEVICE STRATUM_INLINE void begin_in_rows(const Wait& wait) {
-    const auto four = [&](int from) { return NodesOfRow<T>{node(0) + from, piece_->pitch[0]}; };
-    if constexpr (in_registers) {
-      FourNodes<T> n;
-      if (active_) four(0).read_bands(numbers_.a, n);
-      wait();
-      if (!active_) return;
-      four(0).read_numbers(numbers_.b, numbers_.x, n);
-      FourRows<T> rows;
-      n.sum(rows);
-      eliminate(0, rows.excess, rows.rhs, rows.link);
-    } else {
-      wait();
-      if (!active_) return;
-      STRATUM_NO_UNROLL
-      for (int from = 0; from < nodes; from += 4) {
-        if (from > piece_->inner) break;
-        FourRows<T> rows;
-        four(from).sum(numbers_, rows);
-        eliminate(from, rows.excess, rows.rhs, rows.link);
+    const auto four = [&](int from) { return NodesOfRow<T>{node(0) + from, piece_.pitch[0]}; };
+    FourNodes<T> n;
+    if (active_ && nodes == 4) four(0).read_bands(numbers_.a, n);
+    wait();
+    if (!active_) return;
+    STRATUM_UNROLL
+    for (int from = 0; from < nodes; from += 4) {
+      if (from > piece_.inner) break;
+      const auto of_row = four(from);
+      if (nodes > 4) of_row.read_bands(numbers_.a, n);
+      of_row.read_numbers(numbers_.b, numbers_.x, n);
+      T excess[4], rhs[4];
+      STRATUM_UNROLL
+      for (int m = 0; m < 4; ++m) {
+        excess[m] = n.excess_of_line(m);
+        rhs[m] = n.residual(m);
       }
+      eliminate(from, excess, rhs, n.link);
     }
     leave();
   }
   template <class Wait>
   STRATUM_HOST_DEVICE STRATUM_INLINE void begin_anywhere(const Wait& wait) {
     const auto four = [&](int from, int lane) {
-      const int left = piece_->inner + 1 - from;
-      return NodesOfLine<T>(node(lane) + from * piece_->along[lane], piece_->along[lane], piece_->pitch[lane],
+      const int left = piece_.inner + 1 - from;
+      return NodesOfLine<T>(node(lane) + from * piece_.along[lane], piece_.along[lane], piece_.pitch[lane],
                             left < 4 ? left : 4);
     };
-    if constexpr (in_registers) {
-      FourNodes<T> n;
-      if (active_) four(0, 0).read_bands(numbers_.a, n);
-      wait();
-      if (!active_) return;
-      four(0, 0).read_numbers(numbers_.b, numbers_.x, n);
-      FourRows<T> rows;
-      n.sum(rows);
-      if (piece_->lanes > 1) four(0, 1).add_sum(numbers_, rows);
-      eliminate(0, rows.excess, rows.rhs, rows.link);
-    } else {
-      wait();
-      if (!active_) return;
-      STRATUM_NO_UNROLL
-      for (int from = 0; from < nodes; from += 4) {
-        if (from > piece_->inner) break;
-        FourRows<T> rows{};
-        STRATUM_NO_UNROLL
-        for (int lane = 0; lane < piece_->lanes; ++lane)
-          (lane == 0 ? four(from, 0) : four(from, 1)).add_sum(numbers_, rows);
-        eliminate(from, rows.excess, rows.rhs, rows.link);
+    FourNodes<T> n;
+    if (active_ && nodes == 4) four(0, 0).read_bands(numbers_.a, n);
+    wait();
+    if (!active_) return;
+    STRATUM_UNROLL
+    for (int from = 0; from < nodes; from += 4) {
+      if (from > piece_.inner) break;
+      const auto of_line = four(from, 0);
+      if (nodes > 4) of_line.read_bands(numbers_.a, n);
+      of_line.read_numbers(numbers_.b, numbers_.x, n);
+      T excess[4], rhs[4], link[5];
+      STRATUM_UNROLL
+      for (int m = 0; m < 4; ++m) {
+        excess[m] = n.excess_of_line(m);
+        rhs[m] = n.residual(m);
       }
+      STRATUM_UNROLL
+      for (int m = 0; m < 5; ++m) link[m] = n.link[m];
+      if (piece_.lanes > 1) {
+        const auto of_other = four(from, 1);
+        of_other.read_bands(numbers_.a, n);
+        of_other.read_numbers(numbers_.b, numbers_.x, n);
+        STRATUM_UNROLL
+        for (int m = 0; m < 4; ++m) {
+          excess[m] += n.excess_of_line(m);
+          rhs[m] += n.residual(m);
+        }
+        STRATUM_UNROLL
+        for (int m = 0; m < 5; ++m) link[m] += n.link[m];
+      }
+      eliminate(from, excess, rhs, link);
     }
     leave();
   }
@@ -545,7 +429,7 @@ class LineThread {
         rhs_ = rhs[0];
         upper_ = lower_ = -link[1];
         left_excess_ = left_rhs_ = 0;
-      } else if (k <= piece_->inner) {
+      } else if (k <= piece_.inner) {
         const bool fixed = excess[m] >= fixed_from;
         const T l = fixed ? T(0) : -link[m], u = fixed ? T(0) : -link[m + 1];
         const T own_e = fixed ? T(1) : excess[m], own_r = fixed ? T(0) : rhs[m];
@@ -554,39 +438,40 @@ class LineThread {
         const T w = k == 1 ? l : l * first_quotient_;
         const T reciprocal = T(1) / ((e + w) + u);
         excess_quotient_ = e * reciprocal;
-        rhs_quotient_ = quotient(k, of_rhs) = r * reciprocal;
-        first_quotient_ = quotient(k, of_first) = w * reciprocal;
-        const T next = quotient(k, of_next) = u * reciprocal;
+        rhs_quotient_ = of_rhs_[k - 1] = r * reciprocal;
+        first_quotient_ = of_first_[k - 1] = w * reciprocal;
+        of_next_[k - 1] = u * reciprocal;
         left_excess_ += upper_ * excess_quotient_;
         left_rhs_ += upper_ * rhs_quotient_;
-        upper_ *= next;
+        upper_ *= of_next_[k - 1];
         lower_ = -link[m + 1];
       }
     }
   }
   /// Shows what the elimination left.
   STRATUM_HOST_DEVICE STRATUM_INLINE void leave() {
-    if (piece_->separator >= 0) {
-      at(piece_->second ? second_excess : own_excess, piece_->separator) = excess_;
-      at(piece_->second ? second_rhs : own_rhs, piece_->separator) = rhs_;
+    if (piece_.separator >= 0) {
+      at(piece_.second ? second_excess : own_excess, piece_.separator) = excess_;
+      at(piece_.second ? second_rhs : own_rhs, piece_.separator) = rhs_;
     }
-    if (piece_->interval < 0) return;
-    const bool some = piece_->inner > 0;
-    at(coupling, piece_->interval) = upper_;
-    at(piece_->reversed ? later_excess : earlier_excess, piece_->interval) = left_excess_;
-    at(piece_->reversed ? later_rhs : earlier_rhs, piece_->interval) = left_rhs_;
-    at(piece_->reversed ? earlier_excess : later_excess, piece_->interval) = some ? lower_ * excess_quotient_ : T(0);
-    at(piece_->reversed ? earlier_rhs : later_rhs, piece_->interval) = some ? lower_ * rhs_quotient_ : T(0);
+    if (piece_.interval < 0) return;
+    const bool some = piece_.inner > 0;
+    at(coupling, piece_.interval) = upper_;
+    at(piece_.reversed ? later_excess : earlier_excess, piece_.interval) = left_excess_;
+    at(piece_.reversed ? later_rhs : earlier_rhs, piece_.interval) = left_rhs_;
+    at(piece_.reversed ? earlier_excess : later_excess, piece_.interval) = some ? lower_ * excess_quotient_ : T(0);
+    at(piece_.reversed ? earlier_rhs : later_rhs, piece_.interval) = some ? lower_ * rhs_quotient_ : T(0);
   }
 
   LineNumbers<T> numbers_;
-  const PatchLineBlock& block_;  // where they lie: what is read again stands in no register
-  const PatchLinePiece* piece_;
+  PatchLineBlock block_;
   T* memory_;
   int threads_, self_;
+  PatchLinePiece piece_;
   int line_, number_, line_of_chain_;
   bool active_, holds_separator_;
-  T quotients_[in_registers ? 3 * (nodes - 1) : 1];
+  // Of inner node k: d_k = of_rhs + of_next d_(k+1) + of_first d_0.
+  T of_rhs_[nodes - 1], of_next_[nodes - 1], of_first_[nodes - 1];
   // Of the last eliminated node, over its pivot.
   T excess_quotient_ = 0, rhs_quotient_ = 0, first_quotient_ = 0;
   T left_excess_ = 0, left_rhs_ = 0;  // at node 0
@@ -596,4 +481,3 @@ class LineThread {
 }  // namespace stratum
 
 #undef STRATUM_UNROLL
-#undef STRATUM_NO_UNROLL

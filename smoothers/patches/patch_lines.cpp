@@ -25,18 +25,16 @@ template <class T>
 struct RelaxVertices {
   LineRows<T> numbers;
   const int *copies, *begin;
-  /// What copy c gives to the row of its vertex.
-  STRATUM_HOST_DEVICE STRATUM_INLINE void add(int c, T& own, T& rhs) const {
-    const int node = copies[2 * c], pitch = copies[2 * c + 1];
-    const auto r = numbers.a.row(node, pitch);
-    own += r.excess;
-    for (int dj = 0; dj < 3; ++dj)
-      for (int di = 0; di < 3; ++di) own -= r.to[dj][di];
-    rhs += numbers.b[node] - numbers.a.product(r, numbers.x, node, pitch);
-  }
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int vertex, int /*j*/) const {
     T own = 0, rhs = 0;
-    for (int c = begin[vertex]; c < begin[vertex + 1]; ++c) add(c, own, rhs);
+    for (int c = begin[vertex]; c < begin[vertex + 1]; ++c) {
+      const int node = copies[2 * c], pitch = copies[2 * c + 1];
+      const auto r = numbers.a.row(node, pitch);
+      own += r.excess;
+      for (int dj = 0; dj < 3; ++dj)
+        for (int di = 0; di < 3; ++di) own -= r.to[dj][di];
+      rhs += numbers.b[node] - numbers.a.product(r, numbers.x, node, pitch);
+    }
     const T d = rhs / own;
     for (int c = begin[vertex]; c < begin[vertex + 1]; ++c) numbers.x[copies[2 * c]] += d;
   }
@@ -222,24 +220,6 @@ __global__ void relax_lines_kernel(const LineRows<T> numbers, const PatchSegment
   }
 }
 
-/// A warp for each vertex, a lane for each copy.
-template <class T>
-__global__ void relax_vertices_kernel(const RelaxVertices<T> of, int first, int last) {
-  cuda::after_previous();
-  const int vertex = first + static_cast<int>(blockIdx.x * blockDim.y + threadIdx.y),
-            lane = static_cast<int>(threadIdx.x);
-  if (vertex >= last) return;
-  const int begin = of.begin[vertex], end = of.begin[vertex + 1];
-  T own = 0, rhs = 0;
-  for (int c = begin + lane; c < end; c += 32) of.add(c, own, rhs);
-  for (int step = 16; step > 0; step /= 2) {
-    own += __shfl_xor_sync(0xffffffffU, own, step);
-    rhs += __shfl_xor_sync(0xffffffffU, rhs, step);
-  }
-  const T d = rhs / own;
-  for (int c = begin + lane; c < end; c += 32) of.numbers.x[of.copies[2 * c]] += d;
-}
-
 struct WaitForPrevious {
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()() const {
 #if defined(__CUDA_ARCH__)
@@ -249,7 +229,7 @@ struct WaitForPrevious {
 };
 
 template <class T, int nodes>
-__global__ void __launch_bounds__(PatchLineBlocks::most_threads, sizeof(T) == 4 ? 2 : 1)
+__global__ void __launch_bounds__(PatchLineBlocks::most_threads)
     relax_blocks_kernel(const LineNumbers<T> numbers, const PatchLinePiece* pieces, const PatchLineBlock* blocks) {
   extern __shared__ double memory[];
   LineThread<T, nodes> thread(numbers, pieces, blocks[blockIdx.x], reinterpret_cast<T*>(memory),
@@ -297,7 +277,7 @@ PatchLines<T>::PatchLines(Context& ctx, const PatchLayout& layout, PatchLinePlan
   int most = 0;
   for (std::size_t phase = 0; phase + 1 < plan_.phases.size(); ++phase) {
     int taken = 0;
-    for (int g = plan_.phases[phase]; g < plan_.phases[phase] + blocks_.groups_left[phase]; ++g) {
+    for (int g = plan_.phases[phase]; g < plan_.phases[phase] + blocks_.phases[phase].groups_left; ++g) {
       auto& group = plan_.groups[static_cast<std::size_t>(g)];
       group.scratch = taken;
       const Chunking chunking(group.cells + (group.cyclic ? 0 : 1));
@@ -323,25 +303,21 @@ void PatchLines<T>::lines(Context& ctx, const PatchOperator<T>& a, const Partial
   const LineRows<T> numbers{{a.bands(), b.numbers.view().data, x.numbers.view().data}};
 #if defined(__CUDACC__)
   if (ctx.on_gpu()) {
-    cuda::Launch{static_cast<unsigned>(blocks_.groups_left[static_cast<std::size_t>(phase)]), Chunking::threads}(
+    const PatchLineLaunch& launch = blocks_.phases[static_cast<std::size_t>(phase)];
+    cuda::Launch{static_cast<unsigned>(launch.groups_left), Chunking::threads}(
         ctx, relax_lines_kernel<T>, numbers, static_cast<const PatchSegment*>(segments_.get()),
         static_cast<const PatchLineGroup*>(groups_.get()) + begin, quotients_.view().data,
         static_cast<long long>(scratch_));
-    for (int k = blocks_.phases[static_cast<std::size_t>(phase)];
-         k < blocks_.phases[static_cast<std::size_t>(phase) + 1]; ++k) {
-      const PatchLineLaunch& launch = blocks_.launches[static_cast<std::size_t>(k)];
-      const auto relax = [&](auto kernel, int arrays) {
-        const auto threads = static_cast<unsigned>(launch.threads);
-        cuda::Launch{static_cast<unsigned>(launch.blocks_end - launch.blocks_begin), threads,
-                     static_cast<std::size_t>(arrays) * threads * sizeof(T)}(
-            ctx, kernel, static_cast<const LineNumbers<T>&>(numbers), static_cast<const PatchLinePiece*>(pieces_.get()),
-            static_cast<const PatchLineBlock*>(block_list_.get()) + launch.blocks_begin);
-      };
-      if (launch.piece == 4) relax(relax_blocks_kernel<T, 4>, LineThread<T, 4>::arrays);
-      if (launch.piece == 8) relax(relax_blocks_kernel<T, 8>, LineThread<T, 8>::arrays);
-      if constexpr (sizeof(T) == 4)
-        if (launch.piece == 16) relax(relax_blocks_kernel<T, 16>, LineThread<T, 16>::arrays);
-    }
+    const auto relax = [&](auto kernel) {
+      const auto threads = static_cast<unsigned>(launch.threads);
+      cuda::Launch{static_cast<unsigned>(launch.blocks_end - launch.blocks_begin), threads,
+                   LineThread<T, 4>::arrays * threads * sizeof(T)}(
+          ctx, kernel, static_cast<const LineNumbers<T>&>(numbers), static_cast<const PatchLinePiece*>(pieces_.get()),
+          static_cast<const PatchLineBlock*>(block_list_.get()) + launch.blocks_begin);
+    };
+    if (launch.piece == 4) return relax(relax_blocks_kernel<T, 4>);
+    if (launch.piece == 8) return relax(relax_blocks_kernel<T, 8>);
+    if constexpr (sizeof(T) == 4) relax(relax_blocks_kernel<T, 16>);
     return;
   }
 #endif
@@ -363,16 +339,8 @@ void PatchLines<T>::vertices(Context& ctx, const PatchOperator<T>& a, const Part
             end = plan_.vertex_phases[static_cast<std::size_t>(phase) + 1];
   if (begin == end) return;
   const LineRows<T> numbers{{a.bands(), b.numbers.view().data, x.numbers.view().data}};
-  const RelaxVertices<T> of{numbers, vertex_copies_.view().data, vertex_begin_.view().data};
-#if defined(__CUDACC__)
-  if (ctx.on_gpu()) {
-    constexpr int each = 4;
-    cuda::Launch{static_cast<unsigned>((end - begin + each - 1) / each), dim3(32, each)}(ctx, relax_vertices_kernel<T>,
-                                                                                         of, begin, end);
-    return;
-  }
-#endif
-  for_each_node(ctx, {begin, end, 1, 0, 1, 1}, of);
+  for_each_node(ctx, {begin, end, 1, 0, 1, 1},
+                RelaxVertices<T>{numbers, vertex_copies_.view().data, vertex_begin_.view().data});
 }
 
 template <class T>

@@ -56,8 +56,9 @@ std::vector<int> reverse_cuthill_mckee(const PatchUnknowns& a) {
 /// From the beginning of a cache line on, where a Field is not.
 template <class T>
 std::shared_ptr<void> on_device(Context& ctx, const std::vector<T>& numbers) {
-  auto memory = allocate(ctx, numbers.size() * sizeof(T));
-  if (ctx.is_dry_run()) return memory;
+  // Where all nodes are Dirichlet nodes there are none.
+  auto memory = allocate(ctx, std::max<std::size_t>(1, numbers.size()) * sizeof(T));
+  if (ctx.is_dry_run() || numbers.empty()) return memory;
   copy_bytes(ctx, numbers.data(), memory.get(), numbers.size() * sizeof(T));
   ctx.synchronise();
   return memory;

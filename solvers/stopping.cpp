@@ -32,7 +32,11 @@ std::string diverged_reason(double residual, int iterations) {
 }  // namespace
 
 std::string max_iterations_reason(double residual, int iterations, double target) {
-  return message("residual ", residual, " after ", iterations, " iterations, ", target, " was asked for");
+  return message("after ", iterations, " iterations the residual is ", residual, ", above the tolerance ", target);
+}
+
+std::string rounding_reason(double residual, double target) {
+  return message("rounding keeps the residual at ", residual, ", above the tolerance ", target);
 }
 
 void judge_single_precision(SolveReport& report, const StoppingParams& stop, double scale, double true_residual,
@@ -48,7 +52,7 @@ void judge_single_precision(SolveReport& report, const StoppingParams& stop, dou
     report.status = Status::round_off_limit;
     report.reason =
         message("the residual that single precision keeps fell to ", own, ", the true one of its solution is ",
-                true_residual, " and ", target, " was asked for; ", advice);
+                true_residual, ", above the tolerance ", target, "; ", advice);
   } else if (report.status == Status::converged) {
     report.reason = converged_reason(true_residual, target, report.reference_norm);
   } else if (report.status == Status::max_iterations) {
@@ -114,13 +118,10 @@ void StoppingTest::end_at_rounding(std::optional<double> error) {
   constexpr double wrong = 1e-2;
   report_.estimated_error = error;
   if (error && !(*error <= wrong))
-    end(Status::stagnated, message("the residual, ", report_.residual,
-                                   ", is as small as rounding lets ||b - A x|| be, and the "
-                                   "estimated error stays at ",
-                                   *error, " of the range of x"));
+    end(Status::stagnated, message("rounding keeps the residual at ", report_.residual,
+                                   ", and the estimated error stays at ", *error, " of the range of x"));
   else
-    end(Status::round_off_limit, message("the residual, ", report_.residual,
-                                         ", is as small as rounding lets ||b - A x|| be; ", target_, " was asked for"));
+    end(Status::round_off_limit, rounding_reason(report_.residual, target_));
 }
 
 bool StoppingTest::slow() const {
@@ -191,7 +192,7 @@ bool StoppingTest::done(int iteration, double residual) {
                                     ? max_iterations_reason(residual, iteration, target_)
                                     : message("residual ", residual, " <= ", target_, ", but the estimated error is ",
                                               report_.estimated_error.value_or(0), " of the range of x after ",
-                                              iteration, " iterations, and ", error_limit_, " was asked for"));
+                                              iteration, " iterations, above the limit ", error_limit_));
     return true;
   }
   return false;

@@ -119,8 +119,9 @@ class StoppingTest {
   bool was_asked_ = false;  // gives_up
 };
 
-/// Why an iteration ended at its limit.
+/// Why an iteration ended: at its limit, or where rounding ends its progress.
 [[nodiscard]] std::string max_iterations_reason(double residual, int iterations, double target);
+[[nodiscard]] std::string rounding_reason(double residual, double target);
 
 /// Puts right what an iteration in single precision reports that solved for scale b: all numbers in the units of b, status and
 /// reason by the true residual of its solution. `advice` ends the sentence about a tolerance that only the iteration's own

@@ -62,8 +62,7 @@ class Iteration {
     if (outer.residual <= target)
       return end(Status::converged, message("residual ", outer.residual, " <= ", target, " = rtol ||b||"));
     if (k >= params_.max_iterations)
-      return end(Status::max_iterations,
-                 message("residual ", outer.residual, " after ", k, " iterations, ", target, " was asked for"));
+      return end(Status::max_iterations, max_iterations_reason(outer.residual, k, target));
     return false;
   }
   bool end(Status status, std::string reason) {

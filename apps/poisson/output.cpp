@@ -101,11 +101,12 @@ OutputFiles parse_outputs(const CommandLine& options, Settings& settings) {
   const bool is_array = name.ends_with(array_ending);
   const bool ranks = settings.machine.has_ranks();
   expects(name.empty() || (name == "-" && !ranks) || name.ends_with(ending) || is_array, "--vtk: '", name,
-          "' must end in ", ending, ", by which ParaView knows ",
-          ranks && settings.deformation.is_given() ? "the subdomains of several ranks' deformed mesh"
-          : ranks                                  ? "the subdomains of several ranks"
-          : settings.deformation.is_given()        ? "a deformed mesh"
-                                                   : "it",
+          "' must end in ", ending, " for ParaView",
+          ranks && settings.deformation.is_given()
+              ? ", which reads the subdomains of several ranks' deformed mesh by it"
+          : ranks                           ? ", which reads the subdomains of several ranks by it"
+          : settings.deformation.is_given() ? ", which reads a deformed mesh by it"
+                                            : "",
           ", or in .npy");
   expects(!is_array || !options.has("vtk-compress"), "--vtk-compress: .npy is not compressed");
   check_picture(outputs);

@@ -111,7 +111,7 @@ std::string levels_text(const Outcome& outcome) {
 void print_heading(const PatchSettings& settings, const CommandLine& options, const Context& ctx,
                    const Machine& machine, const Outcome& outcome) {
   const PatchMesh& mesh = outcome.mesh;
-  std::printf("mesh      %s: %d patches, %d inner edges, %lld cells, thinnest %.3g wide, aspect ratio up to %.3g\n",
+  std::printf("mesh      %s: %d patches, %d inner edges, %lld cells, smallest width %.3g, aspect ratio up to %.3g\n",
               settings.path.c_str(), mesh.patches(), inner_edges(mesh), static_cast<long long>(mesh.cells()),
               outcome.thinnest, outcome.largest_aspect_ratio);
   if (!settings.file.summary.empty()) std::printf("          %s\n", settings.file.summary.c_str());

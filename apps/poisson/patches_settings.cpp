@@ -148,7 +148,7 @@ OutputFiles parse_patch_outputs(const CommandLine& options, PatchSettings& setti
   settings.vtk_asked_for = outputs.has("vtk");
   const std::string name = outputs.path("vtk");
   expects(name.empty() || name.ends_with(".vtm"), "--vtk: '", name,
-          "' must end in .vtm, by which ParaView knows a mesh of patches");
+          "' must end in .vtm, ParaView's format for a mesh of patches");
   check_picture(outputs);
   if (!options.has("vtk") && !settings.table && vtk_available())
     outputs.add("vtk", message("poisson2d_", std::filesystem::path(settings.path).stem().string(), "_L",

@@ -77,7 +77,7 @@ void print_heading(const Settings& settings, const CommandLine& options, const C
   if (options.has("mesh-file")) where = "from " + settings.deformation.text;
   if (options.has("coordinates")) where += ", " + options.text("coordinates");
   if (settings.volumes) where += ", finite volumes";
-  std::printf("mesh      %s: %d x %d cells, %d x %d unknowns, thinnest %.3g wide, aspect ratio up to %.3g\n",
+  std::printf("mesh      %s: %d x %d cells, %d x %d unknowns, smallest width %.3g, aspect ratio up to %.3g\n",
               where.c_str(), mesh.x().size(), mesh.y().size(), shape.nx, shape.ny, outcome.smallest_width,
               outcome.largest_aspect_ratio);
   std::string boundaries;
@@ -92,9 +92,9 @@ void print_heading(const Settings& settings, const CommandLine& options, const C
   std::printf("levels    %zu, %s; ", levels, coarsening(outcome).c_str());
   const auto coarsest = outcome.hierarchy.front().unknowns().nodes();
   if (coarsest == 1)
-    std::printf("one unknown there\n");
+    std::printf("the last has one unknown\n");
   else
-    std::printf("%lld unknowns there, solved directly\n", static_cast<long long>(coarsest));
+    std::printf("the last has %lld unknowns, solved directly\n", static_cast<long long>(coarsest));
   const bool chosen = options.text("smoother") == "auto";
   const int sweeps = outcome.smoothers.back().sweeps;
   const std::string smoother =

@@ -101,7 +101,7 @@ OutputFiles parse_outputs(const CommandLine& options, Settings& settings) {
   const bool ranks = settings.machine.has_ranks(), pieces = has_pieces(outputs);
   expects(!pieces || ranks, "--vtk: '", name, "' is for the subdomains of several ranks; one rank writes a .vtr file");
   expects(name.empty() || name == "-" || name.ends_with(".vtr") || pieces || is_array(outputs), "--vtk: '", name,
-          "' must end in .vtr, by which ParaView knows it, ",
+          "' must end in .vtr for ParaView, ",
           ranks ? "in .pvtr, for a file of every rank's subdomain, " : "", "or in .npy");
   expects(!is_array(outputs) || !options.has("vtk-compress"), "--vtk-compress: .npy is not compressed");
   check_picture(outputs);

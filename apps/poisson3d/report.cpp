@@ -56,7 +56,7 @@ std::vector<double> place(const NodalValue3D& node) { return {node.x, node.y, no
 
 void print_heading(const Settings& settings, const CommandLine& options, const Context& ctx, const Outcome& outcome) {
   const TensorMesh<3>& mesh = outcome.mesh;
-  std::printf("mesh      %s: %d x %d x %d cells, %d x %d x %d unknowns, thinnest %.3g wide, aspect ratio up to %.3g\n",
+  std::printf("mesh      %s: %d x %d x %d cells, %d x %d x %d unknowns, smallest width %.3g, aspect ratio up to %.3g\n",
               settings.mesh.text().c_str(), mesh.x().size(), mesh.y().size(), mesh.z().size(), mesh.x().unknowns(),
               mesh.y().unknowns(), mesh.z().unknowns(), mesh.smallest_width(), mesh.largest_aspect_ratio());
   std::string given;

@@ -378,8 +378,8 @@ class BoxMatrixSolver::State {
         report.status = Status::converged;
       } else if (of_round.status != Status::converged || report.residual > safety * before) {
         report.status = of_round.status == Status::converged ? Status::stagnated : of_round.status;
-        report.reason = message("the residual is ", report.residual, " where ", target,
-                                " was asked for; of rows by their scales: ", of_round.reason);
+        report.reason = message("the residual is ", report.residual, ", above the tolerance ", target,
+                                "; of rows by their scales: ", of_round.reason);
         break;
       }
       give(ctx, r);

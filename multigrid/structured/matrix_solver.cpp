@@ -457,8 +457,8 @@ class MatrixSolver::State {
       report.reason = message("residual ", report.residual, " <= ", target, " of the rows as they were given");
     if (report.status == Status::round_off_limit && report.residual > target)
       report.reason =
-          message("the residual, ", report.residual, " of the rows as they were given, is above ", target,
-                  ", which was asked for, and as small as rounding lets it be in rows that are scaled alike");
+          message("rounding in rows that are scaled alike keeps the residual of the rows as they were given at ",
+                  report.residual, ", above the tolerance ", target);
     return report;
   }
   SolveReport solve_on_grid(Context& ctx, FieldView<const double> b, FieldView<double> x, const StoppingParams& stop,

@@ -235,8 +235,7 @@ SolveReport DeflatedCg::run(Context& ctx, const LinearOperator<double>& a, Preco
   }
   if (at_rounding) {
     report.status = Status::round_off_limit;
-    report.reason = message("the residual, ", report.residual, ", is as small as rounding lets ||b - A x|| be; ",
-                            iteration.target(), " was asked for");
+    report.reason = rounding_reason(report.residual, iteration.target());
   }
   if (two_parts && report.status == Status::round_off_limit)
     report.reason =

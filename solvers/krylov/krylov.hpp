@@ -119,8 +119,8 @@ class KrylovIteration {
     if (!done_ && (claimed || slow || test_.rounding_will_do(iteration_, norm))) falls = check_rounding();
     if (!done_ && stopped) falls = check_rounding(Rounding<T>::stopped);
     if (!done_ && stopped && !falls && !(norm <= target() && !estimate_.stopped(iteration_)))
-      end(Status::breakdown, message("the true residual, ", norm, ", has stopped following the recursive one; ",
-                                     target(), " was asked for"));
+      end(Status::breakdown, message("the true residual no longer follows the recursive one and stays at ", norm,
+                                     ", above the tolerance ", target()));
     if (claimed && !done_ && norm > target()) keep_best(norm);
     best_verified_ = std::min(best_verified_, norm);
   }

@@ -219,10 +219,10 @@ SolveReport DoubleSingleRefinement::solve(Context& ctx, const GridOperator<doubl
                                : message("the solve in float: ", inner.reason));
   else if ((small || (norm / unit <= target && error <= test.error_limit())) && explained())
     test.end(Status::round_off_limit, message("x is stored in double-single, which leaves a residual of ", residual,
-                                              "; ", target, " was asked for; mixed precision reaches it"));
+                                              ", above the tolerance ", target, "; mixed precision reaches it"));
   else
-    test.end(Status::stagnated, message("corrections in float no longer help: the residual is ", residual, ", ", target,
-                                        " was asked for"));
+    test.end(Status::stagnated, message("corrections in float no longer help: the residual is ", residual,
+                                        ", above the tolerance ", target));
   return report;
 }
 

@@ -26,13 +26,13 @@ case_cells_in_other_words() {
 
 case_the_hierarchy_is_reported() {
   solve --cells 48,20
-  prints '^levels +6, x 48 to 2 cells, y 20 to 2 cells; one unknown there'
+  prints '^levels +6, x 48 to 2 cells, y 20 to 2 cells; the last has one unknown'
   check "r['hierarchy'] == [[2, 2], [3, 2], [6, 3], [12, 5], [24, 10], [48, 20]]"
   check "r['coarse_solver'] == 'one unknown'"
   solve --cells 97,101
-  prints '^levels +7, x 97 to 2 cells, y 101 to 2 cells; one unknown there'
+  prints '^levels +7, x 97 to 2 cells, y 101 to 2 cells; the last has one unknown'
   solve --mesh A3 --level 5
-  prints '^levels +5, x 32 to 2 cells, y 32 to 2 cells; one unknown there'
+  prints '^levels +5, x 32 to 2 cells, y 32 to 2 cells; the last has one unknown'
 }
 
 case_every_grading() {

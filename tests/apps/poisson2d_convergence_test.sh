@@ -36,7 +36,7 @@ case_jacobi_diverges_on_a2() {
 
 case_rounding() {
   run 2 --level 5 --vtk none --rtol 1e-16 --report report.json
-  prints '^status +round-off limit: .* as small as rounding lets'
+  prints '^status +round-off limit: .*rounding keeps the residual at'
   check "r['status'] == 'round-off limit' and r['residual_reduction'] < 1e-12 and r['exit_code'] == 2"
   # Nobody has asked for the default tolerance; here rounding comes before it.
   run 0 --cells 4,65536 --precision double --vtk none --report report.json

@@ -118,7 +118,7 @@ case_report_is_json_with_all_keys() {
 # u = x (1 - x) y (1 - y), whose flux through each side is 1/6.
 case_summary_of_the_solution() {
   run 0 --level 6 --rtol 1e-11 --vtk none --report report.json
-  prints '^mesh .* thinnest 0\.0156 wide'
+  prints '^mesh .* smallest width 0\.0156'
   prints '^solution    0 at \(0, 0\) to 0\.0625[0-9]* at \(0\.5, 0\.5\); 0 to 0 on the boundary'
   prints '^flux        outward: left 0\.1666'
   prints '^balance     0\.66666[67], integral of f 0\.666667'

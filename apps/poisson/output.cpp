@@ -47,11 +47,21 @@ void write_vtk(Context& ctx, const Settings& settings, const ProblemMesh& mesh, 
   const auto aspect_ratios =
       mesh.mapped() ? cell_aspect_ratios(*mesh.mapped(), rows) : cell_aspect_ratios(mesh.logical(), rows);
   std::vector<VtkField> of_cells{{"aspect_ratio", aspect_ratios}};
-  std::vector<double> bodies;
-  if (const auto map = bodies_on(ctx, mesh, settings.problems[0])) {
-    bodies = body_numbers(*map, rows);
-    of_cells.push_back({"body", bodies});
+  std::deque<std::vector<double>> in_cells;
+  /// Of these rows, of numbers in all cells.
+  const auto add_to_cells = [&](const char* name, const std::vector<double>& all) {
+    if (all.empty()) return;
+    const auto row = static_cast<std::ptrdiff_t>(mesh.logical().x().size());
+    of_cells.push_back({name, in_cells.emplace_back(all.begin() + rows.first * row, all.begin() + rows.last * row)});
+  };
+  if (const auto k = cell_coefficients(ctx, mesh, settings.problems[0])) {
+    add_to_cells(k->is_scalar() ? "kappa" : "kxx", k->xx);
+    add_to_cells("kxy", k->xy);
+    if (!k->is_scalar()) add_to_cells("kyy", k->yy.empty() ? k->xx : k->yy);
+    add_to_cells("reaction", k->c);
   }
+  if (const auto map = bodies_on(ctx, mesh, settings.problems[0]))
+    of_cells.push_back({"body", in_cells.emplace_back(body_numbers(*map, rows))});
   if (path.ends_with(".pvtr") || path.ends_with(".pvts")) {
     const auto alone = thread_communicators(1);  // the first of several ranks may be
     auto& ranks = settings.machine.has_ranks() ? *settings.machine.ranks->communicator() : *alone.front();

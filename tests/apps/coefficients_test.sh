@@ -28,6 +28,16 @@ END
   run 0 --rhs 1 --kappa file:a2.vtr --level 5 --vtk none
   run 0 --rhs 1 --kappa 1+x,0,file:a2.vtr:aspect_ratio --reaction file:k.csv --level 3 --vtk none
   refused --rhs 1 --kappa file:a2.vtr:kappa -- --kappa a2.vtr 'kappa' aspect_ratio
+  # K and c are written as well, and are the same where they are read again.
+  local both=(--rhs 1 --level 3 --report report.json)
+  run 0 "${both[@]}" --kappa 1+x,x/4,2+y --reaction '1+9*(x>1/2)' --vtk k.vtr
+  cp report.json first.json
+  run 0 "${both[@]}" --kappa file:k.vtr:kxx,file:k.vtr:kxy,file:k.vtr:kyy --reaction file:k.vtr:reaction --vtk none
+  check "r['maximum'] == json.load(open('first.json'))['maximum']"
+  run 0 "${both[@]}" --kappa 1+x --vtk k.vtr
+  cp report.json first.json
+  run 0 "${both[@]}" --kappa file:k.vtr:kappa --vtk none
+  check "r['maximum'] == json.load(open('first.json'))['maximum']"
 }
 
 case_interpolations_and_cycles() {

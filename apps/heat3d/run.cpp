@@ -65,7 +65,7 @@ class BoxCase {
 
   void heading(const Context& ctx, const HeatSolver3D& solver, const std::vector<RankNumbers>& /*ranks*/) const {
     std::printf(
-        "mesh      %s: %d x %d x %d cells, %d x %d x %d unknowns, thinnest %.3g wide, aspect ratio up to %.3g\n",
+        "mesh      %s: %d x %d x %d cells, %d x %d x %d unknowns, smallest width %.3g, aspect ratio up to %.3g\n",
         settings_.mesh.text().c_str(), mesh_.x().size(), mesh_.y().size(), mesh_.z().size(), mesh_.x().unknowns(),
         mesh_.y().unknowns(), mesh_.z().unknowns(), mesh_.smallest_width(), mesh_.largest_aspect_ratio());
     std::string problem;

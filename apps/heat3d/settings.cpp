@@ -87,7 +87,7 @@ OutputFiles parse_outputs(const CommandLine& options, const Settings& /*settings
   OutputFiles outputs(options);
   const std::string series = outputs.path("vtk");
   expects(series.empty() || series.ends_with(".pvd"), "--vtk: '", series,
-          "' must end in .pvd, by which ParaView knows a film; its pictures are files beside it");
+          "' must end in .pvd, ParaView's format for a series of files, which are written beside it");
   if (!series.empty())
     outputs.add_family("vtk", series,
                        [series](const std::string& file) { return VtkSeries::names(series, 1, 'r', file); });

@@ -206,8 +206,8 @@ PatchUnknowns unknowns_of(const PatchLevelOnHost& level) {
   return result;
 }
 
-std::vector<double> lifted(const std::vector<PatchLevelOnHost>& levels, const PatchLayout& layout,
-                           const std::vector<double>& values, Communicator* communicator) {
+std::vector<double> extended(const std::vector<PatchLevelOnHost>& levels, const PatchLayout& layout,
+                             const std::vector<double>& values, Communicator* communicator) {
   const auto nodes_of = [](const PatchLayout::Patch& p, const auto& body) {
     for (int j = 0; p.first >= 0 && j <= p.ny; ++j)
       for (int i = 0; i <= p.nx; ++i) body(i, j, static_cast<std::size_t>(p.node(i, j)));

@@ -67,7 +67,7 @@ struct PatchPoissonSolver::Implementation {
     const auto levels_on_host = levels_of(system);
     const bool has_values = std::any_of(values.begin(), values.end(), [](double value) { return value != 0; });
     if (sum_of(has_values ? 1 : 0) > 0)
-      lift.numbers = vector_from_host(ctx, lifted(levels_on_host, *layout, values, ctx.communicator()));
+      extension.numbers = vector_from_host(ctx, extended(levels_on_host, *layout, values, ctx.communicator()));
     if (params.float_cycles) {
       auto& cycles = float_cycles.emplace();
       cycles.multigrid = std::make_unique<PatchMultigrid<float>>(ctx, levels_on_host, singular, params.sweeps);
@@ -189,8 +189,8 @@ struct PatchPoissonSolver::Implementation {
   }
   /// x <- x + one FMG cycle for r, or the same from an x that is smooth at Dirichlet boundaries.
   void pass(double scale) {
-    if (!lift.numbers.empty()) {
-      copy(ctx, lift.numbers.cview(), x.numbers.view());
+    if (!extension.numbers.empty()) {
+      copy(ctx, extension.numbers.cview(), x.numbers.view());
       (void)true_residual();
     }
     if (float_cycles) {
@@ -387,7 +387,7 @@ struct PatchPoissonSolver::Implementation {
   std::unique_ptr<SplitNodes> split;
   std::unique_ptr<PatchOperator<double>> a;
   Partial<double> b, r, q;
-  Consistent<double> lift;               // of Dirichlet values, where there are some; on one rank
+  Consistent<double> extension;          // of Dirichlet values, where there are some; on one rank
   Consistent<double> boundary, x, p, t;  // t: M r of cycles in double
   std::optional<PatchSteps> steps;
   Recording step;

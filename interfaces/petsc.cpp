@@ -103,7 +103,7 @@ class BoxCycle {
     return {static_cast<int>(options.grid[0]), static_cast<int>(options.grid[1]), static_cast<int>(options.grid[2])};
   }
   static BoxMatrixParams params_of(const Options& options) {
-    const auto at = [](const auto& names, PetscInt k) {
+    const auto at = [](std::span<const char* const> names, PetscInt k) {
       return k == 0 ? std::string_view() : std::string_view(names[static_cast<std::size_t>(k)]);
     };
     expects_options_of_boxes(options.smoother,

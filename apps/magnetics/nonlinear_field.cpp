@@ -7,6 +7,7 @@
 
 #include <stratum/core/errors.hpp>
 #include <stratum/magnetics/magnetic_field.hpp>
+#include <stratum/solvers/stopping.hpp>
 
 namespace stratum {
 

@@ -1,7 +1,13 @@
 #include <stratum/assembly/netcdf_file.hpp>
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
 #include <utility>
 
 #include <stratum/core/errors.hpp>
@@ -29,6 +35,51 @@ bool netcdf_available() { return true; }
 
 namespace {
 
+/// Where the variables of a file of a classic format begin, by its header, which libnetcdf has read without an error.
+std::vector<std::uint64_t> begins_of_variables(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  const auto number = [&](int bytes) {
+    std::uint64_t n = 0;
+    for (int k = 0; k < bytes; ++k) n = n << 8 | static_cast<std::uint64_t>(file.get() & 255);
+    return n;
+  };
+  constexpr int word = 4;
+  const std::uint64_t version = number(word) & 255;
+  const int count = version == 5 ? 8 : 4, offset = version == 1 ? 4 : 8;
+  const auto skip = [&](std::uint64_t bytes) {
+    file.seekg(static_cast<std::streamoff>((bytes + word - 1) / word * word), std::ios::cur);
+  };
+  const auto skip_name = [&] { skip(number(count)); };
+  const auto for_each = [&](const auto& use) {
+    (void)number(word);  // what it is a list of
+    for (std::uint64_t n = number(count); n > 0 && file; --n) use();
+  };
+  const auto skip_attributes = [&] {
+    for_each([&] {
+      skip_name();
+      constexpr std::array<std::uint64_t, 12> bytes{0, 1, 1, 2, 4, 4, 8, 1, 2, 4, 8, 8};  // a number of every type
+      const std::uint64_t type = number(word);
+      skip(number(count) * bytes[std::min<std::size_t>(type, bytes.size() - 1)]);
+    });
+  };
+  (void)number(count);  // of records
+  for_each([&] {        // dimensions
+    skip_name();
+    (void)number(count);
+  });
+  skip_attributes();
+  std::vector<std::uint64_t> begins;
+  for_each([&] {
+    skip_name();
+    for (std::uint64_t n = number(count); n > 0 && file; --n) (void)number(count);
+    skip_attributes();
+    (void)number(word);
+    (void)number(count);
+    begins.push_back(number(offset));
+  });
+  return begins;
+}
+
 class NetcdfFile {
  public:
   explicit NetcdfFile(const std::string& path) : path_(path) { check(nc_open(path.c_str(), NC_NOWRITE, &id_)); }
@@ -43,7 +94,49 @@ class NetcdfFile {
     int id;
     std::string name;
     std::vector<int> dimensions;
+    nc_type type;
   };
+  /// Throws FileError where a file of a classic format is cut off: libnetcdf reads zeros behind its end.
+  void expects_all_bytes() const {
+    int format = 0, unlimited = -1, variables = 0;
+    check(nc_inq_format(id_, &format));
+    if (format == NC_FORMAT_NETCDF4 || format == NC_FORMAT_NETCDF4_CLASSIC) return;
+    std::error_code error;
+    const std::uint64_t size = std::filesystem::file_size(path_, error);
+    if (error) return;  // not of this machine
+    check(nc_inq_unlimdim(id_, &unlimited));
+    check(nc_inq_nvars(id_, &variables));
+    const auto begins = begins_of_variables(path_);
+    std::uint64_t needed = 0, of_records = 0, begin_of_records = 0, record = 0;
+    int with_records = 0;
+    for (int v = 0; v < variables && static_cast<std::size_t>(v) < begins.size(); ++v) {
+      nc_type type = 0;
+      int dimensions = 0;
+      check(nc_inq_var(id_, v, nullptr, &type, &dimensions, nullptr, nullptr));
+      std::vector<int> of(static_cast<std::size_t>(dimensions));
+      check(nc_inq_vardimid(id_, v, of.data()));
+      std::size_t bytes = 0;
+      check(nc_inq_type(id_, type, nullptr, &bytes));
+      const bool has_records = !of.empty() && of[0] == unlimited;
+      for (const int dimension : of)
+        if (dimension != unlimited) bytes *= length(dimension);
+      const std::uint64_t begin = begins[static_cast<std::size_t>(v)];
+      if (!has_records) {
+        if (bytes > 0) needed = std::max(needed, begin + bytes);
+        continue;
+      }
+      // Of several variables a record has whole words of each.
+      ++with_records;
+      begin_of_records = std::max(begin_of_records, begin + bytes);
+      of_records += (bytes + 3) / 4 * 4;
+      record = bytes;
+    }
+    if (with_records > 1) record = of_records;
+    if (with_records > 0 && length(unlimited) > 0)
+      needed = std::max(needed, begin_of_records + (length(unlimited) - 1) * record);
+    if (size < needed)
+      throw FileError(message("cannot read '", path_, "': it ends after ", size, " of ", needed, " bytes"));
+  }
   /// Of numbers.
   [[nodiscard]] std::vector<Variable> variables() const {
     int count = 0;
@@ -54,10 +147,10 @@ class NetcdfFile {
       nc_type type = 0;
       int dimensions = 0;
       check(nc_inq_var(id_, v, name, &type, &dimensions, nullptr, nullptr));
-      if (type == NC_CHAR || type > NC_UINT64 || type == NC_STRING) continue;
+      if (type == NC_CHAR || type > NC_UINT64) continue;
       std::vector<int> of(static_cast<std::size_t>(dimensions));
       check(nc_inq_vardimid(id_, v, of.data()));
-      all.push_back({v, name, std::move(of)});
+      all.push_back({v, name, std::move(of), type});
     }
     return all;
   }
@@ -85,15 +178,50 @@ class NetcdfFile {
     check(nc_get_vara_double(id_, variable.id, first.data(), count.data(), read.data()));
     return read;
   }
-  [[nodiscard]] double attribute(const Variable& variable, const char* name, double otherwise) const {
-    double value = otherwise;
+  /// None where there is no such attribute of numbers.
+  [[nodiscard]] std::vector<double> attribute(const Variable& variable, const char* name) const {
     std::size_t length = 0;
-    if (nc_inq_attlen(id_, variable.id, name, &length) == NC_NOERR && length == 1)
-      (void)nc_get_att_double(id_, variable.id, name, &value);
-    return value;
+    if (nc_inq_attlen(id_, variable.id, name, &length) != NC_NOERR) return {};
+    std::vector<double> values(length);
+    if (nc_get_att_double(id_, variable.id, name, values.data()) != NC_NOERR) return {};
+    return values;
+  }
+  /// What numbers stand for none, as they are stored: that of the type, too, which is not written.
+  [[nodiscard]] std::vector<double> missing(const Variable& variable) const {
+    std::vector<double> all = attribute(variable, "_FillValue");
+    const bool is_real = variable.type == NC_FLOAT || variable.type == NC_DOUBLE;
+    if (all.empty() || is_real)
+      for (const double value : default_fill(variable.type)) all.push_back(value);
+    for (const double value : attribute(variable, "missing_value")) all.push_back(value);
+    return all;
+  }
+  /// 2^bits where signed numbers stand for unsigned ones, else 0.
+  [[nodiscard]] double wraps_by(const Variable& variable) const {
+    const std::string yes = "true";
+    std::string text(yes.size(), ' ');
+    std::size_t length = 0, bytes = 0;
+    const bool has_text = nc_inq_attlen(id_, variable.id, "_Unsigned", &length) == NC_NOERR && length == yes.size() &&
+                          nc_get_att_text(id_, variable.id, "_Unsigned", text.data()) == NC_NOERR;
+    if (!has_text || text != yes || nc_inq_type(id_, variable.type, nullptr, &bytes) != NC_NOERR) return 0;
+    return std::ldexp(1.0, 8 * static_cast<int>(bytes));
   }
 
  private:
+  /// Bytes have none.
+  static std::vector<double> default_fill(nc_type type) {
+    switch (type) {
+      case NC_SHORT: return {NC_FILL_SHORT};
+      case NC_INT: return {NC_FILL_INT};
+      case NC_FLOAT: return {double{NC_FILL_FLOAT}};
+      case NC_DOUBLE: return {NC_FILL_DOUBLE};
+      case NC_USHORT: return {NC_FILL_USHORT};
+      case NC_UINT: return {NC_FILL_UINT};
+      case NC_INT64: return {static_cast<double>(NC_FILL_INT64)};
+      case NC_UINT64: return {static_cast<double>(NC_FILL_UINT64)};
+      default: return {};
+    }
+  }
+
   const std::string& path_;
   int id_ = -1;
 };
@@ -120,6 +248,7 @@ std::pair<std::string, std::vector<std::size_t>> split(const std::string& path, 
 
 NetcdfArray read_netcdf(const std::string& path, const std::string& array, std::size_t fewest, std::size_t most) {
   const NetcdfFile file(path);
+  file.expects_all_bytes();
   const auto [name, records] = split(path, array);
   std::string names;
   const auto all = file.variables();
@@ -152,13 +281,20 @@ NetcdfArray read_netcdf(const std::string& path, const std::string& array, std::
   }
   NetcdfArray read{{count.begin() + static_cast<std::ptrdiff_t>(before), count.end()},
                    file.numbers(*found, first, count)};
-  const double none = std::nan(""), fill = file.attribute(*found, "_FillValue", none),
-               missing = file.attribute(*found, "missing_value", none),
-               scale = file.attribute(*found, "scale_factor", 1), offset = file.attribute(*found, "add_offset", 0);
+  const auto missing = file.missing(*found), scale = file.attribute(*found, "scale_factor"),
+             offset = file.attribute(*found, "add_offset");
+  // Marks of float numbers may be written in double.
+  const auto is_missing = [&](double value) {
+    return std::any_of(missing.begin(), missing.end(), [&](double mark) {
+      return value == mark || (found->type == NC_FLOAT && value == static_cast<double>(static_cast<float>(mark)));
+    });
+  };
+  const double wraps_by = file.wraps_by(*found);
   for (double& value : read.numbers) {
-    const bool is_missing =
-        value == fill || value == missing || value == NC_FILL_DOUBLE || value == double{NC_FILL_FLOAT};
-    value = is_missing ? none : offset + scale * value;
+    const bool has_value = !is_missing(value);
+    if (value < 0) value += wraps_by;
+    value =
+        has_value ? (offset.size() == 1 ? offset[0] : 0) + (scale.size() == 1 ? scale[0] : 1) * value : std::nan("");
   }
   // One direction after the other: `inner` numbers that follow each other keep their order.
   std::size_t inner = 1;

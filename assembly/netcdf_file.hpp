@@ -3,12 +3,12 @@
 // Arrays of NetCDF files (classic, 64-bit and NetCDF-4), by libnetcdf, which a build may do without.
 //
 // An array is a variable of numbers whose last directions are those of the mesh, (ny, nx) or (nz, ny, nx). Directions before
-// these have length one, or NAME[K], NAME[K,L] says which of their records is taken, counted from 0. A direction whose coordinate
-// variable decreases, as latitudes do, is turned round. Packed numbers are unpacked (scale_factor, add_offset), missing ones
-// (_FillValue, missing_value) are no numbers.
+// these have length one, or NAME[K], NAME[K,L] says which of their records is taken, counted from 0. A direction whose
+// coordinate variable decreases, as latitudes do, is turned round. Packed numbers are unpacked (scale_factor, add_offset,
+// _Unsigned), missing ones (_FillValue, without it that of the type, and missing_value) are no numbers.
 //
-// Throws FileError for a file that cannot be read, UsageError naming it for an array that is not there (with those that are) or
-// has another shape, and where the build has no libnetcdf.
+// Throws FileError for a file that cannot be read or is cut off, UsageError naming it for an array that is not there (with
+// those that are) or has another shape, and where the build has no libnetcdf.
 
 #include <cstddef>
 #include <string>

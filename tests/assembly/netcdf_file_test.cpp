@@ -132,6 +132,24 @@ TEST_F(NetcdfFiles, MissingNumbersAreRefusedWithTheirPlace) {
   EXPECT_THAT([&] { (void)read_values(path); }, ThrowsMessage<FileError>(HasSubstr("cannot read")));
 }
 
+// libnetcdf reads zeros behind the end of a file.
+TEST_F(NetcdfFiles, ThatAreCutOffAreRefused) {
+  const std::string path = write({{"y", 2}, {"x", 2}}, {{"f", {0, 1}, {1, 2, 3, 4}}, {"u", {0, 1}, {5, 6, 7, 8}}});
+  EXPECT_THAT(read_values(path, "u").components[0], ElementsAre(5, 6, 7, 8));
+  const auto size = std::filesystem::file_size(path);
+  for (const std::uintmax_t lost : {1, 8, 40}) {
+    std::filesystem::resize_file(path, size - lost);
+    EXPECT_THAT([&] { (void)read_values(path, "f"); },
+                ThrowsMessage<FileError>(HasSubstr(message("it ends after ", size - lost, " of ", size, " bytes"))));
+  }
+}
+
+TEST_F(NetcdfFiles, NumbersThatWereNeverWrittenAreMissing) {
+  const double never = 9.9692099683868690e+36;  // the fill value of double
+  const std::string path = write({{"x", 2}}, {{"u", {0}, {1, never}}});
+  EXPECT_THAT([&] { (void)read_values(path, "u"); }, ThrowsMessage<UsageError>(HasSubstr("is nan")));
+}
+
 TEST(Netcdf, OfABuildWithoutIsRefused) {
   if (netcdf_available()) GTEST_SKIP() << "this build has NetCDF";
   EXPECT_THAT([] { (void)read_values("a.nc"); }, ThrowsMessage<UsageError>(HasSubstr("libnetcdf-dev")));

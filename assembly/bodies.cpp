@@ -148,6 +148,8 @@ void set_nodes(const Geometry& mesh, const std::vector<Body>& bodies, BodyMap& m
   expects(any, "the bodies cover the mesh of ", map.nx, " x ", map.ny, " cells: no unknown is left");
 }
 
+bool agree(double a, double b) { return std::abs(a - b) <= 1e-12 * std::max(std::abs(a), std::abs(b)); }
+
 void set_contact(const Geometry& mesh, const Body& body, const BodyMap& map, std::size_t number, CellCoefficients& k) {
   expects(mesh.mapped() == nullptr || !mesh.mapped()->is_cartesian(), body_label(map, number),
           ": contact resistances are for rectangles and their coordinates, not for deformed meshes");
@@ -251,13 +253,14 @@ void set_held_values(const Geometry& mesh, const std::vector<Body>& bodies, Body
         const double value = evaluate(bodies[k].value, mesh.node(i, j), "value of a body");
         for_each_image(mesh.logical(), i, j, [&](int p, int q) {
           const std::size_t n = map.node_number(p, q);
-          if (holder[n] >= 0) {
-            const double other = map.value[n];
-            expects(std::abs(other - value) <= 1e-12 * std::max(std::abs(other), std::abs(value)),
-                    body_label(map, static_cast<std::size_t>(holder[n])), " and ", body_label(map, k),
-                    holder[n] == static_cast<int>(k) ? " has two values" : " meet with different values", " at (",
-                    mesh.node(i, j).x, ", ", mesh.node(i, j).y, "), ", other, " and ", value,
-                    ": leave a cell between them, or give one value");
+          if (holder[n] >= 0 && !agree(map.value[n], value)) {
+            const bool same = holder[n] == static_cast<int>(k);
+            const std::string who = same ? "" : body_label(map, static_cast<std::size_t>(holder[n])) + " and ";
+            throw UsageError(message(who, body_label(map, k), same ? " has two values" : " meet with different values",
+                                     " at (", mesh.node(i, j).x, ", ", mesh.node(i, j).y, "), ", map.value[n], " and ",
+                                     value,
+                                     same ? ", on both sides of a periodic boundary: give one value"
+                                          : ": leave a cell between them, or give one value"));
           }
           holder[n] = static_cast<int>(k);
           map.value[n] = value;
@@ -294,9 +297,9 @@ void set_bodies(Context& ctx, const Geometry& mesh, const std::vector<Body>& bod
           const double xx = evaluate(body.value, centre, "K of a body"),
                        xy = body.kxy ? evaluate(body.kxy, centre, "K of a body") : 0,
                        yy = body.kyy ? evaluate(body.kyy, centre, "K of a body") : xx;
-          expects(xx > 0 && yy > 0 && std::abs(xy) < std::sqrt(xx) * std::sqrt(yy), body_label(*map, k),
-                  ": K must be positive definite; in ", place(mesh, c, map->nx), ", it is [", xx, " ", xy, "; ", xy,
-                  " ", yy, "]");
+          if (!(xx > 0 && yy > 0 && std::abs(xy) < std::sqrt(xx) * std::sqrt(yy)))
+            throw UsageError(message(body_label(*map, k), ": K must be positive definite; in ", place(mesh, c, map->nx),
+                                     ", it is [", xx, " ", xy, "; ", xy, " ", yy, "]"));
           cells.xx[c] = xx;
           cells.xy[c] = xy;
           cells.yy[c] = yy;

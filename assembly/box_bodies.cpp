@@ -33,6 +33,8 @@ Point3D at_node(const TensorMesh<3>& mesh, const Place& at) {
   return node_point(mesh, static_cast<int>(at[0]), static_cast<int>(at[1]), static_cast<int>(at[2]));
 }
 
+bool agree(double a, double b) { return std::abs(a - b) <= 1e-12 * std::max(std::abs(a), std::abs(b)); }
+
 std::string text_of(const Point3D& p) { return message("(", p.x, ", ", p.y, ", ", p.z, ")"); }
 
 /// The cells whose centres lie inside, one list a body.
@@ -100,10 +102,11 @@ void check_overlaps(const TensorMesh<3>& mesh, const BoxBodies& bodies) {
     }
   }
   for (std::size_t c = 0; c < owner.size(); ++c)
-    expects(surface[c] < 0 || bodies.cell[c] == BoxBodies::live,
-            label(bodies, static_cast<std::size_t>(std::max(owner[c], 0))), " and ",
-            label(bodies, static_cast<std::size_t>(std::max(surface[c], 0))), " overlap in the cell around ",
-            text_of(centre_of(mesh, bodies.place(c))), ": a contact resistance belongs to a body that conducts");
+    if (surface[c] >= 0 && bodies.cell[c] != BoxBodies::live)
+      throw UsageError(message(label(bodies, static_cast<std::size_t>(owner[c])), " and ",
+                               label(bodies, static_cast<std::size_t>(surface[c])), " overlap in the cell around ",
+                               text_of(centre_of(mesh, bodies.place(c))),
+                               ": a contact resistance belongs to a body that conducts"));
 }
 
 /// Nodes, and the values of those that are held.
@@ -127,11 +130,14 @@ void set_nodes(const TensorMesh<3>& mesh, const std::vector<Body3D>& given, BoxB
         if (other == static_cast<int>(b) && !is_joined) return;
         const Point3D p = at_node(mesh, at);
         const double value = evaluate(given[b].value, p, "value of a body");
-        expects(other < 0 ||
-                    std::abs(bodies.value[n] - value) <= 1e-12 * std::max(std::abs(bodies.value[n]), std::abs(value)),
-                label(bodies, static_cast<std::size_t>(std::max(other, 0))), " and ", label(bodies, b),
-                other == static_cast<int>(b) ? " has two values" : " meet with different values", " at ", text_of(p),
-                ", ", bodies.value[n], " and ", value, ": leave a cell between them, or give one value");
+        if (other >= 0 && !agree(bodies.value[n], value)) {
+          const bool same = other == static_cast<int>(b);
+          const std::string who = same ? "" : label(bodies, static_cast<std::size_t>(other)) + " and ";
+          throw UsageError(message(who, label(bodies, b), same ? " has two values" : " meet with different values",
+                                   " at ", text_of(p), ", ", bodies.value[n], " and ", value,
+                                   same ? ", on both sides of a periodic face: give one value"
+                                        : ": leave a cell between them, or give one value"));
+        }
         if (other >= 0) return;
         bodies.holder[n] = static_cast<int>(b);
         bodies.value[n] = value;
@@ -260,11 +266,11 @@ std::shared_ptr<const BoxBodies> bodies_on(const Context& ctx, const TensorMesh<
     const auto d = static_cast<std::size_t>(place.across);
     const std::size_t layer = place.last ? bodies->cells_of_axes[d] - 1 : 0;
     for (std::size_t c = 0; c < bodies->cell.size(); ++c)
-      expects(bodies->place(c)[d] != layer || bodies->cell[c] == BoxBodies::live,
-              "a body that holds u or lets nothing in "
-              "touches the ",
-              to_string(face), " face at ", text_of(centre_of(mesh, bodies->place(c))),
-              ", which is a Robin face: leave a cell between them, or take a Neumann or Dirichlet face");
+      if (bodies->place(c)[d] == layer && bodies->cell[c] != BoxBodies::live)
+        throw UsageError(
+            message("a body that holds u or lets nothing in touches the ", to_string(face), " face at ",
+                    text_of(centre_of(mesh, bodies->place(c))),
+                    ", which is a Robin face: leave a cell between them, or take a Neumann or Dirichlet face"));
   }
   return bodies;
 }
@@ -285,7 +291,9 @@ void set_bodies(const Context& ctx, const TensorMesh<3>& mesh, const PoissonProb
           const Point3D centre = centre_of(mesh, bodies.place(c));
           const auto k = [&](const ScalarFunction3D& f) {
             const double value = evaluate(f, centre, "K of a body");
-            expects(value > 0, label(bodies, b), ": K must be positive; at ", text_of(centre), " it is ", value);
+            if (!(value > 0))
+              throw UsageError(
+                  message(label(bodies, b), ": K must be positive; at ", text_of(centre), " it is ", value));
             return value;
           };
           xx[c] = k(body.value);

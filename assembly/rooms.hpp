@@ -49,8 +49,8 @@ make_compatible(Context& ctx, const Rooms& rooms, const UnknownsInRooms& unknown
 void subtract_integral_means(Context& ctx, const Rooms& rooms, const UnknownsInRooms& unknowns,
                              const GridFunction<double>& u);
 
-/// Of elements. For every singular room of the problem, how far its load is from having a solution; f loses the mean there. All subdomains
-/// of a grid call them together.
+/// The same of elements. For every singular room of the problem, how far its load is from having a solution; f loses the mean
+/// there. All subdomains of a grid call them together.
 [[nodiscard]] std::vector<Compatibility> make_compatible(Context& ctx, const Geometry& mesh, const Rooms& rooms,
                                                          const GridFunction<double>& b);
 /// Throws UsageError for the first room whose data have no solution, unless `project` allows to subtract the mean of f there.

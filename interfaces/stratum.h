@@ -208,8 +208,8 @@ stratum_poisson* stratum_poisson_create(const stratum_poisson_problem* problem, 
  * unless options.project subtracts the mean of f. So is a room that bodies close, by itself. `result` may be NULL. */
 stratum_status stratum_poisson_solve(stratum_poisson* poisson, const double* f, double* u, stratum_result* result);
 
-/* What flows out of a body, counted from 0, through its surface, in the latest solution: of STRATUM_BODY_VALUE and, but for what
- * is not solved, 0 of STRATUM_BODY_NO_FLUX; of others in a rectangle. Where no `body_flux` is known it is NaN. */
+/* What flows out of a body, counted from 0, through its surface, in the latest solution. It is known of STRATUM_BODY_VALUE and
+ * STRATUM_BODY_NO_FLUX (0, up to the tolerance), in a rectangle of the other kinds too. Where it is not, `body_flux` is NaN. */
 stratum_status stratum_poisson_body_flux(stratum_poisson* poisson, int body, double* body_flux);
 
 /* As stratum_last_error and stratum_destroy. */

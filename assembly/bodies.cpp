@@ -249,7 +249,11 @@ void set_held_values(const Geometry& mesh, const std::vector<Body>& bodies, Body
     if (bodies[k].kind != BodyKind::value) continue;
     for (const std::size_t c : map.cells[k])
       for_each_corner(map, c, [&](int i, int j) {
-        if (holder[map.node_number(i, j)] == static_cast<int>(k)) return;
+        const std::size_t node = map.node_number(i, j);
+        bool is_joined = false;  // where a body across a periodic boundary may have two values
+        for_each_image(mesh.logical(), i, j,
+                       [&](int p, int q) { is_joined = is_joined || map.node_number(p, q) != node; });
+        if (holder[node] == static_cast<int>(k) && !is_joined) return;
         const double value = evaluate(bodies[k].value, mesh.node(i, j), "value of a body");
         for_each_image(mesh.logical(), i, j, [&](int p, int q) {
           const std::size_t n = map.node_number(p, q);

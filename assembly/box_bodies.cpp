@@ -126,7 +126,9 @@ void set_nodes(const TensorMesh<3>& mesh, const std::vector<Body3D>& given, BoxB
       bodies.for_each_corner(c, [&](const Place& at) {
         const std::size_t n = bodies.joined_node(at);
         const int other = bodies.holder[n];
-        const bool is_joined = n != bodies.node_number(at[0], at[1], at[2]);
+        bool is_joined = false;  // where a body across a periodic face may have two values
+        for (std::size_t d = 0; d < 3; ++d)
+          is_joined = is_joined || (bodies.periodic[d] && (at[d] == 0 || at[d] == bodies.cells_of_axes[d]));
         if (other == static_cast<int>(b) && !is_joined) return;
         const Point3D p = at_node(mesh, at);
         const double value = evaluate(given[b].value, p, "value of a body");

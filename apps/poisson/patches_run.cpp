@@ -139,7 +139,8 @@ Balance balance_of(const Outcome& outcome) {
           .sum = fluxes.sum(),
           .load = fluxes.load,
           .rounding = fluxes.rounding,
-          .magnitudes = outcome.compatibility ? outcome.compatibility->sum_of_magnitudes : 0};
+          .magnitudes =
+              std::max(fluxes.magnitudes, outcome.compatibility ? outcome.compatibility->sum_of_magnitudes : 0)};
 }
 
 void print_outcome(const Outcome& outcome) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include <stratum/assembly/gauss_rules.hpp>
 #include <stratum/assembly/mapped_element.hpp>
 #include <stratum/assembly/patches/patch_problem.hpp>
 #include <stratum/assembly/points.hpp>
@@ -46,6 +47,12 @@ struct Cell {
 
 /// Weights of the corners (0, 0), (1, 0), (0, 1), (1, 1).
 inline std::array<double, 4> shape(double t, double s) { return {(1 - t) * (1 - s), t * (1 - s), (1 - t) * s, t * s}; }
+
+/// Gauss points of f in a cell.
+inline auto rule_of_load(const PatchLayout& layout) {
+  constexpr std::int64_t many_cells = 1 << 18;
+  return gauss_rule(layout.cells() > many_cells ? 2 : 4);
+}
 
 /// Of a boundary edge.
 inline const BoundaryCondition& condition_of(const PatchMesh& mesh, const PatchProblem& problem, int edge) {

@@ -40,7 +40,8 @@ class Fluxes {
       if (reacts) add_reaction(p, nodes, u);
     }
     for (double& flux : found_.boundaries) flux = sum_of(flux);
-    for (double* number : {&found_.reaction, &found_.from_data, &found_.rounding}) *number = sum_of(*number);
+    for (double* number : {&found_.magnitudes, &found_.reaction, &found_.from_data, &found_.rounding})
+      *number = sum_of(*number);
     return found_;
   }
 
@@ -54,7 +55,9 @@ class Fluxes {
     return mesh_.edge(e).on_boundary() && condition_of(mesh_, problem_, e).kind == BoundaryConditionType::dirichlet;
   }
   void add(int boundary, double flux) {
-    if (boundary >= 0) found_.boundaries[at(boundary)] += flux;
+    if (boundary < 0) return;
+    found_.boundaries[at(boundary)] += flux;
+    found_.magnitudes += std::abs(flux);
   }
 
   /// Boundaries of a node of a patch that is fixed; none of others.
@@ -70,8 +73,7 @@ class Fluxes {
 
   /// What the cells of a patch give to the residuals of fixed nodes.
   void add_residuals(int p, const PatchNodes& nodes, const std::vector<double>& u) {
-    constexpr std::int64_t many_cells = 1 << 18;
-    const auto rule = gauss_rule(layout_.cells() > many_cells ? 2 : 4);  // that of the load
+    const auto rule = rule_of_load(layout_);
     const auto& given = problem_.load;
     const int nx = nodes.nx, ny = nodes.ny;
     for (int j = 0; j < ny; ++j) {

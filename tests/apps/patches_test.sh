@@ -72,6 +72,11 @@ case_conditions_by_name() {
   check "r['relative_l2_error'] < 1e-8 and [b['name'] for b in r['boundaries']] == ['corner', 'lid', 'wall']"
   prints 'problem   corner dirichlet:x\+2\*y, lid neumann:2, wall robin:1,' '^flux +outward: corner .*, lid -4, wall .*'
   check "abs(sum(r['fluxes']) + r['reaction_integral'] - r['load_integral']) < 1e-7 and abs(r['fluxes'][1] + 4) < 1e-9"
+  # What flows in and out cancels through a boundary of one name: no sign of a bad solution.
+  grep -v 'corner$\|lid$' l_shape.patches >one_name.patches
+  run 0 --patches one_name.patches --rhs 0 --exact 'x+2*y' --vtk none
+  prints '^flux +outward: wall '
+  says_nothing
   # One value for all others; K by cells, and c.
   run 0 --patches l_shape.patches --rhs '2+x' --kappa 3 --reaction 1 --boundary '2+x' --boundary lid=dirichlet:2+x --vtk none \
     --exact '2+x' --report report.json

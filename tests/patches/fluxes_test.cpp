@@ -64,6 +64,18 @@ TEST(PatchFluxes, BalanceTheLoad) {
     }
 }
 
+/// Of u = x + 2 y on an L, 4 flow in and 4 out through sides along x, and 2 and 2 through those along y: nothing in all, through
+/// a boundary of one name.
+TEST(PatchFluxes, MagnitudesDoNotCancel) {
+  PatchProblem problem;
+  problem.exact = [](const Point& p) { return p.x + 2 * p.y; };
+  const PatchFluxes fluxes = fluxes_of(test::with_cells(l_shape(), 9), problem);
+  ASSERT_EQ(fluxes.boundaries.size(), 1U);
+  EXPECT_NEAR(fluxes.sum(), 0, 1e-8);
+  EXPECT_GE(fluxes.magnitudes, 12 - 1e-8);
+  EXPECT_LE(fluxes.magnitudes, 18);
+}
+
 /// Of u = x y + x^2 / 2 on the unit square in four patches: f = -1; out through x = 1 flow -3/2, through x = 0 1/2, through y = 1
 /// -1/2 and through y = 0 1/2. Of second order.
 TEST(PatchFluxes, AreThoseOfEverySide) {

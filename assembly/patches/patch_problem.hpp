@@ -42,7 +42,7 @@ struct PatchSystem {
   std::vector<double> load{};
   std::vector<double> boundary_values{};  // consistent: g at Dirichlet nodes, zero elsewhere
   std::vector<bool> fixed_edges{};        // Dirichlet
-  std::vector<double> measure{};          // integrals of phi_i, partial; where the problem is singular
+  std::vector<double> measure{};          // integrals of phi_i, partial
   bool singular = false;                  // no Dirichlet boundary, no alpha, no c
 };
 
@@ -52,24 +52,27 @@ struct PatchSystem {
 /// Where the Context has a communicator: of those that this rank has (mesh/patches/patch_partition.hpp).
 [[nodiscard]] PatchLayout layout_of(const Context& ctx, const PatchMesh& mesh);
 
-/// Of the patches that the rank has; collective. 2 x 2 Gauss points for the matrix, 4 x 4 for f, 2 x 2 on more than 2^18 cells; 4 points on intervals of the boundary. Throws
-/// UsageError for boundary names that the mesh does not have, K that is not positive, c or alpha that is negative, numbers of
-/// other shapes than the patches', and functions that are not finite.
+/// Of the patches that the rank has; collective. 2 x 2 Gauss points for the matrix, 4 x 4 for f, 2 x 2 on more than 2^18
+/// cells; 4 points on intervals of the boundary. Throws UsageError for boundary names that the mesh does not have, K that is
+/// not positive, c or alpha that is negative, numbers of other shapes than the patches', and functions that are not finite.
 [[nodiscard]] PatchSystem assemble(Context& ctx, const PatchMesh& mesh, const PatchProblem& problem);
 
 /// Of the same rows alone `load` and `boundary_values`, without the matrix: for data that change while K, c and alpha stay.
+/// `layout`: layout_of(ctx, mesh), which takes longer to find than some data.
 struct PatchData {
   std::vector<double> load{}, boundary_values{};
 };
-[[nodiscard]] PatchData assemble_data(Context& ctx, const PatchMesh& mesh, const PatchProblem& problem);
+[[nodiscard]] PatchData assemble_data(Context& ctx, const PatchMesh& mesh, const PatchLayout& layout,
+                                      const PatchProblem& problem);
 /// M_ij = integral of phi_i phi_j, by 2 x 2 Gauss points.
-[[nodiscard]] PatchRowsOnHost assemble_mass(Context& ctx, const PatchMesh& mesh);
+[[nodiscard]] PatchRowsOnHost assemble_mass(Context& ctx, const PatchMesh& mesh, const PatchLayout& layout);
 
 /// Beside the size of u: its L2 norm by 3 x 3 Gauss points a cell, its maximum at these points. Absolute where u = 0.
 struct PatchErrors {
   double l2 = 0, largest = 0;
 };
-/// `nodal`: of each patch that the rank has (nx + 1) (ny + 1) numbers, x fastest, of others none; collective. With `modulo_constants` of functions minus their means.
+/// `nodal`: of each patch that the rank has (nx + 1) (ny + 1) numbers, x fastest, of others none; collective. With
+/// `modulo_constants` of functions minus their means.
 [[nodiscard]] PatchErrors relative_errors(Context& ctx, const PatchMesh& mesh, const ScalarFunction& exact,
                                           const std::vector<std::vector<double>>& nodal, bool modulo_constants = false);
 

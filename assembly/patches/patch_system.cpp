@@ -26,9 +26,9 @@ enum class Part { all, data, mass };
 
 class Assembly {
  public:
-  Assembly(Context& ctx, const PatchMesh& mesh, const PatchProblem& problem, Part part = Part::all)
+  Assembly(Context& ctx, const PatchMesh& mesh, PatchLayout layout, const PatchProblem& problem, Part part)
       : ctx_(ctx), mesh_(mesh), problem_(problem), part_(part),
-        layout_(layout_of(ctx, mesh)), system_{layout_, PatchRowsOnHost(layout_.size())} {}
+        layout_(std::move(layout)), system_{layout_, PatchRowsOnHost(layout_.size())} {}
 
   PatchSystem run() {
     check();
@@ -96,8 +96,7 @@ class Assembly {
   void assemble_cells(int number, const PatchNodes& nodes) {
     const auto& p = layout_.patch(number);
     auto& rows = system_.rows;
-    constexpr std::int64_t many_cells = 1 << 18;
-    const auto rule = gauss_rule(layout_.cells() > many_cells ? 2 : 4);
+    const auto rule = rule_of_load(layout_);
     for_each_cell_row(
         ctx_, p.ny,
         [&](int j, const ScalarFunction& f, const ScalarFunction& diffusion, const ScalarFunction& reaction) {
@@ -270,16 +269,17 @@ PatchLayout layout_of(const Context& ctx, const PatchMesh& mesh) {
 }
 
 PatchSystem assemble(Context& ctx, const PatchMesh& mesh, const PatchProblem& problem) {
-  return Assembly(ctx, mesh, problem).run();
+  return Assembly(ctx, mesh, layout_of(ctx, mesh), problem, Part::all).run();
 }
 
-PatchData assemble_data(Context& ctx, const PatchMesh& mesh, const PatchProblem& problem) {
-  PatchSystem system = Assembly(ctx, mesh, problem, Part::data).run();
+PatchData assemble_data(Context& ctx, const PatchMesh& mesh, const PatchLayout& layout, const PatchProblem& problem) {
+  PatchSystem system = Assembly(ctx, mesh, layout, problem, Part::data).run();
   return {std::move(system.load), std::move(system.boundary_values)};
 }
 
-PatchRowsOnHost assemble_mass(Context& ctx, const PatchMesh& mesh) {
-  return Assembly(ctx, mesh, {}, Part::mass).run().rows;
+PatchRowsOnHost assemble_mass(Context& ctx, const PatchMesh& mesh, const PatchLayout& layout) {
+  const PatchProblem none;
+  return Assembly(ctx, mesh, layout, none, Part::mass).run().rows;
 }
 
 PatchErrors relative_errors(Context& ctx, const PatchMesh& mesh, const ScalarFunction& exact,

@@ -37,7 +37,7 @@ class PatchEquation {
     const std::vector<int> fixed = nodes_of_edges(layout, system.fixed_edges);
     fixed_.emplace(ctx, fixed);
     a_.emplace(ctx, system.rows, fixed);
-    PatchRowsOnHost mass = assemble_mass(ctx, mesh);
+    PatchRowsOnHost mass = assemble_mass(ctx, mesh, layout);
     for (auto* band : {&mass.excess, &mass.east, &mass.north, &mass.north_east, &mass.north_west})
       for (double& number : *band) number *= problem.capacity;
     mass_.emplace(ctx, mass, fixed);
@@ -50,9 +50,7 @@ class PatchEquation {
     for (int p = 0; p < layout.patches(); ++p) for_nodes(p, [&](int k) { ones[static_cast<std::size_t>(k)] = 1; });
     ones_ = vector_from_host(ctx, ones);
     area_ = dot(ctx, measure_.numbers.cview(), ones_.cview());
-    std::vector<double> first;
     for (auto* v : {&kept_, &inside_, &scratch_}) *v = vector(ctx);
-    unknowns_ = layout.nodes() - fixed_nodes(system.fixed_edges);
     build(ctx);
   }
 
@@ -63,7 +61,7 @@ class PatchEquation {
   std::optional<PatchPoissonSolver> solver;
 
   [[nodiscard]] Vector vector(Context& ctx) const { return Vector(ctx, layout.size()); }
-  [[nodiscard]] std::int64_t nodes() const { return unknowns_; }
+  [[nodiscard]] std::int64_t nodes() const { return solver->unknowns(); }
 
   static void copy(Context& ctx, const Vector& x, Vector& y) { stratum::copy(ctx, x.cview(), y.view()); }
   static void axpy(Context& ctx, double a, const Vector& x, Vector& y) { stratum::axpy(ctx, a, x.cview(), y.view()); }
@@ -256,16 +254,6 @@ class PatchEquation {
     for (int j = 0; j <= p.ny; ++j)
       for (int i = 0; i <= p.nx; ++i) body(p.node(i, j));
   }
-  [[nodiscard]] std::int64_t fixed_nodes(const std::vector<bool>& edges) const {
-    std::int64_t count = 0;
-    std::vector<bool> vertices(static_cast<std::size_t>(mesh.vertices()), false);
-    for (int e = 0; e < mesh.edges(); ++e) {
-      if (!edges[static_cast<std::size_t>(e)]) continue;
-      count += layout.cells_of_edge(e) - 1;
-      for (const int v : {mesh.edge(e).first, mesh.edge(e).second}) vertices[static_cast<std::size_t>(v)] = true;
-    }
-    return count + std::count(vertices.begin(), vertices.end(), true);
-  }
   /// y = A x, of the unknowns.
   void apply(Context& ctx, const PatchOperator<double>& a, const Vector& x, Vector& y) const {
     product(ctx, rows_, a, x, y);
@@ -282,7 +270,7 @@ class PatchEquation {
   }
   void find_data(Context& ctx, double t) {
     if (known_at_ && (problem.steady || *known_at_ == t)) return;
-    const PatchData data = assemble_data(ctx, mesh, at(t));
+    const PatchData data = assemble_data(ctx, mesh, layout, at(t));
     copy_from_host(ctx, data.load.data(), load_.numbers.view());
     copy_from_host(ctx, data.boundary_values.data(), values_.view());
     ctx.synchronise();
@@ -315,7 +303,6 @@ class PatchEquation {
   SplitNodes split_;
   double s_;
   bool conserves_ = false;
-  std::int64_t unknowns_ = 0;
   std::optional<PatchNumbers> fixed_;
   std::optional<PatchOperator<double>> a_, mass_;
   Partial<double> load_, measure_;

@@ -1,9 +1,9 @@
 #pragma once
 
-// PatchHeatSolver: steps in time of  capacity u_t - div(K grad u) + c u = f  on a mesh of patches, as multigrid/heat_progress.hpp
-// says: the same code as in a plane and in a box (multigrid/heat_steps.hpp). A stage is a solve of PatchPoissonSolver with the
-// reaction c + s capacity, s = 1 / (a_ii dt), from the better start. A step of another length sets that solver up anew, on the
-// host: about as much work as three to ten stages.
+// PatchHeatSolver: steps in time of  capacity u_t - div(K grad u) + c u = f  on a mesh of patches, as
+// multigrid/heat_progress.hpp says: the same code as in a plane and in a box (multigrid/heat_steps.hpp). A stage is a solve of
+// PatchPoissonSolver with the reaction c + s capacity, s = 1 / (a_ii dt), from the better start. A step of another length sets
+// that solver up anew, on the host: about as much work as three to ten stages.
 //
 // f, the exact solution and the values of boundaries may change with the time, Point::t; K, c, alpha and the capacity do not.
 // Data that change are evaluated on the host, in every stage.

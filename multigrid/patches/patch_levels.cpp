@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <map>
 #include <span>
+#include <utility>
+
 #include <stratum/core/comm/communicator.hpp>
 #include <stratum/multigrid/patches/patch_transfer_formulas.hpp>
-#include <utility>
 
 namespace stratum {
 
@@ -212,25 +213,11 @@ std::vector<double> extended(const std::vector<PatchLevelOnHost>& levels, const 
     for (int j = 0; p.first >= 0 && j <= p.ny; ++j)
       for (int i = 0; i <= p.nx; ++i) body(i, j, static_cast<std::size_t>(p.node(i, j)));
   };
-  // What ranks have of their patches, on all.
-  const auto on_all = [&](std::vector<double> own) {
-    std::vector<double> all(own.size() * static_cast<std::size_t>(communicator->size()));
-    communicator->gather_on_host(own.data(), all.data(), own.size() * sizeof(double));
-    std::fill(own.begin(), own.end(), 0.0);
-    for (std::size_t k = 0; k < all.size(); ++k) own[k % own.size()] += all[k];
-    return own;
-  };
-  const auto moved = [&](const std::vector<double>& x, const PatchLayout& from, const PatchLayout& to) {
-    std::vector<double> y(static_cast<std::size_t>(to.size()), 0.0);
-    for (int p = 0; p < to.patches(); ++p)
-      if (from.has(p))
-        nodes_of(to.patch(p),
-                 [&](int i, int j, std::size_t k) { y[k] = x[static_cast<std::size_t>(from.patch(p).node(i, j))]; });
-    return y;
-  };
-  const bool replicated = layout.is_part() && !levels.front().layout.is_part();
+  const PatchLayout& finest = levels.front().layout;
+  const bool replicated = layout.is_part() && !finest.is_part();
   // By injection.
-  std::vector<std::vector<double>> known{replicated ? on_all(moved(values, layout, levels.front().layout)) : values};
+  std::vector<std::vector<double>> known{values};
+  if (replicated) gather_parts(*communicator, layout, finest, known.front());
   for (std::size_t l = 0; l + 1 < levels.size(); ++l) {
     const PatchLayout &from = levels[l].layout, &to = levels[l + 1].layout;
     std::vector<double> coarse(static_cast<std::size_t>(to.size()), 0.0);
@@ -239,7 +226,8 @@ std::vector<double> extended(const std::vector<PatchLevelOnHost>& levels, const 
         nodes_of(patch.coarse, [&](int i, int j, std::size_t k) {
           coarse[k] = known[l][static_cast<std::size_t>(patch.fine.node(patch.x.fine(i), patch.y.fine(j)))];
         });
-    known.push_back(from.is_part() && !to.is_part() ? on_all(std::move(coarse)) : std::move(coarse));
+    if (from.is_part() && !to.is_part()) gather_parts(*communicator, to, to, coarse);
+    known.push_back(std::move(coarse));
   }
   std::vector<double> x = known.back();
   for (std::size_t l = levels.size() - 1; l-- > 0;) {
@@ -251,7 +239,12 @@ std::vector<double> extended(const std::vector<PatchLevelOnHost>& levels, const 
     for (const int k : levels[l].fixed) fine[static_cast<std::size_t>(k)] = known[l][static_cast<std::size_t>(k)];
     x = std::move(fine);
   }
-  return replicated ? moved(x, levels.front().layout, layout) : x;
+  if (!replicated) return x;
+  const int rank = communicator->rank();
+  const auto part = finest.numbers_of(rank);
+  std::vector<double> own(at(layout.size()), 0.0);
+  std::copy(x.begin() + part.begin, x.begin() + part.end, own.begin() + layout.numbers_of(rank).begin);
+  return own;
 }
 
 }  // namespace stratum

@@ -387,7 +387,7 @@ struct PatchPoissonSolver::Implementation {
   std::unique_ptr<SplitNodes> split;
   std::unique_ptr<PatchOperator<double>> a;
   Partial<double> b, r, q;
-  Consistent<double> extension;          // of Dirichlet values, where there are some; on one rank
+  Consistent<double> extension;          // of Dirichlet values; empty where all are zero
   Consistent<double> boundary, x, p, t;  // t: M r of cycles in double
   std::optional<PatchSteps> steps;
   Recording step;

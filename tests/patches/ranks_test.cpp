@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 #include <random>
+#include <tuple>
 
 #include <stratum/assembly/patches/patch_problem.hpp>
 #include <stratum/core/field/blas.hpp>
@@ -300,18 +301,21 @@ struct Solved {
   OfPatches u;
   std::vector<int> iterations;
   std::vector<double> errors;
+  std::vector<std::vector<double>> residuals;  // of each rank, relative
 };
 Solved solve(Backend backend, const PatchMesh& mesh, const PatchProblem& problem, const PatchSolverParams& params,
              int ranks) {
   Solved solved;
   solved.iterations.resize(at(ranks));
   solved.errors.resize(at(ranks), 0.0);
+  solved.residuals.resize(at(ranks));
   solved.u = on_ranks(backend, mesh, ranks, [&](Context& ctx) {
     PatchPoissonSolver solver(ctx, mesh, problem, params);
     const SolveReport report = solver.solve();
     EXPECT_EQ(report.status, Status::converged) << report.reason;
     const int rank = ranks == 1 ? 0 : ctx.communicator()->rank();
     solved.iterations[at(rank)] = report.iterations;
+    for (const double r : report.history) solved.residuals[at(rank)].push_back(r / report.reference_norm_value);
     const auto errors = solver.relative_errors();  // collective
     if (errors) solved.errors[at(rank)] = errors->l2;
     Values found;
@@ -325,6 +329,9 @@ Solved solve(Backend backend, const PatchMesh& mesh, const PatchProblem& problem
   return solved;
 }
 
+/// Cycles in double leave the residuals of one rank in every iteration. Those in single precision round in thin cells, and leave
+/// others: of the problem with Robin boundaries 5.99e-6, 7.90e-6 and 6.01e-6 after five iterations on one, two and three ranks.
+/// A tolerance of 1e-9 is 6.76e-6 there, so that these are asked for 3e-9.
 TEST(PatchRanks, SolvesTakeAsManyIterationsAsOnOne) {
   PatchProblem wavy;
   wavy.exact = [](const Point& p) { return std::sin(p.x + 2 * p.y); };
@@ -343,20 +350,30 @@ TEST(PatchRanks, SolvesTakeAsManyIterationsAsOnOne) {
   robin.diffusion_of_patches[3] = 1000;
   PatchSolverParams params;
   params.coarsest_unknowns = 300;
-  params.least_distributed = 900;
-  params.stop.rtol = 3e-9;
   params.project = true;
+  constexpr std::int64_t none_distributed = 1'000'000;
   for (const Backend backend : test::available_backends())
-    for (const auto* problem : {&wavy, &singular, &robin}) {
-      const Solved one = solve(backend, mesh, *problem, params, 1);
-      for (const int ranks : {2, 3}) {
-        const Solved several = solve(backend, mesh, *problem, params, ranks);
-        EXPECT_LE(difference(several.u, one.u), 1e-7);
-        EXPECT_THAT(several.iterations, testing::Each(one.iterations.front()));
-        EXPECT_TRUE(copies_agree(mesh, several.u));
-        for (const double error : several.errors) EXPECT_NEAR(error, one.errors.front(), 1e-6 * one.errors.front());
+    for (const auto& [float_cycles, rtol, least] :
+         {std::tuple(true, 3e-9, std::int64_t{900}), {false, 1e-9, 900}, {false, 1e-9, none_distributed}})
+      for (const auto* problem : {&wavy, &singular, &robin}) {
+        params.float_cycles = float_cycles;
+        params.stop.rtol = rtol;
+        params.least_distributed = least;
+        const Solved one = solve(backend, mesh, *problem, params, 1);
+        for (const int ranks : {2, 3}) {
+          const Solved several = solve(backend, mesh, *problem, params, ranks);
+          EXPECT_LE(difference(several.u, one.u), 1e-7);
+          EXPECT_THAT(several.iterations, testing::Each(one.iterations.front()));
+          EXPECT_TRUE(copies_agree(mesh, several.u));
+          for (const double error : several.errors) EXPECT_NEAR(error, one.errors.front(), 1e-6 * one.errors.front());
+          if (float_cycles) continue;
+          for (const auto& residuals : several.residuals) {
+            ASSERT_EQ(residuals.size(), one.residuals.front().size());
+            for (std::size_t k = 0; k < residuals.size(); ++k)
+              EXPECT_NEAR(residuals[k], one.residuals.front()[k], 1e-3 * one.residuals.front()[k] + 1e-11) << k;
+          }
+        }
       }
-    }
 }
 
 TEST(PatchRanks, StepsInTimeAreThoseOfOneRank) {

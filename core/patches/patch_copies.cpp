@@ -2,6 +2,7 @@
 
 #include <stratum/core/field/blas.hpp>
 #include <stratum/core/patches/for_each_patch_node.hpp>
+#include <stratum/core/patches/in_memory.hpp>
 #include <stratum/core/patches/patch_layout.hpp>
 
 namespace stratum {
@@ -94,10 +95,7 @@ PatchRows::PatchRows(Context& ctx, const PatchLayout& layout, std::optional<int>
     widest_ = std::max(widest_, patch.nx + 1);
   }
   count_ = static_cast<int>(rows.size());
-  memory_ = allocate(ctx, rows.size() * sizeof(Row));
-  if (ctx.is_dry_run()) return;
-  copy_bytes(ctx, rows.data(), memory_.get(), rows.size() * sizeof(Row));
-  ctx.synchronise();
+  memory_ = in_memory(ctx, rows);
 }
 
 }  // namespace stratum

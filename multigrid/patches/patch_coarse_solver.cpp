@@ -7,6 +7,7 @@
 #include <stratum/core/errors.hpp>
 #include <stratum/core/field/blas.hpp>
 #include <stratum/core/field/for_each_node.hpp>
+#include <stratum/core/patches/in_memory.hpp>
 
 namespace stratum {
 
@@ -51,17 +52,6 @@ std::vector<int> reverse_cuthill_mckee(const PatchUnknowns& a) {
   }
   std::reverse(order.begin(), order.end());
   return order;
-}
-
-/// From the beginning of a cache line on, where a Field is not.
-template <class T>
-std::shared_ptr<void> on_device(Context& ctx, const std::vector<T>& numbers) {
-  // Where all nodes are Dirichlet nodes there are none.
-  auto memory = allocate(ctx, std::max<std::size_t>(1, numbers.size()) * sizeof(T));
-  if (ctx.is_dry_run() || numbers.empty()) return memory;
-  copy_bytes(ctx, numbers.data(), memory.get(), numbers.size() * sizeof(T));
-  ctx.synchronise();
-  return memory;
 }
 
 #if defined(__CUDACC__)
@@ -143,7 +133,8 @@ PatchCoarseSolver::PatchCoarseSolver(Context& ctx, const PatchLevelOnHost& level
   copies_ = vector_from_host(ctx, a.copies);
   begin_ = vector_from_host(ctx, a.begin);
   pitch_ = (unknowns_ + 3) / 4 * 4;
-  rhs_ = on_device(ctx, std::vector<double>(at(pitch_), 0.0));
+  // From the beginning of a cache line on, where a Field is not. Where all nodes are Dirichlet nodes there are no numbers.
+  rhs_ = in_memory(ctx, std::vector<double>(at(pitch_), 0.0));
   std::vector<double> inverse(at(n * pitch_), 0.0);
 #pragma omp parallel num_threads(ctx.threads())
   {
@@ -157,7 +148,7 @@ PatchCoarseSolver::PatchCoarseSolver(Context& ctx, const PatchLevelOnHost& level
     }
   }
   in_single_ = single && condition(a, inverse) < most_in_single;
-  inverse_ = in_single_ ? on_device(ctx, std::vector<float>(inverse.begin(), inverse.end())) : on_device(ctx, inverse);
+  inverse_ = in_single_ ? in_memory(ctx, std::vector<float>(inverse.begin(), inverse.end())) : in_memory(ctx, inverse);
 }
 
 double PatchCoarseSolver::condition(const PatchUnknowns& a, const std::vector<double>& inverse) const {

@@ -2,6 +2,7 @@
 
 #include <stratum/core/field/blas.hpp>
 #include <stratum/core/patches/for_each_patch_node.hpp>
+#include <stratum/core/patches/in_memory.hpp>
 #include <stratum/multigrid/patches/patch_transfer_formulas.hpp>
 
 namespace stratum {
@@ -64,12 +65,7 @@ struct RestrictResidual {
 template <class T>
 PatchTransfer<T>::PatchTransfer(Context& ctx, const PatchLayout& fine, const PatchLayout& coarse,
                                 const PatchWeightsOnHost& weights) {
-  const auto patches = coarsenings(fine, coarse);
-  coarsenings_ = allocate(ctx, patches.size() * sizeof(PatchCoarsening));
-  if (!ctx.is_dry_run()) {
-    copy_bytes(ctx, patches.data(), coarsenings_.get(), patches.size() * sizeof(PatchCoarsening));
-    ctx.synchronise();
-  }
+  coarsenings_ = in_memory(ctx, coarsenings(fine, coarse));
   for (std::size_t k = 0; k < 6; ++k)
     numbers_[k] = vector_from_host(ctx, std::vector<T>(weights.numbers[k].begin(), weights.numbers[k].end()));
 }

@@ -4,6 +4,7 @@
 
 #include <stratum/core/field/blas.hpp>
 #include <stratum/core/field/for_each_node.hpp>
+#include <stratum/core/patches/in_memory.hpp>
 
 namespace stratum {
 
@@ -231,15 +232,6 @@ __global__ void send_kernel(const ChunkSums<T> sums, const DistributedLinesOnHos
 }
 
 #endif
-
-template <class Item>
-std::shared_ptr<void> in_memory(Context& ctx, const std::vector<Item>& items) {
-  auto memory = allocate(ctx, std::max<std::size_t>(1, items.size()) * sizeof(Item));
-  if (ctx.is_dry_run() || items.empty()) return memory;
-  copy_bytes(ctx, items.data(), memory.get(), items.size() * sizeof(Item));
-  ctx.synchronise();
-  return memory;
-}
 
 template <class T>
 Field<T> rounded(Context& ctx, const std::vector<double>& numbers) {

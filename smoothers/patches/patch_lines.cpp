@@ -5,6 +5,7 @@
 
 #include <stratum/core/field/blas.hpp>
 #include <stratum/core/field/for_each_node.hpp>
+#include <stratum/core/patches/in_memory.hpp>
 #include <stratum/smoothers/patches/group_lines.hpp>
 #include <stratum/smoothers/patches/line_thread.hpp>
 
@@ -253,15 +254,6 @@ __global__ void __launch_bounds__(PatchLineBlocks::most_threads)
 
 #endif
 
-template <class Item>
-std::shared_ptr<void> on_device(Context& ctx, const std::vector<Item>& items) {
-  auto memory = allocate(ctx, std::max<std::size_t>(1, items.size()) * sizeof(Item));
-  if (ctx.is_dry_run()) return memory;
-  copy_bytes(ctx, items.data(), memory.get(), items.size() * sizeof(Item));
-  ctx.synchronise();
-  return memory;
-}
-
 }  // namespace
 
 template <class T>
@@ -271,9 +263,9 @@ PatchLines<T>::PatchLines(Context& ctx, const PatchLayout& layout, PatchLinePlan
   vertex_begin_ = vector_from_host(ctx, plan_.vertex_begin);
   if (!ctx.on_gpu()) return;
   blocks_ = blocks_of(plan_, sizeof(T) == 4 ? 16 : 8);
-  pieces_ = on_device(ctx, blocks_.pieces);
-  block_list_ = on_device(ctx, blocks_.blocks);
-  segments_ = on_device(ctx, plan_.segments);
+  pieces_ = in_memory(ctx, blocks_.pieces);
+  block_list_ = in_memory(ctx, blocks_.blocks);
+  segments_ = in_memory(ctx, plan_.segments);
   int most = 0;
   for (std::size_t phase = 0; phase + 1 < plan_.phases.size(); ++phase) {
     int taken = 0;
@@ -287,7 +279,7 @@ PatchLines<T>::PatchLines(Context& ctx, const PatchLayout& layout, PatchLinePlan
   }
   scratch_ = most;
   quotients_ = Field<T>(ctx, 3 * std::max(1, most));
-  groups_ = on_device(ctx, plan_.groups);
+  groups_ = in_memory(ctx, plan_.groups);
 }
 
 template <class T>

@@ -8,9 +8,9 @@
 // the same correction. `backward` runs the phases in reverse order: forward before and backward after the coarse correction
 // make a symmetric cycle.
 //
-// A line is cut into chunks, one on the CPU; on a GPU they are pieces of 4 to 16 nodes, a thread for each
-// (smoothers/patches/line_blocks.hpp), or where a line has more than a block has threads, 32 chunks. With couplings l, u >= 0 to the neighbours and the excess e of a row within its
-// line,
+// A line is cut into chunks, one on the CPU; on a GPU into pieces of 4 to 16 nodes, a thread for each
+// (smoothers/patches/line_blocks.hpp), or 32 chunks where a line has more pieces than a block has threads. With couplings
+// l, u >= 0 to the neighbours and the excess e of a row within its line,
 //
 //     (e_k + l_k + u_k) d_k - l_k d_(k-1) - u_k d_(k+1) = r_k ,
 //

@@ -247,7 +247,7 @@ class BoxMatrixSolver::State {
   /// D b at nodes, zero where they are fixed.
   void give(Context& ctx, std::span<const double> b) {
     Values of_nodes(nodes());
-    const double mean = rows.singular ? mean_of(b) : 0;
+    const double mean = rows.singular ? sums_of(b).mean() : 0;
     for (std::size_t k = 0; k < size(); ++k)
       if (rows.has(k)) of_nodes[rows.at(k)] = scale(k) * (b[k] - mean);
     for (const int k : rows.fixed)
@@ -255,19 +255,30 @@ class BoxMatrixSolver::State {
     copy_from_host<double>(ctx, of_nodes.data(), right().view());
     ctx.synchronise();
   }
-  /// c so that D (b - c 1) has the sum zero.
-  [[nodiscard]] double mean_of(std::span<const double> b) const {
+  /// Of D b.
+  struct Sums {
     double sum = 0, sizes = 0, weights = 0;
+    /// c so that D (b - c 1) has the sum zero.
+    [[nodiscard]] double mean() const { return sum / weights; }
+  };
+  [[nodiscard]] Sums sums_of(std::span<const double> b) const {
+    Sums sums;
     for (std::size_t k = 0; k < size(); ++k) {
-      sum += scale(k) * b[k];
-      sizes += scale(k) * std::abs(b[k]);
-      weights += scale(k);
+      sums.sum += scale(k) * b[k];
+      sums.sizes += scale(k) * std::abs(b[k]);
+      sums.weights += scale(k);
     }
+    return sums;
+  }
+  /// Subtracts the mean of a right-hand side of a singular A, which is rounding unless `project` is set.
+  void balance(Values& b) const {
+    const Sums sums = sums_of(b);
     constexpr double rounding = 1e-8;
-    expects(params.project || projected || std::abs(sum) <= rounding * sizes,
+    expects(params.project || std::abs(sums.sum) <= rounding * sums.sizes || !std::isfinite(sums.sum),
             "the matrix is singular, and the right-hand side", rows.scales.empty() ? "" : ", by the scales of rows,",
-            " sums to ", sum / rows.power, ": there is no solution. Subtract its mean, or set project");
-    return sum / weights;
+            " sums to ", sums.sum / rows.power, ": there is no solution. Subtract its mean, or set project");
+    const double mean = sums.mean();
+    for (double& v : b) v -= mean;
   }
   Values fetch(Context& ctx) {
     Values of_nodes(nodes()), x(size());
@@ -285,6 +296,7 @@ class BoxMatrixSolver::State {
     const auto entered = guard.enter("solver");
     Values b(given.begin(), given.end()), known(size(), 0.0), start(x.begin(), x.end());
     for (double& v : b) v *= sign();
+    if (rows.singular) balance(b);
     for (std::size_t n = 0; n < rows.fixed.size(); ++n) {
       const auto k = static_cast<std::size_t>(rows.fixed[n]);
       known[k] = start[k] = b[k] / rows.fixed_diagonal[n];
@@ -303,7 +315,6 @@ class BoxMatrixSolver::State {
       stop.rtol = std::numeric_limits<double>::min();
     }
     stop.reference_norm = ReferenceNorm::rhs;
-    projected = false;
     give(ctx, free);
     SolveReport report;
     if (rows.scales.empty() && from_zero) {
@@ -326,7 +337,7 @@ class BoxMatrixSolver::State {
 
   /// The iteration's report in the numbers of b.
   SolveReport run(Context& ctx, StoppingParams stop, const Monitor& monitor, int before = 0, bool is_first = true) {
-    const double to_users = 1 / rows.power;
+    const double to_users = 1 / rows.power, atol = stop.atol;
     stop.atol /= to_users;
     const Monitor scaled = [&](int k, double r) {
       if (monitor && (is_first || k > 0)) monitor(before + k, r * to_users);
@@ -334,7 +345,20 @@ class BoxMatrixSolver::State {
     SolveReport report = conjugate ? conjugate->solve(ctx, stop, scaled) : krylov->solve(ctx, stop, scaled);
     for (double* const v : {&report.residual, &report.initial_residual, &report.reference_norm_value}) *v *= to_users;
     for (double& r : report.history) r *= to_users;
+    explain(report, std::max(stop.rtol * report.reference_norm_value, atol));
     return report;
+  }
+  /// The reason in the numbers of b, which the iteration does not know.
+  void explain(SolveReport& report, double target) const {
+    const bool is_met = report.residual <= target;
+    if (report.status == Status::converged && is_met)
+      report.reason = message("the residual ", report.residual, " is at most ", target);
+    else if (report.status == Status::max_iterations && !is_met)
+      report.reason = max_iterations_reason(report.residual, report.iterations, target);
+    else if (report.status == Status::round_off_limit && !is_met)
+      report.reason = rounding_reason(report.residual, target);
+    else if (report.status != Status::non_finite && rows.power != 1)
+      report.reason += message(", in rows times ", rows.power);
   }
 
   /// D A times a correction = D r, with r = `free`, until b - A x meets the tolerance.
@@ -344,6 +368,12 @@ class BoxMatrixSolver::State {
     report.initial_residual = report.residual = norm(free);
     report.history = {report.residual};
     if (monitor) monitor(0, report.residual);
+    if (!std::isfinite(report.residual)) {
+      report.status = Status::non_finite;
+      report.reason =
+          std::isfinite(norm(b)) ? "the initial residual is not finite" : "the right-hand side is not finite";
+      return report;
+    }
     const double target = asked.atol;
     report.status = report.residual <= target ? Status::converged : Status::max_iterations;
     constexpr int most_rounds = 8;
@@ -363,9 +393,8 @@ class BoxMatrixSolver::State {
       for (std::size_t k = 0; k < size(); ++k) x[k] += correction[k];
       const double before = report.residual;
       Values r = residual_of_others(b, x);
-      projected = true;  // what is left of a mean is rounding, or was projected
-      if (rows.singular) {
-        const double mean = mean_of(r);
+      if (rows.singular) {  // rounding, also that of the entries
+        const double mean = sums_of(r).mean();
         for (double& v : r) v -= mean;
       }
       report.residual = norm(r);
@@ -376,18 +405,16 @@ class BoxMatrixSolver::State {
       if (!rows.scales.empty()) report.history.back() = report.residual;  // of b, not of D b
       if (report.residual <= target) {
         report.status = Status::converged;
-      } else if (of_round.status != Status::converged || report.residual > safety * before) {
+      } else if (of_round.status != Status::converged || !(report.residual <= safety * before)) {
         report.status = of_round.status == Status::converged ? Status::stagnated : of_round.status;
-        report.reason = message("the residual is ", report.residual, ", above the tolerance ", target,
-                                "; of rows by their scales: ", of_round.reason);
+        report.reason =
+            message("the residual is ", report.residual, ", above the tolerance ", target,
+                    rows.scales.empty() ? "; of its correction: " : "; of rows by their scales: ", of_round.reason);
         break;
       }
       give(ctx, r);
     }
-    if (report.status == Status::converged)
-      report.reason = message("the residual ", report.residual, " is at most ", target);
-    if (report.status == Status::max_iterations && report.reason.empty())
-      report.reason = max_iterations_reason(report.residual, report.iterations, target);
+    if (report.reason.empty() || report.status == Status::converged) explain(report, target);
     return report;
   }
 
@@ -398,7 +425,6 @@ class BoxMatrixSolver::State {
   std::optional<BoxIteration> conjugate;  // of a matrix that is symmetric, or by scales
   std::optional<BoxKrylov> krylov;        // else, and for other methods
   ReentrancyGuard guard;
-  bool projected = false;
   double setup_seconds = 0;
 };
 
@@ -436,7 +462,6 @@ void BoxMatrixSolver::apply(Context& ctx, std::span<const double> r, std::span<d
     known[k] = given[k] / s.rows.fixed_diagonal[n];
   }
   if (!s.rows.fixed.empty()) given = s.residual_of_others(given, known);
-  s.projected = true;
   s.give(ctx, given);
   s.precondition(ctx);
   const Values cycle = s.fetch(ctx);

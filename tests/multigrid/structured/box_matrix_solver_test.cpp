@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -310,6 +311,69 @@ TEST(BoxMatrixSolver, TakesSingularMatrices) {
       EXPECT_NEAR(std::accumulate(x.begin(), x.end(), 0.0), 0, 1e-9 * static_cast<double>(x.size()));
     }
   }
+}
+
+TEST(BoxMatrixSolver, MeasuresResidualsWithoutTheMean) {
+  for (const Backend backend : test::available_backends()) {
+    Context ctx = test::context_on(backend);
+    SevenPoints p({8, 8, 8});
+    p.held = {false, false, false};
+    const SparseRows a = p.rows();
+    BoxMatrixParams params;
+    params.project = true;
+    Values b = Random(36).values(a.rows);
+    const double mean = std::accumulate(b.begin(), b.end(), 0.0) / static_cast<double>(b.size());
+    for (double& v : b) v -= mean;
+    Values shifted = b;
+    for (double& v : shifted) v += 1e6;
+    for (const double start : {0.0, 3.0}) {
+      Values x(b.size(), start);
+      BoxMatrixSolver solver(ctx, a, p.n, params);
+      const SolveReport report = solver.solve(ctx, shifted, x);
+      EXPECT_EQ(report.status, Status::converged) << report.reason;
+      EXPECT_LE(residual(a, b, x), 2e-8);
+      EXPECT_LE(report.residual, 1e-8 * std::sqrt(static_cast<double>(b.size())));
+    }
+  }
+}
+
+TEST(BoxMatrixSolver, KnowsNumbersThatAreNotFinite) {
+  Context ctx(Backend::cpu, 1);
+  SevenPoints plain({6, 5, 4}), scaled = plain, singular = plain;
+  scaled.h[2] = Random(37).widths(4, 1);
+  scaled.by_volumes = true;
+  singular.held = {false, false, false};
+  for (const SevenPoints& p : {plain, scaled, singular}) {
+    const SparseRows a = p.rows();
+    Values b(120, 0.0);
+    b[0] = std::nan("");
+    const Solved s = solve(ctx, a, p.n, b);
+    EXPECT_EQ(s.report.status, Status::non_finite) << s.report.reason;
+    EXPECT_EQ(s.report.reason, "the right-hand side is not finite");
+    BoxMatrixSolver solver(ctx, a, p.n);
+    b[0] = 0;
+    Values x(120, 0.0);
+    x[7] = std::numeric_limits<double>::infinity();
+    const SolveReport report = solver.solve(ctx, b, x);
+    EXPECT_EQ(report.status, Status::non_finite) << report.reason;
+    EXPECT_EQ(report.reason, "the initial residual is not finite");
+  }
+}
+
+TEST(BoxMatrixSolver, SaysWhyInTheNumbersOfTheRightHandSide) {
+  Context ctx(Backend::cpu, 1);
+  SevenPoints p({6, 5, 4});
+  SparseRows a = p.rows();
+  for (double& v : a.value) v *= 1000;
+  const Values b(120, 1.0);
+  BoxMatrixParams params;
+  params.stop.max_iterations = 1;
+  const SolveReport one = solve(ctx, a, p.n, b, params).report;
+  EXPECT_EQ(one.status, Status::max_iterations);
+  EXPECT_THAT(one.reason, HasSubstr(message("the residual is ", one.residual, ", above the tolerance ")));
+  const SolveReport done = solve(ctx, a, p.n, b).report;
+  EXPECT_EQ(done.status, Status::converged);
+  EXPECT_EQ(done.reason, message("the residual ", done.residual, " is at most ", 1e-8 * std::sqrt(120.0)));
 }
 
 TEST(BoxMatrixSolver, RefusesWhatItIsNotFor) {

@@ -55,7 +55,13 @@ struct Offset {
 /// The neighbour of a node by a number of 27, around the box.
 std::size_t neighbour(const Box& box, Place p, int number) {
   const std::array<int, 3> d{number % 3 - 1, number / 3 % 3 - 1, number / 9 - 1};
-  for (std::size_t e = 0; e < 3; ++e) p[e] = (p[e] + d[e] + box.n[e]) % box.n[e];
+  for (std::size_t e = 0; e < 3; ++e) {
+    p[e] += d[e];
+    if (p[e] < 0)
+      p[e] = box.n[e] - 1;
+    else if (p[e] == box.n[e])
+      p[e] = 0;
+  }
   return box.node(p);
 }
 
@@ -149,7 +155,11 @@ class Reader {
     std::array<int, 3> order{0, 1, 2};
     std::string first;
     double shortest = std::numeric_limits<double>::infinity();
+    std::vector<Place> seen;  // sizes by order: directions of one size are the same but for their names
     do {
+      const Place sizes{box_.n[at(order[0])], box_.n[at(order[1])], box_.n[at(order[2])]};
+      if (std::find(seen.begin(), seen.end(), sizes) != seen.end()) continue;
+      seen.push_back(sizes);
       const auto place = [&](std::size_t k) { return place_of(order, k); };
       const std::string why = fault(place);
       if (first.empty()) first = why.empty() ? " " : why;

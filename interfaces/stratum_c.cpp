@@ -252,7 +252,7 @@ struct GivenGrid {
   const double *widths_x, *widths_y, *widths_z = nullptr;
 };
 
-std::unique_ptr<stratum_solver> new_solver(const GivenGrid& grid, const stratum_options* options, bool by_rows) {
+std::unique_ptr<stratum_solver> new_solver(const GivenGrid& grid, const stratum_options* options) {
   const auto& [nx, ny, nz, widths_x, widths_y, widths_z] = grid;
   auto solver = std::make_unique<stratum_solver>();
   solver->nx = nx;
@@ -272,10 +272,6 @@ std::unique_ptr<stratum_solver> new_solver(const GivenGrid& grid, const stratum_
   copy(solver->options.cycle, solver->cycle);
   copy(solver->options.interpolation, solver->interpolation);
   copy(solver->options.triangle, solver->triangle);
-  if (by_rows && solver->options.numbering != nullptr && nx > 0 && ny > 0)
-    solver->numbering.assign(solver->options.numbering,
-                             solver->options.numbering + static_cast<std::size_t>(nx) * static_cast<std::size_t>(ny) *
-                                                             static_cast<std::size_t>(std::max(nz, 1)));
   solver->tolerance_given = solver->options.rtol != 0 || solver->options.atol != 0;
   return solver;
 }
@@ -300,7 +296,7 @@ stratum_solver* create_csr(Index n, const Index* start, const Index* column, con
                            bool in_box, const stratum_options* options) {
   return created([&] {
     const int nx = grid.nx, ny = grid.ny, nz = in_box ? grid.nz : 1;
-    auto solver = new_solver(grid, options, true);
+    auto solver = new_solver(grid, options);
     solver->pattern.emplace<Pattern<Index>>();
     auto& pattern = std::get<Pattern<Index>>(solver->pattern);
     (void)guarded(solver.get(), [&] {
@@ -319,6 +315,8 @@ stratum_solver* create_csr(Index n, const Index* start, const Index* column, con
         solver->why_not = solver->error;
         return status;
       }
+      const int* const numbering = solver->options.numbering;
+      if (numbering != nullptr) solver->numbering.assign(numbering, numbering + n);
       pattern.start.assign(start, start + n + 1);
       pattern.column.assign(column, column + start[n]);
       return take_values(solver.get(), pattern, value);
@@ -359,7 +357,7 @@ stratum_options stratum_default_options(void) {
 
 stratum_solver* stratum_create(int nx, int ny, const double* widths_x, const double* widths_y,
                                const stratum_options* options) {
-  return created([&] { return new_solver({nx, ny, 0, widths_x, widths_y}, options, false); });
+  return created([&] { return new_solver({nx, ny, 0, widths_x, widths_y}, options); });
 }
 
 stratum_solver* stratum_create_csr(int n, const int* start, const int* column, const double* value, int nx, int ny,

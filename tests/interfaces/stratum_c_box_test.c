@@ -108,6 +108,16 @@ static void misuse_is_reported(void) {
   CHECK(says(solver, "which are no neighbours"));
   stratum_destroy(solver);
   stratum_options options = stratum_default_options();
+  int numbering[size];
+  for (int k = 0; k < size; ++k) numbering[k] = k;
+  options.numbering = numbering;
+  solver = stratum_create_box_csr(size, start, column, value, 1000, 1000, 1000, NULL, NULL, NULL, &options);
+  CHECK(says(solver, "does not fit a grid of 1000 x 1000 x 1000 nodes"));
+  stratum_destroy(solver);
+  solver = made(&options);
+  CHECK(says(solver, "") && latest[0] == 0);
+  stratum_destroy(solver);
+  options = stratum_default_options();
   options.smoother = "adi";
   solver = made(&options);
   CHECK(says(solver, "smoother is 'auto'"));

@@ -2,24 +2,20 @@
 // XLA's stream has to do before. Compiled where XLA's headers are (jaxlib has them); without, stratum.jax calls back by
 // jax.pure_callback.
 
-#include <cstring>
+#include <algorithm>
 #include <exception>
 
 #include <xla/ffi/api/ffi.h>
 
 #include <stratum/core/field/blas.hpp>
 
-#include "arrays.hpp"
+#include "matrices.hpp"
 
 namespace stratum::python {
 
 namespace {
 
 namespace ffi = xla::ffi;
-
-FieldView<double> flat(void* data, std::size_t n) {
-  return {static_cast<double*>(data), static_cast<int>(n), 1, static_cast<std::int64_t>(n)};
-}
 
 /// An array of NumPy, or (DLPack capsule, shape) of memory of a GPU; `owner` is anything that lives on.
 nb::object array_of(const ffi::AnyBuffer& buffer, bool on_gpu, const nb::object& owner) {
@@ -50,19 +46,19 @@ void call(std::int64_t number, Context* gpu, ffi::RemainingArgs& arguments, ffi:
   }
   const nb::object found = called(number, gpu != nullptr, arrays);
   const std::size_t n = result.element_count();
+  auto* const to = static_cast<double*>(result.untyped_data());
   if (!nb::isinstance<nb::capsule>(found)) {
     const auto on_host = nb::cast<nb::ndarray<const double, nb::c_contig, nb::device::cpu>>(found);
     expects(on_host.size() == n, "a call from XLA gave ", on_host.size(), " numbers for ", n);
     if (gpu != nullptr)
-      copy_from_host<double>(*gpu, on_host.data(), flat(result.untyped_data(), n));
+      copy_from_host<double>(*gpu, on_host.data(), flat_view(to, n));
     else
-      std::memcpy(result.untyped_data(), on_host.data(), n * sizeof(double));
+      std::copy_n(on_host.data(), n, to);
     return;
   }
   const auto there = nb::cast<nb::ndarray<const double, nb::c_contig, nb::device::cuda>>(found);
   expects(gpu != nullptr && there.size() == n, "a call from XLA gave ", there.size(), " numbers on a GPU for ", n);
-  copy(*gpu, FieldView<const double>{there.data(), static_cast<int>(n), 1, static_cast<std::int64_t>(n)},
-       flat(result.untyped_data(), n));
+  copy(*gpu, flat_view(there.data(), n), flat_view(to, n));
   gpu->synchronise();
 }
 
@@ -116,10 +112,7 @@ void add_xla(nb::module_& m) {
       [](const nb::ndarray<const double, nb::c_contig, nb::device::cuda>& array) {
         Context gpu = Context::on_stream(nullptr);
         std::vector<double> numbers(array.size());
-        copy_to_host<double>(gpu,
-                             FieldView<const double>{array.data(), static_cast<int>(array.size()), 1,
-                                                     static_cast<std::int64_t>(array.size())},
-                             numbers.data());
+        copy_to_host<double>(gpu, flat_view(array.data(), array.size()), numbers.data());
         return numpy_array(std::move(numbers), {array.size()});
       },
       "The numbers of an array on a GPU, flat.");

@@ -273,6 +273,9 @@ def test_one_fmg_cycle_has_no_gradient(rng):
     problem = stratum.Poisson(rectangle(rng), cycle="fmg", threads=1)
     with pytest.raises(TypeError, match="gradients take solves to a tolerance; give accel='cg'"):
         stratum.gradients.vjp(problem, 1.0)
+    _differentiable.kept_solves(problem)  # solves for f on a GPU, which is no question of gradients
+    with pytest.raises(TypeError, match="gradients take solves to a tolerance"):
+        stratum.gradients.vjp(problem, 1.0)
 
 
 @pytest.mark.parametrize("axes", [2, 3])

@@ -81,8 +81,6 @@ class Solves:
     def __init__(self, problem: Problem[Any]) -> None:
         self.problem, self.mesh = problem, problem.mesh
         _expect_plain(problem)
-        if problem._given.options.get("cycle") == "fmg" and problem._given.options.get("accel") is None:
-            raise TypeError("cycle='fmg' is one FMG cycle, and gradients take solves to a tolerance; give accel='cg' beside it")
         self.axes = 3 if isinstance(self.mesh, BoxMesh) else 2
         self.names, given = problem._sides, problem._given
         self.sides = dict(zip(self.names, given.boundaries))
@@ -256,6 +254,14 @@ def _expect_plain(problem: Problem[Any]) -> None:
 
 
 def solves_of(problem: Problem[Any]) -> Solves:
+    """For gradients, which take solves to a tolerance."""
+    options = problem._given.options
+    if options.get("cycle") == "fmg" and options.get("accel") is None:
+        raise TypeError("cycle='fmg' is one FMG cycle, and gradients take solves to a tolerance; give accel='cg' beside it")
+    return kept_solves(problem)
+
+
+def kept_solves(problem: Problem[Any]) -> Solves:
     """Kept with the problem, so that coefficients that were set up are found again."""
     if not hasattr(problem, "_solves"):
         problem._solves = Solves(problem)  # type: ignore[attr-defined]

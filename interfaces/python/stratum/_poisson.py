@@ -137,9 +137,9 @@ class Poisson(Problem[Solution]):
             raise TypeError("f on a GPU is for device='cuda', elements in Cartesian coordinates and no bodies; give f on the host")
         if "float64" not in str(f.dtype):
             raise TypeError(f"f on a GPU is float64; given is {f.dtype}")
-        from ._differentiable import Calculus, solves_of
+        from ._differentiable import Calculus, kept_solves
 
-        library, solves = library_of(f), solves_of(self)
+        library, solves = library_of(f), kept_solves(self)
 
         def constant(a: np.ndarray) -> Any:
             return library.as_tensor(a, device=f.device) if library.__name__ == "torch" else library.asarray(a)

@@ -294,7 +294,7 @@ class Multigrid:
         return LinearOperator(self.shape, matvec=self.apply, rmatvec=transposed, matmat=self.apply, dtype=np.float64)
 
     def update(self, A: Any) -> None:
-        """Other values at the same places. The hierarchy is reused if it suits them.
+        """Other values at the same places. The hierarchy is reused if it suits them; in a box it is made anew.
 
         A may be the previous matrix with values changed in place. If the values are refused, the previous ones stay, unless
         they were overwritten in place.

@@ -79,7 +79,7 @@ class Poisson3D(Problem[Solution3D]):
                         _fork.threads(threads))
 
     def _load(self, f: Any) -> Any:
-        if not self._given.options["bodies"] or isinstance(f, str):
+        if not self._given.options["bodies"]:
             return super()._load(f)
         if callable(f):  # at nodes, linear between them
             return np.ascontiguousarray(values_of("f", f, *grid(coordinates(self.mesh))))

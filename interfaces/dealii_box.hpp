@@ -11,8 +11,8 @@
 // the active cells between neighbouring planes: boxes that were refined globally, or subdivided by lists of step sizes. Other
 // meshes and elements, systems, hanging nodes and several processes are refused, with the reason. Dirichlet rows hold their
 // diagonal alone, as AffineConstraints or MatrixTools::apply_boundary_values leave them; other boundaries are Neumann's or
-// Robin's. Periodic constraints are not taken. A matrix of Neumann boundaries alone is singular: its right-hand sides must sum to zero,
-// results of a cycle have mean zero.
+// Robin's. Periodic constraints are not taken. A matrix of Neumann boundaries alone is singular: its right-hand sides must sum
+// to zero, and results of a cycle have mean zero.
 //
 // The cycle is V(1,1) with gated coarsening (multigrid/box_multigrid.hpp), which sees widths by the couplings of the matrix.
 // vmult is symmetric for a symmetric matrix; of another matrix it is the cycle of the symmetric part, for GMRES or BiCGSTAB.

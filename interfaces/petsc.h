@@ -13,9 +13,9 @@
  *
  * The grid is that of the DMDA of the PC or of the matrix (KSPSetDM, PCSetDM, MatSetDM; one to three dimensions, one degree
  * of freedom). Without a DMDA it is given by PCStratumSetGrid, PCStratumSetBox or -pc_stratum_grid, for any matrix whose rows
- * are numbered along x or along y, or along any direction of a box first. Rows that contain only their diagonal, such as kept Dirichlet rows, are solved first. Rows that become
- * symmetric by scaling are scaled (core/operators/row_scales.hpp). A null space of constants (MatSetNullSpace) is detected
- * and may be set; others are refused.
+ * are numbered along x or along y, or along any direction of a box first. Rows that contain only their diagonal, such as kept
+ * Dirichlet rows, are solved first. Rows that become symmetric by scaling are scaled (core/operators/row_scales.hpp). A null
+ * space of constants (MatSetNullSpace) is detected and may be set; others are refused.
  *
  *     -pc_stratum_grid nx,ny or nx,ny,nz
  *     -pc_stratum_precision single|double         of the cycle; default double
@@ -26,8 +26,9 @@
  *     -pc_stratum_backend cpu|cuda
  *     -pc_stratum_threads N                       CPU threads; 0: all that OpenMP offers
  *
- * In three dimensions cells decide about coarsening and smoothing: smoother, sweeps, cycle and interpolation are auto. A that
- * is not symmetric, nor by scales of its rows, has the cycle of its symmetric part. One process.
+ * In three dimensions coarsening and smoothing follow the cells: other values of smoother, sweeps, cycle and interpolation than
+ * auto, 1, v and matrix are refused. If A is not symmetric and no scales of its rows make it so, the cycle is that of its
+ * symmetric part. One process.
  *
  * Single precision is safe with methods that keep their residual equal to b - A x: KSPCG, KSPFCG, KSPFGMRES, KSPGCR and
  * KSPRICHARDSON. KSPGMRES, PETSc's default, and others may claim 1e-8 where b - A x is 1e-3.

@@ -205,11 +205,12 @@ stratum_poisson* stratum_poisson_create(const stratum_poisson_problem* problem, 
 
 /* Computes u at all nodes from f at all nodes; f is linear between nodes in every direction. A problem is singular if it has no
  * Dirichlet boundary, no Robin boundary and c = 0: then the integral of u is zero, and f has to balance the boundary values,
- * unless options.project subtracts the mean of f. So is a room that bodies close, by itself. `result` may be NULL. */
+ * unless options.project subtracts the mean of f. The same holds of each room that bodies close. `result` may be NULL. */
 stratum_status stratum_poisson_solve(stratum_poisson* poisson, const double* f, double* u, stratum_result* result);
 
-/* What flows out of a body, counted from 0, through its surface, in the latest solution. It is known of STRATUM_BODY_VALUE and
- * STRATUM_BODY_NO_FLUX (0, up to the tolerance), in a rectangle of the other kinds too. Where it is not, `body_flux` is NaN. */
+/* What flows out of a body through its surface in the latest solution; bodies are counted from 0. The flux of
+ * STRATUM_BODY_NO_FLUX is zero up to the residual. In a box the fluxes of STRATUM_BODY_K and STRATUM_BODY_CONTACT are not
+ * computed: `body_flux` is NaN. */
 stratum_status stratum_poisson_body_flux(stratum_poisson* poisson, int body, double* body_flux);
 
 /* As stratum_last_error and stratum_destroy. */

@@ -29,10 +29,10 @@ BoxIteration::BoxIteration(Context& ctx, const BoxMatrix<double>& matrix, Shared
   in_double_.emplace(ctx, std::move(m), b.shape());
 }
 
-void BoxIteration::set_matrix(Context& ctx, const BoxMatrix<double>& matrix) {
-  a = matrix;
+void BoxIteration::set_reaction(Context& ctx, double c) {
+  a = a.with_reaction(c);
   op_ = BoxLinearOperator<double>(ctx, a);
-  if (in_float_) in_float_->op = BoxLinearOperator<float>(ctx, BoxMatrix<float>(ctx, a));
+  if (in_float_) in_float_->op = BoxLinearOperator<float>(ctx, in_float_->m->matrix().with_reaction(c));
 }
 
 std::vector<GatedLevel> BoxIteration::levels() const { return levels_; }

@@ -29,8 +29,8 @@ class BoxIteration {
                const BoxMultigridParams& params, bool in_float);
   BoxIteration(Context& ctx, const BoxMatrix<double>& a, Shared<Preconditioner<double>> m);
 
-  /// Another matrix of the same shape, around the preconditioner that was made for the first one.
-  void set_matrix(Context& ctx, const BoxMatrix<double>& matrix);
+  /// The same K by cells with another reaction c, around the preconditioner that was made for the first one.
+  void set_reaction(Context& ctx, double c);
 
   /// Another method in place of conjugate gradients, with vectors in double, around the same cycle.
   void set_solver(std::unique_ptr<Solver<double>> solver) { solver_ = std::move(solver); }

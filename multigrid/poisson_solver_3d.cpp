@@ -261,12 +261,12 @@ struct PoissonSolver3D::Implementation {
     if (in_planes) in_planes->set_reaction(c);
     if (scaled) scaled->set_reaction(c);
     if (plan.is_direct()) return;
-    const BoxMatrix<double> matrix = iterative->a.with_reaction(c);
     if (const double rounded = levels_reaction(c); !scaled && rounded != reaction_of_levels) {
+      const BoxMatrix<double> matrix = iterative->a.with_reaction(rounded);
       iterative.reset();  // makes room
-      make_levels(matrix.with_reaction(rounded), rounded, discretization->material());
+      make_levels(matrix, rounded, discretization->material());
     }
-    iterative->set_matrix(ctx, matrix);
+    iterative->set_reaction(ctx, c);
   }
 
   static std::int64_t memory_of(const Context& ctx, const TensorMesh<3>& mesh, const PoissonProblem3D& problem,

@@ -47,8 +47,8 @@ struct HeatProblem {
 void assemble_heat_load(Context& ctx, const Geometry& mesh, const HeatProblem& problem, double t,
                         const GridFunction<double>& b, const std::vector<std::size_t>& averaged = {});
 
-/// The integral of capacity u_h over the domain, but for held bodies and solids without flux, at this time; of a subdomain's u all subdomains ask together, and have the
-/// same.
+/// The integral of capacity u_h over the domain without held bodies and solids without flux, at this time. For a subdomain's u
+/// all subdomains call it together, and get the same number.
 [[nodiscard]] double total_heat(Context& ctx, const Geometry& mesh, const HeatProblem& problem, double t,
                                 const GridFunction<const double>& u);
 

@@ -6,11 +6,11 @@
 //     A     14 bands of -div(K grad u), K = 0 in solids and held bodies, without couplings to nodes that are no
 //           unknowns: what is iterated on
 //     M     a cycle of the matrix in which solids without flux conduct next to nothing, between projections: coarse nodes that
-//           lie in solids serve what is narrow beside them. Diagonals of held nodes are next to nothing there, so that they weigh
-//           nothing in Galerkin products
+//           lie in solids serve what is narrow beside them. Diagonals of held nodes are next to nothing there, so that they
+//           weigh nothing in Galerkin products
 //
-// Vectors are those of the unknowns of the box (`rows_of`, or boxes of them). Values of nodes are set and taken on the host; all
-// calls wait for the stream.
+// Vectors are those of the unknowns of the box (`rows_of`, or boxes of them). Values of nodes are set and taken on the host;
+// all calls wait for the stream.
 
 #include <array>
 #include <memory>

@@ -11,8 +11,9 @@
 // and the method is cg unless another is asked for. On a mesh of quadrilaterals they have five bands, and coefficients that
 // change with the time are assembled anew, which allocates.
 //
-// Bodies that hold u or let nothing in (assembly/bodies.hpp) have five bands, too. At nodes that are no unknowns A and M are
-// rows of a diagonal alone; the cycle is that of multigrid/poisson_solver_bodies.hpp. Changes of coefficients assemble all anew, which allocates.
+// Around bodies that hold u or let nothing in (assembly/bodies.hpp) A and M have five bands, too. At nodes that are no unknowns
+// their rows are a diagonal alone; the cycle is that of multigrid/poisson_solver_bodies.hpp. Where coefficients change all of
+// that is assembled anew, which allocates.
 //
 // On a Context with other subdomains of the grid all are those of the subdomain, and coefficients and entries of boundaries
 // those of the whole mesh.

@@ -8,8 +8,9 @@
 //     multigrid    of any K by cells: conjugate gradients around a V-cycle with gated coarsening (multigrid/box_multigrid.hpp)
 //     fd-cg        of a smooth scalar K: conjugate gradients around fast diagonalization of K = 1, scaled by K^-1/2
 //                  (multigrid/scaled_diagonalization.hpp)
-//     automatic    direct where it can be, planes where that costs less; fd-cg where a scalar K differs by at most `smooth_jump` between neighbouring cells and by
-//                  at most `smooth_contrast` in all, and u is not known up to a constant only; else multigrid
+//     automatic    direct where it can be, planes where that costs less; fd-cg where a scalar K differs by at most
+//                  `smooth_jump` between neighbouring cells and by at most `smooth_contrast` in all, and u is not known up to
+//                  a constant only; else multigrid
 //
 // Fast diagonalization:
 //
@@ -143,8 +144,7 @@ class PoissonSolver3D {
   SolveReport solve(FieldView<const double, 3> b, FieldView<double, 3> x, const Monitor& monitor = {});
 
   /// Another c > 0 in the place of one, on one rank and without bodies: for steps in time, which solve with c + 1 / dt. Modes
-  /// stay as they are. Levels of multigrid are made for `levels_reaction` of c, anew where that is another number, whatever was
-  /// before.
+  /// stay as they are. Levels of multigrid are those of levels_reaction(c); they are made anew where that number changes.
   void set_reaction(double c);
   /// The power of two that is nearest.
   [[nodiscard]] static double levels_reaction(double c) { return std::exp2(std::round(std::log2(c))); }

@@ -7,24 +7,12 @@
 #include <utility>
 #include <vector>
 
-#include "support/picture_output.hpp"
-
 namespace stratum::apps::heat {
 
 OutputFiles parse_outputs(const CommandLine& options, const Settings& settings) {
-  OutputFiles outputs(options);
-  const std::string series = outputs.path("vtk");
-  expects(series.empty() || series.ends_with(".pvd"), "--vtk: '", series,
-          "' must end in .pvd, ParaView's format for a series of files, which are written beside it");
-  if (!series.empty())
-    outputs.add_family("vtk", series,
-                       [series, ranks = settings.machine.has_ranks() ? settings.machine.ranks->size() : 1,
-                        grid = settings.deformation.is_given() ? 's' : 'r'](const std::string& file) {
-                         return VtkSeries::names(series, ranks, grid, file);
-                       });
-  check_picture(outputs);
-  expects(outputs.path("save") != "-", "--save: it is read again, and standard output is not");
-  return outputs;
+  const Machine& machine = settings.machine;
+  return parse_outputs_of_steps(options, machine.has_ranks() ? machine.ranks->size() : 1,
+                                settings.deformation.is_given() ? 's' : 'r');
 }
 
 NodeRows rows_of(const HeatSolver& solver) { return node_rows(solver.mesh(), solver.unknowns()); }

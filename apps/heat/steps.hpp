@@ -3,9 +3,8 @@
 // The steps of a run, with all that is printed and written on the way, in two dimensions and in three. What is of the dimension
 // is the Case's:
 //
-//     Settings, Solver, Mesh, program_name
+//     Settings, Solver, program_name
 //     Case(ctx, settings, options)                           the mesh, and where values are asked for
-//     mesh()
 //     why_alone(ctx)                                         why one rank is faster than several; empty: it is not
 //     restart_of(start, given)                               what a restart file has to fit
 //     expected_memory(ctx, outputs)                          throws ResourceError where there is less

@@ -1,6 +1,6 @@
 #pragma once
 
-// Options that say when a run steps and stops, of programs in two and in three dimensions.
+// Options that say when a run steps and stops, and to what files it writes, of programs in two and in three dimensions.
 
 #include <cmath>
 #include <string>
@@ -9,7 +9,10 @@
 #include <stratum/multigrid/heat_progress.hpp>
 
 #include "support/command_line.hpp"
+#include "support/output_files.hpp"
+#include "support/picture_output.hpp"
 #include "support/program.hpp"
+#include "support/vtk_series.hpp"
 
 namespace stratum::apps::heat {
 
@@ -74,6 +77,20 @@ void parse_times(const CommandLine& options, TimeSettings<Params>& settings) {
   expects(!options.has("restart-every") || options.has("save"), "--restart-every: to what file? --save FILE says");
   settings.machine = parse_machine(options);
   settings.quiet = options.is_set("quiet");
+}
+
+/// The names of the files, checked. `grid` of the film's: r, or s of quadrilaterals.
+[[nodiscard]] inline OutputFiles parse_outputs_of_steps(const CommandLine& options, int ranks, char grid) {
+  OutputFiles outputs(options);
+  const std::string series = outputs.path("vtk");
+  expects(series.empty() || series.ends_with(".pvd"), "--vtk: '", series,
+          "' must end in .pvd, ParaView's format for a series of files, which are written beside it");
+  if (!series.empty())
+    outputs.add_family("vtk", series,
+                       [=](const std::string& file) { return VtkSeries::names(series, ranks, grid, file); });
+  check_picture(outputs);
+  expects(outputs.path("save") != "-", "--save: it is read again, and standard output is not");
+  return outputs;
 }
 
 }  // namespace stratum::apps::heat

@@ -36,8 +36,7 @@ CommandLine make_command_line() {
   const std::vector<OptionGroup> settings{
       {"Mesh", mesh_options<3>()},
       {"Problem: capacity u_t - div(K grad u) + c u = f; expressions in x, y, z, a, b, d, xl, xr, yl, yr, zl, zr, and "
-       "the "
-       "time t but for K and ALPHA",
+       "the time t but for K and ALPHA",
        joined({expression_option("initial", "EXPR", "", "u at the start (the exact solution if it is given, else 0)"),
                expression_option("rhs", "EXPR", "0",
                                  "f; or, as everywhere, file:PATH.vtr:ARRAY, .vti or file:PATH.npy, an array on the "
@@ -59,8 +58,7 @@ CommandLine make_command_line() {
         {"max-iterations", "N", "100", "iterations of a stage, 1 .. 1000"},
         {"quadrature", "N", "",
          "f and the values on faces are integrated by N points in every direction of a cell, 1 .. 4 (4 of an f without "
-         "t "
-         "in boxes of up to 2^18 cells, else 2)"}}},
+         "t in boxes of up to 2^18 cells, else 2)"}}},
       machine_options(),
       {"Output",
        {output_file("vtk", "SERIES.pvd",

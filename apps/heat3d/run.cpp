@@ -1,7 +1,6 @@
 #include "run.hpp"
 
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <string>
 #include <utility>
@@ -11,15 +10,13 @@
 #include <stratum/version.h>
 
 #include "heat/steps.hpp"
+#include "poisson3d/problem.hpp"
 #include "support/problem_options.hpp"
 #include "support/solve_output.hpp"
 
 namespace stratum::apps::heat3d {
 
 namespace {
-
-constexpr const char* of_problem[] = {"initial", "rhs",   "capacity", "kappa", "kx",    "ky",   "kz",      "reaction",
-                                      "left",    "right", "bottom",   "top",   "front", "back", "boundary"};
 
 /// A run in a box, for run_steps.
 class BoxCase {
@@ -48,9 +45,8 @@ class BoxCase {
     // K stands on the host, too, and once more while the solver takes it; a state has three vectors, of which one text is made.
     const Diffusion3D& k = settings_.problem.space.diffusion;
     const std::int64_t of_k = k.is_given() ? (k.yy || k.zz ? 9 : 3) * whole : 0;
-    const std::int64_t files =
-        std::max(outputs.has("save") ? 6 * whole : 0, outputs.has("vtk") ? 6 * whole : 2 * whole);
-    const std::int64_t needed = std::max(files, 2 * whole) + of_k + (ctx.on_gpu() ? 0 : solver);
+    const std::int64_t files = (outputs.has("save") || outputs.has("vtk") ? 6 : 2) * whole;
+    const std::int64_t needed = files + of_k + (ctx.on_gpu() ? 0 : solver);
     expect_room_on_ranks(ctx, settings_.machine,
                          message("mesh ", mesh_.name(), " with ", mesh_.x().unknowns(), " x ", mesh_.y().unknowns(),
                                  " x ", mesh_.z().unknowns(), " unknowns"),
@@ -69,15 +65,12 @@ class BoxCase {
         settings_.mesh.text().c_str(), mesh_.x().size(), mesh_.y().size(), mesh_.z().size(), mesh_.x().unknowns(),
         mesh_.y().unknowns(), mesh_.z().unknowns(), mesh_.smallest_width(), mesh_.largest_aspect_ratio());
     std::string problem;
-    for (const char* name : of_problem)
+    for (const char* name : problem_names)
       if (options_.has(name)) problem += message(problem.empty() ? "" : ", ", name, " ", options_.text(name));
     std::printf("problem   %s\n", problem.empty() ? "sin(pi x/a) sin(pi y/b) sin(pi z/d) decays" : problem.c_str());
     print_times(settings_, solver.time());
-    if (const EdgeGap edge = largest_edge_gap(mesh_, at_time(settings_.problem, solver.time())); edge.gap > 0)
-      warn(program_name,
-           message("at t = ", solver.time(), " the ", to_string(edge.kept), " and the ", to_string(edge.other),
-                   " face differ by ", edge.gap, " at (", edge.x, ", ", edge.y, ", ", edge.z,
-                   "), a node of their edge; it has the value of the ", to_string(edge.kept), " one"));
+    if (const auto text = poisson3d::warning_of_edges(mesh_, at_time(settings_.problem, solver.time())); !text.empty())
+      warn(program_name, message("at t = ", solver.time(), " ", text));
     std::printf("solver    %s; %s\n          %s\n\n", solver.plan().method.c_str(), ctx.description().c_str(),
                 solver.plan().reason.c_str());
   }
@@ -98,16 +91,9 @@ class BoxCase {
       nodal.push_back({"exact", exact});
       nodal.push_back({"error", error});
     }
-    const Diffusion3D& k = settings_.problem.space.diffusion;
-    std::array<std::vector<double>, 3> coefficients;
-    const std::array<std::pair<const char*, const ScalarFunction3D&>, 3> given{
-        {{k.yy || k.zz ? "kxx" : "kappa", k.xx}, {"kyy", k.yy}, {"kzz", k.zz}}};
+    const auto k = poisson3d::diffusion_on_cells(ctx, mesh_, settings_.problem.space.diffusion);
     std::vector<VtkField> on_cells;
-    for (std::size_t d = 0; d < given.size(); ++d) {
-      if (!given[d].second) continue;
-      coefficients[d] = at_cells(ctx, mesh_, given[d].second);
-      on_cells.push_back({given[d].first, coefficients[d]});
-    }
+    for (const auto& [name, values] : k) on_cells.push_back({name, values});
     series.write(number, solver.time(), mesh_, nodal, on_cells, ctx.threads());
   }
   void write_png(const std::string& path, const std::vector<double>& u, const std::string& title) const {
@@ -125,7 +111,7 @@ class BoxCase {
              std::int64_t{mesh_.x().unknowns()} * std::int64_t{mesh_.y().unknowns()} * mesh_.z().unknowns());
     json.add("largest_aspect_ratio", mesh_.largest_aspect_ratio()).add("smallest_width", mesh_.smallest_width());
     for (const char* face : box_face_names) json.add(face, options_.has(face) ? options_.text(face) : "dirichlet");
-    for (const char* name : of_problem)
+    for (const char* name : problem_names)
       if (options_.has(name) &&
           std::find(box_face_names.begin(), box_face_names.end(), std::string_view(name)) == box_face_names.end())
         json.add(name, options_.text(name));

@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numbers>
 #include <string>
 #include <vector>
 
 #include "poisson3d/problem.hpp"
-#include "support/picture_output.hpp"
 #include "support/problem_options.hpp"
-#include "support/vtk_series.hpp"
 
 namespace stratum::apps::heat3d {
 
@@ -17,10 +16,8 @@ namespace {
 
 /// Nothing of a problem is given.
 bool is_default_problem(const CommandLine& options) {
-  std::vector<const char*> names{"initial", "rhs", "capacity", "exact", "boundary",
-                                 "kappa",   "kx",  "ky",       "kz",    "reaction"};
-  names.insert(names.end(), box_face_names.begin(), box_face_names.end());
-  return std::none_of(names.begin(), names.end(), [&](const char* name) { return options.has(name); });
+  return !options.has("exact") && std::none_of(std::begin(problem_names), std::end(problem_names),
+                                               [&](const char* name) { return options.has(name); });
 }
 
 /// Values of faces have the time in them. Throws UsageError for an alpha that does.
@@ -84,16 +81,7 @@ Settings parse_settings(const CommandLine& options) {
 }
 
 OutputFiles parse_outputs(const CommandLine& options, const Settings& /*settings*/) {
-  OutputFiles outputs(options);
-  const std::string series = outputs.path("vtk");
-  expects(series.empty() || series.ends_with(".pvd"), "--vtk: '", series,
-          "' must end in .pvd, ParaView's format for a series of files, which are written beside it");
-  if (!series.empty())
-    outputs.add_family("vtk", series,
-                       [series](const std::string& file) { return VtkSeries::names(series, 1, 'r', file); });
-  check_picture(outputs);
-  expects(outputs.path("save") != "-", "--save: it is read again, and standard output is not");
-  return outputs;
+  return heat::parse_outputs_of_steps(options, 1, 'r');
 }
 
 }  // namespace stratum::apps::heat3d

@@ -15,6 +15,11 @@ namespace stratum::apps::heat3d {
 
 inline constexpr const char* program_name = "heat3d";
 
+/// Options that say what the problem is, but for --exact.
+inline constexpr const char* problem_names[] = {"initial", "rhs", "capacity", "kappa", "kx",
+                                                "ky",      "kz",  "reaction", "left",  "right",
+                                                "bottom",  "top", "front",    "back",  "boundary"};
+
 /// The options, read.
 struct Settings : heat::TimeSettings<HeatParams3D> {
   MeshChoice<3> mesh;

@@ -10,6 +10,7 @@
 #include <stratum/assembly/box_values.hpp>
 #include <stratum/core/io/npy_file.hpp>
 
+#include "problem.hpp"
 #include "support/picture_output.hpp"
 #include "support/rank_output.hpp"
 
@@ -43,16 +44,8 @@ void write_fields(const Context& ctx, const Settings& settings, const Solved& so
   }
   const auto aspect_ratios = cell_aspect_ratios(mesh);
   std::vector<VtkField> on_cells{{"aspect_ratio", aspect_ratios}};
-  const Diffusion3D& k = settings.problem.diffusion;
-  const bool scalar = !k.yy && !k.zz;
-  std::array<std::vector<double>, 3> coefficients;
-  const std::array<std::pair<const char*, const ScalarFunction3D&>, 3> given{
-      {{scalar ? "kappa" : "kxx", k.xx}, {"kyy", k.yy}, {"kzz", k.zz}}};
-  for (std::size_t d = 0; d < 3; ++d) {
-    if (!given[d].second) continue;
-    coefficients[d] = at_cells(ctx, mesh, given[d].second);
-    on_cells.push_back({given[d].first, coefficients[d]});
-  }
+  const auto k = diffusion_on_cells(ctx, mesh, settings.problem.diffusion);
+  for (const auto& [name, values] : k) on_cells.push_back({name, values});
   std::vector<double> numbers;  // of bodies, from 1 on, on one rank
   if (const auto bodies = bodies_on(ctx, mesh, settings.problem)) {
     numbers.assign(bodies->cell.size(), 0.0);
@@ -101,8 +94,8 @@ OutputFiles parse_outputs(const CommandLine& options, Settings& settings) {
   const bool ranks = settings.machine.has_ranks(), pieces = has_pieces(outputs);
   expects(!pieces || ranks, "--vtk: '", name, "' is for the subdomains of several ranks; one rank writes a .vtr file");
   expects(name.empty() || name == "-" || name.ends_with(".vtr") || pieces || is_array(outputs), "--vtk: '", name,
-          "' must end in .vtr for ParaView, ",
-          ranks ? "in .pvtr, for a file of every rank's subdomain, " : "", "or in .npy");
+          "' must end in .vtr for ParaView, ", ranks ? "in .pvtr, for a file of every rank's subdomain, " : "",
+          "or in .npy");
   expects(!is_array(outputs) || !options.has("vtk-compress"), "--vtk-compress: .npy is not compressed");
   check_picture(outputs);
   if (!options.has("vtk") && !settings.table)

@@ -91,4 +91,22 @@ PoissonProblem3D parse_problem(const CommandLine& options, const ProblemReader& 
   return problem;
 }
 
+std::string warning_of_edges(const TensorMesh<3>& mesh, const PoissonProblem3D& problem) {
+  const EdgeGap edge = largest_edge_gap(mesh, problem);
+  if (!(edge.gap > 0)) return {};
+  return message("the ", to_string(edge.kept), " and the ", to_string(edge.other), " face differ by ", edge.gap,
+                 " at (", edge.x, ", ", edge.y, ", ", edge.z, "), a node of their edge; it has the value of the ",
+                 to_string(edge.kept), " one");
+}
+
+std::vector<std::pair<const char*, std::vector<double>>>
+diffusion_on_cells(const Context& ctx, const TensorMesh<3>& mesh, const Diffusion3D& k) {
+  std::vector<std::pair<const char*, std::vector<double>>> found;
+  const char* const of_x = k.yy || k.zz ? "kxx" : "kappa";
+  for (const auto& [name, function] :
+       {std::pair<const char*, const ScalarFunction3D&>{of_x, k.xx}, {"kyy", k.yy}, {"kzz", k.zz}})
+    if (function) found.emplace_back(name, at_cells(ctx, mesh, function));
+  return found;
+}
+
 }  // namespace stratum::apps::poisson3d

@@ -3,6 +3,7 @@
 // What options say of a problem in a box: expressions, and files on its cells or nodes. For poisson3d and heat3d.
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <stratum/assembly/expressions/expression.hpp>
@@ -30,5 +31,12 @@ struct ProblemReader {
 
 /// --rhs, --exact, --boundary, the faces, K and c.
 [[nodiscard]] PoissonProblem3D parse_problem(const CommandLine& options, const ProblemReader& read);
+
+/// The largest difference of two Dirichlet faces at a node of their edge, as a warning; empty where they do not differ.
+[[nodiscard]] std::string warning_of_edges(const TensorMesh<3>& mesh, const PoissonProblem3D& problem);
+
+/// K on the cells, by its names in files for ParaView: kappa, or kxx, kyy and kzz. Empty where it is not given.
+[[nodiscard]] std::vector<std::pair<const char*, std::vector<double>>>
+diffusion_on_cells(const Context& ctx, const TensorMesh<3>& mesh, const Diffusion3D& k);
 
 }  // namespace stratum::apps::poisson3d

@@ -7,6 +7,7 @@
 #include <stratum/assembly/box_values.hpp>
 #include <stratum/mesh/vtk/vtk.hpp>
 
+#include "problem.hpp"
 #include "report.hpp"
 #include "support/progress.hpp"
 #include "support/rank_output.hpp"
@@ -105,10 +106,8 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
   const bool talk = !settings.quiet && !settings.table;
   const TensorMesh<3> mesh = settings.mesh_at(level);
   const std::int64_t expected = expected_memory(ctx, settings, mesh, uses);
-  if (const EdgeGap edge = largest_edge_gap(mesh, settings.problem); talk && edge.gap > 0)
-    warn(program_name, message("the ", to_string(edge.kept), " and the ", to_string(edge.other), " face differ by ",
-                               edge.gap, " at (", edge.x, ", ", edge.y, ", ", edge.z,
-                               "), a node of their edge; it has the value of the ", to_string(edge.kept), " one"));
+  if (talk)
+    if (const std::string text = warning_of_edges(mesh, settings.problem); !text.empty()) warn(program_name, text);
   if (const auto bodies = bodies_on(ctx, mesh, settings.problem); bodies && talk)
     if (const BodyGap3D body = largest_body_gap(mesh, settings.problem, *bodies); body.gap > 0)
       warn(program_name, message("a body and a face differ by ", body.gap, " at (", body.x, ", ", body.y, ", ", body.z,

@@ -99,7 +99,7 @@ inline void print_end(const SolveReport& report, bool with_inner) {
   std::printf("\nresidual    %.3e, %.3e of the %s\n", report.residual, report.relative_residual(),
               report.reference_norm == ReferenceNorm::rhs ? "right-hand side" : "initial residual");
   if (report.estimated_error)
-    std::printf("iteration error about %.1e of the range of u, beside that of the mesh\n", *report.estimated_error);
+    std::printf("iteration error about %.1e of the range of u (without the error of the mesh)\n", *report.estimated_error);
 }
 /// The same where nothing else is printed, when it did not end well.
 inline void print_failure(const char* program, const SolveReport& report) {

@@ -21,7 +21,7 @@
 //     16 bytes of a row                x lines one by one on a GPU               load_equations (cuda/load.hpp)
 //     interval by interval             tensor and scalar cells in persistent     TensorEquations, ElementEquations
 //                                      kernels                                   (cuda/zebra.hpp)
-//     records                          bands in persistent kernels               LinesOfTile (cuda/persistent_bands.hpp)
+//     records                          bands in persistent kernels               CouplingsOfLine (cuda/persistent_bands.hpp)
 
 #include <stratum/core/operators/grid_operator.hpp>
 #include <stratum/core/operators/tensor_formulas.hpp>

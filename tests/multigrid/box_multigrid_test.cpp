@@ -7,6 +7,7 @@
 #include <cmath>
 #include <functional>
 
+#include "reference/elimination.hpp"
 #include "support/box_problems.hpp"
 #include "support/heavy.hpp"
 
@@ -150,22 +151,15 @@ TEST(BoxTransfer, InterpolatesTrilinearlyWhereKIsConstant) {
 void relax_block(const DenseMatrix& a, const std::vector<double>& b, std::vector<long double>& x,
                  const std::vector<std::size_t>& block) {
   const std::size_t m = block.size();
-  DenseMatrix system(m, m + 1);
+  DenseMatrix system(m, m);
+  std::vector<long double> residual(m);
   for (std::size_t p = 0; p < m; ++p) {
-    system(p, m) = b[block[p]];
-    for (std::size_t j = 0; j < a.rows(); ++j) system(p, m) -= a(block[p], j) * x[j];
+    residual[p] = b[block[p]];
+    for (std::size_t j = 0; j < a.rows(); ++j) residual[p] -= a(block[p], j) * x[j];
     for (std::size_t q = 0; q < m; ++q) system(p, q) = a(block[p], block[q]);
   }
-  for (std::size_t p = 0; p < m; ++p)
-    for (std::size_t r = p + 1; r < m; ++r) {
-      const long double factor = system(r, p) / system(p, p);
-      for (std::size_t q = p; q <= m; ++q) system(r, q) -= factor * system(p, q);
-    }
-  for (std::size_t p = m; p-- > 0;) {
-    for (std::size_t q = p + 1; q < m; ++q) system(p, m) -= system(p, q) * system(q, m);
-    system(p, m) /= system(p, p);
-    x[block[p]] += system(p, m);
-  }
+  const auto correction = reference::eliminated(system.numbers(), residual);
+  for (std::size_t p = 0; p < m; ++p) x[block[p]] += correction[p];
 }
 
 int colour_of(int i, int n, bool periodic) { return periodic && n % 2 == 1 && i == n - 1 ? 2 : i % 2; }

@@ -13,6 +13,7 @@
 #include <stratum/mesh/named_meshes.hpp>
 #include <stratum/multigrid/poisson_solver.hpp>
 
+#include "reference/elimination.hpp"
 #include "support/subdomains.hpp"
 
 namespace {
@@ -35,27 +36,7 @@ struct Dense {
       : n(size), a(static_cast<std::size_t>(size * size), 0.0), b(static_cast<std::size_t>(size), 0.0) {}
   double& operator()(int i, int j) { return a[static_cast<std::size_t>(i * n + j)]; }
 
-  [[nodiscard]] Values solved() const {
-    Dense left = *this;
-    for (int k = 0; k < n; ++k) {
-      int pivot = k;
-      for (int i = k + 1; i < n; ++i)
-        if (std::abs(left(i, k)) > std::abs(left(pivot, k))) pivot = i;
-      for (int j = 0; j < n; ++j) std::swap(left(k, j), left(pivot, j));
-      std::swap(left.b[static_cast<std::size_t>(k)], left.b[static_cast<std::size_t>(pivot)]);
-      for (int i = k + 1; i < n; ++i) {
-        const double factor = left(i, k) / left(k, k);
-        for (int j = k; j < n; ++j) left(i, j) -= factor * left(k, j);
-        left.b[static_cast<std::size_t>(i)] -= factor * left.b[static_cast<std::size_t>(k)];
-      }
-    }
-    Values x(left.b);
-    for (int i = n - 1; i >= 0; --i) {
-      for (int j = i + 1; j < n; ++j) x[static_cast<std::size_t>(i)] -= left(i, j) * x[static_cast<std::size_t>(j)];
-      x[static_cast<std::size_t>(i)] /= left(i, i);
-    }
-    return x;
-  }
+  [[nodiscard]] Values solved() const { return reference::eliminated(a, b); }
 };
 
 /// What is the same on a whole side: its kind, g and alpha.
@@ -419,7 +400,8 @@ TEST(FiniteVolumes, RefuseWhatTheyHaveNot) {
               ThrowsMessage<UsageError>(HasSubstr("finite volumes take a diagonal K")));
   PoissonProblem with_body;
   with_body.bodies.emplace_back();
-  EXPECT_THAT([&] { FiniteVolumes(ctx, mesh, with_body); }, ThrowsMessage<UsageError>(HasSubstr("body 1 has no shape")));
+  EXPECT_THAT([&] { FiniteVolumes(ctx, mesh, with_body); },
+              ThrowsMessage<UsageError>(HasSubstr("body 1 has no shape")));
   PoissonProblem half;
   half.boundaries.left.kind = Kind::periodic;
   EXPECT_THAT([&] { FiniteVolumes(ctx, mesh, half); }, ThrowsMessage<UsageError>(HasSubstr("periodic at both sides")));

@@ -15,6 +15,7 @@
 #include <stratum/multigrid/patches/patch_multigrid.hpp>
 
 #include "patches/meshes.hpp"
+#include "reference/elimination.hpp"
 #include "support/backends.hpp"
 
 using namespace stratum;
@@ -25,28 +26,6 @@ using Matrix = std::vector<std::map<int, double>>;
 using Vector = std::vector<double>;
 
 std::size_t at(int k) { return static_cast<std::size_t>(k); }
-
-Vector dense_solve(std::vector<Vector> a, Vector b) {
-  const std::size_t n = b.size();
-  for (std::size_t k = 0; k < n; ++k) {
-    std::size_t pivot = k;
-    for (std::size_t i = k + 1; i < n; ++i)
-      if (std::abs(a[i][k]) > std::abs(a[pivot][k])) pivot = i;
-    std::swap(a[k], a[pivot]);
-    std::swap(b[k], b[pivot]);
-    for (std::size_t i = k + 1; i < n; ++i) {
-      const double f = a[i][k] / a[k][k];
-      if (f == 0) continue;
-      for (std::size_t j = k; j < n; ++j) a[i][j] -= f * a[k][j];
-      b[i] -= f * b[k];
-    }
-  }
-  for (std::size_t k = n; k-- > 0;) {
-    for (std::size_t j = k + 1; j < n; ++j) b[k] -= a[k][j] * b[j];
-    b[k] /= a[k][k];
-  }
-  return b;
-}
 
 /// Of A restricted to some nodes.
 Vector solve_on(const Matrix& a, const std::vector<int>& nodes, const Vector& r) {
@@ -59,7 +38,7 @@ Vector solve_on(const Matrix& a, const std::vector<int>& nodes, const Vector& r)
       if (const auto found = place.find(j); found != place.end()) dense[k][found->second] = value;
     b.push_back(r[at(nodes[k])]);
   }
-  return dense_solve(std::move(dense), std::move(b));
+  return reference::eliminated(std::move(dense), std::move(b));
 }
 
 /// One level of the whole domain.

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <utility>
 
+#include "elimination.hpp"
+
 namespace reference {
 
 namespace {
@@ -31,25 +33,7 @@ Values multiply(const Dense& a, const Values& x) {
   return y;
 }
 
-Values solve(Dense a, Values b) {
-  for (std::size_t k = 0; k < a.n; ++k) {
-    std::size_t pivot = k;
-    for (std::size_t i = k; i < a.n; ++i)
-      if (std::abs(a(i, k)) > std::abs(a(pivot, k))) pivot = i;
-    for (std::size_t j = 0; j < a.n; ++j) std::swap(a(k, j), a(pivot, j));
-    std::swap(b[k], b[pivot]);
-    for (std::size_t i = k + 1; i < a.n; ++i) {
-      const double factor = a(i, k) / a(k, k);
-      for (std::size_t j = k; j < a.n; ++j) a(i, j) -= factor * a(k, j);
-      b[i] -= factor * b[k];
-    }
-  }
-  for (std::size_t i = a.n; i-- > 0;) {
-    for (std::size_t j = i + 1; j < a.n; ++j) b[i] -= a(i, j) * b[j];
-    b[i] /= a(i, i);
-  }
-  return b;
-}
+Values solve(Dense a, Values b) { return eliminated(std::move(a.entries), std::move(b)); }
 
 Iterates conjugate_gradients(const Dense& a, const Dense& m, const Values& b, int steps) {
   Iterates iterates;

@@ -213,6 +213,8 @@ class DenseMatrix {
   [[nodiscard]] long double operator()(std::size_t i, std::size_t j) const { return numbers_[i * columns_ + j]; }
   [[nodiscard]] std::size_t rows() const { return numbers_.size() / columns_; }
   [[nodiscard]] std::size_t columns() const { return columns_; }
+  /// Row behind row.
+  [[nodiscard]] const std::vector<long double>& numbers() const { return numbers_; }
 
  private:
   std::size_t columns_;

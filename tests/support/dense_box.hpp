@@ -11,6 +11,8 @@
 
 #include <stratum/assembly/poisson_problem_3d.hpp>
 
+#include "reference/elimination.hpp"
+
 namespace test {
 
 class DenseBox {
@@ -59,31 +61,16 @@ class DenseBox {
       unknowns.push_back(n);
     });
     const std::size_t m = unknowns.size(), all = m + (singular ? 1 : 0);
-    std::vector<Numbers> a(all, Numbers(all + 1, 0));
+    std::vector<Numbers> a(all, Numbers(all, 0));
+    Numbers b(all, 0);
     for (std::size_t p = 0; p < m; ++p) {
       for (std::size_t q = 0; q < m; ++q) a[p][q] = matrix_[unknowns[p] * size() + unknowns[q]];
-      a[p][all] = load_[unknowns[p]];
+      b[p] = load_[unknowns[p]];
       for (std::size_t q = 0; q < size(); ++q)
-        if (dirichlet_[q]) a[p][all] -= matrix_[unknowns[p] * size() + q] * values_[q];
+        if (dirichlet_[q]) b[p] -= matrix_[unknowns[p] * size() + q] * values_[q];
       if (singular) a[p][m] = a[m][p] = mean_[unknowns[p]];
     }
-    for (std::size_t p = 0; p < all; ++p) {
-      std::size_t pivot = p;
-      for (std::size_t r = p; r < all; ++r)
-        if (std::abs(a[r][p]) > std::abs(a[pivot][p])) pivot = r;
-      std::swap(a[p], a[pivot]);
-      for (std::size_t r = p + 1; r < all; ++r) {
-        const Number factor = a[r][p] / a[p][p];
-        if (factor == 0) continue;
-        for (std::size_t q = p; q <= all; ++q) a[r][q] -= factor * a[p][q];
-      }
-    }
-    Numbers x(all, 0);
-    for (std::size_t p = all; p-- > 0;) {
-      Number sum = a[p][all];
-      for (std::size_t q = p + 1; q < all; ++q) sum -= a[p][q] * x[q];
-      x[p] = sum / a[p][p];
-    }
+    const Numbers x = reference::eliminated(std::move(a), std::move(b));
     std::vector<double> nodal(size(), 0.0);
     Numbers of_number(values_);
     for (std::size_t p = 0; p < m; ++p) of_number[unknowns[p]] = x[p];

@@ -15,6 +15,7 @@
 #include <stratum/multigrid/box_iteration.hpp>
 #include <stratum/multigrid/structured/box_matrix_solver.hpp>
 
+#include "reference/elimination.hpp"
 #include "support/box_problems.hpp"
 #include "support/heavy.hpp"
 
@@ -416,22 +417,10 @@ TEST(BoxMatrixSolver, RefusesWhatItIsNotFor) {
 /// x of A x = b by elimination; of a singular A that without a mean.
 std::vector<long double> dense_solution(DenseMatrix a, const Values& b, bool singular) {
   const std::size_t n = a.rows();
-  std::vector<long double> x(b.begin(), b.end());
   if (singular)
     for (std::size_t i = 0; i < n; ++i)
       for (std::size_t j = 0; j < n; ++j) a(i, j) += 1;
-  for (std::size_t p = 0; p < n; ++p)
-    for (std::size_t i = p + 1; i < n; ++i) {
-      const long double f = a(i, p) / a(p, p);
-      if (f == 0) continue;
-      for (std::size_t j = p; j < n; ++j) a(i, j) -= f * a(p, j);
-      x[i] -= f * x[p];
-    }
-  for (std::size_t p = n; p-- > 0;) {
-    for (std::size_t j = p + 1; j < n; ++j) x[p] -= a(p, j) * x[j];
-    x[p] /= a(p, p);
-  }
-  return x;
+  return reference::eliminated(a.numbers(), {b.begin(), b.end()});
 }
 
 /// || x - y ||_A / || y ||_A

@@ -22,7 +22,9 @@
 #include <stratum/multigrid/poisson_solver.hpp>
 #include <stratum/multigrid/structured/matrix_solver.hpp>
 
+#include "reference/elimination.hpp"
 #include "support/backends.hpp"
+#include "support/bodies.hpp"
 #include "support/subdomains.hpp"
 
 namespace {
@@ -30,22 +32,8 @@ namespace {
 using namespace stratum;
 
 using Type = BoundaryConditionType;
-
-ScalarFunction number(double value) {
-  return [value](const Point&) { return value; };
-}
-
-Body held(ScalarFunction shape, double value) { return {std::move(shape), BodyKind::value, number(value)}; }
-Body solid(ScalarFunction shape) { return {std::move(shape), BodyKind::no_flux}; }
-Body material(ScalarFunction shape, double k) { return {std::move(shape), BodyKind::coefficient, number(k)}; }
-
-BoundaryCondition neumann(ScalarFunction g = {}) { return {Type::neumann, std::move(g)}; }
-BoundaryConditions all_neumann() { return {neumann(), neumann(), neumann(), neumann()}; }
-
-TensorMesh<2> unit_square(int n) {
-  const Axis line(std::vector<double>(static_cast<std::size_t>(n), 1.0 / n));
-  return {line, line, "square"};
-}
+using test::all_neumann, test::contact, test::held, test::material, test::neumann, test::number, test::solid,
+    test::unit_square;
 
 struct Solution {
   std::vector<double> nodal;
@@ -127,21 +115,14 @@ class Dense {
           a_[k * n_ + k] = 1;
           b_[k] = *given;
         }
-    std::vector<double> u = b_;
-    for (std::size_t k = 0; k < n_; ++k) {
-      if (a_[k * n_ + k] == 0) continue;
-      for (std::size_t i = k + 1; i < n_; ++i) {
-        const double factor = a_[i * n_ + k] / a_[k * n_ + k];
-        if (factor == 0) continue;
-        for (std::size_t j = k; j < n_; ++j) a_[i * n_ + j] -= factor * a_[k * n_ + j];
-        u[i] -= factor * u[k];
+    std::vector<std::size_t> without;
+    for (std::size_t k = 0; k < n_; ++k)
+      if (a_[k * n_ + k] == 0) {
+        without.push_back(k);
+        a_[k * n_ + k] = 1;
       }
-    }
-    for (std::size_t k = n_; k-- > 0;) {
-      for (std::size_t j = k + 1; j < n_; ++j)
-        if (a_[k * n_ + j] != 0) u[k] -= a_[k * n_ + j] * u[j];
-      u[k] = a_[k * n_ + k] == 0 ? std::nan("") : u[k] / a_[k * n_ + k];
-    }
+    std::vector<double> u = reference::eliminated(a_, b_);
+    for (const std::size_t k : without) u[k] = std::nan("");
     return u;
   }
 
@@ -351,27 +332,13 @@ TEST(Bodies, Subdomains) {
       for (const BodyFlux& body : found.bodies) values.insert(values.end(), {body.flux, body.mean, body.area});
       return values;
     };
-    for (const Backend backend : test::available_backends()) {
-      const auto one = test::on_subdomains(backend, 1, numbers);
-      ASSERT_EQ(one.errors[0], "");
-      for (const int count : {2, 3}) {
-        const auto several = test::on_subdomains(backend, count, numbers);
-        ASSERT_THAT(several.errors, testing::Each(""));
-        for (std::size_t k = 0; k < several.values.size(); ++k)
-          EXPECT_NEAR(several.values[k], one.values[k % one.values.size()], 1e-7) << count << ", " << k;
-      }
-    }
+    test::expect_the_same_on_subdomains(1e-7, numbers);
   }
 }
 
 /// A wall between u = 0 and u = 1 with resistances on both of its surfaces conducts as their series; a cylinder likewise.
 TEST(Bodies, ContactResistance) {
   Context ctx(Backend::cpu, 2);
-  const auto contact = [](ScalarFunction shape, double r) {
-    Body body{std::move(shape), BodyKind::contact};
-    body.resistance = r;
-    return body;
-  };
   PoissonProblem wall;
   wall.boundaries = {{Type::dirichlet, number(1)}, {Type::dirichlet}, neumann(), neumann()};
   wall.bodies = {material(rectangle_shape(0.25, -1, 0.5, 2), 4), contact(rectangle_shape(0.25, -1, 0.5, 2), 0.3)};

@@ -10,33 +10,17 @@
 
 #include <stratum/multigrid/poisson_solver_3d.hpp>
 
+#include "reference/elimination.hpp"
 #include "support/backends.hpp"
+#include "support/bodies.hpp"
 
 namespace {
 
 using namespace stratum;
-using Values = std::vector<double>;
+using test::Values;
 using testing::HasSubstr;
 using Kind = BoundaryConditionType;
-
-ScalarFunction3D number(double value) {
-  return [value](const Point3D&) { return value; };
-}
-Body3D held(ScalarFunction3D shape, double value) { return {std::move(shape), BodyKind::value, number(value)}; }
-Body3D solid(ScalarFunction3D shape) { return {std::move(shape), BodyKind::no_flux}; }
-Body3D material(ScalarFunction3D shape, double k) { return {std::move(shape), BodyKind::coefficient, number(k)}; }
-Body3D contact(ScalarFunction3D shape, double r) {
-  Body3D body{std::move(shape), BodyKind::contact};
-  body.resistance = r;
-  return body;
-}
-BoundaryCondition3D neumann() { return {Kind::neumann, {}, {}}; }
-void all_neumann(PoissonProblem3D& problem) { problem.boundaries.faces.fill(neumann()); }
-
-TensorMesh<3> unit_cube(int n) {
-  const Axis line(Values(static_cast<std::size_t>(n), 1.0 / n));
-  return {line, line, line, "cube"};
-}
+using test::all_neumann, test::contact, test::held, test::material, test::number, test::solid, test::unit_cube;
 
 struct Solution {
   Values nodal;
@@ -59,22 +43,6 @@ Solution solve(Context& ctx, const TensorMesh<3>& mesh, const PoissonProblem3D& 
   found.fluxes = solver.fluxes();
   found.bodies = solver.body_fluxes();
   return found;
-}
-
-Values eliminated(std::vector<Values> a, Values b) {
-  const std::size_t n = b.size();
-  for (std::size_t k = 0; k < n; ++k)
-    for (std::size_t i = k + 1; i < n; ++i) {
-      const double factor = a[i][k] / a[k][k];
-      if (factor == 0) continue;
-      for (std::size_t j = k; j < n; ++j) a[i][j] -= factor * a[k][j];
-      b[i] -= factor * b[k];
-    }
-  for (std::size_t i = n; i-- > 0;) {
-    for (std::size_t j = i + 1; j < n; ++j) b[i] -= a[i][j] * b[j];
-    b[i] /= a[i][i];
-  }
-  return b;
 }
 
 /// Elements by 2 x 2 x 2 Gauss points, live cells alone, f = 3, u = 2 at the left, 0 at the right, no flux elsewhere.
@@ -144,7 +112,7 @@ TEST(BoxBodies, SolveWhatADenseSystemSolves) {
     a[m][m] = 1;
     if (state[m] != 3) b[m] = state[m] == 2 ? 7 : 0;
   }
-  const Values u = eliminated(a, b);
+  const Values u = reference::eliminated(std::move(a), std::move(b));
   for (std::size_t m = 0; m < n; ++m)
     if (state[m] == 2) {
       out -= load[m];
@@ -277,9 +245,10 @@ TEST(BoxBodies, BadInput) {
     if (change) change(problem);
     EXPECT_THAT([&] { (void)solve(ctx, unit_cube(8), problem); }, testing::ThrowsMessage<UsageError>(HasSubstr(words)));
   };
-  const ScalarFunction3D left = box_shape({-1, -1, -1}, {0.5, 2, 2}), middle = box_shape({0.25, 0, 0}, {0.75, 1, 1});
-  refused({held(number(1), 1)}, "no unknown is left");
-  refused({solid(number(1))}, "no unknown is left");
+  const ScalarFunction3D all = number(1), left = box_shape({-1, -1, -1}, {0.5, 2, 2}),
+                         middle = box_shape({0.25, 0, 0}, {0.75, 1, 1});
+  refused({held(all, 1)}, "no unknown is left");
+  refused({solid(all)}, "no unknown is left");
   refused({held(ball_shape({3, 3, 3}, 0.5), 1)}, "body 1 holds no cell of the mesh of 8 x 8 x 8: it lies outside");
   refused({held(ball_shape({0.5, 0.5, 0.5}, 0.07), 1)}, "thinner than a cell, take a finer mesh");
   refused({held(left, 1), held(middle, 2)}, "meet with different values");

@@ -10,6 +10,8 @@
 
 #include <stratum/multigrid/heat_solver.hpp>
 
+#include "reference/elimination.hpp"
+#include "support/bodies.hpp"
 #include "support/subdomains.hpp"
 
 namespace {
@@ -18,17 +20,8 @@ using namespace stratum;
 using test::Values;
 using testing::HasSubstr;
 using Kind = BoundaryConditionType;
-
-ScalarFunction number(double value) {
-  return [value](const Point&) { return value; };
-}
-Body held(ScalarFunction shape, ScalarFunction value) { return {std::move(shape), BodyKind::value, std::move(value)}; }
-Body solid(ScalarFunction shape) { return {std::move(shape), BodyKind::no_flux}; }
-Body material(ScalarFunction shape, double k) { return {std::move(shape), BodyKind::coefficient, number(k)}; }
-BoundaryCondition neumann() { return {Kind::neumann}; }
-
-Axis even(int cells) { return Axis(Values(static_cast<std::size_t>(cells), 1.0 / cells), 1); }
-TensorMesh<2> unit_square(int n) { return {even(n), even(n), "square"}; }
+using test::all_neumann, test::contact, test::held, test::material, test::neumann, test::number, test::solid,
+    test::unit_square;
 
 HeatParams steps_of(double dt, TimeMethod method = TimeMethod::euler) {
   HeatParams params;
@@ -69,22 +62,6 @@ struct Dense {
       }
   }
 };
-
-Values eliminated(std::vector<Values> a, Values b) {
-  const std::size_t n = b.size();
-  for (std::size_t k = 0; k < n; ++k)
-    for (std::size_t i = k + 1; i < n; ++i) {
-      const double factor = a[i][k] / a[k][k];
-      if (factor == 0) continue;
-      for (std::size_t j = k; j < n; ++j) a[i][j] -= factor * a[k][j];
-      b[i] -= factor * b[k];
-    }
-  for (std::size_t i = n; i-- > 0;) {
-    for (std::size_t j = i + 1; j < n; ++j) b[i] -= a[i][j] * b[j];
-    b[i] /= a[i][i];
-  }
-  return b;
-}
 
 /// Euler, values of a boundary, of a body that changes with the time, a solid, another K.
 TEST(HeatBodies, StepAsADenseSystemSteps) {
@@ -145,7 +122,7 @@ TEST(HeatBodies, StepAsADenseSystemSteps) {
             s[i][i] = 1;
             b[i] = *g;
           }
-        u = eliminated(s, b);
+        u = reference::eliminated(std::move(s), std::move(b));
       }
       ASSERT_EQ(solver.advance(ctx, 3 * dt).status, Status::converged) << solver.report().reason;
       const auto found = solver.nodal_solution(ctx);
@@ -167,7 +144,7 @@ TEST(HeatBodies, DecayBetweenPlates) {
   Context ctx(Backend::cpu, 2);
   const double rate = 4 * std::numbers::pi * std::numbers::pi;
   HeatProblem problem;
-  problem.space.boundaries = {neumann(), neumann(), neumann(), neumann()};
+  problem.space.boundaries = all_neumann();
   problem.space.bodies = {held(rectangle_shape(-1, -1, 0.25, 2), number(1)),
                           held(rectangle_shape(0.75, -1, 2, 2), number(1))};
   problem.initial = [](const Point& p) { return 1 + std::sin(2 * std::numbers::pi * (p.x - 0.25)); };
@@ -192,10 +169,8 @@ TEST(HeatBodies, ComeToRestAtTheSteadySolution) {
   Context ctx(Backend::cpu, 2);
   HeatProblem problem;
   problem.space.boundaries = {{Kind::dirichlet, number(1)}, {Kind::dirichlet, number(0)}, neumann(), neumann()};
-  Body contact{rectangle_shape(0.25, -1, 0.5, 2), BodyKind::contact};
-  contact.resistance = 0.3;
-  problem.space.bodies = {material(rectangle_shape(0.25, -1, 0.5, 2), 4), contact,
-                          solid(rectangle_shape(0.625, 0.25, 0.75, 0.5))};
+  const ScalarFunction wall = rectangle_shape(0.25, -1, 0.5, 2);
+  problem.space.bodies = {material(wall, 4), contact(wall, 0.3), solid(rectangle_shape(0.625, 0.25, 0.75, 0.5))};
   problem.steady_coefficients = true;
   HeatParams params;
   params.tol = 1e-5;
@@ -229,7 +204,7 @@ TEST(HeatBodies, SolidsConserveHeatAndTakeFewCycles) {
       for (const int n : {64, 128}) {
         Context ctx = test::context_on(backend);
         HeatProblem problem;
-        problem.space.boundaries = {neumann(), neumann(), neumann(), neumann()};
+        problem.space.boundaries = all_neumann();
         problem.initial = [](const Point& p) { return p.x < 0.3 ? 1.0 : 0.0; };
         problem.steady_bodies = problem.steady_coefficients = true;
         problem.space.bodies = {has_value ? held(nozzle, number(1)) : solid(nozzle)};
@@ -255,16 +230,7 @@ TEST(HeatBodies, Subdomains) {
     const HeatReport& report = solver.advance(ctx, 0.06);
     return Values{solver.heat(ctx), static_cast<double>(report.steps), static_cast<double>(report.status)};
   };
-  for (const Backend backend : test::available_backends()) {
-    const auto one = test::on_subdomains(backend, 1, numbers);
-    ASSERT_EQ(one.errors[0], "");
-    for (const int count : {2, 3}) {
-      const auto several = test::on_subdomains(backend, count, numbers);
-      ASSERT_THAT(several.errors, testing::Each(""));
-      for (std::size_t k = 0; k < several.values.size(); ++k)
-        EXPECT_NEAR(several.values[k], one.values[k % one.values.size()], 1e-8) << count << ", " << k;
-    }
-  }
+  test::expect_the_same_on_subdomains(1e-8, numbers);
 }
 
 TEST(HeatBodies, BadInput) {

@@ -13,6 +13,8 @@
 #include <stratum/assembly/finite_volumes.hpp>
 #include <stratum/multigrid/poisson_solver.hpp>
 
+#include "reference/elimination.hpp"
+#include "support/bodies.hpp"
 #include "support/subdomains.hpp"
 
 namespace {
@@ -21,25 +23,8 @@ using namespace stratum;
 using test::Values;
 using testing::HasSubstr;
 using Kind = BoundaryConditionType;
-
-ScalarFunction number(double value) {
-  return [value](const Point&) { return value; };
-}
-Body held(ScalarFunction shape, double value) { return {std::move(shape), BodyKind::value, number(value)}; }
-Body solid(ScalarFunction shape) { return {std::move(shape), BodyKind::no_flux}; }
-Body material(ScalarFunction shape, double k) { return {std::move(shape), BodyKind::coefficient, number(k)}; }
-Body contact(ScalarFunction shape, double r) {
-  Body body{std::move(shape), BodyKind::contact};
-  body.resistance = r;
-  return body;
-}
-BoundaryCondition neumann(double g = 0) { return {Kind::neumann, g == 0 ? ScalarFunction() : number(g)}; }
-BoundaryConditions all_neumann() { return {neumann(), neumann(), neumann(), neumann()}; }
-
-TensorMesh<2> unit_square(int n) {
-  const Axis line(std::vector<double>(static_cast<std::size_t>(n), 1.0 / n));
-  return {line, line, "square"};
-}
+using test::all_neumann, test::contact, test::held, test::material, test::neumann, test::number, test::solid,
+    test::unit_square;
 
 struct Solution {
   Values cells;
@@ -70,29 +55,6 @@ Solution solve(Context& ctx, const TensorMesh<2>& mesh, PoissonProblem problem, 
   found.bodies = volumes.body_fluxes(problem, found.cells);
   found.errors = volumes.errors(ctx, problem, found.cells);
   return found;
-}
-
-/// Elimination with pivots.
-Values eliminated(std::vector<Values> a, Values b) {
-  const std::size_t n = b.size();
-  for (std::size_t k = 0; k < n; ++k) {
-    std::size_t pivot = k;
-    for (std::size_t i = k + 1; i < n; ++i)
-      if (std::abs(a[i][k]) > std::abs(a[pivot][k])) pivot = i;
-    std::swap(a[k], a[pivot]);
-    std::swap(b[k], b[pivot]);
-    for (std::size_t i = k + 1; i < n; ++i) {
-      const double factor = a[i][k] / a[k][k];
-      if (factor == 0) continue;
-      for (std::size_t j = k; j < n; ++j) a[i][j] -= factor * a[k][j];
-      b[i] -= factor * b[k];
-    }
-  }
-  for (std::size_t i = n; i-- > 0;) {
-    for (std::size_t j = i + 1; j < n; ++j) b[i] -= a[i][j] * b[j];
-    b[i] /= a[i][i];
-  }
-  return b;
 }
 
 /// What a cell is, with the resistance on the surface of its body.
@@ -160,7 +122,7 @@ Values with_fluxes(const Values& hx, const Values& hy, const std::function<Cell(
       const std::size_t below = j > 0 ? j - 1 : ny - 1;
       flux(below * nx + i, j * nx + i, hy[below], hy[j], hx[i], 0);
     }
-  Values all = eliminated(a, b);
+  Values all = reference::eliminated(std::move(a), std::move(b));
   all.resize(cells);
   for (std::size_t c = 0; c < cells; ++c)
     if (cell[c].kind != Cell::live) all[c] = cell[c].kind == Cell::given ? cell[c].value : std::nan("");
@@ -357,16 +319,7 @@ TEST(VolumesBodies, Subdomains) {
       for (const BodyFlux& body : found.bodies) values.insert(values.end(), {body.flux, body.mean, body.area});
       return values;
     };
-    for (const Backend backend : test::available_backends()) {
-      const auto one = test::on_subdomains(backend, 1, numbers);
-      ASSERT_EQ(one.errors[0], "");
-      for (const int count : {2, 3}) {
-        const auto several = test::on_subdomains(backend, count, numbers);
-        ASSERT_THAT(several.errors, testing::Each(""));
-        for (std::size_t k = 0; k < several.values.size(); ++k)
-          EXPECT_NEAR(several.values[k], one.values[k % one.values.size()], 1e-7) << count << ", " << k;
-      }
-    }
+    test::expect_the_same_on_subdomains(1e-7, numbers);
   }
 }
 

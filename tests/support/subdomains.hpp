@@ -7,6 +7,8 @@
 #include <thread>
 #include <vector>
 
+#include <gmock/gmock.h>
+
 #include <stratum/core/comm/communicator.hpp>
 
 #include "backends.hpp"
@@ -45,6 +47,21 @@ template <class Work>
   for (auto& thread : threads) thread.join();
   for (const auto& part : parts) result.values.insert(result.values.end(), part.begin(), part.end());
   return result;
+}
+
+/// numbers(ctx) on one subdomain, and those of each of two and three to this tolerance, on all backends.
+template <class Work>
+void expect_the_same_on_subdomains(double tolerance, const Work& numbers) {
+  for (const Backend backend : available_backends()) {
+    const auto one = on_subdomains(backend, 1, numbers);
+    ASSERT_EQ(one.errors[0], "");
+    for (const int count : {2, 3}) {
+      const auto several = on_subdomains(backend, count, numbers);
+      ASSERT_THAT(several.errors, testing::Each(""));
+      for (std::size_t k = 0; k < several.values.size(); ++k)
+        EXPECT_NEAR(several.values[k], one.values[k % one.values.size()], tolerance) << count << ", " << k;
+    }
+  }
 }
 
 /// The rows of a subdomain, of numbers on the whole grid.

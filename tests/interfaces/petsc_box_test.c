@@ -1,28 +1,7 @@
 /* -pc_type stratum in three dimensions and in one: a DMDA as in PETSc's ksp/tutorials/ex45.c, boxes without one, what is refused. */
 #include <petscdmda.h>
-#include <petscksp.h>
-#include <stdio.h>
-#include <string.h>
 
-#include <stratum/petsc.h>
-
-static char message[2000];
-
-#define CHECK(condition)                                                                                \
-  do {                                                                                                  \
-    if (!(condition)) {                                                                                 \
-      fprintf(stderr, "%s:%d: %s is false; last error: %s\n", __FILE__, __LINE__, #condition, message); \
-      MPI_Abort(MPI_COMM_WORLD, 1);                                                                     \
-    }                                                                                                   \
-  } while (0)
-#define OK(call) CHECK((call) == 0)
-
-static PetscErrorCode keep_message(MPI_Comm comm, int line, const char* function, const char* file, PetscErrorCode code,
-                                   PetscErrorType type, const char* text, void* context) {
-  (void)comm, (void)line, (void)function, (void)file, (void)context;
-  if (type == PETSC_ERROR_INITIAL) snprintf(message, sizeof message, "%s", text);
-  return code;
-}
+#include "petsc_checks.h"
 
 /* What the matrix is: cells hx : hy : hz, boundary rows kept as ex45 does, or no flux; convection along x that turns with y. */
 struct Problem {
@@ -95,27 +74,17 @@ static PetscErrorCode compute_rhs(KSP ksp, Vec b, void* context) {
 static void solves(int dimensions, const PetscInt m[3], struct Problem p, const char* type, const char* options,
                    int most) {
   DM da = NULL;
-  KSP ksp = NULL;
-  PC pc = NULL;
+  KSP ksp = new_solver(PETSC_COMM_SELF, type, options);
   Mat a = NULL;
   Vec b = NULL, x = NULL, r = NULL;
   PetscReal norm = 0, residual = 0;
   PetscInt iterations = 0;
-  OK(PetscOptionsClear(NULL));
-  OK(PetscOptionsInsertString(NULL, options));
   if (dimensions == 3)
     OK(DMDACreate3d(PETSC_COMM_SELF, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, m[0],
                     m[1], m[2], 1, 1, 1, 1, 1, NULL, NULL, NULL, &da));
   else
     OK(DMDACreate1d(PETSC_COMM_SELF, DM_BOUNDARY_NONE, m[0], 1, 1, NULL, &da));
   OK(DMSetUp(da));
-  OK(KSPCreate(PETSC_COMM_SELF, &ksp));
-  OK(KSPSetType(ksp, type));
-  OK(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
-  if (strcmp(type, KSPGMRES) == 0) OK(KSPSetPCSide(ksp, PC_RIGHT));
-  OK(KSPSetTolerances(ksp, 1e-9, PETSC_DEFAULT, PETSC_DEFAULT, 60));
-  OK(KSPGetPC(ksp, &pc));
-  OK(PCSetType(pc, PCSTRATUM));
   OK(KSPSetDM(ksp, da));
   OK(KSPSetComputeRHS(ksp, compute_rhs, &p));
   OK(KSPSetComputeOperators(ksp, compute_matrix, &p));
@@ -157,23 +126,9 @@ static Mat matrix(int nx, int ny, int nz) {
 }
 
 static void with_options(Mat a, const char* options, PetscErrorCode code, const char* what) {
-  KSP ksp = NULL;
-  PC pc = NULL;
-  PetscErrorCode error = 0;
-  OK(PetscOptionsClear(NULL));
-  OK(PetscOptionsInsertString(NULL, options));
-  OK(KSPCreate(PETSC_COMM_SELF, &ksp));
-  OK(KSPGetPC(ksp, &pc));
-  OK(PCSetType(pc, PCSTRATUM));
+  KSP ksp = new_solver(PETSC_COMM_SELF, KSPCG, options);
   OK(KSPSetOperators(ksp, a, a));
-  message[0] = 0;
-  OK(PetscPushErrorHandler(keep_message, NULL));
-  error = KSPSetFromOptions(ksp);
-  if (error == 0) error = PCSetUp(pc);
-  OK(PetscPopErrorHandler());
-  if (error != code || strstr(message, what) == NULL)
-    fprintf(stderr, "error %d, '%s'; expected %d, '%s'\n", (int)error, message, (int)code, what);
-  CHECK(error == code && strstr(message, what) != NULL);
+  set_up_ends_with(ksp, code, what);
   OK(KSPDestroy(&ksp));
 }
 

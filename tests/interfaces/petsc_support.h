@@ -1,34 +1,10 @@
-/* What the tests of -pc_type stratum share: checks, problems and their matrices, solvers. */
+/* What the tests of -pc_type stratum on grids of a plane share: problems, their matrices and solves. */
 #ifndef STRATUM_TESTS_PETSC_SUPPORT_H
 #define STRATUM_TESTS_PETSC_SUPPORT_H
 
 #include <petscdmda.h>
-#include <petscksp.h>
-#include <stdio.h>
-#include <string.h>
 
-#include <stratum/petsc.h>
-
-static char message[2000];
-
-#define CHECK(condition)                                                                                \
-  do {                                                                                                  \
-    if (!(condition)) {                                                                                 \
-      fprintf(stderr, "%s:%d: %s is false; last error: %s\n", __FILE__, __LINE__, #condition, message); \
-      MPI_Abort(MPI_COMM_WORLD, 1);                                                                     \
-    }                                                                                                   \
-  } while (0)
-#define OK(call) CHECK((call) == 0)
-
-/* Keeps what an error says first. */
-static PetscErrorCode keep_message(MPI_Comm comm, int line, const char* function, const char* file, PetscErrorCode code,
-                                   PetscErrorType type, const char* text, void* context) {
-  (void)comm, (void)line, (void)function, (void)file, (void)context;
-  if (type == PETSC_ERROR_INITIAL) snprintf(message, sizeof message, "%s", text);
-  return code;
-}
-
-static int says(const char* what) { return strstr(message, what) != NULL; }
+#include "petsc_checks.h"
 
 enum Kind { eliminated, kept, natural, scaled, upwind };
 struct Problem {
@@ -82,22 +58,6 @@ static Mat five_points(MPI_Comm comm, const struct Problem* p, int y_first, DM d
   OK(MatAssemblyBegin(a, MAT_FINAL_ASSEMBLY));
   OK(MatAssemblyEnd(a, MAT_FINAL_ASSEMBLY));
   return a;
-}
-
-/* To 1e-9 by the true residual, within 50 iterations. */
-static KSP new_solver(MPI_Comm comm, const char* type, const char* options) {
-  KSP ksp = NULL;
-  PC pc = NULL;
-  OK(PetscOptionsClear(NULL));
-  OK(PetscOptionsInsertString(NULL, options));
-  OK(KSPCreate(comm, &ksp));
-  OK(KSPSetType(ksp, type));
-  OK(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
-  if (strcmp(type, KSPGMRES) == 0) OK(KSPSetPCSide(ksp, PC_RIGHT));
-  OK(KSPSetTolerances(ksp, 1e-9, PETSC_DEFAULT, PETSC_DEFAULT, 50));
-  OK(KSPGetPC(ksp, &pc));
-  OK(PCSetType(pc, PCSTRATUM));
-  return ksp;
 }
 
 /* Constants are solutions, and b has none of them. */

@@ -116,18 +116,10 @@ static void it_updates(void) {
 static void refuses_by(DM da, Mat a, const char* options, PetscErrorCode code, const char* what) {
   KSP ksp = solver(KSPCG, options);
   PC pc = NULL;
-  PetscErrorCode error = 0;
   OK(KSPGetPC(ksp, &pc));
   if (da != NULL) OK(PCSetDM(pc, da));
   OK(KSPSetOperators(ksp, a, a));
-  message[0] = 0;
-  OK(PetscPushErrorHandler(keep_message, NULL));
-  error = KSPSetFromOptions(ksp);
-  if (error == 0) error = PCSetUp(pc);
-  OK(PetscPopErrorHandler());
-  if (error != code || !says(what))
-    fprintf(stderr, "error %d, '%s'; expected %d, '%s'\n", (int)error, message, (int)code, what);
-  CHECK(error == code && says(what));
+  set_up_ends_with(ksp, code, what);
   OK(KSPDestroy(&ksp));
 }
 

@@ -1,31 +1,14 @@
 /* Matrices on boxes by the C interface: what it computes, and what it says when misused. Fails at the first surprise. */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include <stratum/stratum.h>
-
-static const char* latest = "";
-
-#define CHECK(condition)                                                                               \
-  do {                                                                                                 \
-    if (!(condition)) {                                                                                \
-      fprintf(stderr, "%s:%d: %s is false; last error: %s\n", __FILE__, __LINE__, #condition, latest); \
-      exit(1);                                                                                         \
-    }                                                                                                  \
-  } while (0)
+#include "stratum_c_checks.h"
 
 enum { nx = 14, ny = 12, nz = 11, size = nx * ny * nz };
 
 static int start[size + 1], column[7 * size];
 static int64_t wide_start[size + 1], wide_column[7 * size];
 static double value[7 * size], b[size], x[size], y[size];
-
-static int says(const stratum_solver* solver, const char* what) {
-  latest = stratum_last_error(solver);
-  return strstr(latest, what) != NULL;
-}
 
 /* -u_xx - u_yy - c u_zz + v u_x, upwind where x is low and downwind where it is high, by seven points; u = 0 around, or no flux. */
 static void set_rows(double c, double v, int held) {

@@ -5,17 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <stratum/stratum.h>
-
-static const char* latest = "";
-
-#define CHECK(condition)                                                                               \
-  do {                                                                                                 \
-    if (!(condition)) {                                                                                \
-      fprintf(stderr, "%s:%d: %s is false; last error: %s\n", __FILE__, __LINE__, #condition, latest); \
-      exit(1);                                                                                         \
-    }                                                                                                  \
-  } while (0)
+#include "stratum_c_checks.h"
 
 enum { nx = 31, ny = 47, size = nx * ny };
 
@@ -49,11 +39,6 @@ static double residual_norm(void) {
       sum += r * r;
     }
   return sqrt(sum);
-}
-
-static int says(const stratum_solver* solver, const char* what) {
-  latest = stratum_last_error(solver);
-  return strstr(latest, what) != NULL;
 }
 
 static void solves(stratum_options options, double v) {

@@ -13,12 +13,15 @@
 #include <stratum/multigrid/structured/box_matrix_solver.hpp>
 
 #include "support/backends.hpp"
+#include "support/box_matrices.hpp"
 #include "support/random.hpp"
 
 namespace {
 
 using namespace stratum;
 using test::Random;
+using test::refusal;
+using test::residual;
 using testing::HasSubstr;
 using testing::Not;
 using Values = std::vector<double>;
@@ -46,27 +49,6 @@ SparseRows convection(const Size& n, double v, bool held = true, double by = 1) 
   }
   const int all = n[0] * n[1] * n[2];
   return sparse_rows(all, all, entries);
-}
-
-double residual(const SparseRows& a, const Values& b, const Values& x) {
-  double sum = 0, of_b = 0;
-  for (int i = 0; i < a.rows; ++i) {
-    double r = b[i];
-    for (int e = a.start[i]; e < a.start[i + 1]; ++e) r -= a.value[e] * x[a.column[e]];
-    sum += r * r;
-    of_b += b[i] * b[i];
-  }
-  return std::sqrt(sum / of_b);
-}
-
-std::string refusal(const SparseRows& a, const Size& n, const BoxMatrixParams& params = {}) {
-  Context ctx(Backend::cpu, 1);
-  try {
-    const BoxMatrixSolver solver(ctx, a, n, params);
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "";
 }
 
 TEST(BoxKrylov, SolvesConvection) {

@@ -16,6 +16,7 @@
 #include <stratum/multigrid/structured/box_matrix_solver.hpp>
 
 #include "reference/elimination.hpp"
+#include "support/box_matrices.hpp"
 #include "support/box_problems.hpp"
 #include "support/heavy.hpp"
 
@@ -25,6 +26,8 @@ using namespace stratum;
 using test::BoxProblem;
 using test::DenseMatrix;
 using test::Random;
+using test::refusal;
+using test::residual;
 using testing::HasSubstr;
 using Values = std::vector<double>;
 
@@ -87,17 +90,6 @@ SparseRows renumbered(const SparseRows& a, const std::vector<int>& to) {
   return sparse_rows(a.rows, a.rows, entries);
 }
 
-double residual(const SparseRows& a, const Values& b, const Values& x) {
-  long double sum = 0, of_b = 0;
-  for (int i = 0; i < a.rows; ++i) {
-    long double r = b[i];
-    for (int e = a.start[i]; e < a.start[i + 1]; ++e) r -= static_cast<long double>(a.value[e]) * x[a.column[e]];
-    sum += r * r;
-    of_b += static_cast<long double>(b[i]) * b[i];
-  }
-  return static_cast<double>(std::sqrt(sum / of_b));
-}
-
 struct Solved {
   SolveReport report;
   Values x;
@@ -108,15 +100,6 @@ Solved solve(Context& ctx, const SparseRows& a, const std::array<int, 3>& n, con
   Solved s{{}, Values(b.size(), 0.0)};
   s.report = solver.solve(ctx, b, s.x);
   return s;
-}
-std::string refusal(const SparseRows& a, const std::array<int, 3>& n, const BoxMatrixParams& params = {}) {
-  Context ctx(Backend::cpu, 1);
-  try {
-    const BoxMatrixSolver solver(ctx, a, n, params);
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "";
 }
 
 TEST(BoxMatrixSolver, SolvesSevenPoints) {

@@ -545,12 +545,7 @@ case_systems_that_do_not_fit_in_memory() {
 }
 
 case_cuda_without_a_device() {
-  "$program" --backend cuda "${small[@]}" >.output 2>.errors
-  local code=$?
-  command="krylov --backend cuda"
-  if [ $code -eq 0 ]; then skip "there is a device"; fi
-  [ $code -eq 4 ] || fail "exit code $code, not 4"
-  grep -qi cuda .errors || fail "the message does not speak of CUDA"
+  needs_a_device "${small[@]}"
 }
 
 run_case "$2"

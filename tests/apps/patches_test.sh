@@ -3,32 +3,6 @@
 # shellcheck source=support.sh
 source "$(dirname "${BASH_SOURCE[0]}")/support.sh"
 
-l_shape() {
-  cat >l_shape.patches <<'END'
-cells 16
-vertices
-  a -1 -1
-  b  0 -1
-  c -1  0
-  d  0  0
-  e  1  0
-  f -1  1
-  g  0  1
-  h  1  1
-patches
-  a b d c
-  c d g f
-  d e h g
-edges
-  c d  grade=geometric:h=1e-4,last
-  d e  grade=geometric:h=1e-4,first
-boundaries
-  b d e  corner
-  f g h  lid
-  * wall
-END
-}
-
 disc() {
   cat >disc.patches <<'END'
 cells 8
@@ -65,7 +39,7 @@ case_an_error_that_falls_by_four() {
 }
 
 case_conditions_by_name() {
-  l_shape
+  l_shape 16
   # u = x + 2 y: on the lid n.grad u = 2, in the corner u is given, elsewhere n.grad u + u has what it has.
   run 0 --patches l_shape.patches --rhs 0 --exact 'x+2*y' --boundary lid=neumann:2 --boundary corner=dirichlet \
     --boundary 'wall=robin:1,x+2*y+(x<=-1 ? -1 : x>=1 ? 1 : -2)' --vtk none --report report.json
@@ -91,7 +65,7 @@ case_conditions_by_name() {
 case_files() {
   "$program" --backend cpu --level 1 --quiet --vtk probe.vtr 2>/dev/null || skip "this build has no VTK"
   rm probe.vtr
-  l_shape
+  l_shape 16
   run 0 --patches l_shape.patches --rhs 1 --kappa 2 --probe=-0.5,0.5,0.5,0.5,3:line.csv --png picture.png --quiet --report report.json
   has_files l_shape.patches line.csv picture.png poisson2d_l_shape_L0 poisson2d_l_shape_L0.vtm poisson2d_l_shape_L0/0.vts \
     poisson2d_l_shape_L0/1.vts poisson2d_l_shape_L0/2.vts report.json
@@ -108,7 +82,7 @@ assert all(abs(a - b) < 1e-7 for a, b in zip(u, v)), (u, v)' || fail "another so
 }
 
 case_options_that_mean_nothing_there() {
-  l_shape
+  l_shape 16
   for option in '--smoother adi' '--mesh A3' '--left neumann' '--map x,y' '--domain 2,1' '--operator symmetric' '--deflate auto'; do
     # shellcheck disable=SC2086 # a name and a value
     refused --patches l_shape.patches --rhs 1 $option -- "${option% *}: it does not apply to a mesh of patches"
@@ -128,7 +102,7 @@ case_options_that_mean_nothing_there() {
 }
 
 case_meshes_that_are_refused() {
-  l_shape
+  l_shape 16
   while IFS='|' read -r change words; do
     sed "$change" l_shape.patches >wrong.patches
     refused --patches wrong.patches --rhs 1 -- "--patches: 'wrong.patches'" "$words"

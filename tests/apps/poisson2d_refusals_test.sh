@@ -313,12 +313,7 @@ case_widths_out_of_range() {
 }
 
 case_cuda_without_a_device() {
-  "$program" --backend cuda "${small[@]}" >.output 2>.errors
-  local code=$?
-  command="poisson2d --backend cuda"
-  if [ $code -eq 0 ]; then skip "there is a device"; fi
-  [ $code -eq 4 ] || fail "exit code $code, not 4"
-  grep -qi cuda .errors || fail "the message does not speak of CUDA"
+  needs_a_device "${small[@]}"
   no_files
 }
 

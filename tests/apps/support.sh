@@ -105,6 +105,53 @@ r = json.load(open("report.json"))
 sys.exit(0 if eval(sys.argv[1]) is True else 1)' "$1" || fail "the report does not satisfy $1"
 }
 
+# has_its_order METHOD: of the errors of 10 steps in 10.json and of 20 in 20.json.
+has_its_order() {
+  python3 - "$1" <<'END' || fail "the order of $1"
+import json, math, sys
+ratio = json.load(open("10.json"))["relative_l2_error"] / json.load(open("20.json"))["relative_l2_error"]
+order = 1 if sys.argv[1] == "euler" else 2
+sys.exit(abs(math.log2(ratio) - order) > 0.2)
+END
+}
+
+# needs_a_device ARGS...: with --backend cuda, the program must end with 4 and say so where there is none.
+needs_a_device() {
+  "$program" --backend cuda "$@" >.output 2>.errors
+  local code=$?
+  command="$(basename "$program") --backend cuda"
+  if [ $code -eq 0 ]; then skip "there is a device"; fi
+  [ $code -eq 4 ] || fail "exit code $code, not 4"
+  grep -qi cuda .errors || fail "the message does not speak of CUDA"
+}
+
+# l_shape CELLS: writes l_shape.patches, thin cells towards its inner corner.
+l_shape() {
+  cat >l_shape.patches <<END
+cells $1
+vertices
+  a -1 -1
+  b  0 -1
+  c -1  0
+  d  0  0
+  e  1  0
+  f -1  1
+  g  0  1
+  h  1  1
+patches
+  a b d c
+  c d g f
+  d e h g
+edges
+  c d  grade=geometric:h=1e-4,last
+  d e  grade=geometric:h=1e-4,first
+boundaries
+  b d e  corner
+  f g h  lid
+  * wall
+END
+}
+
 run_case() {
   declare -F "case_$1" >/dev/null || {
     echo "no case $1"

@@ -29,7 +29,6 @@ LIBRARY = ("core", "mesh", "assembly", "smoothers", "multigrid", "solvers", "int
 FOLDERS = LIBRARY + ("apps", "tests", "docs", "cmake")
 
 LONG_FILES = {
-    "tests/apps/ranks_test.sh": "cases of one topic",
     "tests/dealii/preconditioner_test.cpp": "cases of one header",
     "tests/multigrid/structured/distributed_rows_test.cpp": "cases of one source",
 }

@@ -319,6 +319,7 @@ void FiniteVolumes::lift_boundary(Context& ctx, const PoissonProblem& problem, c
 
 std::vector<double> FiniteVolumes::cell_values(Context& ctx, const PoissonProblem& problem,
                                                const GridFunction<const double>& u) const {
+  expects_bodies(problem);
   (void)first_row_of(ctx, "the solution", centres_, u);
   std::vector<double> cells;
   if (u.is_part()) {

@@ -59,7 +59,8 @@ namespace stratum {
 
 class FiniteVolumes {
  public:
-  /// Of problems with these coefficients, boundaries and bodies; f, u and values may be others in the calls below.
+  /// Of problems with these coefficients, boundaries and bodies; f, u and values may be others in the calls below, which throw
+  /// UsageError for bodies of another number or kind.
   FiniteVolumes(Context& ctx, const TensorMesh<2>& mesh, const PoissonProblem& problem);
 
   /// Of the cells.
@@ -165,6 +166,7 @@ class FiniteVolumes {
   [[nodiscard]] double value_on_face(const PoissonProblem& problem, std::size_t body, int i, int j, int side) const;
   [[nodiscard]] UnknownsInRooms cells_in_rooms(int first, int rows) const;
   void expects_cells(std::span<const double> cells) const;
+  void expects_bodies(const PoissonProblem& problem) const;
 
   TensorMesh<2> mesh_, centres_, points_;
   int nx_, ny_;

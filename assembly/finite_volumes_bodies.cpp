@@ -46,10 +46,18 @@ double FiniteVolumes::value_on_face(const PoissonProblem& problem, std::size_t b
   });
 }
 
+void FiniteVolumes::expects_bodies(const PoissonProblem& problem) const {
+  const std::size_t made_with = map_ ? map_->kinds.size() : 0;
+  expects(problem.bodies.size() == made_with, "the problem has ", problem.bodies.size(),
+          " bodies; these finite volumes were made with ", made_with);
+  for (std::size_t b = 0; b < made_with; ++b)
+    expects(problem.bodies[b].kind == map_->kinds[b], body_label(*map_, b), " is of the kind ",
+            to_string(problem.bodies[b].kind), "; these finite volumes were made with ", to_string(map_->kinds[b]));
+}
+
 std::vector<double> FiniteVolumes::held_values(const PoissonProblem& problem) const {
+  expects_bodies(problem);
   if (!map_) return {};
-  expects(problem.bodies.size() == map_->kinds.size(), "the problem has ", problem.bodies.size(),
-          " bodies; these finite volumes were made with ", map_->kinds.size());
   std::vector<double> values;
   for (const HeldFace& face : held_faces_)
     values.push_back(value_on_face(problem, face.body, face.i, face.j, face.side));
@@ -192,8 +200,8 @@ FiniteVolumes FiniteVolumes::with_solids_that_conduct() const {
 
 std::vector<BodyFlux> FiniteVolumes::body_fluxes(const PoissonProblem& problem, std::span<const double> cells) const {
   expects_cells(cells);
-  if (!map_) return {};
   const auto held = held_values(problem);
+  if (!map_) return {};
   std::vector<BodyFlux> found(map_->kinds.size());
   for (std::size_t b = 0; b < found.size(); ++b) {
     BodyFlux& body = found[b];
@@ -239,6 +247,7 @@ std::vector<BodyFlux> FiniteVolumes::body_fluxes(const PoissonProblem& problem, 
 }
 
 CornerGap FiniteVolumes::largest_body_gap(const PoissonProblem& problem) const {
+  expects_bodies(problem);
   CornerGap largest;
   if (!map_ || !map_->has_held()) return largest;
   const Geometry geometry(mesh_);

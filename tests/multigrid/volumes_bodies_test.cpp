@@ -358,4 +358,32 @@ TEST(VolumesBodies, BadInput) {
   EXPECT_NEAR(found.cells[4 * 8 + 4], 2 + 1.0 / 8, 1e-9);
 }
 
+TEST(VolumesBodies, RefuseProblemsWithOtherBodies) {
+  Context ctx(Backend::cpu, 1);
+  PoissonProblem given;
+  given.rhs = number(0);
+  given.bodies = {held(disc_shape(0.3, 0.3, 0.2), 1), held(disc_shape(0.7, 0.7, 0.2), 2)};
+  const FiniteVolumes volumes(ctx, unit_square(8), given);
+  Field<double> u(ctx, volumes.centres().unknowns());
+  const Values cells(64, 0.0);
+  PoissonProblem fewer = given, other = given, none = given;
+  fewer.bodies.pop_back();
+  other.bodies[1] = solid(disc_shape(0.7, 0.7, 0.2));
+  none.bodies.clear();
+  for (const auto& [problem, words] :
+       {std::pair{&fewer, "the problem has 1 bodies; these finite volumes were made with 2"},
+        {&other, "body 2 is of the kind no-flux; these finite volumes were made with value"},
+        {&none, "the problem has 0 bodies"}}) {
+    const auto says = testing::ThrowsMessage<UsageError>(HasSubstr(words));
+    EXPECT_THAT([&] { (void)volumes.cell_values(ctx, *problem, u); }, says);
+    EXPECT_THAT([&] { (void)volumes.largest_body_gap(*problem); }, says);
+    EXPECT_THAT([&] { (void)volumes.body_fluxes(*problem, cells); }, says);
+    EXPECT_THAT([&] { (void)volumes.assemble_load(ctx, *problem, u); }, says);
+  }
+  const FiniteVolumes without(ctx, unit_square(8), none);
+  EXPECT_THAT(
+      [&] { (void)without.cell_values(ctx, given, u); },
+      testing::ThrowsMessage<UsageError>(HasSubstr("the problem has 2 bodies; these finite volumes were made with 0")));
+}
+
 }  // namespace

@@ -288,12 +288,7 @@ Compatibility FiniteVolumes::make_compatible(Context& ctx, const GridFunction<do
   }
   const auto found = stratum::make_compatible(ctx, *rooms_, cells_in_rooms(first, b.view.ny), b);
   expect_compatible(*rooms_, found, project);
-  Compatibility all;
-  for (const Compatibility& room : found) {
-    all.sum += room.sum;
-    all.sum_of_magnitudes += room.sum_of_magnitudes;
-  }
-  return all;
+  return sum_of(found);
 }
 
 void FiniteVolumes::subtract_mean(Context& ctx, const GridFunction<double>& u) const {

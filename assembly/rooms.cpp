@@ -225,6 +225,16 @@ std::vector<Compatibility> make_compatible(Context& ctx, const Geometry& mesh, c
   return make_compatible(ctx, rooms, nodes_in_rooms(ctx, mesh, rooms, b), b);
 }
 
+Compatibility sum_of(std::span<const Compatibility> rooms) {
+  Compatibility all;
+  for (const Compatibility& room : rooms) {
+    all.sum += room.sum;
+    all.sum_of_magnitudes += room.sum_of_magnitudes;
+  }
+  if (rooms.size() == 1) all.mean = rooms.front().mean;
+  return all;
+}
+
 void expect_compatible(const Rooms& rooms, const std::vector<Compatibility>& found, bool project) {
   for (std::size_t r = 0; r < found.size(); ++r) {
     const Rooms::Room& room = rooms.rooms[r];
@@ -247,8 +257,7 @@ double make_compatible(Context& ctx, const Geometry& mesh, const Rooms& rooms, c
     const int room = of_cell[cell_of(p, nx, ny)];
     return f(p) - (room < 0 ? 0 : found[static_cast<std::size_t>(room)].mean);
   };
-  return std::accumulate(found.begin(), found.end(), 0.0,
-                         [](double sum, const Compatibility& of_room) { return sum + of_room.sum; });
+  return sum_of(found).sum;
 }
 
 void subtract_integral_means(Context& ctx, const Rooms& rooms, const UnknownsInRooms& unknowns,

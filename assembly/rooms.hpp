@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include <stratum/assembly/poisson_problem.hpp>
@@ -53,6 +54,8 @@ void subtract_integral_means(Context& ctx, const Rooms& rooms, const UnknownsInR
 /// there. All subdomains of a grid call them together.
 [[nodiscard]] std::vector<Compatibility> make_compatible(Context& ctx, const Geometry& mesh, const Rooms& rooms,
                                                          const GridFunction<double>& b);
+/// Of all rooms together; a mean of one room alone.
+[[nodiscard]] Compatibility sum_of(std::span<const Compatibility> rooms);
 /// Throws UsageError for the first room whose data have no solution, unless `project` allows to subtract the mean of f there.
 void expect_compatible(const Rooms& rooms, const std::vector<Compatibility>& found, bool project);
 /// Both; f of `problem` loses the means, too. What it loses in all.

@@ -126,9 +126,8 @@ BoxSolids::BoxSolids(Context& ctx, const TensorMesh<3>& mesh, const PoissonProbl
   const BoxMatrix<double> of_cycle = bodies_->has_empty_cells ? decoupled(ctx, conducting, given) : matrix_;
   const BoxMultigridParams params{.gate = {}, .singular = !bodies_->has_held_cells && rooms_.all_singular()};
   const GridLayout<2> shape = rows_of(of_cycle.shape());
-  // Float has no digits for what holds next to nothing.
   std::shared_ptr<Preconditioner<double>> cycle;
-  if (float_cycles && !rooms_.any_singular())
+  if (float_cycles && !is_singular())
     cycle = std::make_shared<PrecisionCast<double, float>>(
         ctx, shape, std::make_shared<BoxMultigrid<float>>(ctx, of_cycle, gate, params));
   else
@@ -143,7 +142,7 @@ void BoxSolids::set_values(Context& ctx, FieldView<double, 3> x) const {
   copy_from_host<double>(ctx, values.data(), x);
 }
 
-std::optional<Compatibility> BoxSolids::make_rhs(Context& ctx, bool project, FieldView<double, 3> r) const {
+std::vector<Compatibility> BoxSolids::make_rhs(Context& ctx, bool project, FieldView<double, 3> r) const {
   Values values(unknowns());
   copy_to_host<double>(ctx, FieldView<const double, 3>(r), values.data());
   std::vector<Compatibility> found(rooms_.rooms.size());
@@ -162,7 +161,7 @@ std::optional<Compatibility> BoxSolids::make_rhs(Context& ctx, bool project, Fie
     own.sum_of_magnitudes += std::abs(values[k]);
     integrals[static_cast<std::size_t>(room)] += rooms_.integral[node];
   }
-  Compatibility all;
+  std::vector<Compatibility> of_singular;
   for (std::size_t n = 0; n < found.size(); ++n) {
     const BoxRooms::Room& room = rooms_.rooms[n];
     if (!room.singular) continue;
@@ -174,8 +173,7 @@ std::optional<Compatibility> BoxSolids::make_rhs(Context& ctx, bool project, Fie
         found[n].sum, ", ", 100 * std::abs(found[n].sum) / found[n].sum_of_magnitudes,
         " % of the sum of magnitudes. Use --project (`project` in code) to subtract the mean of f in each room");
     found[n].mean = found[n].sum / integrals[n];
-    all.sum += found[n].sum;
-    all.sum_of_magnitudes += found[n].sum_of_magnitudes;
+    of_singular.push_back(found[n]);
   }
   for (std::size_t k = 0; k < values.size(); ++k)
     if (const int room = singular_room(node_of_unknown_[k]); room >= 0)
@@ -191,7 +189,7 @@ std::optional<Compatibility> BoxSolids::make_rhs(Context& ctx, bool project, Fie
       if (left[static_cast<std::size_t>(room)] <= rounding * found[static_cast<std::size_t>(room)].sum_of_magnitudes)
         values[k] = 0;
   copy_from_host<double>(ctx, values.data(), r);
-  return rooms_.any_singular() ? std::optional(all) : std::nullopt;
+  return of_singular;
 }
 
 void BoxSolids::complete(Context& ctx, FieldView<double, 3> x) const {

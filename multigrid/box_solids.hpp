@@ -33,13 +33,16 @@ class BoxSolids {
   /// With all couplings.
   [[nodiscard]] const BoxMatrix<double>& cells() const { return cells_; }
   [[nodiscard]] const BoxMatrix<double>& matrix() const { return matrix_; }
+  /// Some room is known up to a constant only: then cycles are in double, since float has no digits for what solids conduct.
+  [[nodiscard]] bool is_singular() const { return rooms_.any_singular(); }
   [[nodiscard]] const std::shared_ptr<Preconditioner<double>>& cycle() const { return cycle_; }
 
   /// x is zero, with the values of Dirichlet faces as ghosts: the values of held nodes.
   void set_values(Context& ctx, FieldView<double, 3> x) const;
   /// r = b - A x with held values loses what it has at nodes that are no unknowns, and the means of singular rooms. Throws
-  /// UsageError where the data of a room have no solution and `project` does not allow to subtract a constant. What it was.
-  [[nodiscard]] std::optional<Compatibility> make_rhs(Context& ctx, bool project, FieldView<double, 3> r) const;
+  /// UsageError where the data of a room have no solution and `project` does not allow to subtract a constant. Of every singular
+  /// room, in their order, what it was.
+  [[nodiscard]] std::vector<Compatibility> make_rhs(Context& ctx, bool project, FieldView<double, 3> r) const;
   /// The solution for that: singular rooms lose their means, held nodes have their values, nodes without an equation that of
   /// some node that has one.
   void complete(Context& ctx, FieldView<double, 3> x) const;

@@ -70,6 +70,7 @@ struct PoissonSolver3D::Implementation {
   std::optional<BoxFactors> hats;                          // integrals of phi_i of a singular problem
   std::optional<BoxDiscretization::FaceLoads> face_loads;  // none of a right-hand side in the Context's memory
   std::optional<Compatibility> compatibility;
+  std::vector<Compatibility> compatibility_of_rooms;
   bool homogeneous = true;         // Dirichlet values are zero
   std::optional<double> rhs_norm;  // of b - A x where x is zero but for them; found by the first solve
   double setup_seconds = 0;
@@ -221,11 +222,15 @@ struct PoissonSolver3D::Implementation {
       solids.emplace(ctx, mesh, problem, material.bodies, matrix,
                      BoxCells<double>(ctx, conducting, material.yy.empty()), gate_of(mesh, material),
                      params.float_cycles);
+      plan.float_cycles = params.float_cycles && !solids->is_singular();
+      if (params.float_cycles && !plan.float_cycles)
+        plan.reason += "; cycles in double, since nothing holds u in some room";
       iterative.emplace(ctx, solids->matrix(), solids->cycle());
     } else if (plan.kind == BoxMethod::fd_cg) {
       scaled = std::make_shared<ScaledDiagonalization>(ctx, c, plan.lines);
       iterative.emplace(ctx, matrix, scaled);
     } else {
+      plan.float_cycles = params.float_cycles;
       make_levels(matrix, problem.reaction, material);
       if (!ctx.is_dry_run()) deflate(c, material);
     }
@@ -441,7 +446,8 @@ struct PoissonSolver3D::Implementation {
       solids->set_values(ctx, x.view);
       fill_ghosts();
       solids->cells().residual(ctx, b.view, x.view, rhs);
-      compatibility = solids->make_rhs(ctx, params.project, rhs);
+      compatibility_of_rooms = solids->make_rhs(ctx, params.project, rhs);
+      compatibility = compatibility_of_rooms.empty() ? std::nullopt : std::optional(sum_of(compatibility_of_rooms));
     } else if (homogeneous) {
       copy(ctx, b.view, rhs);
     } else {
@@ -641,6 +647,9 @@ SolutionRange3D PoissonSolver3D::range() const {
 }
 
 const std::optional<Compatibility>& PoissonSolver3D::compatibility() const { return implementation_->compatibility; }
+const std::vector<Compatibility>& PoissonSolver3D::compatibility_of_rooms() const {
+  return implementation_->compatibility_of_rooms;
+}
 const BoxSolverPlan& PoissonSolver3D::plan() const { return implementation_->plan; }
 NodePlanes PoissonSolver3D::nodes() const { return implementation_->nodes(); }
 GridLayout<3> PoissonSolver3D::unknowns() const {

@@ -109,6 +109,7 @@ struct BoxSolverPlan {
   std::array<int, 3> unknowns{};  // of each direction
   std::array<bool, 3> fourier{};  // fast diagonalization takes Fourier transforms of a direction for its dense matrices
   double operations = 0;          // of products with modes, in one application of fast diagonalization
+  bool float_cycles = false;      // cycles are in float
   double nodes = 1;               // of all levels of multigrid, by those of the finest one
   std::vector<BoxLevelPlan> levels;  // of multigrid, the finest one first
   std::string method;                // "fast diagonalization in x and y, lines along z"
@@ -174,8 +175,11 @@ class PoissonSolver3D {
   /// Of every body, after a solve.
   [[nodiscard]] std::vector<BoxBodyFlux> body_fluxes() const;
 
-  /// Of a singular problem: what the last right-hand side lacked to balance, and what was subtracted from f; else nothing.
+  /// Of a singular problem: what the last right-hand side lacked to balance, and what was subtracted from f; else nothing. Of
+  /// rooms that bodies leave, after a solve, the sums of all; where there are several, no mean.
   [[nodiscard]] const std::optional<Compatibility>& compatibility() const;
+  /// The same of each room that nothing holds, in the order of their first cells.
+  [[nodiscard]] const std::vector<Compatibility>& compatibility_of_rooms() const;
   [[nodiscard]] const BoxSolverPlan& plan() const;
   /// This rank's.
   [[nodiscard]] NodePlanes nodes() const;

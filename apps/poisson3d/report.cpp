@@ -1,5 +1,6 @@
 #include "report.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
@@ -99,6 +100,14 @@ void print_outcome(const Settings& settings, const Outcome& outcome) {
     std::printf("flux        outward: %s", text.c_str());
     print_balance(balance_of(outcome));
   }
+  const auto& rooms = outcome.compatibility_of_rooms;
+  if (!std::all_of(rooms.begin(), rooms.end(), [](const Compatibility& room) { return room.holds(); })) {
+    std::string constants;
+    for (const Compatibility& room : rooms) constants += message(constants.empty() ? "" : ", ", room.mean);
+    std::printf("load        %s %s subtracted from f in %s, since the data do not balance\n", constants.c_str(),
+                rooms.size() == 1 ? "is" : "are",
+                rooms.size() == 1 ? "the room that nothing holds" : "the rooms that nothing holds");
+  }
   for (std::size_t k = 0; k < outcome.bodies.size(); ++k) {
     const BoxBodyFlux& body = outcome.bodies[k];
     const bool solid = outcome.given_bodies[k].kind == BodyKind::no_flux;
@@ -173,10 +182,13 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
                                numbers.add("unknowns", level.unknowns).add("smoother", level.smoother);
                                return numbers.value();
                              })));
-  json.add("nodes_of_levels", or_null(multigrid, plan.nodes))
-      .add("precision", settings.solver.float_cycles ? "mixed" : "double");
+  json.add("nodes_of_levels", or_null(multigrid, plan.nodes)).add("precision", plan.float_cycles ? "mixed" : "double");
   json.add("operations", plan.operations).add("singular", outcome.compatibility.has_value());
-  json.add("subtracted_from_f", outcome.compatibility ? outcome.compatibility->mean : 0);
+  const auto& rooms = outcome.compatibility_of_rooms;
+  const Json constants = json_array(rooms, [](const Compatibility& room) { return room.mean; });
+  json.add("subtracted_from_f", rooms.size() > 1        ? constants
+                                : outcome.compatibility ? Json(outcome.compatibility->mean)
+                                                        : Json(0));
   add_machine(json, ctx);
   add_alone(json, settings.machine);
   if (!outcome.ranks.empty()) {

@@ -144,6 +144,8 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
   });
   solving.clear();
   say(settings, "");
+  outcome.compatibility = solver->compatibility();
+  outcome.compatibility_of_rooms = solver->compatibility_of_rooms();
   const bool is_finite = settings.exit_code(outcome.report) != 3;
   if (uses.summary) {
     outcome.errors = solver->relative_errors();
@@ -152,7 +154,6 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
       outcome.range = solver->range();
       outcome.given_bodies = settings.problem.bodies;
       outcome.bodies = solver->body_fluxes();
-      outcome.compatibility = solver->compatibility();
     }
   }
   if (uses.nodal()) solved.nodal = solver->nodal_solution();

@@ -35,7 +35,8 @@ struct Outcome {
   std::optional<RelativeErrors> errors{};
   std::optional<BoundaryFluxes3D> fluxes{};  // of a solution that is finite
   std::optional<SolutionRange3D> range{};
-  std::optional<Compatibility> compatibility{};  // of a singular problem
+  std::optional<Compatibility> compatibility{};         // of a singular problem
+  std::vector<Compatibility> compatibility_of_rooms{};  // where bodies leave some that nothing holds
   std::vector<Body3D> given_bodies{};
   std::vector<BoxBodyFlux> bodies{};
   std::optional<LevelDifference> difference{};  // to the level before, in a table without an exact solution

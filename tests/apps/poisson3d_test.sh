@@ -432,6 +432,18 @@ open('mask.npy', 'wb').write(b'\x93NUMPY\x01\x00' + struct.pack('<H', len(head))
   check "r['iterations'] <= 12 and abs(sum(r['fluxes']) - r['load_integral'] - r['bodies'][1]['flux']) < 1e-8"
   says 'warning: a body and a face differ by 1 at '
   solve --convergence-table 3..4 --rhs 1 --body 'ball(0.5,0.5,0.5,0.3):no-flux'
+  # Every room that nothing holds has its own constant. Cycles are in double there, whatever was asked for.
+  local rooms=(--cells 8 --left neumann "${walls[@]}" --rhs 'x<1/2 ? 1 : 3' --body 'box(3/8,0,0,5/8,1,1):no-flux' --precision mixed --project)
+  solve "${rooms[@]}" --right neumann
+  check "[round(c, 9) for c in r['subtracted_from_f']] == [1, 3] and r['precision'] == 'double' and 'cycles in double' in r['choice']"
+  prints '^load +1, 3 are subtracted from f in the rooms that nothing holds'
+  solve "${rooms[@]}" --right dirichlet:0
+  check "abs(r['subtracted_from_f'] - 1) < 1e-9 and r['precision'] == 'double'"
+  prints '^load +1 is subtracted from f in the room that nothing holds'
+  solve --cells 8 --rhs 1 --body 'ball(0.5,0.5,0.5,0.3):no-flux' --precision mixed
+  check "r['subtracted_from_f'] == 0 and r['precision'] == 'mixed'"
+  solve --cells 8 --rhs 1 --precision mixed
+  check "r['solver'] == 'direct' and r['precision'] == 'double'"
   local body=(--cells 8 --rhs 1 --vtk none --body)
   refused "${body[@]}" 'ball(0.5,0.5,0.5):value:1' -- --body 'is not ball(x,y,z,r)'
   refused "${body[@]}" 'ball(0.5,0.5,0.5,0.2):wall' -- --body 'is not SHAPE:KIND'

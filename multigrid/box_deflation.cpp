@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include <stratum/core/operators/box_sparse_rows.hpp>
 #include <stratum/multigrid/box_multigrid.hpp>
 #include <stratum/multigrid/inclusions.hpp>
 #include <stratum/solvers/deflation/deflated_cg.hpp>
@@ -66,33 +67,17 @@ BoxDeflation make_box_deflation(Context& ctx, const BoxCoefficients& coefficient
   Context host(Backend::cpu, ctx.threads());
   const BoxMatrix<double> cells = BoxCells<double>(host, coefficients, scalar);
   const BoxShape shape = cells.shape();
-  const auto& [nx, ny, nz] = shape.n;
-  SparseRows a;
-  a.rows = a.columns = static_cast<int>(shape.n.nodes());
   std::vector<double> sums;
-  std::vector<std::pair<int, double>> row;
+  sums.reserve(static_cast<std::size_t>(shape.n.nodes()));
+  SparseRows a;
   cells.with_rows([&](const auto& rows) {
-    for (int k = 0; k < nz; ++k)
-      for (int j = 0; j < ny; ++j)
-        for (int i = 0; i < nx; ++i) {
-          double entries[box_row];
-          double diagonal = rows.row(i, j, k, entries);
-          sums.push_back(diagonal);
-          row.clear();
-          for (int n = 0; n < box_row; ++n) {
-            if (n == box_neighbours || entries[n] == 0) continue;
-            const int x = (i + n % 3 - 1 + nx) % nx, y = (j + n / 3 % 3 - 1 + ny) % ny, z = (k + n / 9 - 1 + nz) % nz;
-            row.emplace_back((z * ny + y) * nx + x, entries[n]);
-            diagonal -= entries[n];
-          }
-          row.emplace_back((k * ny + j) * nx + i, diagonal);
-          std::sort(row.begin(), row.end());
-          for (const auto& [column, value] : row) {
-            a.column.push_back(column);
-            a.value.push_back(value);
-          }
-          a.start.push_back(static_cast<int>(a.column.size()));
-        }
+    a = sparse_rows_of_box(shape.n, [&](int i, int j, int k, double(&row)[box_row]) {
+      double diagonal = rows.row(i, j, k, row);
+      sums.push_back(diagonal);
+      for (int e = 0; e < box_row; ++e)
+        if (e != box_neighbours) diagonal -= row[e];
+      row[box_neighbours] = diagonal;
+    });
   });
   return make_box_deflation(ctx, a, shape, sums);
 }

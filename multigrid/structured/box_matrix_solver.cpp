@@ -9,6 +9,7 @@
 #include <stratum/core/errors.hpp>
 #include <stratum/core/field/blas.hpp>
 #include <stratum/core/names.hpp>
+#include <stratum/core/operators/box_sparse_rows.hpp>
 #include <stratum/core/reentrancy_guard.hpp>
 #include <stratum/multigrid/box_deflation.hpp>
 #include <stratum/multigrid/box_iteration.hpp>
@@ -63,40 +64,19 @@ bool may_jump(const BoxRows& rows) {
 }
 
 SparseRows rows_of_bands(const BoxRows& rows) {
-  const auto& [nx, ny, nz] = rows.shape.n;
-  SparseRows a;
-  a.rows = a.columns = static_cast<int>(rows.shape.n.nodes());
-  std::vector<std::pair<int, double>> row;
-  const std::array<int, 3> n{nx, ny, nz};
-  for (int k = 0; k < a.rows; ++k) {
-    const std::array<int, 3> here{k % nx, k / nx % ny, k / nx / ny};
-    row.clear();
-    double diagonal = rows.bands[0][static_cast<std::size_t>(k)];
+  const Extents<3>& n = rows.shape.n;
+  return sparse_rows_of_box(n, [&](int i, int j, int k, double(&row)[box_row]) {
+    const int own = (k * n.ny + j) * n.nx + i;
+    double diagonal = rows.bands[0][static_cast<std::size_t>(own)];
     for (int o = -box_neighbours; o <= box_neighbours; ++o) {
       if (o == 0) continue;
-      const BoxOffset offset(o);
-      std::array<int, 3> there{here[0] + offset.x, here[1] + offset.y, here[2] + offset.z};
-      bool is_there = true;
-      for (std::size_t d = 0; d < 3; ++d) {
-        is_there = is_there && rows.shape.has(static_cast<int>(d), there[d]);
-        there[d] = (there[d] + n[d]) % n[d];
-      }
-      if (!is_there) continue;
-      const int other = (there[2] * ny + there[1]) * nx + there[0];
-      const double v = rows.bands[static_cast<std::size_t>(std::abs(o))][static_cast<std::size_t>(o > 0 ? k : other)];
-      if (v == 0) continue;
-      row.emplace_back(other, v);
-      diagonal -= v;
+      const int number = box_neighbours + o;
+      const int first = o > 0 ? own : neighbour_in_box(n, i, j, k, number);
+      row[number] = rows.bands[static_cast<std::size_t>(std::abs(o))][static_cast<std::size_t>(first)];
+      diagonal -= row[number];
     }
-    row.emplace_back(k, diagonal);
-    std::sort(row.begin(), row.end());
-    for (const auto& [column, value] : row) {
-      a.column.push_back(column);
-      a.value.push_back(value);
-    }
-    a.start.push_back(static_cast<int>(a.column.size()));
-  }
-  return a;
+    row[box_neighbours] = diagonal;
+  });
 }
 
 /// The matrix with both triangles and a positive diagonal.

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <stratum/core/errors.hpp>
+#include <stratum/core/operators/box_sparse_rows.hpp>
 #include <stratum/core/operators/row_scales.hpp>
 
 namespace stratum {
@@ -53,16 +54,8 @@ struct Offset {
 };
 
 /// The neighbour of a node by a number of 27, around the box.
-std::size_t neighbour(const Box& box, Place p, int number) {
-  const std::array<int, 3> d{number % 3 - 1, number / 3 % 3 - 1, number / 9 - 1};
-  for (std::size_t e = 0; e < 3; ++e) {
-    p[e] += d[e];
-    if (p[e] < 0)
-      p[e] = box.n[e] - 1;
-    else if (p[e] == box.n[e])
-      p[e] = 0;
-  }
-  return box.node(p);
+std::size_t neighbour(const Box& box, const Place& p, int number) {
+  return at(neighbour_in_box({box.n[0], box.n[1], box.n[2]}, p[0], p[1], p[2], number));
 }
 
 class Reader {
@@ -373,23 +366,10 @@ class Reader {
     make_general();
   }
   void make_general() {
-    SparseRows& rows = rows_.general;
-    rows.rows = rows.columns = static_cast<int>(box_.size());
-    std::vector<std::pair<int, double>> row;
-    for (std::size_t k = 0; k < box_.size(); ++k) {
-      const Place here = box_.place(k);
-      row.clear();
-      for (int n = 0; n < box_row; ++n)
-        if (entry(k, n) != 0)
-          row.emplace_back(static_cast<int>(n == box_neighbours ? k : neighbour(box_, here, n)),
-                           entry(k, n) * rows_.power);
-      std::sort(row.begin(), row.end());
-      for (const auto& [column, value] : row) {
-        rows.column.push_back(column);
-        rows.value.push_back(value);
-      }
-      rows.start.push_back(static_cast<int>(rows.column.size()));
-    }
+    rows_.general = sparse_rows_of_box(rows_.shape.n, [&](int i, int j, int k, double(&row)[box_row]) {
+      const std::size_t node = box_.node({i, j, k});
+      for (std::size_t e = 0; e < box_row; ++e) row[e] = entries_[node * box_row + e] * rows_.power;
+    });
   }
 
   /// Parts that nothing couples to the others, without those of one fixed node.

@@ -63,6 +63,55 @@ BoxDeflation make_box_deflation(Context& ctx, const SparseRows& a, const BoxShap
   return made;
 }
 
+std::size_t bytes_of_box_deflation(const BoxShape& shape) {
+  constexpr std::size_t of_entry = sizeof(double) + sizeof(int), beside = 5 * sizeof(double);
+  return static_cast<std::size_t>(shape.n.nodes()) * (box_row * of_entry + beside);
+}
+
+int isolated_bodies(const TensorMesh<3>& mesh, const std::vector<double>& k) {
+  const auto [least, most] = std::minmax_element(k.begin(), k.end());
+  const double above = std::sqrt(*least) * std::sqrt(*most);
+  std::array<int, 3> n{};
+  for (int d = 0; d < 3; ++d) n[static_cast<std::size_t>(d)] = mesh.axis(d).size();
+  std::vector<char> left(k.size());
+  std::transform(k.begin(), k.end(), left.begin(), [above](double value) { return value > above ? 1 : 0; });
+  int bodies = 0;
+  std::vector<std::size_t> open;
+  for (std::size_t start = 0; start < left.size(); ++start) {
+    if (left[start] == 0) continue;
+    left[start] = 0;
+    open.assign(1, start);
+    bool isolated = true;
+    while (!open.empty()) {
+      const auto cell = static_cast<int>(open.back());
+      open.pop_back();
+      const std::array<int, 3> at{cell % n[0], cell / n[0] % n[1], cell / n[0] / n[1]};
+      for (int o = -box_neighbours; o <= box_neighbours; ++o) {
+        const BoxOffset offset(o);
+        std::array<int, 3> to{at[0] + offset.x, at[1] + offset.y, at[2] + offset.z};
+        bool inside = true;
+        for (std::size_t d = 0; d < 3; ++d) {
+          const Axis& axis = mesh.axis(static_cast<int>(d));
+          if (axis.is_periodic()) to[d] = (to[d] + n[d]) % n[d];
+          if (to[d] >= 0 && to[d] < n[d]) continue;
+          inside = false;
+          if ((to[d] < 0 ? axis.first_boundary() : axis.last_boundary()) == BoundaryType::dirichlet) isolated = false;
+        }
+        if (!inside) continue;
+        const auto next =
+            (static_cast<std::size_t>(to[2]) * static_cast<std::size_t>(n[1]) + static_cast<std::size_t>(to[1])) *
+                static_cast<std::size_t>(n[0]) +
+            static_cast<std::size_t>(to[0]);
+        if (left[next] == 0) continue;
+        left[next] = 0;
+        open.push_back(next);
+      }
+    }
+    if (isolated) ++bodies;
+  }
+  return bodies;
+}
+
 BoxDeflation make_box_deflation(Context& ctx, const BoxCoefficients& coefficients, bool scalar) {
   Context host(Backend::cpu, ctx.threads());
   const BoxMatrix<double> cells = BoxCells<double>(host, coefficients, scalar);

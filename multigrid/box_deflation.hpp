@@ -5,19 +5,22 @@
 // The vector of a part is one on its nodes and zero elsewhere. Set-up is on the host; memory there: 27 entries a row of A.
 
 #include <array>
+#include <cstddef>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include <stratum/core/operators/box_matrix.hpp>
 #include <stratum/core/operators/sparse_rows.hpp>
+#include <stratum/mesh/tensor_mesh.hpp>
 #include <stratum/multigrid/gate.hpp>
 #include <stratum/solvers/solver.hpp>
 
 namespace stratum {
 
 struct BoxDeflation {
-  static constexpr int most_vectors = 400;
+  /// Conjugate gradients take about an iteration more for each part; the set-up from K by cells takes as long as six to eight.
+  static constexpr int least_vectors = 6, most_vectors = 400;
   static constexpr double jump_for_vectors = 1e3, jump_for_two_parts = 1e4;
   /// Null: none, of matrices without such parts.
   std::unique_ptr<Solver<double>> solver{};
@@ -27,6 +30,11 @@ struct BoxDeflation {
 /// Of the rows of the nodes of a box and their sums. A is symmetric positive definite.
 [[nodiscard]] BoxDeflation make_box_deflation(Context& ctx, const SparseRows& a, const BoxShape& shape,
                                               std::span<const double> sums);
+/// Bytes that the set-up takes on the host for a while.
+[[nodiscard]] std::size_t bytes_of_box_deflation(const BoxShape& shape);
+/// Parts of the cells whose K is above the geometric mean of the smallest and the largest, that share nodes and have none on a
+/// Dirichlet face: a pass over the cells, which says whether rows are worth making.
+[[nodiscard]] int isolated_bodies(const TensorMesh<3>& mesh, const std::vector<double>& k);
 /// Of K by cells.
 [[nodiscard]] BoxDeflation make_box_deflation(Context& ctx, const BoxCoefficients& coefficients, bool scalar);
 

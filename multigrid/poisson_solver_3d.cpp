@@ -232,7 +232,7 @@ struct PoissonSolver3D::Implementation {
     } else {
       plan.float_cycles = params.float_cycles;
       make_levels(matrix, problem.reaction, material);
-      if (!ctx.is_dry_run()) deflate(c, material);
+      deflate(c, material);
     }
   }
   /// Of a reaction other levels may be made later, for which the vectors would not be.
@@ -241,8 +241,13 @@ struct PoissonSolver3D::Implementation {
     const auto [least, most] = std::minmax_element(material.xx.begin(), material.xx.end());
     const bool may_pay = !material.xx.empty() && material.yy.empty() && problem.reaction == 0 &&
                          *most >= BoxDeflation::jump_for_vectors * *least && !is_singular(mesh, problem) &&
-                         iterative->b.shape().nodes() <= most_unknowns && are_even(gate_of(mesh, material));
+                         iterative->b.shape().nodes() <= most_unknowns && are_even(gate_of(mesh, material)) &&
+                         isolated_bodies(mesh, material.xx) >= BoxDeflation::least_vectors;
     if (!may_pay) return;
+    if (ctx.is_dry_run()) {
+      const auto on_host = ctx.on_gpu() ? nullptr : allocate(ctx, bytes_of_box_deflation(iterative->a.shape()));
+      return;
+    }
     BoxDeflation made = make_box_deflation(ctx, c, true);
     if (!made.solver) return;
     iterative->set_solver(std::move(made.solver));

@@ -6,6 +6,7 @@
 
 #include <stratum/core/errors.hpp>
 #include <stratum/core/field/blas_3d.hpp>
+#include <stratum/multigrid/room_parts.hpp>
 #include <stratum/solvers/mixed/precision_cast.hpp>
 
 namespace stratum {
@@ -96,13 +97,7 @@ BoxSolids::BoxSolids(Context& ctx, const TensorMesh<3>& mesh, const PoissonProbl
                      const BoxMatrix<double>& conducting, const std::array<GatedAxis, 3>& gate, bool float_cycles)
     : bodies_(std::move(bodies)), rooms_(rooms_of(mesh, problem, *bodies_)), cells_(cells) {
   std::vector<char> fixed, given;
-  SingularParts parts;
-  std::vector<int> number(rooms_.rooms.size(), SingularParts::regular);
-  for (std::size_t r = 0; r < number.size(); ++r)
-    if (rooms_.rooms[r].singular) {
-      number[r] = static_cast<int>(parts.parts.size());
-      parts.parts.push_back({0, -1});
-    }
+  std::vector<int> of_unknown;  // rooms
   std::array<int, 3> first{};
   for (int d = 0; d < 3; ++d) first[static_cast<std::size_t>(d)] = mesh.axis(d).first_unknown();
   const Extents<3> n{mesh.x().unknowns(), mesh.y().unknowns(), mesh.z().unknowns()};
@@ -112,15 +107,10 @@ BoxSolids::BoxSolids(Context& ctx, const TensorMesh<3>& mesh, const PoissonProbl
         const std::size_t node =
             bodies_->node_number(static_cast<std::size_t>(i + first[0]), static_cast<std::size_t>(j + first[1]),
                                  static_cast<std::size_t>(k + first[2]));
-        const auto unknown = static_cast<std::int64_t>(node_of_unknown_.size());
         node_of_unknown_.push_back(node);
         fixed.push_back(bodies_->node[node] == BoxBodies::unknown ? 0 : 1);
         given.push_back(bodies_->node[node] == BoxBodies::given ? 1 : 0);
-        const int room = rooms_.of_node[node];
-        parts.of_node.push_back(room < 0 ? SingularParts::fixed : number[static_cast<std::size_t>(room)]);
-        if (room < 0 || number[static_cast<std::size_t>(room)] < 0) continue;
-        SingularParts::Part& part = parts.parts[static_cast<std::size_t>(number[static_cast<std::size_t>(room)])];
-        if (part.nodes++ == 0) part.first = unknown;
+        of_unknown.push_back(rooms_.of_node[node]);
       }
   matrix_ = decoupled(ctx, cells, fixed);
   const BoxMatrix<double> of_cycle = bodies_->has_empty_cells ? decoupled(ctx, conducting, given) : matrix_;
@@ -132,7 +122,8 @@ BoxSolids::BoxSolids(Context& ctx, const TensorMesh<3>& mesh, const PoissonProbl
         ctx, shape, std::make_shared<BoxMultigrid<float>>(ctx, of_cycle, gate, params));
   else
     cycle = std::make_shared<BoxMultigrid<double>>(ctx, of_cycle, gate, params);
-  cycle_ = std::make_shared<PartsProjected>(ctx, shape, PartMeans(ctx, shape, parts), std::move(cycle));
+  cycle_ = std::make_shared<PartsProjected>(
+      ctx, shape, PartMeans(ctx, shape, parts_of_rooms(rooms_.rooms, of_unknown, 0, unknowns())), std::move(cycle));
 }
 
 void BoxSolids::set_values(Context& ctx, FieldView<double, 3> x) const {

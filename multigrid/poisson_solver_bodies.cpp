@@ -7,6 +7,7 @@
 
 #include <stratum/assembly/rooms.hpp>
 #include <stratum/multigrid/identity_rows.hpp>
+#include <stratum/multigrid/room_parts.hpp>
 #include <stratum/multigrid/transfer/operator_dependent.hpp>
 
 namespace stratum {
@@ -40,34 +41,19 @@ class CellMatrix {
   GridOperator<double> matrix_;
 };
 
-/// Own unknowns by their rooms.
 SingularParts parts_of(const TensorMesh<2>& mesh, const Rooms& rooms, const GridLayout<2>& unknowns) {
-  SingularParts parts;
-  std::vector<int> number(rooms.rooms.size(), SingularParts::regular);
-  std::vector<std::int64_t> nodes(rooms.rooms.size(), 0), first(rooms.rooms.size(), -1);
-  const auto columns = mesh.x().size() + 1;
+  const auto columns = static_cast<std::size_t>(mesh.x().size()) + 1;
   const GridLayout<2> all = mesh.unknowns();
-  const auto room_of = [&](int i, int j) {
-    return rooms.of_node[static_cast<std::size_t>(j + mesh.y().first_unknown()) * static_cast<std::size_t>(columns) +
-                         static_cast<std::size_t>(i + mesh.x().first_unknown())];
-  };
-  for (int j = 0; j < all.ny; ++j)
-    for (int i = 0; i < all.nx; ++i)
-      if (const int room = room_of(i, j); room >= 0) {
-        const auto r = static_cast<std::size_t>(room);
-        if (nodes[r]++ == 0) first[r] = std::int64_t{j} * all.nx + i;
-      }
-  for (std::size_t r = 0; r < number.size(); ++r)
-    if (rooms.rooms[r].singular) {
-      number[r] = static_cast<int>(parts.parts.size());
-      parts.parts.push_back({nodes[r], first[r]});
-    }
-  for (int j = 0; j < unknowns.ny; ++j)
-    for (int i = 0; i < unknowns.nx; ++i) {
-      const int room = room_of(i, j + unknowns.origin_y - all.origin_y);
-      parts.of_node.push_back(room < 0 ? SingularParts::fixed : number[static_cast<std::size_t>(room)]);
-    }
-  return parts;
+  std::vector<int> of_unknown;
+  for (int j = 0; j < all.ny; ++j) {
+    const auto row = rooms.of_node.begin() +
+                     static_cast<std::ptrdiff_t>(static_cast<std::size_t>(j + mesh.y().first_unknown()) * columns +
+                                                 static_cast<std::size_t>(mesh.x().first_unknown()));
+    of_unknown.insert(of_unknown.end(), row, row + all.nx);
+  }
+  const std::int64_t begin = std::int64_t{unknowns.origin_y - all.origin_y} * all.nx;
+  return parts_of_rooms(rooms.rooms, of_unknown, static_cast<std::size_t>(begin),
+                        static_cast<std::size_t>(unknowns.nodes()));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <stratum/multigrid/poisson_solver.hpp>
+#include <stratum/multigrid/room_parts.hpp>
 
 namespace stratum {
 
@@ -26,26 +27,12 @@ PoissonSolverParams params_of(const FiniteVolumes& volumes, PoissonSolverParams 
   return params;
 }
 
-/// The rooms of own cells.
 SingularParts parts_of(const FiniteVolumes& volumes, const GridLayout<2>& cells) {
-  const Rooms& rooms = *volumes.rooms();
-  std::vector<int> number(rooms.rooms.size(), SingularParts::regular);
-  std::vector<std::int64_t> first(rooms.rooms.size(), -1);
-  for (std::size_t c = rooms.of_cell.size(); c-- > 0;)
-    if (rooms.of_cell[c] >= 0) first[static_cast<std::size_t>(rooms.of_cell[c])] = static_cast<std::int64_t>(c);
-  SingularParts parts;
-  for (std::size_t r = 0; r < number.size(); ++r)
-    if (rooms.rooms[r].singular) {
-      number[r] = static_cast<int>(parts.parts.size());
-      parts.parts.push_back({rooms.rooms[r].cells, first[r]});
-    }
   const std::int64_t begin =
       std::int64_t{cells.origin_y - volumes.centres().unknowns().origin_y} * std::int64_t{cells.nx};
-  for (std::int64_t c = begin; c < begin + cells.nodes(); ++c) {
-    const int room = rooms.of_cell[static_cast<std::size_t>(c)];
-    parts.of_node.push_back(room < 0 ? SingularParts::fixed : number[static_cast<std::size_t>(room)]);
-  }
-  return parts;
+  const Rooms& rooms = *volumes.rooms();
+  return parts_of_rooms(rooms.rooms, rooms.of_cell, static_cast<std::size_t>(begin),
+                        static_cast<std::size_t>(cells.nodes()));
 }
 
 /// The cycle is that of the matrix in which solids without flux conduct next to nothing, between projections, as

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include <stratum/assembly/body_checks.hpp>
 #include <stratum/assembly/body_surface.hpp>
 #include <stratum/assembly/gauss_rules.hpp>
 #include <stratum/assembly/points.hpp>
@@ -67,15 +68,6 @@ enum class Role : std::uint8_t { solid, material, surface };
 
 Role role_of(BodyKind kind) {
   return kind == BodyKind::contact ? Role::surface : kind == BodyKind::coefficient ? Role::material : Role::solid;
-}
-
-void check_body(const Body& body, const std::string& name) {
-  expects(static_cast<bool>(body.inside), name, " has no shape");
-  const bool needs_value = body.kind == BodyKind::value || body.kind == BodyKind::coefficient;
-  expects(!needs_value || static_cast<bool>(body.value), name,
-          body.kind == BodyKind::value ? " is held at a value that is not given" : " has a K that is not given");
-  expects(body.kind != BodyKind::contact || (std::isfinite(body.resistance) && body.resistance >= 0), name,
-          " has a contact resistance of ", body.resistance, "; it must be finite and not negative");
 }
 
 /// Which body has the material of a cell, or is solid there; -1: none. Solids overlap with nothing but their like.
@@ -148,8 +140,6 @@ void set_nodes(const Geometry& mesh, const std::vector<Body>& bodies, BodyMap& m
   expects(any, "the bodies cover the mesh of ", map.nx, " x ", map.ny, " cells: no unknown is left");
 }
 
-bool agree(double a, double b) { return std::abs(a - b) <= 1e-12 * std::max(std::abs(a), std::abs(b)); }
-
 void set_contact(const Geometry& mesh, const Body& body, const BodyMap& map, std::size_t number, CellCoefficients& k) {
   expects(mesh.mapped() == nullptr || !mesh.mapped()->is_cartesian(), body_label(map, number),
           ": contact resistances are for rectangles and their coordinates, not for deformed meshes");
@@ -213,9 +203,7 @@ ScalarFunction polygon_shape(std::vector<Position> corners) {
   };
 }
 
-std::string body_label(const BodyMap& map, std::size_t body) {
-  return message("body ", body + 1, map.names[body].empty() ? "" : ", " + map.names[body]);
-}
+std::string body_label(const BodyMap& map, std::size_t body) { return detail::body_label(map.names, body); }
 
 std::shared_ptr<BodyMap> bodies_on_cells(Context& ctx, const Geometry& mesh, const std::vector<Body>& bodies) {
   const int nx = mesh.logical().x().size(), ny = mesh.logical().y().size();
@@ -225,7 +213,7 @@ std::shared_ptr<BodyMap> bodies_on_cells(Context& ctx, const Geometry& mesh, con
   for (const Body& body : bodies) {
     map->kinds.push_back(body.kind);
     map->names.push_back(body.name);
-    check_body(body, body_label(*map, map->names.size() - 1));
+    detail::check_body(body, body_label(*map, map->names.size() - 1));
   }
   map->cells = cells_inside(ctx, mesh, bodies);
   map->cell.assign(static_cast<std::size_t>(nx) * static_cast<std::size_t>(ny), BodyMap::live);
@@ -257,7 +245,7 @@ void set_held_values(const Geometry& mesh, const std::vector<Body>& bodies, Body
         const double value = evaluate(bodies[k].value, mesh.node(i, j), "value of a body");
         for_each_image(mesh.logical(), i, j, [&](int p, int q) {
           const std::size_t n = map.node_number(p, q);
-          if (holder[n] >= 0 && !agree(map.value[n], value)) {
+          if (holder[n] >= 0 && !detail::agree(map.value[n], value)) {
             const bool same = holder[n] == static_cast<int>(k);
             const std::string who = same ? "" : body_label(map, static_cast<std::size_t>(holder[n])) + " and ";
             throw UsageError(message(who, body_label(map, k), same ? " has two values" : " meet with different values",

@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <utility>
 
+#include <stratum/assembly/body_checks.hpp>
 #include <stratum/assembly/box_points.hpp>
 #include <stratum/assembly/box_values.hpp>
 #include <stratum/assembly/gauss_rules.hpp>
 #include <stratum/assembly/points.hpp>
+#include <stratum/assembly/union.hpp>
 #include <stratum/core/errors.hpp>
 
 namespace stratum {
@@ -18,9 +19,7 @@ namespace {
 using Values = std::vector<double>;
 using Place = std::array<std::size_t, 3>;
 
-std::string label(const BoxBodies& bodies, std::size_t body) {
-  return message("body ", body + 1, bodies.names[body].empty() ? "" : ", " + bodies.names[body]);
-}
+std::string label(const BoxBodies& bodies, std::size_t body) { return detail::body_label(bodies.names, body); }
 
 Point3D point_in(const TensorMesh<3>& mesh, const Place& cell, double x, double y, double z) {
   return make_point(LineInterval(mesh.x(), static_cast<int>(cell[0])).at(x),
@@ -32,8 +31,6 @@ Point3D centre_of(const TensorMesh<3>& mesh, const Place& cell) { return point_i
 Point3D at_node(const TensorMesh<3>& mesh, const Place& at) {
   return node_point(mesh, static_cast<int>(at[0]), static_cast<int>(at[1]), static_cast<int>(at[2]));
 }
-
-bool agree(double a, double b) { return std::abs(a - b) <= 1e-12 * std::max(std::abs(a), std::abs(b)); }
 
 std::string text_of(const Point3D& p) { return message("(", p.x, ", ", p.y, ", ", p.z, ")"); }
 
@@ -72,15 +69,6 @@ std::vector<std::vector<std::size_t>> cells_inside(const Context& ctx, const Ten
   throw UsageError(message(name, " holds no cell of the mesh of ", nx, " x ", ny, " x ", nz,
                            seen ? ": no cell has its centre inside; the body is thinner than a cell, take a finer mesh"
                                 : ": it lies outside of the domain, or is thinner than a cell"));
-}
-
-void check_body(const Body3D& body, const std::string& name) {
-  expects(static_cast<bool>(body.inside), name, " has no shape");
-  const bool needs_value = body.kind == BodyKind::value || body.kind == BodyKind::coefficient;
-  expects(!needs_value || static_cast<bool>(body.value), name,
-          body.kind == BodyKind::value ? " is held at a value that is not given" : " has a K that is not given");
-  expects(body.kind != BodyKind::contact || (std::isfinite(body.resistance) && body.resistance >= 0), name,
-          " has a contact resistance of ", body.resistance, "; it must be finite and not negative");
 }
 
 /// Solids overlap with nothing but their like.
@@ -132,7 +120,7 @@ void set_nodes(const TensorMesh<3>& mesh, const std::vector<Body3D>& given, BoxB
         if (other == static_cast<int>(b) && !is_joined) return;
         const Point3D p = at_node(mesh, at);
         const double value = evaluate(given[b].value, p, "value of a body");
-        if (other >= 0 && !agree(bodies.value[n], value)) {
+        if (other >= 0 && !detail::agree(bodies.value[n], value)) {
           const bool same = other == static_cast<int>(b);
           const std::string who = same ? "" : label(bodies, static_cast<std::size_t>(other)) + " and ";
           throw UsageError(message(who, label(bodies, b), same ? " has two values" : " meet with different values",
@@ -244,7 +232,7 @@ std::shared_ptr<const BoxBodies> bodies_on(const Context& ctx, const TensorMesh<
   for (const Body3D& body : given) {
     bodies->kinds.push_back(body.kind);
     bodies->names.push_back(body.name);
-    check_body(body, label(*bodies, bodies->names.size() - 1));
+    detail::check_body(body, label(*bodies, bodies->names.size() - 1));
   }
   const auto& [nx, ny, nz] = bodies->cells_of_axes;
   bodies->cell.assign(nx * ny * nz, BoxBodies::live);
@@ -340,12 +328,7 @@ BoxRooms rooms_of(const TensorMesh<3>& mesh, const PoissonProblem3D& problem, co
            unknown_at(mesh.x(), static_cast<int>(at[0])) >= 0 && unknown_at(mesh.y(), static_cast<int>(at[1])) >= 0 &&
            unknown_at(mesh.z(), static_cast<int>(at[2])) >= 0;
   };
-  std::vector<std::size_t> parent(bodies.node.size());
-  std::iota(parent.begin(), parent.end(), std::size_t{0});
-  const auto find = [&](std::size_t n) {
-    while (parent[n] != n) n = parent[n] = parent[parent[n]];
-    return n;
-  };
+  Union connected(bodies.node.size());
   constexpr std::size_t none = SIZE_MAX;
   std::vector<std::size_t> first(bodies.cell.size(), none);
   BoxRooms found;
@@ -359,10 +342,8 @@ BoxRooms rooms_of(const TensorMesh<3>& mesh, const PoissonProblem3D& problem, co
       const std::size_t joined = bodies.joined_node(at);
       found.integral[joined] += part;
       if (!is_free(at)) return;
-      const std::size_t n = find(joined);
       if (first[c] == none) first[c] = joined;
-      const std::size_t other = find(first[c]);
-      parent[std::max(n, other)] = std::min(n, other);
+      connected.join(first[c], joined);
     });
   }
   std::array<double, 6> alpha{};
@@ -370,7 +351,7 @@ BoxRooms rooms_of(const TensorMesh<3>& mesh, const PoissonProblem3D& problem, co
   std::vector<int> number(bodies.node.size(), -1);
   for (std::size_t c = 0; c < first.size(); ++c) {
     if (first[c] == none) continue;
-    int& of_root = number[find(first[c])];
+    int& of_root = number[connected.find(first[c])];
     if (of_root < 0) {
       of_root = static_cast<int>(found.rooms.size());
       const Point3D centre = centre_of(mesh, bodies.place(c));

@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include <stratum/assembly/body_checks.hpp>
 #include <stratum/assembly/body_surface.hpp>
 #include <stratum/assembly/finite_volumes.hpp>
 #include <stratum/assembly/gauss_rules.hpp>
@@ -93,8 +94,8 @@ void FiniteVolumes::set_bodies(const PoissonProblem& problem) {
   const auto row = [this](std::size_t c) { return static_cast<int>(c / static_cast<std::size_t>(nx_)); };
   const auto agree = [&](std::size_t one, std::size_t other, double a, double b, std::size_t c) {
     const Point p = Geometry(mesh_).cell(column(c), row(c)).at(0.5, 0.5);
-    expects(std::abs(a - b) <= 1e-12 * std::max(std::abs(a), std::abs(b)), body_label(*map_, one), " and ",
-            body_label(*map_, other), " meet with different values at (", p.x, ", ", p.y, "), ", a, " and ", b,
+    expects(detail::agree(a, b), body_label(*map_, one), " and ", body_label(*map_, other),
+            " meet with different values at (", p.x, ", ", p.y, "), ", a, " and ", b,
             ": leave a cell between them, or give one value");
   };
   std::vector<int> holder(static_cast<std::size_t>(cells()), -1);

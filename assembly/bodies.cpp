@@ -331,6 +331,20 @@ PoissonProblem in_live_cells(const PoissonProblem& problem, const std::shared_pt
   return masked;
 }
 
+CellCoefficients conducting_next_to_nothing(const CellCoefficients& given) {
+  CellCoefficients k = given;
+  const BodyMap& map = *given.bodies;
+  double least = HUGE_VAL;
+  for (std::size_t c = 0; c < map.cell.size(); ++c)
+    if (map.cell[c] != BodyMap::empty) least = std::min({least, k.xx[c], k.yy.empty() ? k.xx[c] : k.yy[c]});
+  for (std::size_t c = 0; c < map.cell.size(); ++c) {
+    if (map.cell[c] != BodyMap::empty) continue;
+    k.xx[c] = conductance_of_solids * least;
+    if (!k.yy.empty()) k.yy[c] = k.xx[c];
+  }
+  return k;
+}
+
 void clear_fixed_nodes(Context& ctx, const Geometry& mesh, const BodyMap& map, const GridFunction<double>& u) {
   if (!map.has_solids() || u.view.nodes() == 0) return;
   const TensorMesh<2>& logical = mesh.logical();

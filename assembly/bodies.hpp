@@ -101,6 +101,9 @@ struct BodyMap {
 /// cells.
 [[nodiscard]] std::shared_ptr<const BodyMap> bodies_on(Context& ctx, const Geometry& mesh,
                                                        const PoissonProblem& problem);
+/// In matrices for cycles solids without flux conduct so much of the least that other cells do.
+inline constexpr double conductance_of_solids = 1e-8;
+[[nodiscard]] CellCoefficients conducting_next_to_nothing(const CellCoefficients& given);
 /// The values of held nodes anew, of bodies with these g; as bodies_on, throws where bodies meet with different ones.
 void set_held_values(const Geometry& mesh, const std::vector<Body>& bodies, BodyMap& map);
 /// The same on cells alone, without nodes and values: of finite volumes, for bodies that are not empty.

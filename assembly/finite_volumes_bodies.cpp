@@ -181,19 +181,10 @@ UnknownsInRooms FiniteVolumes::cells_in_rooms(int first, int rows) const {
 }
 
 FiniteVolumes FiniteVolumes::with_solids_that_conduct() const {
-  constexpr double next_to_nothing = 1e-8;
   FiniteVolumes conducting = *this;
+  conducting.k_ = conducting_next_to_nothing(*k_);
   auto map = std::make_shared<BodyMap>(*map_);
-  CellCoefficients& k = *conducting.k_;
-  double least = HUGE_VAL;
-  for (std::size_t c = 0; c < map->cell.size(); ++c)
-    if (map->cell[c] == BodyMap::live) least = std::min({least, k.xx[c], k.yy.empty() ? k.xx[c] : k.yy[c]});
-  for (std::size_t c = 0; c < map->cell.size(); ++c) {
-    if (map->cell[c] != BodyMap::empty) continue;
-    map->cell[c] = BodyMap::live;
-    k.xx[c] = next_to_nothing * least;
-    if (!k.yy.empty()) k.yy[c] = k.xx[c];
-  }
+  std::replace(map->cell.begin(), map->cell.end(), std::uint8_t{BodyMap::empty}, std::uint8_t{BodyMap::live});
   map->has_empty_cells = false;
   conducting.map_ = std::move(map);
   return conducting;

@@ -70,7 +70,6 @@ struct HostBands {
 BoxBands<double> decoupled(Context& ctx, const BoxMatrix<double>& a, const std::vector<char>& fixed) {
   BoxBands<double> bands = bands_of(ctx, a);
   if (ctx.is_dry_run()) return bands;
-  constexpr double next_to_nothing = 1e-8;
   HostBands host(ctx, bands);
   double least = HUGE_VAL;
   const Values diagonal = host.diagonal();
@@ -83,7 +82,7 @@ BoxBands<double> decoupled(Context& ctx, const BoxMatrix<double>& a, const std::
     entry = 0;
   });
   for (std::size_t n = 0; n < fixed.size(); ++n)
-    if (fixed[n] != 0) host.band[0][n] = next_to_nothing * least;
+    if (fixed[n] != 0) host.band[0][n] = conductance_of_solids * least;
   host.put(ctx, bands);
   bands.fill_ghosts(ctx);
   ctx.synchronise();

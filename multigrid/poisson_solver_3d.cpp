@@ -211,13 +211,12 @@ struct PoissonSolver3D::Implementation {
     const BoxMatrix<double> matrix = BoxCells<double>(ctx, c, material.yy.empty());
     if (has_solids(material)) {
       BoxCoefficients conducting = c;
-      constexpr double next_to_nothing = 1e-8;
       for (const auto& [of_box, k] :
            {std::pair{&material.xx, &conducting.xx}, {&material.yy, &conducting.yy}, {&material.zz, &conducting.zz}}) {
         double least = HUGE_VAL;
         for (const double value : *of_box)
           if (value > 0) least = std::min(least, value);
-        std::replace(k->begin(), k->end(), 0.0, next_to_nothing * least);
+        std::replace(k->begin(), k->end(), 0.0, conductance_of_solids * least);
       }
       solids.emplace(ctx, mesh, problem, material.bodies, matrix,
                      BoxCells<double>(ctx, conducting, material.yy.empty()), gate_of(mesh, material),

@@ -58,21 +58,6 @@ SingularParts parts_of(const TensorMesh<2>& mesh, const Rooms& rooms, const Grid
 
 }  // namespace
 
-CellCoefficients conducting_next_to_nothing(const CellCoefficients& given) {
-  constexpr double next_to_nothing = 1e-8;
-  CellCoefficients k = given;
-  const BodyMap& map = *given.bodies;
-  double least = HUGE_VAL;
-  for (std::size_t c = 0; c < map.cell.size(); ++c)
-    if (map.cell[c] != BodyMap::empty) least = std::min({least, k.xx[c], k.yy.empty() ? k.xx[c] : k.yy[c]});
-  for (std::size_t c = 0; c < map.cell.size(); ++c) {
-    if (map.cell[c] != BodyMap::empty) continue;
-    k.xx[c] = next_to_nothing * least;
-    if (!k.yy.empty()) k.yy[c] = k.xx[c];
-  }
-  return k;
-}
-
 StructuredSolver solver_around_bodies(Context& ctx, const Geometry& mesh, PoissonSolverParams params,
                                       const SmootherRegistry& registry) {
   const CellCoefficients& k = *params.coefficients;

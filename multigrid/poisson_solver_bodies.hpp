@@ -12,9 +12,6 @@
 
 namespace stratum {
 
-/// The cells of solids without flux conduct by 1e-8 of the least that others do.
-[[nodiscard]] CellCoefficients conducting_next_to_nothing(const CellCoefficients& given);
-
 /// `params.coefficients->bodies` has solids.
 [[nodiscard]] StructuredSolver solver_around_bodies(Context& ctx, const Geometry& mesh, PoissonSolverParams params,
                                                     const SmootherRegistry& registry);

@@ -229,6 +229,7 @@ std::shared_ptr<const BoxBodies> bodies_on(const Context& ctx, const TensorMesh<
     bodies->cells_of_axes[d] = static_cast<std::size_t>(axis.size());
     bodies->periodic[d] = axis.is_periodic();
   }
+  if (problem.on_mesh && problem.on_mesh->cells_of_axes == bodies->cells_of_axes) return problem.on_mesh;
   for (const Body3D& body : given) {
     bodies->kinds.push_back(body.kind);
     bodies->names.push_back(body.name);

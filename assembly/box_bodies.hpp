@@ -78,7 +78,7 @@ struct BoxBodies {
   }
 };
 
-/// `mesh` has the ends of the problem's faces. Null where there are no bodies.
+/// `mesh` has the ends of the problem's faces. Null where there are no bodies; `problem.on_mesh` where that is of as many cells.
 [[nodiscard]] std::shared_ptr<const BoxBodies> bodies_on(const Context& ctx, const TensorMesh<3>& mesh,
                                                          const PoissonProblem3D& problem);
 

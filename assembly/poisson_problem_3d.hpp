@@ -37,6 +37,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -97,6 +98,8 @@ struct Body3D {
   std::string name{};             // for messages and reports
 };
 
+struct BoxBodies;
+
 struct PoissonProblem3D {
   ScalarFunction3D rhs{};       // f; empty: the product problem
   ScalarFunction3D exact{};     // u; empty: the product problem's where all else is empty, else unknown
@@ -105,6 +108,7 @@ struct PoissonProblem3D {
   double reaction = 0;      // c, not negative
   Diffusion3D diffusion{};  // K; one where it is not given
   std::vector<Body3D> bodies{};
+  std::shared_ptr<const BoxBodies> on_mesh{};  // these on the mesh, where the caller has it from bodies_on
 
   [[nodiscard]] bool is_product() const { return !rhs; }
   [[nodiscard]] bool has_exact() const;

@@ -47,7 +47,7 @@ void write_fields(const Context& ctx, const Settings& settings, const Solved& so
   const auto k = diffusion_on_cells(ctx, mesh, settings.problem.diffusion);
   for (const auto& [name, values] : k) on_cells.push_back({name, values});
   std::vector<double> numbers;  // of bodies, from 1 on, on one rank
-  if (const auto bodies = bodies_on(ctx, mesh, settings.problem)) {
+  if (const auto& bodies = solved.bodies) {
     numbers.assign(bodies->cell.size(), 0.0);
     for (std::size_t b = 0; b < bodies->cells.size(); ++b)
       for (const std::size_t c : bodies->cells[b]) numbers[c] = static_cast<double>(b + 1);

@@ -102,20 +102,22 @@ std::int64_t expected_memory(const Context& ctx, const Settings& settings, const
   return peak_memory() + needed;
 }
 
-Solved solve(Context& ctx, const Settings& settings, const CommandLine& options, int level, const Uses& uses) {
+Solved solve(Context& ctx, const Settings& given, const CommandLine& options, int level, const Uses& uses) {
+  Settings settings = given;
+  settings.problem.on_mesh = bodies_on(ctx, settings.mesh_at(level), settings.problem);
   const bool talk = !settings.quiet && !settings.table;
   const TensorMesh<3> mesh = settings.mesh_at(level);
   const std::int64_t expected = expected_memory(ctx, settings, mesh, uses);
   if (talk)
     if (const std::string text = warning_of_edges(mesh, settings.problem); !text.empty()) warn(program_name, text);
-  if (const auto bodies = bodies_on(ctx, mesh, settings.problem); bodies && talk)
+  if (const auto& bodies = settings.problem.on_mesh; bodies && talk)
     if (const BodyGap3D body = largest_body_gap(mesh, settings.problem, *bodies); body.gap > 0)
       warn(program_name, message("a body and a face differ by ", body.gap, " at (", body.x, ", ", body.y, ", ", body.z,
                                  "); there u has the value of the face"));
   say(settings, "setting up ...");
   std::optional<PoissonSolver3D> solver(std::in_place, ctx, mesh, settings.problem, settings.solver);
   say(settings, "");
-  Solved solved{.outcome = {level, mesh, solver->plan()}};
+  Solved solved{.outcome = {level, mesh, solver->plan()}, .bodies = settings.problem.on_mesh};
   Outcome& outcome = solved.outcome;
   outcome.expected_memory = expected;
   const NodePlanes planes = solver->nodes();

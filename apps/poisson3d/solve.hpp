@@ -3,6 +3,7 @@
 // One level: memory, set-up, the solve and what is said of its solution.
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -54,6 +55,7 @@ struct Solved {
   std::vector<double> nodal{};
   NodePlanes planes{};
   std::vector<double> own{};
+  std::shared_ptr<const BoxBodies> bodies{};
 };
 
 /// The peak of the host's memory that this rank will reach, in bytes: while the solver is there, or after it is gone, while

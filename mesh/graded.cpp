@@ -3,17 +3,17 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <limits>
 #include <numbers>
 #include <numeric>
 #include <optional>
+#include <sstream>
 #include <utility>
 #include <vector>
 
 #include <stratum/core/errors.hpp>
 #include <stratum/core/io/text_file.hpp>
+#include <stratum/core/io/whole_file.hpp>
 
 namespace stratum {
 
@@ -279,10 +279,9 @@ Grading parse_grading(std::string_view text) {
 
 Axis read_line(const Grading& grading) {
   expects(grading.from_file(), "this direction is not read from a file");
-  std::ifstream file(grading.path, std::ios::binary);
-  std::error_code error;
-  if (!file || std::filesystem::is_directory(grading.path, error))
-    throw FileError(message("cannot read '", grading.path, "'"));
+  // Whole: a file that fails while it is read would look like one with fewer numbers.
+  std::istringstream file(detail::whole_file(
+      grading.path, [](std::string_view begin) { return begin.find('\0') == std::string_view::npos; }));
   return grading.kind == Grading::Kind::widths ? read_widths(file, grading.path) : read_coordinates(file, grading.path);
 }
 

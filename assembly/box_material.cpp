@@ -139,7 +139,8 @@ std::string separate(const Context& ctx, const TensorMesh<3>& mesh, const Poisso
   for (double& k : material.k[2]) k *= zz[0].front();
   const auto& w = material.w;
   if (problem.reaction != 0 && !(is_one(w[0]) && is_one(w[1]) && is_one(w[2])))
-    return message("a reaction c = ", problem.reaction, " beside a ", name_x,
+    return message(problem.reaction_name.empty() ? message("a reaction c = ", problem.reaction) : problem.reaction_name,
+                   " beside a ", name_x,
                    name_x == name_y ? " that varies is not separable"
                                     : message(" that depends on more than x, a ", name_y, " on more than y or a ",
                                               name_z, " on more than z is not separable"));

@@ -105,8 +105,9 @@ struct PoissonProblem3D {
   ScalarFunction3D exact{};     // u; empty: the product problem's where all else is empty, else unknown
   ScalarFunction3D boundary{};  // g of Dirichlet faces without their own; empty: exact where given, else zero
   BoundaryConditions3D boundaries{};
-  double reaction = 0;      // c, not negative
-  Diffusion3D diffusion{};  // K; one where it is not given
+  double reaction = 0;          // c, not negative
+  std::string reaction_name{};  // for messages; empty: a reaction with its value
+  Diffusion3D diffusion{};      // K; one where it is not given
   std::vector<Body3D> bodies{};
   std::shared_ptr<const BoxBodies> on_mesh{};  // these on the mesh, where the caller has it from bodies_on
 

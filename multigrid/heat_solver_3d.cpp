@@ -8,7 +8,7 @@
 
 #include <stratum/assembly/box_discretization.hpp>
 #include <stratum/assembly/box_points.hpp>
-#include <stratum/assembly/box_values.hpp>
+#include <stratum/assembly/points.hpp>
 #include <stratum/core/field/blas_3d.hpp>
 #include <stratum/core/operators/box_matrix.hpp>
 #include <stratum/core/operators/box_operator.hpp>
@@ -71,6 +71,7 @@ double largest_ratio(const std::array<AxisFactors, 3>& factors) {
 /// With zero on its Dirichlet faces and in the place of f.
 PoissonProblem3D homogeneous(PoissonProblem3D problem, double reaction) {
   problem.reaction = reaction;
+  problem.reaction_name = "the mass matrix of a time step";
   problem.exact = {};
   problem.boundary = {};
   for (BoundaryCondition3D& face : problem.boundaries.faces) face.value = {};
@@ -204,19 +205,18 @@ class BoxEquation {
     set_zero_with_ghosts(ctx, change);
   }
   void initial(Context& ctx, double t, Vector& u) const {
-    const Values all = at_nodes(ctx, mesh, initial_function(problem, t));
-    Values own;
-    own.reserve(static_cast<std::size_t>(nodes()));
-    const auto first = [&](int d) { return static_cast<std::size_t>(mesh.axis(d).first_unknown()); };
-    const auto& [nx, ny, nz] = layout_.extents;
-    const auto row = static_cast<std::size_t>(mesh.x().size()) + 1,
-               rows = static_cast<std::size_t>(mesh.y().size()) + 1;
-    for (std::size_t k = 0; k < static_cast<std::size_t>(nz); ++k)
-      for (std::size_t j = 0; j < static_cast<std::size_t>(ny); ++j) {
-        const auto begin =
-            all.begin() + static_cast<std::ptrdiff_t>(((k + first(2)) * rows + j + first(1)) * row + first(0));
-        own.insert(own.end(), begin, begin + nx);
-      }
+    Values own(static_cast<std::size_t>(nodes()));
+    const auto first = [&](int d) { return mesh.axis(d).first_unknown(); };
+    const auto [nx, ny, nz] = layout_.extents;
+    for_each_row(
+        ctx, nz,
+        [&, nx = nx, ny = ny](int k, const ScalarFunction3D& f) {
+          auto value = own.begin() + std::ptrdiff_t{k} * nx * ny;
+          for (int j = 0; j < ny; ++j)
+            for (int i = 0; i < nx; ++i)
+              *value++ = evaluate(f, node_point(mesh, first(0) + i, first(1) + j, first(2) + k), "initial value");
+        },
+        initial_function(problem, t));
     copy_from_host<double>(ctx, own.data(), u.view());
   }
 

@@ -46,6 +46,9 @@ case_solvers() {
   run 0 "${small[@]}" --kappa 'x+y>1 ? 400 : 1' --initial 1 --report report.json
   prints '^solver +conjugate gradients around V-cycles'
   check "r['solver'] == 'multigrid' and r['most_cycles'] < 12 and r['updates'] > 0"
+  # The user gave no reaction: a time step makes one.
+  run 0 "${small[@]}" --kappa '1+x' --initial 1
+  prints '^ +the mass matrix of a time step beside a --kappa that varies is not separable'
   run 0 "${small[@]}" --kappa '1+x*y+z' --initial 1 --quiet --report report.json
   check "r['solver'] == 'fd-cg'"
   run 0 "${small[@]}" --kx 2 --ky '1+y' --initial 1 --reaction 3 --quiet --report report.json
@@ -55,6 +58,13 @@ case_solvers() {
   run 0 "${small[@]}" --kappa 'exp(x*y)' --front periodic --back periodic --left neumann --right neumann --top neumann --bottom neumann \
     --initial 'x<0.3' --end 2 --quiet --report report.json
   check "abs(r['heat'] / r['heat_at_first'] - 1) < 1e-12"
+}
+
+# At Dirichlet nodes u has the value of the boundary, whatever the initial value is there.
+case_initial_values_at_unknowns() {
+  run 0 "${small[@]}" --initial 1/x
+  run 0 "${small[@]}" --initial '1/x+1/(1-y)+1/z' --right neumann --bottom neumann --back neumann
+  refused --initial 1/x --left neumann "${small[@]}" -- 'at t = 0: the initial value is inf at (0, '
 }
 
 case_films_and_values() {

@@ -32,6 +32,7 @@ enum : std::size_t { left, right, bottom, top };
 /// Of n.K grad u by the data of a Neumann or Robin boundary: over the boundary, and times phi of its first and its last node.
 struct GivenFlux {
   double all = 0, first = 0, last = 0;
+  double magnitudes = 0;  // of intervals
 };
 GivenFlux given_flux(const Geometry& mesh, const BoundaryOf& boundary, const CellwiseSolution& u) {
   GivenFlux flux;
@@ -39,6 +40,7 @@ GivenFlux given_flux(const Geometry& mesh, const BoundaryOf& boundary, const Cel
   for (int k = 0; k < intervals; ++k) {
     const auto of_interval = given_flux_of(mesh, boundary, u, k);
     flux.all += of_interval.all;
+    flux.magnitudes += std::abs(of_interval.all);
     if (k == 0) flux.first += of_interval.first;
     if (k == intervals - 1) flux.last += of_interval.second;
   }
@@ -48,7 +50,8 @@ GivenFlux given_flux(const Geometry& mesh, const BoundaryOf& boundary, const Cel
 /// r_i of nodes of the boundaries: sums over those of one boundary between its corners, and the corners', c = cx + 2 cy.
 struct Reactions {
   std::array<double, 4> boundaries{}, corners{};
-  double magnitude = 0;
+  std::array<double, 4> of_cells{};  // magnitudes of what diffusion, c and f of cells give to those between corners
+  double magnitude = 0;              // of the terms of r_i
 
   void add(const CellwiseSolution& u, const ScalarFunction& f, const Geometry& mesh, int i, int j) {
     if (!u.is_live(i, j)) return;
@@ -59,12 +62,16 @@ struct Reactions {
       const int p = i + static_cast<int>(a % 2), q = j + static_cast<int>(a / 2);
       const bool on_x = p == 0 || p == u.nx(), on_y = q == 0 || q == u.ny();
       if ((!on_x && !on_y) || u.is_held(p, q)) continue;
+      const double size = std::abs(r[a]) + std::abs(c[a]) + std::abs(load[a]);
       r[a] += c[a] - load[a];
       magnitude += magnitudes[a];
-      if (on_x && on_y)
+      if (on_x && on_y) {
         corners[(p == 0 ? 0U : 1U) + (q == 0 ? 0U : 2U)] += r[a];
-      else
-        boundaries[on_x ? (p == 0 ? left : right) : (q == 0 ? bottom : top)] += r[a];
+        continue;
+      }
+      const std::size_t boundary = on_x ? (p == 0 ? left : right) : (q == 0 ? bottom : top);
+      boundaries[boundary] += r[a];
+      of_cells[boundary] += size;
     }
   }
 };
@@ -90,17 +97,21 @@ BoundaryFluxes fluxes_of(const Geometry& mesh, const PoissonProblem& problem, co
 
   std::array<double, 4> inward{};  // integrals of n.K grad u
   std::array<GivenFlux, 4> given{};
+  BoundaryFluxes found;
   for (std::size_t k = 0; k < 4; ++k)
     if (neumann(k)) {
       given[k] = given_flux(mesh, boundaries[k], u);
       inward[k] = given[k].all;
+      found.magnitudes += given[k].magnitudes;
     }
-  BoundaryFluxes found;
   if (!neumann(left) || !neumann(right) || !neumann(bottom) || !neumann(top)) {
     const Reactions r = reactions(u, rhs_function(problem), mesh);
     found.rounding = std::numeric_limits<double>::epsilon() * r.magnitude;
     for (std::size_t k = 0; k < 4; ++k)
-      if (!neumann(k)) inward[k] += r.boundaries[k];
+      if (!neumann(k)) {
+        inward[k] += r.boundaries[k];
+        found.magnitudes += r.of_cells[k];
+      }
     // Of the node at a corner of `boundary`, at the last end of its line or at the first; of a periodic boundary the mean with
     // the one across.
     const auto at_corner = [&](std::size_t boundary, bool last_boundary) {

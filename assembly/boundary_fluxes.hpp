@@ -37,6 +37,7 @@ struct BoundaryFluxes {
   /// What the rounding of nodal values may have done to all of them: cells far thinner than the rounding of u_h do not tell a
   /// flux.
   double rounding = 0;
+  double magnitudes = 0;  // of what cells and intervals give to the boundaries, which may cancel
 
   /// The integral of f, but for residuals and rounding.
   [[nodiscard]] double sum() const { return left + right + bottom + top + reaction; }

@@ -291,7 +291,9 @@ std::optional<BoxDiscretization::FaceLoads> BoxDiscretization::load_on_gpu(Conte
   ctx.synchronise();
   // Of the unknowns, and of the nodes that are none, once each.
   Context own = ctx.alone();
-  loads.sum = box_sums(own, b.view).sum;
+  const BoxSums of_unknowns_alone = box_sums(own, b.view);
+  loads.sum = of_unknowns_alone.sum;
+  loads.magnitudes = of_unknowns_alone.magnitudes;
   const auto is_dirichlet = [&](BoxFace face) {
     return problem_.boundaries[face].kind == BoundaryConditionType::dirichlet;
   };
@@ -386,7 +388,10 @@ BoxDiscretization::FaceLoads BoxDiscretization::load_of_nodal(Context& ctx, std:
 BoxDiscretization::FaceLoads BoxDiscretization::take_load(Context& ctx, std::span<const double> load,
                                                           StoredBox<double> b) const {
   FaceLoads loads;
-  for (const double value : load) loads.sum += value;
+  for (const double value : load) {
+    loads.sum += value;
+    loads.magnitudes += std::abs(value);
+  }
   if (!std::isfinite(loads.sum))
     for (const double value : load)
       expects(std::isfinite(value), "the load vector has the entry ", value,

@@ -70,7 +70,7 @@ class BoxDiscretization {
   /// What fluxes need of a load: its numbers on the faces, and their sum.
   struct FaceLoads {
     std::array<std::vector<double>, 6> faces;
-    double sum = 0;
+    double sum = 0, magnitudes = 0;  // of all nodes; magnitudes of an f that may have both signs
   };
   /// Other functions f, u and g of the same K, kinds of faces and alpha, as another time has them.
   void set_data(Context& ctx, const PoissonProblem3D& problem);

@@ -185,12 +185,13 @@ BoundaryFluxes3D BoxDiscretization::fluxes(Context& ctx, StoredBox<const double>
       {{mesh_.x(), ones[0], ones[0]}, {mesh_.y(), ones[1], ones[1]}, {mesh_.z(), ones[2], ones[2]}}};
   BoundaryFluxes3D fluxes;
   fluxes.load = loads.sum;
+  fluxes.magnitudes = loads.magnitudes;
 
   /// What a node of a face has, by the two directions along it.
   struct FaceFields {
     Values here, beside;         // u_h there, and at the next nodes inside
     Values residual, own, data;  // of the natural equations; of K grad u_h; of the data
-    double rounding = 0;
+    double rounding = 0, magnitudes = 0;
   };
   std::array<FaceFields, 6> faces;
   const auto plain_product = [&](const FacePlace& place, const Values& v) {
@@ -264,14 +265,21 @@ BoundaryFluxes3D BoxDiscretization::fluxes(Context& ctx, StoredBox<const double>
       for (std::size_t n = 0; n < of_u.size(); ++n) {
         fields.data[n] -= alpha_[static_cast<std::size_t>(face)] * mass_of_u[n];
         fluxes.faces[static_cast<std::size_t>(face)] -= fields.data[n];
+        fields.magnitudes += std::abs(fields.data[n]);
       }
     }
     constexpr double eps = std::numeric_limits<double>::epsilon();
-    if (boundary_type(kind) != BoundaryType::neumann) fields.rounding += eps * sizes;
+    if (boundary_type(kind) != BoundaryType::neumann) {
+      fields.rounding = eps * sizes;
+      for (const double residual : fields.residual) fields.magnitudes += std::abs(residual);
+    }
   };
 #pragma omp parallel for schedule(dynamic) num_threads(ctx.threads())
   for (std::size_t f = 0; f < all_box_faces.size(); ++f) add_face(all_box_faces[f]);
-  for (const FaceFields& fields : faces) fluxes.rounding += fields.rounding;
+  for (const FaceFields& fields : faces) {
+    fluxes.rounding += fields.rounding;
+    fluxes.magnitudes += fields.magnitudes;
+  }
 
   // The parts of Dirichlet and periodic faces, node by node.
   for (const BoxFace face : all_box_faces) {

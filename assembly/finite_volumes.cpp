@@ -389,7 +389,9 @@ BoundaryFluxes FiniteVolumes::fluxes(const PoissonProblem& problem, std::span<co
     for (std::size_t k = 0; k < faces[side].size(); ++k) {
       if (faces[side][k].half == 0) continue;  // of a body
       const double u = cells[cell(static_cast<int>(k))];
-      sum += faces[side][k].conductance * u - faces[side][k].source;
+      const double flux = faces[side][k].conductance * u - faces[side][k].source;
+      sum += flux;
+      fluxes.magnitudes += std::abs(flux);
       magnitude += std::abs(faces[side][k].conductance * u) + std::abs(faces[side][k].source);
     }
     return sum;

@@ -141,6 +141,7 @@ struct BoundaryFluxes3D {
   double reaction = 0;            // integral of c u_h
   double load = 0;                // integral of f
   double rounding = 0;            // what the rounding of nodal values may have done to all of them
+  double magnitudes = 0;          // of what nodes give to faces and to the load, which may cancel
 
   [[nodiscard]] double operator[](BoxFace face) const { return faces[static_cast<std::size_t>(face)]; }
   /// The integral of f, but for residuals and rounding.

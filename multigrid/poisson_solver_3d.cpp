@@ -372,6 +372,7 @@ struct PoissonSolver3D::Implementation {
       all.reaction += part.reaction;
       all.load += part.load;
       all.rounding += part.rounding;
+      all.magnitudes += part.magnitudes;
     }
     return all;
   }

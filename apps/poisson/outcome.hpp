@@ -29,7 +29,7 @@ struct Summary {
   double change_of_flux = 0;  // beside the largest step
   std::vector<BodyFlux> bodies{};
   double from_bodies = 0;  // the fluxes of those that are held, in `load`
-  double magnitudes = 0;   // of the load vector of a singular problem, or of one with bodies
+  double magnitudes = 0;   // of a load vector without boundary values, or of one with bodies
 };
 
 /// One right-hand side.

@@ -41,7 +41,7 @@ Balance balance_of(const Summary& summary) {
   Balance balance{{f.left, f.right, f.bottom, f.top}, f.reaction, f.sum(), summary.load, f.rounding};
   for (const BodyFlux& body : summary.bodies) balance.fluxes.push_back(body.flux);
   balance.from_bodies = summary.from_bodies;
-  balance.magnitudes = summary.magnitudes;
+  balance.magnitudes = std::max(summary.magnitudes, f.magnitudes);
   return balance;
 }
 

@@ -40,7 +40,7 @@ double from_bodies(const Outcome& outcome) {
 
 Balance balance_of(const Outcome& outcome) {
   const BoundaryFluxes3D& fluxes = *outcome.fluxes;
-  double magnitudes = outcome.compatibility ? outcome.compatibility->sum_of_magnitudes : 0;
+  double magnitudes = std::max(fluxes.magnitudes, outcome.compatibility ? outcome.compatibility->sum_of_magnitudes : 0);
   for (const BoxBodyFlux& body : outcome.bodies) magnitudes += std::abs(body.flux.value_or(0));
   return {.fluxes = {fluxes.faces.begin(), fluxes.faces.end()},
           .reaction = fluxes.reaction,

@@ -20,7 +20,7 @@ struct Balance {
   double reaction = 0, sum = 0, load = 0;
   double rounding = 0;     // of all of them
   double from_bodies = 0;  // in the load, what held bodies give off
-  double magnitudes = 0;   // of what the load of a singular problem is the sum of, which may be zero but for rounding
+  double magnitudes = 0;   // of what the fluxes or the load are sums of, which may cancel
 
   [[nodiscard]] double largest() const {
     double most = std::abs(reaction);

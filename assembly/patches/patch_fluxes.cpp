@@ -109,6 +109,7 @@ class Fluxes {
             }
         for (std::size_t c = 0; c < 4; ++c) {
           if (boundaries[c].empty()) continue;
+          found_.magnitudes += std::abs(of_load[c]);
           double residual = -of_load[c];
           for (std::size_t d = 0; d < 4; ++d) {
             if (d == c) continue;
@@ -215,8 +216,11 @@ class Fluxes {
         for (const auto& [s, ws] : gauss2)
           for (const auto& [t, wt] : gauss2) {
             const auto phi = shape(t, s);
-            for (std::size_t c = 0; c < 4; ++c)
-              found_.reaction += material.c * wt * ws * cell.det(t, s) * phi[c] * value[c];
+            for (std::size_t c = 0; c < 4; ++c) {
+              const double of_node = material.c * wt * ws * cell.det(t, s) * phi[c] * value[c];
+              found_.reaction += of_node;
+              found_.magnitudes += std::abs(of_node);
+            }
           }
       }
   }

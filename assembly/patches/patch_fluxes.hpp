@@ -22,7 +22,7 @@ namespace stratum {
 
 struct PatchFluxes {
   std::vector<double> boundaries{};  // as PatchMesh::boundary_names
-  double magnitudes = 0;             // of what cells and intervals give to them, which may cancel
+  double magnitudes = 0;             // of what cells and intervals give to them and to the reaction, which may cancel
   double reaction = 0;               // integral of c u_h
   double from_data = 0;              // integral of g over Neumann and Robin boundaries, which a load has beside f
   double load = 0;                   // integral of f, as the load vector has it: where the solver has filled it in

@@ -80,6 +80,26 @@ case_estimates_at_rounding() {
   run 3 --mesh A5 --level 8 --rhs 1 --boundary 1+x --smoother jacobi --vtk none
 }
 
+# What flows in and out, what reacts and f may add up to nothing: no sign of equations that are not solved well.
+case_fluxes_that_cancel() {
+  local options natural='--right neumann --bottom neumann --top neumann'
+  for options in "--rhs 0 --left dirichlet:y-1/2 $natural --kappa 1+x*x*y" "--rhs x-1/2 --left dirichlet $natural --kappa 1+x*x" \
+    "--rhs x-1/2 --left neumann $natural --reaction 1" "--rhs x-1/2 --left neumann $natural --reaction 1+x*y"; do
+    for discretisation in elements fv; do
+      # shellcheck disable=SC2086
+      run 0 --level 5 $options --discretisation $discretisation --vtk none
+      prints '^status +converged'
+      says_nothing
+    done
+  done
+  for options in "--rhs x-1/2 --left dirichlet:1 $natural --kappa 1+x*x" \
+    '--rhs 0 --exact (x-1/2)*(y-1/2) --map x+0.1*x*(1-x)*y,y+0.1*y*(1-y)*x --rtol 1e-4'; do
+    # shellcheck disable=SC2086
+    run 0 --level 5 $options --vtk none
+    says_nothing
+  done
+}
+
 case_blown_up_passes_are_no_solutions() {
   for options in '--mesh A4 --level 9 --damping 1.9 --precision double' '--mesh A5 --level 7 --sweeps 400' \
     '--mesh A4 --level 7 --sweeps 400 --rtol 1e-8'; do

@@ -153,6 +153,17 @@ case_periodic_directions() {
   refused --cells 4 --left periodic:1 --right periodic --vtk none -- 'no value'
 }
 
+case_fluxes_that_cancel() {
+  local options walls='--right neumann --bottom neumann --top neumann --front neumann --back neumann'
+  for options in '--rhs 0 --left dirichlet:y-1/2 --kappa 1+x*x*y' '--rhs x-1/2 --left dirichlet --kappa 1+x*x*y' \
+    '--rhs x-1/2 --left neumann --reaction 1' '--rhs x-1/2 --left neumann --reaction 1 --kappa 1+x*x*y'; do
+    # shellcheck disable=SC2086
+    run 0 --level 4 $options $walls --vtk none
+    prints '^status +converged'
+    says_nothing
+  done
+}
+
 case_singular_problems() {
   local neumann=(--left neumann --right neumann --bottom neumann --top neumann --front neumann --back neumann)
   order_two --cells 4 "${neumann[@]}" --rhs 'cos(pi*x)+cos(pi*y)+cos(pi*z)' --exact '(cos(pi*x)+cos(pi*y)+cos(pi*z))/pi^2'

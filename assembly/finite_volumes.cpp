@@ -384,22 +384,33 @@ BoundaryFluxes FiniteVolumes::fluxes(const PoissonProblem& problem, std::span<co
   const BoundaryFaces faces = boundary_faces(problem, true);
   BoundaryFluxes fluxes;
   double magnitude = 0;
-  const auto through = [&](std::size_t side, const auto& cell) {
+  // Through the face to the next cell. Where nothing flows through the boundary, this tells how large f is there.
+  const auto between = [&](double conductance, std::size_t a, std::size_t b) {
+    return conductance > 0 ? std::abs(conductance * (cells[a] - cells[b])) : 0;
+  };
+  const auto through = [&](std::size_t side, const auto& cell, const auto& to_next) {
     double sum = 0;
     for (std::size_t k = 0; k < faces[side].size(); ++k) {
       if (faces[side][k].half == 0) continue;  // of a body
       const double u = cells[cell(static_cast<int>(k))];
       const double flux = faces[side][k].conductance * u - faces[side][k].source;
       sum += flux;
-      fluxes.magnitudes += std::abs(flux);
+      fluxes.magnitudes += std::abs(flux) + to_next(static_cast<int>(k));
       magnitude += std::abs(faces[side][k].conductance * u) + std::abs(faces[side][k].source);
     }
     return sum;
   };
-  fluxes.left = through(0, [&](int j) { return at(0, j); });
-  fluxes.right = through(1, [&](int j) { return at(nx_ - 1, j); });
-  fluxes.bottom = through(2, [&](int i) { return at(i, 0); });
-  fluxes.top = through(3, [&](int i) { return at(i, ny_ - 1); });
+  const auto in_x = [&](int i, int j) { return nx_ > 1 ? between(east(i, j), at(i, j), at(i + 1, j)) : 0; };
+  const auto in_y = [&](int i, int j) { return ny_ > 1 ? between(north(i, j), at(i, j), at(i, j + 1)) : 0; };
+  const int right = nx_ - 1, top = ny_ - 1;
+  fluxes.left = through(
+      0, [&](int j) { return at(0, j); }, [&](int j) { return in_x(0, j); });
+  fluxes.right = through(
+      1, [&](int j) { return at(right, j); }, [&](int j) { return in_x(right - 1, j); });
+  fluxes.bottom = through(
+      2, [&](int i) { return at(i, 0); }, [&](int i) { return in_y(i, 0); });
+  fluxes.top = through(
+      3, [&](int i) { return at(i, top); }, [&](int i) { return in_y(i, top - 1); });
   // Through a periodic boundary flows what comes in at the other one.
   if (periodic_x_) {
     for (int j = 0; j < ny_; ++j)

@@ -94,10 +94,11 @@ class Reader {
 
   void read(std::vector<unsigned char>& bytes) {
     in_.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-    if (!in_) fail("it ends early");
+    if (!in_) fail_at_end("it ends early");
   }
 
  private:
+  [[noreturn]] void fail_at_end(const char* reason) const { fail(in_.bad() ? "it fails while it is read" : reason); }
   static std::string trimmed(const std::string& text) {
     const auto begin = text.find_first_not_of(" \t"), end = text.find_last_not_of(" \t");
     return begin == std::string::npos ? "" : text.substr(begin, end - begin + 1);
@@ -106,7 +107,7 @@ class Reader {
     std::string text;
     constexpr std::size_t longest = 10000;
     for (int c = in_.get(); c != '\n'; c = in_.get()) {
-      if (c == std::char_traits<char>::eof()) fail("it ends within the header");
+      if (c == std::char_traits<char>::eof()) fail_at_end("it ends within the header");
       if (text.size() == longest) fail("a line of its header has no end");
       text.push_back(static_cast<char>(c));
     }

@@ -123,6 +123,7 @@ case_bad_input() {
 case_damaged_files() {
   run 0 "${small[@]}" --save-gauge good.nersc --quiet
   refused --code 5 --gauge absent.nersc -- absent.nersc
+  refused --code 5 --gauge /proc/self/mem -- /proc/self/mem 'fails while it is read'
   head -c 100000 good.nersc >short.nersc
   refused --code 5 --gauge short.nersc -- short.nersc "bytes of links"
   python3 - <<'END'

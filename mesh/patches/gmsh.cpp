@@ -22,7 +22,7 @@ class GmshFile {
   explicit GmshFile(const std::string& path) : file_(path) {}
 
   QuadMesh read() {
-    bool has_format = false;
+    bool has_format = false, is_whole = false;
     while (next_line()) {
       if (file_.line() == "$MeshFormat") {
         format();
@@ -38,10 +38,13 @@ class GmshFile {
         nodes();
       } else if (file_.line() == "$Elements") {
         elements();
+      } else if (file_.line() == "$EndElements") {
+        is_whole = true;
       }
     }
     if (!has_format) fail("it is no file of Gmsh: it does not begin with $MeshFormat");
     expects(!quads_.empty(), "'", file_.path(), "' has no quadrilaterals; use Recombine Surface, and save them");
+    if (!is_whole) fail("the file ends too early: it has no $EndElements, and its last number may be cut");
     return mesh();
   }
 

@@ -51,6 +51,16 @@ case_conditions_by_name() {
   run 0 --patches one_name.patches --rhs 0 --exact 'x+2*y' --vtk none
   prints '^flux +outward: wall '
   says_nothing
+  # Nor are an f and a reaction that cancel.
+  printf '%s\n' 'cells 16' vertices 'a 0 0' 'b 1 0' 'c 1 1' 'd 0 1' 'e 2 0' 'f 2 1' patches 'a b c d' 'b e f c' \
+    boundaries 'd a left' '* wall' >two.patches
+  local options
+  for options in '--boundary left=dirichlet' '--boundary left=dirichlet:1 --kappa 1+x*x' \
+    '--boundary left=neumann --reaction 1' '--boundary left=neumann --reaction 1+x*y'; do
+    # shellcheck disable=SC2086
+    run 0 --patches two.patches --rhs x-1 --boundary wall=neumann $options --vtk none
+    says_nothing
+  done
   # One value for all others; K by cells, and c.
   run 0 --patches l_shape.patches --rhs '2+x' --kappa 3 --reaction 1 --boundary '2+x' --boundary lid=dirichlet:2+x --vtk none \
     --exact '2+x' --report report.json

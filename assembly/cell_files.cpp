@@ -387,8 +387,6 @@ FileValues read(const std::string& path, const std::string& array, Arrays which)
   expects(csv || npy || png || nc || is_vtk(path), "'", path, "' is no file of numbers on cells by its ending; ",
           known_endings);
   expects(array.empty() || png || nc || is_vtk(path), "'", path, "' has no arrays with names, as '", array, "'");
-  std::error_code error;
-  if (std::filesystem::is_directory(path, error)) unreadable(path, std::strerror(EISDIR));
   auto found = csv   ? read_csv(path)
                : npy ? read_npy(path)
                : png ? read_picture(path, array)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
@@ -82,7 +83,10 @@ std::vector<std::uint64_t> begins_of_variables(const std::string& path) {
 
 class NetcdfFile {
  public:
-  explicit NetcdfFile(const std::string& path) : path_(path) { check(nc_open(path.c_str(), NC_NOWRITE, &id_)); }
+  explicit NetcdfFile(const std::string& path) : path_(path) {
+    std::error_code error;  // libnetcdf would say that the format of a directory is unknown
+    check(std::filesystem::is_directory(path, error) ? EISDIR : nc_open(path.c_str(), NC_NOWRITE, &id_));
+  }
   ~NetcdfFile() { nc_close(id_); }
   NetcdfFile(const NetcdfFile&) = delete;
   NetcdfFile& operator=(const NetcdfFile&) = delete;

@@ -147,6 +147,19 @@ case_refused_files() {
   refused --cells 16 --rhs 1 --kappa file:k.npy -- 'positive definite' 'cell (0, 0)'
 }
 
+case_files_that_fail_while_they_are_read() {
+  local ending
+  for ending in npy csv png vti nc; do
+    mkdir folder.$ending
+    ln -s /proc/self/mem fails.$ending
+    if "$program" --cells 16 --rhs 1 --kappa file:fails.$ending 2>&1 | grep -q 'has no NetCDF'; then continue; fi
+    refused --code 5 --cells 16 --rhs 1 --kappa file:fails.$ending -- "cannot read 'fails.$ending'"
+    refused --code 5 --cells 16 --rhs 1 --kappa file:folder.$ending -- "cannot read 'folder.$ending': Is a directory"
+    case $ending in npy | vti | nc) ;; *) continue ;; esac
+    of poisson3d refused --code 5 --cells 4 --rhs 1 --kappa file:folder.$ending -- "'folder.$ending': Is a directory"
+  done
+}
+
 # Pictures of every kind, with all filters of rows, are the numbers that they were made of.
 case_pictures() {
   python3 - <<'PYTHON'

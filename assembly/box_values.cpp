@@ -103,7 +103,7 @@ std::vector<double> at_nodes(const Context& ctx, const TensorMesh<3>& mesh, cons
         for (std::size_t j = 0; j < nodes.y; ++j)
           for (std::size_t i = 0; i < nodes.x; ++i)
             nodal[nodes(i, j, static_cast<std::size_t>(k))] =
-                evaluate(f, node_point(mesh, static_cast<int>(i), static_cast<int>(j), k), "function");
+                f(node_point(mesh, static_cast<int>(i), static_cast<int>(j), k));
       },
       function);
   return nodal;

@@ -43,11 +43,11 @@ struct PlaneValues {
 };
 [[nodiscard]] PlaneValues plane_values(const TensorMesh<3>& mesh, std::span<const double> nodal, int d, double at);
 
-/// A function at all nodes. Throws UsageError where it is not finite.
+/// A function at all nodes, finite or not.
 [[nodiscard]] std::vector<double> at_nodes(const Context& ctx, const TensorMesh<3>& mesh,
                                            const ScalarFunction3D& function);
 
-/// The same at the centres of all cells, x fastest.
+/// At the centres of all cells, x fastest. Throws UsageError where it is not finite.
 [[nodiscard]] std::vector<double> at_cells(const Context& ctx, const TensorMesh<3>& mesh,
                                            const ScalarFunction3D& function);
 

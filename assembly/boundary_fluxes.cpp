@@ -250,4 +250,8 @@ double load_integral(Context& ctx, const Geometry& mesh, const PoissonProblem& p
   return sum;
 }
 
+double load_magnitudes(Context& ctx, const PoissonProblem& problem, FieldView<const double> b) {
+  return problem.bodies.empty() && !has_boundary_values(problem) ? compatibility(ctx, b).sum_of_magnitudes : 0;
+}
+
 }  // namespace stratum

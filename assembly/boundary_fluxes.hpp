@@ -57,5 +57,7 @@ struct BoundaryFluxes {
 /// The integral of f as the load vector b has it.
 [[nodiscard]] double load_integral(Context& ctx, const Geometry& mesh, const PoissonProblem& problem,
                                    const GridFunction<const double>& b, const CellCoefficients* cells = nullptr);
+/// Magnitudes of the load vector b, with which a balance is compared; 0 where values of u at boundaries or bodies are in b.
+[[nodiscard]] double load_magnitudes(Context& ctx, const PoissonProblem& problem, FieldView<const double> b);
 
 }  // namespace stratum

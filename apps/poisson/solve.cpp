@@ -7,7 +7,6 @@
 
 #include <stratum/assembly/boundary_fluxes.hpp>
 #include <stratum/assembly/error_norms.hpp>
-#include <stratum/assembly/rectangle_fields.hpp>
 #include <stratum/assembly/rooms.hpp>
 #include <stratum/assembly/solution_range.hpp>
 #include <stratum/core/field/blas.hpp>
@@ -75,10 +74,6 @@ void measure_by_rhs_at_solution(Context& ctx, const Settings& settings, PoissonS
   if (!settings.reference_norm_follows_values || !starts_at_solution(ctx, solver.fine_operator(), bs, xs)) return;
   params.stop.reference_norm = ReferenceNorm::rhs;
   solver.set_stop(params.stop);
-}
-
-double magnitudes_of_load(Context& ctx, const PoissonProblem& problem, const Field<double>& b) {
-  return problem.bodies.empty() && !has_boundary_values(problem) ? compatibility(ctx, b.cview()).sum_of_magnitudes : 0;
 }
 
 std::vector<SolveReport> solve_all(Context& ctx, const Settings& settings, PoissonSolver& solver,
@@ -162,7 +157,7 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
     if (uses.summary) loads[k] = load_integral(ctx, mesh, problem, bs.back(), cells.get());
     if (has_boundary_values(problem)) lift_boundary(ctx, mesh, problem, xs.back());
     solved_problems.push_back(problem);
-    if (uses.summary) magnitudes[k] = magnitudes_of_load(ctx, problem, bs.back());
+    if (uses.summary) magnitudes[k] = load_magnitudes(ctx, problem, bs.back().cview());
     if (rooms) magnitudes[k] = norm2(ctx, bs.back().cview());
     if (rooms) loads[k] -= make_compatible(ctx, mesh, *rooms, bs.back(), settings.project, solved_problems.back());
     if (!singular) continue;

@@ -25,9 +25,6 @@ void measure_by_rhs_at_solution(Context& ctx, const Settings& settings, PoissonS
                                 PoissonSolver& solver, const std::vector<Field<double>>& bs,
                                 const std::vector<Field<double>>& xs);
 
-/// Of a load vector, which a balance is compared with; 0 where values of u at boundaries or bodies are in it.
-[[nodiscard]] double magnitudes_of_load(Context& ctx, const PoissonProblem& problem, const Field<double>& b);
-
 /// One with a line for every iteration, several as a batch.
 [[nodiscard]] std::vector<SolveReport> solve_all(Context& ctx, const Settings& settings, PoissonSolver& solver,
                                                  const std::vector<Field<double>>& bs, std::vector<Field<double>>& xs);

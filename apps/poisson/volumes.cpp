@@ -6,6 +6,7 @@
 #include <functional>
 #include <utility>
 
+#include <stratum/assembly/boundary_fluxes.hpp>
 #include <stratum/assembly/solution_range.hpp>
 #include <stratum/mesh/vtk/vtk.hpp>
 
@@ -100,7 +101,7 @@ Solved solve_volumes(Context& ctx, const Settings& settings, const CommandLine& 
     bs.emplace_back(ctx, subdomain);
     xs.emplace_back(ctx, subdomain);
     loads.push_back(volumes.assemble_load(ctx, problem, bs.back()));
-    if (uses.summary) magnitudes[loads.size() - 1] = magnitudes_of_load(ctx, problem, bs.back());
+    if (uses.summary) magnitudes[loads.size() - 1] = load_magnitudes(ctx, problem, bs.back().cview());
     if (has_boundary_values(problem)) volumes.lift_boundary(ctx, problem, xs.back());
     if (!volumes.is_singular()) continue;
     const auto found = volumes.make_compatible(ctx, bs.back(), settings.project);

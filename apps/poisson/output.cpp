@@ -18,6 +18,7 @@
 #include "support/rank_output.hpp"
 #include "support/solution_files.hpp"
 #include "volumes.hpp"
+#include "vtk_cells.hpp"
 
 namespace stratum::apps::poisson {
 
@@ -44,28 +45,10 @@ void write_vtk(Context& ctx, const Settings& settings, const ProblemMesh& mesh, 
     auto& error = add("error", std::vector<double>(exact.size()));
     std::transform(solution.begin(), solution.end(), exact.begin(), error.begin(), std::minus<>());
   }
-  const auto aspect_ratios =
-      mesh.mapped() ? cell_aspect_ratios(*mesh.mapped(), rows) : cell_aspect_ratios(mesh.logical(), rows);
-  std::vector<VtkField> of_cells{{"aspect_ratio", aspect_ratios}};
-  std::deque<std::vector<double>> in_cells;
-  /// Of these rows, of numbers in all cells.
-  const auto add_to_cells = [&](const char* name, const std::vector<double>& all) {
-    if (all.empty()) return;
-    const auto row = static_cast<std::ptrdiff_t>(mesh.logical().x().size());
-    of_cells.push_back({name, in_cells.emplace_back(all.begin() + rows.first * row, all.begin() + rows.last * row)});
-  };
-  if (const auto k = cell_coefficients(ctx, mesh, settings.problems[0])) {
-    add_to_cells(k->is_scalar() ? "kappa" : "kxx", k->xx);
-    add_to_cells("kxy", k->xy);
-    if (!k->is_scalar()) add_to_cells("kyy", k->yy.empty() ? k->xx : k->yy);
-    add_to_cells("reaction", k->c);
-  }
-  if (const auto map = bodies_on(ctx, mesh, settings.problems[0]))
-    of_cells.push_back({"body", in_cells.emplace_back(body_numbers(*map, rows))});
+  const NamedFields in_cells = cell_fields(ctx, mesh, settings.problems[0], rows);
+  const std::vector<VtkField> of_cells = as_vtk(in_cells);
   if (path.ends_with(".pvtr") || path.ends_with(".pvts")) {
-    const auto alone = thread_communicators(1);  // the first of several ranks may be
-    auto& ranks = settings.machine.has_ranks() ? *settings.machine.ranks->communicator() : *alone.front();
-    write_pieces(ranks, path, mesh, rows, fields, of_cells, settings.compression);
+    write_pieces(*communicator_of(settings.machine), path, mesh, rows, fields, of_cells, settings.compression);
   } else if (mesh.mapped()) {
     write_vts(path, *mesh.mapped(), fields, of_cells, settings.compression);
   } else {
@@ -94,15 +77,6 @@ std::vector<std::vector<double>> rows_of(const Solved& solved) {
 
 }  // namespace
 
-std::vector<double> body_numbers(const BodyMap& map, NodeRows rows) {
-  const auto first = static_cast<std::size_t>(rows.first) * static_cast<std::size_t>(map.nx);
-  std::vector<double> numbers(static_cast<std::size_t>(rows.last - rows.first) * static_cast<std::size_t>(map.nx), 0.0);
-  for (std::size_t k = 0; k < map.cells.size(); ++k)
-    for (const std::size_t c : map.cells[k])
-      if (c >= first && c - first < numbers.size()) numbers[c - first] = static_cast<double>(k + 1);
-  return numbers;
-}
-
 OutputFiles parse_outputs(const CommandLine& options, Settings& settings) {
   OutputFiles outputs(options);
   settings.vtk_asked_for = outputs.has("vtk");
@@ -111,13 +85,8 @@ OutputFiles parse_outputs(const CommandLine& options, Settings& settings) {
   const bool is_array = name.ends_with(array_ending);
   const bool ranks = settings.machine.has_ranks();
   expects(name.empty() || (name == "-" && !ranks) || name.ends_with(ending) || is_array, "--vtk: '", name,
-          "' must end in ", ending, " for ParaView",
-          ranks && settings.deformation.is_given()
-              ? ", which reads the subdomains of several ranks' deformed mesh by it"
-          : ranks                           ? ", which reads the subdomains of several ranks by it"
-          : settings.deformation.is_given() ? ", which reads a deformed mesh by it"
-                                            : "",
-          ", or in .npy");
+          "' must end in ", ending, " for ParaView", settings.deformation.is_given() ? " on a deformed mesh" : "",
+          ranks ? " by several ranks" : "", ", or in .npy");
   expects(!is_array || !options.has("vtk-compress"), "--vtk-compress: .npy is not compressed");
   check_picture(outputs);
   if (!options.has("vtk") && !settings.table)

@@ -20,7 +20,4 @@ void check_outputs(const Settings& settings, OutputFiles& outputs);
 /// Writes the files of the last level's solution, where it is finite.
 void write_solution(Context& ctx, const Settings& settings, const Solved& solved, OutputFiles& outputs);
 
-/// Of the cells of these rows, the numbers of their bodies from 1 on.
-[[nodiscard]] std::vector<double> body_numbers(const BodyMap& map, NodeRows rows);
-
 }  // namespace stratum::apps::poisson

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <deque>
 #include <functional>
 #include <utility>
 
@@ -15,6 +14,7 @@
 #include "solve_parts.hpp"
 #include "support/progress.hpp"
 #include "support/rank_output.hpp"
+#include "vtk_cells.hpp"
 
 namespace stratum::apps::poisson {
 
@@ -141,30 +141,26 @@ void write_vtk_of_cells(Context& ctx, const Settings& settings, const Solved& so
   const FiniteVolumes& volumes = *solved.volumes;
   const TensorMesh<2>& mesh = solved.mesh.logical();
   const int first = solved.rows.first, rows = solved.rows.count() - 1;
-  std::deque<std::pair<std::string, std::vector<double>>> fields;
+  NamedFields fields;
   const auto number = [&](std::size_t k) { return solved.nodal.size() == 1 ? "" : message("_", k + 1); };
-  const auto add = [&](const std::string& name, std::vector<double> values) -> const std::vector<double>& {
-    return fields.emplace_back(name, std::move(values)).second;
-  };
   for (std::size_t k = 0; k < solved.nodal.size(); ++k) {
     const auto& problem = settings.problems[k];
     const auto begin = solved.nodal[k].begin() + std::ptrdiff_t{first} * mesh.x().size();
-    const auto& solution = add("solution" + number(k), {begin, begin + std::ptrdiff_t{rows} * mesh.x().size()});
-    (void)add("rhs" + number(k), volumes.means(ctx, rhs_function(problem), first, rows));
+    const std::vector<double> solution(begin, begin + std::ptrdiff_t{rows} * mesh.x().size());
+    fields.emplace_back("solution" + number(k), solution);
+    fields.emplace_back("rhs" + number(k), volumes.means(ctx, rhs_function(problem), first, rows));
     if (!problem.has_exact()) continue;
-    const auto& exact = add("exact" + number(k), volumes.at_centres(ctx, exact_function(problem), first, rows));
-    std::vector<double> error(exact.size());
+    std::vector<double> exact = volumes.at_centres(ctx, exact_function(problem), first, rows), error(exact.size());
     std::transform(solution.begin(), solution.end(), exact.begin(), error.begin(), std::minus<>());
-    (void)add("error" + number(k), std::move(error));
+    fields.emplace_back("exact" + number(k), std::move(exact));
+    fields.emplace_back("error" + number(k), std::move(error));
   }
-  (void)add("aspect_ratio", cell_aspect_ratios(mesh, solved.rows));
-  std::vector<VtkField> of_cells;
-  if (const auto& map = volumes.bodies()) (void)add("body", body_numbers(*map, solved.rows));
-  for (const auto& [name, values] : fields) of_cells.push_back({name, values});
+  for (auto& of_mesh : cell_fields(ctx, solved.mesh, settings.problems[0], solved.rows))
+    fields.push_back(std::move(of_mesh));
+  const std::vector<VtkField> of_cells = as_vtk(fields);
   if (settings.machine.has_ranks() || path.ends_with(".pvtr")) {
-    const auto alone = thread_communicators(1);  // the first of several ranks may be
-    auto& ranks = settings.machine.has_ranks() ? *settings.machine.ranks->communicator() : *alone.front();
-    write_pieces(ranks, path, solved.mesh, solved.rows, {}, of_cells, settings.compression);
+    write_pieces(*communicator_of(settings.machine), path, solved.mesh, solved.rows, {}, of_cells,
+                 settings.compression);
   } else {
     write_vtr(path, mesh, {}, of_cells, settings.compression, ctx.threads());
   }

@@ -55,10 +55,8 @@ void write_fields(const Context& ctx, const Settings& settings, const Solved& so
   }
   if (!pieces) return write_vtr(path, mesh, fields, on_cells, settings.compression, ctx.threads());
   const NodeRows rows{planes.first, planes.last};
-  const auto alone = thread_communicators(1);  // the first of several ranks may be
-  auto& ranks = settings.machine.has_ranks() ? *settings.machine.ranks->communicator() : *alone.front();
   write_pieces(
-      ranks, path, rows,
+      *communicator_of(settings.machine), path, rows,
       [&](const std::string& own) {
         write_vtr_piece(own, whole, planes.axis, rows, fields, on_cells, settings.compression, ctx.threads());
       },

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <numeric>
 #include <string>
 #include <string_view>
@@ -236,6 +237,11 @@ inline void add_ranks(JsonObject& json, const Context& ctx, const std::vector<Ra
   for (int r = 0; r < ranks; ++r)
     if (name == std::filesystem::path(piece_name(path, r)).filename().string()) return true;
   return false;
+}
+
+/// Who writes files together: the ranks of the run, or its first one alone.
+[[nodiscard]] inline std::shared_ptr<Communicator> communicator_of(const Machine& machine) {
+  return machine.has_ranks() ? machine.ranks->communicator() : thread_communicators(1).front();
 }
 
 /// The ranks' subdomains first, write_own(its path), what tells of them last, write_all(pieces). Throws FileError on all ranks

@@ -55,6 +55,11 @@ cells = head[head.index("<CellData"):head.index("</CellData>")]
 assert re.findall('Name="(\\w+)"', cells) == ["solution", "rhs", "exact", "error", "aspect_ratio"], cells
 assert "NumberOfTuples" not in head[:head.index("<CellData")] or 'Name="solution"' not in head[:head.index("<CellData")]
 PY
+  # So is K, which is the same where it is read again.
+  solve --level 3 --rhs 1 --kappa 1+x --vtk k.vtr
+  cp report.json first.json
+  solve --level 3 --rhs 1 --kappa file:k.vtr:kappa --vtk none
+  check "r['maximum'] == json.load(open('first.json'))['maximum']"
   # What was written is read again as K, one number for each cell.
   run 0 --discretisation fv --level 3 --rhs 1 --kappa file:u.vtr:solution --vtk none
 }

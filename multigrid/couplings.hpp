@@ -3,7 +3,7 @@
 // How strongly a matrix couples its nodes along x and along y, from sums of its rows,
 //
 //     s_x = - sum of a over the columns left and right of a node           s_y over the rows below and above it
-//     m   = (a_(-1,1) + a_(1,-1) - a_(-1,-1) - a_(1,1)) / 2
+//     m   = mean over the cells around a node of a_nw,se - a_sw,ne, the entries between opposite corners of a cell
 //
 // Of bilinear elements on cells hx x hy they are s_x = 2 kxx hy / hx, s_y = 2 kyy hx / hy and m = kxy, so that sqrt(s_x / s_y)
 // is how many times a node is as high as wide for what smoothers feel. Where 4 m^2 is near s_x s_y, K couples along a direction

@@ -19,7 +19,7 @@ constexpr double infinite = std::numeric_limits<double>::max();
 template <class View>
 struct Sums {
   View a;
-  int first_x, first_y;
+  int first_x, first_y, nodes_x;
 
   struct Of {
     double x, y, mixed;
@@ -35,7 +35,19 @@ struct Sums {
                  se = a.template coefficient<1, -1>(i, j), w = a.template coefficient<-1, 0>(i, j),
                  e = a.template coefficient<1, 0>(i, j), nw = a.template coefficient<-1, 1>(i, j),
                  n = a.template coefficient<0, 1>(i, j), ne = a.template coefficient<1, 1>(i, j);
-    return {-((sw + w + nw) + (se + e + ne)), -((sw + s + se) + (nw + n + ne)), ((nw + se) - (sw + ne)) / 2};
+    // Of one cell each, or differences of widths would not cancel.
+    double mixed = 0;
+    int columns = 0;
+    if (i > 0) {
+      mixed += (nw - a.template coefficient<1, 1>(i - 1, j)) + (a.template coefficient<1, -1>(i - 1, j) - sw);
+      ++columns;
+    }
+    if (i + 1 < nodes_x) {
+      mixed += (a.template coefficient<-1, 1>(i + 1, j) - ne) + (se - a.template coefficient<-1, -1>(i + 1, j));
+      ++columns;
+    }
+    return {-((sw + w + nw) + (se + e + ne)), -((sw + s + se) + (nw + n + ne)),
+            columns > 0 ? mixed / (2 * columns) : 0.0};
   }
 };
 
@@ -131,7 +143,7 @@ Couplings couplings(Context& ctx, const GridOperator<T>& a) {
             nx = shape.nx - 2 * out_x, ny = shape.ny - first_y - (shape.above ? 0 : out_y);
   return a.visit([&](const auto& view) {
     using View = std::decay_t<decltype(view)>;
-    const Sums<View> sums{view, out_x, first_y};
+    const Sums<View> sums{view, out_x, first_y, shape.nx};
     Couplings found;
     found.along_x = std::sqrt(largest_of(ctx, nx, ny, Strength<View>{sums, true}));
     found.along_y = std::sqrt(largest_of(ctx, nx, ny, Strength<View>{sums, false}));

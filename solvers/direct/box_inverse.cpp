@@ -63,7 +63,8 @@ void invert(Square& a) {
     for (std::size_t k = 0; k < j; ++k) pivot -= a(j, k) * a(j, k);
     if (!(pivot > 0))
       throw BreakdownError(message("the matrix of the coarsest level is not positive definite: pivot ", j, " of ", n,
-                                   " is ", static_cast<double>(pivot)));
+                                   " is ", static_cast<double>(pivot),
+                                   ". Cells or coefficients differ by more than double precision holds"));
     a(j, j) = pivot = std::sqrt(pivot);
     for (std::size_t i = j + 1; i < n; ++i) {
       Number sum = a(i, j);

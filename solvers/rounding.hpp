@@ -50,10 +50,6 @@ class Rounding {
     level_ = 0;  // of a start from zero it is nothing of the solution's
     return false;
   }
-  /// Every row of b - A x is what rounding leaves of it: nothing is to be gained.
-  [[nodiscard]] bool has_every_row() const {
-    return worst_row() <= 64 * static_cast<double>(std::numeric_limits<T>::epsilon());
-  }
   /// 2 eps || |A| |x| + |b| || of the x of this call or an earlier one; infinite or NaN where it is not known.
   [[nodiscard]] double level() {
     if (level_ == 0) take_level();

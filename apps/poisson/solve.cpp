@@ -28,7 +28,7 @@ bool starts_at_solution(Context& ctx, const GridOperator<double>& a, const std::
                         const std::vector<Field<double>>& xs) {
   constexpr double rounding = 1e-14;
   for (std::size_t k = 0; k < bs.size(); ++k)
-    if (a.backward_error(ctx, bs[k].cview(), xs[k].cview()) <= rounding) return true;
+    if (a.backward_error(ctx, bs[k].cview(), xs[k].cview(), norm_max(ctx, xs[k].cview())) <= rounding) return true;
   return false;
 }
 

@@ -224,8 +224,6 @@ class KrylovIteration {
     if (const auto known = known_error(fresh); known && !fresh)
       if (const double relative = relative_error(*known, of_x); relative * doubt <= test_.error_limit())
         return relative;
-    // After a direct solution one more would be as good.
-    if (iteration_ <= 1 && rounding_.has_every_row()) return {};
     if (!estimate_.has(iteration_)) {
       m_->apply(ctx_, r_, free_);
       holds_correction_ = !corrections_.complete;

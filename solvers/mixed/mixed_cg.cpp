@@ -44,7 +44,6 @@ SolveReport MixedCg::solve(Context& ctx, const LinearOperator<double>& a, const 
     const Extremes of_x = extremes<double>(ctx, x);
     if (const auto known = estimate.of(iteration, false); known && !fresh)
       if (const double relative = relative_error(*known, of_x); relative <= test.error_limit()) return relative;
-    if (iteration <= 1 && rounding.has_every_row()) return {};
     if (!product) precondition(true);
     return relative_error(*estimate.of(iteration, fresh), of_x);
   };

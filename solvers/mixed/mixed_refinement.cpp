@@ -87,8 +87,6 @@ SolveReport MixedRefinement::solve(Context& ctx, const GridOperator<double>& a, 
       if (const double relative = relative_error(*known, of_x);
           relative * estimate.doubt(iteration) <= test.error_limit())
         return relative;
-    // After a direct solution one more would be as good.
-    if (iteration <= 1 && !submitted && rounding.has_every_row()) return {};
     if (!submitted) submit();
     sizes.reset();
     measure();

@@ -114,8 +114,7 @@ std::vector<BodyFlux> body_fluxes(Context& ctx, const Geometry& mesh, const Pois
     for (int j = rows.first; j < rows.last; ++j)
       for (int i = 0; i < map->nx; ++i) {
         if (!body.touches(i, j)) continue;
-        CornerValues magnitudes{};
-        const CornerValues r = u.diffusion(i, j, magnitudes), load = load_of(mesh.cell(i, j), f),
+        const CornerValues r = u.diffusion(i, j).sums, load = load_of(mesh.cell(i, j), f),
                            reaction = u.has_reaction() ? u.reaction(i, j) : CornerValues{};
         for (std::size_t a = 0; a < 4; ++a)
           if (body.has_node(i + static_cast<int>(a % 2), j + static_cast<int>(a / 2)))

@@ -48,36 +48,48 @@ GivenFlux given_flux(const Geometry& mesh, const BoundaryOf& boundary, const Cel
 }
 
 /// r_i of nodes of the boundaries: sums over those of one boundary between its corners, and the corners', c = cx + 2 cy.
-struct Reactions {
+class Reactions {
+ public:
   std::array<double, 4> boundaries{}, corners{};
   std::array<double, 4> of_cells{};  // magnitudes of what diffusion, c and f of cells give to those between corners
-  double magnitude = 0;              // of the terms of r_i
+  double magnitude = 0;              // what is times epsilon the round-off of the sums
+
+  /// `natural` boundaries have no part: their fluxes are data.
+  explicit Reactions(std::array<bool, 4> natural) : natural_(natural) {}
 
   void add(const CellwiseSolution& u, const ScalarFunction& f, const Geometry& mesh, int i, int j) {
     if (!u.is_live(i, j)) return;
-    CornerValues magnitudes{};
-    CornerValues r = u.diffusion(i, j, magnitudes);
+    const CellwiseSolution::Diffusion diffusion = u.diffusion(i, j);
+    CornerValues r = diffusion.sums;
     const CornerValues c = u.has_reaction() ? u.reaction(i, j) : CornerValues{}, load = load_of(mesh.cell(i, j), f);
     for (std::size_t a = 0; a < 4; ++a) {
       const int p = i + static_cast<int>(a % 2), q = j + static_cast<int>(a / 2);
       const bool on_x = p == 0 || p == u.nx(), on_y = q == 0 || q == u.ny();
       if ((!on_x && !on_y) || u.is_held(p, q)) continue;
+      const std::size_t vertical = p == 0 ? left : right, horizontal = q == 0 ? bottom : top;
+      const bool of_x = on_x && !natural_[vertical], of_y = on_y && !natural_[horizontal];
+      if (!of_x && !of_y) continue;
       const double size = std::abs(r[a]) + std::abs(c[a]) + std::abs(load[a]);
       r[a] += c[a] - load[a];
-      magnitude += magnitudes[a];
+      // Differences along a boundary cancel in the sum of its nodes, and so does the round-off of u in them.
+      magnitude += diffusion.terms[a] + (of_x ? diffusion.along_x[a] : 0) + (of_y ? diffusion.along_y[a] : 0);
       if (on_x && on_y) {
         corners[(p == 0 ? 0U : 1U) + (q == 0 ? 0U : 2U)] += r[a];
         continue;
       }
-      const std::size_t boundary = on_x ? (p == 0 ? left : right) : (q == 0 ? bottom : top);
+      const std::size_t boundary = on_x ? vertical : horizontal;
       boundaries[boundary] += r[a];
       of_cells[boundary] += size;
     }
   }
+
+ private:
+  std::array<bool, 4> natural_;
 };
 
-Reactions reactions(const CellwiseSolution& u, const ScalarFunction& f, const Geometry& mesh) {
-  Reactions sums;
+Reactions reactions(const CellwiseSolution& u, const ScalarFunction& f, const Geometry& mesh,
+                    std::array<bool, 4> natural) {
+  Reactions sums(natural);
   for (int i = 0; i < u.nx(); ++i) {
     sums.add(u, f, mesh, i, 0);
     if (u.ny() > 1) sums.add(u, f, mesh, i, u.ny() - 1);
@@ -105,7 +117,8 @@ BoundaryFluxes fluxes_of(const Geometry& mesh, const PoissonProblem& problem, co
       found.magnitudes += given[k].magnitudes;
     }
   if (!neumann(left) || !neumann(right) || !neumann(bottom) || !neumann(top)) {
-    const Reactions r = reactions(u, rhs_function(problem), mesh);
+    const Reactions r =
+        reactions(u, rhs_function(problem), mesh, {neumann(left), neumann(right), neumann(bottom), neumann(top)});
     found.rounding = std::numeric_limits<double>::epsilon() * r.magnitude;
     for (std::size_t k = 0; k < 4; ++k)
       if (!neumann(k)) {
@@ -217,8 +230,8 @@ double load_integral(Context& ctx, const Geometry& mesh, const PoissonProblem& p
   if (has_boundary_values(problem)) {
     const auto own = cells == nullptr ? cell_coefficients(ctx, mesh, problem) : std::nullopt;
     const auto values = dirichlet_values(mesh, problem);
-    for (const auto& [node, i, j, value] : dirichlet_entries(mesh, problem, own ? &*own : cells, problem.reaction))
-      sum += value * values[node];
+    for (const DirichletEntry& entry : dirichlet_entries(mesh, problem, own ? &*own : cells, problem.reaction))
+      sum += entry.times(values);
   }
   // The nodes that are no unknowns.
   const ScalarFunction f = rhs_function(problem);

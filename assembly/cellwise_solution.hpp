@@ -10,8 +10,8 @@
 #include <span>
 #include <utility>
 
+#include <stratum/assembly/cell_element.hpp>
 #include <stratum/assembly/gauss_rules.hpp>
-#include <stratum/assembly/mapped_element.hpp>
 #include <stratum/assembly/points.hpp>
 #include <stratum/assembly/problem_boundary.hpp>
 
@@ -65,23 +65,39 @@ class CellwiseSolution {
     if (!is_live(i, j)) return {};
     const CornerValues u = corners(i, j);
     CornerValues sums{};
-    with_entries(i, j, {0, 0, 0, material(i, j).c},
-                 [&](std::size_t a, std::size_t b, double m) { sums[a] += m * u[b]; });
+    const CellElement element(mesh_, i, j, {0, 0, 0, material(i, j).c});
+    for (std::size_t a = 0; a < 4; ++a)
+      for (std::size_t b = 0; b < 4; ++b) sums[a] += entry_of(element, a, b).rest * u[b];
     return sums;
   }
-  /// Integral of grad phi_a . K grad u_h over a cell, by differences: rows of the element matrix sum up to zero. Adds what
-  /// rounding of the values may make of each to `magnitudes`.
-  [[nodiscard]] CornerValues diffusion(int i, int j, CornerValues& magnitudes) const {
-    const CornerValues u = corners(i, j);
+  /// Integral of grad phi_a . K grad u_h over a cell, by differences.
+  struct Diffusion {
     CornerValues sums{};
+    // What is times epsilon the round-off of each: by its terms, and by that of u in differences along x and along y.
+    CornerValues terms{}, along_x{}, along_y{};
+  };
+  [[nodiscard]] Diffusion diffusion(int i, int j) const {
+    const CornerValues u = corners(i, j);
     CellMaterial k = material(i, j);
     k.c = 0;
-    with_entries(i, j, k, [&](std::size_t a, std::size_t b, double entry) {
-      if (a == b) return;
-      sums[a] += entry * (u[b] - u[a]);
-      magnitudes[a] += std::abs(entry) * std::max(std::abs(u[a]), std::abs(u[b]));
-    });
-    return sums;
+    const CellElement element(mesh_, i, j, k);
+    const double largest = std::max({std::abs(u[0]), std::abs(u[1]), std::abs(u[2]), std::abs(u[3])});
+    Diffusion found;
+    for (std::size_t a = 0; a < 4; ++a) {
+      const std::size_t beside = a ^ 1U, above = a ^ 2U, across = a ^ 3U;
+      const EntryParts to_beside = entry_of(element, a, beside), to_above = entry_of(element, a, above);
+      const auto add = [&](CornerValues& magnitudes, double entry, double difference) {
+        found.sums[a] += entry * difference;
+        found.terms[a] += std::abs(entry * difference);
+        magnitudes[a] += std::abs(entry) * largest;
+      };
+      add(found.along_x, to_beside.along_x, u[beside] - u[a]);
+      add(found.along_x, to_above.along_x, u[above] - u[across]);
+      add(found.along_y, to_above.along_y, u[above] - u[a]);
+      add(found.along_y, to_beside.along_y, u[beside] - u[across]);
+      for (const std::size_t b : {beside, above, across}) add(found.terms, entry_of(element, a, b).rest, u[b] - u[a]);
+    }
+    return found;
   }
   /// Integral of phi n.K grad u_h over the interval of a boundary at its end, phi that of the node there.
   [[nodiscard]] double flux_at_end(const BoundaryOf& boundary, bool last_boundary) const {
@@ -125,22 +141,10 @@ class CellwiseSolution {
     if (cells_ == nullptr) return {.c = reaction_};
     return {cells_->kxx(i, j), cells_->kxy(i, j), cells_->kyy(i, j), cells_->reaction(i, j) + reaction_};
   }
-  template <class F>
-  void with_entries(int i, int j, const CellMaterial& k, const F& f) const {
-    const auto visit = [&](const auto& entry) {
-      for (std::size_t a = 0; a < 4; ++a)
-        for (std::size_t b = 0; b < 4; ++b)
-          f(a, b,
-            entry(static_cast<int>(a % 2), static_cast<int>(a / 2), static_cast<int>(b % 2), static_cast<int>(b / 2)));
-    };
-    if (mesh_.mapped() != nullptr) {
-      const MappedElement element = element_of(*mesh_.mapped(), i, j, k);
-      visit([&](int ax, int ay, int bx, int by) { return element.entry(ax, ay, bx, by); });
-      return;
-    }
-    const double hx = mesh_.logical().x().widths()[static_cast<std::size_t>(i)],
-                 hy = mesh_.logical().y().widths()[static_cast<std::size_t>(j)];
-    visit([&](int ax, int ay, int bx, int by) { return element_entry(hx, hy, k.xx, k.xy, k.yy, k.c, ax, ay, bx, by); });
+  /// Between corners a and b.
+  [[nodiscard]] static EntryParts entry_of(const CellElement& element, std::size_t a, std::size_t b) {
+    return element.entry(static_cast<int>(a % 2), static_cast<int>(a / 2), static_cast<int>(b % 2),
+                         static_cast<int>(b / 2));
   }
 
   const Geometry& mesh_;

@@ -1,9 +1,14 @@
-// A_ik between unknowns i and Dirichlet nodes k (poisson_problem.hpp).
+// A_ik between unknowns i and Dirichlet nodes k (poisson_problem.hpp), cell by cell: what a cell's matrix says of differences along
+// a boundary stays one of differences. In long thin cells the two entries are so large beside what flows along the cells that
+// the round-off of their products with a common value of both nodes would be more than all of it.
 
+#include <cstdint>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
+#include <stratum/assembly/cell_element.hpp>
 #include <stratum/assembly/gauss_rules.hpp>
-#include <stratum/assembly/mapped_element.hpp>
 #include <stratum/assembly/points.hpp>
 #include <stratum/assembly/problem_boundary.hpp>
 
@@ -14,75 +19,55 @@ namespace {
 using detail::all_boundaries;
 using detail::alpha_at;
 using detail::BoundaryOf;
+using detail::CellElement;
+using detail::EntryParts;
 using detail::for_each_dirichlet_node;
 
-/// Entry of 1-D K or M between node i and its neighbour i + d, from the intervals that there are.
-double factor(const Axis& line, int i, int d, bool stiffness) {
-  const auto width = [&](int k) -> double {
-    if (line.is_periodic()) k = (k + line.size()) % line.size();
-    return k >= 0 && k < line.size() ? line.widths()[static_cast<std::size_t>(k)] : 0.0;
-  };
-  const double l = width(i - 1), r = width(i);
-  if (d != 0) return stiffness ? -1 / (d < 0 ? l : r) : (d < 0 ? l : r) / 6;
-  return stiffness ? (l > 0 ? 1 / l : 0) + (r > 0 ? 1 / r : 0) : (l + r) / 3;
-}
-
-/// Entry of A between node (i, j) and its neighbour (i + dx, j + dy), without what alpha adds.
-double entry_of(const Geometry& geometry, const CellCoefficients* k, double c, int i, int j, int dx, int dy) {
-  const TensorMesh<2>& mesh = geometry.logical();
-  const MappedMesh* const mapped = geometry.mapped();
-  if (k != nullptr || mapped != nullptr) {
-    // The cells that both nodes touch.
-    const auto wrapped = [](const Axis& line, int n) {
-      return line.is_periodic() ? (n + line.size()) % line.size() : n;
-    };
-    double entry = 0;
-    for (int right = dx < 0 ? 0 : dx; right <= (dx < 0 ? 0 : 1); ++right)
-      for (int upper = dy < 0 ? 0 : dy; upper <= (dy < 0 ? 0 : 1); ++upper) {
-        const int p = wrapped(mesh.x(), i - 1 + right), q = wrapped(mesh.y(), j - 1 + upper);
-        if (p < 0 || p >= mesh.x().size() || q < 0 || q >= mesh.y().size()) continue;
-        if (mapped != nullptr) {
-          const auto material =
-              k ? CellMaterial{k->kxx(p, q), k->kxy(p, q), k->kyy(p, q), k->reaction(p, q) + c} : CellMaterial{.c = c};
-          entry += element_of(*mapped, p, q, material).entry(1 - right, 1 - upper, 1 - right + dx, 1 - upper + dy);
-          continue;
-        }
-        const double hx = mesh.x().widths()[static_cast<std::size_t>(p)],
-                     hy = mesh.y().widths()[static_cast<std::size_t>(q)];
-        entry += element_entry(hx, hy, k->kxx(p, q), k->kxy(p, q), k->kyy(p, q), k->reaction(p, q) + c, 1 - right,
-                               1 - upper, 1 - right + dx, 1 - upper + dy);
-      }
-    return entry;
-  }
-  const double mx = factor(mesh.x(), i, dx, false), my = factor(mesh.y(), j, dy, false);
-  return factor(mesh.x(), i, dx, true) * my + mx * factor(mesh.y(), j, dy, true) + c * mx * my;
-}
-
-/// f(n, i, j, A_ik) for the n-th Dirichlet node k in the order of for_each_dirichlet_node and every unknown (i, j) coupled to
-/// it. entry(p, q, dx, dy): A between node (p, q) and its neighbour (p + dx, q + dy).
-template <class Entry, class F>
-void for_each_dirichlet_entry(const Geometry& mesh, const PoissonProblem& problem, const Entry& entry, const F& f) {
+/// f(n, other, i, j, value) for the entries between unknowns (i, j) and Dirichlet nodes, n and `other` in the order of
+/// for_each_dirichlet_node. element(p, q): of that cell.
+template <class Element, class F>
+void for_each_dirichlet_entry(const Geometry& mesh, const PoissonProblem& problem, const Element& element, const F& f) {
   const Axis &x = mesh.logical().x(), &y = mesh.logical().y();
-  const auto wrapped = [](const Axis& line, int k) { return line.is_periodic() ? (k + line.size()) % line.size() : k; };
-  std::size_t n = 0;
+  std::unordered_map<std::int64_t, std::size_t> number_of;
+  const auto key = [&](int i, int j) { return std::int64_t{j} * (x.size() + 1) + i; };
   for_each_dirichlet_node(mesh.logical(), problem.boundaries, [&](int i, int j, const BoundaryCondition& /*boundary*/) {
-    for (int dy = -1; dy <= 1; ++dy)
-      for (int dx = -1; dx <= 1; ++dx) {
-        const int p = wrapped(x, i + dx), q = wrapped(y, j + dy);
-        if (p < 0 || p > x.size() || q < 0 || q > y.size()) continue;
-        const int column = unknown_at(x, p), row = unknown_at(y, q);
-        if (column >= 0 && row >= 0) f(n, column, row, entry(p, q, -dx, -dy));
-      }
-    ++n;
+    number_of.emplace(key(i, j), number_of.size());
   });
-}
-
-/// `cells`: K and c, c beside `reaction`; K = 1 where there are none.
-template <class F>
-void for_each_dirichlet_entry(const Geometry& mesh, const PoissonProblem& problem, const CellCoefficients* cells,
-                              double reaction, const F& f) {
-  for_each_dirichlet_entry(
-      mesh, problem, [&](int p, int q, int dx, int dy) { return entry_of(mesh, cells, reaction, p, q, dx, dy); }, f);
+  const auto node_of = [](const Axis& line, int k) { return line.is_periodic() ? k % line.size() : k; };
+  const auto of_corner = [&](const CellElement& matrix, int p, int q, int ax, int ay) {
+    const int i = node_of(x, p + ax), j = node_of(y, q + ay), column = unknown_at(x, i), row = unknown_at(y, j);
+    if (column < 0 || row < 0) return;
+    const auto number = [&](int bx, int by) {
+      const auto found = number_of.find(key(node_of(x, p + bx), node_of(y, q + by)));
+      return found == number_of.end() ? DirichletEntry::none : found->second;
+    };
+    const int other_x = 1 - ax, other_y = 1 - ay;
+    const std::size_t beside = number(other_x, ay), above = number(ax, other_y), across = number(other_x, other_y);
+    const EntryParts to_beside = matrix.entry(ax, ay, other_x, ay), to_above = matrix.entry(ax, ay, ax, other_y),
+                     to_across = matrix.entry(ax, ay, other_x, other_y);
+    const auto add = [&](std::size_t n, std::size_t other, double value) {
+      if (n == DirichletEntry::none) std::swap(n, other), value = -value;
+      if (n != DirichletEntry::none && value != 0) f(n, other, column, row, value);
+    };
+    add(beside, DirichletEntry::none, to_beside.along_x + to_beside.rest);
+    add(above, DirichletEntry::none, to_above.along_y + to_above.rest);
+    add(across, DirichletEntry::none, to_across.rest);
+    add(above, across, to_above.along_x);  // which is that of `across` with the other sign
+    add(beside, across, to_beside.along_y);
+  };
+  const auto of_cell = [&](int p, int q) {
+    const CellElement matrix = element(p, q);
+    for (const int ay : {0, 1})
+      for (const int ax : {0, 1}) of_corner(matrix, p, q, ax, ay);
+  };
+  for (int q = 0; q < y.size(); ++q) {
+    if (q == 0 || q == y.size() - 1) {
+      for (int p = 0; p < x.size(); ++p) of_cell(p, q);
+    } else {
+      of_cell(0, q);
+      if (x.size() > 1) of_cell(x.size() - 1, q);
+    }
+  }
 }
 
 /// The same for what alpha adds: along a Robin boundary it couples the first and the last unknown to the Dirichlet nodes at its
@@ -122,9 +107,20 @@ void for_each_dirichlet_alpha(const Geometry& mesh, const PoissonProblem& proble
 std::vector<DirichletEntry> dirichlet_entries(const Geometry& mesh, const PoissonProblem& problem,
                                               const CellCoefficients* cells, double reaction) {
   std::vector<DirichletEntry> entries;
-  const auto add = [&](std::size_t n, int i, int j, double value) { entries.push_back({n, i, j, value}); };
-  for_each_dirichlet_entry(mesh, problem, cells, reaction, add);
-  for_each_dirichlet_alpha(mesh, problem, add);
+  const auto add = [&](std::size_t n, std::size_t other, int i, int j, double value) {
+    entries.push_back({n, other, i, j, value});
+  };
+  for_each_dirichlet_entry(
+      mesh, problem,
+      [&](int i, int j) {
+        return CellElement(
+            mesh, i, j,
+            cells ? CellMaterial{cells->kxx(i, j), cells->kxy(i, j), cells->kyy(i, j), cells->reaction(i, j) + reaction}
+                  : CellMaterial{.c = reaction});
+      },
+      add);
+  for_each_dirichlet_alpha(
+      mesh, problem, [&](std::size_t n, int i, int j, double value) { add(n, DirichletEntry::none, i, j, value); });
   return entries;
 }
 
@@ -132,12 +128,9 @@ std::vector<DirichletEntry> dirichlet_mass_entries(const TensorMesh<2>& mesh, co
                                                    double capacity) {
   std::vector<DirichletEntry> entries;
   for_each_dirichlet_entry(
-      mesh, problem,
-      [&](int p, int q, int dx, int dy) {
-        return capacity * factor(mesh.x(), p, dx, false) * factor(mesh.y(), q, dy, false);
-      },
-      [&](std::size_t n, int i, int j, double value) {
-        entries.push_back({n, i, j, value});
+      mesh, problem, [&](int i, int j) { return CellElement(mesh, i, j, {.xx = 0, .yy = 0, .c = capacity}); },
+      [&](std::size_t n, std::size_t other, int i, int j, double value) {
+        entries.push_back({n, other, i, j, value});
       });
   return entries;
 }

@@ -97,7 +97,7 @@ void add_flux(const Geometry& mesh, const BoundaryOf& boundary, Loads& b) {
   }
 }
 
-/// A_ik for the Dirichlet node k goes to the right-hand sides of its neighbours.
+/// What Dirichlet nodes give their neighbours goes to the right-hand side.
 template <class Loads>
 void subtract_boundary(Context& ctx, const Geometry& mesh, const PoissonProblem& problem, const CellCoefficients* cells,
                        Loads& b) {
@@ -105,8 +105,8 @@ void subtract_boundary(Context& ctx, const Geometry& mesh, const PoissonProblem&
   const auto own = cells == nullptr ? cell_coefficients(ctx, mesh, problem) : std::nullopt;
   if (own) cells = &*own;
   const auto values = dirichlet_values(mesh, problem);
-  for (const auto& [n, i, j, entry] : dirichlet_entries(mesh, problem, cells, problem.reaction))
-    if (values[n] != 0 && b.has(j)) b(i, j) -= entry * values[n];
+  for (const DirichletEntry& entry : dirichlet_entries(mesh, problem, cells, problem.reaction))
+    if (b.has(entry.j)) b(entry.i, entry.j) -= entry.times(values);
 }
 
 /// b less A g for the values g of nodes that bodies hold, and nothing at nodes that are no unknowns.

@@ -58,7 +58,17 @@ class MappedElement {
 
   /// Between corners (ax, ay) and (bx, by).
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double entry(int ax, int ay, int bx, int by) const {
-    double sum = sign(ax, bx) * tt_[ay + by] + sign(ay, by) * ss_[ax + bx] + mass_[ay + by][ax + bx];
+    return entry_along_x(ax, ay, bx, by) + entry_along_y(ax, ay, bx, by) + rest_of_entry(ax, ay, bx, by);
+  }
+  /// Parts of it: what multiplies differences of u along x, along y, and the rest.
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double entry_along_x(int ax, int ay, int bx, int by) const {
+    return sign(ax, bx) * tt_[ay + by];
+  }
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double entry_along_y(int ax, int ay, int bx, int by) const {
+    return sign(ay, by) * ss_[ax + bx];
+  }
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double rest_of_entry(int ax, int ay, int bx, int by) const {
+    double sum = mass_[ay + by][ax + bx];
     for (int q = 0; q < 2; ++q)
       for (int p = 0; p < 2; ++p)
         sum += ts_[q][p] * (sign(ax, by) * value(ay, q) * value(bx, p) + sign(bx, ay) * value(by, q) * value(ax, p));

@@ -24,6 +24,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -178,11 +179,15 @@ void add_fluxes(const Geometry& mesh, const PoissonProblem& problem, BoundaryLoa
 
 /// g at the Dirichlet nodes, in one order for all problems with these kinds of boundaries.
 [[nodiscard]] std::vector<double> dirichlet_values(const Geometry& mesh, const PoissonProblem& problem);
-/// A_ik of unknown (i, j) and the Dirichlet node k with this number in that order.
+/// Of row (i, j) of A g: value (g_node - g_other), or value g_node where there is no other Dirichlet node, both in that order.
 struct DirichletEntry {
-  std::size_t node;
+  static constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
+  std::size_t node, other;
   int i, j;
   double value;
+  [[nodiscard]] double times(const std::vector<double>& g) const {
+    return value * (other == none ? g[node] : g[node] - g[other]);
+  }
 };
 /// With K and c of `cells`, K = 1 where there are none, c beside `reaction`, and the problem's alpha.
 [[nodiscard]] std::vector<DirichletEntry> dirichlet_entries(const Geometry& mesh, const PoissonProblem& problem,

@@ -233,9 +233,9 @@ class PlaneEquation {
     for (auto* part : {&boundaries.left, &boundaries.right, &boundaries.bottom, &boundaries.top})
       for (double& value : *part) value *= operators.scale();
     for (const auto& entry : operators.dirichlet_entries_of_a())
-      if (boundaries.has(entry.j)) boundaries(entry.i, entry.j) -= entry.value * values[entry.node];
+      if (boundaries.has(entry.j)) boundaries(entry.i, entry.j) -= entry.times(values);
     for (const auto& entry : operators.dirichlet_entries_of_mass())
-      if (boundaries.has(entry.j)) boundaries(entry.i, entry.j) -= entry.value * slopes[entry.node];
+      if (boundaries.has(entry.j)) boundaries(entry.i, entry.j) -= entry.times(slopes);
     add(ctx, boundaries, line_, to);
     if (!held_.empty()) add_held(ctx, values, slopes, to);
     keep_unknowns(ctx, to);

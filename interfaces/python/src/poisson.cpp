@@ -430,8 +430,8 @@ class PoissonSystem {
     BoundaryLoads boundaries(b.shape());
     add_fluxes(mesh(), problem, boundaries);
     const auto values = dirichlet_values(mesh(), problem);
-    for (const auto& [node, i, j, value] : dirichlet_entries(mesh(), problem, cells_.get(), problem.reaction))
-      if (values[node] != 0) boundaries(i, j) -= value * values[node];
+    for (const DirichletEntry& entry : dirichlet_entries(mesh(), problem, cells_.get(), problem.reaction))
+      boundaries(entry.i, entry.j) -= entry.times(values);
     std::array<Field<double>, 2> through{Field<double>(ctx_, {1, b.view().ny}), Field<double>(ctx_, {b.view().nx, 1})};
     add(ctx_, boundaries, through, b.view());
   }

@@ -108,7 +108,21 @@ BoxDiscretization::BoxDiscretization(Context& ctx, const BoxDiscretization& whol
   mesh_ = TensorMesh<3>(axes, mesh_.name());
   nodes_[d] = cells_of(axes[d]) + 1;
   first_node_[d] = first;
-  expects(material_->is_separable(), "a box whose K is no product is not cut");
+  if (!material_->is_separable()) {
+    expects(axis == 2, "a box whose K is no product is cut across z, not ", axis_names[d]);
+    const auto layer = static_cast<std::ptrdiff_t>(cells_of(mesh_.x()) * cells_of(mesh_.y()));
+    auto own = std::make_shared<BoxMaterial>();
+    own->why_not_separable = material_->why_not_separable;
+    own->contrast = material_->contrast;
+    own->jump = material_->jump;
+    for (Values BoxMaterial::*const k : {&BoxMaterial::xx, &BoxMaterial::yy, &BoxMaterial::zz}) {
+      const Values& of_all = (*material_).*k;
+      if (!of_all.empty()) (*own).*k = {of_all.begin() + first * layer, of_all.begin() + end * layer};
+    }
+    own->k = material_->k;
+    own->w = material_->w;
+    material_ = std::move(own);
+  }
   for (Values* const factors : {&k_[d], &w_[d]}) *factors = {factors->begin() + first, factors->begin() + end};
   // The functions of faces without their own, which cuts must not change.
   problem_.boundary = boundary_function(whole.problem_);
@@ -127,10 +141,17 @@ std::array<int, 3> BoxDiscretization::unknowns() const {
   return {mesh_.x().unknowns(), mesh_.y().unknowns(), mesh_.z().unknowns()};
 }
 
-BoxCoefficients BoxDiscretization::coefficients(const Context& ctx) const {
-  BoxCoefficients c{factors_, {}, {}, {}, problem_.reaction};
+BoxCoefficients BoxDiscretization::coefficients(const Context& ctx, const BoxSlab& slab, int planes) const {
+  BoxCoefficients c{factors_, {}, {}, {}, problem_.reaction, slab};
   expects(!material_->is_separable(), "a separable K has no cells");
-  const auto intervals = [&](std::size_t d) { return factors_[d].k.size(); };
+  // Of a slab those of its stored planes.
+  std::vector<std::size_t> layers(factors_[2].k.size());
+  std::iota(layers.begin(), layers.end(), 0U);
+  if (slab.planes > 0) {
+    layers = intervals_of(slab, planes);
+    c.axes[2] = of_slab(factors_[2], slab, planes);
+  }
+  const auto intervals = [&](std::size_t d) { return c.axes[d].k.size(); };
   // Cells before the unknowns of a direction; numbers beyond the last one are outside the box, and have nothing of their own.
   const auto cell_of = [&](std::size_t d, std::size_t interval) {
     const Axis& axis = mesh_.axis(static_cast<int>(d));
@@ -144,7 +165,7 @@ BoxCoefficients BoxDiscretization::coefficients(const Context& ctx) const {
   bool as_they_are = true;
   for (std::size_t d = 0; d < 3; ++d)
     for (std::size_t i = 0; i < intervals(d); ++i) {
-      const std::size_t of = cell_of(d, i);
+      const std::size_t of = cell_of(d, d == 2 ? layers[i] : i);
       cell[d].push_back(of < nodes_[d] - 1 ? of : none);
       as_they_are = as_they_are && of == i && intervals(d) == nodes_[d] - 1;
     }

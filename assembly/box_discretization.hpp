@@ -52,15 +52,16 @@ class BoxDiscretization {
                     std::shared_ptr<const BoxMaterial> material, int points);
   /// Cells first .. end - 1 of a direction, of a subdomain, with the nodes around them. Cuts are natural faces without data:
   /// loads and fluxes are integrals over these cells, and those of all subdomains add up. Errors are those of all subdomains of
-  /// the Context's communicator, as what is subtracted from f is. Factors are the whole box's. Of a separable K.
+  /// the Context's communicator, as what is subtracted from f is. Factors are the whole box's. K that is not separable is that of
+  /// these cells, across z.
   BoxDiscretization(Context& ctx, const BoxDiscretization& whole, int axis, int first, int end);
 
   [[nodiscard]] const TensorMesh<3>& mesh() const { return mesh_; }
   [[nodiscard]] const PoissonProblem3D& problem() const { return problem_; }
   [[nodiscard]] bool is_singular() const { return singular_; }
   [[nodiscard]] const BoxMaterial& material() const { return *material_; }
-  /// The operator of a K that is not separable.
-  [[nodiscard]] BoxCoefficients coefficients(const Context& ctx) const;
+  /// The operator of a K that is not separable; of the whole box, or of a slab with so many planes of its own.
+  [[nodiscard]] BoxCoefficients coefficients(const Context& ctx, const BoxSlab& slab = {}, int planes = 0) const;
   /// Of each direction of the whole box.
   [[nodiscard]] const std::array<AxisFactors, 3>& factors() const { return factors_; }
   [[nodiscard]] std::size_t nodes() const { return nodes_[0] * nodes_[1] * nodes_[2]; }

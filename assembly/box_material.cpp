@@ -66,39 +66,48 @@ class OnCells {
     const auto text = expression_of(f_);
     if (text && std::count(text->depends.begin(), text->depends.end(), true) <= 1) return {};
     std::vector<std::string> found(cells(2));
-    const auto ranks = static_cast<std::size_t>(ctx.subdomains());
-    const std::size_t rank = ranks > 1 ? static_cast<std::size_t>(ctx.communicator()->rank()) : 0;
-    for_each_row_of_cells(ctx, cells(2) * rank / ranks, cells(2) * (rank + 1) / ranks,
-                          [&](const ScalarFunction3D& own, std::size_t j, std::size_t k) {
-                            for (std::size_t i = 0; i < cells(0) && found[k].empty(); ++i) {
-                              const double v = value(own, i, j, k), product = parts[0][i] * parts[1][j] * parts[2][k];
-                              if (same(v, product)) continue;
-                              found[k] = message(name_, " is not a product of functions of x, y and z: at (",
-                                                 at_[0][i].at, ", ", at_[1][j].at, ", ", at_[2][k].at, ") it is ", v,
-                                                 ", and the product of its values along the axes is ", product);
-                            }
-                          });
+    const auto [begin, end] = share(ctx);
+    for_each_row_of_cells(ctx, begin, end, [&](const ScalarFunction3D& own, std::size_t j, std::size_t k) {
+      for (std::size_t i = 0; i < cells(0) && found[k].empty(); ++i) {
+        const double v = value(own, i, j, k), product = parts[0][i] * parts[1][j] * parts[2][k];
+        if (same(v, product)) continue;
+        found[k] =
+            message(name_, " is not a product of functions of x, y and z: at (", at_[0][i].at, ", ", at_[1][j].at, ", ",
+                    at_[2][k].at, ") it is ", v, ", and the product of its values along the axes is ", product);
+      }
+    });
     const auto where = std::find_if(found.begin(), found.end(), [](const std::string& s) { return !s.empty(); });
-    std::string why = where == found.end() ? std::string() : *where;
-    if (ranks == 1) return why;
-    const auto of_ranks = ctx.communicator()->gather_on_host(why.empty() ? 1 : 0);
-    const bool all = *std::min_element(of_ranks.begin(), of_ranks.end()) == 1;
-    return !all && why.empty() ? message(name_, " is not a product of functions of x, y and z in another rank's cells")
-                               : why;
+    const std::string why = where == found.end() ? std::string() : *where;
+    if (ctx.subdomains() == 1) return why;
+    // All say what the first one found.
+    std::array<char, 512> own{};
+    std::copy_n(why.data(), std::min(why.size(), own.size() - 1), own.data());
+    for (const auto& of_rank : ctx.communicator()->gather_on_host(own))
+      if (of_rank[0] != '\0') return of_rank.data();
+    return {};
   }
 
   [[nodiscard]] Values all(const Context& ctx, const TensorMesh<3>& mesh) const {
     Context own_context = ctx;
     if (auto found = box_cells_on_gpu(own_context, mesh, f_)) return std::move(*found);
-    Values values(cells(0) * cells(1) * cells(2));
-    for_each_row_of_cells(ctx, 0, cells(2), [&](const ScalarFunction3D& own, std::size_t j, std::size_t k) {
-      double* const row = &values[(k * cells(1) + j) * cells(0)];
-      for (std::size_t i = 0; i < cells(0); ++i) row[i] = value(own, i, j, k);
-    });
-    return values;
+    const auto [begin, end] = share(ctx);
+    Values values(cells(0) * cells(1) * (end - begin));
+    for_each_row_of_cells(ctx, begin, end,
+                          [&, first = begin](const ScalarFunction3D& own, std::size_t j, std::size_t k) {
+                            double* const row = &values[((k - first) * cells(1) + j) * cells(0)];
+                            for (std::size_t i = 0; i < cells(0); ++i) row[i] = value(own, i, j, k);
+                          });
+    return ctx.subdomains() == 1 ? values : ctx.communicator()->join_on_host(values);
   }
 
  private:
+  /// Layers of cells that a rank looks at.
+  [[nodiscard]] std::pair<std::size_t, std::size_t> share(const Context& ctx) const {
+    const auto ranks = static_cast<std::size_t>(ctx.subdomains());
+    const std::size_t rank = ranks > 1 ? static_cast<std::size_t>(ctx.communicator()->rank()) : 0;
+    return {cells(2) * rank / ranks, cells(2) * (rank + 1) / ranks};
+  }
+
   const ScalarFunction3D& f_;
   std::string name_;
   std::array<std::vector<LinePoint>, 3> at_;

@@ -7,7 +7,7 @@
 //
 // w constant where there is a reaction, or an alpha on a face across them. Else K has a number, or three, for every cell.
 //
-// Several ranks check a share of the layers of cells each, and agree. Throws UsageError for K that is not finite and positive,
+// Several ranks evaluate K on a share of the layers of cells each, and agree; every one gets all. Throws UsageError for K that is not finite and positive,
 // with its value and place.
 
 #include <array>

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <stratum/core/errors.hpp>
+#include <stratum/multigrid/transfer/box_maps.hpp>
 
 namespace stratum {
 
@@ -63,35 +64,71 @@ double BoxLinearOperator<T>::backward_error(Context& ctx, FieldView<const T> b, 
   return u_ == nullptr ? 0 : a_.backward_error(ctx, box_of(a_.shape(), b), with_ghosts(ctx, x), least);
 }
 
+namespace {
+
+template <class T>
+BoxMatrix<T> in_precision(Context& ctx, const BoxMatrix<double>& a) {
+  if constexpr (std::is_same_v<T, double>)
+    return a;
+  else
+    return BoxMatrix<T>(ctx, a);
+}
+
+/// Slabs of a level are worth having.
+bool is_distributed(const Context& ctx, const BoxShape& shape, const std::vector<int>& cuts, std::int64_t least) {
+  constexpr int planes = 4;  // at least 2 of them are coarse ones
+  constexpr std::int64_t on_cpu = 1 << 12, on_gpu = 1 << 20;
+  if (least < 0) least = ctx.on_gpu() ? on_gpu : on_cpu;
+  for (std::size_t r = 0; r + 1 < cuts.size(); ++r)
+    if (cuts[r + 1] - cuts[r] < planes) return false;
+  return std::int64_t{shape.n.nx} * shape.n.ny * shape.all_planes() >= least;
+}
+
+}  // namespace
+
 template <class T>
 BoxMultigrid<T>::BoxMultigrid(Context& ctx, const BoxMatrix<double>& a, const std::array<GatedAxis, 3>& axes,
                               const BoxMultigridParams& params)
     : gate_(gated_levels(axes, params.gate)), singular_(params.singular) {
   const Extents<3>& n = a.shape().n;
   for (int d = 0; d < 3; ++d)
-    expects(axes[static_cast<std::size_t>(d)].unknowns() == a.shape().size(d), "direction ",
-            axis_names[static_cast<std::size_t>(d)], " of the gate has ", axes[static_cast<std::size_t>(d)].unknowns(),
-            " unknowns, the matrix ", a.shape().size(d));
+    expects(axes[static_cast<std::size_t>(d)].unknowns() == (d == 2 ? a.shape().all_planes() : a.shape().size(d)),
+            "direction ", axis_names[static_cast<std::size_t>(d)], " of the gate has ",
+            axes[static_cast<std::size_t>(d)].unknowns(), " unknowns, the matrix ",
+            d == 2 ? a.shape().all_planes() : a.shape().size(d));
   expects(gate_.back().unknowns() <= most_dense, "a box of ", n.nx, " x ", n.ny, " x ", n.nz, " unknowns coarsens to ",
           gate_.back().unknowns(), " unknowns, and the last level may have ", most_dense);
+  finest_ = in_precision<T>(ctx, a);
   BoxMatrix<double> matrix = a;
   BoxConductances g;
+  std::vector<int> cuts = params.cuts;
   for (std::size_t l = 0; l < gate_.size(); ++l) {
     Level& level = levels_.emplace_back();
-    if constexpr (std::is_same_v<T, double>)
-      level.a = matrix;
-    else
-      level.a = BoxMatrix<T>(ctx, matrix);
+    const bool is_last = l + 1 == gate_.size();
+    if (matrix.shape().is_slab() && (is_last || !is_distributed(ctx, matrix.shape(), cuts, params.least_distributed))) {
+      level.gather = BoxGather(cuts, matrix.shape());
+      if (!is_last) g = level.gather.conductances(ctx, conductances_of(ctx, matrix, g));
+      matrix = level.gather.bands(ctx, matrix);
+    } else if (matrix.shape().is_slab() && l > 0) {
+      BoxBands<double> bands = bands_of(ctx, matrix);
+      fill_beside_slab(ctx, bands, g);
+      matrix = std::move(bands);
+    }
+    level.a = l == 0 && !level.gather.is_needed() ? finest_ : in_precision<T>(ctx, matrix);
     const BoxShape& shape = matrix.shape();
     level.x = Field<T, 3>(ctx, shape.layout(1));
-    if (l > 0) level.b = Field<T, 3>(ctx, shape.layout(0));
-    if (l + 1 == gate_.size()) break;
-    // Points change it for x on a GPU.
-    level.r = Field<T, 3>(ctx, shape.layout(ctx.on_gpu() && has_points(l) ? 1 : 0));
+    if (l > 0 || level.gather.is_needed()) level.b = Field<T, 3>(ctx, shape.layout(0));
+    if (is_last) break;
+    // Points change it for x on a GPU; of a slab ranks beside it need its planes.
+    level.r = Field<T, 3>(ctx, shape.layout((ctx.on_gpu() && has_points(l)) || shape.is_slab() ? 1 : 0));
     for (int d = 0; d < 3; ++d)
       if (gate_[l].lines[static_cast<std::size_t>(d)])
         level.lines[static_cast<std::size_t>(d)] = BoxLines<T>(ctx, matrix, d);
     level.transfer = BoxTransfer<T>(ctx, gate_[l], matrix, g);
+    if (shape.is_slab()) {
+      const BoxAxisNumbers planes(gate_[l].axes[2], gate_[l].dropped[2]);
+      for (int& cut : cuts) cut = planes.kept_before(cut);
+    }
     BoxConductances coarse = level.transfer.coarsen(ctx, matrix, g);
     matrix = level.transfer.coarsen(ctx, matrix);
     g = std::move(coarse);
@@ -105,6 +142,12 @@ double BoxMultigrid<T>::nodes() const {
   double nodes = 0;
   for (const GatedLevel& level : gate_) nodes += level.unknowns();
   return nodes / gate_.front().unknowns();
+}
+
+template <class T>
+int BoxMultigrid<T>::distributed_levels() const {
+  return static_cast<int>(
+      std::count_if(levels_.begin(), levels_.end(), [](const Level& level) { return level.a.shape().is_slab(); }));
 }
 
 template <class T>
@@ -135,9 +178,12 @@ void BoxMultigrid<T>::cycle(Context& ctx, std::size_t l, FieldView<const T, 3> b
     smooth(ctx, l, b, true);
     level.a.fill_ghosts(ctx, level.x.view());
     level.a.residual(ctx, b, level.x.cview(), level.r.view());
-    level.transfer.restrict_to(ctx, level.r.cview(), coarse.b.view());
+    if (level.a.shape().is_slab()) level.a.fill_ghosts(ctx, level.r.view());
+    const bool gathers = coarse.gather.is_needed();
+    level.transfer.restrict_to(ctx, level.r.cview(), gathers ? coarse.gather.own(coarse.b.view()) : coarse.b.view());
+    if (gathers) coarse.gather.complete(ctx, coarse.b.view());
     cycle(ctx, l + 1, coarse.b.cview());
-    level.transfer.prolong(ctx, coarse.x.cview(), level.x.view());
+    level.transfer.prolong(ctx, gathers ? coarse.gather.own(coarse.x.cview()) : coarse.x.cview(), level.x.view());
     smooth(ctx, l, b, false);
   }
   level.a.fill_ghosts(ctx, level.x.view());
@@ -146,12 +192,23 @@ void BoxMultigrid<T>::cycle(Context& ctx, std::size_t l, FieldView<const T, 3> b
 template <class T>
 void BoxMultigrid<T>::apply(Context& ctx, FieldView<const T> r, FieldView<T> z) {
   const BoxShape& shape = matrix().shape();
-  recording_.run(ctx, r.data, z.data, [&] {
-    cycle(ctx, 0, box_of(shape, r));
+  Level& finest = levels_.front();
+  const auto run = [&] {
+    const auto from = box_of(shape, r);
     const auto to = box_of(shape, z);
-    copy(ctx, levels_.front().x.cview(), to);
-    if (singular_) subtract_mean(ctx, to, mean_.view(), shape.n.nodes());
-  });
+    if (finest.gather.is_needed()) {
+      copy(ctx, from, finest.gather.own(finest.b.view()));
+      finest.gather.complete(ctx, finest.b.view());
+      cycle(ctx, 0, finest.b.cview());
+      copy(ctx, finest.gather.own(finest.x.cview()), to);
+    } else {
+      cycle(ctx, 0, from);
+      copy(ctx, finest.x.cview(), to);
+    }
+    if (singular_) subtract_mean(ctx, to, mean_.view(), std::int64_t{shape.n.nx} * shape.n.ny * shape.all_planes());
+  };
+  if (shape.is_slab()) return run();  // what ranks exchange by need not be something that can be recorded
+  recording_.run(ctx, r.data, z.data, run);
 }
 
 template class BoxLinearOperator<float>;

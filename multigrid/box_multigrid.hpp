@@ -13,6 +13,12 @@
 // Singular problems (`singular`: A 1 = 0): the last level solves without the mean of its right-hand side, and the cycle's
 // result has no mean.
 //
+// On several ranks the box is shared in slabs across z (BoxSlab of core/operators/box_rows.hpp). The gate sees the whole box, so
+// that levels, colours and interpolation are those of one rank, and the cycle gives the same up to rounding. A rank has the
+// coarse nodes that are nodes of its slab. Levels of at least `least_distributed` unknowns, and 4 planes on every rank, are
+// distributed: planes are exchanged before every second half of the colours, and lines along z go through all ranks. The
+// residual of the first level that is not is gathered, and every rank solves it and all coarser ones by itself.
+//
 // `apply` takes and gives vectors without ghosts, planes one behind the other (`box_of`). It waits for nothing; on a GPU it is
 // recorded (core/device/recording.hpp).
 // Throws UsageError where the last level has more than `most_dense` unknowns, BreakdownError where its matrix is not positive
@@ -25,6 +31,7 @@
 #include <stratum/core/device/recording.hpp>
 #include <stratum/core/operators/box_matrix.hpp>
 #include <stratum/core/operators/linear_operator.hpp>
+#include <stratum/multigrid/box_gather.hpp>
 #include <stratum/multigrid/gate.hpp>
 #include <stratum/multigrid/transfer/box_transfer.hpp>
 #include <stratum/smoothers/box/box_smoothers.hpp>
@@ -70,6 +77,10 @@ class BoxLinearOperator final : public LinearOperator<T> {
 struct BoxMultigridParams {
   GateParams gate{};
   bool singular = false;
+  /// Of several ranks the first plane of each, and the number of planes.
+  std::vector<int> cuts{};
+  /// Unknowns; -1: 2^12, on GPUs 2^20.
+  std::int64_t least_distributed = -1;
 };
 
 template <class T>
@@ -90,8 +101,10 @@ class BoxMultigrid final : public Preconditioner<T> {
   [[nodiscard]] const std::vector<GatedLevel>& gate() const { return gate_; }
   /// Nodes of all levels by those of the finest one.
   [[nodiscard]] double nodes() const;
-  /// Of the finest level.
-  [[nodiscard]] const BoxMatrix<T>& matrix() const { return levels_.front().a; }
+  /// Of the finest level; on several ranks of this one's slab.
+  [[nodiscard]] const BoxMatrix<T>& matrix() const { return finest_; }
+  /// Levels that ranks share.
+  [[nodiscard]] int distributed_levels() const;
 
  private:
   struct Level {
@@ -99,6 +112,7 @@ class BoxMultigrid final : public Preconditioner<T> {
     BoxTransfer<T> transfer;
     std::array<BoxLines<T>, 3> lines;
     Field<T, 3> x, b, r;
+    BoxGather gather;  // of b
   };
   [[nodiscard]] bool has_points(std::size_t l) const;
   /// From zero, or on from x reversed.
@@ -106,6 +120,7 @@ class BoxMultigrid final : public Preconditioner<T> {
   void cycle(Context& ctx, std::size_t l, FieldView<const T, 3> b);
 
   std::vector<GatedLevel> gate_;
+  BoxMatrix<T> finest_;
   std::vector<Level> levels_;
   BoxInverse inverse_;
   Field<double> mean_;

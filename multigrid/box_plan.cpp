@@ -171,6 +171,7 @@ BoxSolverPlan select_box_method(const Context& ctx, const TensorMesh<3>& mesh, c
   if (solids) asked = BoxMethod::multigrid;
   BoxSolverPlan plan = direct_plan(ctx, mesh, problem, material);
   const std::string modes = too_many_modes(plan), direct_reason = plan.reason;
+  const bool on_ranks = ctx.subdomains() > 1;
   const bool by_cells = !material.is_separable(), scalar = material.yy.empty(), singular = is_singular(mesh, problem);
   expects(asked != BoxMethod::direct || !by_cells, material.why_not_separable,
           ". The direct method in three dimensions needs a separable problem; multigrid and auto do not");
@@ -200,6 +201,10 @@ BoxSolverPlan select_box_method(const Context& ctx, const TensorMesh<3>& mesh, c
     if (asked == BoxMethod::planes) planes->reason = "it was asked for";
     return *planes;
   }
+  const bool is_smooth = modes.empty() && scalar && !singular && material.jump <= jump && material.contrast <= contrast;
+  const std::string differs =
+      message(is_smooth ? "K is smooth: it" : "K", " differs by a factor of ", is_smooth ? "at most " : "",
+              material.jump, " between neighbouring cells and ", material.contrast, " in all");
   plan.kind = asked;
   if (asked != BoxMethod::automatic) {
     plan.reason = solids ? material.why_not_separable : "it was asked for";
@@ -208,23 +213,28 @@ BoxSolverPlan select_box_method(const Context& ctx, const TensorMesh<3>& mesh, c
   } else if (!by_cells) {
     plan.kind = BoxMethod::multigrid;
     plan.reason = modes;
-  } else if (modes.empty() && scalar && !singular && material.jump <= jump && material.contrast <= contrast) {
+  } else if (is_smooth && !on_ranks) {
     plan.kind = BoxMethod::fd_cg;
-    plan.reason = message(material.why_not_separable, "; K is smooth: it differs by a factor of at most ",
-                          material.jump, " between neighbouring cells and ", material.contrast, " in all");
+    plan.reason = message(material.why_not_separable, "; ", differs);
   } else {
     plan.kind = BoxMethod::multigrid;
-    const std::string why = !scalar    ? "has a number for every direction"
-                            : singular ? message("u is known up to a constant only")
-                            : !modes.empty()
-                                ? modes
-                                : message("K differs by a factor of ", material.jump,
-                                          " between neighbouring cells and ", material.contrast, " in all");
-    plan.reason = message(material.why_not_separable, "; ", scalar ? "" : "K ", why);
+    const std::string why = !scalar          ? "K has a number for every direction"
+                            : singular       ? "u is known up to a constant only"
+                            : !modes.empty() ? modes
+                            : is_smooth      ? differs + ", but fd-cg is for one rank"
+                                             : differs;
+    plan.reason = message(material.why_not_separable, "; ", why);
   }
-  expects(ctx.subdomains() == 1 || plan.kind == BoxMethod::direct,
-          "several ranks solve problems in a box by the direct method alone, which this ",
-          "one is not for: ", by_cells ? material.why_not_separable : plan.reason, ". Take one rank");
+  expects(!on_ranks || plan.kind == BoxMethod::direct || plan.kind == BoxMethod::multigrid,
+          "several ranks solve problems in a box by the direct method or by multigrid, not by ", to_string(plan.kind));
+  expects(!on_ranks || !solids, "bodies that hold u or let nothing in take one rank");
+  if (on_ranks && plan.kind == BoxMethod::multigrid) {
+    const int z = plan.unknowns[2], most = z - (shares_last_plane(mesh.z()) ? 1 : 0);
+    expects(most >= ctx.subdomains(), "multigrid gives every rank planes across z, of which ", ctx.subdomains(),
+            " ranks need as many, one more where the last face is natural; this box has ", z,
+            ". Take fewer ranks, or turn the box");
+    plan.lines = 2;
+  }
   if (plan.kind == BoxMethod::direct && asked == BoxMethod::direct) plan.reason += "; " + direct_reason;
   if (plan.kind == BoxMethod::fd_cg) plan.method = "conjugate gradients around " + plan.method + ", scaled by K^-1/2";
   if (plan.kind != BoxMethod::multigrid) return plan;

@@ -1,5 +1,3 @@
-// More than 600 lines: the methods share their loads, faces and ends of solves, and have files of their own for all else.
-
 #include <stratum/multigrid/poisson_solver_3d.hpp>
 
 #include <algorithm>
@@ -15,11 +13,12 @@
 #include <stratum/core/operators/box_operator.hpp>
 #include <stratum/core/reentrancy_guard.hpp>
 #include <stratum/core/shared.hpp>
-#include <stratum/mesh/partition.hpp>
 #include <stratum/multigrid/box_deflation.hpp>
 #include <stratum/multigrid/box_iteration.hpp>
 #include <stratum/multigrid/box_memory.hpp>
 #include <stratum/multigrid/box_plan.hpp>
+#include <stratum/multigrid/box_refinement.hpp>
+#include <stratum/multigrid/box_slabs.hpp>
 #include <stratum/multigrid/box_solids.hpp>
 #include <stratum/multigrid/plane_multigrid.hpp>
 #include <stratum/multigrid/scaled_diagonalization.hpp>
@@ -56,17 +55,17 @@ struct PoissonSolver3D::Implementation {
   PoissonSolver3DParams params;
   BoxSolverPlan plan;
   BoxOrder order;
-  GridLayout<3> slab;
+  BoxSlabs slabs;
   ReentrancyGuard guard;
   std::optional<BoxDiscretization> discretization;  // of this rank's cells; none in a memory dry run
   BoxOperator a;
   BoxDiagonalization direct;
-  std::optional<PlaneMultigrid> in_planes;        // in its place
-  std::optional<BoxIteration> iterative;          // where the method is not direct
-  std::optional<BoxSolids> solids;                // around which it is so
-  std::shared_ptr<ScaledDiagonalization> scaled;  // its preconditioner, of fd-cg
-  double reaction_of_levels = 0;                  // that multigrid's were made for
-  BoxMemory b, x, v;
+  std::optional<PlaneMultigrid> in_planes;                 // in its place
+  std::optional<BoxIteration> iterative;                   // where the method is not direct
+  std::optional<BoxSolids> solids;                         // around which it is so
+  std::shared_ptr<ScaledDiagonalization> scaled;           // its preconditioner, of fd-cg
+  double reaction_of_levels = 0;                           // that multigrid's were made for
+  BoxMemory b, x, v, beside;                               // beside: a plane of loads of the rank below
   std::optional<BoxFactors> hats;                          // integrals of phi_i of a singular problem
   std::optional<BoxDiscretization::FaceLoads> face_loads;  // none of a right-hand side in the Context's memory
   std::optional<Compatibility> compatibility;
@@ -89,7 +88,7 @@ struct PoissonSolver3D::Implementation {
                  const Material& material)
       : ctx(context), mesh(std::move(box)), problem(p), params(s),
         plan(select_box_method(context, mesh, p, *material, s.method)),
-        order(order_of(plan.is_direct() ? plan.lines : 2)), slab(slab_of(context, mesh, order, rank_of(context))) {
+        order(order_of(plan.is_direct() ? plan.lines : 2)), slabs(context, mesh, order) {
     params.stop.validate();
     if (has_solids(*material)) {
       expects(!problem.exact,
@@ -107,15 +106,17 @@ struct PoissonSolver3D::Implementation {
       discretization.emplace(ctx, mesh, problem, material,
                              params.quadrature_points == 0 ? points : params.quadrature_points);
     }
-    const std::array<int, 3> n{slab.extents.nx, slab.extents.ny, slab.extents.nz};
+    const Extents<3>& own = slabs.layout().extents;
+    const std::array<int, 3> n{own.nx, own.ny, own.nz};
     if (plan.is_direct())
       set_up_direct(factors, n);
     else
       set_up_iteration(factors, *material);
     // The plane that the next rank begins with, of which loads give each a part.
-    b = BoxMemory(ctx, {n[0], n[1], n[2] + (has_above() ? 1 : 0)}, false);
+    b = BoxMemory(ctx, {n[0], n[1], n[2] + (slabs.has_above() ? 1 : 0)}, false);
     b.view.extents.nz = n[2];
     x = BoxMemory(ctx, n, true);
+    if (ranks() > 1) beside = BoxMemory(ctx, {n[0], n[1], 1}, false);
     reserve_reductions(ctx, Extents<3>{n[0] + 2, n[1] + 2, n[2] + 2});
     if (ctx.is_dry_run()) {
       count_loads();
@@ -125,12 +126,13 @@ struct PoissonSolver3D::Implementation {
       std::array<Values, 3> of_box;
       for (std::size_t d = 0; d < 3; ++d) of_box[d] = discretization->hat_integrals(static_cast<int>(d));
       Values& across = of_box[order[2]];
-      across = {across.begin() + first_plane(), across.begin() + first_plane() + n[2]};
+      const auto first = across.begin() + slabs.first_plane();
+      across = {first, first + n[2]};
       hats.emplace(ctx, of_box);
     }
     if (ranks() > 1) {
-      const NodePlanes own = nodes();
-      discretization.emplace(BoxDiscretization(ctx, *discretization, own.axis, own.first, own.last));
+      const NodePlanes planes = slabs.nodes();
+      discretization.emplace(BoxDiscretization(ctx, *discretization, planes.axis, planes.first, planes.last));
     }
     homogeneous = !discretization->set_dirichlet_values(ctx, stored_nodes());
     if (ranks() > 1) {
@@ -152,26 +154,10 @@ struct PoissonSolver3D::Implementation {
   [[nodiscard]] int ranks() const { return ctx.subdomains(); }
   /// The direction that is last in the order of storage, and cut.
   [[nodiscard]] int lines() const { return static_cast<int>(order[2]); }
-  [[nodiscard]] bool has_below() const { return slab.lower[2].kind == Face::Kind::subdomain; }
-  [[nodiscard]] bool has_above() const { return slab.upper[2].kind == Face::Kind::subdomain; }
-  [[nodiscard]] const Axis& cut_axis() const { return mesh.axis(lines()); }
-  /// Of the unknowns.
-  [[nodiscard]] int first_plane() const { return slab.first[2] - cut_axis().first_unknown(); }
-  /// The first plane of every rank and the number of planes; none of one rank.
-  [[nodiscard]] std::vector<int> cuts() const {
-    if (ranks() == 1) return {};
-    std::vector<int> cuts;
-    cuts.reserve(static_cast<std::size_t>(ranks()) + 1);
-    for (int r = 0; r < ranks(); ++r)
-      cuts.push_back(slab_of(ctx, mesh, order, r).first[2] - cut_axis().first_unknown());
-    cuts.push_back(cut_axis().unknowns());
-    return cuts;
-  }
-  [[nodiscard]] NodePlanes nodes() const { return nodes_of(ctx, mesh, lines(), slab); }
 
   /// Of a dry run, what loads and summaries take for a while.
   void count_loads() {
-    const Extents<3>& n = slab.extents;
+    const Extents<3>& n = slabs.layout().extents;
     const auto x_nodes = static_cast<std::size_t>(n.nx) + 2, y_nodes = static_cast<std::size_t>(n.ny) + 2,
                z_nodes = static_cast<std::size_t>(n.nz) + 2;
     const std::size_t faces = x_nodes * y_nodes + x_nodes * z_nodes + y_nodes * z_nodes;
@@ -187,7 +173,7 @@ struct PoissonSolver3D::Implementation {
   void set_up_direct(const std::array<AxisFactors, 3>& factors, const std::array<int, 3>& n) {
     std::array<AxisFactors, 3> own = factors;
     for (auto* const numbers : {&own[2].k, &own[2].m}) {
-      const auto first = numbers->begin() + first_plane();
+      const auto first = numbers->begin() + slabs.first_plane();
       *numbers = {first, first + n[2] + 1};
     }
     a = BoxOperator(ctx, own, problem.reaction);
@@ -199,7 +185,7 @@ struct PoissonSolver3D::Implementation {
     }
     std::array<LineModes, 2> modes;
     if (!ctx.is_dry_run()) modes = modes_of(ctx, factors[0], factors[1]);
-    direct = BoxDiagonalization(ctx, factors, problem.reaction, modes[0], modes[1], cuts());
+    direct = BoxDiagonalization(ctx, factors, problem.reaction, modes[0], modes[1], slabs.cuts());
   }
 
   void set_up_iteration(const std::array<AxisFactors, 3>& factors, const BoxMaterial& material) {
@@ -207,7 +193,10 @@ struct PoissonSolver3D::Implementation {
     const std::size_t cells = static_cast<std::size_t>(mesh.cells()) * (material.yy.empty() ? 2 : 6);
     const auto on_host = ctx.is_dry_run() && !ctx.on_gpu() ? allocate(ctx, cells * sizeof(double)) : nullptr;
     BoxCoefficients c{factors, {}, {}, {}, problem.reaction};
-    if (discretization) c = discretization->coefficients(ctx);
+    c.slab = slabs.of_matrices();
+    const int planes = slabs.layout().extents.nz;
+    if (ranks() > 1) c.axes[2] = of_slab(factors[2], c.slab, planes);
+    if (discretization) c = discretization->coefficients(ctx, c.slab, planes);
     const BoxMatrix<double> matrix = BoxCells<double>(ctx, c, material.yy.empty());
     if (has_solids(material)) {
       BoxCoefficients conducting = c;
@@ -238,7 +227,7 @@ struct PoissonSolver3D::Implementation {
   void deflate(const BoxCoefficients& c, const BoxMaterial& material) {
     constexpr std::int64_t most_unknowns = 1500000;
     const auto [least, most] = std::minmax_element(material.xx.begin(), material.xx.end());
-    const bool may_pay = !material.xx.empty() && material.yy.empty() && problem.reaction == 0 &&
+    const bool may_pay = ranks() == 1 && !material.xx.empty() && material.yy.empty() && problem.reaction == 0 &&
                          *most >= BoxDeflation::jump_for_vectors * *least && !is_singular(mesh, problem) &&
                          iterative->b.shape().nodes() <= most_unknowns && are_even(gate_of(mesh, material)) &&
                          isolated_bodies(mesh, material.xx) >= BoxDeflation::least_vectors;
@@ -255,7 +244,8 @@ struct PoissonSolver3D::Implementation {
   }
   void make_levels(const BoxMatrix<double>& matrix, double reaction, const BoxMaterial& material) {
     iterative.emplace(ctx, matrix, gate_of(mesh, material),
-                      BoxMultigridParams{.gate = {}, .singular = is_singular(mesh, problem)}, params.float_cycles);
+                      BoxMultigridParams{.gate = {}, .singular = is_singular(mesh, problem), .cuts = slabs.cuts()},
+                      params.float_cycles);
     reaction_of_levels = reaction;
   }
 
@@ -294,7 +284,7 @@ struct PoissonSolver3D::Implementation {
   /// With the plane that the next rank begins with.
   [[nodiscard]] StoredBox<double> loads() const {
     StoredBox<double> loads = rhs();
-    loads.view.extents.nz += has_above() ? 1 : 0;
+    loads.view.extents.nz += slabs.has_above() ? 1 : 0;
     return loads;
   }
   /// u at all nodes of this rank, those of Dirichlet faces and what lies beside its unknowns among them.
@@ -310,34 +300,13 @@ struct PoissonSolver3D::Implementation {
   /// Makes this load, whose integrals of f phi_i b has, the right-hand side.
   void complete(BoxDiscretization::FaceLoads of_faces) {
     discretization->add_face_data(ctx, loads());
-    add_from_below();
+    slabs.add_from_below(ctx, b.view, beside.view);
     compatibility.reset();
     if (is_singular_box())
       compatibility = discretization->balance(ctx, *hats, params.project, "the integral of f plus the boundary fluxes",
                                               rhs(), &of_faces);
     face_loads = std::move(of_faces);
     rhs_norm.reset();
-  }
-
-  /// So many numbers each way, with the ranks beside this one.
-  void exchange(Communicator::Rows planes, std::int64_t numbers) {
-    planes.bytes = sizeof(double) * static_cast<std::size_t>(numbers);
-    planes.below = slab.lower[2].rank;
-    planes.above = slab.upper[2].rank;
-    ctx.communicator()->exchange(ctx, planes);
-  }
-
-  /// The first plane of b grows by what the rank below has for it.
-  void add_from_below() {
-    if (!has_below() && !has_above()) return;
-    const Extents<3> plane{b.view.extents.nx, b.view.extents.ny, 1};
-    Communicator::Rows planes;
-    if (has_above()) planes.to_above = &b.view(0, 0, b.view.extents.nz);
-    if (has_below()) planes.from_below = &v.view(0, 0, 0);
-    exchange(planes, (plane.ny - 1) * b.view.strides.row + plane.nx);
-    if (has_below())
-      axpy(ctx, 1, FieldView<const double, 3>{v.view.data, plane, v.view.strides},
-           FieldView<double, 3>{b.view.data, plane, b.view.strides});
   }
 
   [[nodiscard]] std::array<const double*, 3> hat_weights() const { return rhs().stored(hats->begin()); }
@@ -365,50 +334,15 @@ struct PoissonSolver3D::Implementation {
                                     "alone does not have; give it by set_load");
     BoundaryFluxes3D of_own = discretization->fluxes(own, u, *face_loads);
     if (solids && compatibility) of_own.load -= compatibility->sum;
-    if (ranks() == 1) return of_own;
-    BoundaryFluxes3D all;
-    for (const BoundaryFluxes3D& part : ctx.communicator()->gather_on_host(of_own)) {
-      for (std::size_t face = 0; face < all.faces.size(); ++face) all.faces[face] += part.faces[face];
-      all.reaction += part.reaction;
-      all.load += part.load;
-      all.rounding += part.rounding;
-      all.magnitudes += part.magnitudes;
-    }
-    return all;
+    return slabs.sum(ctx, of_own);
   }
   [[nodiscard]] SolutionRange3D range(Context own, StoredBox<const double> u) const {
     SolutionRange3D of_own = discretization->range(own, u);
     if (solids) of_own.change_of_flux = 0;  // nodes without an equation have no steps
-    if (ranks() == 1) return of_own;
-    SolutionRange3D all = joined(ctx.communicator()->gather_on_host(of_own));
-    if (all.edge.axis < 0) return all;
-    // The edges beside may be another rank's.
-    BoxDiscretization::FluxesOfEdge found{std::nan(""), std::nan(""), std::nan("")};
-    for (const auto& part : ctx.communicator()->gather_on_host(discretization->fluxes_of_edge(own, u, all.edge)))
-      for (double BoxDiscretization::FluxesOfEdge::*const flux :
-           {&BoxDiscretization::FluxesOfEdge::before, &BoxDiscretization::FluxesOfEdge::own,
-            &BoxDiscretization::FluxesOfEdge::behind})
-        if (!std::isnan(part.*flux)) found.*flux = part.*flux;
-    all.change_of_flux = change_of_flux(found);
-    return all;
+    return slabs.joined(ctx, of_own, *discretization, own, u);
   }
 
-  [[nodiscard]] std::array<bool, 3> periodic() const {
-    const auto is_periodic = [&](std::size_t d) { return mesh.axis(static_cast<int>(order[d])).is_periodic(); };
-    return {is_periodic(0), is_periodic(1), is_periodic(2) && ranks() == 1};
-  }
-
-  /// What is no boundary's.
-  void fill_ghosts() {
-    fill_periodic_ghosts(ctx, periodic(), x.view);
-    if (!has_below() && !has_above()) return;
-    // From column -2 on: GPUs store 16 bytes at once where addresses are multiples of them.
-    constexpr int first = -2;
-    const auto& [nx, ny, nz] = x.view.extents;
-    const auto plane = [this](bool there, int k) { return there ? &x.view(first, -1, k) : nullptr; };
-    exchange({plane(has_below(), 0), plane(has_above(), nz - 1), plane(has_below(), -1), plane(has_above(), nz)},
-             (ny + 1) * x.view.strides.row + nx + 1 - first);
-  }
+  void fill_ghosts() { slabs.fill_ghosts(ctx, x.view); }
 
   /// || b - A x ||; v is scratch.
   double residual_norm() {
@@ -477,61 +411,20 @@ struct PoissonSolver3D::Implementation {
   }
 
   SolveReport solve(const Monitor& monitor) {
-    SolveReport report;
     if (!homogeneous) set(ctx, 0, x.view);
     if (!rhs_norm) rhs_norm = homogeneous ? norm2(ctx, b.view) : residual_norm();
-    double r = *rhs_norm;
-    const double first = r, target = std::max(params.stop.rtol * first, params.stop.atol);
-    const auto record = [&](int iteration) {
-      report.history.push_back(r);
-      report.residual = r;
-      report.iterations = iteration;
-      if (monitor) monitor(iteration, r);
-    };
-    report.reference_norm = params.stop.reference_norm;
-    report.reference_norm_value = report.initial_residual = first;
-    record(0);
-    if (!std::isfinite(first)) {
-      report.status = Status::non_finite;
-      report.reason = "the right-hand side or a boundary value is not finite";
-      return report;
-    }
-    constexpr double stopped = 0.5, slack = 16, grown = 1e5, near = 32;
-    report.status = r <= target ? Status::converged : Status::max_iterations;
-    if (r <= target && homogeneous) set(ctx, 0, x.view);
-    for (int k = 1; r > target && k <= params.stop.max_iterations; ++k) {
-      const double before = r;
-      if (k == 1 && homogeneous) {
-        apply_inverse(b.view, false);
-      } else {
-        a.residual(ctx, b.view, x.view, v.view);
-        apply_inverse(v.view, true);
-      }
-      r = residual_norm();
-      record(k);
-      if (r <= target) {
-        report.status = Status::converged;
-      } else if (!std::isfinite(r) || r > grown * first) {
-        report.status = Status::diverged;
-        report.reason = message("the residual rose from ", before, " to ", r);
-        break;
-      } else if (r > stopped * before || (params.stop.rounding_will_do && r <= near * target)) {
-        const double level = 2 * std::numeric_limits<double>::epsilon() * a.magnitude(ctx, b.view, x.view, v.view);
-        const bool falls = r <= stopped * before;
-        const bool at_rounding = r <= (falls ? 1 : slack) * level && (r <= first || has_its_size());
-        if (falls && !at_rounding) continue;
-        report.status = at_rounding ? Status::round_off_limit : Status::stagnated;
-        report.reason =
-            message("the residual ", falls ? "is " : "no longer falls: ", r, " after ", before, "; ",
-                    at_rounding ? "rounding of double leaves about " : "rounding of double alone would leave ", level);
-        break;
-      }
-    }
-    if (report.status == Status::converged)
-      report.reason = first == 0 ? "the right-hand side and the boundary values are zero"
-                                 : message("the residual ", r, " is at most ", target);
-    if (report.status == Status::max_iterations)
-      report.reason = max_iterations_reason(r, params.stop.max_iterations, target);
+    const SolveReport report = refine({.correct =
+                                           [&](bool is_first) {
+                                             if (is_first && homogeneous) return apply_inverse(b.view, false);
+                                             a.residual(ctx, b.view, x.view, v.view);
+                                             apply_inverse(v.view, true);
+                                           },
+                                       .residual_norm = [&] { return residual_norm(); },
+                                       .magnitude = [&] { return a.magnitude(ctx, b.view, x.view, v.view); },
+                                       .has_its_size = [&] { return has_its_size(); }},
+                                      *rhs_norm, params.stop, monitor);
+    if (report.status == Status::non_finite && report.iterations == 0) return report;
+    if (report.status == Status::converged && report.iterations == 0 && homogeneous) set(ctx, 0, x.view);
     end_solve(report.iterations == 0);
     return report;
   }
@@ -656,16 +549,16 @@ const std::vector<Compatibility>& PoissonSolver3D::compatibility_of_rooms() cons
   return implementation_->compatibility_of_rooms;
 }
 const BoxSolverPlan& PoissonSolver3D::plan() const { return implementation_->plan; }
-NodePlanes PoissonSolver3D::nodes() const { return implementation_->nodes(); }
+NodePlanes PoissonSolver3D::nodes() const { return implementation_->slabs.nodes(); }
 GridLayout<3> PoissonSolver3D::unknowns() const {
   const Implementation& self = *implementation_;
   GridLayout<3> layout = self.mesh.unknowns();
   const auto lines = static_cast<std::size_t>(self.lines());
   auto& [nx, ny, nz] = layout.extents;
-  *std::array{&nx, &ny, &nz}[lines] = self.slab.extents.nz;
-  layout.first[lines] = self.slab.first[2];
-  layout.lower[lines] = self.slab.lower[2];
-  layout.upper[lines] = self.slab.upper[2];
+  *std::array{&nx, &ny, &nz}[lines] = self.slabs.layout().extents.nz;
+  layout.first[lines] = self.slabs.layout().first[2];
+  layout.lower[lines] = self.slabs.layout().lower[2];
+  layout.upper[lines] = self.slabs.layout().upper[2];
   return layout;
 }
 const TensorMesh<3>& PoissonSolver3D::mesh() const { return implementation_->mesh; }
@@ -676,11 +569,15 @@ void PoissonSolver3D::set_stop(const StoppingParams& stop) {
   implementation_->params.stop = stop;
 }
 
-NodePlanes node_planes(const Context& ctx, const TensorMesh<3>& mesh, const PoissonProblem3D& problem) {
+NodePlanes node_planes(const Context& ctx, const TensorMesh<3>& mesh, const PoissonProblem3D& problem,
+                       BoxMethod method) {
   const TensorMesh<3> box = with_boundaries(mesh, problem.boundaries);
   // Of one rank any direction will do.
-  const int lines = ctx.subdomains() == 1 ? 2 : direct_plan(ctx, box, problem, find_material(ctx, box, problem)).lines;
-  return nodes_of(ctx, box, lines, slab_of(ctx, box, order_of(lines), rank_of(ctx)));
+  const auto lines = [&] {
+    const BoxSolverPlan plan = select_box_method(ctx, box, problem, find_material(ctx, box, problem), method);
+    return plan.is_direct() ? plan.lines : 2;
+  };
+  return BoxSlabs(ctx, box, order_of(ctx.subdomains() == 1 ? 2 : lines())).nodes();
 }
 
 std::int64_t required_memory(const Context& ctx, const TensorMesh<3>& mesh, const PoissonProblem3D& problem,

@@ -41,12 +41,13 @@
 // Arrays of nodal values hold all nodes of the box, its faces included, (nx + 1) (ny + 1) (nz + 1) of nx x ny x nz cells, x
 // fastest: node (i, j, k) is number (k (ny + 1) + j) (nx + 1) + i. In a periodic direction the last nodes are the first ones.
 //
-// Several ranks (core/comm/communicator.hpp), by the direct method alone: the direction of the lines is cut, and each rank has
-// a slab of planes of unknowns, as many as the others or one more. `nodes` are those around its cells: neighbours have a plane
+// Several ranks (core/comm/communicator.hpp), by the direct method and multigrid: the direction of the lines is cut, of
+// multigrid z, and each rank has a slab of planes of unknowns, as many as the others or one more. `nodes` are those around its cells: neighbours have a plane
 // of nodes in common. Arrays and memory are the rank's, loads the integrals over its own cells; reports, errors, fluxes and
-// ranges are those of all. Products are local; a solve gathers two numbers a line and rank, and exchanges a plane with either
-// neighbour for every residual. Answers are those of one rank to rounding. All ranks call together. UsageError where every
-// direction has fewer planes than there are ranks.
+// ranges are those of all. The direct method's products are local; a solve gathers two numbers a line and rank, and exchanges a
+// plane with either neighbour for every residual. What multigrid exchanges says multigrid/box_multigrid.hpp. Answers, and
+// iterations of multigrid, are those of one rank to rounding. All ranks call together. UsageError where there are fewer planes
+// than ranks.
 
 #include <array>
 #include <cmath>
@@ -105,7 +106,7 @@ struct BoxLevelPlan {
 /// How the problem is solved, and why.
 struct BoxSolverPlan {
   BoxMethod kind = BoxMethod::direct;  // never automatic
-  int lines = 2;  // the direction of fast diagonalization's lines: 0 x, 1 y, 2 z; of planes that of the modes
+  int lines = 2;  // the direction of fast diagonalization's lines: 0 x, 1 y, 2 z; of planes that of the modes; on several ranks the one that is cut
   std::array<int, 3> unknowns{};  // of each direction
   std::array<bool, 3> fourier{};  // fast diagonalization takes Fourier transforms of a direction for its dense matrices
   double operations = 0;          // of products with modes, in one application of fast diagonalization
@@ -197,7 +198,8 @@ class PoissonSolver3D {
 };
 
 /// Planes of nodes of this rank, as PoissonSolver3D::nodes will have them.
-[[nodiscard]] NodePlanes node_planes(const Context& ctx, const TensorMesh<3>& mesh, const PoissonProblem3D& problem);
+[[nodiscard]] NodePlanes node_planes(const Context& ctx, const TensorMesh<3>& mesh, const PoissonProblem3D& problem,
+                                     BoxMethod method = BoxMethod::automatic);
 
 /// Bytes that a PoissonSolver3D takes on the Context's backend, on this rank of several, by a memory dry run. Takes
 /// K of all cells, where it is given.

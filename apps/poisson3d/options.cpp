@@ -85,11 +85,10 @@ CommandLine make_command_line() {
          "direct: fast diagonalization, where kx depends on x, ky on y and kz on z alone, times the same products of "
          "functions of the other two in all, and kappa is a product of functions of x, y and z; multigrid: conjugate "
          "gradients around a multigrid cycle, for every K; planes: for K = 1 and boxes that are long in two "
-         "directions, the "
-         "modes of the third and multigrid in a plane for each; fd-cg: the same around fast diagonalization scaled by "
-         "K, "
-         "for a "
-         "smooth kappa; auto chooses and says why"},
+         "directions, "
+         "the modes of the third and multigrid in a plane for each; fd-cg: conjugate gradients around fast "
+         "diagonalization scaled by K, for a smooth kappa; auto chooses and says why. Several ranks take direct or "
+         "multigrid"},
         {"precision", "NAME", "double", "mixed: multigrid cycles in single precision, in half the memory"}}},
       {"Stopping: the solution is refined until",
        {{"rtol", "X", plain(params.stop.rtol),

@@ -75,7 +75,7 @@ std::int64_t unknowns_of(const TensorMesh<3>& mesh) {
 
 std::int64_t expected_memory(const Context& ctx, const Settings& settings, const TensorMesh<3>& mesh,
                              const Uses& uses) {
-  const NodePlanes planes = node_planes(ctx, mesh, settings.problem);
+  const NodePlanes planes = node_planes(ctx, mesh, settings.problem, settings.solver.method);
   const std::int64_t whole = nodal_bytes(mesh), field = whole / (mesh.axis(planes.axis).size() + 1) * planes.count();
   const bool several = ctx.subdomains() > 1, writes = !several || ctx.communicator()->rank() == 0;
   const std::int64_t solver = required_memory(ctx, mesh, settings.problem, settings.solver);

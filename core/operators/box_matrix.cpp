@@ -4,8 +4,10 @@
 #include <cstddef>
 #include <type_traits>
 
+#include <stratum/core/comm/communicator.hpp>
 #include <stratum/core/field/blas_3d.hpp>
 #include <stratum/core/field/for_each_node_3d.hpp>
+#include <stratum/core/field/ghost_exchange.hpp>
 #if defined(__CUDACC__)
 #include <stratum/core/operators/box_row_march.hpp>
 #endif
@@ -83,17 +85,66 @@ std::vector<T> converted(const std::vector<double>& numbers) {
 }  // namespace
 
 BoxShape BoxCoefficients::shape() const {
-  return {{axes[0].unknowns(), axes[1].unknowns(), axes[2].unknowns()},
-          {axes[0].periodic, axes[1].periodic, axes[2].periodic}};
+  return {{axes[0].unknowns(), axes[1].unknowns(), axes[2].unknowns() - slab.before - slab.behind},
+          {axes[0].periodic, axes[1].periodic, axes[2].periodic},
+          slab};
 }
+
+std::vector<std::size_t> intervals_of(const BoxSlab& slab, int planes) {
+  std::vector<std::size_t> found;
+  for (int i = slab.first - slab.before; i <= slab.first + planes + slab.behind; ++i)
+    found.push_back(static_cast<std::size_t>(slab.around ? (i + slab.planes) % slab.planes : i));
+  return found;
+}
+
+AxisFactors of_slab(const AxisFactors& z, const BoxSlab& slab, int planes) {
+  AxisFactors own;
+  for (const std::size_t i : intervals_of(slab, planes)) {
+    own.k.push_back(z.k[i]);
+    own.m.push_back(z.m[i]);
+  }
+  return own;
+}
+
+template <class T>
+void exchange_planes(Context& ctx, const BoxSlab& slab, const BoxPlanes<T>& planes) {
+  if (ctx.is_dry_run() || (slab.before == 0 && slab.behind == 0)) return;
+  Communicator::Rows rows;
+  rows.bytes = sizeof(T) * static_cast<std::size_t>((planes.planes - 1) * planes.apart + planes.of_last);
+  if (slab.before > 0) {
+    rows.to_below = planes.to_before;
+    rows.from_below = planes.from_before;
+    rows.below = slab.rank_before;
+  }
+  if (slab.behind > 0) {
+    rows.to_above = planes.to_behind;
+    rows.from_above = planes.from_behind;
+    rows.above = slab.rank_behind;
+  }
+  ctx.communicator()->exchange(ctx, rows);
+}
+template void exchange_planes(Context&, const BoxSlab&, const BoxPlanes<float>&);
+template void exchange_planes(Context&, const BoxSlab&, const BoxPlanes<double>&);
+
+namespace {
+
+/// Of numbers on all stored planes, or layers, those from the slab's own first one on.
+template <class T>
+FieldView<T, 3> from_own(const BoxSlab& slab, FieldView<T, 3> stored) {
+  stored.data += slab.before * stored.strides.plane;
+  return stored;
+}
+
+}  // namespace
 
 template <class T>
 BoxCells<T>::BoxCells(Context& ctx, const BoxCoefficients& coefficients, bool scalar)
     : k_(std::make_shared<std::array<Field<T, 3>, 3>>()) {
   rows_.shape = coefficients.shape();
   rows_.reaction = static_cast<T>(coefficients.reaction);
+  const BoxSlab& slab = rows_.shape.slab;
   const auto& [nx, ny, nz] = rows_.shape.n;
-  const auto cells = GridLayout<3>::box({nx + 1, ny + 1, nz + 1}, {}, 0);
+  const auto cells = GridLayout<3>::box({nx + 1, ny + 1, rows_.shape.stored_planes() + 1}, {}, 0);
   const std::array<const std::vector<double>*, 3> given{&coefficients.xx, &coefficients.yy, &coefficients.zz};
   for (std::size_t d = 0; d < 3; ++d) {
     if (d > 0 && scalar) {
@@ -101,7 +152,7 @@ BoxCells<T>::BoxCells(Context& ctx, const BoxCoefficients& coefficients, bool sc
       continue;
     }
     (*k_)[d] = Field<T, 3>(ctx, cells);
-    rows_.k[d] = (*k_)[d].cview();
+    rows_.k[d] = from_own(slab, (*k_)[d].cview());
     if (ctx.is_dry_run()) continue;
     if constexpr (std::is_same_v<T, double>) {
       copy_from_host(ctx, given[d]->data(), (*k_)[d].view());
@@ -126,8 +177,9 @@ void BoxCells<T>::take_numbers(Field<T> numbers) {
   numbers_ = std::move(numbers);
   const T* next = numbers_.cview().data;
   for (int d = 0; d < 3; ++d) {
-    const int count = rows_.shape.size(d) + 1;
-    rows_.axes[static_cast<std::size_t>(d)] = {next, next + count};
+    const int count = (d == 2 ? rows_.shape.stored_planes() : rows_.shape.size(d)) + 1,
+              before = d == 2 ? rows_.shape.slab.before : 0;
+    rows_.axes[static_cast<std::size_t>(d)] = {next + before, next + count + before};
     next += 2 * count;
   }
 }
@@ -142,7 +194,7 @@ BoxCells<T>::BoxCells(Context& ctx, const BoxCells<From>& cells) : k_(std::make_
     if (d > 0 && cells.is_scalar()) continue;
     (*k_)[d] = Field<T, 3>(ctx, (*cells.k_)[d].layout());
     copy(ctx, (*cells.k_)[d].cview(), (*k_)[d].view());
-    rows_.k[d] = (*k_)[d].cview();
+    rows_.k[d] = from_own(rows_.shape.slab, (*k_)[d].cview());
   }
   Field<T> numbers(ctx, cells.numbers_.shape());
   copy<From, T>(ctx, cells.numbers_.cview(), numbers.view());
@@ -151,19 +203,20 @@ BoxCells<T>::BoxCells(Context& ctx, const BoxCells<From>& cells) : k_(std::make_
 
 template <class T>
 BoxBands<T>::BoxBands(Context& ctx, const BoxShape& shape) {
-  const auto& [nx, ny, nz] = shape.n;
+  const int planes = shape.stored_planes();
   constexpr int bands = box_neighbours + 1;
-  numbers_ = std::make_shared<Field<T, 3>>(ctx, GridLayout<3>::box({nx, ny, bands * (nz + 2) - 2}));
+  numbers_ = std::make_shared<Field<T, 3>>(ctx, GridLayout<3>::box({shape.n.nx, shape.n.ny, bands * (planes + 2) - 2}));
   rows_.shape = shape;
-  rows_.first = numbers_->view();
+  rows_.first = from_own(shape.slab, numbers_->view());
   rows_.first.extents = shape.n;
-  rows_.apart = (std::int64_t{nz} + 2) * rows_.first.strides.plane;
+  rows_.apart = (std::int64_t{planes} + 2) * rows_.first.strides.plane;
 }
 
 template <class T>
 template <class From>
 BoxBands<T>::BoxBands(Context& ctx, const BoxBands<From>& bands) : BoxBands(ctx, bands.rows().shape) {
-  for (int n = 0; n <= box_neighbours; ++n) copy(ctx, with_ghosts(bands.band(n), 1), with_ghosts(band(n), 1));
+  for (int n = 0; n <= box_neighbours; ++n)
+    copy(ctx, with_ghosts(bands.stored_band(n), 1), with_ghosts(stored_band(n), 1));
 }
 
 template <class T>
@@ -174,8 +227,27 @@ FieldView<T, 3> BoxBands<T>::band(int n) const {
 }
 
 template <class T>
+FieldView<T, 3> BoxBands<T>::stored_band(int n) const {
+  FieldView<T, 3> view = band(n);
+  view.data -= rows_.shape.slab.before * view.strides.plane;
+  view.extents.nz = rows_.shape.stored_planes();
+  return view;
+}
+
+template <class T>
 void BoxBands<T>::fill_ghosts(Context& ctx) {
-  for (int n = 0; n <= box_neighbours; ++n) fill_periodic_ghosts(ctx, rows_.shape.periodic, band(n));
+  const BoxShape& shape = rows_.shape;
+  constexpr int planes = 2;
+  for (int n = 0; n <= box_neighbours; ++n) {
+    fill_periodic_ghosts(ctx, shape.periodic, band(n));
+    if (!shape.is_slab()) continue;
+    const FieldView<T, 3> own = band(n);
+    const auto plane = [&](int k) { return &own(-1, -1, k); };
+    const std::int64_t of_last = (own.extents.ny + 1) * own.strides.row + own.extents.nx + 2;
+    exchange_planes<T>(
+        ctx, shape.slab,
+        {plane(0), plane(shape.n.nz - planes), plane(-planes), plane(shape.n.nz), own.strides.plane, of_last, planes});
+  }
 }
 
 template <class T>
@@ -193,13 +265,19 @@ BoxBands<double> bands_of(Context& ctx, const BoxMatrix<double>& a) {
     using Rows = std::remove_cvref_t<decltype(rows)>;
     for_each_node(ctx, all_nodes(a.shape().n), RowsToBands<Rows>{rows, bands.rows()});
   });
-  bands.fill_ghosts(ctx);
+  if (!a.shape().is_slab()) bands.fill_ghosts(ctx);
   return bands;
 }
 
 template <class T>
+void BoxMatrix<T>::fill_ghosts(Context& ctx, FieldView<T, 3> u) const {
+  if (!shape().is_slab()) return fill_periodic_ghosts(ctx, shape().periodic, u);
+  GhostExchange<3>(ctx, shape().layout(1)).fill(ctx, u);
+}
+
+template <class T>
 bool BoxMatrix<T>::needs_ghosts(const Context& ctx) const {
-  return !ctx.on_gpu() || !is_cells();
+  return !ctx.on_gpu() || !is_cells() || shape().is_slab();
 }
 
 template <class T>
@@ -249,7 +327,7 @@ bool BoxMatrix<T>::next_direction_on_gpu([[maybe_unused]] Context& ctx, [[maybe_
                                          [[maybe_unused]] FieldView<T, 3> next,
                                          [[maybe_unused]] FieldView<T, 3> y) const {
 #if defined(__CUDACC__)
-  if (const auto* cells = std::get_if<BoxCells<T>>(&any_); cells != nullptr && ctx.on_gpu()) {
+  if (const auto* cells = std::get_if<BoxCells<T>>(&any_); cells != nullptr && ctx.on_gpu() && !shape().is_slab()) {
     for_each_node(ctx, all_nodes(next), NextDirection<T>{z, p, beta, next});
     cuda::run_products<false, true, T>(ctx, cells->rows(), 1, {}, next, y, true);
     return true;

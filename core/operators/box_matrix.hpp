@@ -12,6 +12,9 @@
 //
 // u has ghosts, where Dirichlet faces have their values, or zeros, and periodic directions what lies across (`fill_ghosts`).
 // Nothing waits for the stream but norms. Shapes are the caller's duty.
+//
+// On several ranks a matrix has the rows of its slab (BoxSlab) and those of 2 planes beside it. Ghosts of u are then exchanged
+// with the ranks beside, and norms are those of all ranks.
 
 #include <array>
 #include <cstdint>
@@ -33,9 +36,14 @@ struct BoxCoefficients {
   std::array<AxisFactors, 3> axes;  // of K = 1
   std::vector<double> xx, yy, zz;
   double reaction = 0;
+  BoxSlab slab{};  // of which z has the intervals of all stored planes
 
   [[nodiscard]] BoxShape shape() const;
 };
+
+/// The intervals of z between, before and behind a slab's stored planes, `planes` of which are its own; and their factors.
+[[nodiscard]] std::vector<std::size_t> intervals_of(const BoxSlab& slab, int planes);
+[[nodiscard]] AxisFactors of_slab(const AxisFactors& z, const BoxSlab& slab, int planes);
 
 template <class T>
 class BoxCells {
@@ -75,6 +83,8 @@ class BoxBands {
   [[nodiscard]] const BoxBandRows<T>& rows() const { return rows_; }
   /// Number 0: what is left of rows.
   [[nodiscard]] FieldView<T, 3> band(int n) const;
+  /// With the planes of a slab's neighbours.
+  [[nodiscard]] FieldView<T, 3> stored_band(int n) const;
 
  private:
   std::shared_ptr<Field<T, 3>> numbers_;
@@ -109,7 +119,7 @@ class BoxMatrix {
     return with_rows([](const auto& rows) -> const BoxShape& { return rows.shape; });
   }
 
-  void fill_ghosts(Context& ctx, FieldView<T, 3> u) const { fill_periodic_ghosts(ctx, shape().periodic, u); }
+  void fill_ghosts(Context& ctx, FieldView<T, 3> u) const;
   /// Whether u below must have them. Where not, `ghosts` may be BoxGhosts::none: u is of unknowns alone, and zero on Dirichlet
   /// faces.
   [[nodiscard]] bool needs_ghosts(const Context& ctx) const;
@@ -136,7 +146,18 @@ class BoxMatrix {
   std::variant<BoxCells<T>, BoxBands<T>> any_;
 };
 
-/// All rows of a matrix in bands.
+/// `planes` planes each way with the ranks beside a slab, from the addresses that are given, so far apart with so many numbers of
+/// the last one.
+template <class T>
+struct BoxPlanes {
+  T *to_before, *to_behind, *from_before, *from_behind;
+  std::int64_t apart, of_last;
+  int planes;
+};
+template <class T>
+void exchange_planes(Context& ctx, const BoxSlab& slab, const BoxPlanes<T>& planes);
+
+/// All rows of a matrix in bands; of a slab without ghosts.
 [[nodiscard]] BoxBands<double> bands_of(Context& ctx, const BoxMatrix<double>& a);
 
 }  // namespace stratum

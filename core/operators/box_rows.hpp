@@ -17,7 +17,8 @@
 //     edge           coupling -a to the next node of a line, which may be a Dirichlet node in front of the first one
 //     line_excess    diagonal less the couplings to the line's neighbours that are unknowns; of cells without a difference
 //
-// u has one number more at both ends of every axis. Memory traffic per unknown: 4 words (scalar K) or 6, and 16.
+// u has one number more at both ends of every axis. Rows of a slab are those of its own planes; of planes beside it they are
+// right as far as the rows beside those are stored, too. Memory traffic per unknown: 4 words (scalar K) or 6, and 16.
 
 #include <array>
 #include <cmath>
@@ -45,19 +46,44 @@ struct BoxAxisView {
   const T* m = nullptr;
 };
 
-/// Unknowns of a box, and which directions go round.
+/// Where the planes of a subdomain stand, of a box that ranks share: slabs across z.
+struct BoxSlab {
+  int first = 0, planes = 0;   // its first plane, and how many there are of all ranks; 0: the box is no slab
+  int before = 0, behind = 0;  // planes of the ranks beside that matrices and weights hold, too
+  int rank_before = -1, rank_behind = -1;
+  bool around = false;  // z is periodic, through all ranks
+
+  friend bool operator==(const BoxSlab&, const BoxSlab&) = default;
+};
+
+/// Unknowns of a box, and which directions go round. Of a slab its own planes, 0 .. nz - 1; then z is not periodic.
 struct BoxShape {
   Extents<3> n;
   std::array<bool, 3> periodic{};
+  BoxSlab slab{};
 
+  [[nodiscard]] bool is_slab() const { return slab.planes > 0; }
+  /// Planes that matrices hold.
+  [[nodiscard]] int stored_planes() const { return slab.before + n.nz + slab.behind; }
+  /// Planes of all ranks.
+  [[nodiscard]] int all_planes() const { return is_slab() ? slab.planes : n.nz; }
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE int size(int axis) const {
     return axis == 0 ? n.nx : axis == 1 ? n.ny : n.nz;
   }
-  /// Whether node i of a direction is an unknown, or stands for one across the box.
+  /// Whether node i of a direction is an unknown, or stands for one across the box, or of a slab for one of another rank.
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE bool has(int axis, int i) const {
-    return periodic[static_cast<std::size_t>(axis)] || (i >= 0 && i < size(axis));
+    const int before = axis == 2 ? slab.before : 0, behind = axis == 2 ? slab.behind : 0;
+    return periodic[static_cast<std::size_t>(axis)] || (i >= -before && i < size(axis) + behind);
   }
-  [[nodiscard]] GridLayout<3> layout(int ghost_width) const { return GridLayout<3>::box(n, periodic, ghost_width); }
+  [[nodiscard]] GridLayout<3> layout(int ghost_width) const {
+    GridLayout<3> layout = GridLayout<3>::box(n, periodic, ghost_width);
+    if (!is_slab()) return layout;
+    layout.global.nz = slab.planes;
+    layout.first[2] = slab.first;
+    if (slab.before > 0) layout.lower[2] = {Face::Kind::subdomain, slab.rank_before};
+    if (slab.behind > 0) layout.upper[2] = {Face::Kind::subdomain, slab.rank_behind};
+    return layout;
+  }
   friend bool operator==(const BoxShape&, const BoxShape&) = default;
 };
 

@@ -1,124 +1,21 @@
 #include <stratum/multigrid/transfer/box_transfer.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <type_traits>
 #include <utility>
 
 #include <stratum/core/field/for_each_node_3d.hpp>
+#include <stratum/multigrid/transfer/box_conductances.hpp>
+#include <stratum/multigrid/transfer/box_maps.hpp>
 
 namespace stratum {
 
 namespace {
 
-/// Conductances that are stored.
-struct StoredConductances {
-  std::array<FieldView<const double, 3>, 3> g;
-  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double conductance(int axis, int i, int j, int k) const {
-    return g[static_cast<std::size_t>(axis)](i, j, k);
-  }
-};
-
-/// Those of a row in bands: couplings to a side. Beside Dirichlet nodes couplings across the side are missing, which of tensor
-/// products A = k_x m_y m_z + m_x (k_y m_z + m_y k_z) are m_x(1) / sum m_x of what is left of the row: without them a strong k_y
-/// makes the sum negative. The quotient is that of the couplings on the other side of y, or of z.
-struct RowConductances {
-  BoxBandRows<double> rows;
-
-  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE bool has(int axis, int behind, const int (&at)[3]) const {
-    return rows.shape.has(axis, at[axis] + 2 * behind - 1);
-  }
-  STRATUM_HOST_DEVICE STRATUM_INLINE static int along(const BoxOffset& o, int axis) {
-    return axis == 0 ? o.x : axis == 1 ? o.y : o.z;
-  }
-  /// To any node.
-  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE bool is_coupled(const int (&at)[3]) const {
-    for (int n = -box_neighbours; n <= box_neighbours; ++n)
-      if (n != 0 && rows.entry(n, at[0], at[1], at[2]) != 0) return true;
-    return false;
-  }
-  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double left(const int (&at)[3]) const {
-    const double e = rows.at(0, at[0], at[1], at[2]);
-    return e > 0 ? e : 0;
-  }
-  /// m_x(1) / sum m_x of x = `axis`.
-  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double share(int axis, int behind, const int (&at)[3]) const {
-    double most = 0, of_most = 0;
-    for (int across = 0; across < 3; ++across)
-      for (int there = 0; there < 2; ++there) {
-        if (across == axis || has(across, 1 - there, at) || !has(across, there, at)) continue;
-        double all = 0, towards = 0;
-        for (int n = -box_neighbours; n <= box_neighbours; ++n) {
-          const BoxOffset o(n);
-          if (along(o, across) != 2 * there - 1) continue;
-          const double a = rows.entry(n, at[0], at[1], at[2]);
-          all += a;
-          towards += along(o, axis) == 2 * behind - 1 ? a : 0;
-        }
-        if (!(std::abs(all) > std::abs(most))) continue;
-        most = all;
-        of_most = towards;
-      }
-    constexpr double largest = 1.0 / 3;
-    const double quotient = most != 0 ? of_most / most : 0;
-    return quotient < 0 ? 0 : quotient > largest ? largest : quotient;
-  }
-  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double inner(int axis, int behind, const int (&at)[3]) const {
-    double sum = 0;
-    for (int n = 1; n <= box_neighbours; ++n) {
-      const BoxOffset o(n);
-      const int d = along(o, axis);
-      if (d != 0) sum -= rows.entry(d == 2 * behind - 1 ? n : -n, at[0], at[1], at[2]);
-    }
-    if (!(sum > 0) && left(at) > 0) sum += left(at) * share(axis, behind, at);
-    return sum > 0 ? sum : 0;
-  }
-  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double of_side(int axis, int behind, const int (&at)[3]) const {
-    return has(axis, behind, at) ? inner(axis, behind, at) : left(at);  // what couples it to Dirichlet nodes
-  }
-};
-
-/// use(conductances), of cells, stored ones, or those of rows.
-template <class F>
-void with_conductances(const BoxMatrix<double>& a, const BoxConductances& g, const F& use) {
-  a.with_rows([&](const auto& rows) {
-    if constexpr (requires { rows.conductance(0, 0, 0, 0); }) {
-      use(rows);
-    } else {
-      if (g.of_cells)
-        use(StoredConductances{{g.g[0].cview(), g.g[1].cview(), g.g[2].cview()}});
-      else
-        use(RowConductances{rows});
-    }
-  });
-}
-
-/// The sum of g over the four cells of node `at` on a side of direction `axis`: 0 before it, 1 behind it.
-template <class Conductances>
-STRATUM_HOST_DEVICE STRATUM_INLINE double side(const Conductances& g, int axis, int behind, const int (&at)[3]) {
-  double sum = 0;
-  for (int b = 0; b < 2; ++b)
-    for (int c = 0; c < 2; ++c) {
-      int cell[3];
-      cell[axis] = at[axis] + behind;
-      cell[(axis + 1) % 3] = at[(axis + 1) % 3] + b;
-      cell[(axis + 2) % 3] = at[(axis + 2) % 3] + c;
-      sum += g.conductance(axis, cell[0], cell[1], cell[2]);
-    }
-  return sum;
-}
-STRATUM_HOST_DEVICE STRATUM_INLINE double side(const RowConductances& g, int axis, int behind, const int (&at)[3]) {
-  return g.of_side(axis, behind, at);
-}
-
-/// Whether a node couples to others at all.
-template <class Conductances>
-STRATUM_HOST_DEVICE STRATUM_INLINE bool is_coupled(const Conductances& /*g*/, const int (&/*at*/)[3]) {
-  return true;
-}
-STRATUM_HOST_DEVICE STRATUM_INLINE bool is_coupled(const RowConductances& g, const int (&at)[3]) {
-  return g.is_coupled(at);
-}
+/// No node; planes beside a slab have negative numbers.
+constexpr int no_node = -(1 << 30);
 
 /// Index i of a direction, brought back from across a periodic box.
 STRATUM_HOST_DEVICE STRATUM_INLINE int inside(const BoxShape& shape, int axis, int i) {
@@ -176,6 +73,16 @@ struct MakeWeights {
 };
 
 template <class Conductances>
+struct StoreConductances {
+  Conductances g;
+  std::array<FieldView<double, 3>, 3> to;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j, int k) const {
+    for (int axis = 0; axis < 3; ++axis)
+      to[static_cast<std::size_t>(axis)](i, j, k) = static_cast<double>(g.conductance(axis, i, j, k));
+  }
+};
+
+template <class Conductances>
 struct CoarsenConductances {
   std::array<BoxAxisMap, 3> axes;
   Conductances g;
@@ -211,22 +118,22 @@ struct Restrict {
   FieldView<const T, 3> r;
   FieldView<T, 3> b;
 
-  /// Of a direction the fine nodes that a coarse node has a part of: one that lies between before it, itself, one behind it; -1
-  /// where there is none. Where their weights to it stand: of the first one it is the coarse node behind.
+  /// Of a direction the fine nodes that a coarse node has a part of: one that lies between before it, itself, one behind it, or
+  /// `no_node`. Where their weights to it stand: of the first one it is the coarse node behind.
   struct Nodes {
     int at[3], weight[3];
     STRATUM_HOST_DEVICE STRATUM_INLINE Nodes(const BoxTransferView<T>& p, int axis, int coarse) {
       const auto& map = p.axes[static_cast<std::size_t>(axis)];
       const int kept = map.kept[coarse];
       const auto between = [&](int i) {
-        if (!p.fine.has(axis, i)) return -1;
+        if (!p.fine.has(axis, i)) return no_node;
         const int there = inside(p.fine, axis, i);
-        return map.dropped[there] >= 0 ? there : -1;
+        return map.dropped[there] >= 0 ? there : no_node;
       };
       at[0] = between(kept - 1);
       at[1] = weight[1] = kept;
       at[2] = weight[2] = between(kept + 1);
-      weight[0] = at[0] < 0 ? -1 : map.dropped[at[0]];
+      weight[0] = at[0] == no_node ? no_node : map.dropped[at[0]];
     }
   };
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j, int k) const {
@@ -234,7 +141,7 @@ struct Restrict {
     T sum = 0;
     for (int c = 0; c < 3; ++c)
       for (int q = 0; q < 3; ++q) {
-        if (z.at[c] < 0 || y.at[q] < 0) continue;
+        if (z.at[c] == no_node || y.at[q] == no_node) continue;
         const int bits = (q == 0 ? 2 : 0) | (c == 0 ? 4 : 0);
         const T* const of_r = r.row(y.at[q], z.at[c]);
         const T* const own = p.weights[static_cast<std::size_t>(bits)].row(y.weight[q], z.weight[c]);
@@ -315,7 +222,7 @@ struct ProlongFromCell {
 /// Of one direction the fine nodes around that of a coarse node, by their distances -2 .. 2, and their coarse ones: one, or two
 /// of a node that lies between. Of all those there are at most 7, numbered as `slots`.
 struct Window {
-  int node[5];   // -1: none
+  int node[5];
   int first[6];  // slot
   int place
       [10];  // of a slot: the coarse node beside the one in the middle, 0 .. 2; -1: a Dirichlet node, or farther away
@@ -327,7 +234,7 @@ struct Window {
     for (int o = 0; o < 5; ++o) {
       const int i = map.kept[middle] + o - 2;
       const bool there = fine.has(axis, i);
-      node[o] = there ? inside(fine, axis, i) : -1;
+      node[o] = there ? inside(fine, axis, i) : no_node;
       first[o] = slot;
       outside[o] = false;
       if (!there) continue;
@@ -346,11 +253,11 @@ struct Window {
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE bool is_between(int o) const { return first[o + 1] - first[o] == 2; }
   /// In the support of the coarse node: it, and its neighbours that lie between.
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE bool supports(int o) const {
-    return node[o] >= 0 && (o == 2 || is_between(o));
+    return node[o] != no_node && (o == 2 || is_between(o));
   }
   /// Beside one of those.
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE bool reaches(int o) const {
-    return node[o] >= 0 && (o == 0 ? supports(1) : o == 4 ? supports(3) : true);
+    return node[o] != no_node && (o == 0 ? supports(1) : o == 4 ? supports(3) : true);
   }
 };
 
@@ -441,31 +348,33 @@ struct CoarseRow {
   }
 };
 
-/// Lists of BoxAxisMap, one behind the other.
-struct MapNumbers {
-  std::vector<int> coarse, dropped, kept, begin, end;
-
-  MapNumbers(const GatedAxis& axis, const std::vector<bool>& drop) {
-    int of_dropped = 0;
-    const int n = axis.unknowns();
-    for (int i = 0; i < n; ++i) {
-      const bool is_dropped = drop[static_cast<std::size_t>(i)];
-      if (!is_dropped) kept.push_back(i);
-      coarse.push_back(static_cast<int>(kept.size()) - 1);
-      dropped.push_back(is_dropped ? of_dropped++ : -1);
-    }
-    // Interval i lies before unknown i.
-    begin.push_back(0);
-    for (const int i : kept) {
-      end.push_back(i);
-      begin.push_back(i + 1);
-    }
-    end.push_back(n);
-    if (axis.periodic) begin.front() = begin.back(), end.front() = n;
-  }
-};
-
 }  // namespace
+
+BoxConductances zero_conductances(Context& ctx, const BoxShape& shape) {
+  BoxConductances g;
+  g.of_cells = true;
+  for (auto& field : g.g)
+    field =
+        Field<double, 3>(ctx, GridLayout<3>::box({shape.n.nx + 1, shape.n.ny + 1, shape.stored_planes() + 1}, {}, 0));
+  return g;
+}
+
+BoxConductances conductances_of(Context& ctx, const BoxMatrix<double>& a, const BoxConductances& g) {
+  BoxConductances stored = zero_conductances(ctx, a.shape());
+  const auto& [nx, ny, nz] = a.shape().n;
+  const auto to = [&](std::size_t d) { return from_own(a.shape(), stored.g[d]); };
+  with_conductances(a, g, [&](const auto& conductances) {
+    using Conductances = std::remove_cvref_t<decltype(conductances)>;
+    if constexpr (requires { conductances.conductance(0, 0, 0, 0); })
+      for_each_node(ctx, all_nodes(Extents<3>{nx + 1, ny + 1, nz + 1}),
+                    StoreConductances<Conductances>{conductances, {to(0), to(1), to(2)}});
+  });
+  return stored;
+}
+
+double* layer_of(BoxConductances& g, const BoxShape& shape, std::size_t axis, int layer) {
+  return from_own(shape, g.g[axis]).row(0, layer);
+}
 
 template <class T>
 BoxTransfer<T>::BoxTransfer(Context& ctx, const GatedLevel& level, const BoxMatrix<double>& a, const BoxConductances& g)
@@ -475,10 +384,16 @@ BoxTransfer<T>::BoxTransfer(Context& ctx, const GatedLevel& level, const BoxMatr
   std::vector<int> numbers;
   std::array<std::array<int, 2>, 3> counts{};  // of nodes, and of those that are dropped
   std::array<std::array<std::size_t, 5>, 3> starts{};
+  const int before = view_.fine.slab.before;
   for (std::size_t d = 0; d < 3; ++d) {
-    const MapNumbers map(level.axes[d], level.dropped[d]);
+    BoxAxisNumbers map(level.axes[d], level.dropped[d]);
+    if (view_.fine.is_slab() && d == 2) {
+      view_.coarse.slab = map.coarser(view_.fine.slab);
+      map = map.of_slab(view_.fine.slab, view_.fine.n.nz);
+    }
     const auto kept = static_cast<int>(map.kept.size()), all = static_cast<int>(map.coarse.size());
-    counts[d] = {all, all - kept};
+    counts[d] = {all, static_cast<int>(std::count_if(map.dropped.begin(), map.dropped.end(),
+                                                     [](int number) { return number >= 0; }))};
     (d == 0 ? view_.coarse.n.nx : d == 1 ? view_.coarse.n.ny : view_.coarse.n.nz) = kept;
     std::size_t part = 0;
     for (const auto* list : {&map.coarse, &map.dropped, &map.kept, &map.begin, &map.end}) {
@@ -491,18 +406,22 @@ BoxTransfer<T>::BoxTransfer(Context& ctx, const GatedLevel& level, const BoxMatr
   const int* const first = maps_.cview().data;
   for (std::size_t d = 0; d < 3; ++d) {
     const auto& s = starts[d];
-    view_.axes[d] = {first + s[0], first + s[1], first + s[2], first + s[3], first + s[4]};
+    const int own = d == 2 ? before : 0;
+    view_.axes[d] = {first + s[0] + own, first + s[1] + own, first + s[2], first + s[3], first + s[4]};
   }
   for (std::size_t bits = 0; bits < 8; ++bits) {
     const Extents<3> n{counts[0][bits & 1U], counts[1][bits >> 1U & 1U], counts[2][bits >> 2U]};
     if (n.nodes() == 0) continue;
     (*weights_)[bits] = Field<T, 3>(ctx, GridLayout<3>::box(n, {}, 0));
     view_.weights[bits] = (*weights_)[bits].view();
+    if ((bits & 4U) == 0) view_.weights[bits].data += before * view_.weights[bits].strides.plane;
   }
   with_conductances(a, g, [&](const auto& conductances) {
     using Conductances = std::remove_cvref_t<decltype(conductances)>;
+    NodeRange<3> nodes = all_nodes(view_.fine.n);
+    nodes.z = {-before, view_.fine.n.nz + view_.fine.slab.behind};
     for (int pass = 0; pass <= 3; ++pass)
-      for_each_node(ctx, all_nodes(view_.fine.n), MakeWeights<T, Conductances>{view_, conductances, pass});
+      for_each_node(ctx, nodes, MakeWeights<T, Conductances>{view_, conductances, pass});
   });
 }
 
@@ -514,7 +433,7 @@ void BoxTransfer<T>::restrict_to(Context& ctx, FieldView<const T, 3> r, FieldVie
 template <class T>
 void BoxTransfer<T>::prolong(Context& ctx, FieldView<const T, 3> coarse, FieldView<T, 3> x) const {
 #if defined(__CUDACC__)
-  if (ctx.on_gpu()) {
+  if (ctx.on_gpu() && !view_.fine.is_slab()) {
     const auto& [nx, ny, nz] = view_.coarse.n;
     return for_each_node(ctx, all_nodes(Extents<3>{nx + 1, ny + 1, nz + 1}), ProlongFromCell<T>{view_, coarse, x});
   }
@@ -529,24 +448,21 @@ BoxBands<double> BoxTransfer<T>::coarsen(Context& ctx, const BoxMatrix<double>& 
     using Rows = std::remove_cvref_t<decltype(rows)>;
     for_each_node(ctx, all_nodes(view_.coarse.n), CoarseRow<T, Rows>{view_, rows, bands.rows()});
   });
-  bands.fill_ghosts(ctx);
+  if (!view_.fine.is_slab()) bands.fill_ghosts(ctx);
   return bands;
 }
 
 template <class T>
 BoxConductances BoxTransfer<T>::coarsen(Context& ctx, const BoxMatrix<double>& a, const BoxConductances& g) const {
-  BoxConductances coarse;
-  coarse.of_cells = g.of_cells || a.is_cells();
-  if (!coarse.of_cells) return coarse;
+  if (!g.of_cells && !a.is_cells()) return {};
+  BoxConductances coarse = zero_conductances(ctx, view_.coarse);
   const auto& [nx, ny, nz] = view_.coarse.n;
-  const auto cells = GridLayout<3>::box({nx + 1, ny + 1, nz + 1}, {}, 0);
-  for (auto& field : coarse.g) field = Field<double, 3>(ctx, cells);
+  const auto to = [&](std::size_t d) { return from_own(view_.coarse, coarse.g[d]); };
   with_conductances(a, g, [&](const auto& conductances) {
     using Conductances = std::remove_cvref_t<decltype(conductances)>;
     if constexpr (requires { conductances.conductance(0, 0, 0, 0); })
-      for_each_node(ctx, all_nodes(cells.extents),
-                    CoarsenConductances<Conductances>{
-                        view_.axes, conductances, {coarse.g[0].view(), coarse.g[1].view(), coarse.g[2].view()}});
+      for_each_node(ctx, all_nodes(Extents<3>{nx + 1, ny + 1, nz + 1}),
+                    CoarsenConductances<Conductances>{view_.axes, conductances, {to(0), to(1), to(2)}});
   });
   return coarse;
 }

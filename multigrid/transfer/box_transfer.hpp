@@ -12,6 +12,9 @@
 //
 //     restrict   b = P^T r               prolong   x = x + P x_coarse           coarsen   P^T A P in 14 bands (core/operators/box_rows.hpp)
 //
+// On several ranks (BoxSlab of core/operators/box_rows.hpp) the coarse nodes of a slab are those of its fine nodes; weights are
+// kept of the stored planes, and `coarsen` gives the slab's own coarse rows, without ghosts.
+//
 // A node has as many weights as coarse nodes: 3.4 numbers on average of a level that is coarsened in all directions. Set-up is
 // in double. Nothing waits for the stream. In a memory dry run all is counted.
 
@@ -27,7 +30,8 @@
 namespace stratum {
 
 /// Of one direction: per fine unknown the coarse one at or before it (-1: a Dirichlet node) and its number among those dropped
-/// (-1: kept); per coarse unknown the fine one; per coarse interval its first and its last fine interval.
+/// (-1: kept); per coarse unknown the fine one; per coarse interval its first and its last fine interval. Of a slab all numbers
+/// are its own, 0 being its first node, and the first two go on through the planes beside it.
 struct BoxAxisMap {
   const int *coarse = nullptr, *dropped = nullptr, *kept = nullptr, *begin = nullptr, *end = nullptr;
 };
@@ -61,6 +65,13 @@ struct BoxConductances {
   bool of_cells = false;
 };
 
+/// Zeros for a level of this shape.
+[[nodiscard]] BoxConductances zero_conductances(Context& ctx, const BoxShape& shape);
+/// Those of A's cells, or g.
+[[nodiscard]] BoxConductances conductances_of(Context& ctx, const BoxMatrix<double>& a, const BoxConductances& g);
+/// g on layer `layer` of cells, that before the plane of the same number.
+[[nodiscard]] double* layer_of(BoxConductances& g, const BoxShape& shape, std::size_t axis, int layer);
+
 template <class T>
 class BoxTransfer {
  public:
@@ -68,10 +79,11 @@ class BoxTransfer {
   /// From a level with these nodes dropped; weights by K of its cells, or by conductances.
   BoxTransfer(Context& ctx, const GatedLevel& level, const BoxMatrix<double>& a, const BoxConductances& g);
 
+  /// Of a slab r has ghosts.
   void restrict_to(Context& ctx, FieldView<const T, 3> r, FieldView<T, 3> b) const;
   /// `coarse` with ghosts that are up to date.
   void prolong(Context& ctx, FieldView<const T, 3> coarse, FieldView<T, 3> x) const;
-  /// Of A on the fine level.
+  /// Of A on the fine level; of a slab with ghosts of A, but not of what it gives.
   [[nodiscard]] BoxBands<double> coarsen(Context& ctx, const BoxMatrix<double>& a) const;
   /// Of the coarse level.
   [[nodiscard]] BoxConductances coarsen(Context& ctx, const BoxMatrix<double>& a, const BoxConductances& g) const;

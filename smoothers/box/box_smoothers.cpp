@@ -17,15 +17,27 @@ namespace stratum {
 
 namespace {
 
-/// Nodes of one colour of a direction.
+/// Nodes of one colour of a direction; of a slab those of its own planes.
+int all_of(const BoxShape& shape, int axis) { return axis == 2 ? shape.all_planes() : shape.size(axis); }
 int colours(const BoxShape& shape, int axis) {
-  const int n = shape.size(axis);
-  return n == 1 ? 1 : shape.periodic[static_cast<std::size_t>(axis)] && n % 2 == 1 ? 3 : 2;
+  const int n = all_of(shape, axis);
+  const bool periodic = shape.periodic[static_cast<std::size_t>(axis)] || (axis == 2 && shape.slab.around);
+  return n == 1 ? 1 : periodic && n % 2 == 1 ? 3 : 2;
 }
 AxisRange nodes_of_colour(const BoxShape& shape, int axis, int colour) {
-  const int n = shape.size(axis), all = colours(shape, axis);
-  if (all == 3) return colour == 2 ? AxisRange{n - 1, n, 2} : AxisRange{colour, n - 1, 2};
-  return {colour, n, 2};
+  const int n = all_of(shape, axis), all = colours(shape, axis), first = axis == 2 ? shape.slab.first : 0;
+  AxisRange nodes{colour, n, 2};
+  if (all == 3) nodes = colour == 2 ? AxisRange{n - 1, n, 2} : AxisRange{colour, n - 1, 2};
+  nodes.begin = std::max(nodes.begin - first, (nodes.begin - first) & 1);
+  nodes.end = std::min(nodes.end - first, shape.size(axis));
+  return nodes;
+}
+
+/// Before a colour is relaxed. `planes`: what lies beside a slab has changed since the last time.
+template <class T>
+void fill_before_colour(Context& ctx, const BoxMatrix<T>& a, const FieldView<T, 3>& x, bool planes) {
+  if (a.shape().is_slab() && !planes) return fill_periodic_ghosts(ctx, a.shape().periodic, x);
+  a.fill_ghosts(ctx, x);
 }
 
 template <class Rows, class T = typename Rows::Number>
@@ -305,14 +317,15 @@ void box_points(Context& ctx, const BoxMatrix<T>& a, FieldView<const T, 3> b, Fi
     if (ctx.on_gpu() && cx < 3 && cy < 3 && cz < 3) {
       if (ctx.is_dry_run()) return;
       using cuda::BoxZeros;
-      const int first = reversed ? 1 : 0;
-      cuda::PlanesOfParity<Rows> planes{rows, b, x.cview(), x.cview(), other.view(), first, first, cz == 1 ? 0 : first};
+      const int first = reversed ? 1 : 0, odd = shape.slab.first & 1;
+      cuda::PlanesOfParity<Rows> planes{rows,         b,     x.cview(), x.cview(),
+                                        other.view(), first, first,     cz == 1 ? 0 : first ^ odd};
       if (!from_zero) a.fill_ghosts(ctx, x.view());
       cuda::launch_planes(ctx, planes, from_zero ? BoxZeros::all : BoxZeros::none);
       if (cz == 2) {
         a.fill_ghosts(ctx, other.view());
         planes.beside = other.cview();
-        planes.plane = 1 - first;
+        planes.plane = (1 - first) ^ odd;
         cuda::launch_planes(ctx, planes, from_zero ? BoxZeros::own_plane : BoxZeros::none);
       }
       return std::swap(x, other);
@@ -321,7 +334,7 @@ void box_points(Context& ctx, const BoxMatrix<T>& a, FieldView<const T, 3> b, Fi
     if (from_zero) set_zero_with_ghosts(ctx, x);
     for (int step = 0; step < all; ++step) {
       const int colour = reversed ? all - 1 - step : step;
-      a.fill_ghosts(ctx, x.view());
+      fill_before_colour(ctx, a, x.view(), step % (cx * cy) == 0);
       for_each_node(ctx,
                     {nodes_of_colour(shape, 0, colour % cx), nodes_of_colour(shape, 1, colour / cx % cy),
                      nodes_of_colour(shape, 2, colour / (cx * cy))},
@@ -338,6 +351,10 @@ BoxLines<T>::BoxLines(Context& ctx, const BoxMatrix<double>& a, int axis)
   const bool periodic = shape.periodic[static_cast<std::size_t>(axis)];
   for (std::size_t n = 0; n < (periodic ? 3U : 2U); ++n) (*numbers_)[n] = Field<T, 3>(ctx, layout);
   view_ = {(*numbers_)[0].view(), (*numbers_)[1].view(), (*numbers_)[2].view()};
+  if (axis == 2 && shape.is_slab()) {
+    chunks_ = std::make_shared<const BoxChunks<T>>(ctx, a, view_);
+    return;
+  }
   const auto [p, q] = others(axis);
   const NodeRange<2> lines = lines_of({0, shape.size(p)}, {0, shape.size(q)});
   a.with_rows([&](const auto& rows) {
@@ -350,6 +367,7 @@ template <class T>
 void BoxLines<T>::apply(Context& ctx, const BoxMatrix<T>& a, FieldView<const T, 3> b, FieldView<T, 3> x,
                         FieldView<T, 3> r, bool reversed) const {
   const BoxShape& shape = a.shape();
+  const bool through_ranks = chunks_ != nullptr;
   const auto [first, second] = others(axis_);
   const int cp = colours(shape, first), all = cp * colours(shape, second);
   const AxisRange along{0, shape.size(axis_)};
@@ -359,12 +377,12 @@ void BoxLines<T>::apply(Context& ctx, const BoxMatrix<T>& a, FieldView<const T, 
     for (int step = 0; step < all; ++step) {
       const int colour = reversed ? all - 1 - step : step;
       const AxisRange p = nodes_of_colour(shape, first, colour % cp), q = nodes_of_colour(shape, second, colour / cp);
-      a.fill_ghosts(ctx, x);
+      fill_before_colour(ctx, a, x, second == 1 || step % cp == 0);
       const NodeRange<3> nodes = axis_ == 0   ? NodeRange<3>{along, p, q}
                                  : axis_ == 1 ? NodeRange<3>{p, along, q}
                                               : NodeRange<3>{p, q, along};
 #if defined(__CUDACC__)
-      if (ctx.on_gpu() && axis_ != 0 && !solve.periodic) {
+      if (ctx.on_gpu() && axis_ != 0 && !solve.periodic && !through_ranks) {
         if (ctx.is_dry_run()) continue;
         const bool few = std::int64_t{p.count()} * q.count() < cuda::few_lines;
         const cuda::ColourOfLines<Rows> lines{rows, b, view_.inverse, view_.factor, x, r, p, q};
@@ -385,7 +403,10 @@ void BoxLines<T>::apply(Context& ctx, const BoxMatrix<T>& a, FieldView<const T, 
         }
 #endif
       for_each_node(ctx, nodes, ResidualOfColour<Rows>{rows, b, x, r});
-      solve_lines(ctx, solve, p, q);
+      if (through_ranks)
+        chunks_->apply(ctx, view_, r, x, p, q);
+      else
+        solve_lines(ctx, solve, p, q);
     }
   });
 }

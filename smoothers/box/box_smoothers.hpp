@@ -6,7 +6,10 @@
 //     points   8 colours, by the parities of i, j, k
 //     lines    along x, y or z: 4 colours, by the parities of the two other indices; A_line d = (b - A x)_line ,  x <- x + d
 //
-// A periodic direction of an odd number of nodes has a third colour, its last node. `reversed` goes through the colours the
+// A periodic direction of an odd number of nodes has a third colour, its last node. Parities count from the first node of the
+// box, on several ranks too (BoxSlab): the step is that of one rank, up to rounding. Lines along z are then solved through all
+// ranks (smoothers/box/box_chunks.hpp).
+// `reversed` goes through the colours the
 // other way round: before and after a symmetric coarse correction the two make a symmetric cycle.
 //
 // Lines are eliminated by what their rows have left, never by a difference: with couplings g_i to the node behind and e_i of
@@ -25,6 +28,7 @@
 
 #include <stratum/core/device/context.hpp>
 #include <stratum/core/operators/box_matrix.hpp>
+#include <stratum/smoothers/box/box_chunks.hpp>
 
 namespace stratum {
 
@@ -56,6 +60,7 @@ class BoxLines {
   int axis_ = 0;
   std::shared_ptr<std::array<Field<T, 3>, 3>> numbers_;
   BoxLineNumbers<T> view_{};
+  std::shared_ptr<const BoxChunks<T>> chunks_;  // of lines along z that ranks share
 };
 
 }  // namespace stratum

@@ -91,6 +91,23 @@ case_boxes() {
   box_as_on_one 3 z --cells 5,4,20 --rhs 'x+z' --front periodic --back periodic --top robin:2,x --reaction 3
 }
 
+case_multigrid_of_boxes() {
+  boxes
+  local options=(--cells 14,12,31 --rhs x+z --grade-z geometric:1.3,first --kappa 'x+y > 1 && z > 0.3 ? 100 : 1' --top neumann --left periodic --right periodic)
+  run 0 "${options[@]}" --quiet --vtk one.npy --report one.json
+  ranks 3 0 "${options[@]}" --vtk several.npy --report report.json
+  prints '^ranks +3, with 10 planes of unknowns across z each' '^levels '
+  same_array one.npy several.npy 1e-9
+  same_report one.json report.json
+  check "r['solver'] == 'multigrid' and [k['first_plane'] for k in r['ranks']] == [1, 11, 21] and r['ranks_exchange_by'] == 'mpi'"
+  ranks 2 0 "${options[@]}" --precision mixed --quiet --vtk several.npy
+  same_array one.npy several.npy 1e-7
+  needs_vtk
+  run 0 "${options[@]}" --quiet --vtk one.vtr
+  ranks 2 0 "${options[@]}" --quiet --vtk several.pvtr
+  "$compare_grids" several.pvtr one.vtr 1e-9 || fail "the subdomains are not the whole"
+}
+
 case_files_of_boxes() {
   boxes
   local options=(--cells 9,8,14 --rhs 1 --boundary x*y+z --probe '0,0,0,1,1,1,21:probe.csv' --slice x=0.3)
@@ -153,8 +170,12 @@ case_boxes_that_are_refused() {
   says '^poisson3d: 9 ranks need as many planes of unknowns in some direction'
   ranks 2 1 --cells 16 --rhs 'z > 0.75 ? sqrt(-1) : 1' --report report.json
   says '^poisson3d: rank 1: the right-hand side is -?nan at \('
-  ranks 2 1 --cells 8 --rhs 1 --kappa 'z > 0.75 ? 1+x*y : 1'
-  says 'kappa is not a product of functions of x, y and z'
+  ranks 2 1 --cells 8 --rhs 1 --kappa 'z > 0.75 ? x-y : 1'
+  says 'kappa is -?[0-9.]+ at \('
+  ranks 5 1 --cells 8,8,5 --rhs 1 --kappa 'z > 0.75 ? 1+x*y : 1' --vtk none
+  says '^poisson3d: multigrid gives every rank planes across z, of which 5 ranks need as many'
+  ranks 2 1 --cells 8 --rhs 1 --kappa 1+x*y --method fd-cg --vtk none
+  says 'several ranks solve problems in a box by the direct method or by multigrid, not by fd-cg'
   ranks 2 4 --cells 8000,8000,8000 --rhs 1 --vtk none
   says '^poisson3d: mesh .* with 7999 x 7999 x 7999 unknowns, 2 ranks on a host, needs [0-9.]+ GiB of memory, [0-9.]+ GiB are available'
   no_files

@@ -1,0 +1,101 @@
+#include <stratum/multigrid/box_slabs.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include <stratum/core/field/blas_3d.hpp>
+#include <stratum/core/operators/box_operator.hpp>
+
+namespace stratum {
+
+BoxSlabs::BoxSlabs(const Context& ctx, const TensorMesh<3>& mesh, const BoxOrder& order)
+    : slab_(slab_of(ctx, mesh, order, rank_of(ctx))), ranks_(ctx.subdomains()) {
+  const auto lines = static_cast<int>(order[2]);
+  const Axis& axis = mesh.axis(lines);
+  for (std::size_t d = 0; d < 3; ++d) periodic_[d] = mesh.axis(static_cast<int>(order[d])).is_periodic();
+  first_unknown_ = axis.first_unknown();
+  nodes_ = nodes_of(ctx, mesh, lines, slab_);
+  if (ranks_ == 1) return;
+  cuts_.reserve(static_cast<std::size_t>(ranks_) + 1);
+  for (int r = 0; r < ranks_; ++r) cuts_.push_back(slab_of(ctx, mesh, order, r).first[2] - first_unknown_);
+  cuts_.push_back(axis.unknowns());
+}
+
+int BoxSlabs::first_plane() const { return slab_.first[2] - first_unknown_; }
+
+BoxSlab BoxSlabs::of_matrices() const {
+  if (ranks_ == 1) return {};
+  constexpr int most = 2;
+  BoxSlab slab{.first = first_plane(), .planes = cuts_.back(), .around = periodic_[2]};
+  if (has_below()) {
+    slab.rank_before = slab_.lower[2].rank;
+    slab.before = slab.around ? most : std::min(most, slab.first);
+  }
+  if (has_above()) {
+    slab.rank_behind = slab_.upper[2].rank;
+    slab.behind = slab.around ? most : std::min(most, slab.planes - slab.first - slab_.extents.nz);
+  }
+  return slab;
+}
+
+void BoxSlabs::exchange(Context& ctx, Communicator::Rows planes, std::int64_t numbers) const {
+  planes.bytes = sizeof(double) * static_cast<std::size_t>(numbers);
+  planes.below = slab_.lower[2].rank;
+  planes.above = slab_.upper[2].rank;
+  ctx.communicator()->exchange(ctx, planes);
+}
+
+void BoxSlabs::add_from_below(Context& ctx, FieldView<double, 3> b, FieldView<double, 3> scratch) const {
+  if (!has_below() && !has_above()) return;
+  const Extents<3> plane{b.extents.nx, b.extents.ny, 1};
+  Communicator::Rows planes;
+  if (has_above()) planes.to_above = &b(0, 0, b.extents.nz);
+  if (has_below()) planes.from_below = scratch.data;
+  exchange(ctx, planes, (plane.ny - 1) * b.strides.row + plane.nx);
+  if (has_below())
+    axpy(ctx, 1, FieldView<const double, 3>{scratch.data, plane, b.strides},
+         FieldView<double, 3>{b.data, plane, b.strides});
+}
+
+void BoxSlabs::fill_ghosts(Context& ctx, FieldView<double, 3> x) const {
+  fill_periodic_ghosts(ctx, {periodic_[0], periodic_[1], periodic_[2] && ranks_ == 1}, x);
+  if (!has_below() && !has_above()) return;
+  // From column -2 on: GPUs store 16 bytes at once where addresses are multiples of them.
+  constexpr int first = -2;
+  const auto& [nx, ny, nz] = x.extents;
+  const auto plane = [&x](bool there, int k) { return there ? &x(first, -1, k) : nullptr; };
+  exchange(ctx, {plane(has_below(), 0), plane(has_above(), nz - 1), plane(has_below(), -1), plane(has_above(), nz)},
+           (ny + 1) * x.strides.row + nx + 1 - first);
+}
+
+BoundaryFluxes3D BoxSlabs::sum(const Context& ctx, const BoundaryFluxes3D& own) const {
+  if (ranks_ == 1) return own;
+  BoundaryFluxes3D all;
+  for (const BoundaryFluxes3D& part : ctx.communicator()->gather_on_host(own)) {
+    for (std::size_t face = 0; face < all.faces.size(); ++face) all.faces[face] += part.faces[face];
+    all.reaction += part.reaction;
+    all.load += part.load;
+    all.rounding += part.rounding;
+    all.magnitudes += part.magnitudes;
+  }
+  return all;
+}
+
+SolutionRange3D BoxSlabs::joined(const Context& ctx, const SolutionRange3D& own, const BoxDiscretization& of_cells,
+                                 Context& there, StoredBox<const double> u) const {
+  if (ranks_ == 1) return own;
+  SolutionRange3D all = stratum::joined(ctx.communicator()->gather_on_host(own));
+  if (all.edge.axis < 0) return all;
+  // The edges beside may be another rank's.
+  using Fluxes = BoxDiscretization::FluxesOfEdge;
+  Fluxes found{std::nan(""), std::nan(""), std::nan("")};
+  for (const Fluxes& part : ctx.communicator()->gather_on_host(of_cells.fluxes_of_edge(there, u, all.edge)))
+    for (double Fluxes::*const flux : {&Fluxes::before, &Fluxes::own, &Fluxes::behind})
+      if (!std::isnan(part.*flux)) found.*flux = part.*flux;
+  all.change_of_flux = change_of_flux(found);
+  return all;
+}
+
+}  // namespace stratum

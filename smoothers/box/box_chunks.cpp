@@ -1,0 +1,218 @@
+#include <stratum/smoothers/box/box_chunks.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <type_traits>
+
+#include <stratum/core/comm/communicator.hpp>
+#include <stratum/core/field/blas.hpp>
+#include <stratum/smoothers/box/box_smoothers.hpp>
+#include <stratum/solvers/lines/algebra/reduced_system.hpp>
+
+namespace stratum {
+
+namespace {
+
+/// The matrix of a line's chunk: pivots and factors of its rows, and what is left of it.
+template <class Rows, class T>
+struct EliminateMatrix {
+  Rows rows;
+  BoxLineNumbers<T> to;
+  T* before;
+  line::ChunksOfLines<double> chunk;
+
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
+    const auto& [nx, ny, nz] = rows.shape.n;
+    const int line = j * nx + i;
+    // Towards the node behind node k.
+    const auto coupling = [&](int k) {
+      return rows.shape.has(2, k) && rows.shape.has(2, k + 1) ? rows.edge(2, i, j, k) : 0.0;
+    };
+    line::ChunkElimination<double> e;
+    e.start(0);
+    double of_before = coupling(-1);
+    before[line] = static_cast<T>(of_before);
+    double factor = 0;
+    for (int k = 0; k < nz; ++k) {
+      const double sum = rows.line_excess(2, i, j, k), behind = coupling(k);
+      const double inverse = 1 / (sum + of_before * e.q + behind);
+      e.step(k + 1 == nz, -of_before, sum, -behind, 0);
+      to.inverse(i, j, k) = static_cast<T>(inverse);
+      to.factor(i, j, k) = static_cast<T>(factor);
+      factor = behind * inverse;
+      of_before = behind;
+    }
+    chunk.put_last(0, line, e.last());
+    chunk.put_first(0, line, e.first());
+  }
+};
+
+struct FactorInterface {
+  line::FactoredInterface<double> interface;
+  int count;
+  bool cyclic;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int line, int /*j*/) const {
+    interface.factor(count, cyclic, line);
+  }
+};
+
+/// Lines of one colour.
+template <class T>
+struct ColourOfChunks {
+  BoxLineNumbers<T> a;
+  FieldView<T, 3> r, x;
+  const T* before;
+  line::SidesOfLines<T> sides;
+  AxisRange p, q;
+  int me, count;
+  bool cyclic;
+
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE int line(int i, int j) const {
+    return (j - q.begin) / q.step * p.count() + (i - p.begin) / p.step;
+  }
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE T left_of_chunk(int line) const {
+    return me > 0 ? sides.last(me - 1, line) : cyclic ? sides.last(count - 1, line) : T(0);
+  }
+};
+
+/// What is left of the right-hand side of chunks, `width` lines side by side at most.
+template <class T>
+struct EliminateSides : ColourOfChunks<T> {
+  static constexpr bool strided = true;
+  template <int width>
+  STRATUM_HOST_DEVICE STRATUM_INLINE void run(int i, int lines, int j) const {
+    const int nz = this->r.extents.nz, step = this->p.step, line = this->line(i, j);
+    T y[width], weight[width], first[width];
+    for (int c = 0; c < lines; ++c) y[c] = 0, weight[c] = 1, first[c] = 0;
+    for (int k = 0; k < nz; ++k) {
+      T* const rhs = this->r.row(j, k) + i;
+      const T *const f = this->a.factor.row(j, k) + i, *const inverse = this->a.inverse.row(j, k) + i;
+      const bool is_first = k == 0, is_last = k + 1 == nz;
+#if !defined(__CUDA_ARCH__)
+#pragma omp simd
+#endif
+      for (int c = 0; c < lines; ++c) {
+        rhs[c * step] = y[c] = rhs[c * step] + f[c * step] * y[c];
+        weight[c] *= is_first ? T(1) : f[c * step];
+        first[c] += is_last ? T(0) : weight[c] * y[c] * inverse[c * step];
+        if (is_last) y[c] *= inverse[c * step];
+      }
+    }
+    for (int c = 0; c < lines; ++c) {
+      this->sides.last(this->me, line + c) = y[c];
+      this->sides.first(this->me, line + c) = first[c];
+    }
+  }
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const { run<1>(i, 1, j); }
+};
+
+template <class T>
+struct SolveInterface : ColourOfChunks<T> {
+  static constexpr bool strided = true;
+  line::FactoredInterface<T> interface;
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const {
+    interface.solve(this->sides, this->count, this->cyclic, this->line(i, j), j * this->r.extents.nx + i);
+  }
+};
+
+template <class T>
+struct SubstituteSides : ColourOfChunks<T> {
+  static constexpr bool strided = true;
+  template <int width>
+  STRATUM_HOST_DEVICE STRATUM_INLINE void run(int i, int lines, int j) const {
+    const int nx = this->r.extents.nx, nz = this->r.extents.nz, step = this->p.step, line = this->line(i, j);
+    T more[width], d[width];
+    for (int c = 0; c < lines; ++c) {
+      more[c] = this->before[j * nx + i + c * step] * this->left_of_chunk(line + c);
+      d[c] = this->sides.last(this->me, line + c);
+    }
+    for (int k = 0; k + 1 < nz; ++k) {
+      T* const rhs = this->r.row(j, k) + i;
+      const T* const f = this->a.factor.row(j, k + 1) + i;
+#if !defined(__CUDA_ARCH__)
+#pragma omp simd
+#endif
+      for (int c = 0; c < lines; ++c) {
+        rhs[c * step] += more[c];
+        more[c] *= f[c * step];
+      }
+    }
+    for (int k = nz - 1; k >= 0; --k) {
+      const T *const rhs = this->r.row(j, k) + i, *const inverse = this->a.inverse.row(j, k) + i;
+      const bool is_last = k + 1 == nz;
+      const T* const f = this->a.factor.row(j, is_last ? k : k + 1) + i;
+      T* const u = this->x.row(j, k) + i;
+#if !defined(__CUDA_ARCH__)
+#pragma omp simd
+#endif
+      for (int c = 0; c < lines; ++c) {
+        if (!is_last) d[c] = rhs[c * step] * inverse[c * step] + f[c * step] * d[c];
+        u[c * step] += d[c];
+      }
+    }
+  }
+  STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j) const { run<1>(i, 1, j); }
+};
+
+template <class Kernel>
+STRATUM_SIMD_CLONES void run_row(const Kernel& kernel, const AxisRange& p, int j) {
+  constexpr int most = 64;
+  for (int n = 0; n < p.count(); n += most)
+    kernel.template run<most>(p.begin + n * p.step, std::min(most, p.count() - n), j);
+}
+
+/// On a CPU lines go side by side along x.
+template <class Kernel>
+void run_lines(Context& ctx, const Kernel& kernel, const AxisRange& p, const AxisRange& q) {
+  if (ctx.is_dry_run()) return;
+  if (ctx.on_gpu()) return for_each_node(ctx, {p.begin, p.end, p.step, q.begin, q.end, q.step}, kernel);
+#pragma omp parallel for schedule(static) \
+    num_threads(ctx.threads()) if (std::int64_t{kernel.r.extents.nz} * p.count() * q.count() > serial_limit)
+  for (int j = q.begin; j < q.end; j += q.step) run_row(kernel, p, j);
+}
+
+}  // namespace
+
+template <class T>
+BoxChunks<T>::BoxChunks(Context& ctx, const BoxMatrix<double>& a, const BoxLineNumbers<T>& numbers)
+    : me_(ctx.communicator()->rank()), count_(ctx.subdomains()), nx_(a.shape().n.nx), lines_(nx_ * a.shape().n.ny),
+      cyclic_(a.shape().slab.around) {
+  using Factors = line::FactoredInterface<double>;
+  const int of_chunk = Factors::rows * lines_;
+  Field<double> factors(ctx, GridLayout<2>::flat(of_chunk * count_));
+  factors_ = SharedField<T>(ctx, GridLayout<2>::flat(of_chunk * count_));
+  before_ = SharedField<T>(ctx, GridLayout<2>::flat(lines_));
+  // Of the largest colour.
+  const auto half = [](int n) { return (n + 1) / 2; };
+  sides_ = SharedField<T>(ctx, GridLayout<2>::flat(2 * count_ * half(nx_) * half(a.shape().n.ny)));
+  const Factors interface { factors.view().data, lines_ };
+  const line::ChunksOfLines<double> own = interface.chunk(ctx.is_dry_run() ? 0 : me_);
+  a.with_rows([&](const auto& rows) {
+    using Rows = std::remove_cvref_t<decltype(rows)>;
+    for_each_node(ctx, {0, nx_, 1, 0, a.shape().n.ny, 1},
+                  EliminateMatrix<Rows, T>{rows, numbers, before_.view().data, own});
+  });
+  ctx.communicator()->gather(ctx, own.numbers, interface.numbers, sizeof(double) * static_cast<std::size_t>(of_chunk));
+  for_each_node(ctx, {0, lines_, 1, 0, 1, 1}, FactorInterface{interface, count_, cyclic_});
+  copy<double, T>(ctx, factors.cview(), factors_.view());
+  ctx.synchronise();
+}
+
+template <class T>
+void BoxChunks<T>::apply(Context& ctx, const BoxLineNumbers<T>& numbers, FieldView<T, 3> r, FieldView<T, 3> x,
+                         const AxisRange& p, const AxisRange& q) const {
+  const int lines = p.count() * q.count();
+  if (lines == 0) return;
+  const line::SidesOfLines<T> sides{sides_.view().data, lines};
+  const ColourOfChunks<T> colour{numbers, r, x, before_.view().data, sides, p, q, me_, count_, cyclic_};
+  run_lines(ctx, EliminateSides<T>{colour}, p, q);
+  ctx.communicator()->gather(ctx, &sides.last(me_, 0), sides.numbers, sizeof(T) * 2 * static_cast<std::size_t>(lines));
+  for_each_node(ctx, {p.begin, p.end, p.step, q.begin, q.end, q.step},
+                SolveInterface<T>{colour, {factors_.view().data, lines_}});
+  run_lines(ctx, SubstituteSides<T>{colour}, p, q);
+}
+
+template class BoxChunks<float>;
+template class BoxChunks<double>;
+
+}  // namespace stratum

@@ -227,7 +227,7 @@ BoxSolverPlan select_box_method(const Context& ctx, const TensorMesh<3>& mesh, c
   }
   expects(!on_ranks || plan.kind == BoxMethod::direct || plan.kind == BoxMethod::multigrid,
           "several ranks solve problems in a box by the direct method or by multigrid, not by ", to_string(plan.kind));
-  expects(!on_ranks || !solids, "bodies that hold u or let nothing in take one rank");
+  expects(!on_ranks || material.bodies == nullptr, "bodies in a box take one rank; take one");
   if (on_ranks && plan.kind == BoxMethod::multigrid) {
     const int z = plan.unknowns[2], most = z - (shares_last_plane(mesh.z()) ? 1 : 0);
     expects(most >= ctx.subdomains(), "multigrid gives every rank planes across z, of which ", ctx.subdomains(),

@@ -375,31 +375,52 @@ BoxRooms rooms_of(const TensorMesh<3>& mesh, const PoissonProblem3D& problem, co
   return found;
 }
 
-std::vector<BoxBodyFlux> means_of_bodies(const TensorMesh<3>& mesh, const BoxBodies& bodies,
-                                         std::span<const double> nodal) {
-  std::vector<BoxBodyFlux> found(bodies.kinds.size());
-  for (std::size_t b = 0; b < found.size(); ++b) {
-    BoxBodyFlux& body = found[b];
+namespace {
+
+double volume_of(const TensorMesh<3>& mesh, const Place& cell) {
+  const auto& [i, j, k] = cell;
+  return mesh.x().widths()[i] * mesh.y().widths()[j] * mesh.z().widths()[k];
+}
+
+}  // namespace
+
+std::vector<double> sums_of_bodies(const TensorMesh<3>& mesh, const BoxBodies& bodies, std::span<const double> nodal,
+                                   std::size_t begin, std::size_t end) {
+  const std::size_t before = bodies.node_number(0, 0, begin), layers = bodies.cells_of_axes[2];
+  std::vector<double> sums;
+  for (std::size_t b = 0; b < bodies.kinds.size(); ++b) {
     const bool solid = bodies.kinds[b] == BodyKind::no_flux;
-    body.cells = static_cast<std::int64_t>(bodies.cells[b].size());
     std::vector<char> seen(solid ? nodal.size() : 0, 0);
-    double surface = 0, integral = 0;
+    double integral = 0, weights = 0;
     for (const std::size_t c : bodies.cells[b]) {
-      const auto [i, j, k] = bodies.place(c);
-      const double volume = mesh.x().widths()[i] * mesh.y().widths()[j] * mesh.z().widths()[k];
-      body.volume += volume;
+      const Place cell = bodies.place(c);
+      const bool own_cell = cell[2] >= begin && cell[2] < end;
+      if (!solid && !own_cell) continue;
+      const double weight = solid ? 1 : volume_of(mesh, cell) / 8;
       bodies.for_each_corner(c, [&](const Place& at) {
+        // Nodes of a surface are counted once: planes belong to the layer behind them, the last one to the last layer.
+        const bool own_plane = at[2] >= begin && (at[2] < end || (end == layers && at[2] == layers));
+        if (solid && !own_plane) return;
         const std::size_t node = bodies.node_number(at[0], at[1], at[2]);
-        if (!solid) {
-          integral += volume / 8 * nodal[node];
-        } else if (seen[node] == 0 && bodies.node[node] == BoxBodies::unknown) {
-          seen[node] = 1;
-          integral += nodal[node];
-          ++surface;
-        }
+        if (solid && (seen[node - before] != 0 || bodies.node[node] != BoxBodies::unknown)) return;
+        if (solid) seen[node - before] = 1;
+        integral += weight * nodal[node - before];
+        weights += weight;
       });
     }
-    body.mean = !solid ? integral / body.volume : surface > 0 ? integral / surface : 0;
+    sums.push_back(integral);
+    sums.push_back(weights);
+  }
+  return sums;
+}
+
+std::vector<BoxBodyFlux> means_of_bodies(const TensorMesh<3>& mesh, const BoxBodies& bodies,
+                                         std::span<const double> sums) {
+  std::vector<BoxBodyFlux> found(bodies.kinds.size());
+  for (std::size_t b = 0; b < found.size(); ++b) {
+    found[b].cells = static_cast<std::int64_t>(bodies.cells[b].size());
+    for (const std::size_t c : bodies.cells[b]) found[b].volume += volume_of(mesh, bodies.place(c));
+    found[b].mean = sums[2 * b + 1] > 0 ? sums[2 * b] / sums[2 * b + 1] : 0;
   }
   return found;
 }

@@ -115,9 +115,13 @@ struct BoxBodyFlux {
   double mean = 0;  // of u over the body; of a solid without flux, of the nodes of its surface
 };
 
-/// Cells, volumes and means, of u at all nodes.
+/// What means of bodies are made of, by u at the nodes around layers begin .. end - 1 of cells: two numbers a body, which those
+/// of other layers are added to.
+[[nodiscard]] std::vector<double> sums_of_bodies(const TensorMesh<3>& mesh, const BoxBodies& bodies,
+                                                 std::span<const double> nodal, std::size_t begin, std::size_t end);
+/// Cells, volumes and means, by the sums of all layers.
 [[nodiscard]] std::vector<BoxBodyFlux> means_of_bodies(const TensorMesh<3>& mesh, const BoxBodies& bodies,
-                                                       std::span<const double> nodal);
+                                                       std::span<const double> sums);
 
 /// Largest difference of the values that a held body and a Dirichlet face give a node, where the face's holds.
 struct BodyGap3D {

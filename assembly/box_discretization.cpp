@@ -113,6 +113,7 @@ BoxDiscretization::BoxDiscretization(Context& ctx, const BoxDiscretization& whol
     const auto layer = static_cast<std::ptrdiff_t>(cells_of(mesh_.x()) * cells_of(mesh_.y()));
     auto own = std::make_shared<BoxMaterial>();
     own->why_not_separable = material_->why_not_separable;
+    own->bodies = material_->bodies;
     own->contrast = material_->contrast;
     own->jump = material_->jump;
     for (Values BoxMaterial::*const k : {&BoxMaterial::xx, &BoxMaterial::yy, &BoxMaterial::zz}) {

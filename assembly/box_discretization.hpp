@@ -53,7 +53,7 @@ class BoxDiscretization {
   /// Cells first .. end - 1 of a direction, of a subdomain, with the nodes around them. Cuts are natural faces without data:
   /// loads and fluxes are integrals over these cells, and those of all subdomains add up. Errors are those of all subdomains of
   /// the Context's communicator, as what is subtracted from f is. Factors are the whole box's. K that is not separable is that of
-  /// these cells, across z.
+  /// these cells, across z; bodies are the whole box's.
   BoxDiscretization(Context& ctx, const BoxDiscretization& whole, int axis, int first, int end);
 
   [[nodiscard]] const TensorMesh<3>& mesh() const { return mesh_; }

@@ -54,14 +54,15 @@ void fill_beside_slab(Context& ctx, BoxBands<double>& bands, BoxConductances& g)
   bands.fill_ghosts(ctx);
   if (!g.of_cells) return;
   // Layers 0 .. nz are this rank's already.
+  constexpr int planes = BoxSlab::overlap;
   const BoxShape& shape = bands.rows().shape;
   const int nz = shape.n.nz;
   for (std::size_t d = 0; d < 3; ++d) {
     const auto layer = [&](int k) { return layer_of(g, shape, d, k); };
     const auto& strides = g.g[d].view().strides;
     exchange_planes<double>(ctx, shape.slab,
-                            {layer(1), layer(nz - 2), layer(-2), layer(nz + 1), strides.plane,
-                             shape.n.ny * strides.row + shape.n.nx + 1, 2});
+                            {layer(1), layer(nz - planes), layer(-planes), layer(nz + 1), strides.plane,
+                             shape.n.ny * strides.row + shape.n.nx + 1, planes});
   }
 }
 

@@ -76,7 +76,7 @@ BoxMatrix<T> in_precision(Context& ctx, const BoxMatrix<double>& a) {
 
 /// Slabs of a level are worth having.
 bool is_distributed(const Context& ctx, const BoxShape& shape, const std::vector<int>& cuts, std::int64_t least) {
-  constexpr int planes = 4;  // at least 2 of them are coarse ones
+  constexpr int planes = 2 * BoxSlab::overlap;  // at least half of them are coarse ones
   constexpr std::int64_t on_cpu = 1 << 12, on_gpu = 1 << 20;
   if (least < 0) least = ctx.on_gpu() ? on_gpu : on_cpu;
   for (std::size_t r = 0; r + 1 < cuts.size(); ++r)

@@ -15,7 +15,7 @@
 //
 // On several ranks the box is shared in slabs across z (BoxSlab of core/operators/box_rows.hpp). The gate sees the whole box, so
 // that levels, colours and interpolation are those of one rank, and the cycle gives the same up to rounding. A rank has the
-// coarse nodes that are nodes of its slab. Levels of at least `least_distributed` unknowns, and 4 planes on every rank, are
+// coarse nodes that are nodes of its slab. Levels of at least `least_distributed` unknowns, and 6 planes on every rank, are
 // distributed: planes are exchanged before every second half of the colours, and lines along z go through all ranks. The
 // residual of the first level that is not is gathered, and every rank solves it and all coarser ones by itself.
 //

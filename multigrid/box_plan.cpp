@@ -227,12 +227,14 @@ BoxSolverPlan select_box_method(const Context& ctx, const TensorMesh<3>& mesh, c
   }
   expects(!on_ranks || plan.kind == BoxMethod::direct || plan.kind == BoxMethod::multigrid,
           "several ranks solve problems in a box by the direct method or by multigrid, not by ", to_string(plan.kind));
-  expects(!on_ranks || material.bodies == nullptr, "bodies in a box take one rank; take one");
   if (on_ranks && plan.kind == BoxMethod::multigrid) {
     const int z = plan.unknowns[2], most = z - (shares_last_plane(mesh.z()) ? 1 : 0);
     expects(most >= ctx.subdomains(), "multigrid gives every rank planes across z, of which ", ctx.subdomains(),
             " ranks need as many, one more where the last face is natural; this box has ", z,
             ". Take fewer ranks, or turn the box");
+    expects(!solids || most / ctx.subdomains() >= BoxSlab::overlap,
+            "around bodies that hold u or let nothing in, every rank needs ", BoxSlab::overlap,
+            " planes across z; this box has ", z, " for ", ctx.subdomains(), " ranks. Take fewer ranks");
     plan.lines = 2;
   }
   if (plan.kind == BoxMethod::direct && asked == BoxMethod::direct) plan.reason += "; " + direct_reason;

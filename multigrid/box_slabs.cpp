@@ -27,7 +27,7 @@ int BoxSlabs::first_plane() const { return slab_.first[2] - first_unknown_; }
 
 BoxSlab BoxSlabs::of_matrices() const {
   if (ranks_ == 1) return {};
-  constexpr int most = 2;
+  constexpr int most = BoxSlab::overlap;
   BoxSlab slab{.first = first_plane(), .planes = cuts_.back(), .around = periodic_[2]};
   if (has_below()) {
     slab.rank_before = slab_.lower[2].rank;
@@ -68,6 +68,14 @@ void BoxSlabs::fill_ghosts(Context& ctx, FieldView<double, 3> x) const {
   const auto plane = [&x](bool there, int k) { return there ? &x(first, -1, k) : nullptr; };
   exchange(ctx, {plane(has_below(), 0), plane(has_above(), nz - 1), plane(has_below(), -1), plane(has_above(), nz)},
            (ny + 1) * x.strides.row + nx + 1 - first);
+}
+
+std::vector<double> sums_of_ranks(const Context& ctx, std::vector<double> own) {
+  if (ctx.subdomains() == 1 || own.empty()) return own;
+  const std::vector<double> all = ctx.communicator()->join_on_host(own);
+  std::copy_n(all.begin(), own.size(), own.begin());
+  for (std::size_t k = own.size(); k < all.size(); ++k) own[k % own.size()] += all[k];
+  return own;
 }
 
 BoundaryFluxes3D BoxSlabs::sum(const Context& ctx, const BoundaryFluxes3D& own) const {

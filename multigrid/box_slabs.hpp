@@ -17,6 +17,9 @@
 
 namespace stratum {
 
+/// As many numbers of every rank, added up in their order; waits for them.
+[[nodiscard]] std::vector<double> sums_of_ranks(const Context& ctx, std::vector<double> own);
+
 class BoxSlabs {
  public:
   BoxSlabs(const Context& ctx, const TensorMesh<3>& mesh, const BoxOrder& order);
@@ -30,7 +33,7 @@ class BoxSlabs {
   [[nodiscard]] const std::vector<int>& cuts() const { return cuts_; }
   /// The planes of nodes around this rank's cells.
   [[nodiscard]] NodePlanes nodes() const { return nodes_; }
-  /// For matrices, whose planes beside the slab are 2, or fewer where there are no more.
+  /// For matrices.
   [[nodiscard]] BoxSlab of_matrices() const;
 
   /// The first plane of b grows by what the rank below has for it, behind its last one. `scratch` is a plane with b's rows.

@@ -6,6 +6,7 @@
 
 #include <stratum/core/errors.hpp>
 #include <stratum/core/field/blas_3d.hpp>
+#include <stratum/multigrid/box_slabs.hpp>
 #include <stratum/multigrid/room_parts.hpp>
 #include <stratum/solvers/mixed/precision_cast.hpp>
 
@@ -15,21 +16,22 @@ namespace {
 
 using Values = std::vector<double>;
 
-/// Bands on the host.
+/// Bands on the host, of a slab with the planes beside it.
 struct HostBands {
   BoxShape shape;
   std::vector<Values> band;  // 0: what is left of rows
 
   HostBands(Context& ctx, const BoxBands<double>& bands) : shape(bands.rows().shape) {
+    shape.n.nz = shape.stored_planes();
     for (int n = 0; n <= box_neighbours; ++n) {
       band.emplace_back(static_cast<std::size_t>(shape.n.nx) * static_cast<std::size_t>(shape.n.ny) *
                         static_cast<std::size_t>(shape.n.nz));
-      copy_to_host<double>(ctx, FieldView<const double, 3>(bands.band(n)), band.back().data());
+      copy_to_host<double>(ctx, FieldView<const double, 3>(bands.stored_band(n)), band.back().data());
     }
   }
   void put(Context& ctx, const BoxBands<double>& bands) const {
     for (int n = 0; n <= box_neighbours; ++n)
-      copy_from_host<double>(ctx, band[static_cast<std::size_t>(n)].data(), bands.band(n));
+      copy_from_host<double>(ctx, band[static_cast<std::size_t>(n)].data(), bands.stored_band(n));
   }
   /// use(unknown, neighbour, entry) of every pair.
   template <class Use>
@@ -65,16 +67,23 @@ struct HostBands {
   }
 };
 
-/// Nodes that are `fixed` lose their couplings, which others keep on the diagonal where the node has a value; their own is next
+/// Nodes that are `fixed`, of all stored planes, lose their couplings, which others keep on the diagonal where the node has a value; their own is next
 /// to nothing.
 BoxBands<double> decoupled(Context& ctx, const BoxMatrix<double>& a, const std::vector<char>& fixed) {
   BoxBands<double> bands = bands_of(ctx, a);
   if (ctx.is_dry_run()) return bands;
+  if (a.shape().is_slab()) bands.fill_ghosts(ctx);
   HostBands host(ctx, bands);
   double least = HUGE_VAL;
   const Values diagonal = host.diagonal();
-  for (std::size_t n = 0; n < diagonal.size(); ++n)
+  // Of the slab's own planes, and of all ranks'.
+  const auto plane = static_cast<std::size_t>(a.shape().n.nx) * static_cast<std::size_t>(a.shape().n.ny),
+             first = plane * static_cast<std::size_t>(a.shape().slab.before),
+             end = first + plane * static_cast<std::size_t>(a.shape().n.nz);
+  for (std::size_t n = first; n < end; ++n)
     if (fixed[n] == 0 && diagonal[n] > 0) least = std::min(least, diagonal[n]);
+  if (a.shape().is_slab())
+    for (const double of_rank : ctx.communicator()->gather_on_host(least)) least = std::min(least, of_rank);
   host.for_each_pair([&](std::size_t own, std::size_t other, double& entry) {
     if (fixed[own] == 0 && fixed[other] == 0) return;
     if (fixed[own] == 0) host.band[0][own] -= entry;
@@ -93,27 +102,37 @@ BoxBands<double> decoupled(Context& ctx, const BoxMatrix<double>& a, const std::
 
 BoxSolids::BoxSolids(Context& ctx, const TensorMesh<3>& mesh, const PoissonProblem3D& problem,
                      std::shared_ptr<const BoxBodies> bodies, const BoxMatrix<double>& cells,
-                     const BoxMatrix<double>& conducting, const std::array<GatedAxis, 3>& gate, bool float_cycles)
+                     const BoxMatrix<double>& conducting, const std::array<GatedAxis, 3>& gate,
+                     const std::vector<int>& cuts, bool float_cycles)
     : bodies_(std::move(bodies)), rooms_(rooms_of(mesh, problem, *bodies_)), cells_(cells) {
   std::vector<char> fixed, given;
-  std::vector<int> of_unknown;  // rooms
-  std::array<int, 3> first{};
-  for (int d = 0; d < 3; ++d) first[static_cast<std::size_t>(d)] = mesh.axis(d).first_unknown();
-  const Extents<3> n{mesh.x().unknowns(), mesh.y().unknowns(), mesh.z().unknowns()};
-  for (int k = 0; k < n.nz; ++k)
-    for (int j = 0; j < n.ny; ++j)
-      for (int i = 0; i < n.nx; ++i) {
-        const std::size_t node =
-            bodies_->node_number(static_cast<std::size_t>(i + first[0]), static_cast<std::size_t>(j + first[1]),
-                                 static_cast<std::size_t>(k + first[2]));
-        node_of_unknown_.push_back(node);
-        fixed.push_back(bodies_->node[node] == BoxBodies::unknown ? 0 : 1);
-        given.push_back(bodies_->node[node] == BoxBodies::given ? 1 : 0);
-        of_unknown.push_back(rooms_.of_node[node]);
-      }
+  const BoxShape& own = cells.shape();
+  const auto node_at = [&](int i, int j, int k) {
+    const auto place = [&](int d, int unknown) {
+      return static_cast<std::size_t>(unknown + mesh.axis(d).first_unknown());
+    };
+    return bodies_->node_number(place(0, i), place(1, j), place(2, k));
+  };
+  // use(node) of planes of unknowns begin .. end - 1 of the whole box, or around it
+  const auto for_each_node_of_planes = [&](int begin, int end, const auto& use) {
+    const int all = own.all_planes();
+    for (int k = begin; k < end; ++k)
+      for (int j = 0; j < own.n.ny; ++j)
+        for (int i = 0; i < own.n.nx; ++i) use(node_at(i, j, (k % all + all) % all));
+  };
+  const BoxSlab& slab = own.slab;
+  for_each_node_of_planes(slab.first - slab.before, slab.first + own.n.nz + slab.behind, [&](std::size_t node) {
+    fixed.push_back(bodies_->node[node] == BoxBodies::unknown ? 0 : 1);
+    given.push_back(bodies_->node[node] == BoxBodies::given ? 1 : 0);
+  });
+  for_each_node_of_planes(slab.first, slab.first + own.n.nz,
+                          [&](std::size_t node) { node_of_unknown_.push_back(node); });
+  std::vector<int> of_unknown;  // rooms, of the whole box
+  for_each_node_of_planes(0, own.all_planes(), [&](std::size_t node) { of_unknown.push_back(rooms_.of_node[node]); });
   matrix_ = decoupled(ctx, cells, fixed);
   const BoxMatrix<double> of_cycle = bodies_->has_empty_cells ? decoupled(ctx, conducting, given) : matrix_;
-  const BoxMultigridParams params{.gate = {}, .singular = !bodies_->has_held_cells && rooms_.all_singular()};
+  const BoxMultigridParams params{
+      .gate = {}, .singular = !bodies_->has_held_cells && rooms_.all_singular(), .cuts = cuts};
   const GridLayout<2> shape = rows_of(of_cycle.shape());
   std::shared_ptr<Preconditioner<double>> cycle;
   if (float_cycles && !is_singular())
@@ -121,8 +140,11 @@ BoxSolids::BoxSolids(Context& ctx, const TensorMesh<3>& mesh, const PoissonProbl
         ctx, shape, std::make_shared<BoxMultigrid<float>>(ctx, of_cycle, gate, params));
   else
     cycle = std::make_shared<BoxMultigrid<double>>(ctx, of_cycle, gate, params);
+  const std::size_t before =
+      static_cast<std::size_t>(slab.first) * static_cast<std::size_t>(own.n.nx) * static_cast<std::size_t>(own.n.ny);
   cycle_ = std::make_shared<PartsProjected>(
-      ctx, shape, PartMeans(ctx, shape, parts_of_rooms(rooms_.rooms, of_unknown, 0, unknowns())), std::move(cycle));
+      ctx, shape, PartMeans(ctx, shape, parts_of_rooms(rooms_.rooms, of_unknown, before, unknowns())),
+      std::move(cycle));
 }
 
 void BoxSolids::set_values(Context& ctx, FieldView<double, 3> x) const {
@@ -151,6 +173,15 @@ std::vector<Compatibility> BoxSolids::make_rhs(Context& ctx, bool project, Field
     own.sum_of_magnitudes += std::abs(values[k]);
     integrals[static_cast<std::size_t>(room)] += rooms_.integral[node];
   }
+  Values sums;
+  for (std::size_t n = 0; n < found.size(); ++n)
+    sums.insert(sums.end(), {found[n].sum, found[n].sum_of_magnitudes, integrals[n]});
+  sums = sums_of_ranks(ctx, std::move(sums));
+  for (std::size_t n = 0; n < found.size(); ++n) {
+    found[n].sum = sums[3 * n];
+    found[n].sum_of_magnitudes = sums[3 * n + 1];
+    integrals[n] = sums[3 * n + 2];
+  }
   std::vector<Compatibility> of_singular;
   for (std::size_t n = 0; n < found.size(); ++n) {
     const BoxRooms::Room& room = rooms_.rooms[n];
@@ -174,6 +205,7 @@ std::vector<Compatibility> BoxSolids::make_rhs(Context& ctx, bool project, Field
   for (std::size_t k = 0; k < values.size(); ++k)
     if (const int room = singular_room(node_of_unknown_[k]); room >= 0)
       left[static_cast<std::size_t>(room)] += std::abs(values[k]);
+  left = sums_of_ranks(ctx, std::move(left));
   for (std::size_t k = 0; k < values.size(); ++k)
     if (const int room = singular_room(node_of_unknown_[k]); room >= 0)
       if (left[static_cast<std::size_t>(room)] <= rounding * found[static_cast<std::size_t>(room)].sum_of_magnitudes)
@@ -186,14 +218,22 @@ void BoxSolids::complete(Context& ctx, FieldView<double, 3> x) const {
   Values values(unknowns());
   copy_to_host<double>(ctx, FieldView<const double, 3>(x), values.data());
   Values sums(rooms_.rooms.size(), 0.0), integrals(sums);
-  double some = 0;
+  std::array<double, 2> some{};  // the value of the first unknown, where there is one
   for (std::size_t k = values.size(); k-- > 0;) {
     const std::size_t node = node_of_unknown_[k];
-    if (bodies_->node[node] == BoxBodies::unknown) some = values[k];
+    if (bodies_->node[node] == BoxBodies::unknown) some = {1, values[k]};
     if (const int room = rooms_.of_node[node]; room >= 0) {
       sums[static_cast<std::size_t>(room)] += rooms_.integral[node] * values[k];
       integrals[static_cast<std::size_t>(room)] += rooms_.integral[node];
     }
+  }
+  sums = sums_of_ranks(ctx, std::move(sums));
+  integrals = sums_of_ranks(ctx, std::move(integrals));
+  if (ctx.subdomains() > 1) {
+    const auto of_ranks = ctx.communicator()->gather_on_host(some);
+    const auto first =
+        std::find_if(of_ranks.begin(), of_ranks.end(), [](const auto& of_rank) { return of_rank[0] > 0; });
+    if (first != of_ranks.end()) some = *first;
   }
   for (std::size_t k = 0; k < values.size(); ++k) {
     const std::size_t node = node_of_unknown_[k];
@@ -201,16 +241,17 @@ void BoxSolids::complete(Context& ctx, FieldView<double, 3> x) const {
     if (bodies_->node[node] == BoxBodies::given)
       values[k] = bodies_->value[node];
     else if (bodies_->node[node] == BoxBodies::inactive)
-      values[k] = some;
+      values[k] = some[1];
     else if (room >= 0 && rooms_.rooms[static_cast<std::size_t>(room)].singular)
       values[k] -= sums[static_cast<std::size_t>(room)] / integrals[static_cast<std::size_t>(room)];
   }
   copy_from_host<double>(ctx, values.data(), x);
 }
 
-void BoxSolids::hide_inactive(std::vector<double>& nodal) const {
+void BoxSolids::hide_inactive(std::vector<double>& nodal, int first_plane) const {
+  const std::size_t before = bodies_->node_number(0, 0, static_cast<std::size_t>(first_plane));
   for (std::size_t n = 0; n < nodal.size(); ++n)
-    if (bodies_->node[n] == BoxBodies::inactive) nodal[n] = std::nan("");
+    if (bodies_->node[before + n] == BoxBodies::inactive) nodal[n] = std::nan("");
 }
 
 void BoxSolids::add_fluxes(Context& ctx, FieldView<const double, 3> b, FieldView<const double, 3> x,
@@ -218,11 +259,13 @@ void BoxSolids::add_fluxes(Context& ctx, FieldView<const double, 3> b, FieldView
   cells_.residual(ctx, b, x, r);
   Values residual(unknowns());
   copy_to_host<double>(ctx, FieldView<const double, 3>(r), residual.data());
-  for (std::size_t n = 0; n < of_bodies.size(); ++n)
-    if (bodies_->kinds[n] == BodyKind::value || bodies_->kinds[n] == BodyKind::no_flux) of_bodies[n].flux = 0;
+  Values fluxes(of_bodies.size(), 0.0);
   for (std::size_t k = 0; k < residual.size() && bodies_->has_held_cells; ++k)
     if (const int holder = bodies_->holder[node_of_unknown_[k]]; holder >= 0)
-      *of_bodies[static_cast<std::size_t>(holder)].flux -= residual[k];
+      fluxes[static_cast<std::size_t>(holder)] -= residual[k];
+  fluxes = sums_of_ranks(ctx, std::move(fluxes));
+  for (std::size_t n = 0; n < of_bodies.size(); ++n)
+    if (bodies_->kinds[n] == BodyKind::value || bodies_->kinds[n] == BodyKind::no_flux) of_bodies[n].flux = fluxes[n];
 }
 
 }  // namespace stratum

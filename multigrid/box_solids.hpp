@@ -9,8 +9,9 @@
 //           lie in solids serve what is narrow beside them. Diagonals of held nodes are next to nothing there, so that they
 //           weigh nothing in Galerkin products
 //
-// Vectors are those of the unknowns of the box (`rows_of`, or boxes of them). Values of nodes are set and taken on the host;
-// all calls wait for the stream.
+// Vectors are those of the unknowns of the box (`rows_of`, or boxes of them), on several ranks of this one's slab, which has at
+// least BoxSlab::overlap planes; bodies, rooms and what is said of them are the whole box's. Values of nodes are set and taken
+// on the host; all calls wait for the stream, and all ranks call together.
 
 #include <array>
 #include <memory>
@@ -28,7 +29,8 @@ class BoxSolids {
   /// `cells`: K = 0 in solids and held bodies; `conducting`: the same with solids without flux that conduct next to nothing.
   BoxSolids(Context& ctx, const TensorMesh<3>& mesh, const PoissonProblem3D& problem,
             std::shared_ptr<const BoxBodies> bodies, const BoxMatrix<double>& cells,
-            const BoxMatrix<double>& conducting, const std::array<GatedAxis, 3>& gate, bool float_cycles);
+            const BoxMatrix<double>& conducting, const std::array<GatedAxis, 3>& gate, const std::vector<int>& cuts,
+            bool float_cycles);
 
   /// With all couplings.
   [[nodiscard]] const BoxMatrix<double>& cells() const { return cells_; }
@@ -47,8 +49,8 @@ class BoxSolids {
   /// some node that has one.
   void complete(Context& ctx, FieldView<double, 3> x) const;
 
-  /// Of nodes on the host, faces included: no number where there is no equation.
-  void hide_inactive(std::vector<double>& nodal) const;
+  /// Of nodes on the host from this plane on, faces included: no number where there is no equation.
+  void hide_inactive(std::vector<double>& nodal, int first_plane) const;
   /// Of a solution, x with its ghosts; r is scratch.
   void add_fluxes(Context& ctx, FieldView<const double, 3> b, FieldView<const double, 3> x, FieldView<double, 3> r,
                   std::vector<BoxBodyFlux>& of_bodies) const;

@@ -208,7 +208,7 @@ struct PoissonSolver3D::Implementation {
         std::replace(k->begin(), k->end(), 0.0, conductance_of_solids * least);
       }
       solids.emplace(ctx, mesh, problem, material.bodies, matrix,
-                     BoxCells<double>(ctx, conducting, material.yy.empty()), gate_of(mesh, material),
+                     BoxCells<double>(ctx, conducting, material.yy.empty()), gate_of(mesh, material), slabs.cuts(),
                      params.float_cycles);
       plan.float_cycles = params.float_cycles && !solids->is_singular();
       if (params.float_cycles && !plan.float_cycles)
@@ -332,14 +332,14 @@ struct PoissonSolver3D::Implementation {
   [[nodiscard]] BoundaryFluxes3D fluxes(Context own, StoredBox<const double> u) const {
     expects(face_loads.has_value(), "fluxes need the load at the faces, which a right-hand side of the unknowns "
                                     "alone does not have; give it by set_load");
-    BoundaryFluxes3D of_own = discretization->fluxes(own, u, *face_loads);
-    if (solids && compatibility) of_own.load -= compatibility->sum;
-    return slabs.sum(ctx, of_own);
+    BoundaryFluxes3D all = slabs.sum(ctx, discretization->fluxes(own, u, *face_loads));
+    if (solids && compatibility) all.load -= compatibility->sum;
+    return all;
   }
   [[nodiscard]] SolutionRange3D range(Context own, StoredBox<const double> u) const {
-    SolutionRange3D of_own = discretization->range(own, u);
-    if (solids) of_own.change_of_flux = 0;  // nodes without an equation have no steps
-    return slabs.joined(ctx, of_own, *discretization, own, u);
+    SolutionRange3D all = slabs.joined(ctx, discretization->range(own, u), *discretization, own, u);
+    if (solids) all.change_of_flux = 0;  // nodes without an equation have no steps
+    return all;
   }
 
   void fill_ghosts() { slabs.fill_ghosts(ctx, x.view); }
@@ -498,16 +498,20 @@ std::vector<double> PoissonSolver3D::nodal_solution() const {
   const Implementation& self = *implementation_;
   Context ctx = self.ctx;
   std::vector<double> nodal = to_host(ctx, self.stored_nodes());
-  if (self.solids) self.solids->hide_inactive(nodal);
+  if (self.solids) self.solids->hide_inactive(nodal, self.slabs.nodes().first);
   return nodal;
 }
 std::vector<BoxBodyFlux> PoissonSolver3D::body_fluxes() const {
   const Implementation& self = *implementation_;
   const auto& bodies = self.discretization->material().bodies;
   if (!bodies) return {};
-  auto found = means_of_bodies(self.mesh, *bodies, nodal_solution());
-  if (!self.solids) return found;
   Context ctx = self.ctx;
+  // Planes of multigrid are cut across z.
+  const NodePlanes planes = self.ranks() > 1 ? self.slabs.nodes() : NodePlanes{2, 0, self.mesh.z().size()};
+  const auto sums = sums_of_bodies(self.mesh, *bodies, nodal_solution(), static_cast<std::size_t>(planes.first),
+                                   static_cast<std::size_t>(planes.last));
+  auto found = means_of_bodies(self.mesh, *bodies, sums_of_ranks(ctx, sums));
+  if (!self.solids) return found;
   Field<double> scratch(ctx, rows_of(self.iterative->a.shape()));
   self.solids->add_fluxes(ctx, self.b.view, self.x.view, box_of(self.iterative->a.shape(), scratch.view()), found);
   return found;

@@ -34,7 +34,7 @@
 // Lynch, J. R. Rice, D. H. Thomas, Direct solution of partial difference equations by tensor product methods, Numer. Math. 6,
 // 1964; Buzbee, Golub, Nielson, On Direct Methods for Solving Poisson's Equations, 1970.
 //
-// Bodies (assembly/box_bodies.hpp) that hold u or let nothing in take multigrid, on one rank (multigrid/box_solids.hpp). Nodes
+// Bodies (assembly/box_bodies.hpp) that hold u or let nothing in take multigrid (multigrid/box_solids.hpp). Nodes
 // without an equation are quiet NaNs of nodal_solution. There are no errors around them: UsageError for an exact solution, and
 // for right-hand sides that are no functions.
 //

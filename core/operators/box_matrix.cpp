@@ -93,7 +93,7 @@ BoxShape BoxCoefficients::shape() const {
 std::vector<std::size_t> intervals_of(const BoxSlab& slab, int planes) {
   std::vector<std::size_t> found;
   for (int i = slab.first - slab.before; i <= slab.first + planes + slab.behind; ++i)
-    found.push_back(static_cast<std::size_t>(slab.around ? (i + slab.planes) % slab.planes : i));
+    found.push_back(static_cast<std::size_t>(slab.around ? (i % slab.planes + slab.planes) % slab.planes : i));
   return found;
 }
 
@@ -237,7 +237,7 @@ FieldView<T, 3> BoxBands<T>::stored_band(int n) const {
 template <class T>
 void BoxBands<T>::fill_ghosts(Context& ctx) {
   const BoxShape& shape = rows_.shape;
-  constexpr int planes = 2;
+  constexpr int planes = BoxSlab::overlap;
   for (int n = 0; n <= box_neighbours; ++n) {
     fill_periodic_ghosts(ctx, shape.periodic, band(n));
     if (!shape.is_slab()) continue;

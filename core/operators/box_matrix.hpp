@@ -13,7 +13,7 @@
 // u has ghosts, where Dirichlet faces have their values, or zeros, and periodic directions what lies across (`fill_ghosts`).
 // Nothing waits for the stream but norms. Shapes are the caller's duty.
 //
-// On several ranks a matrix has the rows of its slab (BoxSlab) and those of 2 planes beside it. Ghosts of u are then exchanged
+// On several ranks a matrix has the rows of its slab and those of planes beside it (BoxSlab). Ghosts of u are then exchanged
 // with the ranks beside, and norms are those of all ranks.
 
 #include <array>

@@ -48,8 +48,12 @@ struct BoxAxisView {
 
 /// Where the planes of a subdomain stand, of a box that ranks share: slabs across z.
 struct BoxSlab {
+  /// Planes beside a slab that matrices and weights hold, of levels that are distributed: coarse rows need what couples two of
+  /// them, and weights by rows a third one.
+  static constexpr int overlap = 3;
+
   int first = 0, planes = 0;   // its first plane, and how many there are of all ranks; 0: the box is no slab
-  int before = 0, behind = 0;  // planes of the ranks beside that matrices and weights hold, too
+  int before = 0, behind = 0;  // planes of the ranks beside that are held; fewer than `overlap` where there are no more
   int rank_before = -1, rank_behind = -1;
   bool around = false;  // z is periodic, through all ranks
 

@@ -360,6 +360,7 @@ BoxConductances zero_conductances(Context& ctx, const BoxShape& shape) {
 }
 
 BoxConductances conductances_of(Context& ctx, const BoxMatrix<double>& a, const BoxConductances& g) {
+  if (!g.of_cells && !a.is_cells()) return {};
   BoxConductances stored = zero_conductances(ctx, a.shape());
   const auto& [nx, ny, nz] = a.shape().n;
   const auto to = [&](std::size_t d) { return from_own(a.shape(), stored.g[d]); };

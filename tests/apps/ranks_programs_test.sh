@@ -108,6 +108,26 @@ case_multigrid_of_boxes() {
   "$compare_grids" several.pvtr one.vtr 1e-9 || fail "the subdomains are not the whole"
 }
 
+case_bodies_of_boxes() {
+  boxes
+  local options=(--cells 14,13,24 --rhs 1 --top neumann --body 'ball(0.3,0.3,0.5,0.2):value:2' --body 'box(0.6,0.1,-1,0.8,0.6,0.7):no-flux')
+  run 0 "${options[@]}" --quiet --vtk one.npy --report one.json
+  ranks 2 0 "${options[@]}" --vtk several.npy --report report.json
+  prints '^ranks +2, with 11 to 12 planes' '^body 1 +ball'
+  python3 - <<'END' || fail "two ranks give something else than one"
+import json, numpy as np
+one, several = np.load('one.npy'), np.load('several.npy')
+assert (np.isnan(one) == np.isnan(several)).all() and np.nanmax(abs(one - several)) < 1e-9 and np.isnan(one).any()
+a, b = json.load(open('one.json')), json.load(open('report.json'))
+assert a['iterations'] == b['iterations'] and abs(a['bodies'][0]['flux'] - b['bodies'][0]['flux']) < 1e-7
+assert abs(a['bodies'][1]['mean'] - b['bodies'][1]['mean']) < 1e-9
+END
+  needs_vtk
+  run 0 "${options[@]}" --quiet --vtk one.vtr
+  ranks 3 0 "${options[@]}" --quiet --vtk several.pvtr
+  grep -q 'Name="body"' several.pvtr || fail "the subdomains do not say which cells are bodies"
+}
+
 case_files_of_boxes() {
   boxes
   local options=(--cells 9,8,14 --rhs 1 --boundary x*y+z --probe '0,0,0,1,1,1,21:probe.csv' --slice x=0.3)

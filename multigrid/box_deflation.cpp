@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include <stratum/core/comm/communicator.hpp>
 #include <stratum/core/operators/box_sparse_rows.hpp>
 #include <stratum/multigrid/box_multigrid.hpp>
 #include <stratum/multigrid/inclusions.hpp>
@@ -25,17 +26,22 @@ bool is_even(const GatedAxis& axis) {
   return true;
 }
 
-/// The largest sum of what couples a node by the smallest.
-double jump_of(const SparseRows& a) {
+/// The largest sum of what couples a node by the smallest, of all ranks. The diagonal of row k stands in column `before` + k.
+double jump_of(const Context& ctx, const SparseRows& a, int before) {
   double least = std::numeric_limits<double>::infinity(), most = 0;
   for (std::size_t k = 0; k < static_cast<std::size_t>(a.rows); ++k) {
     double coupled = 0;
     for (auto e = static_cast<std::size_t>(a.start[k]); e < static_cast<std::size_t>(a.start[k + 1]); ++e)
-      if (a.column[e] != static_cast<int>(k)) coupled += std::abs(a.value[e]);
+      if (a.column[e] != static_cast<int>(k) + before) coupled += std::abs(a.value[e]);
     if (coupled == 0) continue;
     least = std::min(least, coupled);
     most = std::max(most, coupled);
   }
+  if (ctx.subdomains() > 1)
+    for (const auto& [least_of_rank, most_of_rank] : ctx.communicator()->gather_on_host(std::array{least, most})) {
+      least = std::min(least, least_of_rank);
+      most = std::max(most, most_of_rank);
+    }
   return most > 0 ? most / least : 1;
 }
 
@@ -45,19 +51,30 @@ bool are_even(const std::array<GatedAxis, 3>& axes) { return std::all_of(axes.be
 
 BoxDeflation make_box_deflation(Context& ctx, const SparseRows& a, const BoxShape& shape,
                                 std::span<const double> sums) {
-  const double jump = jump_of(a);
+  const int plane = shape.n.nx * shape.n.ny;
+  const double jump = jump_of(ctx, a, shape.is_slab() ? plane : 0);
   if (jump < BoxDeflation::jump_for_vectors) return {};
-  const Inclusions found = inclusions(a);
+  // A plane of a slab is a row of these.
+  GridLayout<2> planes, all;
+  planes.nx = all.nx = plane;
+  planes.ny = shape.n.nz;
+  all.ny = shape.all_planes();
+  planes.origin_y = shape.slab.first;
+  all.origin_y = 0;
+  planes.below = shape.slab.before > 0;
+  planes.above = shape.slab.behind > 0;
+  const Inclusions found = shape.is_slab() ? inclusions(*ctx.communicator(), a, planes, all) : inclusions(a);
   BoxDeflation made;
   made.count = found.floating();
   if (made.count == 0 || made.count > BoxDeflation::most_vectors) return {};
-  std::vector<int> number(found.grounded.size(), -1), domain(found.of_unknown.size(), -1);
+  std::vector<int> number(found.grounded.size(), -1), domain(static_cast<std::size_t>(a.rows), -1);
+  const std::size_t first = static_cast<std::size_t>(shape.slab.first) * static_cast<std::size_t>(plane);
   int next = 0;
   for (std::size_t part = 0; part < number.size(); ++part)
     if (found.grounded[part] == 0) number[part] = next++;
   for (std::size_t k = 0; k < domain.size(); ++k)
-    if (found.of_unknown[k] >= 0) domain[k] = number[static_cast<std::size_t>(found.of_unknown[k])];
-  const Deflation deflation(ctx, a, rows_of(shape), vectors_of_domains(domain), sums);
+    if (const int part = found.of_unknown[first + k]; part >= 0) domain[k] = number[static_cast<std::size_t>(part)];
+  const Deflation deflation(ctx, a, rows_of(shape), vectors_of_domains(domain, made.count), sums, planes);
   made.solver = std::make_unique<DeflatedCg>(
       ctx, deflation, DeflatedCgParams{.two_parts = jump >= BoxDeflation::jump_for_two_parts && deflation.has_cores()});
   return made;
@@ -120,13 +137,16 @@ BoxDeflation make_box_deflation(Context& ctx, const BoxCoefficients& coefficient
   sums.reserve(static_cast<std::size_t>(shape.n.nodes()));
   SparseRows a;
   cells.with_rows([&](const auto& rows) {
-    a = sparse_rows_of_box(shape.n, [&](int i, int j, int k, double(&row)[box_row]) {
-      double diagonal = rows.row(i, j, k, row);
-      sums.push_back(diagonal);
-      for (int e = 0; e < box_row; ++e)
-        if (e != box_neighbours) diagonal -= row[e];
-      row[box_neighbours] = diagonal;
-    });
+    a = sparse_rows_of_box(
+        shape.n,
+        [&](int i, int j, int k, double(&row)[box_row]) {
+          double diagonal = rows.row(i, j, k, row);
+          sums.push_back(diagonal);
+          for (int e = 0; e < box_row; ++e)
+            if (e != box_neighbours) diagonal -= row[e];
+          row[box_neighbours] = diagonal;
+        },
+        shape.is_slab());
   });
   return make_box_deflation(ctx, a, shape, sums);
 }

@@ -3,6 +3,9 @@
 // Conjugate gradients in a box with a deflation vector for each isolated part that couples a thousand times as strongly as its
 // surroundings (multigrid/inclusions.hpp, solvers/deflation/deflated_cg.hpp). Every such part leaves a slow mode in the cycle.
 // The vector of a part is one on its nodes and zero elsewhere. Set-up is on the host; memory there: 27 entries a row of A.
+//
+// On several ranks each has the rows of its slab (BoxSlab), with columns for the planes beside it; parts are those of the whole
+// box, and all ranks call together.
 
 #include <array>
 #include <cstddef>

@@ -227,13 +227,15 @@ struct PoissonSolver3D::Implementation {
   void deflate(const BoxCoefficients& c, const BoxMaterial& material) {
     constexpr std::int64_t most_unknowns = 1500000;
     const auto [least, most] = std::minmax_element(material.xx.begin(), material.xx.end());
-    const bool may_pay = ranks() == 1 && !material.xx.empty() && material.yy.empty() && problem.reaction == 0 &&
+    const BoxShape& shape = iterative->a.shape();
+    const bool may_pay = !material.xx.empty() && material.yy.empty() && problem.reaction == 0 &&
                          *most >= BoxDeflation::jump_for_vectors * *least && !is_singular(mesh, problem) &&
-                         iterative->b.shape().nodes() <= most_unknowns && are_even(gate_of(mesh, material)) &&
+                         std::int64_t{shape.n.nx} * shape.n.ny * shape.all_planes() <= most_unknowns &&
+                         are_even(gate_of(mesh, material)) &&
                          isolated_bodies(mesh, material.xx) >= BoxDeflation::least_vectors;
     if (!may_pay) return;
     if (ctx.is_dry_run()) {
-      const auto on_host = ctx.on_gpu() ? nullptr : allocate(ctx, bytes_of_box_deflation(iterative->a.shape()));
+      const auto on_host = ctx.on_gpu() ? nullptr : allocate(ctx, bytes_of_box_deflation(shape));
       return;
     }
     BoxDeflation made = make_box_deflation(ctx, c, true);

@@ -20,11 +20,14 @@ namespace stratum {
   return (z * n.ny + y) * n.nx + x;
 }
 
-/// fill(i, j, k, row) sets what is not zero of a row, by the numbers above. Zeros beside the diagonal are left out.
+/// fill(i, j, k, row) sets what is not zero of a row, by the numbers above. Zeros beside the diagonal are left out. `slab`:
+/// columns are those of the planes before, within and behind the box.
 template <class Fill>
-[[nodiscard]] SparseRows sparse_rows_of_box(const Extents<3>& n, const Fill& fill) {
+[[nodiscard]] SparseRows sparse_rows_of_box(const Extents<3>& n, const Fill& fill, bool slab = false) {
   SparseRows a;
-  a.rows = a.columns = static_cast<int>(n.nodes());
+  a.rows = static_cast<int>(n.nodes());
+  const int before = slab ? n.nx * n.ny : 0;
+  a.columns = a.rows + 2 * before;
   a.start.reserve(static_cast<std::size_t>(a.rows) + 1);
   std::array<int, box_row> to{};  // inside the box
   for (int e = 0; e < box_row; ++e)
@@ -35,12 +38,19 @@ template <class Fill>
       for (int i = 0; i < n.nx; ++i, ++own) {
         double row[box_row] = {};
         fill(i, j, k, row);
-        const bool inside = i > 0 && i + 1 < n.nx && j > 0 && j + 1 < n.ny && k > 0 && k + 1 < n.nz;
+        const bool inside = i > 0 && i + 1 < n.nx && j > 0 && j + 1 < n.ny && (slab || (k > 0 && k + 1 < n.nz));
+        const auto column_of = [&](int e) {
+          if (inside) return before + own + to[static_cast<std::size_t>(e)];
+          if (!slab) return neighbour_in_box(n, i, j, k, e);
+          constexpr int within_plane = 9;
+          return neighbour_in_box({n.nx, n.ny, 1}, i, j, 0, within_plane + e % within_plane) +
+                 (k + e / within_plane) * before;
+        };
         const std::size_t begin = a.column.size();
         for (int e = 0; e < box_row; ++e) {
           const double value = row[e];
           if (value == 0 && e != box_neighbours) continue;
-          a.column.push_back(inside ? own + to[static_cast<std::size_t>(e)] : neighbour_in_box(n, i, j, k, e));
+          a.column.push_back(column_of(e));
           a.value.push_back(value);
           // Columns around the box come late or early.
           for (std::size_t m = a.column.size() - 1; m > begin && a.column[m] < a.column[m - 1]; --m) {

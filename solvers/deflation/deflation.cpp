@@ -375,12 +375,13 @@ __global__ void multiply_rows(const double* inverse, const double* d, double* c,
 }  // namespace
 
 Deflation::Deflation(Context& ctx, const SparseRows& a, const GridLayout<2>& shape, const DeflationVectors& vectors,
-                     std::span<const double> given_sums)
+                     std::span<const double> given_sums, const std::optional<GridLayout<2>>& blocks)
     : shape_(shape), count_(vectors.count()) {
   Communicator* const comm = ctx.subdomains() > 1 ? ctx.communicator() : nullptr;
+  const GridLayout<2> beside = blocks.value_or(shape);
   std::string fault;
   try {
-    check(a, vectors, given_sums, comm == nullptr ? 0 : 2 * shape.nx);
+    check(a, vectors, given_sums, comm == nullptr ? 0 : 2 * beside.nx);
   } catch (const UsageError& error) {
     if (comm == nullptr) throw;
     fault = message("rank ", comm->rank(), ": ", error.what());
@@ -411,9 +412,9 @@ Deflation::Deflation(Context& ctx, const SparseRows& a, const GridLayout<2>& sha
   const SparseRows z = transposed(vectors.z, threads);
   const std::vector<double> sums =
       given_sums.empty() ? row_sums(a, threads) : std::vector<double>(given_sums.begin(), given_sums.end());
-  const SparseRows of_columns = comm == nullptr ? SparseRows() : with_rows_beside(*comm, z, shape);
+  const SparseRows of_columns = comm == nullptr ? SparseRows() : with_rows_beside(*comm, z, beside);
   const SparseRows& z_of_columns = comm == nullptr ? z : of_columns;
-  const int first = comm == nullptr ? 0 : shape.nx;
+  const int first = comm == nullptr ? 0 : beside.nx;
   const auto [az, az_of_home] = images(a, sums, z_of_columns, first, covers, threads);
   factor_ =
       std::make_shared<CoarseFactor>(added_up(comm, coarse_matrix(vectors.z, az, threads)),

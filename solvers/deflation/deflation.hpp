@@ -26,6 +26,7 @@
 // decomposition and multigrid methods, J. Sci. Comput. 39, 2009 (A-DEF2).
 
 #include <memory>
+#include <optional>
 #include <span>
 
 #include <stratum/core/operators/sparse_rows.hpp>
@@ -38,9 +39,10 @@ namespace stratum {
 class Deflation final : public Handle {
  public:
   /// Of A, whose rows are the nodes of the shape; on subdomains as subdomain_rows of core/operators/csr_matrix.hpp has them.
-  /// `given_sums`: A 1, where it is known better than from the entries.
+  /// `given_sums`: A 1, where it is known better than from the entries. `blocks`: the same nodes in rows that subdomains have
+  /// beside their own, where these are others than the shape's, as the planes of a box.
   Deflation(Context& ctx, const SparseRows& a, const GridLayout<2>& shape, const DeflationVectors& vectors,
-            std::span<const double> given_sums = {});
+            std::span<const double> given_sums = {}, const std::optional<GridLayout<2>>& blocks = {});
 
   [[nodiscard]] const GridLayout<2>& shape() const { return shape_; }
   /// Vectors, which coarse ones have numbers for: flat.

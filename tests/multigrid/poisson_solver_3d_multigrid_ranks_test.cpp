@@ -1,6 +1,7 @@
 // Multigrid in a box that several ranks share, threads of this process: iterations and answers are those of one rank.
 #include <stratum/multigrid/poisson_solver_3d.hpp>
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -88,6 +89,32 @@ TEST(PoissonSolver3DMultigridRanks, ChosenWhereKIsNotSeparable) {
     EXPECT_EQ(solver.nodes().first, node_planes(ctx, mesh, problem).first);
     return Values{};
   });
+}
+
+TEST(PoissonSolver3DMultigridRanks, IsolatedBodiesAreDeflatedAsOnOne) {
+  const TensorMesh<3> mesh(uniform(1, 20), uniform(1, 20), uniform(1, 24));
+  for (const bool around : {false, true}) {
+    PoissonProblem3D problem = problem_of({D, D, D, N, around ? P : D, around ? P : D});
+    // Some lie across cuts, one around a periodic box.
+    problem.diffusion.xx = [around](const Point3D& p) {
+      for (const double at : {0.25, 0.5, 0.75})
+        for (const double height : {around ? 0.0 : 0.25, 0.5}) {
+          const double dx = p.x - at, dy = p.y - (1 - at), dz = p.z - height;
+          const double rise = around ? dz - std::round(dz) : dz;
+          if (dx * dx + dy * dy + rise * rise < 0.012) return 1e6;
+        }
+      return 1.0;
+    };
+    PoissonSolver3DParams params = multigrid;
+    params.stop.rtol = 1e-8;
+    const Answer one = answer_on(Backend::cpu, 1, mesh, problem, params);
+    EXPECT_THAT(one.report.choice, testing::HasSubstr("each of 6 bodies of high K"));
+    const Answer several = answer_on(Backend::cpu, around ? 2 : 3, mesh, problem, params);
+    EXPECT_EQ(several.report.choice, one.report.choice);
+    EXPECT_EQ(several.report.status, Status::converged) << several.report.reason;
+    EXPECT_NEAR(several.report.iterations, one.report.iterations, 1);
+    EXPECT_LT(test::relative_difference(several.nodal, one.nodal), 1e-7);
+  }
 }
 
 TEST(PoissonSolver3DMultigridRanks, RefusalsSayWhatToDo) {

@@ -186,7 +186,7 @@ void BoxMultigrid<T>::cycle(Context& ctx, std::size_t l, FieldView<const T, 3> b
     level.transfer.prolong(ctx, gathers ? coarse.gather.own(coarse.x.cview()) : coarse.x.cview(), level.x.view());
     smooth(ctx, l, b, false);
   }
-  level.a.fill_ghosts(ctx, level.x.view());
+  if (l > 0) level.a.fill_ghosts(ctx, level.x.view());
 }
 
 template <class T>

@@ -334,7 +334,7 @@ void box_points(Context& ctx, const BoxMatrix<T>& a, FieldView<const T, 3> b, Fi
     if (from_zero) set_zero_with_ghosts(ctx, x);
     for (int step = 0; step < all; ++step) {
       const int colour = reversed ? all - 1 - step : step;
-      fill_before_colour(ctx, a, x.view(), step % (cx * cy) == 0);
+      fill_before_colour(ctx, a, x.view(), step % (cx * cy) == 0 && !(from_zero && step == 0));
       for_each_node(ctx,
                     {nodes_of_colour(shape, 0, colour % cx), nodes_of_colour(shape, 1, colour / cx % cy),
                      nodes_of_colour(shape, 2, colour / (cx * cy))},

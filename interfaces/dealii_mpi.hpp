@@ -200,9 +200,9 @@ void DealiiParallelPreconditioner::initialize(const Matrix& a, const dealii::DoF
     coordinates.erase(std::unique(coordinates.begin(), coordinates.end()), coordinates.end());
     coordinates = communicator_->join_on_host(coordinates);
     expects(!coordinates.empty(), "the DoFHandler has no unknowns");
-    return detail::GridLines(std::move(coordinates));
+    return GridLines(std::move(coordinates));
   };
-  const detail::GridLines lines_x = lines_of_all(std::move(x)), lines_y = lines_of_all(std::move(y));
+  const GridLines lines_x = lines_of_all(std::move(x)), lines_y = lines_of_all(std::move(y));
   s.nx = lines_x.size();
   s.ny = lines_y.size();
   const auto components = dofs.get_fe().n_components();

@@ -20,6 +20,7 @@ constexpr const char* examples =
     "  krylov --preconditioner ic                                fewer than half of the iterations\n"
     "  krylov --matrix bcsstk18.mtx --preconditioner block-ic --ic-shift 0.01 --solution x.mtx\n"
     "  krylov --matrix orani678.mtx --rhs b.mtx --method bicgstab --preconditioner jacobi --history run.csv\n"
+    "  krylov --matrix box.mtx --grid 64,64,64                   7 or 27 points in a box, multigrid\n"
     "  krylov --problem mesh --mesh A5 --level 8 --preconditioner multigrid    10^11 times as long as wide, 9 "
     "iterations\n"
     "  krylov --problem toeplitz --gamma 0.8 --method gcr --inner jacobi --inner-test increment --inner-precision "
@@ -43,17 +44,21 @@ CommandLine make_command_line() {
              "b, a Matrix Market file (what stands behind the matrix, else A times ones, so that the solution is one "
              "everywhere)"),
          {"problem", "NAME", "laplacian",
-          "without --matrix: laplacian (five points), toeplitz (2 on the diagonal, 1 above, gamma two below) or mesh "
+          "without --matrix: laplacian (five points, seven in a box), toeplitz (2 on the diagonal, 1 above, gamma two "
+          "below) or mesh "
           "(bilinear elements on a named mesh)"},
-         {"unknowns", "N|NX,NY", "100,100", "laplacian: unknowns in x and y, each 1 .. 46340"},
-         {"epsilon", "X", "1", "laplacian: weight of the differences in y, above 0"},
+         {"unknowns", "N|NX,NY[,NZ]", "100,100", "laplacian: unknowns in x and y, or x, y and z, each 1 .. 46340"},
+         {"epsilon", "X", "1", "laplacian: weight of the differences in y, of a box in z, above 0"},
          {"n", "N", "2048", "toeplitz: rows, 1 .. 100000000"},
          {"gamma", "X", "0.4", "toeplitz: gamma in [-10, 10]; the larger, the harder"},
          {"mesh", "NAME", "A3", "mesh: see poisson2d --list-meshes"},
          {"level", "N", "6", "mesh: 2^N x 2^N cells, N in 1 .. 12"},
-         {"grid", "N|NX,NY", "",
-          "for --preconditioner multigrid with --matrix: the grid whose nodes are the rows, numbered along x first; "
-          "rows may only couple neighbours"},
+         {"grid", "N|NX,NY[,NZ]", "",
+          "with --matrix, for multigrid: the grid whose nodes are the rows; rows may only couple neighbours. Of two "
+          "directions rows are numbered along x first, of three in any order of these"},
+         input_file("coordinates", "FILE.mtx",
+                    "with --matrix, for multigrid in place of --grid: a Matrix Market array of x, y and z, or of x and "
+                    "y, of every row; rows in any order"),
          {"storage", "NAME", "auto", "band, csr, or auto: bands if they take no more memory"}}},
        {"Method",
         {{"method", "NAME", "",

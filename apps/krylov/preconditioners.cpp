@@ -1,9 +1,11 @@
 #include "preconditioners.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <utility>
 
+#include <stratum/core/field/blas.hpp>
 #include <stratum/solvers/solver.hpp>
 
 namespace stratum::apps::krylov {
@@ -34,6 +36,18 @@ PreconditionerRegistry preconditioners(const MultigridParams& multigrid, const s
                 MakeMultigrid<double>{multigrid, mesh}});
   return registry;
 }
+
+template <class T>
+void BoxCycle<T>::apply(Context& ctx, FieldView<const T> r, FieldView<T> z) {
+  copy_to_host(ctx, r, on_host_.data());
+  std::copy(on_host_.begin(), on_host_.end(), r_.begin());
+  solver_->apply(ctx, r_, z_);
+  std::transform(z_.begin(), z_.end(), on_host_.begin(), [](double v) { return static_cast<T>(v); });
+  copy_from_host<T>(ctx, on_host_.data(), z);
+  ctx.synchronise();  // until the numbers are there
+}
+template class BoxCycle<float>;
+template class BoxCycle<double>;
 
 void list_methods() {
   for (const auto& [name, entry] : solver_entries()) std::printf("%-11s %s\n", name.c_str(), entry.description.c_str());

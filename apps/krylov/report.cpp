@@ -28,6 +28,7 @@ std::string describe_preconditioner(const Settings& settings) {
   if (settings.preconditioner == "block-ic")
     return message("block-ic with ", settings.incomplete_cholesky.block_size, " rows a block");
   if (settings.incomplete_poisson == IncompletePoissonForm::printed) return "incomplete-poisson as printed";
+  if (settings.in_box && settings.preconditioner == "multigrid") return "multigrid, gated coarsening, 1 + 1 sweeps";
   if (settings.preconditioner == "multigrid")
     return message("multigrid, ", settings.multigrid.smoother, ", ", settings.sweeps, " + ", settings.sweeps,
                    " sweeps");
@@ -67,7 +68,8 @@ int exit_code_of(const SolveReport& report, const Settings& settings) {
   return exit_code(report.status, settings.tolerance_asked_for || !(report.relative_residual() <= next_to_nothing));
 }
 
-void print_heading(const Context& ctx, const System& system, const Settings& settings, const Plan& plan) {
+void print_heading(const Context& ctx, const System& system, const Settings& settings, const Plan& plan,
+                   const std::string& box) {
   const auto rows = system.a.rows;
   std::printf("matrix    %s: %d rows, %lld entries, %ssymmetric; ", system.name.c_str(), rows,
               static_cast<long long>(system.a.entries()), system.symmetric ? "" : "not ");
@@ -78,6 +80,7 @@ void print_heading(const Context& ctx, const System& system, const Settings& set
   else
     std::printf("csr, %.1f entries a row\n", static_cast<double>(system.a.entries()) / rows);
   const auto precision = [](bool single) { return single ? "single" : "double"; };
+  if (!box.empty()) std::printf("box       %s\n", box.c_str());
   if (system.negated) std::printf("negated   its diagonal is negative: -A x = -b is solved\n");
   std::printf("solver    %s in %s precision; ", plan.method.c_str(), precision(settings.single));
   if (!settings.inner.empty())
@@ -126,7 +129,8 @@ std::string json_report(const CommandLine& options, const Context& ctx, const Sy
   json.add("storage", plan.on_grid ? grid_storage(system) : plan.storage == Storage::band ? "band" : "csr");
   json.add("method", plan.method).add("restart", settings.restart);
   json.add("precision", settings.single ? "single" : "double");
-  json.add("preconditioner", options.text("preconditioner"));
+  json.add("preconditioner", settings.preconditioner.empty() ? "none" : settings.preconditioner);
+  if (!outcome.box.empty()) json.add("box", outcome.box);
   json.add("block_size", settings.incomplete_cholesky.block_size).add("blocks", settings.incomplete_cholesky.blocks);
   json.add("ic_shift", settings.incomplete_cholesky.shift).add("ip_form", options.text("ip-form"));
   json.add("inner", settings.inner.empty() ? "none" : settings.inner);

@@ -13,8 +13,9 @@ namespace stratum::apps::krylov {
 /// What nobody would call solved, whatever rounding there is, does not end as if it were.
 [[nodiscard]] int exit_code_of(const SolveReport& report, const Settings& settings);
 
-/// The matrix and the solver, before the first iteration.
-void print_heading(const Context& ctx, const System& system, const Settings& settings, const Plan& plan);
+/// The matrix and the solver, before the first iteration. `box`: what was found of rows in a box, else empty.
+void print_heading(const Context& ctx, const System& system, const Settings& settings, const Plan& plan,
+                   const std::string& box);
 
 /// How the solve ended.
 void print_outcome(const Outcome& outcome);

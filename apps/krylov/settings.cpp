@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include <stratum/multigrid/structured/box_matrix_solver.hpp>
+
 #include "preconditioners.hpp"
 #include "support/solve_output.hpp"
 
@@ -20,8 +22,11 @@ Settings parse_settings(const CommandLine& options) {
                                                                 {"n", "toeplitz"},         {"gamma", "toeplitz"},
                                                                 {"mesh", "mesh"},          {"level", "mesh"}};
   expects(s.matrix.empty() || !options.has("problem"), "--problem: --matrix gives the system already");
-  for (const char* name : {"grid", "triangle"})
+  for (const char* name : {"grid", "coordinates", "triangle"})
     expects(!options.has(name) || !s.matrix.empty(), "--", name, ": belongs to --matrix");
+  if (options.has("grid")) s.grid = options.text("grid");
+  if (options.has("coordinates")) s.coordinates = options.text("coordinates");
+  expects(s.grid.empty() || s.coordinates.empty(), "--grid: --coordinates say already where the rows lie");
   if (options.has("triangle")) {
     s.triangle = options.text("triangle");
     (void)choice<int>("--triangle", s.triangle, {{"symmetric", 0}, {"general", 0}});
@@ -48,8 +53,13 @@ Settings parse_settings(const CommandLine& options) {
   const auto registry = preconditioners();
   for (const auto& [name, entry] : registry.entries()) names.emplace_back(name, name);
   s.preconditioner = choice("--preconditioner", options.text("preconditioner"), names);
+  const bool lie_on_grid = !s.grid.empty() || !s.coordinates.empty();
+  if (lie_on_grid && !options.has("preconditioner") && options.text("inner") != "jacobi")
+    s.preconditioner = "multigrid";
   const bool multigrid = s.preconditioner == "multigrid", block_ic = s.preconditioner == "block-ic";
   const std::tuple<const char*, bool, const char*> users[] = {
+      {"grid", multigrid, "multigrid"},
+      {"coordinates", multigrid, "multigrid"},
       {"smoother", multigrid, "multigrid"},
       {"sweeps", multigrid, "multigrid"},
       {"block-size", block_ic, "block-ic"},
@@ -68,8 +78,17 @@ Settings parse_settings(const CommandLine& options) {
       "--ip-form", options.text("ip-form"),
       {{"scaled", IncompletePoissonForm::scaled}, {"printed", IncompletePoissonForm::printed}});
   s.multigrid.smoother = options.text("smoother");
-  check_smoother("--smoother", s.multigrid.smoother);
   s.multigrid.sweeps = s.sweeps = options.integer("sweeps", 1, 1000);
+  s.in_box = !s.coordinates.empty() || Settings::are_of_box(s.matrix.empty() ? options.text("unknowns") : s.grid);
+  if (multigrid && s.in_box) {
+    parsed("--smoother",
+           [&] { expects_options_of_boxes(options.has("smoother") ? s.multigrid.smoother : "auto", {}, "", ""); });
+    parsed("--sweeps", [&] { expects_options_of_boxes("", options.has("sweeps") ? s.sweeps : 1, "", ""); });
+    s.multigrid.smoother = "auto";
+    s.sweeps = 1;
+  } else {
+    check_smoother("--smoother", s.multigrid.smoother);
+  }
   if (options.has("inner")) {
     s.inner = options.text("inner");
     if (s.inner != "jacobi") (void)parsed("--inner", [&] { return solver_entry(s.inner).name; });

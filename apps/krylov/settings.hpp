@@ -2,6 +2,7 @@
 
 // What the options of krylov ask for, checked as far as that is possible without the matrix.
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
@@ -22,6 +23,9 @@ struct Settings {
   std::string matrix, rhs;
   std::string triangle;  // symmetric or general; empty: asked for where it matters
   std::string problem;
+  std::string grid;         // of rows: its size as given
+  std::string coordinates;  // of rows, a file
+  bool in_box = false;      // of three directions
   Storage storage = Storage::automatic;
   std::string method;  // empty: by the matrix
   int restart = SolverParams{}.restart;
@@ -38,6 +42,11 @@ struct Settings {
   bool single = false, inner_single = false;
   Machine machine;
   bool quiet = false;
+
+  /// Sizes of three directions.
+  [[nodiscard]] static bool are_of_box(const std::string& sizes) {
+    return std::count_if(sizes.begin(), sizes.end(), [](char c) { return c == ',' || c == 'x'; }) > 1;
+  }
 };
 
 /// Throws UsageError, which names the option, where options do not fit each other.

@@ -8,6 +8,7 @@
 
 #include <stratum/assembly/operators.hpp>
 #include <stratum/core/field/blas.hpp>
+#include <stratum/core/names.hpp>
 #include <stratum/core/operators/band_matrix.hpp>
 #include <stratum/core/operators/csr_matrix.hpp>
 #include <stratum/core/operators/row_scales.hpp>
@@ -37,12 +38,47 @@ std::shared_ptr<LinearOperator<T>> make_operator(Context& ctx, const Plan& plan,
   return std::make_shared<CsrMatrix<T>>(ctx, rows);
 }
 
+/// Of rows in a box its cycle; else null.
+std::shared_ptr<BoxMatrixSolver> make_box_cycle(Context& ctx, const System& system, const Settings& settings) {
+  if (!system.box || settings.preconditioner != "multigrid") return nullptr;
+  const char* const option = !settings.coordinates.empty() ? "--coordinates"
+                             : !settings.grid.empty()      ? "--grid"
+                                                           : "--unknowns";
+  return parsed(option, [&] {
+    return std::make_shared<BoxMatrixSolver>(ctx, system.a, system.box->n,
+                                             BoxMatrixParams{.float_cycles = settings.inner_single,
+                                                             .method = Method::multigrid,
+                                                             .triangle = Triangle::general,
+                                                             .numbering = system.box->numbering});
+  });
+}
+
+/// Its size, what was found and the levels, in words.
+std::string about_box(const RowsInBox& box, const BoxMatrixSolver::Findings& found) {
+  std::string text = message(box.n[0], " x ", box.n[1], " x ", box.n[2], " nodes");
+  std::string order, around;
+  for (const int d : found.order) order += axis_names[static_cast<std::size_t>(d)];
+  for (std::size_t d = 0; d < 3; ++d)
+    if (found.periodic[d]) around += axis_names[d];
+  if (box.numbering.empty())
+    text += message(", the fastest of ", order.substr(0, 1), ", ", order.substr(1, 1), ", ", order.substr(2));
+  if (!around.empty()) text += ", periodic in " + around;
+  if (found.fixed > 0) text += message(", ", found.fixed, " identity rows");
+  if (found.singular) text += ", singular";
+  if (found.scaled) text += ", symmetric by scales of rows";
+  text += "; levels";
+  for (std::size_t l = 0; l < found.levels.size(); ++l) text += message(l > 0 ? ", " : " ", found.levels[l]);
+  return text;
+}
+
 /// What stands behind the outer iteration, in its own precision; null: nothing.
 template <class T>
 std::shared_ptr<Preconditioner<T>> make_preconditioner(Context& ctx, const System& system, const Settings& settings,
-                                                       const Plan& plan) {
+                                                       const Plan& plan, const std::shared_ptr<BoxMatrixSolver>& box) {
   std::shared_ptr<Preconditioner<T>> m;
-  if (!settings.preconditioner.empty()) {
+  if (box != nullptr) {
+    m = std::make_shared<BoxCycle<T>>(box, system.symmetric);
+  } else if (!settings.preconditioner.empty()) {
     MultigridParams multigrid = settings.multigrid;
     multigrid.symmetric = system.symmetric;
     m = parsed("--preconditioner " + settings.preconditioner, [&] {
@@ -78,7 +114,8 @@ template <class T, class Low>
 Outcome solve_in(Context& ctx, const System& system, const Settings& settings, const Plan& plan) {
   const double begin = wall_seconds();
   const auto a = make_operator<T>(ctx, plan, system, system.a);
-  const auto inside = make_preconditioner<Low>(ctx, system, settings, plan);
+  const auto box = make_box_cycle(ctx, system, settings);
+  const auto inside = make_preconditioner<Low>(ctx, system, settings, plan, box);
   std::shared_ptr<Preconditioner<T>> m;
   if constexpr (std::is_same_v<T, Low>)
     m = inside;
@@ -97,8 +134,9 @@ Outcome solve_in(Context& ctx, const System& system, const Settings& settings, c
   stop.atol *= scale;
   if (plan.method == "richardson") stop.patience = 1000;  // alone it is slow
   const double ready = wall_seconds();
-  if (!settings.quiet) print_heading(ctx, system, settings, plan);
   Outcome outcome;
+  if (box != nullptr) outcome.box = about_box(*system.box, box->findings());
+  if (!settings.quiet) print_heading(ctx, system, settings, plan, outcome.box);
   Monitor table;
   Progress progress(!settings.quiet);
   if (!settings.quiet) {
@@ -147,9 +185,9 @@ Plan make_plan(const System& system, const Settings& settings) {
   const auto& entry = registry.find(settings.preconditioner);
   expects(!entry.symmetric || system.symmetric, "--preconditioner ", entry.name,
           ": the matrix is not symmetric; use jacobi or none");
-  if (entry.on_grid) {
+  if (entry.on_grid && !system.box) {
     expects(system.grid.has_value(), "--preconditioner ", entry.name, ": the unknowns of '", system.name,
-            "' must lie on a grid; --grid NX,NY says which");
+            "' must lie on a grid; --grid NX,NY or NX,NY,NZ says which");
     plan.on_grid = true;
     plan.shape = *system.grid;
   }

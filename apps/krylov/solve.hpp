@@ -29,6 +29,7 @@ struct Outcome {
   SolveReport report;
   std::vector<double> x;
   std::optional<double> error;  // max |x_i - 1|
+  std::string box;              // of rows in a box what was found; else empty
 };
 
 /// In the precisions of `settings`; prints the heading and the table of residuals unless --quiet is given.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <utility>
 
 #include <stratum/assembly/operators.hpp>
 #include <stratum/assembly/poisson_problem.hpp>
@@ -13,6 +14,7 @@
 #include <stratum/core/operators/both_triangles.hpp>
 #include <stratum/core/operators/csr_matrix.hpp>
 #include <stratum/core/operators/row_scales.hpp>
+#include <stratum/mesh/grid_lines.hpp>
 #include <stratum/mesh/named_meshes.hpp>
 #include <stratum/solvers/solver.hpp>
 
@@ -22,26 +24,34 @@ namespace stratum::apps::krylov {
 
 namespace {
 
-SparseRows laplacian(int nx, int ny, double epsilon) {
+/// Of five points, seven in a box; `epsilon` is the weight of the last direction.
+SparseRows laplacian(const std::array<int, 3>& n, double epsilon) {
+  const auto [nx, ny, nz] = n;
+  const bool in_box = nz > 1;
+  const double of_y = in_box ? 1 : epsilon, diagonal = 2 + 2 * epsilon + (in_box ? 2 : 0);
   SparseRows a;
-  a.rows = a.columns = nx * ny;
+  a.rows = a.columns = nx * ny * nz;
   a.start.reserve(static_cast<std::size_t>(a.rows) + 1);
-  a.column.reserve(5 * static_cast<std::size_t>(a.rows));
-  a.value.reserve(5 * static_cast<std::size_t>(a.rows));
+  const std::size_t entries = (in_box ? 7 : 5) * static_cast<std::size_t>(a.rows);
+  a.column.reserve(entries);
+  a.value.reserve(entries);
   const auto add = [&a](int column, double value) {
     a.column.push_back(column);
     a.value.push_back(value);
   };
-  for (int j = 0; j < ny; ++j)
-    for (int i = 0; i < nx; ++i) {
-      const int row = j * nx + i;
-      if (j > 0) add(row - nx, -epsilon);
-      if (i > 0) add(row - 1, -1);
-      add(row, 2 + 2 * epsilon);
-      if (i + 1 < nx) add(row + 1, -1);
-      if (j + 1 < ny) add(row + nx, -epsilon);
-      a.start.push_back(static_cast<int>(a.value.size()));
-    }
+  int row = 0;
+  for (int k = 0; k < nz; ++k)
+    for (int j = 0; j < ny; ++j)
+      for (int i = 0; i < nx; ++i, ++row) {
+        if (k > 0) add(row - nx * ny, -epsilon);
+        if (j > 0) add(row - nx, -of_y);
+        if (i > 0) add(row - 1, -1);
+        add(row, diagonal);
+        if (i + 1 < nx) add(row + 1, -1);
+        if (j + 1 < ny) add(row + nx, -of_y);
+        if (k + 1 < nz) add(row + nx * ny, -epsilon);
+        a.start.push_back(static_cast<int>(a.value.size()));
+      }
   return a;
 }
 
@@ -69,6 +79,54 @@ void expect_room_for(const Context& ctx, const Settings& settings, const std::st
   expect_room(ctx, message(name, " with ", rows, " rows"), rows * row + (ctx.on_gpu() ? 0 : solving), solving);
 }
 
+/// Rows by their coordinates, x, y and z or x and y, which are all nodes of a tensor-product grid.
+RowsInBox rows_at(const std::string& path, int rows) {
+  const SparseRows points = read_matrix_market(path);
+  expects(points.rows == rows && (points.columns == 2 || points.columns == 3), "--coordinates: '", path, "' is ",
+          points.rows, " x ", points.columns, ", and x, y and z, or x and y, of ", rows, " rows are asked for");
+  RowsInBox box;
+  box.numbering.assign(static_cast<std::size_t>(rows), 0);
+  double nodes = 1;
+  std::vector<double> of_rows(static_cast<std::size_t>(rows));
+  for (int d = 2; d >= 0; --d) {
+    for (int k = 0; k < rows; ++k) {
+      double& s = of_rows[static_cast<std::size_t>(k)];
+      s = d < points.columns ? points.at(k, d) : 0;
+      expects(std::isfinite(s), "--coordinates: row ", k + 1, " of '", path, "' holds ", s);
+    }
+    const GridLines lines(of_rows);
+    const int n = box.n[static_cast<std::size_t>(d)] = lines.size();
+    nodes *= n;
+    if (nodes <= rows)
+      for (std::size_t k = 0; k < of_rows.size(); ++k)
+        box.numbering[k] = box.numbering[k] * n + lines.index(of_rows[k]);
+  }
+  expects(nodes == rows, "--coordinates: '", path, "' has ", box.n[0], " different x, ", box.n[1], " y and ", box.n[2],
+          " z, which make ", nodes, " nodes of a grid, and the matrix has ", rows,
+          " rows: multigrid is for all nodes of a tensor-product grid");
+  return box;
+}
+
+/// Where rows of a file lie, if that is said.
+void place_rows(System& system, const Settings& settings) {
+  const int rows = system.a.rows;
+  if (!settings.coordinates.empty()) {
+    system.box = rows_at(settings.coordinates, rows);
+  } else if (settings.in_box) {
+    const auto sizes = parse_sizes<3>("--grid", settings.grid);
+    RowsInBox box;
+    double nodes = 1;
+    for (std::size_t d = 0; d < 3; ++d) nodes *= box.n[d] = parse_integer("--grid", sizes[d], 1, rows);
+    expects(nodes == rows, "--grid: ", sizes[0], " x ", sizes[1], " x ", sizes[2], " unknowns, and the matrix has ",
+            rows, " rows");
+    system.box = std::move(box);
+  } else if (!settings.grid.empty()) {
+    const auto [x, y] = parse_sizes<2>("--grid", settings.grid);
+    system.grid = GridLayout<2>{parse_integer("--grid", x, 1, rows), parse_integer("--grid", y, 1, rows)};
+    expects(system.grid->nodes() == rows, "--grid: ", x, " x ", y, " unknowns, and the matrix has ", rows, " rows");
+  }
+}
+
 }  // namespace
 
 System make_system(const Context& ctx, const CommandLine& options, const Settings& settings) {
@@ -80,13 +138,7 @@ System make_system(const Context& ctx, const CommandLine& options, const Setting
     system.b = std::move(read.rhs);
     expects(system.a.rows == system.a.columns, "--matrix: a system needs a square matrix, and '", settings.matrix,
             "' has ", system.a.rows, " rows and ", system.a.columns, " columns");
-    if (options.has("grid")) {
-      const auto [x, y] = parse_sizes<2>("--grid", options.text("grid"));
-      system.grid =
-          GridLayout<2>{parse_integer("--grid", x, 1, system.a.rows), parse_integer("--grid", y, 1, system.a.rows)};
-      expects(system.grid->nodes() == system.a.rows, "--grid: ", x, " x ", y, " unknowns, and the matrix has ",
-              system.a.rows, " rows");
-    }
+    place_rows(system, settings);
     if (const auto half = only_triangle(system.a); !half.empty()) {
       expects(!settings.triangle.empty(), "--matrix: '", settings.matrix, "' has the ", half,
               " triangle alone, and is not said to be symmetric; --triangle symmetric takes it for half of a symmetric "
@@ -105,15 +157,27 @@ System make_system(const Context& ctx, const CommandLine& options, const Setting
     expect_room_for(ctx, settings, system.name, n, gamma == 0 ? 2 : 3);
     system.a = toeplitz_rows(n, gamma);
   } else if (settings.problem == "laplacian") {
-    const auto [x, y] = parse_sizes<2>("--unknowns", options.text("unknowns"));
-    const int nx = parse_integer("--unknowns", x, 1, 46340), ny = parse_integer("--unknowns", y, 1, 46340);
-    expects(5 * std::int64_t{nx} * ny < std::numeric_limits<int>::max(), "--unknowns: ", nx, " x ", ny,
-            " make more than 2^31 entries");
+    const auto text = options.text("unknowns");
+    const bool in_box = Settings::are_of_box(text);
+    std::array<int, 3> n{1, 1, 1};
+    double entries = in_box ? 7 : 5;
+    const auto take = [&](const auto& sizes) {
+      for (std::size_t d = 0; d < sizes.size(); ++d) entries *= n[d] = parse_integer("--unknowns", sizes[d], 1, 46340);
+    };
+    in_box ? take(parse_sizes<3>("--unknowns", text)) : take(parse_sizes<2>("--unknowns", text));
+    const std::string size = message(n[0], " x ", n[1], in_box ? message(" x ", n[2]) : "");
+    expects(entries < std::numeric_limits<int>::max(), "--unknowns: ", size, " make more than 2^31 entries");
+    expects(!in_box || n[2] > 1, "--unknowns: a box has at least two unknowns in z; ", n[0], ",", n[1],
+            " makes a rectangle");
     const double epsilon = options.number("epsilon", positive);
-    system.grid = GridLayout<2>{nx, ny};
-    system.name = message("laplacian, ", nx, " x ", ny, ", epsilon ", epsilon);
-    expect_room_for(ctx, settings, system.name, system.grid->nodes(), 5);
-    system.a = laplacian(nx, ny, epsilon);
+    const int rows = n[0] * n[1] * n[2];
+    if (in_box)
+      system.box = RowsInBox{n, {}};
+    else
+      system.grid = GridLayout<2>{n[0], n[1]};
+    system.name = message("laplacian, ", size, ", epsilon ", epsilon);
+    expect_room_for(ctx, settings, system.name, rows, in_box ? 7 : 5);
+    system.a = laplacian(n, epsilon);
   } else {
     const auto family = parsed("--mesh", [&] { return mesh_family(options.text("mesh")); });
     const int level = options.integer("level", 1, 12);

@@ -2,6 +2,7 @@
 
 // The system A x = b: from files, or generated.
 
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,6 +14,12 @@
 
 namespace stratum::apps::krylov {
 
+/// Nodes of a box are the unknowns.
+struct RowsInBox {
+  std::array<int, 3> n{};
+  std::vector<int> numbering;  // node (k ny + j) nx + i of every row; empty: in an order of the directions
+};
+
 struct System {
   std::string name;
   SparseRows a;
@@ -22,6 +29,7 @@ struct System {
   bool solution_is_one = false;
   std::optional<GridLayout<2>> grid;  // whose nodes are the unknowns
   std::optional<TensorMesh<2>> mesh;  // where its widths are known
+  std::optional<RowsInBox> box;
 };
 
 /// Throws UsageError for a matrix that does not fit its options, ResourceError where a generated one leaves no room to solve,

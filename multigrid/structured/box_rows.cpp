@@ -81,6 +81,8 @@ class Reader {
   [[nodiscard]] std::string text(const Place& p) const {
     return message("(", p[0] + first_[0], ", ", p[1] + first_[1], ", ", p[2] + first_[2], ")");
   }
+  /// An unknown, likewise.
+  [[nodiscard]] std::size_t number(std::size_t k) const { return k + at(a_.first_row); }
   void check() const {
     double all = 1;
     for (std::size_t d = 0; d < 3; ++d) {
@@ -94,10 +96,10 @@ class Reader {
     for (std::size_t k = 0; k < box_.size(); ++k) {
       double diagonal = 0;
       for_entries(k, [&](std::size_t m, double value) {
-        expects(std::isfinite(value), "entry (", k, ", ", m, ") of the matrix is ", value);
+        expects(std::isfinite(value), "entry (", number(k), ", ", number(m), ") of the matrix is ", value);
         if (m == k) diagonal = value;
       });
-      expects(diagonal > 0, "row ", k, " of the matrix has the diagonal ", diagonal,
+      expects(diagonal > 0, "row ", number(k), " of the matrix has the diagonal ", diagonal,
               "; the diagonals must be positive, or all of them negative");
     }
   }
@@ -120,9 +122,9 @@ class Reader {
       const Place here = place(k);
       for_entries(k, [&](std::size_t m, double value) {
         if (m == k || fixed_[m] != 0 || !found.empty() || Offset(box_, here, place(m)).fits()) return;
-        found = message("row ", k, " of the matrix has ", value, " in column ", m, ": in a box of ", box_.n[0], " x ",
-                        box_.n[1], " x ", box_.n[2], " nodes these are ", text(here), " and ", text(place(m)),
-                        ", which are no neighbours");
+        found = message("row ", number(k), " of the matrix has ", value, " in column ", number(m), ": in a box of ",
+                        box_.n[0], " x ", box_.n[1], " x ", box_.n[2], " nodes these are ", text(here), " and ",
+                        text(place(m)), ", which are no neighbours");
       });
     }
     return found;
@@ -163,7 +165,7 @@ class Reader {
       rows_.order = order;
     } while (std::next_permutation(order.begin(), order.end()));
     expects(std::isfinite(shortest), first,
-            ". No order of the three directions fits; check the shape, or give the numbering");
+            ". No order of the three directions fits; check the shape, or say which node each unknown is");
     if (rows_.order == std::array{0, 1, 2}) return;
     for (std::size_t k = 0; k < size; ++k) rows_.node.push_back(static_cast<int>(box_.node(place_of(rows_.order, k))));
   }

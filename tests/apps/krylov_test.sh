@@ -498,7 +498,7 @@ case_numbers_out_of_range() {
   for value in 0 -1 x; do refused "${small[@]}" --preconditioner block-ic --block-size="$value" -- block-size; done
   for value in 0 -1 x; do refused "${small[@]}" --preconditioner block-ic --blocks="$value" -- blocks; done
   for value in -1 nan x; do refused "${small[@]}" --preconditioner ic --ic-shift="$value" -- ic-shift; done
-  for value in 0,1 0 a,b 1,2,3 99999999,1; do refused --unknowns="$value" -- unknowns; done
+  for value in 0,1 0 a,b 1,2,3,4 1,2,0 99999999,1 2000,2000,2000; do refused --unknowns="$value" -- unknowns; done
   refused --problem toeplitz --n 0 -- n
   refused --problem toeplitz --gamma nan -- gamma
 }

@@ -64,8 +64,10 @@ struct PatchData {
 };
 [[nodiscard]] PatchData assemble_data(Context& ctx, const PatchMesh& mesh, const PatchLayout& layout,
                                       const PatchProblem& problem);
-/// M_ij = integral of phi_i phi_j, by 2 x 2 Gauss points.
-[[nodiscard]] PatchRowsOnHost assemble_mass(Context& ctx, const PatchMesh& mesh, const PatchLayout& layout);
+/// M_ij = integral of capacity phi_i phi_j, by 2 x 2 Gauss points; a cell has the capacity at its centre. Empty: one. Throws
+/// UsageError for one that is not positive and finite.
+[[nodiscard]] PatchRowsOnHost assemble_mass(Context& ctx, const PatchMesh& mesh, const PatchLayout& layout,
+                                            const ScalarFunction& capacity = {});
 
 /// Beside the size of u: its L2 norm by 3 x 3 Gauss points a cell, its maximum at these points. Absolute where u = 0.
 struct PatchErrors {

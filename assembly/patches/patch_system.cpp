@@ -24,6 +24,14 @@ void for_each_cell_row(const Context& ctx, int rows, const Body& body, const Fun
 
 enum class Part { all, data, mass };
 
+double capacity_at(const ScalarFunction& capacity, const Point& centre) {
+  if (!capacity) return 1;
+  const double value = capacity(centre);
+  expects(std::isfinite(value) && value > 0, "the capacity is ", value, " at (", centre.x, ", ", centre.y,
+          "); it must be positive and finite");
+  return value;
+}
+
 class Assembly {
  public:
   Assembly(Context& ctx, const PatchMesh& mesh, PatchLayout layout, const PatchProblem& problem, Part part)
@@ -103,7 +111,7 @@ class Assembly {
           for (int i = 0; i < p.nx; ++i) {
             const Cell cell(nodes, i, j);
             const CellMaterial material = part_ == Part::mass
-                                              ? CellMaterial{0, 0, 0, 1}
+                                              ? CellMaterial{0, 0, 0, capacity_at(reaction, cell.point(0.5, 0.5))}
                                               : material_of(problem_, {number, p.nx, i, j}, cell, diffusion, reaction);
             const int sw = p.node(i, j), corners[4] = {sw, sw + 1, sw + p.pitch, sw + p.pitch + 1};
             const auto add = [](std::vector<double>& v, int k, double number_) { v[at(k)] += number_; };
@@ -277,9 +285,11 @@ PatchData assemble_data(Context& ctx, const PatchMesh& mesh, const PatchLayout& 
   return {std::move(system.load), std::move(system.boundary_values)};
 }
 
-PatchRowsOnHost assemble_mass(Context& ctx, const PatchMesh& mesh, const PatchLayout& layout) {
-  const PatchProblem none;
-  return Assembly(ctx, mesh, layout, none, Part::mass).run().rows;
+PatchRowsOnHost assemble_mass(Context& ctx, const PatchMesh& mesh, const PatchLayout& layout,
+                              const ScalarFunction& capacity) {
+  PatchProblem alone;
+  alone.reaction_of_cells = capacity;
+  return Assembly(ctx, mesh, layout, alone, Part::mass).run().rows;
 }
 
 PatchErrors relative_errors(Context& ctx, const PatchMesh& mesh, const ScalarFunction& exact,

@@ -37,19 +37,19 @@ class PatchEquation {
     const std::vector<int> fixed = nodes_of_edges(layout, system.fixed_edges);
     fixed_.emplace(ctx, fixed);
     a_.emplace(ctx, system.rows, fixed);
-    PatchRowsOnHost mass = assemble_mass(ctx, mesh, layout);
-    for (auto* band : {&mass.excess, &mass.east, &mass.north, &mass.north_east, &mass.north_west})
-      for (double& number : *band) number *= problem.capacity;
+    mass_on_host_ = std::make_shared<const PatchRowsOnHost>(rows_of_mass(ctx, problem.capacity_of_cells));
+    const PatchRowsOnHost& mass = *mass_on_host_;
     mass_.emplace(ctx, mass, fixed);
+    if (problem.capacity_of_cells) even_mass_.emplace(ctx, rows_of_mass(ctx, {}), fixed);
     find_diagonal(ctx, mass, fixed);
     load_.numbers = vector_from_host(ctx, system.load);
     values_ = vector_from_host(ctx, system.boundary_values);
     known_at_ = params.start;
-    measure_.numbers = vector_from_host(ctx, system.measure);
+    heat_ = vector_from_host(ctx, mass.excess);
     std::vector<double> ones(system.measure.size(), 0.0);
     for (int p = 0; p < layout.patches(); ++p) for_nodes(p, [&](int k) { ones[static_cast<std::size_t>(k)] = 1; });
     ones_ = vector_from_host(ctx, ones);
-    area_ = dot(ctx, measure_.numbers.cview(), ones_.cview());
+    capacity_ = dot(ctx, heat_.cview(), ones_.cview());
     for (auto* v : {&kept_, &inside_, &scratch_}) *v = vector(ctx);
     build(ctx);
   }
@@ -92,16 +92,12 @@ class PatchEquation {
     r = std::move(partial.numbers);
     return stratum::norm2(ctx, r.cview());
   }
-  void mass(Context& ctx, const Vector& x, Vector& y) {
-    copy(ctx, x, inside_);
-    fixed_->set(ctx, 0, inside_);
-    apply(ctx, *mass_, inside_, y);
-  }
+  void mass(Context& ctx, const Vector& x, Vector& y) { apply_inside(ctx, *mass_, x, y); }
   [[nodiscard]] double size(Context& ctx, const Vector& x, Vector& scratch) {
-    mass(ctx, x, scratch);
+    apply_inside(ctx, even_mass_ ? *even_mass_ : *mass_, x, scratch);
     return std::sqrt(std::max(0.0, dot(ctx, x.cview(), scratch.cview())));
   }
-  [[nodiscard]] static bool size_leaves_mass() { return true; }
+  [[nodiscard]] bool size_leaves_mass() const { return !even_mass_; }
 
   void set_boundary(Context& ctx, double t, Vector& x) {
     find_data(ctx, t);
@@ -229,12 +225,66 @@ class PatchEquation {
     if (!conserves_) return;
     // 1^T S = s 1^T M: a constant takes up the sum of the residual.
     residual(ctx, b, x, scratch);
-    axpy(ctx, dot(ctx, ones_.cview(), scratch.cview()) / (s_ * problem.capacity * area_), ones_, x);
+    axpy(ctx, dot(ctx, ones_.cview(), scratch.cview()) / (s_ * capacity_), ones_, x);
   }
   static void count_memory(Context& /*ctx*/, bool /*slopes*/) {}
 
-  [[nodiscard]] double heat(Context& ctx, const Vector& u) const {
-    return problem.capacity * dot(ctx, measure_.numbers.cview(), u.cview());
+  [[nodiscard]] double heat(Context& ctx, const Vector& u) const { return dot(ctx, heat_.cview(), u.cview()); }
+  /// `k`: du/dt at this time.
+  [[nodiscard]] PatchHeatFluxes fluxes(Context& ctx, double t, const Vector& u, const Vector& k) {
+    PatchProblem now = at(t);
+    find_data(ctx, t);
+    // What of f does not heat flows on.
+    std::vector<double> slopes(static_cast<std::size_t>(layout.size()));
+    copy_to_host(ctx, k.cview(), slopes.data());
+    const PatchRowsOnHost& m = *mass_on_host_;
+    const PatchBands<double> bands{m.excess.data(), m.east.data(), m.north.data(), m.north_east.data(),
+                                   m.north_west.data()};
+    for (int p = 0; p < layout.patches(); ++p) {
+      const auto& patch = layout.patch(p);
+      auto& load =
+          problem.space.load.empty() ? now.load.emplace_back(nodes_of(p), 0.0) : now.load[static_cast<std::size_t>(p)];
+      std::size_t node = 0;
+      for_nodes(p, [&](int n) {
+        load[node++] -= PatchBands<double>::product(bands.row(n, patch.pitch), slopes.data(), n, patch.pitch);
+      });
+    }
+    PatchFluxes fluxes = patch_fluxes(ctx, mesh, now, [&](int p) { return numbers_of(ctx, p, u); });
+    fluxes.load = dot(ctx, load_.numbers.cview(), ones_.cview()) - fluxes.from_data;
+    return {std::move(fluxes), heat(ctx, k)};
+  }
+  [[nodiscard]] std::vector<double> numbers_of(Context& ctx, int patch, const Vector& x) const {
+    const auto& p = layout.patch(patch);
+    const FieldView<const double> part{x.cview().data + p.first, p.nx + 1, p.ny + 1, p.pitch};
+    std::vector<double> numbers(static_cast<std::size_t>(part.nodes()));
+    copy_to_host(ctx, part, numbers.data());
+    return numbers;
+  }
+  /// Of all patches, one after the other; of several ranks on the first alone, on the others zeros.
+  [[nodiscard]] std::vector<double> numbers_of_all(Context& ctx, const Vector& x) const {
+    std::vector<double> all;
+    for (int p = 0; p < layout.patches(); ++p) {
+      std::vector<double> own = layout.has(p) ? numbers_of(ctx, p, x) : std::vector<double>();
+      if (ctx.subdomains() > 1) own = ctx.communicator()->join_on_first(own);
+      all.insert(all.end(), own.begin(), own.end());
+    }
+    return all;
+  }
+  [[nodiscard]] std::size_t count_of_all() const {
+    std::size_t count = 0;
+    for (int p = 0; p < layout.patches(); ++p) count += nodes_of(p);
+    return count;
+  }
+  void put_numbers_of_all(Context& ctx, const std::vector<double>& all, Vector& x) const {
+    std::vector<double> own(static_cast<std::size_t>(layout.size()), 0.0);
+    std::size_t first = 0;
+    for (int p = 0; p < layout.patches(); ++p) {
+      std::size_t node = first;
+      for_nodes(p, [&](int k) { own[static_cast<std::size_t>(k)] = all[node++]; });
+      first += nodes_of(p);
+    }
+    copy_from_host(ctx, own.data(), x.view());
+    ctx.synchronise();
   }
   void forget_data() { known_at_.reset(); }
   [[nodiscard]] PatchProblem at(double t) const {
@@ -258,15 +308,30 @@ class PatchEquation {
   void apply(Context& ctx, const PatchOperator<double>& a, const Vector& x, Vector& y) const {
     product(ctx, rows_, a, x, y);
   }
+  void apply_inside(Context& ctx, const PatchOperator<double>& a, const Vector& x, Vector& y) {
+    copy(ctx, x, inside_);
+    fixed_->set(ctx, 0, inside_);
+    apply(ctx, a, inside_, y);
+  }
   void build(Context& ctx) {
-    PatchProblem shifted = problem.space;
-    shifted.rhs = {};
-    shifted.load.clear();
-    shifted.exact = {};
-    for (auto& [name, condition] : shifted.boundaries) condition.value = {};
-    shifted.reaction += s_ * problem.capacity;
+    PatchProblem alone = problem.space;
+    alone.rhs = {};
+    alone.load.clear();
+    alone.exact = {};
+    for (auto& [name, condition] : alone.boundaries) condition.value = {};
     solver.reset();  // not both at once
-    solver.emplace(ctx, mesh, shifted, params.solver);
+    solver.emplace(ctx, mesh, alone, params.solver, PatchAddition{mass_on_host_, s_});
+  }
+  [[nodiscard]] PatchRowsOnHost rows_of_mass(Context& ctx, const ScalarFunction& capacity) const {
+    PatchRowsOnHost mass = assemble_mass(ctx, mesh, layout, capacity);
+    for (double& number : mass.excess) number *= problem.capacity;
+    for (auto* band : {&mass.east, &mass.north, &mass.north_east, &mass.north_west})
+      for (double& number : *band) number *= problem.lumped ? 0 : problem.capacity;
+    return mass;
+  }
+  [[nodiscard]] std::size_t nodes_of(int patch) const {
+    return (static_cast<std::size_t>(layout.patch(patch).nx) + 1) *
+           (static_cast<std::size_t>(layout.patch(patch).ny) + 1);
   }
   void find_data(Context& ctx, double t) {
     if (known_at_ && (problem.steady || *known_at_ == t)) return;
@@ -304,14 +369,23 @@ class PatchEquation {
   double s_;
   bool conserves_ = false;
   std::optional<PatchNumbers> fixed_;
-  std::optional<PatchOperator<double>> a_, mass_;
-  Partial<double> load_, measure_;
-  Vector values_, ones_, inverse_diagonal_, kept_, inside_, scratch_;
-  double area_ = 0;
+  std::shared_ptr<const PatchRowsOnHost> mass_on_host_;  // Dirichlet rows are natural
+  std::optional<PatchOperator<double>> a_, mass_,
+      even_mass_;  // even_mass_: where the capacity is not the same everywhere
+  Partial<double> load_;
+  Vector values_, ones_, heat_, inverse_diagonal_, kept_, inside_, scratch_;  // heat_: integrals of capacity phi_i
+  double capacity_ = 0;                                                       // its integral
   std::optional<double> known_at_;
 };
 
 }  // namespace
+
+PatchHeatMemory required_memory(const Context& ctx, const PatchMesh& mesh, const PatchHeatProblem& problem) {
+  // Of a node, all levels together: what PatchPoissonSolver takes at most, and vectors, M and A in double.
+  const std::int64_t even_mass = problem.capacity_of_cells ? 40 : 0;
+  const std::int64_t on_host = 740, on_device = 620, nodes = mesh.nodes() / ctx.subdomains();
+  return {(on_host + even_mass) * nodes, ctx.on_gpu() ? (on_device + even_mass) * nodes : 0};
+}
 
 struct PatchHeatSolver::Implementation : HeatSteps<PatchEquation> {
   Implementation(Context& ctx, const PatchMesh& mesh, const PatchHeatProblem& problem, const PatchHeatParams& given)
@@ -340,11 +414,7 @@ std::vector<double> PatchHeatSolver::nodal_solution(Context& ctx, int patch) con
   expects(patch >= 0 && patch < layout.patches(), "there is no patch ", patch, "; the mesh has ", layout.patches());
   expects(layout.has(patch), "patch ", patch, " belongs to rank ", layout.rank_of(patch),
           ", which alone has its solution");
-  const auto& p = layout.patch(patch);
-  const FieldView<const double> part{implementation_->u.cview().data + p.first, p.nx + 1, p.ny + 1, p.pitch};
-  std::vector<double> u(static_cast<std::size_t>(part.nodes()));
-  copy_to_host(ctx, part, u.data());
-  return u;
+  return implementation_->equation->numbers_of(ctx, patch, implementation_->u);
 }
 double PatchHeatSolver::heat(Context& ctx) const { return implementation_->equation->heat(ctx, implementation_->u); }
 std::optional<PatchErrors> PatchHeatSolver::relative_errors(Context& ctx) const {
@@ -356,27 +426,35 @@ std::optional<PatchErrors> PatchHeatSolver::relative_errors(Context& ctx) const 
   return stratum::relative_errors(ctx, equation.mesh, equation.at(time()).exact, nodal);
 }
 
+std::optional<double> PatchHeatSolver::relative_l2_error(Context& ctx) const {
+  const auto errors = relative_errors(ctx);
+  return errors ? std::optional(errors->l2) : std::nullopt;
+}
+std::optional<PatchHeatFluxes> PatchHeatSolver::fluxes(Context& ctx) const {
+  Implementation& self = *implementation_;
+  if (self.known_slopes == 0) return std::nullopt;
+  return self.equation->fluxes(ctx, time(), self.u, self.slope);
+}
+std::int64_t PatchHeatSolver::unknowns() const { return implementation_->equation->nodes(); }
+int PatchHeatSolver::rank_of(int patch) const { return implementation_->equation->layout.rank_of(patch); }
+
 HeatState PatchHeatSolver::state(Context& ctx) const {
   const Implementation& self = *implementation_;
   HeatState state{self};
-  const auto take = [&](const Field<double>& from, std::vector<double>& to) {
-    to.resize(static_cast<std::size_t>(from.cview().nodes()));
-    copy_to_host(ctx, from.cview(), to.data());
-  };
-  take(self.u, state.u);
-  take(self.slope, state.slope);
-  take(self.slope_before, state.slope_before);
+  state.u = self.equation->numbers_of_all(ctx, self.u);
+  state.slope = self.equation->numbers_of_all(ctx, self.slope);
+  state.slope_before = self.equation->numbers_of_all(ctx, self.slope_before);
   return state;
 }
 
 bool PatchHeatSolver::restore(Context& ctx, const HeatState& state, bool same_data) {
   Implementation& self = *implementation_;
-  const auto size = static_cast<std::size_t>(self.equation->layout.size());
-  expects(state.u.size() == size && state.slope.size() == size && state.slope_before.size() == size, "a state of ",
-          state.u.size(), " numbers is not one of ", size);
-  copy_from_host(ctx, state.u.data(), self.u.view());
-  copy_from_host(ctx, state.slope.data(), self.slope.view());
-  copy_from_host(ctx, state.slope_before.data(), self.slope_before.view());
+  const std::size_t count = self.equation->count_of_all();
+  expects(state.u.size() == count && state.slope.size() == count && state.slope_before.size() == count, "a state of ",
+          state.u.size(), " numbers is not one of ", count);
+  self.equation->put_numbers_of_all(ctx, state.u, self.u);
+  self.equation->put_numbers_of_all(ctx, state.slope, self.slope);
+  self.equation->put_numbers_of_all(ctx, state.slope_before, self.slope_before);
   self.equation->forget_data();
   return self.go_on(ctx, state, same_data);
 }

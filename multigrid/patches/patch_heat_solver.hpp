@@ -2,8 +2,8 @@
 
 // PatchHeatSolver: steps in time of  capacity u_t - div(K grad u) + c u = f  on a mesh of patches, as
 // multigrid/heat_progress.hpp says: the same code as in a plane and in a box (multigrid/heat_steps.hpp). A stage is a solve of
-// PatchPoissonSolver with the reaction c + s capacity, s = 1 / (a_ii dt), from the better start. A step of another length sets
-// that solver up anew, on the host: about as much work as three to ten stages.
+// PatchPoissonSolver with the matrix A + s M, s = 1 / (a_ii dt), from the better start. A step of another length sets that
+// solver up anew, on the host: about as much work as three to ten stages. A lumped M is that of assembly/heat_problem.hpp.
 //
 // f, the exact solution and the values of boundaries may change with the time, Point::t; K, c, alpha and the capacity do not.
 // Data that change are evaluated on the host, in every stage.
@@ -21,11 +21,25 @@
 namespace stratum {
 
 struct PatchHeatProblem {
-  PatchProblem space{};      // f, boundaries, K, c, and the exact solution where it is known
-  double capacity = 1;       // positive
-  ScalarFunction initial{};  // u at the start; empty: exact where it is given, else zero
-  bool steady = false;       // f and the values of boundaries do not change with the time, and are evaluated once
+  PatchProblem space{};                // f, boundaries, K, c, and the exact solution where it is known
+  double capacity = 1;                 // positive
+  ScalarFunction capacity_of_cells{};  // times that: of a cell its value at the centre; positive
+  bool lumped = false;                 // M
+  ScalarFunction initial{};            // u at the start; empty: exact where it is given, else zero
+  bool steady = false;  // f and the values of boundaries do not change with the time, and are evaluated once
 };
+
+/// Of u_h at a time. They balance the heat:  sum()  +  heat_rate  =  load,  up to what solving has left.
+struct PatchHeatFluxes : PatchFluxes {
+  double heat_rate = 0;  // of change, the integral of capacity du/dt
+};
+
+/// Bytes that one of several ranks takes, at most and about.
+struct PatchHeatMemory {
+  std::int64_t host = 0, device = 0;
+};
+[[nodiscard]] PatchHeatMemory required_memory(const Context& ctx, const PatchMesh& mesh,
+                                              const PatchHeatProblem& problem);
 
 using PatchHeatParams = HeatParamsOf<PatchSolverParams>;
 
@@ -50,9 +64,16 @@ class PatchHeatSolver {
   [[nodiscard]] double heat(Context& ctx) const;
   /// At this time, means included; none where the exact solution is not known.
   [[nodiscard]] std::optional<PatchErrors> relative_errors(Context& ctx) const;
+  /// The first of them alone.
+  [[nodiscard]] std::optional<double> relative_l2_error(Context& ctx) const;
+  /// At this time; none where du/dt is not known there, as at the start of backward Euler. Collective.
+  [[nodiscard]] std::optional<PatchHeatFluxes> fluxes(Context& ctx) const;
   [[nodiscard]] const std::vector<PatchLevelPlan>& levels() const;
+  [[nodiscard]] std::int64_t unknowns() const;
+  /// The rank of a patch.
+  [[nodiscard]] int rank_of(int patch) const;
 
-  /// As HeatSolver::state and HeatSolver::restore: numbers of the rank's patches as they lie in a PatchLayout.
+  /// As HeatSolver::state and HeatSolver::restore: numbers at the nodes of all patches, one after the other, x fastest.
   [[nodiscard]] HeatState state(Context& ctx) const;
   bool restore(Context& ctx, const HeatState& state, bool same_data = true);
 

@@ -41,13 +41,13 @@ struct PatchPoissonSolver::Implementation {
   using Clock = std::chrono::steady_clock;
 
   Implementation(Context& context, const PatchMesh& mesh_, const PatchProblem& problem_,
-                 const PatchSolverParams& params_)
-      : ctx(context), mesh(mesh_), problem(problem_), params(params_) {
+                 const PatchSolverParams& params_, const PatchAddition& addition_)
+      : ctx(context), mesh(mesh_), problem(problem_), params(params_), addition(addition_) {
     params.stop.validate();
     expects(params.coarsest_unknowns >= 1, "the coarsest level has 1 unknown or more, not ", params.coarsest_unknowns);
     const auto begin = Clock::now();
     expect_memory(ctx, "the solver on patches", needed_bytes(ctx, layout_of(ctx, mesh), params));
-    PatchSystem system = assemble(ctx, mesh, problem);
+    PatchSystem system = whole_system();
     layout = system.layout;
     singular = system.singular;
     if (singular) balance(system);
@@ -98,6 +98,19 @@ struct PatchPoissonSolver::Implementation {
     setup_seconds = seconds_since(begin);
   }
 
+  [[nodiscard]] PatchSystem whole_system() {
+    PatchSystem system = assemble(ctx, mesh, problem);
+    if (!addition.rows) return system;
+    system.singular = false;
+    for (const auto band : {&PatchRowsOnHost::excess, &PatchRowsOnHost::east, &PatchRowsOnHost::north,
+                            &PatchRowsOnHost::north_east, &PatchRowsOnHost::north_west}) {
+      auto& to = system.rows.*band;
+      const auto& more = (*addition.rows).*band;
+      expects(more.size() == to.size(), "rows of ", more.size(), " numbers are added to rows of ", to.size());
+      for (std::size_t k = 0; k < to.size(); ++k) to[k] += addition.factor * more[k];
+    }
+    return system;
+  }
   std::vector<PatchLevelOnHost> levels_of(PatchSystem& system) const {
     return patch_levels(system.layout, std::move(system.rows), std::move(system.conductances), system.fixed_edges,
                         params.coarsest_unknowns, ctx.threads(), ctx.communicator(), least_distributed());
@@ -115,7 +128,7 @@ struct PatchPoissonSolver::Implementation {
   /// Where float was not enough.
   void continue_in_double() {
     float_cycles.reset();
-    PatchSystem system = assemble(ctx, mesh, problem);
+    PatchSystem system = whole_system();
     t = consistent<double>(ctx, system.layout);
     double_cycles = std::make_unique<PatchMultigrid<double>>(ctx, levels_of(system), singular, params.sweeps);
   }
@@ -374,6 +387,7 @@ struct PatchPoissonSolver::Implementation {
   PatchMesh mesh;
   PatchProblem problem;
   PatchSolverParams params;
+  PatchAddition addition;
   std::optional<PatchLayout> layout;
   bool singular = false;
   std::optional<Compatibility> compatibility;
@@ -401,8 +415,8 @@ struct PatchPoissonSolver::Implementation {
 };
 
 PatchPoissonSolver::PatchPoissonSolver(Context& ctx, const PatchMesh& mesh, const PatchProblem& problem,
-                                       const PatchSolverParams& params)
-    : implementation_(std::make_unique<Implementation>(ctx, mesh, problem, params)) {}
+                                       const PatchSolverParams& params, const PatchAddition& addition)
+    : implementation_(std::make_unique<Implementation>(ctx, mesh, problem, params, addition)) {}
 PatchPoissonSolver::~PatchPoissonSolver() = default;
 PatchPoissonSolver::PatchPoissonSolver(PatchPoissonSolver&&) noexcept = default;
 PatchPoissonSolver& PatchPoissonSolver::operator=(PatchPoissonSolver&&) noexcept = default;

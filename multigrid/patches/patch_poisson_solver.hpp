@@ -49,6 +49,13 @@ struct PatchSolverParams {
   std::optional<std::int64_t> least_distributed{};
 };
 
+/// A + factor rows, in place of A: the matrix of a stage of steps in time. Fluxes and errors are those of A.
+struct PatchAddition {
+  std::shared_ptr<const PatchRowsOnHost>
+      rows{};  // positive definite, as in layout_of(ctx, mesh); null: nothing is added
+  double factor = 1;
+};
+
 struct PatchLevelPlan {
   std::int64_t unknowns = 0;
   int colours = 0;           // of lines; 0: solved directly
@@ -61,7 +68,7 @@ struct PatchLevelPlan {
 class PatchPoissonSolver {
  public:
   PatchPoissonSolver(Context& ctx, const PatchMesh& mesh, const PatchProblem& problem,
-                     const PatchSolverParams& params = {});
+                     const PatchSolverParams& params = {}, const PatchAddition& addition = {});
   ~PatchPoissonSolver();
   PatchPoissonSolver(PatchPoissonSolver&&) noexcept;
   PatchPoissonSolver& operator=(PatchPoissonSolver&&) noexcept;

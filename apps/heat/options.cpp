@@ -3,6 +3,7 @@
 #include "support/body_options.hpp"
 #include "support/mapped_mesh_options.hpp"
 #include "support/mesh_options.hpp"
+#include "support/patch_options.hpp"
 #include "support/probe.hpp"
 #include "support/problem_options.hpp"
 #include "support/program.hpp"
@@ -14,8 +15,9 @@ namespace stratum::apps::heat {
 namespace {
 
 constexpr const char* before_options =
-    "Usage: heat2d [OPTIONS]\n\nSolves the heat equation capacity u_t - div(K grad u) + c u = f on a rectangle, or on "
-    "a deformed one, by bilinear\nfinite elements, implicit time steps and geometric multigrid. Cells may be up to "
+    "Usage: heat2d [OPTIONS]\n\nSolves the heat equation capacity u_t - div(K grad u) + c u = f on a rectangle, on a "
+    "deformed one, or on patches, by bilinear\nfinite elements, implicit time steps and geometric multigrid. Cells may "
+    "be up to "
     "10^15 times as long as wide. All data\nmay depend on the time. Without options u = sin(pi x/a) sin(pi y/b) decays "
     "between boundaries that are held at zero.\n";
 
@@ -28,6 +30,7 @@ constexpr const char* examples =
     "  heat2d --map '(1+x)*cos(pi/2*y),(1+x)*sin(pi/2*y)' --initial 'x>1' --end 1 --vtk ring.pvd\n"
     "  heat2d --kappa 'y<0.1 ? 0.01 : 1' --capacity '1+x' --rhs 'exp(-t)' --left robin:5,0 --end 2\n"
     "  heat2d --end 1 --restart-every 0.1 --save run.state;  heat2d --end 2 --restart run.state --save more.state\n"
+    "  heat2d --patches pipe.msh --initial 1 --boundary wall=robin:5,0 --boundary inner=neumann --vtk film.pvd\n"
     "  mpirun -n 4 heat2d --level 10 --rhs 1           on four ranks, a subdomain each\n\n";
 
 constexpr const char* about_end = "Exit codes: 0 all steps were solved, 1 usage error, 2 a stage did not converge, or "
@@ -38,7 +41,7 @@ constexpr const char* about_end = "Exit codes: 0 all steps were solved, 1 usage 
 
 CommandLine make_command_line() {
   const std::vector<OptionGroup> settings{
-      {"Mesh", joined(mesh_options<2>(), mapped_mesh_options())},
+      {"Mesh", joined(mesh_options<2>(), mapped_mesh_options(), patch_options("x, y and t"))},
       {"Problem: capacity u_t - div(K grad u) + c u = f; expressions in x, y, the time t, a, b, xl, xr, yl, yr",
        joined({expression_option("initial", "EXPR", "", "u at the start (the exact solution if it is given, else 0)"),
                expression_option("rhs", "EXPR", "0", "f"),
@@ -47,7 +50,9 @@ CommandLine make_command_line() {
                expression_option("exact", "EXPR", "", "the exact solution, to compute the error"),
                expression_option("boundary", "EXPR", "",
                                  "u on Dirichlet boundaries that have no value of their own (the exact solution if it "
-                                 "is given, else 0)")},
+                                 "is given, else 0). With --patches also NAME=TYPE, the condition on the boundary "
+                                 "NAME, with the types of --left; once for each",
+                                 true)},
               joined(boundary_and_coefficient_options(), {body_option()}),
               {{"mass", "NAME", "consistent",
                 "how u_t is weighed at nodes: consistent, or lumped (a diagonal: with euler, on cells that are not "
@@ -68,10 +73,10 @@ CommandLine make_command_line() {
                          {"max-iterations", "N", "100", "iterations of a stage, 1 .. 1000000"}})},
       machine_options_of_ranks(),
       {"Output",
-       {output_file(
-            "vtk", "SERIES.pvd",
-            "a time series for ParaView: SERIES_0000.vtr at the start, SERIES_0001.vtr ... at the times of "
-            "--output-every; .vts for a deformed mesh, .pvtr or .pvts with a subdomain of each rank on several ranks"),
+       {output_file("vtk", "SERIES.pvd",
+                    "a time series for ParaView: SERIES_0000.vtr at the start, SERIES_0001.vtr ... at the times of "
+                    "--output-every; .vts for a deformed mesh, .vtm for patches, .pvtr or .pvts with a subdomain of "
+                    "each rank on several ranks"),
         {"output-every", "DT", "",
          "time between two lines on the screen, files of the series and values of --probe (only at the end)"},
         with_files({"probe", "LINE:FILE", "",

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "support/body_options.hpp"
+#include "support/patch_options.hpp"
 #include "support/problem_options.hpp"
 #include "support/solver_options.hpp"
 
@@ -110,6 +111,7 @@ PoissonSolverParams parse_solver(const CommandLine& options) {
 
 Settings parse_settings(const CommandLine& options) {
   Settings settings;
+  expect_one_boundary(options);
   settings.mesh = parse_mesh<2>(options);
   settings.deformation = parse_deformation(options, settings.mesh);
   settings.level = parse_level(options, settings.mesh);

@@ -16,6 +16,7 @@
 //     write_picture(ctx, solver, number, series)             picture `number` of the film
 //     write_png(path, u, title)
 //     json_report(ctx, solver, run)
+//     ended(ctx, solver, run)  print_ended()                 where it has these: what else it finds at the end, and prints
 
 #include <algorithm>
 #include <cstdio>
@@ -137,10 +138,13 @@ int run_steps(typename Case::Settings settings, const CommandLine& options, Outp
   if (result.report.status != Status::converged) show(false);
   result.error = solver.relative_l2_error(ctx);
   result.ranks = with.ranks(ctx, solver, result);
+  constexpr bool finds_more = requires { with.print_ended(); };
+  if constexpr (finds_more) with.ended(ctx, solver, result);
   const int code = exit_code(result.report.status);
   if (!settings.quiet) {
     progress("");
     print_end(result);
+    if constexpr (finds_more) with.print_ended();
   } else if (code != 0) {
     (void)std::fprintf(stderr, "%s: %s: %s\n", Case::program_name, std::string(to_string(result.report.status)).c_str(),
                        result.report.reason.c_str());

@@ -53,7 +53,7 @@ constexpr const char* examples =
 CommandLine make_command_line() {
   const PoissonSolverParams params;
   const std::vector<OptionGroup> settings{
-      {"Mesh", joined(mesh_options<2>(), mapped_mesh_options(), patch_options())},
+      {"Mesh", joined(mesh_options<2>(), mapped_mesh_options(), patch_options("x and y"))},
       {"Problem: -div(K grad u) + c u = f, with a Dirichlet, Neumann, Robin or periodic condition on each boundary",
        joined(
            {expression_option("rhs", "EXPR", "",

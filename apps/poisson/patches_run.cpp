@@ -7,12 +7,10 @@
 #include <utility>
 
 #include <stratum/assembly/picture.hpp>
-#include <stratum/mesh/vtk/vtm.hpp>
 #include <stratum/version.h>
 
-#include "support/json.hpp"
+#include "support/patch_report.hpp"
 #include "support/progress.hpp"
-#include "support/rank_output.hpp"
 #include "support/solution_summary.hpp"
 #include "support/solve_output.hpp"
 
@@ -21,29 +19,6 @@ namespace stratum::apps::poisson {
 namespace {
 
 constexpr const char* program = "poisson2d";
-
-/// The cells of a patch.
-struct CellShapes {
-  std::vector<double> aspect_ratios;
-  double thinnest = HUGE_VAL;
-};
-
-double length(const Position& p) { return std::hypot(p.x, p.y); }
-Position middle(const Position& p, const Position& q) { return {(p.x + q.x) / 2, (p.y + q.y) / 2}; }
-
-CellShapes shapes_of(const PatchNodes& nodes) {
-  CellShapes shapes;
-  const auto nx = static_cast<std::size_t>(nodes.nx);
-  for (std::size_t j = 0; j < static_cast<std::size_t>(nodes.ny); ++j)
-    for (std::size_t i = 0; i < nx; ++i) {
-      const std::size_t left = j * (nx + 1) + i;
-      const double along = length(middle(nodes.step_x[j * nx + i], nodes.step_x[(j + 1) * nx + i])),
-                   up = length(middle(nodes.step_y[left], nodes.step_y[left + 1]));
-      shapes.aspect_ratios.push_back(std::max(along / up, up / along));
-      shapes.thinnest = std::min({shapes.thinnest, along, up});
-    }
-  return shapes;
-}
 
 struct Extreme {
   double value = 0;
@@ -56,73 +31,23 @@ struct Outcome {
   PatchMesh mesh;
   std::int64_t unknowns = 0;
   std::vector<PatchLevelPlan> levels{};
-  double thinnest = HUGE_VAL, largest_aspect_ratio = 1;
+  PatchSizes sizes{};
   SolveReport report{};
   std::optional<PatchErrors> errors{};
   std::optional<Compatibility> compatibility{};
-  std::vector<std::vector<double>> nodal{};  // of patches
-  std::optional<PatchFluxes> fluxes{};       // of a solution that is finite
+  PatchValues nodal{};
+  std::optional<PatchFluxes> fluxes{};  // of a solution that is finite
   Extreme smallest{HUGE_VAL}, largest{-HUGE_VAL};
   std::vector<RankNumbers> ranks{};  // rows: patches
 };
 
-/// The less of all ranks' by `less`.
-template <class T, class Less>
-T least_of_ranks(const Context& ctx, const T& own, const Less& less) {
-  if (ctx.subdomains() == 1) return own;
-  const auto all = ctx.communicator()->gather_on_host(own);
-  return *std::min_element(all.begin(), all.end(), less);
-}
-
-/// What of the nodal values of a patch is wanted on the first rank.
-std::vector<double> on_first_rank(const Context& ctx, std::vector<double> own) {
-  return ctx.subdomains() == 1 ? std::move(own) : ctx.communicator()->join_on_first(own);
-}
-
-void print_ranks_of_patches(const Context& ctx, const Outcome& outcome) {
-  if (outcome.ranks.empty()) return;
-  const auto [fewest, most] = std::minmax_element(outcome.ranks.begin(), outcome.ranks.end(),
-                                                  [](const auto& l, const auto& r) { return l.rows < r.rows; });
-  const int levels = outcome.ranks.front().distributed_levels;
-  std::printf("ranks     %zu, with %s%d patch%s each; %d level%s distributed, the others replicated on every rank%s\n",
-              outcome.ranks.size(), fewest->rows == most->rows ? "" : message(fewest->rows, " to ").c_str(), most->rows,
-              most->rows == 1 ? "" : "es", levels, levels == 1 ? " is" : "s are",
-              ctx.on_gpu() ? exchange_text(*ctx.communicator()).c_str() : "");
-}
-
-int inner_edges(const PatchMesh& mesh) {
-  int count = 0;
-  for (int e = 0; e < mesh.edges(); ++e) count += mesh.edge(e).on_boundary() ? 0 : 1;
-  return count;
-}
-
-std::string levels_text(const Outcome& outcome) {
-  std::string text;
-  for (const PatchLevelPlan& level : outcome.levels) {
-    text += message(text.empty() ? "" : ", ", level.unknowns);
-    if (level.colours > 0 && level.colours != outcome.levels.front().colours) text += message(" in ", level.colours);
-  }
-  const auto& first = outcome.levels.front();
-  return first.colours == 0 ? text + " unknowns, solved directly"
-                            : message(text, " unknowns; lines in ", first.colours,
-                                      " colours cross the edges of patches, the last level is solved directly");
-}
-
 void print_heading(const PatchSettings& settings, const CommandLine& options, const Context& ctx,
                    const Machine& machine, const Outcome& outcome) {
-  const PatchMesh& mesh = outcome.mesh;
-  std::printf("mesh      %s: %d patches, %d inner edges, %lld cells, smallest width %.3g, aspect ratio up to %.3g\n",
-              settings.path.c_str(), mesh.patches(), inner_edges(mesh), static_cast<long long>(mesh.cells()),
-              outcome.thinnest, outcome.largest_aspect_ratio);
-  if (!settings.file.summary.empty()) std::printf("          %s\n", settings.file.summary.c_str());
-  std::string text;
-  for (const auto& name : mesh.boundary_names())
-    text += message(text.empty() ? "" : ", ", name, " ", settings.conditions.at(name));
-  for (const char* name : {"kappa", "reaction"})
-    if (options.has(name)) text += message(", ", name, " ", options.text(name));
-  std::printf("problem   %s\n", text.c_str());
-  std::printf("levels    %s\n", levels_text(outcome).c_str());
-  print_ranks_of_patches(ctx, outcome);
+  print_patch_mesh(settings.path, outcome.mesh, settings.file.summary, outcome.sizes);
+  std::printf("problem   %s\n",
+              problem_on_patches(options, outcome.mesh, settings.conditions, {"kappa", "reaction"}).c_str());
+  std::printf("levels    %s\n", levels_text(outcome.levels).c_str());
+  print_ranks_of_patches(ctx, outcome.ranks);
   print_alone(machine);
   std::printf("solver    %s; cycles in %s precision; %s\n",
               settings.full_multigrid_only ? "one FMG cycle" : "conjugate gradients around a V-cycle",
@@ -156,10 +81,7 @@ void print_outcome(const Outcome& outcome) {
     std::printf("solution    %.6g at (%.6g, %.6g) to %.6g at (%.6g, %.6g)\n", low.value, low.at.x, low.at.y, high.value,
                 high.at.x, high.at.y);
   if (outcome.fluxes) {
-    std::string text;
-    for (std::size_t k = 0; k < outcome.fluxes->boundaries.size(); ++k)
-      text += message(k == 0 ? "" : ", ", outcome.mesh.boundary_names()[k], " ", outcome.fluxes->boundaries[k]);
-    std::printf("flux        outward: %s", text.c_str());
+    print_patch_fluxes(outcome.mesh, *outcome.fluxes);
     print_balance(balance_of(outcome));
   }
   std::printf("time        %.3g s set-up, %.3g s solve\n", report.setup_seconds, report.solve_seconds);
@@ -202,17 +124,7 @@ Outcome solve(Context& ctx, const PatchSettings& settings, const Machine& machin
     return solver.rank_of(p) == rank;
   };
   RankNumbers numbers;
-  for (int p = 0; p < mesh.patches(); ++p) {
-    if (!is_own(p)) continue;
-    ++numbers.rows;
-    const CellShapes shapes = shapes_of(mesh.nodes_of(p));
-    outcome.thinnest = std::min(outcome.thinnest, shapes.thinnest);
-    outcome.largest_aspect_ratio = std::max(
-        outcome.largest_aspect_ratio, *std::max_element(shapes.aspect_ratios.begin(), shapes.aspect_ratios.end()));
-  }
-  outcome.thinnest = least_of_ranks(ctx, outcome.thinnest, std::less<>());
-  outcome.largest_aspect_ratio = least_of_ranks(ctx, outcome.largest_aspect_ratio, std::greater<>());
-  for (const PatchLevelPlan& plan : solver.levels()) numbers.distributed_levels += plan.distributed ? 1 : 0;
+  outcome.sizes = patch_sizes(ctx, mesh, solver, numbers);
   outcome.ranks = rank_numbers(ctx, machine, numbers);
   say("");
   outcome.unknowns = solver.unknowns();
@@ -262,47 +174,12 @@ Outcome solve(Context& ctx, const PatchSettings& settings, const Machine& machin
   return outcome;
 }
 
-/// Fields of a patch for ParaView.
-PatchFields fields_of(const PatchSettings& settings, const Outcome& outcome, int p) {
-  const PatchNodes nodes = outcome.mesh.nodes_of(p);
-  const auto at_nodes = [&](const ScalarFunction& f) {
-    std::vector<double> values;
-    for (const Position& at : nodes.at) values.push_back(f(make_point(at, 0, 0)));
-    return values;
-  };
-  const auto& u = outcome.nodal[static_cast<std::size_t>(p)];
-  PatchFields fields{{{"solution", u}, {"rhs", at_nodes(settings.problem.rhs)}}, {}};
-  if (settings.problem.exact) {
-    auto exact = at_nodes(settings.problem.exact);
-    std::vector<double> error(exact.size());
-    std::transform(u.begin(), u.end(), exact.begin(), error.begin(), std::minus<>());
-    fields.nodes.emplace_back("exact", std::move(exact));
-    fields.nodes.emplace_back("error", std::move(error));
-  }
-  const double of_patch = settings.file.diffusion.empty() ? 1 : settings.file.diffusion[static_cast<std::size_t>(p)];
-  std::vector<double> k;
-  for (int j = 0; j < nodes.ny; ++j)
-    for (int i = 0; i < nodes.nx; ++i) {
-      const Position centre = Quadrilateral{nodes.at[nodes.node(i, j)], nodes.at[nodes.node(i + 1, j)],
-                                            nodes.at[nodes.node(i, j + 1)], nodes.at[nodes.node(i + 1, j + 1)]}
-                                  .at(0.5, 0.5);
-      k.push_back(of_patch * (settings.problem.diffusion ? settings.problem.diffusion(make_point(centre, 0, 0)) : 1));
-    }
-  fields.cells.emplace_back("patch", std::vector<double>(k.size(), p));
-  fields.cells.emplace_back("kappa", std::move(k));
-  fields.cells.emplace_back("aspect_ratio", shapes_of(nodes).aspect_ratios);
-  return fields;
-}
-
 std::string csv_profile(const Probe& probe, const Outcome& outcome) {
   const PatchLocator locator(outcome.mesh);
   const auto points = located_by(locator, probe);
   std::ostringstream out;
-  out.precision(17);
   out << "x,y,s,u\n";
-  for (int k = 0; k < probe.count; ++k)
-    out << probe.at(k).x << ',' << probe.at(k).y << ',' << probe.arc_length(k) << ','
-        << locator.value_at(outcome.nodal, points[static_cast<std::size_t>(k)]) << '\n';
+  write_patch_points(out, probe, locator, points, outcome.nodal);
   return out.str();
 }
 
@@ -327,37 +204,15 @@ std::string json_report(const PatchSettings& settings, const CommandLine& option
   json.add("minimum_at", {outcome.smallest.at.x, outcome.smallest.at.y});
   json.add("maximum_at", {outcome.largest.at.x, outcome.largest.at.y});
   json.add("patch_file", settings.path).add("level", outcome.level);
-  json.add("patches", mesh.patches()).add("edges", mesh.edges()).add("inner_edges", inner_edges(mesh));
-  json.add("vertices", mesh.vertices()).add("cells", mesh.cells()).add("unknowns", outcome.unknowns);
-  json.add("largest_aspect_ratio", outcome.largest_aspect_ratio).add("smallest_width", outcome.thinnest);
-  json.add("boundaries", json_array(mesh.boundary_names(), [&](const std::string& name) {
-             return Json{{"name", name}, {"condition", settings.conditions.at(name)}};
-           }));
-  const PatchFluxes fluxes = outcome.fluxes.value_or(PatchFluxes{});
-  const bool balanced = outcome.fluxes.has_value();
-  json.add("fluxes", balanced ? Json(fluxes.boundaries) : Json());
-  json.add("flux_rounding", balanced ? fluxes.rounding : unknown);
-  json.add("reaction_integral", balanced ? fluxes.reaction : unknown);
-  json.add("load_integral", balanced ? fluxes.load : unknown);
+  add_patch_mesh(json, mesh, outcome.unknowns, outcome.sizes, settings.conditions);
+  add_patch_fluxes(json, outcome.fluxes ? &*outcome.fluxes : nullptr);
   if (options.has("kappa")) json.add("kappa", options.text("kappa"));
   json.add("reaction", options.text("reaction"));
-  json.add(
-      "hierarchy", json_array(outcome.levels, [](const PatchLevelPlan& level) {
-        return Json{{"unknowns", level.unknowns}, {"colours", level.colours}, {"crossed_edges", level.crossed_edges}};
-      }));
+  add_patch_levels(json, outcome.levels);
   json.add("solver", "cg").add("cycle", options.has("cycle") ? options.text("cycle") : "v");
   json.add("precision", options.text("precision"));
   add_machine(json, ctx);
-  if (!outcome.ranks.empty()) {
-    json.add("distributed_levels", outcome.ranks.front().distributed_levels);
-    json.add("ranks_exchange_by", std::string(ctx.communicator()->name()));
-    json.add("ranks", json_array(outcome.ranks, [](const RankNumbers& rank) {
-               JsonObject numbers;
-               numbers.add("patches", rank.rows).add("threads", rank.threads);
-               add_rank(numbers, rank);
-               return numbers.value();
-             }));
-  }
+  add_ranks_of_patches(json, ctx, outcome.ranks);
   add_alone(json, machine);
   json.add("setup_seconds", report.setup_seconds).add("solve_seconds", report.solve_seconds);
   json.add("write_seconds", outputs.seconds("vtk")).add("peak_memory_bytes", peak_memory());
@@ -387,7 +242,12 @@ void write_solution(const PatchSettings& settings, const Outcome& outcome, Outpu
   }
   write_solution_file(settings.files(), outputs, [&](const std::string& path) {
     write_vtm(
-        path, outcome.mesh, [&](int p) { return fields_of(settings, outcome, p); }, settings.compression);
+        path, outcome.mesh,
+        [&](int p) {
+          return patch_fields(outcome.mesh, p, settings.problem, "solution",
+                              outcome.nodal[static_cast<std::size_t>(p)]);
+        },
+        settings.compression);
   });
 }
 

@@ -2,15 +2,13 @@
 
 // poisson2d --patches FILE: what the options ask for on a mesh of patches. Options that mean nothing there are refused.
 
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include <stratum/assembly/patch_values.hpp>
-#include <stratum/mesh/patches/patch_files.hpp>
 #include <stratum/multigrid/patches/patch_poisson_solver.hpp>
 
+#include "support/patch_options.hpp"
 #include "support/probe.hpp"
 #include "support/program.hpp"
 #include "support/solution_files.hpp"
@@ -22,7 +20,7 @@ struct PatchSettings {
   PatchFile file;
   int first_level = 0, last_level = 0;
   PatchProblem problem{};
-  std::map<std::string, std::string> conditions{};  // as they were given, for people
+  PatchConditions conditions{};
   PatchSolverParams solver{};
   Machine machine{};
   std::optional<Probe> probe{};
@@ -35,8 +33,6 @@ struct PatchSettings {
     return stratum::exit_code(report.status, tolerance_asked_for);
   }
 };
-
-[[nodiscard]] std::vector<Option> patch_options();
 
 /// Throws UsageError, which names the option; FileError where the mesh cannot be read.
 [[nodiscard]] PatchSettings parse_patch_settings(const CommandLine& options);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "support/body_options.hpp"
+#include "support/patch_options.hpp"
 #include "support/problem_options.hpp"
 #include "support/solver_options.hpp"
 #include "volumes.hpp"
@@ -32,8 +33,7 @@ std::vector<PoissonProblem> parse_problems(const CommandLine& options, const Pro
   const auto function = [&](const std::string& name, const std::string& text) {
     return parsed("--" + name, [&] { return read.function(text); });
   };
-  expects(options.texts("boundary").size() <= 1,
-          "--boundary: give one expression; NAME=TYPE, once for each boundary, is for --patches");
+  expect_one_boundary(options);
   std::vector<PoissonProblem> problems(count, plain);
   for (std::size_t k = 0; k < count; ++k) {
     if (!rhs.empty()) problems[k].rhs = function("rhs", rhs[k]);

@@ -25,6 +25,7 @@
 #include <stratum/core/errors.hpp>
 #include <stratum/core/io/output_file.hpp>
 #include <stratum/core/io/whole_file.hpp>
+#include <stratum/mesh/patches/patch_mesh.hpp>
 #include <stratum/multigrid/heat_progress.hpp>
 
 #include "command_line.hpp"
@@ -59,6 +60,19 @@ template <int D>
   if (mesh.mapped()) sum = check_sum(bytes_of(mesh.mapped()->y()), check_sum(bytes_of(mesh.mapped()->x()), sum));
   if (mesh.mapped() && !mesh.mapped()->is_cartesian()) sum = check_sum(to_string(mesh.mapped()->coordinates()), sum);
   return check_sum_of_axes(mesh.logical(), sum);
+}
+
+/// Of the nodes of patches and the steps between them.
+[[nodiscard]] inline std::uint64_t check_sum(const PatchMesh& mesh) {
+  std::uint64_t sum = check_sum(std::string_view());
+  for (int p = 0; p < mesh.patches(); ++p) {
+    const PatchNodes nodes = mesh.nodes_of(p);
+    sum = check_sum(message(nodes.nx, ' ', nodes.ny), sum);
+    for (const auto* part : {&nodes.at, &nodes.step_x, &nodes.step_y}) sum = check_sum(bytes_of(*part), sum);
+  }
+  for (int e = 0; e < mesh.edges(); ++e)
+    if (mesh.edge(e).on_boundary()) sum = check_sum(message(mesh.edge(e).boundary), sum);
+  return sum;
 }
 
 /// What options say of the problem and of the steps, by name: check sums.

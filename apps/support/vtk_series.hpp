@@ -1,13 +1,14 @@
 #pragma once
 
-// A series of files for ParaView: SERIES.pvd names SERIES_0000.vtr, SERIES_0001.vtr ... (.vts of quadrilaterals) and their
-// times. Every file is written whole or not at all, SERIES.pvd anew after each, so that what a run has come to can be opened
+// A series of files for ParaView: SERIES.pvd names SERIES_0000.vtr, SERIES_0001.vtr ... (.vts of quadrilaterals, .vtm of
+// patches) and their times. Every file is written whole or not at all, SERIES.pvd anew after each, so that what a run has come to can be opened
 // while it goes on. Of several ranks the files are SERIES_0000.pvtr (.pvts) ..., with a piece of each, and rank 0 writes
-// SERIES.pvd.
+// SERIES.pvd; of patches rank 0 writes all.
 
 #include <charconv>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -17,6 +18,7 @@
 #include <stratum/assembly/problem_mesh.hpp>
 #include <stratum/core/io/output_file.hpp>
 #include <stratum/mesh/vtk/vtk.hpp>
+#include <stratum/mesh/vtk/vtm.hpp>
 #include <stratum/mesh/vtk/vts.hpp>
 
 #include "output_files.hpp"
@@ -30,7 +32,7 @@ class VtkSeries {
   explicit VtkSeries(std::string path, std::shared_ptr<Communicator> ranks = {})
       : path_(std::move(path)), ranks_(std::move(ranks)) {}
 
-  /// Whether the film gives a file this name, one of `ranks` or its pieces; `grid`: r or s.
+  /// Whether the film gives a file this name, one of `ranks` or its pieces; `grid`: r, s or m.
   [[nodiscard]] static bool names(const std::string& path, int ranks, char grid, const std::string& name) {
     const std::string stem = std::filesystem::path(path).stem().string() + '_';
     if (!name.starts_with(stem)) return false;
@@ -39,14 +41,15 @@ class VtkSeries {
     const auto [end, error] = std::from_chars(begin, name.data() + name.size(), number);
     if (error != std::errc() || number < 0) return false;
     const std::string picture = file_name(path, number, ranks > 1, grid);
-    return name == std::filesystem::path(picture).filename().string() || (ranks > 1 && is_piece(picture, ranks, name));
+    return name == std::filesystem::path(picture).filename().string() ||
+           (ranks > 1 && grid != 'm' && is_piece(picture, ranks, name));
   }
 
   /// One that an earlier run has written, on one rank or several, where it is there.
   void adopt(int number, double t) {
     std::error_code error;
     for (const bool pieces : {ranks_ != nullptr, ranks_ == nullptr})
-      for (const char grid : {'r', 's'}) {
+      for (const char grid : {'r', 's', 'm'}) {
         if (!std::filesystem::exists(file(number, pieces, grid), error)) continue;
         return (void)entries_.emplace_back(t, file(number, pieces, grid));
       }
@@ -68,6 +71,10 @@ class VtkSeries {
              const std::vector<VtkField>& cells, int threads) {
     write_by(number, t, 'r',
              [&](const std::string& now) { write_vtr(now, mesh, nodes, cells, VtkCompression::fast, threads); });
+  }
+  /// The same of patches, on the rank that has them all; `fields` of each patch.
+  void write(int number, double t, const PatchMesh& mesh, const std::function<PatchFields(int patch)>& fields) {
+    write_by(number, t, 'm', [&](const std::string& now) { write_vtm(now, mesh, fields); });
   }
 
  private:
@@ -94,7 +101,7 @@ class VtkSeries {
 
   [[nodiscard]] static std::string file_name(const std::string& path, int number, bool pieces, char grid) {
     char digits[24];
-    (void)std::snprintf(digits, sizeof digits, "_%04d.%svt%c", number, pieces ? "p" : "", grid);
+    (void)std::snprintf(digits, sizeof digits, "_%04d.%svt%c", number, pieces && grid != 'm' ? "p" : "", grid);
     return path.substr(0, path.size() - std::string_view(".pvd").size()) + digits;
   }
   [[nodiscard]] std::string file(int number, bool pieces, char grid) const {

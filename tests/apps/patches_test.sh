@@ -3,31 +3,6 @@
 # shellcheck source=support.sh
 source "$(dirname "${BASH_SOURCE[0]}")/support.sh"
 
-disc() {
-  cat >disc.patches <<'END'
-cells 8
-vertices
-  a -0.3 -0.3
-  b  0.3 -0.3
-  c  0.3  0.3
-  d -0.3  0.3
-  A -sqrt(0.5) -sqrt(0.5)
-  B  sqrt(0.5) -sqrt(0.5)
-  C  sqrt(0.5)  sqrt(0.5)
-  D -sqrt(0.5)  sqrt(0.5)
-patches
-  a b c d
-  A B b a
-  B C c b
-  C D d c
-  D A a d
-edges
-  A B C D A  arc=0,0
-boundaries
-  * wall
-END
-}
-
 case_an_error_that_falls_by_four() {
   disc
   run 0 --patches disc.patches --rhs 1 --exact '(1-x^2-y^2)/4' --convergence-table 1..3 --report report.json --vtk none

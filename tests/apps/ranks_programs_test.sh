@@ -385,4 +385,30 @@ case_patches() {
   says "3 patches cannot be shared out among 4 ranks.* at most 3 ranks"
 }
 
+# Steps, files and values as on one rank; a state goes from any number of ranks to any other.
+case_heat_on_patches() {
+  program=$(dirname "$program")/heat2d
+  l_shape 16
+  local options=(--patches l_shape.patches --initial x --boundary wall=neumann --boundary lid=robin:1,t --boundary 'corner=dirichlet:y*t'
+    --kappa 1+x*x --capacity 2+y --dt 0.02)
+  run 0 "${options[@]}" --end 0.1 --report one.json --save one.state --probe=-0.5,-0.5,0.5,0.5,9:one.csv
+  ranks 2 0 "${options[@]}" --end 0.1 --report report.json --save two.state --probe=-0.5,-0.5,0.5,0.5,9:two.csv
+  prints '^ranks +2, with 1 to 2 patches each'
+  python3 - <<'END' || fail "two ranks give something else than one"
+import csv, json
+one, two = json.load(open("one.json")), json.load(open("report.json"))
+assert one["steps"] == two["steps"] == 5 and abs(one["heat"] - two["heat"]) < 1e-7, (one["heat"], two["heat"])
+assert all(abs(a - b) < 1e-6 for a, b in zip(one["fluxes"], two["fluxes"])), (one["fluxes"], two["fluxes"])
+u, v = ([float(r["u"]) for r in csv.DictReader(open(f))] for f in ("one.csv", "two.csv"))
+assert len(u) == 18 and all(abs(a - b) < 1e-7 for a, b in zip(u, v)), (u, v)
+END
+  run 0 "${options[@]}" --end 0.2 --restart two.state --report one.json
+  says_nothing
+  ranks 2 0 "${options[@]}" --end 0.2 --restart one.state --report report.json
+  python3 -c '
+import json
+one, two = json.load(open("one.json")), json.load(open("report.json"))
+assert one["steps"] == two["steps"] == 10 and abs(one["heat"] - two["heat"]) < 1e-6, (one["heat"], two["heat"])' || fail "the states differ"
+}
+
 run_case "$2"

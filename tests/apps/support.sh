@@ -152,6 +152,32 @@ boundaries
 END
 }
 
+# disc.patches: the unit disc in five patches of 8 x 8 cells.
+disc() {
+  cat >disc.patches <<'END'
+cells 8
+vertices
+  a -0.3 -0.3
+  b  0.3 -0.3
+  c  0.3  0.3
+  d -0.3  0.3
+  A -sqrt(0.5) -sqrt(0.5)
+  B  sqrt(0.5) -sqrt(0.5)
+  C  sqrt(0.5)  sqrt(0.5)
+  D -sqrt(0.5)  sqrt(0.5)
+patches
+  a b c d
+  A B b a
+  B C c b
+  C D d c
+  D A a d
+edges
+  A B C D A  arc=0,0
+boundaries
+  * wall
+END
+}
+
 run_case() {
   declare -F "case_$1" >/dev/null || {
     echo "no case $1"

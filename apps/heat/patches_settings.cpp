@@ -1,0 +1,113 @@
+#include "patches_settings.hpp"
+
+namespace stratum::apps::heat {
+
+namespace {
+
+constexpr const char* known_options[] = {"patches",
+                                         "cells",
+                                         "level",
+                                         "initial",
+                                         "rhs",
+                                         "capacity",
+                                         "exact",
+                                         "boundary",
+                                         "kappa",
+                                         "reaction",
+                                         "mass",
+                                         "start",
+                                         "end",
+                                         "method",
+                                         "tol",
+                                         "dt",
+                                         "rtol",
+                                         "max-steps",
+                                         "restart",
+                                         "solver",
+                                         "cycle",
+                                         "precision",
+                                         "max-iterations",
+                                         "backend",
+                                         "threads",
+                                         "exchange",
+                                         "several-from",
+                                         "vtk",
+                                         "output-every",
+                                         "probe",
+                                         "save",
+                                         "restart-every",
+                                         "png",
+                                         "report",
+                                         "quiet",
+                                         "config",
+                                         "print-config"};
+
+bool has_time(const std::string& text) { return depends_on_time(text, 1, 1); }
+
+/// Throws UsageError for K, c, a capacity or an ALPHA that changes with the time.
+void check_coefficients(const CommandLine& options, const PatchConditions& conditions) {
+  const auto check = [](const std::string& option, const std::string& text) {
+    expects(!has_time(text), option, ": '", shown(text),
+            "' depends on the time; on patches K, c, the capacity and ALPHA stay as they are");
+  };
+  for (const char* name : {"kappa", "reaction", "capacity"})
+    if (options.has(name) && !names_file(options.text(name))) check(message("--", name), options.text(name));
+  constexpr std::string_view robin = "robin:";
+  for (const auto& [name, text] : conditions)
+    if (text.starts_with(robin)) check(message("--boundary ", name), expressions_of(text.substr(robin.size()))[0]);
+}
+
+/// f and the values of all boundaries stay.
+bool is_steady(const CommandLine& options, const PatchConditions& conditions) {
+  if (options.has("rhs") && has_time(options.text("rhs"))) return false;
+  for (const auto& [name, text] : conditions) {
+    const auto colon = text.find(':');
+    if (colon != std::string::npos && has_time(expressions_of(text.substr(colon + 1)).back())) return false;
+  }
+  return true;
+}
+
+PatchHeatProblem parse_problem(const CommandLine& options, const PatchFile& file) {
+  bool any = false;
+  for (const char* name : {"initial", "rhs", "exact", "boundary"}) any = any || options.has(name);
+  expects(any, "--patches: give --initial, --rhs, --exact or --boundary as well; what decays without them is of a "
+               "rectangle");
+  const auto function = [&](const char* name) {
+    return patch_function(message("--", name), options.text(name), Variables::position_and_time);
+  };
+  PatchHeatProblem problem;
+  if (options.has("rhs")) problem.space.rhs = function("rhs");
+  if (options.has("exact")) problem.space.exact = function("exact");
+  if (options.has("initial")) problem.initial = function("initial");
+  parse_patch_coefficients(options, file, Variables::position_and_time, problem.space);
+  if (const std::string capacity = options.text("capacity"); number_of(capacity))
+    problem.capacity = options.number("capacity", positive);
+  else
+    problem.capacity_of_cells = function("capacity");
+  problem.lumped = choice<bool>("--mass", options.text("mass"), {{"consistent", false}, {"lumped", true}});
+  return problem;
+}
+
+}  // namespace
+
+PatchSettings parse_patch_settings(const CommandLine& options) {
+  PatchSettings settings{{}, options.text("patches"), parse_patches(options, known_options)};
+  if (options.has("level")) settings.level = options.integer("level", 0, most_halvings_of_patches);
+  parse_times(options, settings);
+  settings.problem = parse_problem(options, settings.file);
+  settings.conditions =
+      parse_patch_boundaries(options, settings.file.mesh, Variables::position_and_time, settings.problem.space);
+  check_coefficients(options, settings.conditions);
+  settings.problem.steady = is_steady(options, settings.conditions);
+  expects(options.text("cycle") == "v", "--cycle: on patches in time v, not ", options.text("cycle"));
+  settings.params.solver.float_cycles = parse_patch_solver(options);
+  settings.params.solver.stop.max_iterations = options.integer("max-iterations", 1, 1'000'000);
+  if (options.has("probe")) settings.probe = parse_probe(options.text("probe"));
+  return settings;
+}
+
+OutputFiles parse_patch_outputs(const CommandLine& options, const PatchSettings& settings) {
+  return parse_outputs_of_steps(options, settings.machine.has_ranks() ? settings.machine.ranks->size() : 1, 'm');
+}
+
+}  // namespace stratum::apps::heat

@@ -57,6 +57,10 @@ struct PatchSystem {
 /// not positive, c or alpha that is negative, numbers of other shapes than the patches', and functions that are not finite.
 [[nodiscard]] PatchSystem assemble(Context& ctx, const PatchMesh& mesh, const PatchProblem& problem);
 
+/// Throws UsageError where the mesh has parts that do not meet, and u is determined up to a constant in one of them: it has no
+/// Dirichlet and no Robin boundary, and there is no c.
+void expect_determined(const PatchMesh& mesh, const PatchProblem& problem);
+
 /// Of the same rows alone `load` and `boundary_values`, without the matrix: for data that change while K, c and alpha stay.
 /// `layout`: layout_of(ctx, mesh), which takes longer to find than some data.
 struct PatchData {

@@ -276,6 +276,39 @@ PatchLayout layout_of(const Context& ctx, const PatchMesh& mesh) {
   return {topology_of(mesh), std::move(cells), {std::move(ranks), ctx.communicator()->rank()}};
 }
 
+void expect_determined(const PatchMesh& mesh, const PatchProblem& problem) {
+  if (problem.reaction > 0 || problem.reaction_of_cells) return;
+  std::vector<int> part(at(mesh.patches()), -1);
+  std::vector<bool> held;
+  for (int start = 0; start < mesh.patches(); ++start) {
+    if (part[at(start)] >= 0) continue;
+    std::vector<int> members{start};
+    const auto number = static_cast<int>(held.size());
+    part[at(start)] = number;
+    held.push_back(false);
+    for (std::size_t k = 0; k < members.size(); ++k) {
+      for (const auto& [e, reversed] : mesh.local_edges(members[k]))
+        held.back() = held.back() || (mesh.edge(e).on_boundary() &&
+                                      condition_of(mesh, problem, e).kind != BoundaryConditionType::neumann);
+      for (const int v : mesh.corners(members[k]))
+        for (const auto& corner : mesh.patches_of_vertex(v))
+          if (part[at(corner.patch)] < 0) {
+            part[at(corner.patch)] = number;
+            members.push_back(corner.patch);
+          }
+    }
+  }
+  if (held.size() == 1) return;
+  const auto loose = std::find(held.begin(), held.end(), false);
+  if (loose == held.end()) return;
+  const auto patch = std::find(part.begin(), part.end(), static_cast<int>(loose - held.begin())) - part.begin();
+  const Position& corner = mesh.vertex(mesh.corners(static_cast<int>(patch))[0]);
+  throw UsageError(message("the mesh has ", held.size(), " parts that do not meet, and no boundary of the one at (",
+                           corner.x, ", ", corner.y,
+                           ") has a value or a Robin condition: u is determined up to a constant there. "
+                           "Give one of these, or a reaction"));
+}
+
 PatchSystem assemble(Context& ctx, const PatchMesh& mesh, const PatchProblem& problem) {
   return Assembly(ctx, mesh, layout_of(ctx, mesh), problem, Part::all).run();
 }

@@ -100,7 +100,10 @@ struct PatchPoissonSolver::Implementation {
 
   [[nodiscard]] PatchSystem whole_system() {
     PatchSystem system = assemble(ctx, mesh, problem);
-    if (!addition.rows) return system;
+    if (!addition.rows) {
+      expect_determined(mesh, problem);
+      return system;
+    }
     system.singular = false;
     for (const auto band : {&PatchRowsOnHost::excess, &PatchRowsOnHost::east, &PatchRowsOnHost::north,
                             &PatchRowsOnHost::north_east, &PatchRowsOnHost::north_west}) {

@@ -31,7 +31,11 @@ class PatchCase {
   static constexpr const char* program_name = heat::program_name;
 
   PatchCase(const Context& /*ctx*/, const PatchSettings& settings, const CommandLine& options)
-      : settings_(settings), options_(options), mesh_(settings.file.mesh.halved(settings.level)) {
+      : settings_(settings), options_(options),
+        on_(with_bodies(settings.file.mesh.halved(settings.level), settings.problem.space, settings.bodies,
+                        settings.params.start)),
+        mesh_(on_.mesh), problem_(settings.problem) {
+    problem_.space = on_.problem;
     if (!settings.probe) return;
     locator_.emplace(mesh_);
     probed_ = located_by(*locator_, *settings.probe);
@@ -47,7 +51,7 @@ class PatchCase {
             given};
   }
   [[nodiscard]] std::int64_t expected_memory(const Context& ctx, const OutputFiles& outputs) const {
-    const PatchHeatMemory solver = required_memory(ctx, mesh_, settings_.problem);
+    const PatchHeatMemory solver = required_memory(ctx, mesh_, problem_);
     // A state has three vectors, which the first rank makes one text of; a film and a picture have values of all.
     const bool speaks = settings_.machine.ranks->rank() == 0;
     const std::int64_t whole = mesh_.nodes() * std::int64_t{sizeof(double)};
@@ -59,7 +63,7 @@ class PatchCase {
                          solver.host + files, solver.device);
     return peak_memory() + solver.host + files;
   }
-  [[nodiscard]] PatchHeatSolver solver(Context& ctx) const { return {ctx, mesh_, settings_.problem, settings_.params}; }
+  [[nodiscard]] PatchHeatSolver solver(Context& ctx) const { return {ctx, mesh_, problem_, settings_.params}; }
   [[nodiscard]] std::vector<RankNumbers> ranks(const Context& ctx, const PatchHeatSolver& solver, const Run& run) {
     RankNumbers numbers{
         .setup_seconds = run.setup_seconds, .solve_seconds = run.solve_seconds, .expected_memory = run.expected_memory};
@@ -68,7 +72,7 @@ class PatchCase {
   }
 
   void heading(const Context& ctx, const PatchHeatSolver& solver, const std::vector<RankNumbers>& ranks) const {
-    print_patch_mesh(settings_.path, mesh_, settings_.file.summary, sizes_);
+    print_patch_mesh(settings_.path, settings_.file, on_, settings_.bodies, sizes_);
     std::printf("problem   %s\n", problem_on_patches(options_, mesh_, settings_.conditions, problem_names).c_str());
     print_times(settings_, solver.time());
     std::printf("levels    %s\n", levels_text(solver.levels()).c_str());
@@ -96,7 +100,7 @@ class PatchCase {
   void write_picture(Context& ctx, const PatchHeatSolver& solver, int number, VtkSeries& series) const {
     const PatchValues nodal = values(ctx, solver);
     if (ctx.subdomains() > 1 && ctx.communicator()->rank() > 0) return;
-    PatchProblem now = settings_.problem.space;
+    PatchProblem now = problem_.space;
     now.rhs = {};
     now.exact = at_time(now.exact, solver.time());
     series.write(number, solver.time(), mesh_,
@@ -123,6 +127,7 @@ class PatchCase {
     add_status(json, run);
     json.add("patch_file", settings_.path).add("level", settings_.level);
     add_patch_mesh(json, mesh_, solver.unknowns(), sizes_, settings_.conditions);
+    add_patch_bodies(json, on_, settings_.bodies);
     for (const char* name : problem_names)
       if (options_.has(name)) json.add(name, options_.text(name));
     if (options_.has("exact")) json.add("exact", options_.text("exact"));
@@ -142,7 +147,9 @@ class PatchCase {
  private:
   const PatchSettings& settings_;
   const CommandLine& options_;
+  PatchesWithBodies on_;
   PatchMesh mesh_;
+  PatchHeatProblem problem_;
   PatchSizes sizes_{};
   std::optional<PatchLocator> locator_;
   std::vector<PatchPoint> probed_;

@@ -40,7 +40,8 @@ constexpr const char* known_options[] = {"patches",
                                          "report",
                                          "quiet",
                                          "config",
-                                         "print-config"};
+                                         "print-config",
+                                         "body"};
 
 bool has_time(const std::string& text) { return depends_on_time(text, 1, 1); }
 
@@ -52,6 +53,12 @@ void check_coefficients(const CommandLine& options, const PatchConditions& condi
   };
   for (const char* name : {"kappa", "reaction", "capacity"})
     if (options.has(name) && !names_file(options.text(name))) check(message("--", name), options.text(name));
+  for (const std::string& text : options.texts("body")) {
+    const auto body = split_body(text);
+    expects(!is_expression_shape(body->shape) || !has_time(body->shape), "--body: the shape '", shown(body->shape),
+            "' depends on the time; bodies stay where they are. Leave t out of it");
+    if (body->kind == BodyKind::coefficient) check("--body", body->data);
+  }
   constexpr std::string_view robin = "robin:";
   for (const auto& [name, text] : conditions)
     if (text.starts_with(robin)) check(message("--boundary ", name), expressions_of(text.substr(robin.size()))[0]);
@@ -60,6 +67,8 @@ void check_coefficients(const CommandLine& options, const PatchConditions& condi
 /// f and the values of all boundaries stay.
 bool is_steady(const CommandLine& options, const PatchConditions& conditions) {
   if (options.has("rhs") && has_time(options.text("rhs"))) return false;
+  for (const std::string& text : options.texts("body"))
+    if (const auto body = split_body(text); body->kind == BodyKind::value && has_time(body->data)) return false;
   for (const auto& [name, text] : conditions) {
     const auto colon = text.find(':');
     if (colon != std::string::npos && has_time(expressions_of(text.substr(colon + 1)).back())) return false;
@@ -97,8 +106,11 @@ PatchSettings parse_patch_settings(const CommandLine& options) {
   settings.problem = parse_problem(options, settings.file);
   settings.conditions =
       parse_patch_boundaries(options, settings.file.mesh, Variables::position_and_time, settings.problem.space);
+  PatchConditions of_bodies;
+  settings.bodies = parse_patch_bodies(options, Variables::position_and_time, of_bodies);
   check_coefficients(options, settings.conditions);
   settings.problem.steady = is_steady(options, settings.conditions);
+  settings.conditions.merge(of_bodies);
   expects(options.text("cycle") == "v", "--cycle: on patches in time v, not ", options.text("cycle"));
   settings.params.solver.float_cycles = parse_patch_solver(options);
   settings.params.solver.stop.max_iterations = options.integer("max-iterations", 1, 1'000'000);

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <stratum/multigrid/patches/patch_heat_solver.hpp>
 
@@ -16,7 +17,8 @@ namespace stratum::apps::heat {
 struct PatchSettings : TimeSettings<PatchHeatParams> {
   std::string path;
   PatchFile file;
-  PatchHeatProblem problem{};
+  PatchHeatProblem problem{};  // without bodies
+  std::vector<Body> bodies{};
   PatchConditions conditions{};
   std::optional<Probe> probe{};
 };

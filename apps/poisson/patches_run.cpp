@@ -28,7 +28,7 @@ struct Extreme {
 /// One level.
 struct Outcome {
   int level = 0;
-  PatchMesh mesh;
+  PatchesWithBodies on;
   std::int64_t unknowns = 0;
   std::vector<PatchLevelPlan> levels{};
   PatchSizes sizes{};
@@ -43,9 +43,9 @@ struct Outcome {
 
 void print_heading(const PatchSettings& settings, const CommandLine& options, const Context& ctx,
                    const Machine& machine, const Outcome& outcome) {
-  print_patch_mesh(settings.path, outcome.mesh, settings.file.summary, outcome.sizes);
+  print_patch_mesh(settings.path, settings.file, outcome.on, settings.bodies, outcome.sizes);
   std::printf("problem   %s\n",
-              problem_on_patches(options, outcome.mesh, settings.conditions, {"kappa", "reaction"}).c_str());
+              problem_on_patches(options, outcome.on.mesh, settings.conditions, {"kappa", "reaction"}).c_str());
   std::printf("levels    %s\n", levels_text(outcome.levels).c_str());
   print_ranks_of_patches(ctx, outcome.ranks);
   print_alone(machine);
@@ -81,7 +81,7 @@ void print_outcome(const Outcome& outcome) {
     std::printf("solution    %.6g at (%.6g, %.6g) to %.6g at (%.6g, %.6g)\n", low.value, low.at.x, low.at.y, high.value,
                 high.at.x, high.at.y);
   if (outcome.fluxes) {
-    print_patch_fluxes(outcome.mesh, *outcome.fluxes);
+    print_patch_fluxes(outcome.on.mesh, *outcome.fluxes);
     print_balance(balance_of(outcome));
   }
   std::printf("time        %.3g s set-up, %.3g s solve\n", report.setup_seconds, report.solve_seconds);
@@ -111,15 +111,15 @@ Outcome solve(Context& ctx, const PatchSettings& settings, const Machine& machin
   const auto say = [&](const char* what) {
     if (!settings.quiet) progress(what);
   };
-  Outcome outcome{level, level == 0 ? settings.file.mesh : settings.file.mesh.halved(level)};
-  const PatchMesh& mesh = outcome.mesh;
+  Outcome outcome{level, settings.at(level)};
+  const PatchMesh& mesh = outcome.on.mesh;
   // Of a node, all levels together: 310 were measured, with room for levels in double where single precision is insufficient.
   constexpr std::int64_t host_bytes = 450, device_bytes = 300;
   const std::int64_t nodes_of_rank = mesh.nodes() / ctx.subdomains();
   expect_room_on_ranks(ctx, machine, message("a mesh of ", mesh.nodes(), " nodes on ", mesh.patches(), " patches"),
                        host_bytes * nodes_of_rank, device_bytes * nodes_of_rank);
   say("setting up ...");
-  PatchPoissonSolver solver(ctx, mesh, settings.problem, settings.solver);
+  PatchPoissonSolver solver(ctx, mesh, outcome.on.problem, settings.solver);
   const auto is_own = [&, rank = ctx.subdomains() == 1 ? 0 : ctx.communicator()->rank()](int p) {
     return solver.rank_of(p) == rank;
   };
@@ -175,7 +175,7 @@ Outcome solve(Context& ctx, const PatchSettings& settings, const Machine& machin
 }
 
 std::string csv_profile(const Probe& probe, const Outcome& outcome) {
-  const PatchLocator locator(outcome.mesh);
+  const PatchLocator locator(outcome.on.mesh);
   const auto points = located_by(locator, probe);
   std::ostringstream out;
   out << "x,y,s,u\n";
@@ -187,7 +187,7 @@ std::string json_report(const PatchSettings& settings, const CommandLine& option
                         const Machine& machine, const std::vector<Outcome>& outcomes, const OutputFiles& outputs) {
   const Outcome& outcome = outcomes.back();
   const SolveReport& report = outcome.report;
-  const PatchMesh& mesh = outcome.mesh;
+  const PatchMesh& mesh = outcome.on.mesh;
   const double unknown = std::nan("");
   JsonObject json;
   json.add("program", program).add("version", STRATUM_VERSION);
@@ -205,6 +205,7 @@ std::string json_report(const PatchSettings& settings, const CommandLine& option
   json.add("maximum_at", {outcome.largest.at.x, outcome.largest.at.y});
   json.add("patch_file", settings.path).add("level", outcome.level);
   add_patch_mesh(json, mesh, outcome.unknowns, outcome.sizes, settings.conditions);
+  add_patch_bodies(json, outcome.on, settings.bodies);
   add_patch_fluxes(json, outcome.fluxes ? &*outcome.fluxes : nullptr);
   if (options.has("kappa")) json.add("kappa", options.text("kappa"));
   json.add("reaction", options.text("reaction"));
@@ -236,15 +237,15 @@ void write_solution(const PatchSettings& settings, const Outcome& outcome, Outpu
   if (outputs.has("png")) {
     if (!settings.quiet) progress("drawing ...");
     const std::string title =
-        message("solution, ", outcome.mesh.patches(), " patches, ", outcome.mesh.cells(), " cells");
-    outputs.write("png", [&](const std::string& path) { write_png(path, outcome.mesh, outcome.nodal, title); });
+        message("solution, ", outcome.on.mesh.patches(), " patches, ", outcome.on.mesh.cells(), " cells");
+    outputs.write("png", [&](const std::string& path) { write_png(path, outcome.on.mesh, outcome.nodal, title); });
     if (!settings.quiet) progress("");
   }
   write_solution_file(settings.files(), outputs, [&](const std::string& path) {
     write_vtm(
-        path, outcome.mesh,
+        path, outcome.on.mesh,
         [&](int p) {
-          return patch_fields(outcome.mesh, p, settings.problem, "solution",
+          return patch_fields(outcome.on.mesh, p, outcome.on.problem, "solution",
                               outcome.nodal[static_cast<std::size_t>(p)]);
         },
         settings.compression);
@@ -257,7 +258,7 @@ int run_patches(const PatchSettings& settings, const CommandLine& options, Outpu
   Machine machine = settings.machine;
   machine.warn_of_binding(program);
   Context ctx = machine.context();
-  const PatchMesh finest = settings.file.mesh.halved(settings.last_level);
+  const PatchMesh finest = settings.at(settings.last_level).mesh;
   if (const auto why = machine.too_few(finest.nodes(), PartitionLevels::least_for_several_gpus); !why.empty())
     if (const auto code = machine.go_on_alone(ctx, why)) return *code;
   const bool speaks = ctx.subdomains() == 1 || ctx.communicator()->rank() == 0;

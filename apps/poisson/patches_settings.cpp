@@ -10,14 +10,14 @@ namespace stratum::apps::poisson {
 
 namespace {
 
-constexpr const char* known_options[] = {"patches",     "cells",        "level",    "convergence-table",
-                                         "rhs",         "exact",        "boundary", "kappa",
-                                         "reaction",    "project",      "solver",   "cycle",
-                                         "precision",   "rtol",         "atol",     "max-iterations",
-                                         "backend",     "threads",      "vtk",      "vtk-compress",
-                                         "png",         "report",       "history",  "probe",
-                                         "exchange",    "several-from", "quiet",    "config",
-                                         "print-config"};
+constexpr const char* known_options[] = {"patches",      "cells",        "level",    "convergence-table",
+                                         "rhs",          "exact",        "boundary", "kappa",
+                                         "reaction",     "project",      "solver",   "cycle",
+                                         "precision",    "rtol",         "atol",     "max-iterations",
+                                         "backend",      "threads",      "vtk",      "vtk-compress",
+                                         "png",          "report",       "history",  "probe",
+                                         "exchange",     "several-from", "quiet",    "config",
+                                         "print-config", "body"};
 
 }  // namespace
 
@@ -39,6 +39,7 @@ PatchSettings parse_patch_settings(const CommandLine& options) {
   if (!exact.empty()) problem.exact = patch_function("--exact", exact[0], Variables::position);
   parse_patch_coefficients(options, settings.file, Variables::position, problem);
   settings.conditions = parse_patch_boundaries(options, settings.file.mesh, Variables::position, problem);
+  settings.bodies = parse_patch_bodies(options, Variables::position, settings.conditions);
 
   const std::string cycle = options.has("cycle") ? options.text("cycle") : "";
   expects(cycle.empty() || cycle == "v" || cycle == "fmg", "--cycle: on patches v or fmg, not ", cycle);

@@ -19,7 +19,8 @@ struct PatchSettings {
   std::string path;
   PatchFile file;
   int first_level = 0, last_level = 0;
-  PatchProblem problem{};
+  PatchProblem problem{};  // without bodies
+  std::vector<Body> bodies{};
   PatchConditions conditions{};
   PatchSolverParams solver{};
   Machine machine{};
@@ -28,6 +29,9 @@ struct PatchSettings {
   bool full_multigrid_only = false;
   bool vtk_asked_for = false, table = false, quiet = false, tolerance_asked_for = false;
 
+  [[nodiscard]] PatchesWithBodies at(int level) const {
+    return with_bodies(level == 0 ? file.mesh : file.mesh.halved(level), problem, bodies);
+  }
   [[nodiscard]] SolutionFiles files() const { return {"poisson2d", ".vtm", vtk_asked_for, quiet}; }
   [[nodiscard]] int exit_code(const SolveReport& report) const {
     return stratum::exit_code(report.status, tolerance_asked_for);

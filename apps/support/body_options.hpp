@@ -69,8 +69,11 @@ struct BodyText {
   return !text.starts_with("rectangle(") && !text.starts_with("disc(") && !text.starts_with("polygon(");
 }
 
+// `read`: ProblemReader, or what else has its function(text).
+
 /// The shape by its name, or an expression.
-[[nodiscard]] inline ScalarFunction parse_shape(const std::string& text, const ProblemReader& read) {
+template <class Reader>
+[[nodiscard]] ScalarFunction parse_shape(const std::string& text, const Reader& read) {
   const auto numbers_in = [&](std::string_view list) {
     std::vector<double> numbers;
     for (const auto& part : expressions_of(std::string(list))) {
@@ -124,7 +127,8 @@ struct BodyText {
   return *number;
 }
 
-[[nodiscard]] inline Body parse_body(const std::string& text, const ProblemReader& read) {
+template <class Reader>
+[[nodiscard]] Body parse_body(const std::string& text, const Reader& read) {
   const BodyText parts = body_text(text);
   Body body;
   body.name = text;
@@ -148,7 +152,8 @@ struct BodyText {
   return body;
 }
 
-[[nodiscard]] inline std::vector<Body> parse_bodies(const CommandLine& options, const ProblemReader& read) {
+template <class Reader>
+[[nodiscard]] std::vector<Body> parse_bodies(const CommandLine& options, const Reader& read) {
   std::vector<Body> bodies;
   for (const std::string& text : options.texts("body"))
     bodies.push_back(parsed("--body", [&] { return parse_body(text, read); }));

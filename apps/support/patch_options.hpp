@@ -1,6 +1,6 @@
 #pragma once
 
-// --patches FILE: a mesh of patches, what is given on its boundaries, by their names, and K and c on it.
+// --patches FILE: a mesh of patches, what is given on its boundaries, by their names, K and c on it, and bodies in it.
 
 #include <algorithm>
 #include <map>
@@ -12,9 +12,10 @@
 #include <vector>
 
 #include <stratum/assembly/expressions/patch_expressions.hpp>
-#include <stratum/assembly/patches/patch_problem.hpp>
+#include <stratum/assembly/patches/patch_bodies.hpp>
 #include <stratum/mesh/patches/patch_files.hpp>
 
+#include "body_options.hpp"
 #include "mesh_options.hpp"
 #include "problem_options.hpp"
 
@@ -48,6 +49,16 @@ inline constexpr int most_halvings_of_patches = 12;
   expects(!names_file(text), option, ": with --patches it is an expression, not a file");
   return parsed(option, [&] { return parse_expression(text, 1, 1, variables); });
 }
+
+/// Reads expressions of bodies.
+struct PatchReader {
+  Variables variables;
+
+  [[nodiscard]] ScalarFunction function(const std::string& text) const {
+    expects(!names_file(text), "'", shown(text), "': with --patches it is an expression, not a file");
+    return parse_expression(text, 1, 1, variables);
+  }
+};
 
 /// NAME and CONDITION of "NAME=CONDITION"; no NAME where the text is an expression.
 [[nodiscard]] inline std::pair<std::string, std::string> name_and_condition(const std::string& text) {
@@ -118,6 +129,15 @@ inline void parse_patch_coefficients(const CommandLine& options, const PatchFile
     problem.reaction = options.number("reaction", not_negative);
   else
     problem.reaction_of_cells = patch_function("--reaction", reaction, variables);
+}
+
+/// --body. Held and solid ones are boundaries, whose conditions are these texts.
+[[nodiscard]] inline std::vector<Body> parse_patch_bodies(const CommandLine& options, Variables variables,
+                                                          PatchConditions& conditions) {
+  std::vector<Body> bodies = parse_bodies(options, PatchReader{variables});
+  for (std::size_t k = 0; k < bodies.size(); ++k)
+    if (bodies[k].kind != BodyKind::coefficient) conditions[boundary_of_body(k)] = bodies[k].name;
+  return bodies;
 }
 
 /// --solver and --precision: whether cycles are in single precision.

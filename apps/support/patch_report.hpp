@@ -90,12 +90,24 @@ template <class Solver>
   return count;
 }
 
-inline void print_patch_mesh(const std::string& path, const PatchMesh& mesh, const std::string& summary,
-                             const PatchSizes& sizes) {
+inline void print_patch_mesh(const std::string& path, const PatchFile& file, const PatchesWithBodies& on,
+                             const std::vector<Body>& bodies, const PatchSizes& sizes) {
+  const PatchMesh& mesh = on.mesh;
   std::printf("mesh      %s: %d patches, %d inner edges, %lld cells, smallest width %.3g, aspect ratio up to %.3g\n",
               path.c_str(), mesh.patches(), inner_edges(mesh), static_cast<long long>(mesh.cells()), sizes.thinnest,
               sizes.largest_aspect_ratio);
-  if (!summary.empty()) std::printf("          %s\n", summary.c_str());
+  for (const std::string& summary : {file.summary, on.summary})
+    if (!summary.empty()) std::printf("          %s\n", summary.c_str());
+  for (std::size_t k = 0; k < bodies.size(); ++k)
+    std::printf("%-9s %s: %lld cells\n", boundary_of_body(k).c_str(), bodies[k].name.c_str(),
+                static_cast<long long>(on.cells[k]));
+}
+inline void add_patch_bodies(JsonObject& json, const PatchesWithBodies& on, const std::vector<Body>& bodies) {
+  if (bodies.empty()) return;
+  std::size_t k = 0;
+  json.add("bodies", json_array(bodies, [&](const Body& body) {
+             return Json{{"name", body.name}, {"kind", to_string(body.kind)}, {"cells", on.cells[k++]}};
+           }));
 }
 
 /// The conditions, and what else of `names` is given.
@@ -204,7 +216,9 @@ inline void add_ranks_of_patches(JsonObject& json, const Context& ctx, const std
       const Position centre = Quadrilateral{nodes.at[nodes.node(i, j)], nodes.at[nodes.node(i + 1, j)],
                                             nodes.at[nodes.node(i, j + 1)], nodes.at[nodes.node(i + 1, j + 1)]}
                                   .at(0.5, 0.5);
-      k.push_back(of_patch * (problem.diffusion ? problem.diffusion(make_point(centre, 0, 0)) : 1));
+      k.push_back(!problem.diffusion_of_cells.empty()
+                      ? problem.diffusion_of_cells[static_cast<std::size_t>(p)][k.size()]
+                      : of_patch * (problem.diffusion ? problem.diffusion(make_point(centre, 0, 0)) : 1));
     }
   fields.cells.emplace_back("patch", std::vector<double>(k.size(), p));
   fields.cells.emplace_back("kappa", std::move(k));

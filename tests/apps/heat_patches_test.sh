@@ -77,6 +77,28 @@ case_files() {
   refused "${options[@]}" --probe 0,0,1,-1,3:out.csv -- '(0.5, -0.5), point 2 of 3, is outside the domain'
 }
 
+# As one grid has them, with values that change; a run with them goes on from a file.
+case_bodies() {
+  square
+  local bodies=(--body 'rectangle(0.25,0.25,0.5,0.625):value:sin(9*t)' --body 'rectangle(0.625,0.25,0.75,0.75):no-flux' --body 'y>0.8:k:5')
+  local times=(--initial x --dt 0.01 --quiet)
+  run 0 --cells 16 --left neumann:y "${bodies[@]}" "${times[@]}" --end 0.1 --probe 0,0.9,1,1,9:one.csv --report one.json
+  run 0 --patches square.patches --boundary left=neumann:y "${bodies[@]}" "${times[@]}" --end 0.1 --probe 0,0.9,1,1,9:several.csv --report report.json \
+    --save half.state
+  python3 - <<'END' || fail "something else than one grid"
+import csv, json
+u, v = ([float(r["u"]) for r in csv.DictReader(open(f))] for f in ("one.csv", "several.csv"))
+assert len(u) == 18 and max(u[9:]) > 0.05 and all(abs(a - b) < 1e-6 for a, b in zip(u, v)), (u, v)
+one, several = json.load(open("one.json")), json.load(open("report.json"))
+assert [b["cells"] for b in several["bodies"]] == [24, 16, 48]
+assert abs(sum(several["fluxes"]) + several["heat_rate"] - several["load_integral"]) < 1e-6
+END
+  run 0 --patches square.patches --boundary left=neumann:y "${bodies[@]}" "${times[@]}" --end 0.2 --restart half.state
+  says_nothing
+  refused --patches square.patches --initial 1 --body 'x>t:no-flux' -- "the shape 'x>t' depends on the time"
+  refused --patches square.patches --initial 1 --body 'x>0.5:k:1+t' -- 'depends on the time; on patches K, c'
+}
+
 case_options_that_mean_nothing_there() {
   l_shape 8
   local option

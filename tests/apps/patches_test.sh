@@ -66,6 +66,39 @@ assert all(abs(a - b) < 1e-7 for a, b in zip(u, v)), (u, v)' || fail "another so
   refused --patches l_shape.patches --rhs 1 --vtk out.vtr -- "'out.vtr' must end in .vtm"
 }
 
+# They are those of one grid with the same cells: tests/patches/bodies_test.cpp.
+case_bodies() {
+  square
+  local bodies=(--body 'rectangle(0.25,0.25,0.5,0.625):value:1+x' --body 'polygon(0.625,0.25; 0.75,0.25; 0.75,0.75; 0.625,0.75):no-flux'
+    --body 'y>0.8:k:5')
+  run 0 --cells 16 --rhs 1 --left neumann:y "${bodies[@]}" --vtk none --probe 0,0.9,1,1,9:one.csv --report one.json
+  run 0 --patches square.patches --rhs 1 --boundary left=neumann:y "${bodies[@]}" --vtk none --probe 0,0.9,1,1,9:several.csv --report report.json
+  prints '^mesh +square.patches: [0-9]+ patches' '^ +216 quadrilaterals in ' '^body 1 +rectangle\(0.25,0.25,0.5,0.625\):value:1\+x: 24 cells' \
+    '^body 3 +y>0.8:k:5: 48 cells' '^flux +outward: left -0.5, wall .*, body 1 -'
+  check "[b['name'] for b in r['boundaries']] == ['left', 'wall', 'body 1', 'body 2'] and [b['cells'] for b in r['bodies']] == [24, 16, 48]"
+  python3 - <<'END' || fail "something else than one grid"
+import csv, json
+u, v = ([float(r["u"]) for r in csv.DictReader(open(f))] for f in ("one.csv", "several.csv"))
+assert max(u) > 0.1 and all(abs(a - b) < 1e-6 for a, b in zip(u, v)), (u, v)
+one, several = json.load(open("one.json")), json.load(open("report.json"))
+assert abs(one["bodies"][0]["flux"] + several["fluxes"][2]) < 1e-5 and several["fluxes"][3] == 0, (one["bodies"], several["fluxes"])
+END
+  refused --patches square.patches --rhs 1 --body 'disc(0.5,0.5,0.3):contact:1' -- 'contact resistances are for rectangles, not for patches'
+  refused --patches square.patches --rhs 1 --body 'disc(0.5,0.5,0.3):k:1,0,2' -- 'on patches K is one number, not a tensor'
+  refused --patches square.patches --rhs 1 --body 'file:mask.csv:no-flux' -- 'with --patches it is an expression, not a file'
+  refused --patches square.patches --rhs 1 --level 4 --body 'disc(0.5,0.5,0.3):no-flux' -- 'staircases that cut the mesh into' 'more than 1500'
+  refused --patches square.patches --rhs 1 --body 'disc(0.5,0.5,0.3):no-flux' --probe 0,0,1,1,3:line.csv --vtk none -- '(0.5, 0.5), point 2 of 3'
+}
+
+# Two squares that do not touch: the left one has nothing that says how large u is.
+case_parts_that_do_not_meet() {
+  printf '%s\n' vertices 'a 0 0' 'b 1 0' 'c 1 1' 'd 0 1' 'e 2 0' 'f 3 0' 'g 3 1' 'h 2 1' patches 'a b c d' 'e f g h' boundaries 'e f g h e right' \
+    '* left' >parts.patches
+  refused --patches parts.patches --rhs 1 --boundary left=neumann -- 'the mesh has 2 parts that do not meet, and no boundary of the one at (0, 0)'
+  run 0 --patches parts.patches --rhs 1 --boundary left=robin:1,0 --vtk none
+  run 0 --patches parts.patches --rhs 1 --boundary left=neumann --reaction 1 --vtk none
+}
+
 case_options_that_mean_nothing_there() {
   l_shape 16
   for option in '--smoother adi' '--mesh A3' '--left neumann' '--map x,y' '--domain 2,1' '--operator symmetric' '--deflate auto'; do

@@ -178,6 +178,12 @@ boundaries
 END
 }
 
+# square.patches: the unit square in four patches of 8 x 8 cells.
+square() {
+  printf '%s\n' 'cells 8' vertices 'a 0 0' 'b 0.5 0' 'c 1 0' 'd 0 0.5' 'e 0.5 0.5' 'f 1 0.5' 'g 0 1' 'h 0.5 1' 'i 1 1' patches 'a b e d' \
+    'b c f e' 'd e h g' 'e f i h' boundaries 'a d g left' '* wall' >square.patches
+}
+
 run_case() {
   declare -F "case_$1" >/dev/null || {
     echo "no case $1"

@@ -490,7 +490,6 @@ void PoissonSolver3D::set_nodal_rhs(std::span<const double> f) {
 void PoissonSolver3D::set_load(std::span<const double> b) {
   Implementation& self = *implementation_;
   const auto entered = self.guard.enter("solver");
-  self.expects_no_solids();
   const BoxDiscretization& d = *self.discretization;
   expects(b.size() == d.nodes(), "the load has ", b.size(), " numbers, the mesh has ", d.nodes(), " nodes");
   self.complete(d.take_load(self.ctx, b, self.loads()));

@@ -36,7 +36,7 @@
 //
 // Bodies (assembly/box_bodies.hpp) that hold u or let nothing in take multigrid (multigrid/box_solids.hpp). Nodes
 // without an equation are quiet NaNs of nodal_solution. There are no errors around them: UsageError for an exact solution, and
-// for right-hand sides that are no functions.
+// for right-hand sides by nodal values. Loads are integrals over live cells.
 //
 // Arrays of nodal values hold all nodes of the box, its faces included, (nx + 1) (ny + 1) (nz + 1) of nx x ny x nz cells, x
 // fastest: node (i, j, k) is number (k (ny + 1) + j) (nx + 1) + i. In a periodic direction the last nodes are the first ones.

@@ -295,19 +295,6 @@ def test_loads_of_a_batch_are_solved_side_by_side(axes):
             solves.solve(_differentiable.Stop(rtol=1e-10, maxiter=1), loads, solves.entries, (None,), None, None, True)
 
 
-def test_bodies_are_refused_and_k_in_a_body_is_k_in_its_cells():
-    mesh, inside = stratum.mesh(cells=(16, 12)), np.zeros((12, 16), dtype=bool)
-    inside[3:7, 5:12] = True
-    with_body = stratum.Poisson(mesh, bodies=[(inside.astype(float), "k", 5.0)])
-    with pytest.raises(TypeError, match=re.escape("give kappa=where(inside, k, K)")):
-        stratum.gradients.vjp(with_body, 1.0)
-    plain, solve = stratum.Poisson(mesh), lambda k: stratum.gradients.vjp(plain, 1.0, kappa=np.where(inside, k, 1.0), **tight)
-    u, pullback = solve(5.0)
-    np.testing.assert_allclose(u, with_body.solve(1.0, rtol=1e-12, on_failure="ignore").u, rtol=0, atol=1e-10)
-    of_k = pullback(np.ones_like(u)).kappa[inside].sum()
-    assert of_k == pytest.approx((solve(5.01)[0].sum() - solve(4.99)[0].sum()) / 0.02, rel=1e-5)
-    held = stratum.Poisson(mesh, bodies=[(inside.astype(float), "value", 1.0), (1.0 - inside, "k", 2.0)])
-    with pytest.raises(TypeError, match="this one has 'k', 'value'"):
-        stratum.gradients.vjp(held, 1.0)
+def test_coordinates_are_refused():
     with pytest.raises(TypeError, match="coordinates='polar'"):
         stratum.gradients.vjp(stratum.Poisson((np.linspace(1, 2, 5), np.linspace(0, 1, 5)), coordinates="polar"), 1.0)

@@ -157,7 +157,7 @@ def test_of_a_sparse_tensor(layout):
     (lambda: stratum.torch.solve("A3", 1.0), "given is str"),
     (lambda: stratum.torch.solve(mesh, torch.ones(3)), "f has shape"),
     (lambda: stratum.torch.solve(mesh, torch.ones(3, dtype=torch.complex64)), "f is real numbers; given is torch.complex64"),
-    (lambda: stratum.torch.solve(mesh, 1.0, data=torch.ones(3)), "belong to a matrix"),
+    (lambda: stratum.torch.solve(mesh, 1.0, data=torch.ones(3)), "entries of a matrix, and shape is its grid"),
     (lambda: stratum.torch.solve(mesh, 1.0, boundaries={"left": "neumann"}), "the value of the left boundary is real numbers"),
     (lambda: stratum.torch.solve(mesh, 1.0, boundaries=1.0), "boundaries are a dictionary"),
     (lambda: stratum.torch.solve(mesh, 1.0, kappa=(None, 2.0)), "kappa is real numbers; given is None"),

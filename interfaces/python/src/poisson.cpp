@@ -190,18 +190,23 @@ class PoissonSystem {
   [[nodiscard]] int levels() const { return solver_->levels(); }
 
   /// f as text, as integrals of f phi_i at all nodes, boundary included, or, in other coordinates and of finite volumes, as
-  /// OnMesh has it. `values`: g of the four boundaries in place of what they have, None where it stays; nothing: all stay.
+  /// OnMesh has it. Beside bodies it is as OnMesh has it, unless it is `integrals`, over live cells. `values`: g of the four
+  /// boundaries in place of what they have, None where it stays, and held bodies are at zero; nothing: all stay.
   nb::tuple solve(const nb::object& f, const StoppingParams& asked_for, bool reference_norm_is_open, bool project,
-                  const nb::object& callback, const std::optional<nb::tuple>& values) {
+                  const nb::object& callback, const std::optional<nb::tuple>& values, bool integrals) {
     PoissonProblem problem = problem_;
-    if (values) set_values(*values, problem.boundaries);
+    auto cells = cells_;
+    if (values) {
+      set_values(*values, problem.boundaries);
+      if (!volumes_ && !problem.bodies.empty()) cells = problem_at_zero(problem);
+    }
     problem.rhs = constant(0);
     HostArray<double, 2> load;
     if (nb::isinstance<nb::str>(f))
       problem.rhs = expression(mesh(), nb::cast<std::string>(f));
     else if (double number = 0; nb::try_cast(f, number))
       problem.rhs = constant(number);
-    else if (volumes_ || geometry_.mapped() || !problem_.bodies.empty())
+    else if (volumes_ || geometry_.mapped() || (!problem_.bodies.empty() && !integrals))
       problem.rhs = OnMesh(mesh(), nb::cast<HostArray<double, 2>>(f));
     else
       load = nb::cast<HostArray<double, 2>>(f);
@@ -222,9 +227,13 @@ class PoissonSystem {
       } else if (load.is_valid()) {
         Numbers copied;
         if (ctx_.on_gpu()) copy_from_host(ctx_, load.data(), at_nodes((copied = numbers_at_nodes()).get()));
-        set_load(problem, ctx_.on_gpu() ? copied.get() : load.data(), b);
+        const double* const there = ctx_.on_gpu() ? copied.get() : load.data();
+        if (problem.bodies.empty())
+          set_load(problem, there, b);
+        else
+          set_load_around_bodies(problem, *cells, there, b);
       } else {
-        assemble_load(ctx_, geometry_, problem, b, cells_.get());
+        assemble_load(ctx_, geometry_, problem, b, cells.get());
       }
       report = solve(problem, asked_for, reference_norm_is_open, project, monitor, b, u);
       if (volumes_) {
@@ -237,7 +246,7 @@ class PoissonSystem {
         if (nodes) copy_to_host<double>(ctx_, at_nodes(nodes.get()), solution.data());
       } else {
         solution = nodal_solution(ctx_, geometry_, problem, u);
-        bodies = body_fluxes(ctx_, geometry_, problem, u, cells_.get());
+        bodies = body_fluxes(ctx_, geometry_, problem, u, cells.get());
       }
     }
     report.levels = solver_->level_reports();
@@ -289,6 +298,26 @@ class PoissonSystem {
   }
 
   [[nodiscard]] std::uintptr_t stream() const { return reinterpret_cast<std::uintptr_t>(ctx_.stream()); }
+
+  /// Of contact bodies the w of 1 / K_dd + w R, of every cell, for d = x and y.
+  [[nodiscard]] nb::tuple contact_weights() {
+    PoissonProblem unit;
+    unit.rhs = constant(0);
+    unit.boundaries = problem_.boundaries;
+    for (const Body& body : problem_.bodies) {
+      if (body.kind != BodyKind::contact) continue;
+      unit.bodies.push_back(body);
+      unit.bodies.back().resistance = 1;
+    }
+    const auto k = cell_coefficients(ctx_, geometry_, unit);
+    const auto weights = [&](const std::vector<double>& conductance) {
+      std::vector<double> w(conductance);
+      for (double& one : w) one = 1 / one - 1;
+      return numpy_array(std::move(w),
+                         {static_cast<std::size_t>(mesh().y().size()), static_cast<std::size_t>(mesh().x().size())});
+    };
+    return nb::make_tuple(weights(k->xx), weights(k->yy.empty() ? k->xx : k->yy));
+  }
 
   /// In a child process, which does not have the threads of its parent: on a CPU what follows runs on one.
   void after_fork() {
@@ -414,11 +443,20 @@ class PoissonSystem {
     return part(nodes, x.first_unknown(), y.first_unknown(), x.unknowns(), y.unknowns());
   }
 
-  /// As assemble_load, with integrals of f that are there already, in the Context's memory.
-  void set_load(const PoissonProblem& problem, const double* load, Field<double>& b) {
+  /// The coefficients with held bodies at zero, in the problem too.
+  [[nodiscard]] std::shared_ptr<const CellCoefficients> problem_at_zero(PoissonProblem& problem) const {
+    auto map = std::make_shared<BodyMap>(*cells_->bodies);
+    std::fill(map->value.begin(), map->value.end(), 0.0);
+    problem.on_mesh = map;
+    auto cells = std::make_shared<CellCoefficients>(*cells_);
+    cells->bodies = std::move(map);
+    return cells;
+  }
+
+  /// Integrals at all nodes as those of unknowns, in the Context's memory.
+  void fold_load(const double* load, FieldView<double> to) {
     const Axis &x = mesh().x(), &y = mesh().y();
     const FieldView<const double> nodes = at_nodes(load);
-    const FieldView<double> to = b.view();
     copy(ctx_, unknowns_of(nodes), to);
     // The last nodes of a periodic axis are the first ones.
     const auto fold = [&](const FieldView<const double>& last, int nx, int ny) {
@@ -427,6 +465,20 @@ class PoissonSystem {
     if (x.is_periodic()) fold(part(nodes, x.size(), y.first_unknown(), 1, to.ny), 1, to.ny);
     if (y.is_periodic()) fold(part(nodes, x.first_unknown(), y.size(), to.nx, 1), to.nx, 1);
     if (x.is_periodic() && y.is_periodic()) fold(part(nodes, x.size(), y.size(), 1, 1), 1, 1);
+  }
+
+  /// As assemble_load, with integrals of f that are there already.
+  void set_load_around_bodies(const PoissonProblem& problem, const CellCoefficients& cells, const double* load,
+                              Field<double>& b) {
+    assemble_load(ctx_, geometry_, problem, b, &cells);
+    Field<double> of_f(ctx_, b.shape());
+    fold_load(load, of_f.view());
+    clear_fixed_nodes(ctx_, geometry_, *cells.bodies, of_f);
+    axpy(ctx_, 1.0, of_f.cview(), b.view());
+  }
+  /// The same without bodies, all in the Context's memory.
+  void set_load(const PoissonProblem& problem, const double* load, Field<double>& b) {
+    fold_load(load, b.view());
     BoundaryLoads boundaries(b.shape());
     add_fluxes(mesh(), problem, boundaries);
     const auto values = dirichlet_values(mesh(), problem);
@@ -489,12 +541,12 @@ void add_poisson(nb::module_& m) {
           "solve",
           [](PoissonSystem& self, const nb::object& f, double rtol, double atol, int maxiter,
              const std::optional<std::string>& reference_norm, bool project, const nb::object& callback,
-             const std::optional<nb::tuple>& values) {
+             const std::optional<nb::tuple>& values, bool integrals) {
             return self.solve(f, stopping_of(rtol, atol, maxiter, reference_norm), !reference_norm, project, callback,
-                              values);
+                              values, integrals);
           },
           nb::arg("f"), nb::arg("rtol"), nb::arg("atol"), nb::arg("maxiter"), nb::arg("reference_norm").none(),
-          nb::arg("project"), nb::arg("callback").none(), nb::arg("values") = nb::none())
+          nb::arg("project"), nb::arg("callback").none(), nb::arg("values") = nb::none(), nb::arg("integrals") = false)
       .def(
           "solve_on_device",
           [](PoissonSystem& self, const DeviceArray<2>& load, double rtol, double atol, int maxiter,
@@ -506,6 +558,7 @@ void add_poisson(nb::module_& m) {
           nb::arg("load"), nb::arg("rtol"), nb::arg("atol"), nb::arg("maxiter"), nb::arg("reference_norm").none(),
           nb::arg("project"), nb::arg("callback").none(), nb::arg("values") = nb::none())
       .def_prop_ro("stream", &PoissonSystem::stream)
+      .def("contact_weights", &PoissonSystem::contact_weights)
       .def("after_fork", &PoissonSystem::after_fork)
       .def_prop_ro("singular", &PoissonSystem::is_singular_problem)
       .def_prop_ro("levels", &PoissonSystem::levels);

@@ -134,13 +134,15 @@ class PoissonSystem3D {
 
   [[nodiscard]] bool is_singular_problem() const { return singular_; }
 
-  /// f as text, or integrals of f phi_i at all nodes, boundary included.
-  nb::tuple solve(const nb::object& f, const StoppingParams& stop, bool project, const nb::object& callback) {
+  /// f as text, or integrals of f phi_i at all nodes, boundary included; beside bodies numbers at nodes or on cells, unless it
+  /// is `integrals`, over live cells.
+  nb::tuple solve(const nb::object& f, const StoppingParams& stop, bool project, const nb::object& callback,
+                  bool integrals) {
     ScalarFunction3D rhs;
     HostArray<double, 3> load;
     if (nb::isinstance<nb::str>(f))
       rhs = expression(*mesh_, nb::cast<std::string>(f));
-    else if (!problem_.bodies.empty())
+    else if (!problem_.bodies.empty() && !integrals)
       rhs = function_of(f);
     else
       load = nb::cast<HostArray<double, 3>>(f);
@@ -181,6 +183,28 @@ class PoissonSystem3D {
     }
     if (!bodies.empty()) said["bodies"] = of_bodies;
     return nb::make_tuple(numpy_array(std::move(nodal), {nodes(2), nodes(1), nodes(0)}), said);
+  }
+
+  /// Of contact bodies the w of 1 / K_dd + w R, of every cell, for d = x, y and z.
+  [[nodiscard]] nb::tuple contact_weights() const {
+    PoissonProblem3D unit;
+    unit.boundaries = problem_.boundaries;
+    for (const Body3D& body : problem_.bodies) {
+      if (body.kind != BodyKind::contact) continue;
+      unit.bodies.push_back(body);
+      unit.bodies.back().resistance = 1;
+    }
+    const TensorMesh<3> box = with_boundaries(*mesh_, problem_.boundaries);
+    std::array<std::vector<double>, 3> k;
+    for (auto& one : k) one.assign(static_cast<std::size_t>(box.cells()), 1.0);
+    set_bodies(ctx_, box, unit, *bodies_on(ctx_, box, unit), k[0], k[1], k[2]);
+    const auto weights = [&](std::vector<double> conductance) {
+      for (double& one : conductance) one = 1 / one - 1;
+      return numpy_array(std::move(conductance),
+                         {static_cast<std::size_t>(box.z().size()), static_cast<std::size_t>(box.y().size()),
+                          static_cast<std::size_t>(box.x().size())});
+    };
+    return nb::make_tuple(weights(k[0]), weights(k[1]), weights(k[2]));
   }
 
   /// In a child process, which does not have the threads of its parent: on a CPU what follows runs on one.
@@ -236,11 +260,13 @@ void add_poisson_3d(nb::module_& m) {
       .def(
           "solve",
           [](PoissonSystem3D& self, const nb::object& f, double rtol, double atol, int maxiter,
-             const std::optional<std::string>& reference_norm, bool project, const nb::object& callback) {
-            return self.solve(f, stopping_of(rtol, atol, maxiter, reference_norm), project, callback);
+             const std::optional<std::string>& reference_norm, bool project, const nb::object& callback,
+             bool integrals) {
+            return self.solve(f, stopping_of(rtol, atol, maxiter, reference_norm), project, callback, integrals);
           },
           nb::arg("f"), nb::arg("rtol"), nb::arg("atol"), nb::arg("maxiter"), nb::arg("reference_norm").none(),
-          nb::arg("project"), nb::arg("callback").none())
+          nb::arg("project"), nb::arg("callback").none(), nb::arg("integrals") = false)
+      .def("contact_weights", &PoissonSystem3D::contact_weights)
       .def("after_fork", &PoissonSystem3D::after_fork)
       .def_prop_ro("singular", &PoissonSystem3D::is_singular_problem);
 }

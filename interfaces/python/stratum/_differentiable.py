@@ -4,9 +4,7 @@ A problem's u at all nodes is a function of loads b (integrals of f phi_i and of
 Dirichlet nodes. With lambda, the solution for the loads u_bar and zero boundary data, of the same A,
 
     b_bar = lambda      K_bar = -(integral of grad lambda . grad u over each cell)      c_bar = -(integral of lambda u)
-    g_bar = (u_bar - A lambda) at Dirichlet nodes
-
-and for x = A^-1 b of a matrix with lambda = A^-T x_bar: b_bar = lambda, A_bar = -lambda x^T at its entries.
+    g_bar = (u_bar - A lambda) at Dirichlet nodes and those of held bodies
 """
 
 from __future__ import annotations
@@ -16,14 +14,14 @@ from typing import Any, Callable, NamedTuple
 import numpy as np
 
 from . import _report
+from ._bodies import Bodies
 from ._elements import Elements
 from ._mesh import as_mesh
-from ._multigrid import Multigrid
 from ._on_device import OnDevice, capsule, contiguous, like
 from ._poisson import Poisson
 from ._poisson_3d import Poisson3D
 from ._problem import Problem
-from ._sampling import _PLACES, loads, widths
+from ._sampling import _PLACES, coordinates, loads, widths
 from ._stratum import BoxMesh, Mesh
 
 _KEPT = 2  # systems of different coefficients
@@ -59,10 +57,8 @@ class _Latest:
         return system
 
 
-def expect_matrix_data(kappa: Any, reaction: Any, boundaries: Any) -> None:
-    """Refuses what a solve with a matrix has not."""
-    if kappa is not None or reaction is not None or boundaries is not None:
-        raise TypeError("kappa, reaction and boundaries belong to a problem; a matrix has data=")
+def refuse_matrix_data() -> None:
+    raise TypeError("data are the entries of a matrix, and shape is its grid; a problem has kappa=, reaction=, boundaries= and bodies=")
 
 
 class Data(NamedTuple):
@@ -72,7 +68,7 @@ class Data(NamedTuple):
     entries: Any            # of each of kappa
     kappa: tuple[Any, ...]
     reaction: Any
-    values: Any             # at Dirichlet nodes
+    values: Any             # at Dirichlet nodes and those of held bodies
 
 
 class Solves:
@@ -102,6 +98,11 @@ class Solves:
         for d in self.periodic:
             last, first = self._end(d, -1), self._end(d, 0)
             self.is_dirichlet[last] = self.is_dirichlet[first] = self.is_dirichlet[first] | self.is_dirichlet[last]
+        bodies = problem._given.options["bodies"]
+        self.bodies = Bodies(self.mesh, bodies, self.periodic, self.is_dirichlet, problem._system) if bodies else None
+        #: Nodes that have a value.
+        self.is_given = self.is_dirichlet if self.bodies is None else (self.is_dirichlet | self.bodies.is_held) & ~self.bodies.inactive
+        self._own: list[tuple[list[tuple[int, int]], np.ndarray]] | None = None
 
     def _own_kappa(self) -> Any:
         k = [1.0 if entry is None and d == 0 else entry for d, entry in enumerate(self.problem._given.kappa)]
@@ -120,7 +121,28 @@ class Solves:
         return (Ellipsis, *self._end(d, end))
 
     def elements(self, xp: Any, constant: Callable[[np.ndarray], Any]) -> Elements:
-        return Elements(self.widths, xp, constant)
+        return Elements(self.widths, xp, constant, None if self.bodies is None else self.bodies.live)
+
+    def numpy(self) -> Calculus:
+        return self.calculus("numpy", lambda: Calculus(self, np, np.asarray))  # type: ignore[no-any-return]
+
+    def own_coefficients(self) -> list[tuple[list[tuple[int, int]], np.ndarray]]:
+        """Entries and K of the problem itself, with what bodies make of it."""
+        if self._own is None:
+            entries, kappa = self.entries, self.own_numbers()
+            if self.bodies is not None and self.bodies.has_materials:
+                entries, kappa = self.bodies.materials(entries, kappa, self.own_body_values(), np, np.asarray)
+            self._own = list(zip(entries, kappa))
+        return self._own
+
+    def own_numbers(self) -> list[np.ndarray]:
+        """K of the problem itself, as it was given."""
+        if any(isinstance(k, str) for k in (*self.kappa, self.reaction)):
+            raise ValueError("the problem has expressions as coefficients; gradients take numbers, arrays and functions")
+        return [np.asarray(k, dtype=float) for k in self.kappa]
+
+    def own_body_values(self) -> list[Any]:
+        return [] if self.bodies is None else [np.asarray(0.0 if v is None else v, dtype=float) for v in self.bodies.values]
 
     def calculus(self, key: Any, make: Callable[[], Any]) -> Any:
         """A Calculus, or what uses one, by library and device; made at its first use."""
@@ -151,15 +173,19 @@ class Solves:
                           if kind != "periodic" else kind
                           for i, (name, (kind, g, alpha)) in enumerate(zip(self.names, sides))}
             kind: Any = type(self.problem)
-            return kind(self.mesh, boundaries, k, c, **self.problem._given.options)
+            options = self.problem._given.options
+            if self.bodies is not None:
+                with_materials = self.bodies.all_of if own else self.bodies.without_materials
+                options = options | {"bodies": with_materials(options["bodies"], values is not None)}
+            return kind(self.mesh, boundaries, k, c, **options)
 
         return self._latest.find(key, make)
 
     def solve(self, stop: Stop, load: np.ndarray, entries: Any, kappa: tuple[Any, ...], reaction: Any,
               g: np.ndarray | None, own_values: bool) -> np.ndarray:
-        """u at all nodes, for loads at all nodes. g: values at Dirichlet nodes, fluxes are in the load; else the problem's own
-        data, or zero. K and c are arrays on the cells, or of one number, shape (1, 1); None: the problem's own. Axes before those
-        of the mesh are a batch.
+        """u at all nodes, for loads at all nodes. g: values at nodes that have one, fluxes are in the load; else the problem's own
+        data, or zero. K and c are arrays on the cells, or of one number, shape (1, 1); None: the problem's own. K is that of
+        bodies' materials too. Axes before those of the mesh are a batch. Nodes without an equation have 0.
         """
         batch = np.broadcast_shapes(*(np.shape(a)[:-self.axes] for a in (load, g, *kappa, reaction) if a is not None))
         if batch == ():
@@ -178,29 +204,41 @@ class Solves:
         # One system, many loads.
         first = indices[0]
         values = self.values(of(g, first), own_values, np.asarray)
-        problem = self.system_of(entries, tuple(of(a, first) for a in kappa), of(reaction, first), values)
         reports: list[Any] = [None] * len(indices)
 
-        def one(compiled: Any, n: int) -> None:
-            u[indices[n]], reports[n] = self._solved(compiled, stop, of(load, indices[n]), values)
+        given = g if g is None else of(g, first)
+        k, c = tuple(of(a, first) for a in kappa), of(reaction, first)
 
-        problem._for_each(len(indices), one)
-        for k, report in zip(indices, reports):
-            _report.judge(report, u[k], stop.on_failure, stop.rtol is not None)
+        def one(compiled: Any, n: int) -> None:
+            u[indices[n]], reports[n] = self._solved(compiled, stop, of(load, indices[n]), entries, k, c, given, values)
+
+        self.system_of(entries, k, c, values)._for_each(len(indices), one)
+        for at, report in zip(indices, reports):
+            _report.judge(report, u[at], stop.on_failure, stop.rtol is not None)
         return u
 
     def _solve(self, stop: Stop, load: Any, entries: Any, kappa: Any, reaction: Any, g: Any, own_values: bool) -> np.ndarray:
         values = self.values(g, own_values, np.asarray)
         system = self.system_of(entries, kappa, reaction, values)
-        u, report = self._solved(system._system, stop, load, values)
+        u, report = self._solved(system._system, stop, load, entries, kappa, reaction, g, values)
         _report.judge(report, u, stop.on_failure, stop.rtol is not None)
         return u
 
-    def _solved(self, compiled: Any, stop: Stop, load: Any, values: tuple[Any, ...] | None) -> tuple[np.ndarray, Any]:
+    def _solved(self, compiled: Any, stop: Stop, load: Any, entries: Any, kappa: Any, reaction: Any, g: Any,
+                values: tuple[Any, ...] | None) -> tuple[np.ndarray, Any]:
+        held = None
+        if self.bodies is not None and self.bodies.held and g is not None:  # the solver has them at zero
+            held = g * self.bodies.is_held
+            load = load - self.numpy().apply(held, entries, kappa, reaction)
         load = np.ascontiguousarray(load, dtype=np.float64)
-        more = {"values": values} if self.axes == 2 and values is not None else {}
-        return compiled.solve(load, stop.tolerance, 0.0, stop.maxiter, None, stop.project, None,  # type: ignore[no-any-return]
-                              **more)
+        more: dict[str, Any] = {"values": values} if self.axes == 2 and values is not None else {}
+        # In a box around bodies another `project` takes another set-up.
+        u, report = compiled.solve(load, stop.tolerance, 0.0, stop.maxiter, None, stop.project and compiled.singular, None,
+                                   integrals=True, **more)
+        if self.bodies is not None:
+            u[self.bodies.inactive] = 0
+            u = u if held is None else np.where(self.bodies.is_held, held, u)
+        return u, report
 
     def values(self, g: Any, own_values: bool, on_host: Callable[[Any], np.ndarray]) -> tuple[Any, ...] | None:
         """g of each boundary, of one at all nodes (None: zero), as the compiled part takes them. None: the problem's own."""
@@ -217,7 +255,7 @@ class Solves:
     @property
     def takes_loads_on_device(self) -> bool:
         """Whether a load on a GPU stays there."""
-        return self.axes == 2 and self.problem._given.options["device"] == "cuda"
+        return self.axes == 2 and self.bodies is None and self.problem._given.options["device"] == "cuda"
 
     def solve_on_device(self, stop: Stop, system: Problem[Any], load: Any, values: tuple[Any, ...] | None) -> Any:
         """u beside a load at all nodes on a GPU, an array of its library."""
@@ -229,10 +267,13 @@ class Solves:
         return u
 
     def has_no_values(self) -> bool:
-        return all(not isinstance(g, str) and not np.any(g) for _, g, _ in self.sides.values())
+        held = () if self.bodies is None else [self.bodies.values[number] for number in self.bodies.held]
+        return all(not isinstance(g, str) and not np.any(g) for g in (*held, *(g for _, g, _ in self.sides.values())))
 
     def is_singular(self, reaction: Any) -> bool:
         """Whether constants are in the null space: no Dirichlet nodes, no alpha, no c."""
+        if self.bodies is not None:  # what bodies leave may be in several parts; the solver sees to each
+            return False
         if self.is_dirichlet.any() or any(kind == "robin" and np.any(alpha) for kind, _, alpha in self.sides.values()):
             return False
         c = self.reaction if reaction is None else reaction
@@ -245,12 +286,6 @@ def _expect_plain(problem: Problem[Any]) -> None:
     if (options.get("discretisation", "elements"), options.get("coordinates", "cartesian")) != ("elements", "cartesian"):
         raise TypeError("gradients are those of elements in Cartesian coordinates; this problem has "
                         f"discretisation={options['discretisation']!r}, coordinates={options['coordinates']!r}")
-    kinds = {kind for _, kind, _ in options["bodies"]}
-    if kinds == {"k"}:
-        raise TypeError("gradients are of problems without bodies; a body with another K is K in its cells: give "
-                        "kappa=where(inside, k, K), with the where of NumPy, PyTorch or JAX, which hands the gradient on to k")
-    if kinds:
-        raise TypeError(f"gradients are of problems without bodies; this one has {', '.join(map(repr, sorted(kinds)))}")
 
 
 def solves_of(problem: Problem[Any]) -> Solves:
@@ -301,7 +336,7 @@ class Calculus:
 
     def __init__(self, solves: Solves, xp: Any, constant: Callable[[np.ndarray], Any]) -> None:
         self.solves, self.elements, self._constant = solves, solves.elements(xp, constant), constant
-        self.dirichlet = constant(solves.is_dirichlet.astype(float))
+        self.given = constant(solves.is_given.astype(float))
         self._places = {name: self._mask(name) for name in solves.names}
         # Of Dirichlet sides that meet, the first ones win: left, right, bottom, top.
         self._owned, taken = {}, np.zeros(solves.mesh.shape, dtype=bool)
@@ -311,8 +346,9 @@ class Calculus:
                 own[solves.at(name)] = True
                 self._owned[name] = constant((own & ~taken).astype(float))
                 taken |= own
-        weights = np.ones(solves.mesh.cells)
-        self.ones_load = constant(Elements(solves.widths).integrals(weights))
+        self.ones_load = constant(solves.elements(np, np.asarray).integrals(np.ones(solves.mesh.cells)))
+        self._inactive = None if solves.bodies is None or not solves.bodies.inactive.any() else constant(
+            solves.bodies.inactive.astype(float))
 
     def _mask(self, name: str) -> Any:
         mask = np.zeros(self.solves.mesh.shape)
@@ -330,21 +366,56 @@ class Calculus:
     def _on_side(self, name: str, v: Any) -> Any:
         return v[self.solves.at(name)]
 
-    def data(self, array: Callable[[str, Any], Any], f: Any, kappa: Any, reaction: Any, boundaries: Any) -> Data:
+    def data(self, array: Callable[[str, Any], Any], f: Any, kappa: Any, reaction: Any, boundaries: Any, bodies: Any) -> Data:
         """Of what a user gives; array(what, numbers) is an array of the library in double."""
-        entries, k = self.solves.entries, (None,) * len(self.solves.kappa)
-        if kappa is not None:
-            entries, given = entries_of(kappa, self.solves.axes)
-            k = tuple(self.coefficient("kappa", array("kappa", one)) for one in given)
+        of_bodies: dict[int, Any] = {}
+        if bodies is not None:
+            if self.solves.bodies is None:
+                raise ValueError("the problem has no bodies; give them to its constructor")
+            of_bodies = self.solves.bodies.given(bodies, array)
+        entries, k = self._kappa(array, kappa, of_bodies)
         c = None if reaction is None else self.coefficient("the reaction", array("the reaction", reaction))
-        load = self._constant(loads(self.solves.mesh, f)) if callable(f) else self.load(array("f", f))
+        load = self._constant(self._loads(f)) if callable(f) else self.load(array("f", f))
         g = None
-        if boundaries is not None:
+        if boundaries is not None or any(number in of_bodies for number in self._held()):
+            boundaries = {} if boundaries is None else boundaries
             if not isinstance(boundaries, dict):
                 raise TypeError(f'boundaries are a dictionary, {{"left": g, ...}}; given is {type(boundaries).__name__}')
             load, g = self.boundaries(load, {name: array(f"the value of the {name} boundary", value)
                                              for name, value in boundaries.items()})
+            if self.solves.bodies is not None and self._held():
+                g = g + self.solves.bodies.on_nodes(self._body_values(of_bodies), self._constant)
         return Data(load, entries, k, c, g)
+
+    def _loads(self, f: Callable[..., Any]) -> np.ndarray:
+        mesh, bodies = self.solves.mesh, self.solves.bodies
+        return loads(mesh, f if bodies is None else bodies.in_live_cells(coordinates(mesh), f))
+
+    def _held(self) -> Any:
+        return () if self.solves.bodies is None else self.solves.bodies.held
+
+    def _body_values(self, given: dict[int, Any]) -> Any:
+        """Those of all bodies, the problem's own where none is given."""
+        return [given[number] if number in given else self._constant(own) for number, own in enumerate(self.solves.own_body_values())]
+
+    def _kappa(self, array: Callable[[str, Any], Any], kappa: Any, of_bodies: dict[int, Any]) -> tuple[Any, tuple[Any, ...]]:
+        """K of the cells, by entries; Nones stand for the problem's own."""
+        solves, bodies = self.solves, self.solves.bodies
+        materials = bodies if bodies is not None and bodies.has_materials else None
+        if kappa is None and (materials is None or not of_bodies.keys() & set(materials.of_kind("k", "contact"))):
+            return solves.entries, (None,) * len(solves.kappa)
+        if kappa is None:
+            entries, k = solves.entries, [self._constant(own) for own in solves.own_numbers()]
+        else:
+            entries, given = entries_of(kappa, solves.axes)
+            k = [self.coefficient("kappa", array("kappa", one)) for one in given]
+        if materials is not None:
+            entries, k = materials.materials(entries, k, self._body_values(of_bodies), self.elements.xp, self._constant)
+        return entries, tuple(k)
+
+    def shown(self, u: Any) -> Any:
+        """u as users get it: no number where there is no equation."""
+        return u if self._inactive is None else self.elements.xp.where(self._inactive > 0, np.nan, u)
 
     def load(self, f: Any) -> Any:
         """Integrals of f phi_i: f a number, at the nodes or on the cells."""
@@ -374,7 +445,7 @@ class Calculus:
         if unknown:
             known = ", ".join(name for name in solves.names if solves.sides[name][0] != "periodic")
             raise ValueError(f"boundaries that have values are {known}; not {', '.join(map(repr, unknown))}")
-        g = 0 * self.dirichlet
+        g = 0 * self.given
         for name in solves.names:
             kind = solves.sides[name][0]
             if kind == "periodic":
@@ -389,7 +460,7 @@ class Calculus:
             else:
                 if len(value.shape) == 0:
                     value = value * self._constant(np.ones(expected))
-                load = load + self._spread(name, self.elements.side_mass(_PLACES[name][0], value), self._places[name])
+                load = load + self._spread(name, self.side_mass(name, value), self._places[name])
         for d in solves.periodic:  # the last nodes are the first ones
             first, last = np.zeros(solves.mesh.shape), np.zeros(solves.mesh.shape)
             last[solves._end(d, -1)] = 1
@@ -399,16 +470,14 @@ class Calculus:
     def apply(self, v: Any, entries: Any, kappa: tuple[Any, ...], reaction: Any) -> Any:
         """A v at all nodes, with Robin boundaries; coefficients that are None are the problem's own."""
         solves = self.solves
-        if any(isinstance(k, str) for k in (*solves.kappa, solves.reaction)):
-            raise ValueError("the problem has expressions as coefficients; gradients take numbers, arrays and functions")
-        own = [np.asarray(k, dtype=float) for k in (*solves.kappa, solves.reaction)]
+        own = solves.own_coefficients()
         coefficients: dict[Any, Any] = {}
         for places, k in zip(entries, kappa):
             coefficients |= dict.fromkeys(places, k)
         if kappa[0] is None:
-            for places, k in zip(solves.entries, own):
+            for places, k in own:
                 coefficients |= dict.fromkeys(places, self._constant(k))
-        coefficients[None] = self._constant(own[-1]) if reaction is None else reaction
+        coefficients[None] = self._constant(np.asarray(solves.reaction, dtype=float)) if reaction is None else reaction
         found = self.elements.apply(v, coefficients)
         for name in solves.names:
             kind, _, alpha = solves.sides[name]
@@ -416,17 +485,27 @@ class Calculus:
                 found = found + self._spread(name, self._robin(name, alpha, self._on_side(name, v)), self._places[name])
         return found
 
+    def side_mass(self, name: str, g: Any) -> Any:
+        """Integrals of g phi_i over a boundary, at its nodes; g linear between its values there."""
+        d = _PLACES[name][0]
+        along = [h for k, h in enumerate(self.solves.widths) if k != d]
+        return Elements(along, self.elements.xp, self._constant, self._live_along(name)).mass(g)
+
+    def _live_along(self, name: str) -> Any:
+        return None if self.solves.bodies is None else self.solves.bodies.live[self.solves.at(name)]
+
     def _robin(self, name: str, alpha: Any, v: Any) -> Any:
         """Integrals of alpha v phi_i over a side, alpha and v linear between nodes."""
         if isinstance(alpha, str):
             raise ValueError(f"the {name} boundary has the expression {alpha!r}; gradients take numbers, arrays and functions")
         d = _PLACES[name][0]
         if np.ndim(alpha) == 0 or self.solves.axes == 3:
-            return self.elements.side_mass(d, v) * float(np.ravel(alpha)[0])
-        h = self.solves.widths[1 - d] / 12
+            return self.side_mass(name, v) * float(np.ravel(alpha)[0])
+        live = self._live_along(name)
+        h = self.solves.widths[1 - d] / 12 * (1 if live is None else live)
         a = np.asarray(alpha)
         begin, end, mixed = (self._constant(h * w) for w in (3 * a[:-1] + a[1:], a[:-1] + 3 * a[1:], a[:-1] + a[1:]))
-        line = Elements([h], self.elements.xp, self._constant)
+        line = Elements([self.solves.widths[1 - d]], self.elements.xp, self._constant)
         first, last = v[..., :-1], v[..., 1:]
         return line._padded(begin * first + mixed * last, 0, False) + line._padded(mixed * first + end * last, 0, True)
 
@@ -443,90 +522,5 @@ class Calculus:
         return u_bar - self.ones_load * (u_bar.sum(axes)[(...,) + (None,) * self.solves.axes] / self.ones_load.sum())
 
     def value_gradient(self, u_bar: Any, v: Any, entries: Any, kappa: tuple[Any, ...], reaction: Any) -> Any:
-        """At Dirichlet nodes, of g there."""
-        return (u_bar - self.apply(v, entries, kappa, reaction)) * self.dirichlet
-
-
-class MatrixSolves:
-    """Those of a stratum.Multigrid with other values of its matrix."""
-
-    def __init__(self, ml: Multigrid) -> None:
-        self.ml = ml
-        start, column, self.data = ml._matrix
-        self.given = ml._given
-        if start is None:
-            raise TypeError("gradients are of sparse matrices; this stratum.Multigrid was made of bands")
-        if ml._options["triangle"] == "symmetric":
-            raise TypeError("gradients are of matrices with all their entries; give both triangles")
-        self.start, self.column = start, column
-        self.row = np.repeat(np.arange(ml.shape[0]), np.diff(start))
-        if ml.singular and (not ml.symmetric or ml.found["singular_parts"] > 1):
-            raise ValueError("gradients of singular matrices are of symmetric ones whose grid is connected; this one is "
-                             + ("nonsymmetric" if not ml.symmetric else f"in {ml.found['singular_parts']} parts"))
-        self._latest = _Latest()
-        self._kept: dict[Any, Any] = {}
-        self.calls: dict[Any, Any] = {}  # of compiled code
-
-    def kept(self, key: Any, make: Callable[[], Any]) -> Any:
-        """What a library needs of the matrix; made at its first use."""
-        if key not in self._kept:
-            self._kept[key] = make()
-        return self._kept[key]
-
-    def system(self, data: np.ndarray | None, transposed: bool) -> Multigrid:
-        if data is None and self.given is not self.ml._given:
-            raise ValueError("the matrix was updated after the solve whose gradient is asked for, or after the function was "
-                             "compiled; solve again, or give data=")
-        if data is None and (not transposed or self.ml.symmetric):
-            return self.ml
-
-        def make() -> Multigrid:
-            from scipy.sparse import csr_array
-
-            if data is None:
-                self.ml._expect_unchanged("its transpose is set up for gradients")
-            a: Any = csr_array((self.data if data is None else data, self.column, self.start), shape=self.ml.shape)
-            if transposed and abs(a - a.T).max() == 0:
-                return self.system(data, False)
-            return self.ml._with(a.T.tocsr() if transposed else a)
-
-        return self._latest.find((transposed, *([] if data is None else [data])), make)
-
-    def solve(self, stop: Stop, data: np.ndarray | None, b: np.ndarray, transposed: bool) -> np.ndarray:
-        """A^-1 b, or A^-T b; axes before the last one are a batch."""
-        batch = np.broadcast_shapes(np.shape(b)[:-1], () if data is None else np.shape(data)[:-1])
-        b = np.broadcast_to(b, batch + np.shape(b)[-1:])
-        if data is None or np.ndim(data) == 1 or all(n == 1 for n in np.shape(data)[:-1]):
-            data = None if data is None else np.ascontiguousarray(data, dtype=np.float64).reshape(-1)
-            columns = b.reshape(-1, b.shape[-1]).T
-            x = self.one(stop, self.system(data, transposed), columns)
-            return np.ascontiguousarray(x.T).reshape(b.shape)
-        x = np.empty(b.shape)
-        data = np.broadcast_to(data, batch + np.shape(data)[-1:])
-        for k in np.ndindex(*batch):
-            x[k] = self.one(stop, self.system(np.ascontiguousarray(data[k]), transposed), b[k][:, None])[:, 0]
-        return x
-
-    def one(self, stop: Stop, ml: Multigrid, b: Any) -> Any:
-        """Of b of shape (n,) or, in NumPy, (n, k)."""
-        return ml._solved(b, (stop.tolerance, 0.0, stop.maxiter, None), stop.on_failure, stop.rtol is not None)
-
-    def expect_shapes(self, b: Any, data: Any) -> None:
-        """Of b and of entries; axes before the last one are a batch."""
-        n = self.ml.shape[0]
-        if tuple(b.shape[-1:]) != (n,):
-            raise ValueError(f"b has shape ({n},), or (k, {n}) for k of them; given is {tuple(b.shape)}")
-        if data is not None and tuple(data.shape[-1:]) != self.data.shape:
-            raise ValueError(f"data has shape {self.data.shape}, one number for each entry of A; given is {tuple(data.shape)}")
-
-    def balanced(self, x_bar: Any) -> Any:
-        return x_bar - x_bar.sum(-1)[..., None] / self.ml.shape[0] if self.ml.singular else x_bar
-
-
-def matrix_solves_of(ml: Multigrid) -> MatrixSolves:
-    """Kept with the solver, until its matrix is another."""
-    kept = getattr(ml, "_solves", None)
-    if kept is None or kept.given is not ml._given:
-        kept = MatrixSolves(ml)
-        ml._solves = kept  # type: ignore[attr-defined]
-    return kept
+        """Of g, at nodes that have one."""
+        return (u_bar - self.apply(v, entries, kappa, reaction)) * self.given

@@ -20,15 +20,17 @@ import numpy as np
 
 
 class Elements:
-    """Those of a mesh, given by its widths along x, y (and z); constants of the mesh become arrays by `constant`."""
+    """Those of a mesh, given by its widths along x, y (and z); constants of the mesh become arrays by `constant`. `live`: the cells
+    that are integrated over, of all cells where it is None.
+    """
 
-    def __init__(self, widths: list[np.ndarray], xp: Any = np, constant: Callable[[np.ndarray], Any] = np.asarray) -> None:
+    def __init__(self, widths: list[np.ndarray], xp: Any = np, constant: Callable[[np.ndarray], Any] = np.asarray,
+                 live: np.ndarray | None = None) -> None:
         self.xp, self.axes, self._constant = xp, len(widths), constant
-        self._widths = widths
 
         def product(*without: int) -> Any:
             """Of the widths of every cell; those of axes that are named are divided by, once or twice."""
-            total: Any = np.ones([1] * self.axes)
+            total: Any = np.ones([1] * self.axes) if live is None else live
             for d, h in enumerate(widths):
                 power = 1 - without.count(d)
                 total = total * (h if power == 1 else 1 / h if power == -1 else np.ones(h.size)).reshape([-1] + [1] * d)
@@ -130,8 +132,3 @@ class Elements:
     def mass(self, f: Any) -> Any:
         """The same of f linear between its values at the nodes."""
         return self.apply(f, {None: 1.0})
-
-    def side_mass(self, d: int, g: Any) -> Any:
-        """Integrals of g phi_i over a side across axis d, at its nodes; g linear between its values there."""
-        along = [h for k, h in enumerate(self._widths) if k != d]
-        return Elements(along, self.xp, self._constant).mass(g)

@@ -12,11 +12,11 @@ from typing import Any, Callable, NamedTuple
 
 import numpy as np
 
-from ._differentiable import Calculus, Stop, entries_of, expect_matrix_data, matrix_solves_of, solves_of
+from ._differentiable import Calculus, Stop, entries_of, refuse_matrix_data, solves_of
+from ._matrix_solves import expect_matrix_data, matrix_solves_of
 from ._multigrid import Multigrid
 from ._problem import Problem
 from ._report import check_on_failure
-from ._sampling import _PLACES
 
 __all__ = ["Gradients", "MatrixGradients", "vjp"]
 
@@ -28,6 +28,7 @@ class Gradients(NamedTuple):
     kappa: Any       # like kappa: a number, an array on the cells, or a tuple of these
     reaction: Any
     boundaries: dict[str, Any]  # of g; of all that are not periodic
+    bodies: dict[int, Any]      # of g, k or r of bodies, by their numbers
 
 
 class MatrixGradients(NamedTuple):
@@ -38,8 +39,8 @@ class MatrixGradients(NamedTuple):
 
 
 def vjp(problem: Problem[Any] | Multigrid, f: Any, *, kappa: Any = None, reaction: Any = None,
-        boundaries: dict[str, Any] | None = None, data: Any = None, rtol: float | None = None, maxiter: int = 100,
-        on_failure: str = "warn", project: bool = False) -> tuple[np.ndarray, Callable[[Any], Any]]:
+        boundaries: dict[str, Any] | None = None, bodies: dict[int, Any] | None = None, data: Any = None, rtol: float | None = None,
+        maxiter: int = 100, on_failure: str = "warn", project: bool = False) -> tuple[np.ndarray, Callable[[Any], Any]]:
     """Solves, and returns (u, pullback). If u_bar is the gradient of a function in u, pullback(u_bar) is its gradient in the data.
 
     problem     a stratum.Poisson, stratum.Poisson3D, or stratum.Multigrid. Its hierarchy is used where its coefficients are, for u
@@ -48,6 +49,8 @@ def vjp(problem: Problem[Any] | Multigrid, f: Any, *, kappa: Any = None, reactio
     kappa, reaction, boundaries   in place of the problem's own. kappa and reaction: numbers or arrays on the cells, kappa also a
                 tuple of them; a set-up for each new one. boundaries: {"left": g, ...}, g a number or an array at the nodes of that
                 boundary; its kind and alpha stay
+    bodies      in place of what the problem's bodies have, {0: g, ...} by their numbers: a number or an array at the nodes of
+                "value", a number or an array on the cells of "k", a number of "contact". Their shapes stay
     data        other entries of the matrix, in the order of A.tocsr().data
     rtol        tolerance of both solves; 1e-10 if not given, or what rounding allows
     project     if the problem or the matrix is singular, subtracts the mean of the right-hand side
@@ -77,14 +80,14 @@ def vjp(problem: Problem[Any] | Multigrid, f: Any, *, kappa: Any = None, reactio
     check_on_failure(on_failure)
     stop = Stop(rtol, maxiter, on_failure, project)
     if isinstance(problem, Multigrid):
-        expect_matrix_data(kappa, reaction, boundaries)
+        expect_matrix_data(kappa, reaction, boundaries, bodies)
         return _of_matrix(problem, f, data, stop)
     if not isinstance(problem, Problem):
         raise TypeError("a problem is a stratum.Poisson, stratum.Poisson3D or stratum.Multigrid; given is "
                         f"{type(problem).__name__}")
     if data is not None:
-        raise TypeError("data are the entries of a matrix; a problem has kappa=, reaction= and boundaries=")
-    return _of_problem(problem, f, kappa, reaction, boundaries, stop)
+        refuse_matrix_data()
+    return _of_problem(problem, f, kappa, reaction, boundaries, bodies, stop)
 
 
 def _array(what: str, given: Any) -> np.ndarray:
@@ -98,28 +101,49 @@ def _array(what: str, given: Any) -> np.ndarray:
 
 
 def _of_problem(problem: Problem[Any], f: Any, kappa: Any, reaction: Any, boundaries: dict[str, Any] | None,
-                stop: Stop) -> tuple[np.ndarray, Callable[[Any], Gradients]]:
+                bodies: dict[int, Any] | None, stop: Stop) -> tuple[np.ndarray, Callable[[Any], Gradients]]:
     solves = solves_of(problem)
-    calculus: Calculus = solves.calculus("numpy", lambda: Calculus(solves, np, np.asarray))
-    load, entries, k, c, g = calculus.data(_array, f, kappa, reaction, boundaries)
-    shapes = [np.shape(one) for one in (solves.kappa if kappa is None else entries_of(kappa, solves.axes)[1])]
+    calculus = solves.numpy()
+    load, entries, k, c, g = calculus.data(_array, f, kappa, reaction, boundaries, bodies)
+    # Their own arrays: pullback comes later.
+    own_entries, own_kappa = (solves.entries, solves.kappa) if kappa is None else entries_of(kappa, solves.axes)
+    own_kappa = [_array("kappa", one) for one in own_kappa]
+    values = [np.array(one) for one in solves.own_body_values()]
+    for number, value in (bodies or {}).items():
+        values[number] = _array(f"bodies[{number}]", value)
+    for number, kind in enumerate(solves.bodies.kinds if solves.bodies else ()):
+        if kind == "contact" and values[number] < 0:
+            raise ValueError(f"bodies[{number}] has the resistance {values[number]}; it must not be negative")
     c_shape, f_shape = np.shape(solves.reaction if reaction is None else reaction), None if callable(f) else np.shape(f)
     are_numbers = {name: np.ndim((boundaries or {}).get(name, g)) == 0 for name, (_, g, _) in solves.sides.items()}
-    u = solves.solve(stop, load, entries, k, c, g, own_values=boundaries is None)
+    u = solves.solve(stop, load, entries, k, c, g, own_values=g is None)
 
     def pullback(u_bar: Any) -> Gradients:
+        u_bar = np.array(u_bar) if solves.bodies is not None else u_bar
+        if solves.bodies is not None and u_bar.shape == u.shape:
+            u_bar[solves.bodies.inactive] = 0  # where there is no u
         u_bar = _array("u_bar", u_bar)
         if u_bar.shape != u.shape:
             raise ValueError(f"u_bar has the shape of u, {u.shape}; given is {u_bar.shape}")
         loads_bar = calculus.balanced(u_bar) if solves.is_singular(c) else u_bar
         adjoint = solves.solve(stop._replace(project=True), loads_bar, entries, k, c, None, own_values=False)
-        kappa_bar, c_bar = calculus.derivatives(adjoint, u, entries)
-        kappa_bar = [_summed(bar, shape) for bar, shape in zip(kappa_bar, shapes)]
+        of_bodies: dict[int, Any] = {}
+        if solves.bodies is not None and solves.bodies.has_materials:
+            places = [[place] for of_one in own_entries for place in of_one]
+            bars, c_bar = calculus.derivatives(adjoint, u, places)
+            kappa_bar, of_bodies = solves.bodies.materials_pullback(own_entries, own_kappa, values, bars)
+        else:
+            kappa_bar, c_bar = calculus.derivatives(adjoint, u, own_entries)
+        kappa_bar = [_summed(bar, one.shape) for bar, one in zip(kappa_bar, own_kappa)]
+        of_values = np.array(calculus.value_gradient(u_bar, adjoint, entries, k, c)) if solves.is_given.any() else np.zeros(u.shape)
+        if solves.bodies is not None:
+            of_bodies |= solves.bodies.on_nodes_pullback(of_values)
         return Gradients(None if f_shape is None else _f_gradient(calculus, f_shape, adjoint),
                          kappa_bar[0] if len(kappa_bar) == 1 else tuple(kappa_bar), _summed(c_bar, c_shape),
-                         _boundary_gradients(calculus, u_bar, adjoint, entries, k, c, are_numbers))
+                         _boundary_gradients(calculus, of_values, adjoint, are_numbers),
+                         {number: _summed(of_bodies[number], values[number].shape) for number in sorted(of_bodies)})
 
-    return u.copy(), pullback
+    return np.array(calculus.shown(u)), pullback
 
 
 def _summed(bar: np.ndarray, shape: tuple[int, ...]) -> Any:
@@ -139,15 +163,12 @@ def _f_gradient(calculus: Calculus, shape: tuple[int, ...], adjoint: np.ndarray)
     return calculus.elements.volume * means
 
 
-def _boundary_gradients(calculus: Calculus, u_bar: np.ndarray, adjoint: np.ndarray, entries: Any, kappa: Any, reaction: Any,
+def _boundary_gradients(calculus: Calculus, of_values: np.ndarray, adjoint: np.ndarray,
                         are_numbers: dict[str, bool]) -> dict[str, Any]:
-    solves = calculus.solves
-    at_dirichlet = None
-    if solves.is_dirichlet.any():
-        at_dirichlet = np.array(calculus.value_gradient(u_bar, adjoint, entries, kappa, reaction))
-        for d in solves.periodic:
-            at_dirichlet[solves._end(d, 0)] += at_dirichlet[solves._end(d, -1)]
-            at_dirichlet[solves._end(d, -1)] = 0
+    solves, at_dirichlet = calculus.solves, of_values.copy()
+    for d in solves.periodic:
+        at_dirichlet[solves._end(d, 0)] += at_dirichlet[solves._end(d, -1)]
+        at_dirichlet[solves._end(d, -1)] = 0
     found = {}
     for name in solves.names:
         kind = solves.sides[name][0]
@@ -156,7 +177,7 @@ def _boundary_gradients(calculus: Calculus, u_bar: np.ndarray, adjoint: np.ndarr
         if kind == "dirichlet":
             bar = (at_dirichlet * calculus._owned[name])[solves.at(name)]
         else:
-            bar = calculus.elements.side_mass(_PLACES[name][0], adjoint[solves.at(name)])
+            bar = calculus.side_mass(name, adjoint[solves.at(name)])
         found[name] = float(bar.sum()) if are_numbers[name] else bar
     return found
 

@@ -19,7 +19,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from . import _stratum
-from ._differentiable import Calculus, MatrixSolves, Solves, Stop, as_problem, expect_matrix_data, matrix_solves_of, solves_of
+from ._differentiable import Calculus, Solves, Stop, as_problem, refuse_matrix_data, solves_of
+from ._matrix_solves import MatrixSolves, expect_matrix_data, matrix_solves_of
 from ._multigrid import Multigrid
 from ._problem import Problem
 from ._report import check_on_failure, judge
@@ -28,8 +29,8 @@ __all__ = ["forget", "solve"]
 
 
 def solve(problem: Any, f: Any, *, kappa: Any = None, reaction: Any = None, boundaries: dict[str, Any] | None = None,
-          data: Any = None, rtol: float | None = None, maxiter: int = 100, on_failure: str = "warn",
-          project: bool = False) -> jax.Array:
+          bodies: dict[int, Any] | None = None, data: Any = None, rtol: float | None = None, maxiter: int = 100,
+          on_failure: str = "warn", project: bool = False) -> jax.Array:
     """u at all nodes, or x, as an array that is differentiable in every array that is given.
 
     problem     a stratum.Poisson or stratum.Poisson3D, a mesh (u = 0 on its boundary, K = 1) or what makes one; or a
@@ -39,6 +40,8 @@ def solve(problem: Any, f: Any, *, kappa: Any = None, reaction: Any = None, boun
     kappa, reaction   in place of the problem's own: numbers or arrays on the cells; kappa also a tuple of them, (kxx, kyy) or
                 (kxx, kxy, kyy), in a box (kx, ky, kz). A set-up for each new one
     boundaries  {"left": g, ...} in place of the problem's own g: a number or an array at the nodes of that boundary
+    bodies      {0: g, ...} in place of what the problem's bodies have, by their numbers: a number or an array at the nodes of
+                "value", a number or an array on the cells of "k", a number of "contact"
     data        entries of the matrix, in the order of A.tocsr().data
     rtol        tolerance of each solve; 1e-10 if not given, or what rounding allows. maxiter, on_failure, project: as of
                 problem.solve
@@ -55,11 +58,11 @@ def solve(problem: Any, f: Any, *, kappa: Any = None, reaction: Any = None, boun
     check_on_failure(on_failure)
     stop = Stop(rtol, maxiter, on_failure, project)
     if isinstance(problem, Multigrid):
-        expect_matrix_data(kappa, reaction, boundaries)
+        expect_matrix_data(kappa, reaction, boundaries, bodies)
         return _solve_matrix(problem, f, data, stop)
     if data is not None:
-        raise TypeError("data are the entries of a matrix; a problem has kappa=, reaction= and boundaries=")
-    return _solve_problem(as_problem(problem), f, kappa, reaction, boundaries, stop)
+        refuse_matrix_data()
+    return _solve_problem(as_problem(problem), f, kappa, reaction, boundaries, bodies, stop)
 
 
 def _double() -> Any:
@@ -176,7 +179,7 @@ class _Operator:
         self.solves = solves
         self.calculus = Calculus(solves, jnp, np.asarray)  # constants are NumPy's, of no trace
         self.calls: dict[Any, Any] = {}
-        unknown = ~solves.is_dirichlet
+        unknown = ~solves.is_given if solves.bodies is None else ~(solves.is_given | solves.bodies.inactive)
         for d in solves.periodic:
             unknown[solves._end(d, -1)] = False
         self.unknown = unknown.astype(float)
@@ -259,13 +262,13 @@ def _solution_jvp(operator: _Operator, stop: Stop, entries: Any, own_values: boo
 
 
 def _solve_problem(problem: Problem[Any], f: Any, kappa: Any, reaction: Any, boundaries: dict[str, Any] | None,
-                   stop: Stop) -> jax.Array:
+                   bodies: dict[int, Any] | None, stop: Stop) -> jax.Array:
     solves = solves_of(problem)
     operator: _Operator = solves.calculus("jax", lambda: _Operator(solves))
     with _double():
-        load, entries, k, c, g = operator.calculus.data(_array, f, kappa, reaction, boundaries)
-        u = _solution(operator, stop, tuple(map(tuple, entries)), boundaries is None, load, c, g, k)
-    return u.astype(_result_type(f, kappa, reaction, *(boundaries or {}).values()))
+        load, entries, k, c, g = operator.calculus.data(_array, f, kappa, reaction, boundaries, bodies)
+        u = operator.calculus.shown(_solution(operator, stop, tuple(map(tuple, entries)), g is None, load, c, g, k))
+    return u.astype(_result_type(f, kappa, reaction, *(boundaries or {}).values(), *(bodies or {}).values()))
 
 
 def _solve_matrix(ml: Multigrid, b: Any, data: Any, stop: Stop) -> jax.Array:

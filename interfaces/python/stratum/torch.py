@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from ._differentiable import Calculus, MatrixSolves, Solves, Stop, as_problem, expect_matrix_data, matrix_solves_of, solves_of
+from ._differentiable import Calculus, Solves, Stop, as_problem, refuse_matrix_data, solves_of
+from ._matrix_solves import MatrixSolves, expect_matrix_data, matrix_solves_of
 from ._multigrid import Multigrid
 from ._problem import Problem
 from ._report import check_on_failure
@@ -23,7 +24,7 @@ __all__ = ["solve"]
 
 
 def solve(problem: Any, f: Any, *, kappa: Any = None, reaction: Any = None, boundaries: dict[str, Any] | None = None,
-          data: Any = None, shape: tuple[int, int] | None = None, rtol: float | None = None, maxiter: int = 100,
+          bodies: dict[int, Any] | None = None, data: Any = None, shape: tuple[int, int] | None = None, rtol: float | None = None, maxiter: int = 100,
           on_failure: str = "warn", project: bool = False) -> torch.Tensor:
     """u at all nodes, or x, as a tensor that is differentiable in every tensor that is given.
 
@@ -34,6 +35,8 @@ def solve(problem: Any, f: Any, *, kappa: Any = None, reaction: Any = None, boun
     kappa, reaction   in place of the problem's own: numbers or tensors on the cells; kappa also a tuple of them, (kxx, kyy) or
                 (kxx, kxy, kyy), in a box (kx, ky, kz). A set-up for each new one
     boundaries  {"left": g, ...} in place of the problem's own g: a number or a tensor at the nodes of that boundary
+    bodies      {0: g, ...} in place of what the problem's bodies have, by their numbers: a number or a tensor at the nodes of
+                "value", a number or a tensor on the cells of "k", a number of "contact"
     data        entries of the stratum.Multigrid's matrix, in the order of A.tocsr().data
     shape       (ny, nx) of a sparse tensor, where its diagonals do not show it
     rtol        tolerance of each solve; 1e-10 if not given, or what rounding allows. maxiter, on_failure, project: as of
@@ -53,11 +56,11 @@ def solve(problem: Any, f: Any, *, kappa: Any = None, reaction: Any = None, boun
     check_on_failure(on_failure)
     stop = Stop(rtol, maxiter, on_failure, project)
     if isinstance(problem, Multigrid) or (isinstance(problem, torch.Tensor) and problem.layout != torch.strided):
-        expect_matrix_data(kappa, reaction, boundaries)
+        expect_matrix_data(kappa, reaction, boundaries, bodies)
         return _solve_matrix(problem, f, data, shape, stop)
     if data is not None or shape is not None:
-        raise TypeError("data and shape belong to a matrix; a problem has kappa=, reaction= and boundaries=")
-    return _solve_problem(as_problem(problem), f, kappa, reaction, boundaries, stop)
+        refuse_matrix_data()
+    return _solve_problem(as_problem(problem), f, kappa, reaction, boundaries, bodies, stop)
 
 
 def _tensor(what: str, given: Any, device: Any) -> torch.Tensor:
@@ -91,13 +94,14 @@ def _calculus(solves: Solves, device: torch.device) -> Calculus:
 
 
 def _solve_problem(problem: Problem[Any], f: Any, kappa: Any, reaction: Any, boundaries: dict[str, Any] | None,
-                   stop: Stop) -> torch.Tensor:
+                   bodies: dict[int, Any] | None, stop: Stop) -> torch.Tensor:
     solves = solves_of(problem)
-    dtype, device = _result_type(f, kappa, reaction, *(boundaries.values() if isinstance(boundaries, dict) else ()))
+    by_name = [one for values in (boundaries, bodies) if isinstance(values, dict) for one in values.values()]
+    dtype, device = _result_type(f, kappa, reaction, *by_name)
     calculus = _calculus(solves, device)
-    load, entries, k, c, g = calculus.data(lambda what, given: _tensor(what, given, device), f, kappa, reaction, boundaries)
-    u = _Solve.apply(calculus, stop, entries, boundaries is None, {}, load, c, g, *k)
-    return u.to(dtype)
+    load, entries, k, c, g = calculus.data(lambda what, given: _tensor(what, given, device), f, kappa, reaction, boundaries, bodies)
+    u = _Solve.apply(calculus, stop, entries, g is None, {}, load, c, g, *k)
+    return calculus.shown(u).to(dtype)  # type: ignore[no-any-return]
 
 
 def _on_device(solves: Solves, stop: Stop, entries: Any, own_values: bool, kept: dict[str, Any] | None, load: torch.Tensor, c: Any,

@@ -3,6 +3,7 @@
     stratum.Multigrid(A, shape=(ny, nx))           of a scipy.sparse matrix: .solve(b), .aspreconditioner(), .update(A);
                                                    (nz, ny, nx) in a box
     stratum.Components(A, 2)                       the same with several unknowns at each node
+    stratum.ComplexMultigrid(A)                    of a complex matrix, such as K + i omega M
     stratum.poisson(mesh, f, boundaries, kappa, ...)    solves -div(K grad u) + c u = f, returns u on all nodes
     stratum.Poisson(mesh, boundaries, kappa, ...)       the same for many f
     stratum.Poisson3D(mesh, boundaries, kappa, ...)     in a box, which stratum.poisson solves too, directly
@@ -15,6 +16,7 @@
 
 from typing import Any
 
+from ._complex import ComplexMultigrid
 from ._components import Components
 from ._heat import HeatSolution, heat
 from ._mesh import mesh
@@ -31,7 +33,7 @@ for _exception in (ConvergenceError, ConvergenceWarning, ResourceError):
     _exception.__module__ = __name__  # what messages call them
 
 __all__ = [
-    "BoxMesh", "Components", "ConvergenceError", "ConvergenceWarning", "HeatSolution", "Mesh", "Multigrid", "PatchMesh", "PatchSolution",
+    "BoxMesh", "ComplexMultigrid", "Components", "ConvergenceError", "ConvergenceWarning", "HeatSolution", "Mesh", "Multigrid", "PatchMesh", "PatchSolution",
     "Poisson", "Poisson3D", "ResourceError", "Solution", "Solution3D", "__version__", "heat", "plot",
     "cuda_available", "expressions_available", "mesh", "patches", "poisson",
 ]

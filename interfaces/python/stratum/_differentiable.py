@@ -15,6 +15,7 @@ import numpy as np
 
 from . import _report
 from ._bodies import Bodies
+from ._checks import iterations, number
 from ._elements import Elements
 from ._mesh import as_mesh
 from ._on_device import OnDevice, capsule, contiguous, like
@@ -34,6 +35,12 @@ class Stop(NamedTuple):
     maxiter: int = 100
     on_failure: str = "warn"
     project: bool = False
+
+    @classmethod
+    def of(cls, rtol: Any, maxiter: Any, on_failure: str, project: bool) -> Stop:
+        """What a user gives, checked."""
+        _report.check_on_failure(on_failure)
+        return cls(None if rtol is None else number("rtol", rtol), iterations(maxiter), on_failure, project)
 
     @property
     def tolerance(self) -> float:
@@ -316,7 +323,7 @@ def as_problem(given: Any) -> Problem[Any]:
 
 def entries_of(kappa: Any, axes: int) -> tuple[list[list[tuple[int, int]]], list[Any]]:
     """Of each number or array of K the entries (d, e) in which it stands."""
-    if not isinstance(kappa, (tuple, list)):
+    if not isinstance(kappa, (tuple, list)) or (len(kappa) > 0 and isinstance(kappa[0], list)):  # rows of an array
         return [[(d, d) for d in range(axes)]], [kappa]
     if axes == 2 and len(kappa) == 3:
         return [[(0, 0)], [(0, 1)], [(1, 1)]], list(kappa)

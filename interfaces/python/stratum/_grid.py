@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
+
+from ._checks import grid_shape
 
 
 def nodes(numbering: Any, n: int) -> np.ndarray:
@@ -19,9 +20,7 @@ def nodes(numbering: Any, n: int) -> np.ndarray:
 
 
 def checked(shape: tuple[int, ...], unknowns: int) -> tuple[int, ...]:
-    if len(shape) not in (2, 3):
-        raise ValueError(f"shape is (ny, nx), or (nz, ny, nx) of a box; given is {shape}")
-    grid = tuple(operator.index(k) for k in shape)
+    grid = grid_shape("shape", shape)
     count = 1
     for k in grid:
         count *= k
@@ -73,15 +72,17 @@ def grid_of(start: np.ndarray, column: np.ndarray) -> tuple[int, ...]:
     offsets, counts = _diagonals(start, column)
     found = _five_or_nine(n, offsets, counts)
     if found is not None:
-        nx = found[1]
-        # Couplings of neighbours, or across a periodic end.
-        far = (abs(offsets) > nx + 1) & (abs(offsets) < n - nx - 1)
-        if not far.any() or another_kind(start, column) is None:
+        if not _reaches_beyond(n, offsets, found[1]) or another_kind(start, column) is None:
             return found
     box = _whole_box(n, offsets, counts)
     if box is not None:
         return box
     raise ValueError(f"the diagonals of the matrix do not tell its grid; {looks_like(start, column)}")
+
+
+def _reaches_beyond(n: int, offsets: np.ndarray, nx: int) -> bool:
+    """Whether some couplings are none of neighbours or across a periodic end."""
+    return bool(((abs(offsets) > nx + 1) & (abs(offsets) < n - nx - 1)).any())
 
 
 def _diagonals(start: np.ndarray, column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -131,6 +132,9 @@ def another_kind(start: np.ndarray, column: np.ndarray) -> str | None:
     """Says whether it looks like several unknowns at each node, or like a box of which the shape given is not that."""
     n = start.size - 1
     offsets, counts = _diagonals(start, column)
+    found = _five_or_nine(n, offsets, counts)
+    if found is not None and not _reaches_beyond(n, offsets, found[1]):
+        return f"its diagonals are those of a grid of {found[0]} x {found[1]} unknowns (y, x); give shape={found}"
     often = [int(k) for k in offsets[counts > n // 2] if k > 0]
     box = _whole_box(n, offsets, counts)
     if box:

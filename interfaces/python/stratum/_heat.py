@@ -7,6 +7,7 @@ from typing import Any, Callable, NamedTuple
 import numpy as np
 
 from . import _show
+from ._checks import expect_callback, number, whole
 from ._mesh import as_mesh
 from ._poisson import Poisson
 from ._poisson_3d import Poisson3D
@@ -70,6 +71,8 @@ def heat(mesh: Any, initial: Any, end: float, steps: int, *, kappa: Any = 1.0, b
     mesh = as_mesh(mesh)
     if method not in ("midpoint", "euler"):
         raise ValueError(f"method is 'midpoint' or 'euler'; not {method!r}")
+    steps, frames, end, rtol = whole("steps", steps), whole("frames", frames), number("end", end), number("rtol", rtol)
+    expect_callback(callback)
     if not end > 0 or steps < 1 or not 1 <= frames <= steps:
         raise ValueError("time goes from 0 to an end > 0 in at least one step, and frames are 1 .. steps; given are "
                          f"end {end}, {steps} steps, {frames} frames")
@@ -86,6 +89,8 @@ def heat(mesh: Any, initial: Any, end: float, steps: int, *, kappa: Any = 1.0, b
         u = np.array(values_of("the initial value", initial, *grid(coordinates(mesh))))
     else:
         u = np.array(np.broadcast_to(array_of("the initial value", initial, [mesh.shape]), mesh.shape))
+    if not np.isfinite(u).all():
+        raise ValueError(f"the initial value must be finite; given is {initial!r}")
     load = _loads_in_time(problem, f)
     kept, times, iterations = [u.copy()], [0.0], 0
     for step in _counted(steps, progress):

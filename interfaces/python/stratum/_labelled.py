@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ._mesh import _line
+
 
 def is_labelled(array: Any) -> bool:
     """A DataArray; xarray is imported already where there is one."""
@@ -33,7 +35,7 @@ class Labels:
         else:
             lines = list(mesh)
             self.dims = [str(line.dims[0]) if is_labelled(line) else "xyz"[d] for d, line in enumerate(lines)]
-        self.lines: list[np.ndarray] = [np.asarray(line, dtype=np.float64) for line in lines]
+        self.lines: list[np.ndarray] = [_line(line, "coordinates") for line in lines]
         if len(self.dims) not in (2, 3):
             raise ValueError(f"a mesh has two or three dimensions; f has {len(self.dims)}: {', '.join(self.dims)}")
         #: Dimensions whose coordinates fall, such as latitudes from the north.

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ._checks import expect_unmasked, whole
 from ._stratum import BoxMesh, Mesh
 
 
@@ -49,14 +50,14 @@ def mesh(
     if cells is not None:
         of, axes = _kind("cells", cells), len(cells)
         gradings = [grading] * axes if isinstance(grading, str) else _numbers("grading", grading, "", axes)
-        return of.graded(gradings, [int(n) for n in cells], _numbers("size", size, 1.0, axes))
+        return of.graded(gradings, [whole("a number of cells", n) for n in cells], _numbers("size", size, 1.0, axes))
     if len(given) == 1 and isinstance(given[0], (Mesh, BoxMesh)):
         return given[0]
     if len(given) not in (2, 3):
         raise ValueError("a mesh is made of a name and a level, or of coordinates x and y, or x, y and z; "
                          f"given are {len(given)} arguments")
     if isinstance(given[0], str):
-        name, level = given[0], int(given[1])
+        name, level = given[0], whole("level", given[1])
         return Mesh.named(name, level) if len(given) == 2 else BoxMesh.named(name, level, str(given[2]))
     of = _kind("coordinates", given)
     return of.from_coordinates([_line(x, "coordinates") for x in given])
@@ -83,6 +84,8 @@ for _kind_of_mesh in (Mesh, BoxMesh):
 
 def _kind(what: str, axes: tuple[Any, ...]) -> Any:
     """The class of meshes with so many axes."""
+    if not isinstance(axes, (tuple, list, np.ndarray)):
+        raise TypeError(f"{what} are those of two or three axes, such as (nx, ny); given is {axes!r}")
     if len(axes) not in (2, 3):
         raise ValueError(f"{what} are those of two or three axes; given are {len(axes)}")
     return Mesh if len(axes) == 2 else BoxMesh
@@ -99,7 +102,11 @@ def _numbers(what: str, given: Any, default: Any, axes: int) -> list[Any]:
 
 
 def _line(numbers: Any, what: str) -> np.ndarray:
-    line = np.ascontiguousarray(numbers, dtype=np.float64)
+    expect_unmasked(what, numbers)
+    line = np.asarray(numbers)
+    if line.dtype.kind not in "buif":
+        raise TypeError(f"{what} are real numbers; given is {line.dtype}")
+    line = np.ascontiguousarray(line, dtype=np.float64)
     if line.ndim != 1:
         raise ValueError(f"{what} of a direction are one-dimensional; given is shape {line.shape}")
     return line

@@ -9,6 +9,7 @@ from typing import Any, Callable, Dict, Optional, Tuple, Union
 import numpy as np
 
 from . import _fork, _report, _show
+from ._checks import expect_callback, expect_unmasked, grid_shape, iterations, number, whole
 from ._grid import another_kind, by_directions, checked, from_coordinates, grid_of, nodes, speaks_of_couplings
 from ._on_device import OnDevice, capsule, contiguous, is_on_device, joined_on_device, like
 from ._rows import fingerprint, matrix_of
@@ -110,14 +111,15 @@ class Multigrid:
     ) -> None:
         smoother, sweeps, symmetric = of_pyamg(of_others, smoother, sweeps, symmetric)
         matrix, grid = matrix_of(A)
-        if grid is not None and shape is not None and tuple(shape) != grid:
-            raise ValueError(f"bands of shape {np.shape(A)} belong to a grid of shape {grid}; given is {tuple(shape)}")
+        shape = None if shape is None else grid_shape("shape", shape)
+        if grid is not None and shape is not None and shape != grid:
+            raise ValueError(f"bands of shape {np.shape(A)} belong to a grid of shape {grid}; given is {shape}")
         if coordinates is not None:
             if grid is not None or numbering is not None:
                 raise ValueError("coordinates take the place of numbering, and belong to a sparse matrix")
             lie_on, numbering = from_coordinates(coordinates, matrix[0].size - 1)
-            if shape is not None and tuple(shape) != lie_on:
-                raise ValueError(f"the coordinates are those of a grid of shape {lie_on}; given is {tuple(shape)}")
+            if shape is not None and shape != lie_on:
+                raise ValueError(f"the coordinates are those of a grid of shape {lie_on}; given is {shape}")
             shape = lie_on
         self.grid: tuple[int, ...] = grid or (checked(shape, matrix[0].size - 1) if shape is not None else grid_of(*matrix[:2]))
         n = int(np.prod(self.grid))
@@ -126,15 +128,15 @@ class Multigrid:
         if numbering is not None:
             numbering = nodes(numbering, n)
         if widths is not None:
-            if len(widths) != len(self.grid):
+            if not isinstance(widths, (tuple, list)) or len(widths) != len(self.grid):
                 raise ValueError(f"widths of a grid of shape {self.grid} are {'(hx, hy)' if len(self.grid) == 2 else '(hx, hy, hz)'}; "
-                                 f"given are {len(widths)} of them")
+                                 f"given are {len(widths) if isinstance(widths, (tuple, list)) else repr(widths)}")
             widths = tuple(np.ascontiguousarray(h, dtype=np.float64) for h in widths)
         self._options = dict(widths=widths, numbering=numbering, symmetric=symmetric, singular=singular, project=project,
                              triangle=triangle,
                              smoother=smoother, sweeps=sweeps, cycle=_cycle(cycle), accel=_method(accel),
                              interpolation=interpolation, single_precision=single_precision)
-        self._place = (device, threads, stream)
+        self._place = (device, whole("threads", threads), stream)
         self._keep(matrix)
         self._systems: dict[tuple[Any, ...], _System] = {}
         try:
@@ -217,7 +219,11 @@ class Multigrid:
         if tol is not None and rtol is not None:
             raise ValueError("tol and rtol are the same; give one of them")
         asked_for = tol if rtol is None else rtol
-        stop = (1e-8 if asked_for is None else asked_for, atol, maxiter, callback)
+        expect_callback(callback)
+        atol, maxiter = number("atol", atol), iterations(maxiter)
+        stop = (1e-8 if asked_for is None else number("tol" if rtol is None else "rtol", asked_for), atol, maxiter, callback)
+        if residuals is not None and not isinstance(residuals, list):
+            raise TypeError(f"residuals is a list that is filled; given is {type(residuals).__name__}")
         if return_info and return_residuals:
             raise ValueError("return_info and return_residuals are alternatives; give residuals=[] beside return_info")
         if callback is not None and not callable(accel) and _takes_one(callback):
@@ -359,6 +365,7 @@ class Multigrid:
 
     def _columns(self, numbers: Any, name: str) -> tuple[np.ndarray, tuple[int, ...], bool]:
         """(columns as the rows of an array in double, shape, whether complex): of complex numbers all real parts come first."""
+        expect_unmasked(name, numbers)
         array = np.asarray(numbers)
         n = self.shape[0]
         if array.dtype.kind not in "buifc":
@@ -439,6 +446,7 @@ class Multigrid:
 
     def _vector(self, numbers: Any, name: str) -> tuple[np.ndarray, tuple[int, ...]]:
         """Contiguous and flat, in double; and its shape."""
+        expect_unmasked(name, numbers)
         array = np.asarray(numbers)
         n = self.shape[0]
         if array.dtype.kind not in "buif":

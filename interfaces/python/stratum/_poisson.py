@@ -102,7 +102,7 @@ class Poisson(Problem[Solution]):
     ) -> None:
         self.mesh = as_mesh(mesh)
         if isinstance(self.mesh, BoxMesh):
-            raise TypeError("a box is solved directly, by stratum.Poisson3D(mesh, boundaries, kappa, reaction)")
+            raise TypeError("a mesh of three axes is for stratum.Poisson3D(mesh, boundaries, kappa, reaction)")
         options: dict[str, Any] = dict(bodies=[body_of(self.mesh, body) for body in bodies],
                                        smoother=smoother, sweeps=sweeps, cycle=cycle, accel=accel,
                                        single_precision=single_precision, discretisation=discretisation, coordinates=coordinates,

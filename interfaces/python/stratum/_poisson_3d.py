@@ -65,7 +65,7 @@ class Poisson3D(Problem[Solution3D]):
             raise TypeError(f"a box has three axes; given is {self.mesh}")
         faces: Any = boundaries_by_name(self.mesh, self._sides, boundaries)
         if not np.isscalar(reaction) or isinstance(reaction, str):
-            raise TypeError("the reaction of a box is a number; and does not vary")
+            raise TypeError(f"the reaction of a box is a number, and does not vary; given is {type(reaction).__name__}")
         k: Any = _diagonal(self.mesh, kappa)
         self._set_up(Given(faces, k, float(reaction), dict(bodies=[body_of(self.mesh, body) for body in bodies], threads=threads,
                                                            device=device)))

@@ -7,6 +7,7 @@ from typing import Any, Callable, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from . import _fork, _report
+from ._checks import expect_callback, expect_unmasked, iterations, number
 from ._on_device import contiguous, is_on_device, library_of
 from ._sampling import loads
 from ._side_by_side import SideBySide, threads_for
@@ -72,6 +73,7 @@ class Problem(Generic[S]):
             found = [self._solve_on_device(contiguous(f[k]), *stop) for k in indices]
             u = library_of(f).stack([own for own, _ in found], 0)
             return u.reshape((*batch, *u.shape[1:])), [report for _, report in found]
+        expect_unmasked("f", f)
         arrays, several = np.asarray(f), [np.empty(0)] * len(indices)
         reports: list[dict[str, Any]] = [{}] * len(indices)
 
@@ -139,8 +141,11 @@ class Problem(Generic[S]):
         million points. An array at the nodes is linear between them, an array on the cells is constant in each.
         """
         _report.check_on_failure(on_failure)
-        stop = (self._rtol if rtol is None else rtol, atol, self._maxiter if maxiter is None else maxiter, reference_norm, project,
-                callback)
+        expect_callback(callback)
+        if not isinstance(project, (bool, np.bool_)):
+            raise TypeError(f"project is True or False; given is {project!r}")
+        atol, maxiter = number("atol", atol), self._maxiter if maxiter is None else iterations(maxiter)
+        stop = (self._rtol if rtol is None else number("rtol", rtol), atol, maxiter, reference_norm, bool(project), callback)
         asked_for = rtol is not None or atol > 0
         if not isinstance(f, str) and not callable(f) and np.ndim(f) > len(self.mesh.shape):
             u, reports = self._solve_batch(f, stop)

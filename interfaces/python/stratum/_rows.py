@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ._checks import expect_unmasked
+
 
 def matrix_of(A: Any) -> tuple[tuple[Any, Any, np.ndarray], tuple[int, ...] | None]:
     """(indptr, indices, data) of a sparse matrix or of the bands of a box, or (None, None, bands), and the grid of bands."""
@@ -13,17 +15,21 @@ def matrix_of(A: Any) -> tuple[tuple[Any, Any, np.ndarray], tuple[int, ...] | No
         if A.ndim != 2 or A.shape[0] != A.shape[1]:
             raise ValueError(f"a matrix is square; given is shape {A.shape}")
         if A.dtype.kind not in "buif":
-            raise TypeError(f"a matrix is real; given is {A.dtype}")
+            more = "; stratum.ComplexMultigrid(A) solves R + i S" if A.dtype.kind == "c" else ""
+            raise TypeError(f"a matrix is real; given is {A.dtype}{more}")
         rows = A.tocsr()
         wide = rows.indptr.dtype != np.int32 or rows.indices.dtype != np.int32
         index = np.int64 if wide else np.int32
         return (np.ascontiguousarray(rows.indptr, index), np.ascontiguousarray(rows.indices, index),
                 np.ascontiguousarray(rows.data, np.float64)), None
+    expect_unmasked("A", A)
     bands = np.asarray(A)
     count = {3: (5, 9), 4: (14, 27)}.get(bands.ndim, ())
     if bands.dtype.kind not in "buif" or bands.shape[:1] not in [(k,) for k in count]:
         raise TypeError("A is a scipy.sparse matrix, or bands of shape (9, ny, nx) or (5, ny, nx), of a box (27, nz, ny, nx) or "
-                        f"(14, nz, ny, nx); given is {type(A).__name__}" + (f" of {bands.dtype}, shape {bands.shape}" if bands.ndim else ""))
+                        f"(14, nz, ny, nx); given is {type(A).__name__}" + (f" of {bands.dtype}, shape {bands.shape}" if bands.ndim else "") +
+                        ("; a dense matrix becomes a sparse one by scipy.sparse.csr_array(A)"
+                         if bands.ndim == 2 and bands.shape[0] == bands.shape[1] else ""))
     if bands.ndim == 4:
         return _rows_of_bands(np.asarray(bands, np.float64)), bands.shape[1:]
     return (None, None, np.ascontiguousarray(bands, np.float64).reshape(-1)), bands.shape[1:]

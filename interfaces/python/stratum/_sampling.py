@@ -10,6 +10,7 @@ from typing import Any, Callable
 
 import numpy as np
 
+from ._checks import expect_unmasked
 from ._stratum import BoxMesh
 
 # The 4-point Gauss rule on [0, 1], as the library integrates functions.
@@ -38,7 +39,12 @@ def grid(axes: list[np.ndarray]) -> list[np.ndarray]:
 def values_of(what: str, function: Callable[..., Any], *points: np.ndarray) -> np.ndarray:
     """function(x, y, ...) at points, arrays of one shape."""
     shape = points[0].shape
-    values = np.asarray(function(*points), dtype=np.float64)
+    values = function(*points)
+    expect_unmasked(what, values)
+    values = np.asarray(values)
+    if values.dtype.kind not in "buif":
+        raise TypeError(f"{what} is real; the function returned {values.dtype if values.dtype.kind != 'O' else type(values.item() if values.ndim == 0 else values.flat[0]).__name__}")
+    values = values.astype(np.float64, copy=False)
     try:
         values = np.broadcast_to(values, shape)
     except ValueError:
@@ -52,6 +58,7 @@ def values_of(what: str, function: Callable[..., Any], *points: np.ndarray) -> n
 
 def array_of(what: str, numbers: Any, shapes: list[tuple[int, ...]]) -> float | np.ndarray:
     """A float, or an array of one of these shapes in double."""
+    expect_unmasked(what, numbers)
     array = np.asarray(numbers)
     if array.dtype.kind not in "buif":
         raise TypeError(f"{what} is real; given is {array.dtype if array.dtype.kind != 'O' else type(numbers).__name__}")
@@ -81,7 +88,7 @@ def boundary(mesh: Any, name: str, given: Any) -> tuple[Any, ...]:
     """(kind, g, alpha) of a boundary."""
     if isinstance(given, str) and given in ("periodic", "neumann"):
         return given, 0.0, 0.0
-    if isinstance(given, tuple) and given and isinstance(given[0], str):
+    if isinstance(given, (tuple, list)) and given and isinstance(given[0], str):
         kind, *data = given
         if (kind, len(data)) not in (("dirichlet", 1), ("neumann", 1), ("robin", 2)):
             raise ValueError(f"the {name} boundary: ('dirichlet', g), ('neumann', g), ('robin', alpha, g) or 'periodic'; "

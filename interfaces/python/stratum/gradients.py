@@ -12,11 +12,11 @@ from typing import Any, Callable, NamedTuple
 
 import numpy as np
 
+from ._checks import expect_unmasked
 from ._differentiable import Calculus, Stop, entries_of, refuse_matrix_data, solves_of
 from ._matrix_solves import expect_matrix_data, matrix_solves_of
 from ._multigrid import Multigrid
 from ._problem import Problem
-from ._report import check_on_failure
 
 __all__ = ["Gradients", "MatrixGradients", "vjp"]
 
@@ -77,8 +77,7 @@ def vjp(problem: Problem[Any] | Multigrid, f: Any, *, kappa: Any = None, reactio
     >>> gradients.b.shape, gradients.data.shape == A.data.shape
     ((400,), True)
     """
-    check_on_failure(on_failure)
-    stop = Stop(rtol, maxiter, on_failure, project)
+    stop = Stop.of(rtol, maxiter, on_failure, project)
     if isinstance(problem, Multigrid):
         expect_matrix_data(kappa, reaction, boundaries, bodies)
         return _of_matrix(problem, f, data, stop)
@@ -91,6 +90,7 @@ def vjp(problem: Problem[Any] | Multigrid, f: Any, *, kappa: Any = None, reactio
 
 
 def _array(what: str, given: Any) -> np.ndarray:
+    expect_unmasked(what, given)
     array = np.asarray(given)
     if array.dtype.kind not in "buif":
         raise TypeError(f"{what} is real numbers; given is {array.dtype if array.dtype.kind != 'O' else type(given).__name__}")

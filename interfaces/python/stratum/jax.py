@@ -23,7 +23,7 @@ from ._differentiable import Calculus, Solves, Stop, as_problem, refuse_matrix_d
 from ._matrix_solves import MatrixSolves, expect_matrix_data, matrix_solves_of
 from ._multigrid import Multigrid
 from ._problem import Problem
-from ._report import check_on_failure, judge
+from ._report import judge
 
 __all__ = ["forget", "solve"]
 
@@ -55,8 +55,7 @@ def solve(problem: Any, f: Any, *, kappa: Any = None, reaction: Any = None, boun
     >>> jax.jit(jax.grad(loss))(jnp.ones((64, 64))).shape
     (64, 64)
     """
-    check_on_failure(on_failure)
-    stop = Stop(rtol, maxiter, on_failure, project)
+    stop = Stop.of(rtol, maxiter, on_failure, project)
     if isinstance(problem, Multigrid):
         expect_matrix_data(kappa, reaction, boundaries, bodies)
         return _solve_matrix(problem, f, data, stop)

@@ -18,7 +18,6 @@ from ._differentiable import Calculus, Solves, Stop, as_problem, refuse_matrix_d
 from ._matrix_solves import MatrixSolves, expect_matrix_data, matrix_solves_of
 from ._multigrid import Multigrid
 from ._problem import Problem
-from ._report import check_on_failure
 
 __all__ = ["solve"]
 
@@ -53,8 +52,7 @@ def solve(problem: Any, f: Any, *, kappa: Any = None, reaction: Any = None, boun
     >>> k.grad.shape
     torch.Size([64, 64])
     """
-    check_on_failure(on_failure)
-    stop = Stop(rtol, maxiter, on_failure, project)
+    stop = Stop.of(rtol, maxiter, on_failure, project)
     if isinstance(problem, Multigrid) or (isinstance(problem, torch.Tensor) and problem.layout != torch.strided):
         expect_matrix_data(kappa, reaction, boundaries, bodies)
         return _solve_matrix(problem, f, data, shape, stop)

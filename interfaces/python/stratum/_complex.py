@@ -19,7 +19,8 @@ class ComplexMultigrid(OuterSolver):
 
     The preconditioner is one cycle for the real matrix R + |S|, where |S| is S or -S, whichever has the positive trace; the method is
     GMRES(50). If R and S are symmetric and positive semidefinite, the eigenvalues that it sees have a modulus of 0.7 to 1 and a
-    positive real part, whatever omega is. Waves, whose R is indefinite, are refused or do not converge.
+    positive real part, whatever omega is. Waves, whose R is indefinite, are refused or do not converge. Raises ValueError and
+    TypeError for matrices that do not fit.
 
     >>> import numpy as np, scipy.sparse as sp, stratum
     >>> line = sp.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(63, 63))

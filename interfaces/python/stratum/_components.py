@@ -21,7 +21,7 @@ class Components(OuterSolver):
 
     The preconditioner is symmetric block Gauss-Seidel over the components, each by one cycle for its own block of A; the method is
     conjugate gradients if A is symmetric, else GMRES(50). The true residual meets the tolerance. Components that couple strongly,
-    as in nearly incompressible elasticity, take many iterations.
+    as in nearly incompressible elasticity, take many iterations. Raises ValueError and TypeError for matrices that do not fit.
 
     >>> import numpy as np, scipy.sparse as sp, stratum
     >>> line = sp.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(31, 31))

@@ -16,7 +16,9 @@ from ._stratum import BoxMesh
 
 
 class HeatSolution(NamedTuple):
-    """u at all nodes at some times: `u[m, j, i]` at t[m] and (x[i], y[j]), in a box `u[m, k, j, i]`."""
+    """u at all nodes at some times: `u[m, j, i]` at t[m] and (x[i], y[j]), in a box `u[m, k, j, i]`. t has shape (frames + 1,), u
+    (frames + 1, ny + 1, nx + 1) or (frames + 1, nz + 1, ny + 1, nx + 1); `mesh` is that of the problem, `iterations` those of all
+    steps."""
 
     t: np.ndarray
     u: np.ndarray
@@ -25,15 +27,18 @@ class HeatSolution(NamedTuple):
 
     @property
     def x(self) -> np.ndarray:
+        """Coordinates of the nodes, shape (nx + 1,)."""
         return self.mesh.x
 
     @property
     def y(self) -> np.ndarray:
+        """Coordinates of the nodes, shape (ny + 1,)."""
         return self.mesh.y
 
     @property
     def z(self) -> np.ndarray:
-        return self.mesh.z  # of a box
+        """Coordinates of the nodes of a box, shape (nz + 1,)."""
+        return self.mesh.z
 
     def _repr_html_(self) -> str:
         times = f"{self.t[0]:.6g} .. {self.t[-1]:.6g}, {self.t.size} of them"
@@ -59,7 +64,8 @@ def heat(mesh: Any, initial: Any, end: float, steps: int, *, kappa: Any = 1.0, b
     rtol, on_failure   of each solve; options: those of stratum.Poisson or stratum.Poisson3D
 
     Returns (t, u, mesh, iterations); u has shape (frames + 1, ny + 1, nx + 1), in a box (frames + 1, nz + 1, ny + 1, nx + 1). A step is a
-    solve with the reaction c + 1 / dt, or c + 2 / dt, whose hierarchy is set up once.
+    solve with the reaction c + 1 / dt, or c + 2 / dt, whose hierarchy is set up once. Units are as of stratum.Poisson, times in one
+    of their own. Raises ValueError and TypeError for data that do not fit, ConvergenceError as solves do.
 
     >>> import numpy as np, stratum
     >>> t, u, *_ = stratum.heat(stratum.mesh(cells=(32, 32)), lambda x, y: np.sin(np.pi * x) * np.sin(np.pi * y), 0.05, 20)

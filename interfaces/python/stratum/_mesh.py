@@ -19,7 +19,8 @@ def mesh(
     size: tuple[float, ...] | None = None,
     grading: str | tuple[str, ...] = "uniform",
 ) -> Mesh | BoxMesh:
-    """A mesh by name and level, by coordinates, by widths, or graded; with three axes a box.
+    """A mesh of what is `given`: by name and level, by coordinates, by widths, or graded; with three axes a box. Lengths are in any
+    one unit. Raises ValueError and TypeError for what makes no mesh.
 
     mesh("A3", 10)                  a published mesh with 2**10 x 2**10 cells
     mesh("A3", 6, "yz")             the same in a box, refined in these directions: one, two or three of x, y and z

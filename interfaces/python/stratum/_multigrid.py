@@ -61,7 +61,8 @@ class Multigrid:
     shape (n,), in the order of the rows of A, and several of them (n, k). Where unknowns are numbered along x first, a vector may
     have shape (ny, nx). A result has the type of b: an array of NumPy, CuPy, PyTorch or JAX, on the device of b. A is not copied.
     If you change it in place, call update(A); before that, another `accel` is refused. Solvers can be pickled and copied; a copy
-    is set up anew.
+    is set up anew. Raises ValueError and TypeError for matrices and options that do not fit, ResourceError where memory or a
+    device is missing.
 
     Attributes, besides those listed below: `found`, a dictionary of what was detected ("symmetric", "singular", "numbering",
     "boundaries" and others); `report`, a dictionary of the latest solve ("status", "iterations", "residuals" and others); `grid`,
@@ -207,6 +208,7 @@ class Multigrid:
         tol or rtol  stop when the true residual ||b - A x|| <= max(rtol ||b||, atol); 1e-8 if not given
         accel, cycle, project   in place of those of the constructor; the first call with them sets them up. accel="multigrid" is
                      cycles alone. accel may also be a function like scipy.sparse.linalg.gmres: it is called with A, b, and one cycle as M
+        maxiter      largest number of iterations
         callback     called as callback(iteration, ||b - A x||). If accel is a function, that calls callback in its own way, such
                      as callback(x). Ctrl-C ends a solve with or without a callback
         residuals    a list that receives ||b - A x|| of every iteration, the initial one first
@@ -288,7 +290,7 @@ class Multigrid:
     __call__ = apply
 
     def aspreconditioner(self) -> Any:
-        """A scipy.sparse.linalg.LinearOperator: the M of SciPy's cg, gmres, bicgstab and others.
+        """A scipy.sparse.linalg.LinearOperator of shape (n, n): the M of SciPy's cg, gmres, bicgstab and others.
 
         It is symmetric if A is, as cg requires. If A is negative definite, so is the cycle, and cg works as well. Cycles in
         single precision suit cg and bicgstab. For gmres use single_precision=False: its recursion takes the cycle for a linear
@@ -302,7 +304,7 @@ class Multigrid:
     def update(self, A: Any) -> None:
         """Other values at the same places. The hierarchy is reused if it suits them; in a box it is made anew.
 
-        A may be the previous matrix with values changed in place. If the values are refused, the previous ones stay, unless
+        A has the shape and the kind of before. It may be the previous matrix with values changed in place. If the values are refused, the previous ones stay, unless
         they were overwritten in place.
         """
         matrix, grid = matrix_of(A)

@@ -8,6 +8,7 @@ from typing import Any, Callable, NamedTuple
 import numpy as np
 
 from . import _fork, _report
+from ._checks import expect_callback, iterations, number
 from ._sampling import array_of, values_of
 from ._stratum import PatchMesh, read_patches, solve_patches
 
@@ -17,21 +18,23 @@ _t, _weight = (_t + 1) / 2, _weight / 2
 
 
 class PatchSolution(NamedTuple):
-    """The solution at all nodes of every patch: `u[p][j, i]` at `(x[p][j, i], y[p][j, i])`, and the report of the solve."""
+    """The solution at all nodes of every patch: `u[p][j, i]` at `(x[p][j, i], y[p][j, i])`, and the report of the solve.
+    All arrays of patch p have shape (ny + 1, nx + 1) of its cells."""
 
-    x: list[np.ndarray]  # of patch p (ny + 1, nx + 1)
+    x: list[np.ndarray]
     y: list[np.ndarray]
     u: list[np.ndarray]
     report: dict[str, Any]
 
 
 def patches(path: str | os.PathLike[str], cells: int | None = None, level: int = 0) -> PatchMesh:
-    """A mesh of patches from a file: text, Gmsh's .msh, FEAT3's .xml, or VTK's .vtm of structured grids.
+    """A mesh of patches from the file `path`: text, Gmsh's .msh, FEAT3's .xml, or VTK's .vtm of structured grids.
 
     cells   of edges of which the file says nothing
     level   how often all cells are halved
 
-    docs/guides/patches.md describes the text. In a build without expressions its numbers are plain, and it has no curves.
+    docs/guides/patches.md describes the text. In a build without expressions its numbers are plain, and it has no curves. Raises
+    ValueError for files that cannot be read, with the line.
     """
     mesh = read_patches(os.fspath(path), cells)
     return mesh.halved(level) if level else mesh
@@ -43,6 +46,8 @@ def poisson_on_patches(mesh: PatchMesh, f: Any, boundaries: Any = 0.0, kappa: An
                        single_precision: bool = True, device: str = "cpu", threads: int = 0) -> PatchSolution:
     """-div(K grad u) + c u = f on a mesh of patches, as stratum.poisson."""
     _report.check_on_failure(on_failure)
+    expect_callback(callback)
+    rtol, atol, maxiter = None if rtol is None else number("rtol", rtol), number("atol", atol), iterations(maxiter)
     nodes = [mesh.nodes(p) for p in range(mesh.patches)]
     conditions = _conditions(mesh, boundaries)
     k = None if kappa is None or (np.isscalar(kappa) and kappa == 1) else _on_cells(mesh, nodes, kappa)

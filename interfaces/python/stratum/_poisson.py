@@ -18,7 +18,8 @@ from ._stratum import BoxMesh, Mesh, PatchMesh, PoissonSystem
 
 
 class Solution(NamedTuple):
-    """The solution at all nodes, boundary included: `u[j, i]` at (x[i], y[j]), and the report of the solve.
+    """The solution at all nodes, boundary included: `u[j, i]` at (x[i], y[j]), and the report of the solve. Shapes: x (nx + 1,),
+    y (ny + 1,), u (ny + 1, nx + 1).
 
     By finite volumes it is the solution in all cells, and x and y are those of their centres, one less of each."""
 
@@ -28,7 +29,7 @@ class Solution(NamedTuple):
     report: dict[str, Any]
 
     def plot(self, axes: Any = None, **options: Any) -> Any:
-        """stratum.plot of it."""
+        """stratum.plot of it, on `axes` with `options`; u has shape (ny + 1, nx + 1)."""
         return _show.plot(self, axes, **options)
 
     def _repr_html_(self) -> str:
@@ -57,6 +58,7 @@ class Poisson(Problem[Solution]):
                 inside is above 0, or true, in the body's cells: an array on the cells or a function, evaluated at cell centres; g
                 is a number, an array at the nodes or a function, k like kappa. report["bodies"] has what flows out of each
 
+    Units are yours: f has that of K u over a length squared, c that of K over a length squared, a flux g that of K u over a length.
     Functions are called with arrays of coordinates and return arrays of their shape, or a number. If the library was built with
     muParser, strings are expressions in x and y, as in the options of the programs.
 
@@ -72,6 +74,8 @@ class Poisson(Problem[Solution]):
                 (longitude, latitude). Axes, centres and poles need no condition
     device      "cpu" or "cuda"; threads: CPU threads, 0 for all (one in a child process after a fork); stream: number of a CUDA
                 stream, as of stratum.Multigrid. With "cuda" an array f of CuPy, PyTorch or JAX on the GPU stays there, and u is one
+
+    Raises ValueError and TypeError for data that do not fit, ResourceError where memory or a device is missing.
 
     >>> import numpy as np, stratum
     >>> problem = stratum.Poisson(("A3", 6), boundaries={"left": "neumann"})
@@ -160,7 +164,7 @@ def poisson(mesh: Mesh | BoxMesh | PatchMesh | tuple[Any, ...] | None, f: Any, b
             reaction: Any = 0.0, **options: Any) -> Any:
     """Solves -div(K grad u) + c u = f on a mesh: stratum.Poisson(mesh, boundaries, kappa, reaction, ...).solve(f, ...).
 
-    It takes the options of both, and returns a Solution, (x, y, u, report); u has shape (ny + 1, nx + 1). For a mesh of three axes,
+    It takes the options of both, raises what they raise, and returns a Solution, (x, y, u, report); u has shape (ny + 1, nx + 1). For a mesh of three axes,
     ("A3", 5, "yz") or (x, y, z), it uses stratum.Poisson3D and returns (x, y, z, u, report); u has shape (nz + 1, ny + 1, nx + 1).
 
     On a mesh of stratum.patches x, y and u are lists with an array for each patch. boundaries are by the names of the mesh: g,

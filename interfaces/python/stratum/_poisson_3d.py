@@ -14,7 +14,8 @@ from ._stratum import BoxMesh, Mesh, PoissonSystem3D
 
 
 class Solution3D(NamedTuple):
-    """The solution at all nodes, faces included: `u[k, j, i]` at (x[i], y[j], z[k]), and the report of the solve."""
+    """The solution at all nodes, faces included: `u[k, j, i]` at (x[i], y[j], z[k]), and the report of the solve. Shapes:
+    x (nx + 1,), y (ny + 1,), z (nz + 1,), u (nz + 1, ny + 1, nx + 1)."""
 
     x: np.ndarray  # (nx + 1,)
     y: np.ndarray  # (ny + 1,)
@@ -23,7 +24,7 @@ class Solution3D(NamedTuple):
     report: dict[str, Any]
 
     def plot(self, axes: Any = None, **options: Any) -> Any:
-        """stratum.plot of it: a plane of z."""
+        """stratum.plot of it, on `axes` with `options`: a plane of z of u, of shape (ny + 1, nx + 1)."""
         return _show.plot(self, axes, **options)
 
     def _repr_html_(self) -> str:
@@ -47,7 +48,8 @@ class Poisson3D(Problem[Solution3D]):
               as of stratum.Poisson; the cells of a contact fill a box. report["bodies"] has the volume of each and what flows out
     device    "cpu" or "cuda"; threads: of the CPU, 0 for all; in a child process after a fork one
 
-    Functions are called with arrays of coordinates and return arrays of their shape (or a number), as NumPy's do.
+    Functions are called with arrays of coordinates and return arrays of their shape (or a number), as NumPy's do. Units are as of
+    stratum.Poisson. Raises ValueError and TypeError for data that do not fit, ResourceError where memory or a device is missing.
 
     >>> import numpy as np, stratum
     >>> problem = stratum.Poisson3D(("A3", 4, "xyz"), boundaries={"top": "neumann"})

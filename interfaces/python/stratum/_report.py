@@ -15,7 +15,7 @@ class ConvergenceWarning(UserWarning):
 
 class ConvergenceError(RuntimeError):
     """A solve failed (it diverged, broke down or met numbers that are not finite), or it ended above its tolerance with
-    on_failure="raise". `report` is the report of the solve and `x` its last iterate.
+    on_failure="raise", as `message` says. `report` is the report of the solve and `x` its last iterate, of its shape.
     """
 
     def __init__(self, message: str, report: dict[str, Any], x: Any) -> None:

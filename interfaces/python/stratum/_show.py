@@ -11,10 +11,10 @@ from ._stratum import BoxMesh, Mesh
 
 
 def plot(what: Any, axes: Any = None, **options: Any) -> Any:
-    """Draws with matplotlib, on `axes` if given, and returns the axes.
+    """Draws `what` with matplotlib, on `axes` if given, and returns the axes. Raises TypeError for what it cannot draw.
 
     a solution      u in colours; in a box on the plane of nodes in the middle of z, or `at=k`, plane number k. options: those of
-                    pcolormesh
+                    pcolormesh. u has shape (ny + 1, nx + 1), in a box (nz + 1, ny + 1, nx + 1)
     a mesh          its lines; of a box those of x and y. Of many lines at most 200 in each direction
     a report, or a stratum.Multigrid that has solved    the residual of every iteration. options: those of plot, such as label=
 

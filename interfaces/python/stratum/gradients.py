@@ -22,7 +22,7 @@ __all__ = ["Gradients", "MatrixGradients", "vjp"]
 
 
 class Gradients(NamedTuple):
-    """Of a function of u, each with the shape of what it belongs to."""
+    """Of a function of u in f, kappa, reaction, boundaries and bodies, each with the shape of what it belongs to."""
 
     f: Any           # None of a function
     kappa: Any       # like kappa: a number, an array on the cells, or a tuple of these
@@ -32,7 +32,7 @@ class Gradients(NamedTuple):
 
 
 class MatrixGradients(NamedTuple):
-    """Gradients of a function of x, where A x = b."""
+    """Gradients of a function of x, where A x = b: in b, of its shape, and in data, of shape (number of entries,)."""
 
     b: np.ndarray     # the shape of b
     data: np.ndarray  # of each entry of A, in the order of A.tocsr().data; entries (i, j) and (j, i) are independent
@@ -52,11 +52,12 @@ def vjp(problem: Problem[Any] | Multigrid, f: Any, *, kappa: Any = None, reactio
     bodies      in place of what the problem's bodies have, {0: g, ...} by their numbers: a number or an array at the nodes of
                 "value", a number or an array on the cells of "k", a number of "contact". Their shapes stay
     data        other entries of the matrix, in the order of A.tocsr().data
-    rtol        tolerance of both solves; 1e-10 if not given, or what rounding allows
+    rtol        tolerance of both solves; 1e-10 if not given, or what rounding allows. maxiter, on_failure: as of problem.solve
     project     if the problem or the matrix is singular, subtracts the mean of the right-hand side
 
     u has all nodes, shape (ny + 1, nx + 1) or (nz + 1, ny + 1, nx + 1), and so has u_bar; u_bar at Dirichlet nodes belongs to
     their values. pullback returns Gradients, of a matrix MatrixGradients; it costs one more solve, and no matrix is assembled.
+    Raises ValueError and TypeError for data that do not fit, ConvergenceError as solves do.
 
     >>> import numpy as np, stratum
     >>> problem = stratum.Poisson(stratum.mesh(cells=(32, 32)))

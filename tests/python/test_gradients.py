@@ -298,3 +298,38 @@ def test_loads_of_a_batch_are_solved_side_by_side(axes):
 def test_coordinates_are_refused():
     with pytest.raises(TypeError, match="coordinates='polar'"):
         stratum.gradients.vjp(stratum.Poisson((np.linspace(1, 2, 5), np.linspace(0, 1, 5)), coordinates="polar"), 1.0)
+
+
+def counted(monkeypatch, kind):
+    made, init = [], kind.__init__
+    monkeypatch.setattr(kind, "__init__", lambda self, *given, **options: (made.append(1), init(self, *given, **options))[1])
+    return made
+
+
+def test_in_a_box_u_and_its_gradient_use_one_hierarchy(rng, monkeypatch):
+    """Whatever values faces have: they are taken off the load."""
+    made = counted(monkeypatch, stratum.Poisson3D)
+    mesh = stratum.mesh("A3", 3, "yz")
+    problem = stratum.Poisson3D(mesh, {"left": lambda x, y, z: y + z, "top": ("neumann", 2.0), "back": -1.0}, lambda x, y, z: 1 + x * y * z)
+    u, pullback = stratum.gradients.vjp(problem, 1.0)
+    np.testing.assert_allclose(u, problem.solve(1.0).u, rtol=0, atol=1e-8)
+    pullback(u)
+    assert len(made) == 2                                  # the problem, and one without values
+    k = rng.uniform(1, 2, mesh.cells)
+    u, pullback = stratum.gradients.vjp(problem, 1.0, kappa=k, boundaries={"left": 3.0})
+    pullback(u)
+    stratum.gradients.vjp(problem, 1.0, kappa=k, boundaries={"left": 5.0})[1](u)
+    assert len(made) == 3
+    changed = stratum.Poisson3D(mesh, {"left": 3.0, "top": ("neumann", 2.0), "back": -1.0}, k)
+    np.testing.assert_allclose(u, changed.solve(1.0).u, rtol=0, atol=1e-8)
+
+
+def test_a_batch_of_coefficients_is_set_up_once(rng, monkeypatch):
+    made = counted(monkeypatch, stratum.Poisson)
+    mesh = rectangle(rng)
+    problem = stratum.Poisson(mesh, threads=1)
+    solves = _differentiable.solves_of(problem)
+    k, load = rng.uniform(1, 2, (5, *mesh.cells)), rng.standard_normal(mesh.shape)
+    once = lambda: solves.solve(_differentiable.Stop(), load, solves.entries, (k,), None, None, False)
+    np.testing.assert_array_equal(once(), once())
+    assert len(made) == 6

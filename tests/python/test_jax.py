@@ -185,3 +185,29 @@ def test_compiled_code_keeps_its_problem_until_it_is_forgotten(monkeypatch):
     stratum.jax.forget()
     jax.clear_caches()
     assert again(jnp.ones(mesh.shape)).shape == mesh.shape
+
+
+@pytest.mark.parametrize("axes", [2, 3])
+def test_loops_of_solves(axes, rng, single):
+    """Steps in a scan, compiled: JAX takes derivatives of the body after the solves have been traced."""
+    where = mesh if axes == 2 else stratum.mesh(cells=(3, 4, 3))
+    one = (stratum.Poisson if axes == 2 else stratum.Poisson3D)(where, {"left": 1.0, "top": "neumann"}, threads=1)
+    f, k = jnp.asarray(rng.uniform(-1, 1, where.shape)), jnp.asarray(rng.uniform(0.5, 2, where.cells))
+    solve = lambda f, k: stratum.jax.solve(one, f, kappa=k)
+
+    @jax.jit
+    def steps(f, k):
+        return jax.lax.scan(lambda u, _: (lambda new: (new, new.sum()))(solve(u, k)), f, None, length=3)
+
+    u, sums = steps(f, k)
+    np.testing.assert_allclose(u, solve(solve(solve(f, k), k), k), rtol=1e-6)
+    gradient = jax.jit(jax.grad(lambda k: steps(f, k)[1].sum()))(k)
+    along = rng.uniform(-1, 1, where.cells)
+    with jax.enable_x64(True):
+        f, k = jnp.asarray(f, float), jnp.asarray(k, float)
+        total = lambda k: steps(f, k)[1].sum()
+        difference = (total(k + 1e-3 * along) - total(k - 1e-3 * along)) / 2e-3
+    assert gradient.dtype == np.float32 and float((gradient * along).sum()) == pytest.approx(float(difference), rel=1e-4)
+    each = jax.jit(jax.vmap(jax.grad(lambda k: solve(f, k).sum())))(jnp.stack([k, 2 * k, 3 * k]))
+    np.testing.assert_allclose(each[2], jax.grad(lambda k: solve(f, k).sum())(3 * k), rtol=1e-4, atol=1e-7)
+    assert jax.lax.fori_loop(0, 2, lambda _, u: solve(u, k), solve(f, k)).shape == where.shape

@@ -26,6 +26,7 @@ from ._sampling import _PLACES, coordinates, loads, widths
 from ._stratum import BoxMesh, Mesh
 
 _KEPT = 2  # systems of different coefficients
+_KEPT_NODES = 1_000_000  # of a batch of them
 
 
 class Stop(NamedTuple):
@@ -52,6 +53,7 @@ class _Latest:
 
     def __init__(self) -> None:
         self._kept: list[tuple[Any, Any]] = []
+        self.most = _KEPT
 
     def find(self, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
         for k, (other, system) in enumerate(self._kept):
@@ -60,7 +62,7 @@ class _Latest:
                 return system
         system = make()
         self._kept.insert(0, (tuple(np.array(a) if isinstance(a, np.ndarray) else a for a in key), system))
-        del self._kept[_KEPT:]
+        del self._kept[self.most:]
         return system
 
 
@@ -109,6 +111,8 @@ class Solves:
         self.bodies = Bodies(self.mesh, bodies, self.periodic, self.is_dirichlet, problem._system) if bodies else None
         #: Nodes that have a value.
         self.is_given = self.is_dirichlet if self.bodies is None else (self.is_dirichlet | self.bodies.is_held) & ~self.bodies.inactive
+        #: Nodes whose values are taken off the load. Solvers on rectangles know those of boundaries; one in a box serves all values.
+        self._lifted: np.ndarray = self.is_given if self.axes == 3 else self.is_given & ~self.is_dirichlet
         self._own: list[tuple[list[tuple[int, int]], np.ndarray]] | None = None
 
     def _own_kappa(self) -> Any:
@@ -164,7 +168,7 @@ class Solves:
         return g
 
     def system(self, entries: Any, kappa: tuple[Any, ...], reaction: Any, values: tuple[Any, ...] | None) -> Problem[Any]:
-        """A problem with these coefficients, None those of its own, and in a box with these g."""
+        """A problem with these coefficients, None those of its own; in a box with these g, which are zero."""
         if self.axes == 2:
             values = None  # solves take them
         if all(k is None for k in (*kappa, reaction, values)):
@@ -204,6 +208,8 @@ class Solves:
 
         u = np.empty(batch + self.mesh.shape)
         indices = list(np.ndindex(*batch))
+        # Of small ones a gradient finds all again.
+        self._latest.most = max(_KEPT, min(len(indices), _KEPT_NODES // int(np.prod(self.mesh.shape))))
         if not indices or any(np.size(a) > np.prod(np.shape(a)[-self.axes:]) for a in (*kappa, reaction, g) if a is not None):
             for k in indices:
                 u[k] = self._solve(stop, of(load, k), entries, tuple(of(a, k) for a in kappa), of(reaction, k), of(g, k), own_values)
@@ -234,8 +240,8 @@ class Solves:
     def _solved(self, compiled: Any, stop: Stop, load: Any, entries: Any, kappa: Any, reaction: Any, g: Any,
                 values: tuple[Any, ...] | None) -> tuple[np.ndarray, Any]:
         held = None
-        if self.bodies is not None and self.bodies.held and g is not None:  # the solver has them at zero
-            held = g * self.bodies.is_held
+        if g is not None and self._lifted.any():  # the solver has them at zero
+            held = g * self._lifted
             load = load - self.numpy().apply(held, entries, kappa, reaction)
         load = np.ascontiguousarray(load, dtype=np.float64)
         more: dict[str, Any] = {"values": values} if self.axes == 2 and values is not None else {}
@@ -244,15 +250,14 @@ class Solves:
                                    integrals=True, **more)
         if self.bodies is not None:
             u[self.bodies.inactive] = 0
-            u = u if held is None else np.where(self.bodies.is_held, held, u)
-        return u, report
+        return u if held is None else np.where(self._lifted, held, u), report
 
     def values(self, g: Any, own_values: bool, on_host: Callable[[Any], np.ndarray]) -> tuple[Any, ...] | None:
         """g of each boundary, of one at all nodes (None: zero), as the compiled part takes them. None: the problem's own."""
         if own_values or (g is None and self.has_no_values()):
             return None
-        return tuple(np.ascontiguousarray(on_host(g[self.at(name)])) if g is not None and self.sides[name][0] == "dirichlet" else 0.0
-                     for name in self.names)
+        return tuple(np.ascontiguousarray(on_host(g[self.at(name)]))
+                     if g is not None and self.axes == 2 and self.sides[name][0] == "dirichlet" else 0.0 for name in self.names)
 
     def system_of(self, entries: Any, kappa: tuple[Any, ...], reaction: Any, values: tuple[Any, ...] | None) -> Problem[Any]:
         """`system` of arrays, those of one number as numbers."""
@@ -272,6 +277,11 @@ class Solves:
         u = like(load, OnDevice(u, load))
         _report.judge(report, u, stop.on_failure, stop.rtol is not None)
         return u
+
+    @property
+    def takes_all_values(self) -> bool:
+        """Whether the problem's own values are taken off the load too, so that a solve and its gradient have one set-up."""
+        return self.axes == 3 and not self.has_no_values() and not any(isinstance(g, str) for _, g, _ in self.sides.values())
 
     def has_no_values(self) -> bool:
         held = () if self.bodies is None else [self.bodies.values[number] for number in self.bodies.held]
@@ -384,8 +394,9 @@ class Calculus:
         c = None if reaction is None else self.coefficient("the reaction", array("the reaction", reaction))
         load = self._constant(self._loads(f)) if callable(f) else self.load(array("f", f))
         g = None
-        if boundaries is not None or any(number in of_bodies for number in self._held()):
-            boundaries = {} if boundaries is None else boundaries
+        if boundaries is None and (any(number in of_bodies for number in self._held()) or self.solves.takes_all_values):
+            boundaries = {}
+        if boundaries is not None:
             if not isinstance(boundaries, dict):
                 raise TypeError(f'boundaries are a dictionary, {{"left": g, ...}}; given is {type(boundaries).__name__}')
             load, g = self.boundaries(load, {name: array(f"the value of the {name} boundary", value)

@@ -242,7 +242,19 @@ def _solution(operator: _Operator, stop: Stop, entries: Any, own_values: bool, l
     return operator.call(stop, entries, own_values, load, c, g, k)
 
 
+def _in_double(rule: Any) -> Any:
+    """Of loops JAX takes rules later, outside of what `solve` does in double."""
+
+    @functools.wraps(rule)
+    def called(*given: Any) -> Any:
+        with _double():
+            return rule(*given)
+
+    return called
+
+
 @_solution.defjvp
+@_in_double
 def _solution_jvp(operator: _Operator, stop: Stop, entries: Any, own_values: bool, primals: Any, tangents: Any) -> Any:
     load, c, g, k = primals
     load_dot, c_dot, g_dot, k_dot = tangents

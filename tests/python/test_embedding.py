@@ -106,6 +106,24 @@ def test_methods_of_scipy_as_accel(method, ml, b):
     assert seen[-1].shape == (n,)
 
 
+@pytest.mark.parametrize("method", [linalg.bicg, linalg.qmr, linalg.minres, linalg.lgmres, linalg.cgs])
+def test_methods_that_end_by_another_norm_or_take_other_preconditioners(method, ml, b):
+    x, info = ml.solve(b, tol=1e-8, accel=method, return_info=True)
+    assert info == 0 and ml.report["iterations"] <= 10
+    expect_solution(five_point(), x, b, 1.001e-8)
+    with pytest.raises(TypeError, match="takes no M"):
+        ml.solve(b, accel=lambda A, b: b)
+
+
+def test_a_preconditioner_of_another_cycle(ml, b):
+    w = ml.aspreconditioner(cycle="W")
+    np.testing.assert_array_equal(w @ b, stratum.Multigrid(five_point(), cycle="W", threads=1)(b))
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(w)) @ b, w @ b)
+    assert linalg.cg(five_point(), b, rtol=1e-8, M=w)[1] == 0
+    with pytest.raises(ValueError, match="cycle is one of"):
+        ml.aspreconditioner(cycle="Z")
+
+
 def test_a_method_that_does_not_converge_says_so(ml, b):
     with pytest.warns(stratum.ConvergenceWarning, match="max iterations after 2 iterations: .* of cg") as caught:
         ml.solve(b, tol=1e-12, accel=linalg.cg, maxiter=2)

@@ -42,6 +42,7 @@
 #include <stratum/core/io/solve_report.hpp>
 #include <stratum/core/operators/sparse_rows.hpp>
 #include <stratum/multigrid/select.hpp>
+#include <stratum/multigrid/structured/dense_vectors.hpp>
 #include <stratum/multigrid/structured/grid_rows.hpp>
 #include <stratum/solvers/stopping.hpp>
 
@@ -88,6 +89,11 @@ class BoxMatrixSolver {
   /// z = one cycle for A z = r from zero, or for the symmetric part of A; a symmetric map where A is symmetric.
   /// Identity rows are solved first, as in a solve.
   void apply(Context& ctx, std::span<const double> r, std::span<double> z);
+  /// The same of vectors of Eigen and similar libraries.
+  template <class B, class X>
+  requires detail::DenseVectors<B, X> SolveReport solve(Context& ctx, const B& b, X&& x, const Monitor& monitor = {}) {
+    return solve(ctx, detail::numbers_of_vector(b), detail::numbers_of_vector(x), monitor);
+  }
   void set_stop(const StoppingParams& stop);
   [[nodiscard]] std::size_t unknowns() const;
 

@@ -55,6 +55,7 @@
 #include <vector>
 
 #include <stratum/multigrid/poisson_solver.hpp>
+#include <stratum/multigrid/structured/dense_vectors.hpp>
 #include <stratum/multigrid/structured/grid_rows.hpp>
 
 namespace stratum {
@@ -258,9 +259,23 @@ class MatrixSolver final : public Preconditioner<double>, public Handle {
   /// the matrix.
   SolveReport solve(Context& ctx, FieldView<const double> b, FieldView<double> x, const Monitor& monitor = {});
   SolveReport operator()(Context& ctx, std::span<const double> b, std::span<double> x) { return solve(ctx, b, x); }
+  /// The same of vectors of Eigen and similar libraries.
+  template <class B, class X>
+  requires detail::DenseVectors<B, X> SolveReport solve(Context& ctx, const B& b, X&& x, const Monitor& monitor = {}) {
+    return solve(ctx, detail::numbers_of_vector(b), detail::numbers_of_vector(x), monitor);
+  }
+  template <class B, class X>
+  requires detail::DenseVectors<B, X> SolveReport operator()(Context& ctx, const B& b, X&& x) {
+    return solve(ctx, b, x);
+  }
 
   /// z = one cycle for A z = r from zero.
   void apply(Context& ctx, std::span<const double> r, std::span<double> z);
+  template <class R, class Z>
+  requires detail::DenseVectors<R, Z>
+  void apply(Context& ctx, const R& r, Z&& z) {
+    apply(ctx, detail::numbers_of_vector(r), detail::numbers_of_vector(z));
+  }
   void apply(Context& ctx, FieldView<const double> r, FieldView<double> z) override;
   [[nodiscard]] bool is_constant() const override;
   [[nodiscard]] bool is_symmetric() const override;

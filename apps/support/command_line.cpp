@@ -84,6 +84,10 @@ double parse_number(const std::string& option, std::string_view text, const Rang
   return *value;
 }
 
+CommandLine::CommandLine(std::vector<OptionGroup> settings, OptionGroup actions) : groups_(std::move(settings)) {
+  groups_.push_back(std::move(actions));
+}
+
 void CommandLine::parse(int argc, char** argv) {
   std::vector<std::string> words;
   for (int k = 1; k < argc; ++k) {

@@ -200,9 +200,7 @@ template <class Parse>
 class CommandLine {
  public:
   /// `settings` may also stand in a configuration file, `actions` may not.
-  CommandLine(std::vector<OptionGroup> settings, OptionGroup actions) : groups_(std::move(settings)) {
-    groups_.push_back(std::move(actions));
-  }
+  CommandLine(std::vector<OptionGroup> settings, OptionGroup actions);
 
   /// Reads the command line, then the file named by --config; what stands on the command line wins. Throws UsageError with the
   /// option and what is wrong with it, FileError where the file cannot be read.

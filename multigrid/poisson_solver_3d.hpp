@@ -106,7 +106,8 @@ struct BoxLevelPlan {
 /// How the problem is solved, and why.
 struct BoxSolverPlan {
   BoxMethod kind = BoxMethod::direct;  // never automatic
-  int lines = 2;  // the direction of fast diagonalization's lines: 0 x, 1 y, 2 z; of planes that of the modes; on several ranks the one that is cut
+  /// The direction of fast diagonalization's lines: 0 x, 1 y, 2 z; of planes that of the modes; on several ranks it is cut.
+  int lines = 2;
   std::array<int, 3> unknowns{};  // of each direction
   std::array<bool, 3> fourier{};  // fast diagonalization takes Fourier transforms of a direction for its dense matrices
   double operations = 0;          // of products with modes, in one application of fast diagonalization

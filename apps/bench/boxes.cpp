@@ -191,7 +191,6 @@ Json measure_boxes(Recorder& recorder, const Hypre* hypre) {
   for (const BoxCells& cells : recorder.settings().boxes)
     for (const Kind kind : {Kind::uniform, Kind::graded, Kind::bisected, Kind::neumann, Kind::jumps}) {
       if (kind == Kind::bisected && !level_of(cells)) continue;
-      if (kind == Kind::jumps && recorder.ctx().subdomains() > 1) continue;  // one rank's
       recorder.attempt(message("box ", cells[0], "x", cells[1], "x", cells[2]), [&] {
         all.push_back(measure_box(recorder, cells, kind));
         const Settings& settings = recorder.settings();

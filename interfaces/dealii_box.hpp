@@ -15,7 +15,7 @@
 // to zero, and results of a cycle have mean zero.
 //
 // The cycle is V(1,1) with gated coarsening (multigrid/box_multigrid.hpp), which sees widths by the couplings of the matrix.
-// vmult is symmetric for a symmetric matrix; of another matrix it is the cycle of the symmetric part, for GMRES or BiCGSTAB.
+// vmult is symmetric for a symmetric matrix; of another matrix it is not, and is for GMRES or BiCGSTAB.
 // One thread at a time. Vectors are in host memory. Errors: stratum::UsageError.
 
 #include <stratum/dealii.hpp>

@@ -82,7 +82,7 @@ Context context_of(const Options& options, const std::shared_ptr<Communicator>& 
   return ctx;
 }
 
-/// M^-1 on a box: the cycle for A, D A, or the symmetric part of A.
+/// M^-1 on a box: the cycle for A or D A.
 class BoxCycle {
  public:
   BoxCycle(const Options& options, const Rows& a, bool singular)

@@ -27,8 +27,8 @@
  *     -pc_stratum_threads N                       CPU threads; 0: all that OpenMP offers
  *
  * In three dimensions coarsening and smoothing follow the cells: other values of smoother, sweeps, cycle and interpolation than
- * auto, 1, v and matrix are refused. If A is not symmetric and no scales of its rows make it so, the cycle is that of its
- * symmetric part. One process.
+ * auto, 1, v and matrix are refused. If A is not symmetric and no scales of its rows make it so, the cycle is not symmetric
+ * either: take KSPFGMRES or KSPBCGS. One process.
  *
  * Single precision is safe with methods that keep their residual equal to b - A x: KSPCG, KSPFCG, KSPFGMRES, KSPGCR and
  * KSPRICHARDSON. KSPGMRES, PETSc's default, and others may claim 1e-8 where b - A x is 1e-3.

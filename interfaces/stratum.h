@@ -118,7 +118,7 @@ stratum_solver* stratum_create_csr64(int64_t n, const int64_t* start, const int6
  * are numbered along x first, then y, node (i, j, k) at (k * ny + j) * nx + i, or in another order of the directions, which is
  * detected, or by options.numbering. Smoother, sweeps and cycle follow the cells (gated coarsening); other values of options
  * than "auto", 0 or 1, "v" and "matrix" are refused, and `patience` is not used. A that is not symmetric is solved by gmres
- * unless options.solver says otherwise; stratum_apply is then a cycle for the symmetric part of A. */
+ * unless options.solver says otherwise; stratum_apply is then a cycle that is not symmetric. */
 stratum_solver* stratum_create_box_csr(int n, const int* start, const int* column, const double* value, int nx, int ny,
                                        int nz, const double* widths_x, const double* widths_y, const double* widths_z,
                                        const stratum_options* options);

@@ -98,6 +98,9 @@ BoxMultigrid<T>::BoxMultigrid(Context& ctx, const BoxMatrix<double>& a, const st
             d == 2 ? a.shape().all_planes() : a.shape().size(d));
   expects(gate_.back().unknowns() <= most_dense, "a box of ", n.nx, " x ", n.ny, " x ", n.nz, " unknowns coarsens to ",
           gate_.back().unknowns(), " unknowns, and the last level may have ", most_dense);
+  if (params.all_lines)
+    for (GatedLevel& level : gate_)
+      for (std::size_t d = 0; d < 3; ++d) level.lines[d] = level.axes[d].unknowns() > 1;
   finest_ = in_precision<T>(ctx, a);
   BoxMatrix<double> matrix = a;
   BoxConductances g;
@@ -125,6 +128,12 @@ BoxMultigrid<T>::BoxMultigrid(Context& ctx, const BoxMatrix<double>& a, const st
       if (gate_[l].lines[static_cast<std::size_t>(d)])
         level.lines[static_cast<std::size_t>(d)] = BoxLines<T>(ctx, matrix, d);
     level.transfer = BoxTransfer<T>(ctx, gate_[l], matrix, g);
+    if (matrix.is_full()) {
+      level.restriction = BoxTransfer<T>(ctx, gate_[l], matrix, g, true);
+      matrix = level.transfer.coarsen(ctx, matrix.full(), level.restriction);
+      continue;
+    }
+    level.restriction = level.transfer;
     if (shape.is_slab()) {
       const BoxAxisNumbers planes(gate_[l].axes[2], gate_[l].dropped[2]);
       for (int& cut : cuts) cut = planes.kept_before(cut);
@@ -180,7 +189,7 @@ void BoxMultigrid<T>::cycle(Context& ctx, std::size_t l, FieldView<const T, 3> b
     level.a.residual(ctx, b, level.x.cview(), level.r.view());
     if (level.a.shape().is_slab()) level.a.fill_ghosts(ctx, level.r.view());
     const bool gathers = coarse.gather.is_needed();
-    level.transfer.restrict_to(ctx, level.r.cview(), gathers ? coarse.gather.own(coarse.b.view()) : coarse.b.view());
+    level.restriction.restrict_to(ctx, level.r.cview(), gathers ? coarse.gather.own(coarse.b.view()) : coarse.b.view());
     if (gathers) coarse.gather.complete(ctx, coarse.b.view());
     cycle(ctx, l + 1, coarse.b.cview());
     level.transfer.prolong(ctx, gathers ? coarse.gather.own(coarse.x.cview()) : coarse.x.cview(), level.x.view());

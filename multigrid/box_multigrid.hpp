@@ -4,7 +4,7 @@
 // says (smoothers/box/box_smoothers.hpp), interpolation by conductances and Galerkin matrices in 14 bands
 // (multigrid/transfer/box_transfer.hpp), and the inverse of the last level's matrix, of at most about 300 unknowns. After the
 // coarse correction everything is done in the reversed order, so that the cycle is symmetric, a preconditioner of conjugate
-// gradients.
+// gradients. Of a matrix in 27 bands, which need not be symmetric, coarse ones have 27 bands, too.
 //
 // All levels are formed in double, and kept in T. Memory: of level l x, r, b and 2 numbers a node and direction with lines; on
 // coarse levels 14 bands; weights, 3.4 numbers a node or fewer. `nodes` says by how much all levels together are larger than
@@ -81,6 +81,7 @@ struct BoxMultigridParams {
   std::vector<int> cuts{};
   /// Unknowns; -1: 2^12, on GPUs 2^20.
   std::int64_t least_distributed = -1;
+  bool all_lines = false;  // along every direction on all levels, whatever the gate says: for strong convection
 };
 
 template <class T>
@@ -94,7 +95,7 @@ class BoxMultigrid final : public Preconditioner<T> {
 
   void apply(Context& ctx, FieldView<const T> r, FieldView<T> z) override;
   [[nodiscard]] bool is_constant() const override { return true; }
-  [[nodiscard]] bool is_symmetric() const override { return true; }
+  [[nodiscard]] bool is_symmetric() const override { return !matrix().is_full(); }
   [[nodiscard]] bool estimates_error() const override { return true; }
   [[nodiscard]] bool waits() const override { return false; }
 
@@ -109,7 +110,7 @@ class BoxMultigrid final : public Preconditioner<T> {
  private:
   struct Level {
     BoxMatrix<T> a;
-    BoxTransfer<T> transfer;
+    BoxTransfer<T> transfer, restriction;  // the latter of columns, where A is not symmetric
     std::array<BoxLines<T>, 3> lines;
     Field<T, 3> x, b, r;
     BoxGather gather;  // of b

@@ -201,44 +201,44 @@ BoxCells<T>::BoxCells(Context& ctx, const BoxCells<From>& cells) : k_(std::make_
   take_numbers(std::move(numbers));
 }
 
-template <class T>
-BoxBands<T>::BoxBands(Context& ctx, const BoxShape& shape) {
+template <class Rows>
+BoxBandsOf<Rows>::BoxBandsOf(Context& ctx, const BoxShape& shape) {
   const int planes = shape.stored_planes();
-  constexpr int bands = box_neighbours + 1;
-  numbers_ = std::make_shared<Field<T, 3>>(ctx, GridLayout<3>::box({shape.n.nx, shape.n.ny, bands * (planes + 2) - 2}));
+  numbers_ =
+      std::make_shared<Field<T, 3>>(ctx, GridLayout<3>::box({shape.n.nx, shape.n.ny, Rows::bands * (planes + 2) - 2}));
   rows_.shape = shape;
   rows_.first = from_own(shape.slab, numbers_->view());
   rows_.first.extents = shape.n;
   rows_.apart = (std::int64_t{planes} + 2) * rows_.first.strides.plane;
 }
 
-template <class T>
+template <class Rows>
 template <class From>
-BoxBands<T>::BoxBands(Context& ctx, const BoxBands<From>& bands) : BoxBands(ctx, bands.rows().shape) {
-  for (int n = 0; n <= box_neighbours; ++n)
+BoxBandsOf<Rows>::BoxBandsOf(Context& ctx, const BoxBandsOf<From>& bands) : BoxBandsOf(ctx, bands.rows().shape) {
+  for (int n = Rows::first_band; n <= box_neighbours; ++n)
     copy(ctx, with_ghosts(bands.stored_band(n), 1), with_ghosts(stored_band(n), 1));
 }
 
-template <class T>
-FieldView<T, 3> BoxBands<T>::band(int n) const {
+template <class Rows>
+FieldView<typename Rows::Number, 3> BoxBandsOf<Rows>::band(int n) const {
   FieldView<T, 3> view = rows_.first;
-  view.data += (n == 0 ? box_neighbours : n - 1) * rows_.apart;
+  view.data += Rows::position(n) * rows_.apart;
   return view;
 }
 
-template <class T>
-FieldView<T, 3> BoxBands<T>::stored_band(int n) const {
+template <class Rows>
+FieldView<typename Rows::Number, 3> BoxBandsOf<Rows>::stored_band(int n) const {
   FieldView<T, 3> view = band(n);
   view.data -= rows_.shape.slab.before * view.strides.plane;
   view.extents.nz = rows_.shape.stored_planes();
   return view;
 }
 
-template <class T>
-void BoxBands<T>::fill_ghosts(Context& ctx) {
+template <class Rows>
+void BoxBandsOf<Rows>::fill_ghosts(Context& ctx) {
   const BoxShape& shape = rows_.shape;
   constexpr int planes = BoxSlab::overlap;
-  for (int n = 0; n <= box_neighbours; ++n) {
+  for (int n = Rows::first_band; n <= box_neighbours; ++n) {
     fill_periodic_ghosts(ctx, shape.periodic, band(n));
     if (!shape.is_slab()) continue;
     const FieldView<T, 3> own = band(n);
@@ -255,6 +255,8 @@ template <class From>
 BoxMatrix<T>::BoxMatrix(Context& ctx, const BoxMatrix<From>& a) {
   if (const auto* cells = std::get_if<BoxCells<From>>(&a.any_))
     any_ = BoxCells<T>(ctx, *cells);
+  else if (a.is_full())
+    any_ = BoxFullBands<T>(ctx, a.full());
   else
     any_ = BoxBands<T>(ctx, std::get<BoxBands<From>>(a.any_));
 }
@@ -263,7 +265,8 @@ BoxBands<double> bands_of(Context& ctx, const BoxMatrix<double>& a) {
   BoxBands<double> bands(ctx, a.shape());
   a.with_rows([&](const auto& rows) {
     using Rows = std::remove_cvref_t<decltype(rows)>;
-    for_each_node(ctx, all_nodes(a.shape().n), RowsToBands<Rows>{rows, bands.rows()});
+    if constexpr (!std::is_same_v<Rows, BoxFullRows<double>>)
+      for_each_node(ctx, all_nodes(a.shape().n), RowsToBands<Rows>{rows, bands.rows()});
   });
   if (!a.shape().is_slab()) bands.fill_ghosts(ctx);
   return bands;
@@ -338,9 +341,12 @@ bool BoxMatrix<T>::next_direction_on_gpu([[maybe_unused]] Context& ctx, [[maybe_
 
 template class BoxCells<float>;
 template class BoxCells<double>;
-template class BoxBands<float>;
-template class BoxBands<double>;
-template BoxBands<float>::BoxBands(Context&, const BoxBands<double>&);
+template class BoxBandsOf<BoxBandRows<float>>;
+template class BoxBandsOf<BoxBandRows<double>>;
+template class BoxBandsOf<BoxFullRows<float>>;
+template class BoxBandsOf<BoxFullRows<double>>;
+template BoxBandsOf<BoxBandRows<float>>::BoxBandsOf(Context&, const BoxBands<double>&);
+template BoxBandsOf<BoxFullRows<float>>::BoxBandsOf(Context&, const BoxFullBands<double>&);
 template BoxCells<float>::BoxCells(Context&, const BoxCells<double>&);
 template BoxMatrix<float>::BoxMatrix(Context&, const BoxMatrix<double>&);
 template class BoxMatrix<float>;

@@ -4,7 +4,8 @@
 //
 //     BoxCells<T>    the Q1 operator of -div(K grad u) + c u with K by cells. Words a cell: 1 (scalar K) or 3.
 //     BoxBands<T>    14 bands with ghosts, memory traffic 14 words per unknown. Zero when made; `fill_ghosts` after they are written.
-//     BoxMatrix<T>   either; copies share their numbers.
+//     BoxFullBands<T>    27 bands, likewise, of a matrix that is not symmetric. Memory traffic 27 words per unknown.
+//     BoxMatrix<T>   any of these; copies share their numbers.
 //
 //     residual         r = b - A u
 //     magnitude        || |A| |u| + |b| ||_2, of which 2 eps is the rounding of r
@@ -70,17 +71,19 @@ class BoxCells {
   BoxCellRows<T> rows_{};
 };
 
-template <class T>
-class BoxBands {
+/// Rows: BoxBandRows<T> or BoxFullRows<T>.
+template <class Rows>
+class BoxBandsOf {
  public:
-  BoxBands() = default;
-  BoxBands(Context& ctx, const BoxShape& shape);
+  using T = typename Rows::Number;
+  BoxBandsOf() = default;
+  BoxBandsOf(Context& ctx, const BoxShape& shape);
   /// The same in another precision.
   template <class From>
-  BoxBands(Context& ctx, const BoxBands<From>& bands);
+  BoxBandsOf(Context& ctx, const BoxBandsOf<From>& bands);
 
   void fill_ghosts(Context& ctx);
-  [[nodiscard]] const BoxBandRows<T>& rows() const { return rows_; }
+  [[nodiscard]] const Rows& rows() const { return rows_; }
   /// Number 0: what is left of rows.
   [[nodiscard]] FieldView<T, 3> band(int n) const;
   /// With the planes of a slab's neighbours.
@@ -88,8 +91,12 @@ class BoxBands {
 
  private:
   std::shared_ptr<Field<T, 3>> numbers_;
-  BoxBandRows<T> rows_{};
+  Rows rows_{};
 };
+template <class T>
+using BoxBands = BoxBandsOf<BoxBandRows<T>>;
+template <class T>
+using BoxFullBands = BoxBandsOf<BoxFullRows<T>>;
 
 enum class BoxGhosts : std::uint8_t { filled, none };
 
@@ -97,8 +104,9 @@ template <class T>
 class BoxMatrix {
  public:
   BoxMatrix() = default;
-  BoxMatrix(BoxCells<T> cells) : any_(std::move(cells)) {}  // NOLINT(google-explicit-constructor): either is one
-  BoxMatrix(BoxBands<T> bands) : any_(std::move(bands)) {}  // NOLINT(google-explicit-constructor)
+  BoxMatrix(BoxCells<T> cells) : any_(std::move(cells)) {}      // NOLINT(google-explicit-constructor): either is one
+  BoxMatrix(BoxBands<T> bands) : any_(std::move(bands)) {}      // NOLINT(google-explicit-constructor)
+  BoxMatrix(BoxFullBands<T> bands) : any_(std::move(bands)) {}  // NOLINT(google-explicit-constructor)
   /// The same in another precision.
   template <class From>
   BoxMatrix(Context& ctx, const BoxMatrix<From>& a);
@@ -115,6 +123,9 @@ class BoxMatrix {
     return cells;
   }
   [[nodiscard]] bool is_cells() const { return std::holds_alternative<BoxCells<T>>(any_); }
+  /// It need not be symmetric.
+  [[nodiscard]] bool is_full() const { return std::holds_alternative<BoxFullBands<T>>(any_); }
+  [[nodiscard]] const BoxFullBands<T>& full() const { return std::get<BoxFullBands<T>>(any_); }
   [[nodiscard]] const BoxShape& shape() const {
     return with_rows([](const auto& rows) -> const BoxShape& { return rows.shape; });
   }
@@ -143,7 +154,7 @@ class BoxMatrix {
   template <class>
   friend class BoxMatrix;
 
-  std::variant<BoxCells<T>, BoxBands<T>> any_;
+  std::variant<BoxCells<T>, BoxBands<T>, BoxFullBands<T>> any_;
 };
 
 /// `planes` planes each way with the ranks beside a slab, from the addresses that are given, so far apart with so many numbers of
@@ -157,7 +168,7 @@ struct BoxPlanes {
 template <class T>
 void exchange_planes(Context& ctx, const BoxSlab& slab, const BoxPlanes<T>& planes);
 
-/// All rows of a matrix in bands; of a slab without ghosts.
+/// All rows of a symmetric matrix in bands; of a slab without ghosts.
 [[nodiscard]] BoxBands<double> bands_of(Context& ctx, const BoxMatrix<double>& a);
 
 }  // namespace stratum

@@ -1,7 +1,7 @@
 #pragma once
 
-// Rows of symmetric matrices that couple a node of a box with its 26 neighbours, for kernels. Two formats have the same
-// members:
+// Rows of matrices that couple a node of a box with its 26 neighbours, for kernels. Three formats have the same members, of
+// which two are symmetric:
 //
 //     BoxCellRows   K per cell, a number or three, beside the factors k, m of the axes (core/operators/box_operator.hpp). A cell has
 //                       p = kxx k_x m_y m_z ,  q = kyy m_x k_y m_z ,  s = kzz m_x m_y k_z ,  m = c m_x m_y m_z ,
@@ -10,15 +10,17 @@
 //     BoxBandRows   13 bands of entries to later nodes, in the order of memory, and what is left of the row,
 //                       (A u)_i = sum over neighbours j of a_ij (u_j - u_i) + e_i u_i ,
 //                   e >= 0 the sum of the row: natural boundaries have e = 0 without a difference.
+//     BoxFullRows   the same of a matrix that is not symmetric, with bands to all neighbours; e of any sign.
 //
 //     product        A u at a node from differences of u alone (constants and c = 0 give exactly 0), and the diagonal entry
 //     magnitude      |A| |u|
 //     row            entries to the 26 neighbours that are unknowns, number 13 + x + 3 y + 9 z, and e
-//     edge           coupling -a to the next node of a line, which may be a Dirichlet node in front of the first one
+//     edge           coupling -a to the next node of a line, which may be a Dirichlet node in front of the first one; to the one
+//                    before: `edge_before`, where that is another number
 //     line_excess    diagonal less the couplings to the line's neighbours that are unknowns; of cells without a difference
 //
 // u has one number more at both ends of every axis. Rows of a slab are those of its own planes; of planes beside it they are
-// right as far as the rows beside those are stored, too. Memory traffic per unknown: 4 words (scalar K) or 6, and 16.
+// right as far as the rows beside those are stored, too. Memory traffic per unknown: 4 words (scalar K) or 6, 16, and 29.
 
 #include <array>
 #include <cmath>
@@ -211,12 +213,16 @@ struct BoxCellRows {
 template <class T>
 struct BoxBandRows {
   using Number = T;
+  static constexpr int first_band = 0, bands = box_neighbours + 1;
   BoxShape shape;
   FieldView<T, 3> first;   // band 1
   std::int64_t apart = 0;  // numbers between bands, of which number 0, behind the last one, is e
 
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE static constexpr int position(int n) {
+    return n == 0 ? box_neighbours : n - 1;
+  }
   STRATUM_HOST_DEVICE STRATUM_INLINE T& at(int n, int i, int j, int l) const {
-    return first.data[(n == 0 ? box_neighbours : n - 1) * apart + l * first.strides.plane + j * first.strides.row + i];
+    return first.data[position(n) * apart + l * first.strides.plane + j * first.strides.row + i];
   }
   /// To neighbour n of -13 .. 13 but 0.
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE T entry(int n, int i, int j, int l) const {
@@ -258,6 +264,62 @@ struct BoxBandRows {
     double sum = at(0, i, j, l);
     for (int n = 1; n <= box_neighbours; ++n)
       if (n != along) sum -= static_cast<double>(entry(n, i, j, l)) + static_cast<double>(entry(-n, i, j, l));
+    return sum;
+  }
+};
+
+template <class T>
+struct BoxFullRows {
+  using Number = T;
+  static constexpr int first_band = -box_neighbours, bands = box_row;
+  BoxShape shape;
+  FieldView<T, 3> first;   // band -13
+  std::int64_t apart = 0;  // numbers between bands, of which number 0, behind the last one, is e
+
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE static constexpr int position(int n) {
+    return n == 0 ? box_row - 1 : n < 0 ? n + box_neighbours : n + box_neighbours - 1;
+  }
+  STRATUM_HOST_DEVICE STRATUM_INLINE T& at(int n, int i, int j, int l) const {
+    return first.data[position(n) * apart + l * first.strides.plane + j * first.strides.row + i];
+  }
+  /// To neighbour n of -13 .. 13 but 0.
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE T entry(int n, int i, int j, int l) const { return at(n, i, j, l); }
+
+  template <bool magnitudes = false, class View>
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE RowProduct<T> product(const View& u, int i, int j, int l) const {
+    const T o = u(i, j, l), e = at(0, i, j, l);
+    T sum = magnitudes ? std::abs(e * o) : e * o, diagonal = e;
+    const auto add = [&](int n) __attribute__((always_inline)) {
+      const BoxOffset d(n);
+      const T behind = at(n, i, j, l), before = at(-n, i, j, l);
+      const T to = u(i + d.x, j + d.y, l + d.z), from = u(i - d.x, j - d.y, l - d.z);
+      if (magnitudes)
+        sum += std::abs(behind) * (std::abs(to) + std::abs(o)) + std::abs(before) * (std::abs(from) + std::abs(o));
+      else
+        sum += behind * (to - o) + before * (from - o);
+      diagonal -= behind + before;
+    };
+    add(1), add(2), add(3), add(4), add(5), add(6), add(7), add(8), add(9), add(10), add(11), add(12), add(13);
+    return {sum, diagonal};
+  }
+
+  STRATUM_HOST_DEVICE STRATUM_INLINE double row(int i, int j, int l, double (&entries)[box_row]) const {
+    for (int n = -box_neighbours; n <= box_neighbours; ++n) entries[box_neighbours + n] = n == 0 ? 0 : at(n, i, j, l);
+    return at(0, i, j, l);
+  }
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE static constexpr int along(int axis) {
+    return axis == 0 ? 1 : axis == 1 ? 3 : 9;
+  }
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double edge(int axis, int i, int j, int l) const {
+    return -static_cast<double>(at(along(axis), i, j, l));
+  }
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double edge_before(int axis, int i, int j, int l) const {
+    return -static_cast<double>(at(-along(axis), i, j, l));
+  }
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double line_excess(int axis, int i, int j, int l) const {
+    double sum = at(0, i, j, l);
+    for (int n = 1; n <= box_neighbours; ++n)
+      if (n != along(axis)) sum -= static_cast<double>(at(n, i, j, l)) + static_cast<double>(at(-n, i, j, l));
     return sum;
   }
 };

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 #include <utility>
 
 #include <stratum/core/errors.hpp>
@@ -32,16 +33,45 @@ double norm(std::span<const double> v) {
   return most * std::sqrt(sum);
 }
 
-BoxBands<double> bands_on(Context& ctx, BoxRows& rows) {
-  BoxBands<double> bands(ctx, rows.shape);
-  for (int n = 0; n <= box_neighbours; ++n) {
-    Values& band = rows.bands[static_cast<std::size_t>(n)];
+/// Gives the numbers away unless they are to be kept.
+template <class Bands>
+BoxMatrix<double> bands_on(Context& ctx, BoxRows& rows, bool keep) {
+  Bands bands(ctx, rows.shape);
+  const auto put = [&](int n, Values& band) {
     copy_from_host<double>(ctx, band.data(), bands.band(n));
     ctx.synchronise();
-    band = Values();
-  }
+    if (!keep) band = Values();
+  };
+  for (int n = 0; n <= box_neighbours; ++n) put(n, rows.bands[static_cast<std::size_t>(n)]);
+  if constexpr (std::is_same_v<Bands, BoxFullBands<double>>)
+    for (int n = 1; n <= box_neighbours; ++n) put(-n, rows.before[static_cast<std::size_t>(n - 1)]);
   bands.fill_ghosts(ctx);
   return bands;
+}
+BoxMatrix<double> matrix_of(Context& ctx, BoxRows& rows, bool keep = false) {
+  if (rows.general) return bands_on<BoxFullBands<double>>(ctx, rows, keep);
+  return bands_on<BoxBands<double>>(ctx, rows, keep);
+}
+
+/// Takes from both entries of a pair, with the mean s and the difference 2 k, what leaves -s >= |k|: of central differences
+/// these are upwind ones. Sums of rows and columns stay.
+void make_upwind(BoxRows& rows) {
+  const Extents<3>& n = rows.shape.n;
+  for (int o = 1; o <= box_neighbours; ++o) {
+    std::size_t here = 0;
+    for (int k = 0; k < n.nz; ++k)
+      for (int j = 0; j < n.ny; ++j)
+        for (int i = 0; i < n.nx; ++i, ++here) {
+          const BoxOffset to(o);
+          if (!rows.shape.has(0, i + to.x) || !rows.shape.has(1, j + to.y) || !rows.shape.has(2, k + to.z)) continue;
+          double& a = rows.bands[static_cast<std::size_t>(o)][here];
+          double& b = rows.before[static_cast<std::size_t>(o - 1)]
+                                 [static_cast<std::size_t>(neighbour_in_box(n, i, j, k, box_neighbours + o))];
+          const double less = std::max(0.0, std::abs(a - b) / 2 - std::max(0.0, -(a + b) / 2));
+          a -= less;
+          b -= less;
+        }
+  }
 }
 
 std::string level_text(const GatedLevel& level) {
@@ -95,14 +125,16 @@ SparseRows as_read(Context& ctx, const SparseRows& a, Triangle triangle, bool& n
 }
 
 Method method_of(const BoxMatrixParams& params, const BoxRows& rows) {
-  return params.method.value_or(rows.is_general() ? Method::gmres : Method::cg);
+  return params.method.value_or(rows.general ? Method::gmres : Method::cg);
 }
 
 std::string choice_of(const BoxRows& rows, Method method, const std::vector<GatedLevel>& levels, int deflated) {
   const std::string around = message(method == Method::multigrid ? "" : message(to_string(method), " around "),
                                      "V(1,1) cycles with gated coarsening, ", levels.size(), " levels");
-  if (rows.is_general())
-    return message(around, ", of the symmetric part: the matrix is not symmetric, nor by scales of its rows");
+  if (rows.general)
+    return message(around, rows.convective ? ", lines along all directions" : "",
+                   rows.oscillating ? ", of upwind couplings" : "",
+                   ": the matrix is not symmetric, nor by scales of its rows");
   std::string choice =
       rows.scales.empty() ? around : message(around, ": rows are scaled as makes the matrix symmetric");
   if (deflated > 0)
@@ -175,15 +207,17 @@ class BoxMatrixSolver::State {
     expects(ctx.subdomains() == 1, "matrices on boxes are solved on one rank; this Context has ", ctx.subdomains());
     params.stop.validate();
     found.method = method_of(params, rows);
-    const BoxMultigridParams multigrid{.gate = {}, .singular = rows.singular};
+    const BoxMultigridParams multigrid{.gate = {}, .singular = rows.singular, .all_lines = rows.convective};
     BoxDeflation deflation;
-    if (!p.method && !rows.is_general() && !rows.singular && are_even(rows.gate) && may_jump(rows))
+    if (!p.method && !rows.general && !rows.singular && are_even(rows.gate) && may_jump(rows))
       deflation = make_box_deflation(ctx, rows_of_bands(rows), rows.shape, rows.bands[0]);
-    if (found.method == Method::cg && !rows.is_general() && !deflation.solver) {
-      conjugate.emplace(ctx, bands_on(ctx, rows), rows.gate, multigrid, p.float_cycles);
+    if (found.method == Method::cg && !rows.general && !deflation.solver) {
+      conjugate.emplace(ctx, matrix_of(ctx, rows), rows.gate, multigrid, p.float_cycles);
     } else {
       const std::string_view name = found.method == Method::multigrid ? "richardson" : to_string(found.method);
-      krylov.emplace(ctx, bands_on(ctx, rows), rows.general, rows.gate, multigrid,
+      const BoxMatrix<double> of_rows = matrix_of(ctx, rows, rows.oscillating);
+      if (rows.oscillating) make_upwind(rows);
+      krylov.emplace(ctx, of_rows, rows.oscillating ? matrix_of(ctx, rows) : of_rows, rows.gate, multigrid,
                      BoxKrylovParams{.method = name,
                                      .restart = p.restart,
                                      .float_cycles = p.float_cycles,
@@ -202,7 +236,6 @@ class BoxMatrixSolver::State {
     const std::vector<GatedLevel> levels = conjugate ? conjugate->levels() : krylov->levels();
     for (const GatedLevel& level : levels) found.levels.push_back(level_text(level));
     found.choice = choice_of(rows, found.method, levels, deflation.count);
-    rows.general = SparseRows{};  // it has been copied to where it is computed with
   }
 
   [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(a.rows); }

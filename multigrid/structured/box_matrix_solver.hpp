@@ -15,7 +15,9 @@
 //     sign         of a matrix whose diagonal is negative throughout -A x = -b is solved
 //     symmetry     |a_km - a_mk| <= 1e-12 sqrt(a_kk a_mm). Else D A with positive d that make it symmetric
 //                  (core/operators/row_scales.hpp), as of differences on cells whose sizes vary, until b - A x meets the
-//                  tolerance. Else A is solved by GMRES around cycles for its symmetric part (multigrid/structured/box_krylov.hpp)
+//                  tolerance. Else A is solved by GMRES around cycles with coarse matrices in
+//                  27 bands (multigrid/structured/box_krylov.hpp): with lines along all directions where convection is
+//                  stronger than diffusion in cells, and of upwind couplings where those of A have both signs
 //     singular     no row fixed, every row of the one part sums to zero but for rounding: right-hand sides must have no mean
 //                  (|sum b| <= 1e-8 sum |b|, which is subtracted; of D b for scaled rows) unless `project`; solutions have mean zero.
 //                  A part of several that is determined up to a constant is refused, and an unsymmetric A whose columns do not
@@ -24,9 +26,9 @@
 //                  the method is left open (multigrid/box_deflation.hpp)
 //     widths       by the couplings: of a tensor grid those in two directions are as the squares of its widths. Medians of layers
 //
-// Coarse matrices are Galerkin products in 14 bands, interpolation follows the couplings. Memory: 14 numbers an unknown and
-// precision and what BoxMultigrid takes; on the host the matrix once more. Solves wait for the stream. One object serves one
-// thread at a time. One rank. Throws UsageError, naming the first row, for rows that do not fit the box, numbers that are not
+// Coarse matrices are Galerkin products in 14 bands, or 27, interpolation follows the couplings. Memory: as many numbers an
+// unknown and precision and what BoxMultigrid takes; on the host the matrix once more. Solves wait for the stream. One object
+// serves one thread at a time. One rank. Throws UsageError, naming the first row, for rows that do not fit the box, numbers that are not
 // finite, diagonals of both signs, matrices as above, and claims that do not hold; BreakdownError where the matrix turns out to
 // be indefinite on the coarsest level.
 
@@ -86,7 +88,7 @@ class BoxMatrixSolver {
 
   /// Solves A x = b from the given x: arrays on the host, in the numbering of the matrix.
   SolveReport solve(Context& ctx, std::span<const double> b, std::span<double> x, const Monitor& monitor = {});
-  /// z = one cycle for A z = r from zero, or for the symmetric part of A; a symmetric map where A is symmetric.
+  /// z = one cycle for A z = r from zero; a symmetric map where A is symmetric.
   /// Identity rows are solved first, as in a solve.
   void apply(Context& ctx, std::span<const double> r, std::span<double> z);
   /// The same of vectors of Eigen and similar libraries.

@@ -69,7 +69,9 @@ class Reader {
     rows_.shape.n = {box_.n[0], box_.n[1], box_.n[2]};
     read();
     make_symmetric();
+    rows_.general = !rows_.symmetric && rows_.scales.empty();
     make_bands();
+    if (rows_.general) look_at_convection();
     look_at_parts();
     find_axes();
   }
@@ -314,8 +316,6 @@ class Reader {
     entries_ = as_given;
     rows_.scales.clear();
   }
-  /// Neither A nor D A is symmetric.
-  [[nodiscard]] bool is_general() const { return !rows_.symmetric && rows_.scales.empty(); }
 
   /// The mean of an entry and of that of the transposed matrix.
   [[nodiscard]] double both(std::size_t node, const Place& here, int n) const {
@@ -339,39 +339,61 @@ class Reader {
     for (std::size_t k = 0; k < size; ++k) most = std::max(most, diagonal(k));
     rows_.power = std::ldexp(1.0, -std::ilogb(most));
     for (auto& band : rows_.bands) band.assign(size, 0.0);
+    if (rows_.general)
+      for (auto& band : rows_.before) band.assign(size, 0.0);
     held_.assign(size, 0);
+    left_.assign(size, 0.0);
     // Entries of files have few digits: what is said to be singular is believed so far.
     const double rounding = params_.singular.value_or(false) ? 1e-6 : 64 * eps;
-    bool is_held = false;
-    std::vector<double> of_rows(size);
     for (std::size_t k = 0; k < size; ++k) {
       const Place here = box_.place(k);
-      Sum sum, of_row, of_column;
+      Sum of_both, of_row, of_column;
       for (int n = 0; n < box_row; ++n) {
-        const double v = both(k, here, n);
-        sum.add(v);
-        if (n > box_neighbours) rows_.bands[at(n - box_neighbours)][k] = v * rows_.power;
-        if (!is_general()) continue;
-        of_row.add(entry(k, n));
-        of_column.add(n == box_neighbours ? diagonal(k) : entry(neighbour(box_, here, n), box_row - 1 - n));
+        const double own = entry(k, n), v = both(k, here, n);
+        of_both.add(v);
+        if (n > box_neighbours) rows_.bands[at(n - box_neighbours)][k] = (rows_.general ? own : v) * rows_.power;
+        if (!rows_.general) continue;
+        if (n < box_neighbours) rows_.before[at(box_neighbours - 1 - n)][k] = own * rows_.power;
+        of_row.add(own);
+        of_column.add(n == box_neighbours ? own : entry(neighbour(box_, here, n), box_row - 1 - n));
       }
-      const double left = sum.value(rounding) * rows_.power;
-      rows_.bands[0][k] = is_general() ? std::max(left, 0.0) : left;
-      of_rows[k] = is_general() ? of_row.value(rounding) * rows_.power : left;
-      held_[k] = of_rows[k] != 0 ? 1 : 0;
+      left_[k] = of_both.value(rounding) * rows_.power;
+      rows_.bands[0][k] = rows_.general ? of_row.value(rounding) * rows_.power : left_[k];
+      held_[k] = rows_.bands[0][k] != 0 ? 1 : 0;
       columns_are_balanced_ = columns_are_balanced_ && of_column.value(rounding) == 0;
-      is_held = is_held || rows_.bands[0][k] != 0;
     }
-    if (!is_general()) return;
-    if (!is_held)
-      for (std::size_t k = 0; k < size; ++k) rows_.bands[0][k] = std::abs(of_rows[k]);
-    make_general();
   }
-  void make_general() {
-    rows_.general = sparse_rows_of_box(rows_.shape.n, [&](int i, int j, int k, double(&row)[box_row]) {
-      const std::size_t node = box_.node({i, j, k});
-      for (std::size_t e = 0; e < box_row; ++e) row[e] = entries_[node * box_row + e] * rows_.power;
-    });
+
+  void look_at_convection() {
+    std::size_t inner = 0;
+    std::array<std::size_t, 3> strong{}, wrong{};
+    for (std::size_t k = 0; k < box_.size(); ++k) {
+      const Place here = box_.place(k);
+      bool inside = true;
+      for (int d = 0; d < 3; ++d) {
+        const int i = here[at(d)];
+        inside = inside && (box_.n[at(d)] == 1 || (rows_.shape.has(d, i - 1) && rows_.shape.has(d, i + 1)));
+      }
+      if (!inside) continue;
+      ++inner;
+      std::array<double, 3> before{}, behind{};
+      for (int n = 0; n < box_row; ++n)
+        for (std::size_t d = 0; d < 3; ++d) {
+          const int side = std::array{n % 3, n / 3 % 3, n / 9}[d];
+          if (side != 1) (side == 0 ? before : behind)[d] -= entry(k, n);
+        }
+      for (std::size_t d = 0; d < 3; ++d) {
+        constexpr double half = 0.5;
+        const auto [less, more] = std::minmax(before[d], behind[d]);
+        if (more - less > half * (std::abs(more) + std::abs(less))) ++strong[d];
+        if (less < -half * std::abs(more)) ++wrong[d];
+      }
+    }
+    constexpr std::size_t part = 20;
+    for (std::size_t d = 0; d < 3; ++d) {
+      rows_.convective = rows_.convective || (strong[d] > 0 && strong[d] * part >= inner);
+      rows_.oscillating = rows_.oscillating || (wrong[d] > 0 && wrong[d] * part >= inner);
+    }
   }
 
   /// Parts that nothing couples to the others, without those of one fixed node.
@@ -414,7 +436,7 @@ class Reader {
             "them, or "
             "take them out");
     expects(
-        !rows_.singular || !is_general() || columns_are_balanced_,
+        !rows_.singular || !rows_.general || columns_are_balanced_,
         "the matrix is singular, since all of its rows sum to zero, and it is not symmetric, nor do its columns sum to "
         "zero: which right-hand sides have a solution is not known. Fix an unknown, or write the matrix so that "
         "columns sum to zero");
@@ -470,7 +492,7 @@ class Reader {
       p[d] = behind;
       const std::size_t other = box_.node(p);
       const double c = coupling(last ? other : k, d) * rows_.power;
-      if (c > 0) ratios.push_back((rows_.bands[0][k] - rows_.bands[0][other]) / c);
+      if (c > 0) ratios.push_back((left_[k] - left_[other]) / c);
     }
     return !ratios.empty() && median(ratios) < tenth;
   }
@@ -552,7 +574,7 @@ class Reader {
   Place first_{};                             // of what is left
   std::vector<char> fixed_, held_;            // the latter: nodes whose rows of A, or of D A, do not sum to zero
   bool columns_are_balanced_ = true;
-  std::vector<double> entries_;
+  std::vector<double> entries_, left_;  // the latter of rows, the mean of A and A^T
   BoxRows rows_;
 };
 

@@ -25,19 +25,21 @@ struct BoxRows {
   std::array<int, 3> order{0, 1, 2};
   std::vector<int> node;  // of every unknown, -1: none, of one that is fixed; empty: the same
   bool symmetric = false, singular = false;
+  bool general = false;  // neither A nor D A is symmetric
+  /// Of a general one: couplings to the two sides of nodes differ by more than half their sum, in a twentieth of the nodes or
+  /// more; they differ in sign, and the smaller ones are of a size, likewise.
+  bool convective = false, oscillating = false;
   std::vector<double> scales;  // of rows, d; empty: none
   double power = 1;            // of two, by which everything is multiplied so that diagonals are near one
   /// Unknowns whose rows hold nothing but their diagonal, and that.
   std::vector<int> fixed;
   std::vector<double> fixed_diagonal;
-  /// 14 of them, of all nodes, x fastest: number 0 what is left of rows, and entries to later nodes. Of a matrix that is not
-  /// symmetric, nor by scales, those of (A + A^T) / 2 with 0 in place of negative sums of rows.
+  /// Of all nodes, x fastest: number 0 what is left of rows, and entries to later nodes. `before`: of a matrix that is not
+  /// symmetric, nor by scales, those to earlier ones, -1 .. -13; else empty.
   std::array<std::vector<double>, box_neighbours + 1> bands;
+  std::array<std::vector<double>, box_neighbours> before;
   std::array<GatedAxis, 3> gate;
-  /// A on the nodes, without the columns of fixed ones, where the bands are not A's; else of no rows.
-  SparseRows general;
 
-  [[nodiscard]] bool is_general() const { return general.rows > 0; }
   [[nodiscard]] bool has(std::size_t unknown) const { return node.empty() || node[unknown] >= 0; }
   [[nodiscard]] std::size_t at(std::size_t unknown) const {
     return node.empty() ? unknown : static_cast<std::size_t>(node[unknown]);

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cmath>
+#include <type_traits>
 
 #include <stratum/core/operators/box_matrix.hpp>
 #include <stratum/multigrid/transfer/box_transfer.hpp>
@@ -33,8 +34,9 @@ struct StoredConductances {
 /// Those of a row in bands: couplings to a side. Beside Dirichlet nodes couplings across the side are missing, which of tensor
 /// products A = k_x m_y m_z + m_x (k_y m_z + m_y k_z) are m_x(1) / sum m_x of what is left of the row: without them a strong k_y
 /// makes the sum negative. The quotient is that of the couplings on the other side of y, or of z.
+template <class Rows>
 struct RowConductances {
-  BoxBandRows<double> rows;
+  Rows rows;
 
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE bool has(int axis, int behind, const int (&at)[3]) const {
     return rows.shape.has(axis, at[axis] + 2 * behind - 1);
@@ -89,18 +91,42 @@ struct RowConductances {
   }
 };
 
-/// use(conductances), of cells, stored ones, or those of rows.
+/// Entries of a matrix that is not symmetric and of the transposed one, added up with these weights.
+struct RowsAndColumns {
+  BoxFullRows<double> rows;
+  double of_row, of_column;
+  BoxShape shape = rows.shape;
+
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double entry(int n, int i, int j, int k) const {
+    const BoxOffset o(n);
+    return of_row * rows.at(n, i, j, k) + of_column * rows.at(-n, i + o.x, j + o.y, k + o.z);
+  }
+  /// Sums of rows and columns, for n = 0.
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double at(int /*zero*/, int i, int j, int k) const {
+    double sum = (of_row + of_column) * rows.at(0, i, j, k);
+    for (int n = -box_neighbours; n <= box_neighbours; ++n) {
+      const BoxOffset o(n);
+      if (n != 0) sum += of_column * (rows.at(-n, i + o.x, j + o.y, k + o.z) - rows.at(n, i, j, k));
+    }
+    return sum;
+  }
+};
+
+/// use(conductances), of cells, stored ones, or those of rows or columns.
 template <class F>
-void with_conductances(const BoxMatrix<double>& a, const BoxConductances& g, const F& use) {
+void with_conductances(const BoxMatrix<double>& a, const BoxConductances& g, bool columns, const F& use) {
   a.with_rows([&](const auto& rows) {
+    using Rows = std::remove_cvref_t<decltype(rows)>;
     if constexpr (requires { rows.conductance(0, 0, 0, 0); }) {
       use(rows);
+    } else if constexpr (std::is_same_v<Rows, BoxFullRows<double>>) {
+      use(RowConductances<RowsAndColumns>{{rows, columns ? 0 : 0.5, columns ? 1 : 0.5}});
     } else {
       if (g.of_cells)
         use(StoredConductances{
             {from_own(a.shape(), g.g[0]), from_own(a.shape(), g.g[1]), from_own(a.shape(), g.g[2])}});
       else
-        use(RowConductances{rows});
+        use(RowConductances<Rows>{rows});
     }
   });
 }
@@ -119,7 +145,9 @@ STRATUM_HOST_DEVICE STRATUM_INLINE double side(const Conductances& g, int axis, 
     }
   return sum;
 }
-STRATUM_HOST_DEVICE STRATUM_INLINE double side(const RowConductances& g, int axis, int behind, const int (&at)[3]) {
+template <class Rows>
+STRATUM_HOST_DEVICE STRATUM_INLINE double side(const RowConductances<Rows>& g, int axis, int behind,
+                                               const int (&at)[3]) {
   return g.of_side(axis, behind, at);
 }
 
@@ -128,7 +156,8 @@ template <class Conductances>
 STRATUM_HOST_DEVICE STRATUM_INLINE bool is_coupled(const Conductances& /*g*/, const int (&/*at*/)[3]) {
   return true;
 }
-STRATUM_HOST_DEVICE STRATUM_INLINE bool is_coupled(const RowConductances& g, const int (&at)[3]) {
+template <class Rows>
+STRATUM_HOST_DEVICE STRATUM_INLINE bool is_coupled(const RowConductances<Rows>& g, const int (&at)[3]) {
   return g.is_coupled(at);
 }
 

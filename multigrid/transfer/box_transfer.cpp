@@ -261,13 +261,14 @@ struct Window {
   }
 };
 
-/// The row of a coarse node of P^T A P: its support's rows, each with what their differences of P make of them.
-template <class T, class Rows>
+/// The row of a coarse node of R^T A P: its support's rows, each with what their differences of P make of them. R is P where A
+/// is symmetric.
+template <class T, class Rows, class CoarseRows>
 struct CoarseRow {
   static constexpr int slots = 7;
-  BoxTransferView<T> p;
+  BoxTransferView<T> p, r;
   Rows rows;
-  BoxBandRows<double> coarse;
+  CoarseRows coarse;
 
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j, int k) const {
     const Window x(p.axes[0], p.fine, p.coarse, 0, i), y(p.axes[1], p.fine, p.coarse, 1, j),
@@ -306,9 +307,8 @@ struct CoarseRow {
         for (int a = 1; a < 4; ++a) {
           if (!x.supports(a) || !y.supports(b) || !z.supports(c)) continue;
           // Before the coarse node it is the one behind of those that lie between.
-          const int u = x.first[a] + (a == 1 ? 1 : 0), v = y.first[b] + (b == 1 ? 1 : 0),
-                    w = z.first[c] + (c == 1 ? 1 : 0);
-          const auto weight = static_cast<double>(weights[(w * slots + v) * slots + u]);
+          const int bits = (a == 1 ? 1 : 0) | (b == 1 ? 2 : 0) | (c == 1 ? 4 : 0);
+          const auto weight = static_cast<double>(r.at(bits, x.node[a], y.node[b], z.node[c]));
           if (weight == 0) continue;
           const int here = (c * 5 + b) * 5 + a;
           const double left = rows.row(x.node[a], y.node[b], z.node[c], entries), own = near ? outside(a, b, c) : 0;
@@ -340,7 +340,8 @@ struct CoarseRow {
                       factor * static_cast<double>(weights[(w * slots + v) * slots + u]);
         }
     coarse.at(0, i, j, k) = excess;
-    for (int n = 1; n <= box_neighbours; ++n) {
+    for (int n = CoarseRows::first_band; n <= box_neighbours; ++n) {
+      if (n == 0) continue;
       const BoxOffset o(n);
       const bool there = coarse.shape.has(0, i + o.x) && coarse.shape.has(1, j + o.y) && coarse.shape.has(2, k + o.z);
       coarse.at(n, i, j, k) = there ? sums[box_neighbours + n] : 0;
@@ -364,7 +365,7 @@ BoxConductances conductances_of(Context& ctx, const BoxMatrix<double>& a, const 
   BoxConductances stored = zero_conductances(ctx, a.shape());
   const auto& [nx, ny, nz] = a.shape().n;
   const auto to = [&](std::size_t d) { return from_own(a.shape(), stored.g[d]); };
-  with_conductances(a, g, [&](const auto& conductances) {
+  with_conductances(a, g, false, [&](const auto& conductances) {
     using Conductances = std::remove_cvref_t<decltype(conductances)>;
     if constexpr (requires { conductances.conductance(0, 0, 0, 0); })
       for_each_node(ctx, all_nodes(Extents<3>{nx + 1, ny + 1, nz + 1}),
@@ -378,7 +379,8 @@ double* layer_of(BoxConductances& g, const BoxShape& shape, std::size_t axis, in
 }
 
 template <class T>
-BoxTransfer<T>::BoxTransfer(Context& ctx, const GatedLevel& level, const BoxMatrix<double>& a, const BoxConductances& g)
+BoxTransfer<T>::BoxTransfer(Context& ctx, const GatedLevel& level, const BoxMatrix<double>& a, const BoxConductances& g,
+                            bool columns)
     : weights_(std::make_shared<std::array<Field<T, 3>, 8>>()) {
   view_.fine = a.shape();
   view_.coarse = view_.fine;
@@ -417,7 +419,7 @@ BoxTransfer<T>::BoxTransfer(Context& ctx, const GatedLevel& level, const BoxMatr
     view_.weights[bits] = (*weights_)[bits].view();
     if ((bits & 4U) == 0) view_.weights[bits].data += before * view_.weights[bits].strides.plane;
   }
-  with_conductances(a, g, [&](const auto& conductances) {
+  with_conductances(a, g, columns, [&](const auto& conductances) {
     using Conductances = std::remove_cvref_t<decltype(conductances)>;
     NodeRange<3> nodes = all_nodes(view_.fine.n);
     nodes.z = {-before, view_.fine.n.nz + view_.fine.slab.behind};
@@ -447,9 +449,20 @@ BoxBands<double> BoxTransfer<T>::coarsen(Context& ctx, const BoxMatrix<double>& 
   BoxBands<double> bands(ctx, view_.coarse);
   a.with_rows([&](const auto& rows) {
     using Rows = std::remove_cvref_t<decltype(rows)>;
-    for_each_node(ctx, all_nodes(view_.coarse.n), CoarseRow<T, Rows>{view_, rows, bands.rows()});
+    if constexpr (!std::is_same_v<Rows, BoxFullRows<double>>)
+      for_each_node(ctx, all_nodes(view_.coarse.n),
+                    CoarseRow<T, Rows, BoxBandRows<double>>{view_, view_, rows, bands.rows()});
   });
   if (!view_.fine.is_slab()) bands.fill_ghosts(ctx);
+  return bands;
+}
+
+template <class T>
+BoxFullBands<double> BoxTransfer<T>::coarsen(Context& ctx, const BoxFullBands<double>& a, const BoxTransfer& r) const {
+  BoxFullBands<double> bands(ctx, view_.coarse);
+  using Rows = BoxFullRows<double>;
+  for_each_node(ctx, all_nodes(view_.coarse.n), CoarseRow<T, Rows, Rows>{view_, r.view(), a.rows(), bands.rows()});
+  bands.fill_ghosts(ctx);
   return bands;
 }
 
@@ -459,7 +472,7 @@ BoxConductances BoxTransfer<T>::coarsen(Context& ctx, const BoxMatrix<double>& a
   BoxConductances coarse = zero_conductances(ctx, view_.coarse);
   const auto& [nx, ny, nz] = view_.coarse.n;
   const auto to = [&](std::size_t d) { return from_own(view_.coarse, coarse.g[d]); };
-  with_conductances(a, g, [&](const auto& conductances) {
+  with_conductances(a, g, false, [&](const auto& conductances) {
     using Conductances = std::remove_cvref_t<decltype(conductances)>;
     if constexpr (requires { conductances.conductance(0, 0, 0, 0); })
       for_each_node(ctx, all_nodes(Extents<3>{nx + 1, ny + 1, nz + 1}),

@@ -7,6 +7,10 @@
 //
 //     P(node) = sum over neighbours c P(neighbour) / sum c ,    c = the sum of g_e over the four cells on the neighbour's side .
 //
+// Of a matrix A that is not symmetric the means of couplings in rows and columns take the place of g for P, and couplings in
+// columns for another such R, by which residuals are restricted; the coarse matrix is R^T A P, of 27 bands (J. E. Dendy, Black
+// box multigrid for nonsymmetric problems, 1983).
+//
 // K = 1 gives trilinear weights on any widths. Coarse cells have g_e by lines of cells in series along e, side by side across
 // it. Weights to Dirichlet nodes are left out.
 //
@@ -76,15 +80,18 @@ template <class T>
 class BoxTransfer {
  public:
   BoxTransfer() = default;
-  /// From a level with these nodes dropped; weights by K of its cells, or by conductances.
-  BoxTransfer(Context& ctx, const GatedLevel& level, const BoxMatrix<double>& a, const BoxConductances& g);
+  /// From a level with these nodes dropped; weights by K of its cells, or by conductances. `columns`: R, of an A in 27 bands.
+  BoxTransfer(Context& ctx, const GatedLevel& level, const BoxMatrix<double>& a, const BoxConductances& g,
+              bool columns = false);
 
   /// Of a slab r has ghosts.
   void restrict_to(Context& ctx, FieldView<const T, 3> r, FieldView<T, 3> b) const;
   /// `coarse` with ghosts that are up to date.
   void prolong(Context& ctx, FieldView<const T, 3> coarse, FieldView<T, 3> x) const;
-  /// Of A on the fine level; of a slab with ghosts of A, but not of what it gives.
+  /// Of a symmetric A on the fine level; of a slab with ghosts of A, but not of what it gives.
   [[nodiscard]] BoxBands<double> coarsen(Context& ctx, const BoxMatrix<double>& a) const;
+  /// R^T A P
+  [[nodiscard]] BoxFullBands<double> coarsen(Context& ctx, const BoxFullBands<double>& a, const BoxTransfer& r) const;
   /// Of the coarse level.
   [[nodiscard]] BoxConductances coarsen(Context& ctx, const BoxMatrix<double>& a, const BoxConductances& g) const;
 

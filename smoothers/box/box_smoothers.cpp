@@ -17,6 +17,9 @@ namespace stratum {
 
 namespace {
 
+template <class Rows>
+constexpr bool is_full = std::is_same_v<Rows, BoxFullRows<typename Rows::Number>>;
+
 /// Nodes of one colour of a direction; of a slab those of its own planes.
 int all_of(const BoxShape& shape, int axis) { return axis == 2 ? shape.all_planes() : shape.size(axis); }
 int colours(const BoxShape& shape, int axis) {
@@ -84,26 +87,38 @@ struct EliminateLine {
            : axis == 1 ? rows.line_excess(1, p, i, q)
                        : rows.line_excess(2, p, q, i);
   }
+  /// To the node before, the last one before the first.
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE double edge_before(int i, int p, int q) const {
+    if constexpr (is_full<Rows>)
+      return axis == 0   ? rows.edge_before(0, i, p, q)
+             : axis == 1 ? rows.edge_before(1, p, i, q)
+                         : rows.edge_before(2, p, q, i);
+    else
+      return edge(i > 0 ? i - 1 : n - 1, p, q);
+  }
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int p, int q) const {
     const auto inverse = [&](int i) -> T& { return on_line(to.inverse, axis, i, p, q); };
     const auto factor = [&](int i) -> T& { return on_line(to.factor, axis, i, p, q); };
+    const auto lower = [&](int i) -> T& { return on_line(to.lower, axis, i, p, q); };
     const auto around = [&](int i) -> T& { return on_line(to.around, axis, i, p, q); };
     // Of a periodic line the last node, `end`, is taken out; its neighbours are the first and the last of the others.
     const int end = periodic ? n - 1 : n;
-    const double to_last = periodic ? edge(end, p, q) : 0, from_last = periodic ? edge(end - 1, p, q) : 0;
-    double left = 0, before = 0, sum = 0;  // E without the row's own part; f and y of the node before
+    const double of_first = periodic ? edge_before(0, p, q) : 0, of_last = periodic ? edge(end - 1, p, q) : 0;
+    double left = 0, before = 0, below = 0, sum = 0;  // E without the row's own part; f, l / D and y of the node before
     for (int i = 0; i < end; ++i) {
-      const double e = excess(i, p, q) + (i == 0 ? to_last : 0) + (i == end - 1 ? from_last : 0), g = edge(i, p, q);
-      const double coupling = i < end - 1 ? g : 0, part = e + left, pivot = coupling + part;
+      const double e = excess(i, p, q) + (i == 0 ? of_first : 0) + (i == end - 1 ? of_last : 0);
+      const double coupling = i < end - 1 ? edge(i, p, q) : 0, part = e + left, pivot = coupling + part;
       inverse(i) = static_cast<T>(1 / pivot);
       factor(i) = static_cast<T>(before);
+      if (is_full<Rows>) lower(i) = static_cast<T>(below);
       // The rows' sums without what the last node gives: 1 less that.
       if (periodic) {
-        sum = excess(i, p, q) + before * sum;
+        sum = excess(i, p, q) + below * sum;
         around(i) = static_cast<T>(sum);
       }
       before = coupling / pivot;
-      left = before * part;
+      below = is_full<Rows> ? (i < end - 1 ? edge_before(i + 1, p, q) : 0) / pivot : before;
+      left = below * part;
     }
     if (!periodic) return;
     double behind = 0, first = 0, last = 0;
@@ -114,9 +129,10 @@ struct EliminateLine {
       first = behind;
       around(i) = static_cast<T>(1 - behind);
     }
-    inverse(end) = static_cast<T>(1 / (excess(end, p, q) + to_last * first + from_last * last));
-    factor(end) = static_cast<T>(to_last);
-    around(end) = static_cast<T>(from_last);
+    const double to_first = edge(end, p, q), to_last = edge_before(end, p, q);
+    inverse(end) = static_cast<T>(1 / (excess(end, p, q) + to_first * first + to_last * last));
+    factor(end) = static_cast<T>(to_first);
+    around(end) = static_cast<T>(to_last);
   }
 };
 
@@ -134,7 +150,7 @@ struct SolveLine {
     T y = 0;
     for (int i = 0; i < end; ++i) {
       T& of_row = on_line(r, axis, i, p, q);
-      y = of_row + on_line(a.factor, axis, i, p, q) * y;
+      y = of_row + on_line(a.lower, axis, i, p, q) * y;
       of_row = y;
     }
     T d = 0;
@@ -221,7 +237,7 @@ __global__ void __launch_bounds__(warp) x_lines_kernel(const XLines<T> lines) {
     const int stop = begin + warp < end ? begin + warp : end;
     __syncwarp();
     lines.load(s.r, r, first, count, begin, stop);
-    lines.load(s.a.factor, factor, first, count, begin, stop);
+    lines.load(s.a.lower, factor, first, count, begin, stop);
     __syncwarp();
     for (int i = 0; i < stop - begin; ++i) r.numbers[t][i] = y = r.numbers[t][i] + factor.numbers[t][i] * y;
     __syncwarp();
@@ -268,7 +284,7 @@ STRATUM_SIMD_CLONES void solve_side_by_side(const SolveLine<T>& s, const AxisRan
     std::fill_n(y, count, T(0));
     for (int i = 0; i < s.n; ++i) {
       T* const r = row(s.r, i) + begin;
-      const T* const f = row(s.a.factor, i) + begin;
+      const T* const f = row(s.a.lower, i) + begin;
 #pragma omp simd
       for (int c = 0; c < count; ++c) r[c * x.step] = y[c] = r[c * x.step] + f[c * x.step] * y[c];
     }
@@ -314,22 +330,23 @@ void box_points(Context& ctx, const BoxMatrix<T>& a, FieldView<const T, 3> b, Fi
   a.with_rows([&](const auto& rows) {
     using Rows = std::remove_cvref_t<decltype(rows)>;
 #if defined(__CUDACC__)
-    if (ctx.on_gpu() && cx < 3 && cy < 3 && cz < 3) {
-      if (ctx.is_dry_run()) return;
-      using cuda::BoxZeros;
-      const int first = reversed ? 1 : 0, odd = shape.slab.first & 1;
-      cuda::PlanesOfParity<Rows> planes{rows,         b,     x.cview(), x.cview(),
-                                        other.view(), first, first,     cz == 1 ? 0 : first ^ odd};
-      if (!from_zero) a.fill_ghosts(ctx, x.view());
-      cuda::launch_planes(ctx, planes, from_zero ? BoxZeros::all : BoxZeros::none);
-      if (cz == 2) {
-        a.fill_ghosts(ctx, other.view());
-        planes.beside = other.cview();
-        planes.plane = (1 - first) ^ odd;
-        cuda::launch_planes(ctx, planes, from_zero ? BoxZeros::own_plane : BoxZeros::none);
+    if constexpr (!is_full<Rows>)
+      if (ctx.on_gpu() && cx < 3 && cy < 3 && cz < 3) {
+        if (ctx.is_dry_run()) return;
+        using cuda::BoxZeros;
+        const int first = reversed ? 1 : 0, odd = shape.slab.first & 1;
+        cuda::PlanesOfParity<Rows> planes{rows,         b,     x.cview(), x.cview(),
+                                          other.view(), first, first,     cz == 1 ? 0 : first ^ odd};
+        if (!from_zero) a.fill_ghosts(ctx, x.view());
+        cuda::launch_planes(ctx, planes, from_zero ? BoxZeros::all : BoxZeros::none);
+        if (cz == 2) {
+          a.fill_ghosts(ctx, other.view());
+          planes.beside = other.cview();
+          planes.plane = (1 - first) ^ odd;
+          cuda::launch_planes(ctx, planes, from_zero ? BoxZeros::own_plane : BoxZeros::none);
+        }
+        return std::swap(x, other);
       }
-      return std::swap(x, other);
-    }
 #endif
     if (from_zero) set_zero_with_ghosts(ctx, x);
     for (int step = 0; step < all; ++step) {
@@ -345,12 +362,14 @@ void box_points(Context& ctx, const BoxMatrix<T>& a, FieldView<const T, 3> b, Fi
 
 template <class T>
 BoxLines<T>::BoxLines(Context& ctx, const BoxMatrix<double>& a, int axis)
-    : axis_(axis), numbers_(std::make_shared<std::array<Field<T, 3>, 3>>()) {
+    : axis_(axis), numbers_(std::make_shared<std::array<Field<T, 3>, 4>>()) {
   const BoxShape& shape = a.shape();
   const auto layout = GridLayout<3>::box(shape.n, {}, 0);
   const bool periodic = shape.periodic[static_cast<std::size_t>(axis)];
-  for (std::size_t n = 0; n < (periodic ? 3U : 2U); ++n) (*numbers_)[n] = Field<T, 3>(ctx, layout);
-  view_ = {(*numbers_)[0].view(), (*numbers_)[1].view(), (*numbers_)[2].view()};
+  for (const std::size_t n : {0U, 1U, 2U, 3U})
+    if (n < 2 || (n == 2 ? a.is_full() : periodic)) (*numbers_)[n] = Field<T, 3>(ctx, layout);
+  view_ = {(*numbers_)[0].view(), (*numbers_)[1].view(), (*numbers_)[a.is_full() ? 2 : 1].view(),
+           (*numbers_)[3].view()};
   if (axis == 2 && shape.is_slab()) {
     chunks_ = std::make_shared<const BoxChunks<T>>(ctx, a, view_);
     return;
@@ -382,19 +401,20 @@ void BoxLines<T>::apply(Context& ctx, const BoxMatrix<T>& a, FieldView<const T, 
                                  : axis_ == 1 ? NodeRange<3>{p, along, q}
                                               : NodeRange<3>{p, q, along};
 #if defined(__CUDACC__)
-      if (ctx.on_gpu() && axis_ != 0 && !solve.periodic && !through_ranks) {
-        if (ctx.is_dry_run()) continue;
-        const bool few = std::int64_t{p.count()} * q.count() < cuda::few_lines;
-        const cuda::ColourOfLines<Rows> lines{rows, b, view_.inverse, view_.factor, x, r, p, q};
-        if (few) {
-          if constexpr (std::is_same_v<Rows, BoxCellRows<T>>)
-            cuda::launch_forming(ctx, lines, axis_);
-          else
-            for_each_node(ctx, nodes, ResidualOfColour<Rows>{rows, b, x, r});
+      if constexpr (!is_full<Rows>)
+        if (ctx.on_gpu() && axis_ != 0 && !solve.periodic && !through_ranks) {
+          if (ctx.is_dry_run()) continue;
+          const bool few = std::int64_t{p.count()} * q.count() < cuda::few_lines;
+          const cuda::ColourOfLines<Rows> lines{rows, b, view_.inverse, view_.factor, x, r, p, q};
+          if (few) {
+            if constexpr (std::is_same_v<Rows, BoxCellRows<T>>)
+              cuda::launch_forming(ctx, lines, axis_);
+            else
+              for_each_node(ctx, nodes, ResidualOfColour<Rows>{rows, b, x, r});
+          }
+          cuda::launch_lines(ctx, lines, axis_, few);
+          continue;
         }
-        cuda::launch_lines(ctx, lines, axis_, few);
-        continue;
-      }
       if constexpr (std::is_same_v<Rows, BoxCellRows<T>>)
         if (ctx.on_gpu() && axis_ == 0) {
           cuda::run_pairs<T>(ctx, rows, b, x, r, nodes);

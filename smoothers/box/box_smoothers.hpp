@@ -18,8 +18,11 @@
 //     D_i = g_i + E_i ,   E_(i+1) = e_(i+1) + g_i E_i / D_i ,   E_0 = e_0 ;      y_(i+1) = r_(i+1) + f_i y_i ,   d_i = y_i / D_i + f_i d_(i+1) ,
 //     f_i = g_i / D_i .
 //
+// Of a matrix that is not symmetric row i + 1 couples with l_(i+1) to the node before: that takes the place of g_i in E_(i+1) and
+// in y_(i+1).
+//
 // A periodic line's last node is taken out: what it gives to the others is 1 less the solution for the row sums. Set-up is in
-// double, and keeps 2 numbers a node and direction, 3 where it is periodic.
+// double, and keeps 2 numbers a node and direction, one more where it is periodic, or not symmetric.
 //
 // x has ghosts, which are brought up to date before every colour. r is scratch. Nothing waits for the stream.
 
@@ -41,8 +44,9 @@ void box_points(Context& ctx, const BoxMatrix<T>& a, FieldView<const T, 3> b, Fi
 /// What kernels see of a direction's lines.
 template <class T>
 struct BoxLineNumbers {
-  FieldView<T, 3> inverse, factor,
-      around;  // 1 / D_i; f_(i-1), that of the node before; of a periodic line what its last node gives
+  FieldView<T, 3> inverse, factor;  // 1 / D_i; f_(i-1), that of the node before
+  FieldView<T, 3> lower;            // l_i / D_(i-1), where A is symmetric the same as `factor`
+  FieldView<T, 3> around;           // of a periodic line what its last node gives
 };
 
 template <class T>
@@ -58,7 +62,7 @@ class BoxLines {
 
  private:
   int axis_ = 0;
-  std::shared_ptr<std::array<Field<T, 3>, 3>> numbers_;
+  std::shared_ptr<std::array<Field<T, 3>, 4>> numbers_;
   BoxLineNumbers<T> view_{};
   std::shared_ptr<const BoxChunks<T>> chunks_;  // of lines along z that ranks share
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <vector>
 
 #include <stratum/core/errors.hpp>
@@ -24,15 +25,16 @@ struct Square {
   Number& operator()(std::size_t i, std::size_t j) { return numbers[i * n + j]; }
 };
 
-Square dense(Context& ctx, const BoxMatrix<double>& a) {
-  const BoxShape& shape = a.shape();
+/// `mirrored`: an entry stands for that of the other triangle, too.
+template <class Bands>
+Square dense(Context& ctx, const Bands& bands, int first_band, bool mirrored) {
+  const BoxShape& shape = bands.rows().shape;
   const auto& [nx, ny, nz] = shape.n;
-  const auto bands = bands_of(ctx, a);
   const auto count = static_cast<std::size_t>(shape.n.nodes());
   Square matrix(count);
   std::vector<double> band(count);
   const auto inside = [](int i, int n) { return i < 0 ? i + n : i >= n ? i - n : i; };
-  for (int n = 0; n <= box_neighbours; ++n) {
+  for (int n = first_band; n <= box_neighbours; ++n) {
     copy_to_host<double>(ctx, bands.band(n), band.data());
     const BoxOffset o(n);
     std::size_t here = 0;
@@ -47,12 +49,17 @@ Square dense(Context& ctx, const BoxMatrix<double>& a) {
           const auto there =
               static_cast<std::size_t>((inside(k + o.z, nz) * ny + inside(j + o.y, ny)) * nx + inside(i + o.x, nx));
           matrix(here, there) += band[here];
-          matrix(there, here) += band[here];
           matrix(here, here) -= band[here];
+          if (!mirrored) continue;
+          matrix(there, here) += band[here];
           matrix(there, there) -= band[here];
         }
   }
   return matrix;
+}
+Square dense(Context& ctx, const BoxMatrix<double>& a) {
+  if (a.is_full()) return dense(ctx, a.full(), BoxFullRows<double>::first_band, false);
+  return dense(ctx, bands_of(ctx, a), 0, true);
 }
 
 /// Of a symmetric positive definite matrix, in place.
@@ -88,7 +95,37 @@ void invert(Square& a) {
       for (std::size_t j = 0; j <= k; ++j) a(i, j) += of_factor(k, i) * of_factor(k, j);
 }
 
-/// The matrix is symmetric: threads that have neighbouring rows read neighbouring numbers.
+/// Of any regular matrix, in place, by Gauss and Jordan with the largest pivot of a column.
+void invert_any(Square& a) {
+  const std::size_t n = a.n;
+  std::vector<std::size_t> of_pivot(n);
+  Number most = 0;
+  for (const Number v : a.numbers) most = std::max(most, std::abs(v));
+  for (std::size_t j = 0; j < n; ++j) {
+    std::size_t row = j;
+    for (std::size_t i = j + 1; i < n; ++i)
+      if (std::abs(a(i, j)) > std::abs(a(row, j))) row = i;
+    of_pivot[j] = row;
+    const Number pivot = a(row, j);
+    if (!(std::abs(pivot) > std::numeric_limits<double>::min() * most))
+      throw BreakdownError(message("the matrix of the coarsest level is singular: pivot ", j, " of ", n, " is ",
+                                   static_cast<double>(pivot)));
+    if (row != j) std::swap_ranges(&a(row, 0), &a(row, 0) + n, &a(j, 0));
+    a(j, j) = 1;
+    for (std::size_t k = 0; k < n; ++k) a(j, k) /= pivot;
+    for (std::size_t i = 0; i < n; ++i) {
+      const Number factor = a(i, j);
+      if (i == j || factor == 0) continue;
+      a(i, j) = 0;
+      for (std::size_t k = 0; k < n; ++k) a(i, k) -= factor * a(j, k);
+    }
+  }
+  for (std::size_t j = n; j-- > 0;)
+    if (of_pivot[j] != j)
+      for (std::size_t i = 0; i < n; ++i) std::swap(a(i, j), a(i, of_pivot[j]));
+}
+
+/// The matrix is the transposed inverse: threads that have neighbouring rows read neighbouring numbers.
 template <class T>
 struct MultiplyBox {
   const double* matrix;
@@ -111,7 +148,7 @@ struct MultiplyBox {
 BoxInverse::BoxInverse(Context& ctx, const BoxMatrix<double>& a, bool singular) {
   const auto n = static_cast<std::size_t>(a.shape().n.nodes());
   if (ctx.is_dry_run()) {
-    (void)bands_of(ctx, a);
+    if (!a.is_full()) (void)bands_of(ctx, a);
     inverse_ = Field<double>(ctx, GridLayout<2>::flat(static_cast<int>(n * n)));
     return;
   }
@@ -129,11 +166,12 @@ BoxInverse::BoxInverse(Context& ctx, const BoxMatrix<double>& a, bool singular) 
     for (std::size_t i = 0; i < n; ++i) most = std::max(most, matrix(i, i));
     for (Number& number : matrix.numbers) number += most / static_cast<Number>(n);
   }
-  invert(matrix);
+  a.is_full() ? invert_any(matrix) : invert(matrix);
   if (singular) project();
   std::vector<double> numbers;
   numbers.reserve(n * n);
-  for (const Number number : matrix.numbers) numbers.push_back(static_cast<double>(number));
+  for (std::size_t j = 0; j < n; ++j)
+    for (std::size_t i = 0; i < n; ++i) numbers.push_back(static_cast<double>(matrix(i, j)));
   inverse_ = vector_from_host(ctx, numbers);
   ctx.synchronise();
 }

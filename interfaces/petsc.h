@@ -28,7 +28,8 @@
  *
  * In three dimensions coarsening and smoothing follow the cells: other values of smoother, sweeps, cycle and interpolation than
  * auto, 1, v and matrix are refused. If A is not symmetric and no scales of its rows make it so, the cycle is not symmetric
- * either: take KSPFGMRES or KSPBCGS. One process.
+ * either: take KSPFGMRES or KSPBCGS. One process. Coordinates of a DMDA are not looked at, in any dimension: couplings say how
+ * far nodes are apart, as multigrid sees it, K included.
  *
  * Single precision is safe with methods that keep their residual equal to b - A x: KSPCG, KSPFCG, KSPFGMRES, KSPGCR and
  * KSPRICHARDSON. KSPGMRES, PETSc's default, and others may claim 1e-8 where b - A x is 1e-3.

@@ -24,13 +24,14 @@
 //                  sum to zero. `singular` = true takes sums of 1e-6 of a row's entries for zero, as files with few digits have them
 //     inclusions   isolated parts that couple a thousand times as strongly as their surroundings have a deflation vector each, where
 //                  the method is left open (multigrid/box_deflation.hpp)
-//     widths       by the couplings: of a tensor grid those in two directions are as the squares of its widths. Medians of layers
+//     widths       by the couplings: of a tensor grid those in two directions are as the squares of its widths. Medians of layers.
+//                  Those that are given are multiplied by a number for each direction, so that they agree with couplings, too
 //
 // Coarse matrices are Galerkin products in 14 bands, or 27, interpolation follows the couplings. Memory: as many numbers an
 // unknown and precision and what BoxMultigrid takes; on the host the matrix once more. Solves wait for the stream. One object
-// serves one thread at a time. One rank. Throws UsageError, naming the first row, for rows that do not fit the box, numbers that are not
-// finite, diagonals of both signs, matrices as above, and claims that do not hold; BreakdownError where the matrix turns out to
-// be indefinite on the coarsest level.
+// serves one thread at a time. One rank. Throws UsageError, naming the first row, for rows that do not fit the box, numbers that
+// are not finite, diagonals of both signs, matrices as above, and claims that do not hold; BreakdownError where the matrix turns
+// out to be indefinite on the coarsest level.
 
 #include <array>
 #include <memory>

@@ -529,6 +529,7 @@ class Reader {
         between.push_back(coupled[d] ? std::exp(logs[d][i] - (std::isfinite(most) ? most : 0)) : weak);
       if (!given_[d].empty()) {
         take_given(d, axis);
+        if (std::isfinite(most)) scale_given(axis, between);
         continue;
       }
       const double beside_first = between.empty() ? weak : between.front(),
@@ -543,6 +544,15 @@ class Reader {
             params_.widths_beyond_ends
                 ? message(n + 1)
                 : message(n - 1, ", and one more beyond each boundary whose nodes are no unknowns"));
+  }
+  /// Couplings know more than widths, K that differs by directions: by their median.
+  static void scale_given(GatedAxis& axis, const std::vector<double>& between) {
+    std::vector<double> factors;
+    const std::size_t beyond = axis.periodic || axis.first ? 0 : 1;
+    for (std::size_t i = 0; i < between.size(); ++i) factors.push_back(between[i] / axis.widths[i + beyond]);
+    if (factors.empty()) return;
+    const double factor = median(factors);
+    for (double& h : axis.widths) h *= factor;
   }
   void take_given(std::size_t d, GatedAxis& axis) const {
     const auto& widths = given_[d];

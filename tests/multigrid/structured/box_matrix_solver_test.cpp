@@ -130,9 +130,13 @@ TEST(BoxMatrixSolver, SolvesWhereOneDirectionIsStrong) {
       SevenPoints p({20, 21, 20});
       for (double& h : p.h[2]) h *= lengths;
       const SparseRows a = p.rows();
-      const Solved s = solve(ctx, a, p.n, random.values(a.rows));
-      EXPECT_EQ(s.report.status, Status::converged) << s.report.reason;
-      EXPECT_LE(s.report.iterations, 9) << lengths;
+      BoxMatrixParams cubes;  // the same by a K that is as strong in z
+      for (std::size_t d = 0; d < 3; ++d) cubes.widths[d].assign(static_cast<std::size_t>(p.n[d]) + 1, 0.05);
+      for (const BoxMatrixParams& params : {BoxMatrixParams(), cubes}) {
+        const Solved s = solve(ctx, a, p.n, random.values(a.rows), params);
+        EXPECT_EQ(s.report.status, Status::converged) << s.report.reason;
+        EXPECT_LE(s.report.iterations, 9) << lengths;
+      }
     }
   }
 }

@@ -38,6 +38,7 @@ template <class Bands>
 BoxMatrix<double> bands_on(Context& ctx, BoxRows& rows, bool keep) {
   Bands bands(ctx, rows.shape);
   const auto put = [&](int n, Values& band) {
+    if (band.empty()) return;
     copy_from_host<double>(ctx, band.data(), bands.band(n));
     ctx.synchronise();
     if (!keep) band = Values();
@@ -58,6 +59,7 @@ BoxMatrix<double> matrix_of(Context& ctx, BoxRows& rows, bool keep = false) {
 void make_upwind(BoxRows& rows) {
   const Extents<3>& n = rows.shape.n;
   for (int o = 1; o <= box_neighbours; ++o) {
+    if (rows.bands[static_cast<std::size_t>(o)].empty()) continue;
     std::size_t here = 0;
     for (int k = 0; k < n.nz; ++k)
       for (int j = 0; j < n.ny; ++j)
@@ -82,13 +84,14 @@ std::string level_text(const GatedLevel& level) {
 /// Whether couplings to later nodes may differ as much as deflation asks for.
 bool may_jump(const BoxRows& rows) {
   constexpr double of_places = 30;
+  Values coupled(rows.bands[0].size(), 0.0);
+  for (std::size_t n = 1; n < rows.bands.size(); ++n)
+    for (std::size_t k = 0; k < rows.bands[n].size(); ++k) coupled[k] += std::abs(rows.bands[n][k]);
   double least = std::numeric_limits<double>::infinity(), most = 0;
-  for (std::size_t k = 0; k < rows.bands[0].size(); ++k) {
-    double coupled = 0;
-    for (std::size_t n = 1; n < rows.bands.size(); ++n) coupled += std::abs(rows.bands[n][k]);
-    if (coupled == 0) continue;
-    least = std::min(least, coupled);
-    most = std::max(most, coupled);
+  for (const double c : coupled) {
+    if (c == 0) continue;
+    least = std::min(least, c);
+    most = std::max(most, c);
   }
   return most * of_places > BoxDeflation::jump_for_vectors * least;
 }
@@ -102,7 +105,8 @@ SparseRows rows_of_bands(const BoxRows& rows) {
       if (o == 0) continue;
       const int number = box_neighbours + o;
       const int first = o > 0 ? own : neighbour_in_box(n, i, j, k, number);
-      row[number] = rows.bands[static_cast<std::size_t>(std::abs(o))][static_cast<std::size_t>(first)];
+      const Values& band = rows.bands[static_cast<std::size_t>(std::abs(o))];
+      row[number] = band.empty() ? 0 : band[static_cast<std::size_t>(first)];
       diagonal -= row[number];
     }
     row[box_neighbours] = diagonal;

@@ -5,59 +5,21 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <string>
 #include <utility>
 
 #include <stratum/core/errors.hpp>
-#include <stratum/core/operators/box_sparse_rows.hpp>
 #include <stratum/core/operators/row_scales.hpp>
+#include <stratum/multigrid/structured/box_places.hpp>
 
 namespace stratum {
 
 namespace {
 
+using namespace detail;
+
 constexpr double eps = std::numeric_limits<double>::epsilon();
-using Place = std::array<int, 3>;
-
-std::size_t at(std::int64_t k) { return static_cast<std::size_t>(k); }
-
-/// Places in a box, x fastest.
-struct Box {
-  std::array<int, 3> n;
-  [[nodiscard]] std::size_t size() const { return at(n[0]) * at(n[1]) * at(n[2]); }
-  [[nodiscard]] Place place(std::size_t node) const {
-    const auto nx = at(n[0]), ny = at(n[1]);
-    return {static_cast<int>(node % nx), static_cast<int>(node / nx % ny), static_cast<int>(node / (nx * ny))};
-  }
-  [[nodiscard]] std::size_t node(const Place& p) const {
-    return (at(p[2]) * at(n[1]) + at(p[1])) * at(n[0]) + at(p[0]);
-  }
-};
-
-/// From a node to a neighbour; around the box where there are at least three nodes.
-struct Offset {
-  std::array<int, 3> d{};
-  std::array<bool, 3> across{};
-  Offset(const Box& box, const Place& from, const Place& to) {
-    for (std::size_t e = 0; e < 3; ++e) {
-      d[e] = to[e] - from[e];
-      const int n = box.n[e];
-      if (n < 3 || (d[e] != n - 1 && d[e] != 1 - n)) continue;
-      d[e] = d[e] > 0 ? -1 : 1;
-      across[e] = true;
-    }
-  }
-  [[nodiscard]] bool fits() const {
-    return std::all_of(d.begin(), d.end(), [](int v) { return v >= -1 && v <= 1; });
-  }
-  [[nodiscard]] std::size_t number() const { return at(box_neighbours + d[0] + 3 * d[1] + 9 * d[2]); }
-};
-
-/// The neighbour of a node by a number of 27, around the box.
-std::size_t neighbour(const Box& box, const Place& p, int number) {
-  return at(neighbour_in_box({box.n[0], box.n[1], box.n[2]}, p[0], p[1], p[2], number));
-}
-
 class Reader {
  public:
   Reader(const SparseRows& a, const std::array<int, 3>& n, const BoxRowsParams& params)
@@ -67,12 +29,14 @@ class Reader {
     find_places();
     leave_out_layers();
     rows_.shape.n = {box_.n[0], box_.n[1], box_.n[2]};
+    neighbours_ = Neighbours(box_.n);
     read();
     make_symmetric();
     rows_.general = !rows_.symmetric && rows_.scales.empty();
-    make_bands();
     if (rows_.general) look_at_convection();
-    look_at_parts();
+    const auto parts = find_parts();
+    make_bands();
+    look_at(parts);
     find_axes();
   }
   BoxRows take() { return std::move(rows_); }
@@ -247,9 +211,10 @@ class Reader {
     widths = std::vector<double>(widths.begin() + from, widths.begin() + to);
   }
 
-  /// 27 numbers a node, of rows without what is fixed.
+  /// Of rows without what is fixed, by the numbers of neighbours.
   void read() {
-    entries_.assign(box_.size() * box_row, 0.0);
+    const std::size_t size = box_.size();
+    entries_[box_neighbours].assign(size, 0.0);
     for (std::size_t k = 0; k < unknowns(); ++k) {
       if (!rows_.has(k)) {
         rows_.fixed.push_back(static_cast<int>(k));
@@ -260,32 +225,44 @@ class Reader {
       const Place here = box_.place(node);
       for_entries(k, [&](std::size_t m, double value) {
         if (m == k) {
-          entries_[node * box_row + box_neighbours] = value;
+          entries_[box_neighbours][node] = value;
           return;
         }
         if (fixed_[m] != 0) return;
         const Offset offset(box_, here, box_.place(rows_.at(m)));
-        entries_[node * box_row + offset.number()] += value;
+        auto& band = entries_[offset.number()];
+        if (band.empty()) band.assign(size, 0.0);
+        band[node] += value;
         for (std::size_t d = 0; d < 3; ++d) rows_.shape.periodic[d] = rows_.shape.periodic[d] || offset.across[d];
       });
       if (fixed_[k] == 0) continue;
       rows_.fixed.push_back(static_cast<int>(k));
-      rows_.fixed_diagonal.push_back(entries_[node * box_row + box_neighbours]);
+      rows_.fixed_diagonal.push_back(diagonal(node));
+    }
+    for (int n = box_neighbours + 1; n < box_row; ++n) {
+      auto &band = entries_[at(n)], &mirrored = entries_[at(box_row - 1 - n)];
+      if (band.empty() && mirrored.empty()) continue;
+      later_.push_back(n);
+      if (band.empty()) band.assign(size, 0.0);
+      if (mirrored.empty()) mirrored.assign(size, 0.0);
     }
   }
 
-  [[nodiscard]] double entry(std::size_t node, int number) const { return entries_[node * box_row + at(number)]; }
-  [[nodiscard]] double diagonal(std::size_t node) const { return entry(node, box_neighbours); }
+  [[nodiscard]] double diagonal(std::size_t node) const { return entries_[box_neighbours][node]; }
   /// The node whose row is not symmetric, and that of the other entry; both `size` where all are.
   [[nodiscard]] std::pair<std::size_t, std::size_t> unsymmetric(double tolerance) const {
     const std::size_t size = box_.size();
-    for (std::size_t k = 0; k < size; ++k)
-      for (int n = box_neighbours + 1; n < box_row; ++n) {
-        const std::size_t m = neighbour(box_, box_.place(k), n);
-        const double size_of_both = std::sqrt(diagonal(k)) * std::sqrt(diagonal(m));
-        if (std::abs(entry(k, n) - entry(m, box_row - 1 - n)) > tolerance * size_of_both) return {k, m};
-      }
-    return {size, size};
+    std::vector<double> roots;
+    roots.reserve(size);
+    for (const double v : entries_[box_neighbours]) roots.push_back(std::sqrt(v));
+    std::pair<std::size_t, std::size_t> found{size, size};
+    for (const int n : later_) {
+      const double *const band = entries_[at(n)].data(), *const mirrored = entries_[at(box_row - 1 - n)].data();
+      neighbours_.for_each(n, [&](std::size_t k, std::size_t m) {
+        if (std::abs(band[k] - mirrored[m]) > tolerance * roots[k] * roots[m] && k < found.first) found = {k, m};
+      });
+    }
+    return found;
   }
   void make_symmetric() {
     constexpr double tolerance = 1e-12, of_scaled = 1e-9;
@@ -309,59 +286,87 @@ class Reader {
     }
     rows_.scales = scale_to_symmetry(free);
     if (rows_.scales.empty()) return;
-    const std::vector<double> as_given = entries_;
-    for (std::size_t k = 0; k < rows_.scales.size(); ++k)
-      for (std::size_t n = 0; n < box_row && rows_.has(k); ++n) entries_[rows_.at(k) * box_row + n] *= rows_.scales[k];
+    const auto as_given = entries_;
+    for (auto& band : entries_)
+      for (std::size_t k = 0; k < rows_.scales.size(); ++k)
+        if (rows_.has(k) && !band.empty()) band[rows_.at(k)] *= rows_.scales[k];
     if (unsymmetric(of_scaled).first == size) return;
     entries_ = as_given;
     rows_.scales.clear();
   }
 
-  /// The mean of an entry and of that of the transposed matrix.
-  [[nodiscard]] double both(std::size_t node, const Place& here, int n) const {
-    const double own = entry(node, n);
-    return n == box_neighbours ? own : (own + entry(neighbour(box_, here, n), box_row - 1 - n)) / 2;
-  }
-  /// Sums of rows of nodes in long double, zero where they are rounding.
-  struct Sum {
-    long double left = 0, sizes = 0;
-    void add(double v) {
-      left += v;
-      sizes += std::abs(v);
-    }
-    [[nodiscard]] double value(double rounding) const {
-      return std::abs(left) <= rounding * sizes ? 0 : static_cast<double>(left);
-    }
-  };
+  /// Of A, and what couples nodes with those behind them.
   void make_bands() {
     const std::size_t size = box_.size();
-    double most = 0;
-    for (std::size_t k = 0; k < size; ++k) most = std::max(most, diagonal(k));
-    rows_.power = std::ldexp(1.0, -std::ilogb(most));
-    for (auto& band : rows_.bands) band.assign(size, 0.0);
-    if (rows_.general)
-      for (auto& band : rows_.before) band.assign(size, 0.0);
-    held_.assign(size, 0);
-    left_.assign(size, 0.0);
+    rows_.power = std::ldexp(
+        1.0, -std::ilogb(*std::max_element(entries_[box_neighbours].begin(), entries_[box_neighbours].end())));
+    // Means of A and the transposed matrix.
+    std::array<std::vector<double>, box_row> means;
+    for (auto& c : couplings_) c.assign(size, 0.0);
+    for (const int n : later_) {
+      const double *const band = entries_[at(n)].data(), *const mirrored = entries_[at(box_row - 1 - n)].data();
+      auto& mean = means[at(n)];
+      mean.resize(size);
+      neighbours_.for_each(n, [&](std::size_t k, std::size_t m) { mean[k] = (band[k] + mirrored[m]) / 2; });
+      for (std::size_t d = 0; d < 3; ++d) {
+        double* const coupling = couplings_[d].data();
+        if (step_of(n, d) > 0)
+          for (std::size_t k = 0; k < size; ++k) coupling[k] -= mean[k];
+        else if (step_of(n, d) < 0)
+          neighbours_.for_each(n, [&](std::size_t k, std::size_t m) { coupling[m] -= mean[k]; });
+      }
+    }
+    take_sums(means);
+    for (const int n : later_) {
+      auto& band = rows_.bands[at(n - box_neighbours)];
+      band = std::move(rows_.general ? entries_[at(n)] : means[at(n)]);
+      for (double& v : band) v *= rows_.power;
+      if (!rows_.general) continue;
+      auto& before = rows_.before[at(n - box_neighbours - 1)];
+      before = std::move(entries_[at(box_row - 1 - n)]);
+      for (double& v : before) v *= rows_.power;
+    }
+  }
+  /// What rows have left, of A and of the means.
+  void take_sums(const std::array<std::vector<double>, box_row>& means) {
+    const std::size_t size = box_.size(), count = later_.size();
+    held_.resize(size);
+    left_.resize(size);
+    std::vector<double>& of_rows = rows_.bands[0];
+    of_rows.resize(size);
     // Entries of files have few digits: what is said to be singular is believed so far.
     const double rounding = params_.singular.value_or(false) ? 1e-6 : 64 * eps;
-    for (std::size_t k = 0; k < size; ++k) {
-      const Place here = box_.place(k);
+    std::vector<int> numbers = later_;  // and those before, in the same order
+    for (const int n : later_) numbers.push_back(box_row - 1 - n);
+    std::vector<const double*> mean, behind, before;
+    for (const int n : later_) {
+      mean.push_back(means[at(n)].data());
+      behind.push_back(entries_[at(n)].data());
+      before.push_back(entries_[at(box_row - 1 - n)].data());
+    }
+    neighbours_.for_each(numbers, [&](std::size_t k, const std::vector<std::size_t>& there) {
       Sum of_both, of_row, of_column;
-      for (int n = 0; n < box_row; ++n) {
-        const double own = entry(k, n), v = both(k, here, n);
-        of_both.add(v);
-        if (n > box_neighbours) rows_.bands[at(n - box_neighbours)][k] = (rows_.general ? own : v) * rows_.power;
-        if (!rows_.general) continue;
-        if (n < box_neighbours) rows_.before[at(box_neighbours - 1 - n)][k] = own * rows_.power;
-        of_row.add(own);
-        of_column.add(n == box_neighbours ? own : entry(neighbour(box_, here, n), box_row - 1 - n));
+      of_both.add(diagonal(k));
+      for (std::size_t e = 0; e < count; ++e) {
+        of_both.add(mean[e][k]);
+        of_both.add(mean[e][there[count + e]]);
       }
       left_[k] = of_both.value(rounding) * rows_.power;
-      rows_.bands[0][k] = rows_.general ? of_row.value(rounding) * rows_.power : left_[k];
-      held_[k] = rows_.bands[0][k] != 0 ? 1 : 0;
-      columns_are_balanced_ = columns_are_balanced_ && of_column.value(rounding) == 0;
-    }
+      of_rows[k] = left_[k];
+      if (rows_.general) {
+        of_row.add(diagonal(k));
+        of_column.add(diagonal(k));
+        for (std::size_t e = 0; e < count; ++e) {
+          of_row.add(behind[e][k]);
+          of_row.add(before[e][k]);
+          of_column.add(before[e][there[e]]);
+          of_column.add(behind[e][there[count + e]]);
+        }
+        of_rows[k] = of_row.value(rounding) * rows_.power;
+        columns_are_balanced_ = columns_are_balanced_ && of_column.value(rounding) == 0;
+      }
+      held_[k] = of_rows[k] != 0 ? 1 : 0;
+    });
   }
 
   void look_at_convection() {
@@ -377,10 +382,12 @@ class Reader {
       if (!inside) continue;
       ++inner;
       std::array<double, 3> before{}, behind{};
-      for (int n = 0; n < box_row; ++n)
+      for (const int n : later_)
         for (std::size_t d = 0; d < 3; ++d) {
-          const int side = std::array{n % 3, n / 3 % 3, n / 9}[d];
-          if (side != 1) (side == 0 ? before : behind)[d] -= entry(k, n);
+          const int step = step_of(n, d);
+          if (step == 0) continue;
+          (step < 0 ? before : behind)[d] -= entries_[at(n)][k];
+          (step < 0 ? behind : before)[d] -= entries_[at(box_row - 1 - n)][k];
         }
       for (std::size_t d = 0; d < 3; ++d) {
         constexpr double half = 0.5;
@@ -396,41 +403,35 @@ class Reader {
     }
   }
 
-  /// Parts that nothing couples to the others, without those of one fixed node.
-  void look_at_parts() {
-    const std::size_t size = box_.size();
-    std::vector<char> seen(size, 0);
-    for (std::size_t k = 0; k < unknowns(); ++k)
-      if (fixed_[k] != 0 && rows_.has(k)) seen[rows_.at(k)] = 1;
-    int parts = 0, floating = 0;
-    std::size_t of_floating = 0, largest = 0;
-    std::vector<std::size_t> next;
-    for (std::size_t start = 0; start < size; ++start) {
-      if (seen[start] != 0) continue;
-      ++parts;
-      bool is_held = false;
-      std::size_t count = 0;
-      next.assign(1, start);
-      seen[start] = 1;
-      while (!next.empty()) {
-        const std::size_t k = next.back();
-        next.pop_back();
-        ++count;
-        is_held = is_held || held_[k] != 0;
-        for (int n = 0; n < box_row; ++n) {
-          if (n == box_neighbours) continue;
-          const std::size_t m = neighbour(box_, box_.place(k), n);
-          if ((entry(k, n) == 0 && entry(m, box_row - 1 - n) == 0) || seen[m] != 0) continue;
-          seen[m] = 1;
-          next.push_back(m);
-        }
-      }
-      largest = std::max(largest, count);
-      if (is_held) continue;
-      ++floating;
-      of_floating = start;
+  /// Nodes that are coupled, in one direction or in both.
+  [[nodiscard]] Parts find_parts() const {
+    Parts parts(box_.size());
+    for (const int n : later_) {
+      const double *const band = entries_[at(n)].data(), *const mirrored = entries_[at(box_row - 1 - n)].data();
+      neighbours_.for_each(n, [&](std::size_t k, std::size_t m) {
+        if (band[k] != 0 || mirrored[m] != 0) parts.unite(k, m);
+      });
     }
-    rows_.singular = floating == 1 && parts == 1 && rows_.fixed.empty();
+    return parts;
+  }
+  /// Parts that nothing couples to the others, without those of one fixed node.
+  void look_at(Parts parts) {
+    const std::size_t size = box_.size();
+    std::vector<char> is_fixed(size, 0), is_held(size, 0);
+    for (std::size_t k = 0; k < unknowns(); ++k)
+      if (fixed_[k] != 0 && rows_.has(k)) is_fixed[rows_.at(k)] = 1;
+    for (std::size_t k = 0; k < size; ++k)
+      if (held_[k] != 0) is_held[parts.first(k)] = 1;
+    int count = 0, floating = 0;
+    std::size_t of_floating = 0;
+    for (std::size_t k = 0; k < size; ++k) {
+      if (is_fixed[k] != 0 || parts.first(k) != k) continue;
+      ++count;
+      if (is_held[k] != 0) continue;
+      ++floating;
+      of_floating = k;
+    }
+    rows_.singular = floating == 1 && count == 1 && rows_.fixed.empty();
     expects(floating == 0 || rows_.singular, "the unknowns around node ", text(box_.place(of_floating)),
             " are coupled to no others, and their rows sum to zero: they are known up to a constant only. Fix one of "
             "them, or "
@@ -445,26 +446,22 @@ class Reader {
             rows_.singular ? "all of its rows sum to zero" : "not all of its rows sum to zero");
   }
 
-  /// What couples a node and the next one of a direction.
-  [[nodiscard]] double coupling(std::size_t node, std::size_t d) const {
-    const Place here = box_.place(node);
-    if (!rows_.shape.has(static_cast<int>(d), here[d] + 1)) return 0;
-    double sum = 0;
-    for (int n = 0; n < box_row; ++n)
-      if (std::array{n % 3, n / 3 % 3, n / 9}[d] == 2) sum -= both(node, here, n);
-    return sum;
-  }
-  static double median(std::vector<double>& v) {
-    const auto middle = v.begin() + static_cast<std::ptrdiff_t>(v.size() / 2);
-    std::nth_element(v.begin(), middle, v.end());
-    return *middle;
+  /// So that samples are enough, and lie in all layers: prime to the sizes.
+  [[nodiscard]] std::size_t stride_of_samples() const {
+    constexpr std::size_t enough = 200000;
+    const auto fits = [&](std::size_t step) {
+      return std::all_of(box_.n.begin(), box_.n.end(), [&](int n) { return std::gcd(step, at(n)) == 1; });
+    };
+    std::size_t step = std::max<std::size_t>(box_.size() / enough, 1);
+    while (step > 1 && !fits(step)) --step;
+    return step;
   }
   /// Logarithms of the widths behind the nodes of direction d from those of f: c_d / c_f = (h_f / h_d)^2.
   void take_widths(std::size_t d, std::size_t f, std::array<std::vector<double>, 3>& logs) const {
-    constexpr std::size_t enough = 4000000, step = 31;  // no small divisor of sizes
     std::vector<std::vector<double>> of_layer(at(box_.n[d]));
-    for (std::size_t k = 0; k<box_.size(); k += box_.size()> enough ? step : 1) {
-      const double c = coupling(k, d), other = coupling(k, f);
+    const std::size_t step = stride_of_samples();
+    for (std::size_t k = 0; k < box_.size(); k += step) {
+      const double c = couplings_[d][k], other = couplings_[f][k];
       if (!(c > 0) || !(other > 0)) continue;
       const Place p = box_.place(k);
       of_layer[at(p[d])].push_back(logs[f][at(p[f])] - (std::log(c) - std::log(other)) / 2);
@@ -476,9 +473,7 @@ class Reader {
     for (std::size_t i = 0; i < of_layer.size(); ++i) logs[d][i] = of_layer[i].empty() ? of_none : median(of_layer[i]);
   }
   [[nodiscard]] bool is_coupled(std::size_t d) const {
-    for (std::size_t k = 0; k < box_.size(); ++k)
-      if (coupling(k, d) > 0) return true;
-    return false;
+    return std::any_of(couplings_[d].begin(), couplings_[d].end(), [](double c) { return c > 0; });
   }
   /// Rows at an end have no more left than those behind them.
   [[nodiscard]] bool is_natural(std::size_t d, bool last) const {
@@ -486,14 +481,18 @@ class Reader {
     if (n < 2) return false;
     constexpr double tenth = 0.1;
     std::vector<double> ratios;
-    for (std::size_t k = 0; k < box_.size(); ++k) {
-      Place p = box_.place(k);
-      if (p[d] != end) continue;
-      p[d] = behind;
-      const std::size_t other = box_.node(p);
-      const double c = coupling(last ? other : k, d) * rows_.power;
-      if (c > 0) ratios.push_back((left_[k] - left_[other]) / c);
-    }
+    Place low{}, high = box_.n, p{};
+    low[d] = end;
+    high[d] = end + 1;
+    for (p[2] = low[2]; p[2] < high[2]; ++p[2])
+      for (p[1] = low[1]; p[1] < high[1]; ++p[1])
+        for (p[0] = low[0]; p[0] < high[0]; ++p[0]) {
+          Place next = p;
+          next[d] = behind;
+          const std::size_t k = box_.node(p), other = box_.node(next);
+          const double c = couplings_[d][last ? other : k] * rows_.power;
+          if (c > 0) ratios.push_back((left_[k] - left_[other]) / c);
+        }
     return !ratios.empty() && median(ratios) < tenth;
   }
   void find_axes() {
@@ -584,7 +583,11 @@ class Reader {
   Place first_{};                             // of what is left
   std::vector<char> fixed_, held_;            // the latter: nodes whose rows of A, or of D A, do not sum to zero
   bool columns_are_balanced_ = true;
-  std::vector<double> entries_, left_;  // the latter of rows, the mean of A and A^T
+  std::array<std::vector<double>, box_row> entries_;  // of nodes; empty: zeros
+  std::vector<int> later_;  // numbers of 27 that there are entries of, or of their mirrored ones
+  Neighbours neighbours_{{1, 1, 1}};
+  std::array<std::vector<double>, 3> couplings_;  // with the node behind
+  std::vector<double> left_;                      // of rows, the mean of A and A^T
   BoxRows rows_;
 };
 

@@ -34,8 +34,8 @@ struct BoxRows {
   /// Unknowns whose rows hold nothing but their diagonal, and that.
   std::vector<int> fixed;
   std::vector<double> fixed_diagonal;
-  /// Of all nodes, x fastest: number 0 what is left of rows, and entries to later nodes. `before`: of a matrix that is not
-  /// symmetric, nor by scales, those to earlier ones, -1 .. -13; else empty.
+  /// Of all nodes, x fastest: number 0 what is left of rows, and entries to later nodes; empty: zeros. `before`: of a matrix that is not
+  /// symmetric, nor by scales, those to earlier ones, -1 .. -13, likewise; else none.
   std::array<std::vector<double>, box_neighbours + 1> bands;
   std::array<std::vector<double>, box_neighbours> before;
   std::array<GatedAxis, 3> gate;

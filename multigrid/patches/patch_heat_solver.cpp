@@ -115,7 +115,20 @@ class PatchEquation {
   void initial(Context& ctx, double t, Vector& u) const {
     const ScalarFunction given = problem.initial ? problem.initial : problem.space.exact;
     std::vector<double> numbers(static_cast<std::size_t>(layout.size()), 0.0);
-    if (given) {
+    if (const auto& values = problem.initial_values; !values.empty()) {
+      expects(values.size() == static_cast<std::size_t>(layout.patches()), "initial values are given of ",
+              values.size(), " patches, but the mesh has ", layout.patches());
+      for (int p = 0; p < layout.patches(); ++p) {
+        const auto& own = values[static_cast<std::size_t>(p)];
+        expects(own.size() == nodes_of(p), "patch ", p, " has ", nodes_of(p), " nodes, but ", own.size(),
+                " initial values");
+        std::size_t node = 0;
+        for_nodes(p, [&](int k) {
+          expects(std::isfinite(own[node]), "the initial u is ", own[node], " at node ", node, " of patch ", p);
+          numbers[static_cast<std::size_t>(k)] = own[node++];
+        });
+      }
+    } else if (given) {
       const ScalarFunction f = at_time(given, t);
       for (int p = 0; p < layout.patches(); ++p) {
         if (!layout.has(p)) continue;
@@ -240,10 +253,11 @@ class PatchEquation {
     const PatchRowsOnHost& m = *mass_on_host_;
     const PatchBands<double> bands{m.excess.data(), m.east.data(), m.north.data(), m.north_east.data(),
                                    m.north_west.data()};
+    if (now.load.empty())
+      for (int p = 0; p < layout.patches(); ++p) now.load.emplace_back(nodes_of(p), 0.0);
     for (int p = 0; p < layout.patches(); ++p) {
       const auto& patch = layout.patch(p);
-      auto& load =
-          problem.space.load.empty() ? now.load.emplace_back(nodes_of(p), 0.0) : now.load[static_cast<std::size_t>(p)];
+      auto& load = now.load[static_cast<std::size_t>(p)];
       std::size_t node = 0;
       for_nodes(p, [&](int n) {
         load[node++] -= PatchBands<double>::product(bands.row(n, patch.pitch), slopes.data(), n, patch.pitch);
@@ -293,6 +307,7 @@ class PatchEquation {
       if (*f) *f = at_time(*f, t);
     for (auto& [name, condition] : now.boundaries)
       if (condition.value) condition.value = at_time(condition.value, t);
+    if (problem.load) now.load = problem.load(t);
     return now;
   }
 

@@ -11,6 +11,7 @@
 //
 // Errors: as PatchPoissonSolver and HeatSteps.
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -21,11 +22,14 @@
 namespace stratum {
 
 struct PatchHeatProblem {
-  PatchProblem space{};                // f, boundaries, K, c, and the exact solution where it is known
-  double capacity = 1;                 // positive
-  ScalarFunction capacity_of_cells{};  // times that: of a cell its value at the centre; positive
-  bool lumped = false;                 // M
-  ScalarFunction initial{};            // u at the start; empty: exact where it is given, else zero
+  using Numbers = std::vector<std::vector<double>>;  // of each patch (nx + 1) (ny + 1), x fastest
+  PatchProblem space{};                              // f, boundaries, K, c, and the exact solution where it is known
+  std::function<Numbers(double t)> load{};           // at a time, in place of space.load
+  double capacity = 1;                               // positive
+  ScalarFunction capacity_of_cells{};                // times that: of a cell its value at the centre; positive
+  bool lumped = false;                               // M
+  ScalarFunction initial{};                          // u at the start; empty: exact where it is given, else zero
+  Numbers initial_values{};                          // in place of it
   bool steady = false;  // f and the values of boundaries do not change with the time, and are evaluated once
 };
 

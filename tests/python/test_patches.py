@@ -103,3 +103,43 @@ def test_what_is_refused(disc):
         stratum.poisson(mesh, 1.0, {"left": lambda x, y: 1 / 0})
     with pytest.raises(ValueError, match="project"):
         stratum.poisson(mesh, 1.0, {"left": "neumann", "right": "neumann"})
+
+
+def test_heat_decays_in_a_disc(disc):
+    """u = exp(-2 t) (1 - r^2), f to match: K of the file is 2."""
+    errors = []
+    for level in (0, 1):
+        mesh = stratum.patches(disc, level=level)
+        exact = lambda x, y, t: np.exp(-2 * t) * (1 - x * x - y * y)  # noqa: E731
+        called = []
+        t, x, y, u, iterations = stratum.heat(
+            mesh, lambda x, y: exact(x, y, 0), 0.2, 20, f=lambda x, y, t: np.exp(-2 * t) * (8 - 2 * (1 - x * x - y * y)),
+            frames=2, callback=lambda t, u: called.append((t, len(u))))
+        assert t.tolist() == [0.0, 0.1, 0.2] and u[0].shape == (3, *x[0].shape) and iterations > 0
+        assert len(called) == 20 and called[-1] == (0.2, 5)
+        errors.append(max(abs(v[2] - exact(a, b, 0.2)).max() for v, a, b in zip(u, x, y)))
+    assert 3.4 < errors[0] / errors[1] < 4.6 and errors[1] < 3e-3
+
+
+def test_heat_on_patches_ends_at_the_steady_solution(disc):
+    mesh = stratum.patches(disc)
+    data = {"kappa": lambda x, y: 1 + x * x, "boundaries": {"left": ("robin", 2.0, lambda x, y: y), "right": 1.0}, "reaction": 0.5}
+    steady = stratum.poisson(mesh, 3.0, **data)
+    for method in ("tr-bdf2", "euler"):
+        *_, u, _ = stratum.heat(mesh, 2.0, 100.0, 20, f=3.0, method=method, **data)
+        assert max(abs(a[-1] - b).max() for a, b in zip(u, steady.u)) < 1e-5
+    start = [np.full(x.shape, p) for p, x in enumerate(steady.x)]
+    *_, u, _ = stratum.heat(mesh, start, 1e-3, 1, **data)
+    assert all((v[0] == p).all() for p, v in enumerate(u))
+
+
+def test_heat_on_patches_refuses(disc):
+    mesh = stratum.patches(disc)
+    with pytest.raises(ValueError, match="method is one of euler, crank-nicolson, tr-bdf2; not 'midpoint'"):
+        stratum.heat(mesh, 0.0, 1.0, 2, method="midpoint")
+    with pytest.raises(ValueError, match="the initial value has 2 entries, and the mesh 5 patches"):
+        stratum.heat(mesh, [0.0, 1.0], 1.0, 2)
+    with pytest.raises(ValueError, match="in at least one step"):
+        stratum.heat(mesh, 0.0, 1.0, 0)
+    with pytest.raises(stratum.ConvergenceError, match="iterations"):
+        stratum.heat(mesh, 1.0, 1.0, 2, maxiter=1, rtol=1e-13, on_failure="raise", f=1.0)

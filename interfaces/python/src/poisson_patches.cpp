@@ -1,5 +1,5 @@
-// Poisson problems on patches for Python: a mesh from a file, loads, conditions by name and K by cells in, u on the nodes of
-// all patches out (multigrid/patches/patch_poisson_solver.hpp). Functions f and K of Python have become arrays; those on
+// Poisson problems on patches for Python, and steps in time: a mesh from a file, loads, conditions by name and K by cells in, u
+// on the nodes of all patches out (multigrid/patches/patch_poisson_solver.hpp, patch_heat_solver.hpp). Functions f and K of Python have become arrays; those on
 // boundaries are called point by point.
 
 #include <memory>
@@ -12,7 +12,7 @@
 
 #include <stratum/assembly/expressions/patch_expressions.hpp>
 #include <stratum/mesh/patches/patch_files.hpp>
-#include <stratum/multigrid/patches/patch_poisson_solver.hpp>
+#include <stratum/multigrid/patches/patch_heat_solver.hpp>
 
 #include "arrays.hpp"
 
@@ -59,12 +59,17 @@ std::vector<std::vector<double>> lists_of(const nb::list& arrays) {
   return lists;
 }
 
-nb::tuple solve(const GivenPatches& given, const nb::list& loads, const Conditions& conditions, const nb::object& kappa,
-                double reaction, const StoppingParams& stop, bool project, bool single_precision,
-                const std::string& device, int threads, const nb::object& callback) {
-  const Clock clock;
+nb::list arrays_of(const PatchMesh& mesh, std::vector<std::vector<double>> nodal) {
+  nb::list arrays;
+  for (int p = 0; p < mesh.patches(); ++p)
+    arrays.append(numpy_array(std::move(nodal[index(p)]), {index(mesh.cells_y(p)) + 1, index(mesh.cells_x(p)) + 1}));
+  return arrays;
+}
+
+/// Without loads.
+PatchProblem problem_of(const GivenPatches& given, const Conditions& conditions, const nb::object& kappa,
+                        double reaction) {
   PatchProblem problem;
-  problem.load = lists_of(loads);
   problem.diffusion_of_patches = given.diffusion;
   if (!kappa.is_none()) problem.diffusion_of_cells = lists_of(nb::cast<nb::list>(kappa));
   problem.reaction = reaction;
@@ -74,6 +79,15 @@ nb::tuple solve(const GivenPatches& given, const nb::list& loads, const Conditio
     condition.value = boundary_function(given_condition[1]);
     if (condition.kind == BoundaryConditionType::robin) condition.alpha = boundary_function(given_condition[2]);
   }
+  return problem;
+}
+
+nb::tuple solve(const GivenPatches& given, const nb::list& loads, const Conditions& conditions, const nb::object& kappa,
+                double reaction, const StoppingParams& stop, bool project, bool single_precision,
+                const std::string& device, int threads, const nb::object& callback) {
+  const Clock clock;
+  PatchProblem problem = problem_of(given, conditions, kappa, reaction);
+  problem.load = lists_of(loads);
   PatchSolverParams params;
   params.stop = stop;
   params.project = project;
@@ -90,11 +104,67 @@ nb::tuple solve(const GivenPatches& given, const nb::list& loads, const Conditio
     report = solver.solve(monitor);
     for (int p = 0; p < given.mesh.patches(); ++p) solution.push_back(solver.nodal_solution(p));
   }
-  nb::list u;
-  for (int p = 0; p < given.mesh.patches(); ++p)
-    u.append(numpy_array(std::move(solution[index(p)]),
-                         {index(given.mesh.cells_y(p)) + 1, index(given.mesh.cells_x(p)) + 1}));
-  return nb::make_tuple(u, dictionary_of(report, setup_seconds));
+  return nb::make_tuple(arrays_of(given.mesh, std::move(solution)), dictionary_of(report, setup_seconds));
+}
+
+/// What steps are asked for.
+struct GivenSteps {
+  std::string method;
+  double end = 0;
+  int steps = 0, frames = 0;
+  double rtol = 0;
+  int maxiter = 0;
+  bool single_precision = true;
+};
+
+/// ((t, u) of each frame, the status and its reason, cycles). `load(t)`: lists of loads; None: `loads` stay.
+nb::tuple step(const GivenPatches& given, const nb::list& initial, const nb::list& loads, const nb::object& load,
+               const Conditions& conditions, const nb::object& kappa, double reaction, const GivenSteps& asked,
+               const std::string& device, int threads, const nb::object& callback) {
+  PatchHeatProblem problem;
+  problem.space = problem_of(given, conditions, kappa, reaction);
+  problem.initial_values = lists_of(initial);
+  problem.space.load = lists_of(loads);
+  problem.steady = load.is_none();
+  if (!problem.steady)
+    problem.load = [&load](double t) {
+      const nb::gil_scoped_acquire gil;
+      return lists_of(nb::cast<nb::list>(load(t)));
+    };
+  PatchHeatParams params;
+  params.method = by_name("method", asked.method, values_of<TimeMethod>);
+  params.dt = asked.end / asked.steps;
+  params.eta = asked.rtol;
+  params.solver.stop.max_iterations = asked.maxiter;
+  params.solver.float_cycles = asked.single_precision;
+  const nb::object none = nb::none();
+  const Monitor interrupted = monitor_of(none);
+  const auto values = [&](const Context& ctx, const PatchHeatSolver& solver) {
+    Context own = ctx;
+    std::vector<std::vector<double>> u;
+    for (int p = 0; p < given.mesh.patches(); ++p) u.push_back(solver.nodal_solution(own, p));
+    return u;
+  };
+  nb::list frames;
+  HeatReport report;
+  {
+    const nb::gil_scoped_release release;
+    Context ctx = make_context(device, threads);
+    PatchHeatSolver solver(ctx, given.mesh, problem, params);
+    for (int n = 1; n <= asked.steps; ++n) {
+      report = solver.advance(ctx, n == asked.steps ? asked.end : n * *params.dt);
+      interrupted(n, 0);
+      if (report.status != Status::converged) break;
+      const bool kept =
+          std::int64_t{n} * asked.frames / asked.steps > (std::int64_t{n} - 1) * asked.frames / asked.steps;
+      if (!kept && callback.is_none()) continue;
+      auto u = values(ctx, solver);
+      const nb::gil_scoped_acquire gil;
+      if (!callback.is_none()) callback(solver.time(), arrays_of(given.mesh, u));
+      if (kept) frames.append(nb::make_tuple(solver.time(), arrays_of(given.mesh, std::move(u))));
+    }
+  }
+  return nb::make_tuple(frames, std::string(to_string(report.status)), report.reason, report.cycles);
 }
 
 }  // namespace
@@ -142,6 +212,19 @@ void add_poisson_patches(nb::module_& m) {
       nb::arg("mesh"), nb::arg("loads"), nb::arg("boundaries"), nb::arg("kappa").none(), nb::arg("reaction"),
       nb::arg("rtol"), nb::arg("atol"), nb::arg("maxiter"), nb::arg("project"), nb::arg("single_precision"),
       nb::arg("device"), nb::arg("threads"), nb::arg("callback").none());
+  m.def(
+      "step_patches",
+      [](const GivenPatches& mesh, const nb::list& initial, const nb::list& loads, const nb::object& load,
+         const Conditions& boundaries, const nb::object& kappa, double reaction, const std::string& method, double end,
+         int steps, int frames, double rtol, int maxiter, bool single_precision, const std::string& device, int threads,
+         const nb::object& callback) {
+        return step(mesh, initial, loads, load, boundaries, kappa, reaction,
+                    {method, end, steps, frames, rtol, maxiter, single_precision}, device, threads, callback);
+      },
+      nb::arg("mesh"), nb::arg("initial"), nb::arg("loads"), nb::arg("load").none(), nb::arg("boundaries"),
+      nb::arg("kappa").none(), nb::arg("reaction"), nb::arg("method"), nb::arg("end"), nb::arg("steps"),
+      nb::arg("frames"), nb::arg("rtol"), nb::arg("maxiter"), nb::arg("single_precision"), nb::arg("device"),
+      nb::arg("threads"), nb::arg("callback").none());
 }
 
 }  // namespace stratum::python

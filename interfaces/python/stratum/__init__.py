@@ -21,7 +21,7 @@ from ._components import Components
 from ._heat import HeatSolution, heat
 from ._mesh import mesh
 from ._multigrid import Multigrid
-from ._patches import PatchSolution, patches
+from ._patches import PatchHeatSolution, PatchSolution, patches
 from ._poisson import Poisson, Solution, poisson
 from ._poisson_3d import Poisson3D, Solution3D
 from ._report import ConvergenceError, ConvergenceWarning, ResourceError
@@ -33,9 +33,9 @@ for _exception in (ConvergenceError, ConvergenceWarning, ResourceError):
     _exception.__module__ = __name__  # what messages call them
 
 __all__ = [
-    "BoxMesh", "ComplexMultigrid", "Components", "ConvergenceError", "ConvergenceWarning", "HeatSolution", "Mesh", "Multigrid", "PatchMesh", "PatchSolution",
-    "Poisson", "Poisson3D", "ResourceError", "Solution", "Solution3D", "__version__", "heat", "plot",
-    "cuda_available", "expressions_available", "mesh", "patches", "poisson",
+    "BoxMesh", "ComplexMultigrid", "Components", "ConvergenceError", "ConvergenceWarning", "HeatSolution", "Mesh", "Multigrid",
+    "PatchHeatSolution", "PatchMesh", "PatchSolution", "Poisson", "Poisson3D", "ResourceError", "Solution", "Solution3D", "__version__",
+    "heat", "plot", "cuda_available", "expressions_available", "mesh", "patches", "poisson",
 ]
 
 

@@ -9,10 +9,11 @@ import numpy as np
 from . import _show
 from ._checks import expect_callback, number, whole
 from ._mesh import as_mesh
+from ._patches import heat_on_patches
 from ._poisson import Poisson
 from ._poisson_3d import Poisson3D
 from ._sampling import array_of, coordinates, grid, values_of
-from ._stratum import BoxMesh
+from ._stratum import BoxMesh, PatchMesh
 
 
 class HeatSolution(NamedTuple):
@@ -48,9 +49,9 @@ class HeatSolution(NamedTuple):
 
 
 def heat(mesh: Any, initial: Any, end: float, steps: int, *, kappa: Any = 1.0, boundaries: Any = 0.0, f: Any = 0.0,
-         reaction: Any = 0.0, method: str = "midpoint", frames: int = 1, progress: bool = False,
+         reaction: Any = 0.0, method: str | None = None, frames: int = 1, progress: bool = False,
          callback: Callable[[float, np.ndarray], Any] | None = None, rtol: float = 1e-8, on_failure: str = "warn",
-         **options: Any) -> HeatSolution:
+         **options: Any) -> Any:
     """u_t - div(K grad u) + c u = f from time 0 to `end`, in `steps` implicit steps of one length.
 
     mesh, kappa, boundaries, reaction   as of stratum.Poisson or, with three axes, stratum.Poisson3D; they stay as they are
@@ -58,10 +59,15 @@ def heat(mesh: Any, initial: Any, end: float, steps: int, *, kappa: Any = 1.0, b
     f           a number, an array, a function of x and y (and z), or of these and t
     method      "midpoint", of second order, which damps little in long steps; its first step is two of Euler's of half its length,
                 so that data that do not fit the boundaries do not oscillate. Or "euler", of first order, which damps
+                ("midpoint"; on patches "tr-bdf2", of second order, which damps, "crank-nicolson" or "euler")
     frames      how many times, beside 0, are kept: the last one is `end`
     progress    show a bar, if tqdm is installed
     callback    called with t and u after every step
     rtol, on_failure   of each solve; options: those of stratum.Poisson or stratum.Poisson3D
+
+    On a mesh of stratum.patches data are as of stratum.poisson there, `initial` is a number, a function, or a list with a number or an
+    array at the nodes of each patch, and the result is (t, x, y, u, iterations): lists with an array for each patch, u of shape
+    (frames + 1, ny + 1, nx + 1).
 
     Returns (t, u, mesh, iterations); u has shape (frames + 1, ny + 1, nx + 1), in a box (frames + 1, nz + 1, ny + 1, nx + 1). A step is a
     solve with the reaction c + 1 / dt, or c + 2 / dt, whose hierarchy is set up once. Units are as of stratum.Poisson, times in one
@@ -74,14 +80,28 @@ def heat(mesh: Any, initial: Any, end: float, steps: int, *, kappa: Any = 1.0, b
     >>> bool(abs(u[-1].max() - np.exp(-2 * np.pi**2 * 0.05)) < 2e-3)
     True
     """
-    mesh = as_mesh(mesh)
-    if method not in ("midpoint", "euler"):
+    on_patches = isinstance(mesh, PatchMesh)
+    if not on_patches:
+        mesh = as_mesh(mesh)
+    method = method or ("tr-bdf2" if on_patches else "midpoint")
+    if not on_patches and method not in ("midpoint", "euler"):
         raise ValueError(f"method is 'midpoint' or 'euler'; not {method!r}")
     steps, frames, end, rtol = whole("steps", steps), whole("frames", frames), number("end", end), number("rtol", rtol)
     expect_callback(callback)
     if not end > 0 or steps < 1 or not 1 <= frames <= steps:
         raise ValueError("time goes from 0 to an end > 0 in at least one step, and frames are 1 .. steps; given are "
                          f"end {end}, {steps} steps, {frames} frames")
+    if on_patches:
+        counted = iter(_counted(steps, progress))
+        next(counted)
+
+        def after(t: float, u: Any) -> None:
+            next(counted, None)
+            if callback is not None:
+                callback(t, u)
+
+        return heat_on_patches(mesh, initial, end, steps, kappa, boundaries, f, reaction, method, frames,
+                               after if progress else callback, rtol, on_failure, **options)
     if options.get("discretisation", "elements") != "elements" or options.get("coordinates", "cartesian") != "cartesian":
         raise ValueError("stratum.heat is of bilinear elements in Cartesian coordinates; the program heat2d has others")
     if options.get("bodies"):

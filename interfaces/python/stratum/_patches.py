@@ -1,7 +1,8 @@
-"""Poisson problems on meshes of patches: logically rectangular grids around corners, holes and bodies."""
+"""Poisson problems on meshes of patches, steady and in time: logically rectangular grids around corners, holes and bodies."""
 
 from __future__ import annotations
 
+import inspect
 import os
 from typing import Any, Callable, NamedTuple
 
@@ -10,7 +11,7 @@ import numpy as np
 from . import _fork, _report
 from ._checks import expect_callback, iterations, number
 from ._sampling import array_of, values_of
-from ._stratum import PatchMesh, read_patches, solve_patches
+from ._stratum import PatchMesh, read_patches, solve_patches, step_patches
 
 # The 4-point Gauss rule on [0, 1].
 _t, _weight = np.polynomial.legendre.leggauss(4)
@@ -25,6 +26,16 @@ class PatchSolution(NamedTuple):
     y: list[np.ndarray]
     u: list[np.ndarray]
     report: dict[str, Any]
+
+
+class PatchHeatSolution(NamedTuple):
+    """u at all nodes of every patch at some times: `u[p][m, j, i]` at t[m] and (x[p][j, i], y[p][j, i])."""
+
+    t: np.ndarray
+    x: list[np.ndarray]  # of patch p (ny + 1, nx + 1)
+    y: list[np.ndarray]
+    u: list[np.ndarray]
+    iterations: int  # of all steps
 
 
 def patches(path: str | os.PathLike[str], cells: int | None = None, level: int = 0) -> PatchMesh:
@@ -57,6 +68,49 @@ def poisson_on_patches(mesh: PatchMesh, f: Any, boundaries: Any = 0.0, kappa: An
     return PatchSolution([x for x, _ in nodes], [y for _, y in nodes], u, report)
 
 
+def heat_on_patches(mesh: PatchMesh, initial: Any, end: float, steps: int, kappa: Any, boundaries: Any, f: Any, reaction: float,
+                    method: str, frames: int, callback: Callable[[float, list[np.ndarray]], Any] | None, rtol: float,
+                    on_failure: str, *, maxiter: int = 100, single_precision: bool = True, device: str = "cpu",
+                    threads: int = 0) -> PatchHeatSolution:
+    """u_t - div(K grad u) + c u = f on a mesh of patches, as stratum.heat."""
+    _report.check_on_failure(on_failure)
+    nodes = [mesh.nodes(p) for p in range(mesh.patches)]
+    first = [np.array(np.broadcast_to(values_of("the initial value", u, x, y) if callable(u) else
+                                      array_of("the initial value", u, [x.shape]), x.shape), dtype=float)
+             for u, (x, y) in zip(_of_patches("the initial value", initial, len(nodes)), nodes)]
+    k = None if np.isscalar(kappa) and kappa == 1 else _on_cells(mesh, nodes, kappa)
+    changes = any(callable(g) and _parameters(g) == 3 for g in _of_patches("f", f, len(nodes)))
+
+    def load(t: float) -> list[np.ndarray]:
+        now = [(lambda x, y, g=g: g(x, y, t)) if callable(g) and _parameters(g) == 3 else g for g in _of_patches("f", f, len(nodes))]
+        return _loads(nodes, now)
+
+    kept, status, reason, iterations = step_patches(
+        mesh, first, load(0.0), load if changes else None, _conditions(mesh, boundaries), k, float(reaction), method, end, steps,
+        frames, rtol, maxiter, single_precision, device, _fork.threads(threads), callback)
+    u = [np.stack([start] + [of_patches[p] for _, of_patches in kept]) for p, start in enumerate(first)]
+    found = PatchHeatSolution(np.array([0.0] + [t for t, _ in kept]), [x for x, _ in nodes], [y for _, y in nodes], u, iterations)
+    failed = status != "converged"
+    _report.judge({"status": status, "reason": reason, "iterations": iterations, "failed": failed, "exit_codes": [2 * failed] * 2},
+                  found, on_failure, False)
+    return found
+
+
+def _of_patches(name: str, given: Any, count: int) -> list[Any]:
+    if not isinstance(given, (list, tuple)):
+        return [given] * count
+    if len(given) != count:
+        raise ValueError(f"{name} has {len(given)} entries, and the mesh {count} patches")
+    return list(given)
+
+
+def _parameters(function: Callable[..., Any]) -> int:
+    try:
+        return len(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return 0
+
+
 def _conditions(mesh: PatchMesh, given: Any) -> dict[str, tuple[str, Any, Any]]:
     """(kind, g, alpha) of every boundary."""
     names = mesh.boundaries
@@ -86,12 +140,7 @@ def _corners(a: np.ndarray) -> tuple[np.ndarray, ...]:
 def _on_cells(mesh: PatchMesh, nodes: list[tuple[np.ndarray, np.ndarray]], kappa: Any) -> list[np.ndarray]:
     """K of every cell, times that of the file's patches."""
     of_patch = mesh.kappa or [1.0] * mesh.patches
-    if isinstance(kappa, (list, tuple)):
-        if len(kappa) != mesh.patches:
-            raise ValueError(f"kappa has {len(kappa)} entries, and the mesh {mesh.patches} patches")
-        given = list(kappa)
-    else:
-        given = [kappa] * mesh.patches
+    given = _of_patches("kappa", kappa, len(nodes))
     cells = []
     for (x, y), k, factor in zip(nodes, given, of_patch):
         if callable(k):
@@ -104,12 +153,7 @@ def _on_cells(mesh: PatchMesh, nodes: list[tuple[np.ndarray, np.ndarray]], kappa
 
 def _loads(nodes: list[tuple[np.ndarray, np.ndarray]], f: Any) -> list[np.ndarray]:
     """Integrals of f phi_i over every patch, by 4 x 4 Gauss points a cell."""
-    if isinstance(f, (list, tuple)):
-        if len(f) != len(nodes):
-            raise ValueError(f"f has {len(f)} entries, and the mesh {len(nodes)} patches")
-        given = list(f)
-    else:
-        given = [f] * len(nodes)
+    given = _of_patches("f", f, len(nodes))
     loads = []
     for (x, y), of_patch in zip(nodes, given):
         load = np.zeros(x.shape)

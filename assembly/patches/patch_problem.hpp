@@ -41,6 +41,7 @@ struct PatchSystem {
   PatchConductances conductances{};
   std::vector<double> load{};
   std::vector<double> boundary_values{};  // consistent: g at Dirichlet nodes, zero elsewhere
+  std::vector<double> vertex_values{};    // of the mesh, on all ranks: g at Dirichlet vertices, NaN elsewhere
   std::vector<bool> fixed_edges{};        // Dirichlet
   std::vector<double> measure{};          // integrals of phi_i, partial
   bool singular = false;                  // no Dirichlet boundary, no alpha, no c
@@ -60,6 +61,11 @@ struct PatchSystem {
 /// Throws UsageError where the mesh has parts that do not meet, and u is determined up to a constant in one of them: it has no
 /// Dirichlet and no Robin boundary, and there is no c.
 void expect_determined(const PatchMesh& mesh, const PatchProblem& problem);
+
+/// A consistent vector with g at Dirichlet nodes that is smooth in every patch, so that full multigrid finds a smooth difference
+/// to the solution: transfinite interpolation (as nodes in mesh/patches/patch_mesh.hpp) between the patch's edges, linear on
+/// those that are not Dirichlet. A vertex beside Dirichlet ones has their mean, one beside these the mean of these, and so on.
+[[nodiscard]] std::vector<double> extended(const PatchMesh& mesh, const PatchSystem& system);
 
 /// Of the same rows alone `load` and `boundary_values`, without the matrix: for data that change while K, c and alpha stay.
 /// `layout`: layout_of(ctx, mesh), which takes longer to find than some data.

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include <stratum/assembly/error_sums.hpp>
 #include <stratum/assembly/gauss_rules.hpp>
@@ -204,6 +205,7 @@ class Assembly {
 
   /// All copies of a Dirichlet vertex get the value of the boundary with the lowest number.
   void spread_boundary_values() {
+    system_.vertex_values.assign(at(mesh_.vertices()), std::numeric_limits<double>::quiet_NaN());
     for (int v = 0; v < mesh_.vertices(); ++v) {
       int best = -1;
       for (const int e : mesh_.edges_of_vertex(v)) {
@@ -213,6 +215,7 @@ class Assembly {
       if (best < 0) continue;
       const auto& g = condition_of(best).value ? condition_of(best).value : problem_.exact;
       const double value = g ? evaluate(g, point_at(mesh_.vertex(v)), "boundary value") : 0;
+      system_.vertex_values[at(v)] = value;
       for (const auto& corner : layout_.topology().vertices[at(v)].corners)
         if (layout_.has(corner.patch)) system_.boundary_values[at(layout_.corner(corner))] = value;
     }

@@ -207,44 +207,4 @@ PatchUnknowns unknowns_of(const PatchLevelOnHost& level) {
   return result;
 }
 
-std::vector<double> extended(const std::vector<PatchLevelOnHost>& levels, const PatchLayout& layout,
-                             const std::vector<double>& values, Communicator* communicator) {
-  const auto nodes_of = [](const PatchLayout::Patch& p, const auto& body) {
-    for (int j = 0; p.first >= 0 && j <= p.ny; ++j)
-      for (int i = 0; i <= p.nx; ++i) body(i, j, static_cast<std::size_t>(p.node(i, j)));
-  };
-  const PatchLayout& finest = levels.front().layout;
-  const bool replicated = layout.is_part() && !finest.is_part();
-  // By injection.
-  std::vector<std::vector<double>> known{values};
-  if (replicated) gather_parts(*communicator, layout, finest, known.front());
-  for (std::size_t l = 0; l + 1 < levels.size(); ++l) {
-    const PatchLayout &from = levels[l].layout, &to = levels[l + 1].layout;
-    std::vector<double> coarse(static_cast<std::size_t>(to.size()), 0.0);
-    for (const PatchCoarsening& patch : coarsenings(from, to))
-      if (patch.fine.first >= 0)
-        nodes_of(patch.coarse, [&](int i, int j, std::size_t k) {
-          coarse[k] = known[l][static_cast<std::size_t>(patch.fine.node(patch.x.fine(i), patch.y.fine(j)))];
-        });
-    if (from.is_part() && !to.is_part()) gather_parts(*communicator, to, to, coarse);
-    known.push_back(std::move(coarse));
-  }
-  std::vector<double> x = known.back();
-  for (std::size_t l = levels.size() - 1; l-- > 0;) {
-    std::vector<double> fine(known[l].size(), 0.0);
-    for (const PatchCoarsening& patch : coarsenings(levels[l].layout, levels[l + 1].layout)) {
-      const detail::PatchInterpolation<double> at{levels[l].weights.view(), patch};
-      nodes_of(patch.fine, [&](int i, int j, std::size_t k) { fine[k] = at.interpolated(x.data(), i, j); });
-    }
-    for (const int k : levels[l].fixed) fine[static_cast<std::size_t>(k)] = known[l][static_cast<std::size_t>(k)];
-    x = std::move(fine);
-  }
-  if (!replicated) return x;
-  const int rank = communicator->rank();
-  const auto part = finest.numbers_of(rank);
-  std::vector<double> own(at(layout.size()), 0.0);
-  std::copy(x.begin() + part.begin, x.begin() + part.end, own.begin() + layout.numbers_of(rank).begin);
-  return own;
-}
-
 }  // namespace stratum

@@ -51,10 +51,4 @@ struct PatchUnknowns {
 };
 [[nodiscard]] PatchUnknowns unknowns_of(const PatchLevelOnHost& level);
 
-/// Values of Dirichlet nodes of the finest level, and between them what interpolation makes of those on coarser levels: the
-/// difference to the solution is smooth, as full multigrid wants it. `values`: zero elsewhere, as in `layout`, which has
-/// a rank's patches alone where there are several ranks; collective there.
-[[nodiscard]] std::vector<double> extended(const std::vector<PatchLevelOnHost>& levels, const PatchLayout& layout,
-                                           const std::vector<double>& values, Communicator* communicator);
-
 }  // namespace stratum

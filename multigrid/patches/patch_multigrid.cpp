@@ -87,6 +87,9 @@ void PatchMultigrid<T>::cycle(Context& ctx, std::size_t l, const Partial<T>& b, 
 
 template <class T>
 void PatchMultigrid<T>::full_pass(Context& ctx, const Partial<T>& r, Consistent<T>& z) {
+  // What they leave is what the finest level's one cycle has to remove beside the error of its interpolation: with two it leaves
+  // two thirds as much, for a quarter more work.
+  constexpr int cycles_of_coarse_levels = 2;
   // Loads of coarser levels are kept in b, which the cycles below a level overwrite only on levels that come before it.
   for (std::size_t l = 0; l + 1 < levels_.size(); ++l) to_coarser(ctx, l, l == 0 ? r : levels_[l].b);
   set(ctx, T(0), levels_.size() == 1 ? z.numbers.view() : levels_.back().x.numbers.view());
@@ -95,7 +98,7 @@ void PatchMultigrid<T>::full_pass(Context& ctx, const Partial<T>& r, Consistent<
     Consistent<T>& x = l == 0 ? z : levels_[l].x;
     set(ctx, T(0), x.numbers.view());
     levels_[l].transfer->prolongate(ctx, levels_[l].rows, levels_[l + 1].x, x);
-    cycle(ctx, l, l == 0 ? r : levels_[l].b, x, false);
+    for (int k = 0; k < (l == 0 ? 1 : cycles_of_coarse_levels); ++k) cycle(ctx, l, l == 0 ? r : levels_[l].b, x, false);
   }
 }
 

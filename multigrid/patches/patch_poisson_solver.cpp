@@ -63,11 +63,10 @@ struct PatchPoissonSolver::Implementation {
     p = consistent<double>(ctx, *layout);
     r = partial<double>(ctx, *layout);
     q = partial<double>(ctx, *layout);
-    const std::vector<double> values = std::move(system.boundary_values);
-    const auto levels_on_host = levels_of(system);
+    const auto& values = system.boundary_values;
     const bool has_values = std::any_of(values.begin(), values.end(), [](double value) { return value != 0; });
-    if (sum_of(has_values ? 1 : 0) > 0)
-      extension.numbers = vector_from_host(ctx, extended(levels_on_host, *layout, values, ctx.communicator()));
+    if (sum_of(has_values ? 1 : 0) > 0) extension.numbers = vector_from_host(ctx, extended(mesh, system));
+    const auto levels_on_host = levels_of(system);
     if (params.float_cycles) {
       auto& cycles = float_cycles.emplace();
       cycles.multigrid = std::make_unique<PatchMultigrid<float>>(ctx, levels_on_host, singular, params.sweeps);

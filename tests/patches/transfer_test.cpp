@@ -61,23 +61,4 @@ TEST(PatchTransfer, RestrictsResidualsInOnePass) {
     }
 }
 
-/// One FMG cycle leaves little beside the error of the mesh, whatever the values of boundaries are.
-TEST(PatchSolver, OnePassIsAsGoodWithValuesOnBoundaries) {
-  Context ctx = test::context_on(Backend::cpu);
-  for (const auto& parts : {test::with_cells(l_shape(), 32), test::with_cells(star(5), 32)}) {
-    PatchProblem problem;
-    problem.exact = [](const Point& p) { return std::sin(p.x + 2 * p.y) * std::exp(p.x / 2); };
-    problem.rhs = [](const Point& p) {
-      return std::exp(p.x / 2) * (4.75 * std::sin(p.x + 2 * p.y) - std::cos(p.x + 2 * p.y));
-    };
-    PatchSolverParams params;
-    params.coarsest_unknowns = 300;
-    PatchPoissonSolver solver(ctx, PatchMesh(parts), problem, params);
-    (void)solver.full_multigrid_pass();
-    const double one = solver.relative_errors()->l2;
-    EXPECT_EQ(solver.solve().status, Status::converged);
-    EXPECT_LT(one, 1.3 * solver.relative_errors()->l2);
-  }
-}
-
 }  // namespace

@@ -32,6 +32,7 @@ struct Outcome {
   std::int64_t unknowns = 0;
   std::vector<PatchLevelPlan> levels{};
   PatchSizes sizes{};
+  std::string solved_as{};  // of one patch
   SolveReport report{};
   std::optional<PatchErrors> errors{};
   std::optional<Compatibility> compatibility{};
@@ -46,7 +47,7 @@ void print_heading(const PatchSettings& settings, const CommandLine& options, co
   print_patch_mesh(settings.path, settings.file, outcome.on, settings.bodies, outcome.sizes);
   std::printf("problem   %s\n",
               problem_on_patches(options, outcome.on.mesh, settings.conditions, {"kappa", "reaction"}).c_str());
-  std::printf("levels    %s\n", levels_text(outcome.levels).c_str());
+  std::printf("levels    %s\n", levels_text(outcome.levels, outcome.solved_as).c_str());
   print_ranks_of_patches(ctx, outcome.ranks);
   print_alone(machine);
   std::printf("solver    %s; cycles in %s precision; %s\n",
@@ -129,6 +130,7 @@ Outcome solve(Context& ctx, const PatchSettings& settings, const Machine& machin
   say("");
   outcome.unknowns = solver.unknowns();
   outcome.levels = solver.levels();
+  outcome.solved_as = solver.solved_as();
   outcome.compatibility = solver.compatibility();
   if (talk) print_heading(settings, options, ctx, machine, outcome);
   if (settings.full_multigrid_only) {
@@ -210,6 +212,7 @@ std::string json_report(const PatchSettings& settings, const CommandLine& option
   if (options.has("kappa")) json.add("kappa", options.text("kappa"));
   json.add("reaction", options.text("reaction"));
   add_patch_levels(json, outcome.levels);
+  json.add("solved_as", outcome.solved_as.empty() ? "patches" : outcome.solved_as);
   json.add("solver", "cg").add("cycle", options.has("cycle") ? options.text("cycle") : "v");
   json.add("precision", options.text("precision"));
   add_machine(json, ctx);

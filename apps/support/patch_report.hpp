@@ -122,13 +122,16 @@ inline void add_patch_bodies(JsonObject& json, const PatchesWithBodies& on, cons
   return text;
 }
 
-[[nodiscard]] inline std::string levels_text(const std::vector<PatchLevelPlan>& levels) {
+/// `solved_as`: of PatchPoissonSolver.
+[[nodiscard]] inline std::string levels_text(const std::vector<PatchLevelPlan>& levels,
+                                             const std::string& solved_as = "") {
   std::string text;
   const auto& first = levels.front();
   for (const PatchLevelPlan& level : levels) {
     text += message(text.empty() ? "" : ", ", level.unknowns);
     if (level.colours > 0 && level.colours != first.colours) text += message(" in ", level.colours);
   }
+  if (!solved_as.empty()) return message(text, " unknowns; the patch is solved as ", solved_as);
   return first.colours == 0 ? text + " unknowns, solved directly"
                             : message(text, " unknowns; lines in ", first.colours,
                                       " colours cross the edges of patches, the last level is solved directly");

@@ -47,6 +47,10 @@ struct PatchSystem {
   bool singular = false;                  // no Dirichlet boundary, no alpha, no c
 };
 
+/// Throws UsageError for boundary names that the mesh does not have, for numbers of other shapes than the patches', and for what
+/// is wrong wherever it is evaluated.
+void check(const PatchMesh& mesh, const PatchProblem& problem);
+
 [[nodiscard]] std::shared_ptr<const PatchTopology> topology_of(const PatchMesh& mesh);
 /// Of all patches.
 [[nodiscard]] PatchLayout layout_of(const PatchMesh& mesh);

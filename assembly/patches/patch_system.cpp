@@ -62,37 +62,7 @@ class Assembly {
 
  private:
   void check() {
-    const auto& names = mesh_.boundary_names();
-    for (const auto& [name, condition] : problem_.boundaries) {
-      std::string known;
-      for (const auto& n : names) known += (known.empty() ? "" : ", ") + n;
-      expects(std::find(names.begin(), names.end(), name) != names.end(), "the mesh has no boundary '", shown(name),
-              "'; it has ", known);
-      expects(condition.kind != BoundaryConditionType::periodic, "boundary '", shown(name),
-              "' of a mesh of patches cannot be periodic; join the patches instead");
-      expects(condition.kind != BoundaryConditionType::robin || condition.alpha, "the Robin boundary '", shown(name),
-              "' has no alpha");
-    }
-    expects(std::isfinite(problem_.reaction) && problem_.reaction >= 0,
-            "the reaction must be finite and not negative, not ", problem_.reaction);
-    const auto patches = at(mesh_.patches());
-    expects(problem_.diffusion_of_patches.empty() || problem_.diffusion_of_patches.size() == patches, "K is given of ",
-            problem_.diffusion_of_patches.size(), " patches, but the mesh has ", patches);
-    expects(problem_.diffusion_of_cells.empty() || problem_.diffusion_of_cells.size() == patches,
-            "K of cells is given of ", problem_.diffusion_of_cells.size(), " patches, but the mesh has ", patches);
-    for (std::size_t p = 0; p < problem_.diffusion_of_cells.size(); ++p) {
-      const auto& patch = layout_.patch(static_cast<int>(p));
-      expects(problem_.diffusion_of_cells[p].size() == at(patch.nx) * at(patch.ny), "K of patch ", p, " has ",
-              problem_.diffusion_of_cells[p].size(), " numbers, but the patch has ", patch.nx, " x ", patch.ny,
-              " cells");
-    }
-    expects(problem_.load.empty() || problem_.load.size() == patches, "integrals of f are given of ",
-            problem_.load.size(), " patches, but the mesh has ", patches);
-    for (std::size_t p = 0; p < problem_.load.size(); ++p) {
-      const auto& patch = layout_.patch(static_cast<int>(p));
-      expects(problem_.load[p].size() == (at(patch.nx) + 1) * (at(patch.ny) + 1), "integrals of f are given at ",
-              problem_.load[p].size(), " nodes of patch ", p, ", which has ", patch.nx + 1, " x ", patch.ny + 1);
-    }
+    stratum::check(mesh_, problem_);
     system_.fixed_edges.assign(at(mesh_.edges()), false);
     for (int e = 0; e < mesh_.edges(); ++e)
       if (mesh_.edge(e).on_boundary() && condition_of(e).kind == BoundaryConditionType::dirichlet)
@@ -231,6 +201,39 @@ class Assembly {
 };
 
 }  // namespace
+
+void check(const PatchMesh& mesh, const PatchProblem& problem) {
+  const auto& names = mesh.boundary_names();
+  for (const auto& [name, condition] : problem.boundaries) {
+    std::string known;
+    for (const auto& n : names) known += (known.empty() ? "" : ", ") + n;
+    expects(std::find(names.begin(), names.end(), name) != names.end(), "the mesh has no boundary '", shown(name),
+            "'; it has ", known);
+    expects(condition.kind != BoundaryConditionType::periodic, "boundary '", shown(name),
+            "' of a mesh of patches cannot be periodic; join the patches instead");
+    expects(condition.kind != BoundaryConditionType::robin || condition.alpha, "the Robin boundary '", shown(name),
+            "' has no alpha");
+  }
+  expects(std::isfinite(problem.reaction) && problem.reaction >= 0,
+          "the reaction must be finite and not negative, not ", problem.reaction);
+  const auto patches = at(mesh.patches());
+  expects(problem.diffusion_of_patches.empty() || problem.diffusion_of_patches.size() == patches, "K is given of ",
+          problem.diffusion_of_patches.size(), " patches, but the mesh has ", patches);
+  expects(problem.diffusion_of_cells.empty() || problem.diffusion_of_cells.size() == patches, "K of cells is given of ",
+          problem.diffusion_of_cells.size(), " patches, but the mesh has ", patches);
+  for (std::size_t p = 0; p < problem.diffusion_of_cells.size(); ++p) {
+    const int nx = mesh.cells_x(static_cast<int>(p)), ny = mesh.cells_y(static_cast<int>(p));
+    expects(problem.diffusion_of_cells[p].size() == at(nx) * at(ny), "K of patch ", p, " has ",
+            problem.diffusion_of_cells[p].size(), " numbers, but the patch has ", nx, " x ", ny, " cells");
+  }
+  expects(problem.load.empty() || problem.load.size() == patches, "integrals of f are given of ", problem.load.size(),
+          " patches, but the mesh has ", patches);
+  for (std::size_t p = 0; p < problem.load.size(); ++p) {
+    const int columns = mesh.cells_x(static_cast<int>(p)) + 1, rows = mesh.cells_y(static_cast<int>(p)) + 1;
+    expects(problem.load[p].size() == at(columns) * at(rows), "integrals of f are given at ", problem.load[p].size(),
+            " nodes of patch ", p, ", which has ", columns, " x ", rows);
+  }
+}
 
 std::shared_ptr<const PatchTopology> topology_of(const PatchMesh& mesh) {
   auto t = std::make_shared<PatchTopology>();

@@ -32,6 +32,7 @@ class PatchEquation {
     expects(std::isfinite(problem.capacity) && problem.capacity > 0, "the capacity must be finite and positive, not ",
             problem.capacity);
     params.solver.full_multigrid = false;
+    params.solver.one_grid = false;  // vectors are those of patches
     PatchSystem system = assemble(ctx, mesh, at(params.start));
     conserves_ = system.singular;
     const std::vector<int> fixed = nodes_of_edges(layout, system.fixed_edges);

@@ -10,6 +10,7 @@
 #include <stratum/core/patches/patch_updates.hpp>
 #include <stratum/core/patches/split_nodes.hpp>
 #include <stratum/multigrid/full_multigrid_solve.hpp>
+#include <stratum/multigrid/patches/one_patch_solver.hpp>
 #include <stratum/multigrid/patches/patch_multigrid.hpp>
 #include <stratum/solvers/error_estimate.hpp>
 #include <stratum/solvers/mixed/mixed_refinement.hpp>
@@ -417,16 +418,28 @@ struct PatchPoissonSolver::Implementation {
 };
 
 PatchPoissonSolver::PatchPoissonSolver(Context& ctx, const PatchMesh& mesh, const PatchProblem& problem,
-                                       const PatchSolverParams& params, const PatchAddition& addition)
-    : implementation_(std::make_unique<Implementation>(ctx, mesh, problem, params, addition)) {}
+                                       const PatchSolverParams& params, const PatchAddition& addition) {
+  check(mesh, problem);
+  const bool may_be_one = params.one_grid && ctx.subdomains() == 1 && !addition.rows;
+  if (auto grid = may_be_one ? one_grid_of(mesh, problem) : std::nullopt)
+    one_ = std::make_unique<OnePatchSolver>(ctx, mesh, problem, params, std::move(*grid));
+  else
+    implementation_ = std::make_unique<Implementation>(ctx, mesh, problem, params, addition);
+}
 PatchPoissonSolver::~PatchPoissonSolver() = default;
 PatchPoissonSolver::PatchPoissonSolver(PatchPoissonSolver&&) noexcept = default;
 PatchPoissonSolver& PatchPoissonSolver::operator=(PatchPoissonSolver&&) noexcept = default;
 
-SolveReport PatchPoissonSolver::solve(const Monitor& monitor) { return implementation_->solve(monitor); }
-SolveReport PatchPoissonSolver::full_multigrid_pass() { return implementation_->full_pass(); }
+SolveReport PatchPoissonSolver::solve(const Monitor& monitor) {
+  return one_ ? one_->solve(monitor) : implementation_->solve(monitor);
+}
+SolveReport PatchPoissonSolver::full_multigrid_pass() {
+  return one_ ? one_->full_multigrid_pass() : implementation_->full_pass();
+}
 
 std::vector<double> PatchPoissonSolver::nodal_solution(int patch) const {
+  expects(!one_ || patch == 0, "there is no patch ", patch, "; the mesh has 1");
+  if (one_) return one_->nodal_solution();
   auto& own = *implementation_;
   expects(patch >= 0 && patch < own.layout->patches(), "there is no patch ", patch, "; the mesh has ",
           own.layout->patches());
@@ -444,6 +457,7 @@ std::vector<double> PatchPoissonSolver::Implementation::nodal(int patch) {
 }
 
 std::optional<PatchErrors> PatchPoissonSolver::relative_errors() const {
+  if (one_) return one_->relative_errors();
   auto& own = *implementation_;
   if (!own.problem.exact) return {};
   std::vector<std::vector<double>> nodal;
@@ -452,8 +466,10 @@ std::optional<PatchErrors> PatchPoissonSolver::relative_errors() const {
   return stratum::relative_errors(own.ctx, own.mesh, own.problem.exact, nodal, own.singular);
 }
 
-int PatchPoissonSolver::rank_of(int patch) const { return implementation_->layout->rank_of(patch); }
+int PatchPoissonSolver::rank_of(int patch) const { return one_ ? 0 : implementation_->layout->rank_of(patch); }
 SolveReport PatchPoissonSolver::solve_system(const Field<double>& b, Field<double>& x, const StoppingParams& stop) {
+  expects(!one_,
+          "solve_system takes vectors of patches; with a mesh of one patch set PatchSolverParams::one_grid to false");
   auto& own = *implementation_;
   copy(own.ctx, b.cview(), own.b.numbers.view());
   copy(own.ctx, x.cview(), own.boundary.numbers.view());
@@ -465,14 +481,20 @@ SolveReport PatchPoissonSolver::solve_system(const Field<double>& b, Field<doubl
 }
 
 PatchFluxes PatchPoissonSolver::fluxes() const {
+  if (one_) return one_->fluxes();
   auto& own = *implementation_;
   PatchFluxes fluxes = patch_fluxes(own.ctx, own.mesh, own.problem, [&](int patch) { return own.nodal(patch); });
   fluxes.load = own.load - fluxes.from_data;
   return fluxes;
 }
 
-std::int64_t PatchPoissonSolver::unknowns() const { return implementation_->plans.front().unknowns; }
-const std::vector<PatchLevelPlan>& PatchPoissonSolver::levels() const { return implementation_->plans; }
-const std::optional<Compatibility>& PatchPoissonSolver::compatibility() const { return implementation_->compatibility; }
+std::int64_t PatchPoissonSolver::unknowns() const { return levels().front().unknowns; }
+const std::vector<PatchLevelPlan>& PatchPoissonSolver::levels() const {
+  return one_ ? one_->levels() : implementation_->plans;
+}
+std::string PatchPoissonSolver::solved_as() const { return one_ ? one_->name() : ""; }
+const std::optional<Compatibility>& PatchPoissonSolver::compatibility() const {
+  return one_ ? one_->compatibility() : implementation_->compatibility;
+}
 
 }  // namespace stratum

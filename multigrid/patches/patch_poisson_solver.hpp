@@ -17,6 +17,9 @@
 // Where neither a Dirichlet boundary nor alpha nor c holds u, data must balance, or `project` subtracts a constant from f; the
 // integral of u is zero.
 //
+// A mesh of one patch is one grid: PoissonSolver solves on it (multigrid/patches/one_patch_solver.hpp), with its cycle, levels
+// and reference norm.
+//
 // Where the Context has a communicator each rank has some of the patches (mesh/patches/patch_partition.hpp), and all make the
 // same calls. Levels with few unknowns are solved by every rank (multigrid/patches/patch_levels.hpp).
 //
@@ -37,6 +40,8 @@
 
 namespace stratum {
 
+class OnePatchSolver;
+
 struct PatchSolverParams {
   StoppingParams stop{};
   bool float_cycles = true;
@@ -45,6 +50,7 @@ struct PatchSolverParams {
   bool project = false;          // subtract a constant from f where a singular problem does not balance
   bool full_multigrid = true;    // start from one FMG cycle
   int coarsest_unknowns = 4096;  // the finest level with as few is solved directly
+  bool one_grid = true;          // a mesh of one patch is solved as one grid where it is one
   /// Several ranks: levels with fewer unknowns in all are solved by every one; left open 4096 a rank on CPUs, a million on GPUs.
   std::optional<std::int64_t> least_distributed{};
 };
@@ -82,7 +88,7 @@ class PatchPoissonSolver {
   SolveReport full_multigrid_pass();
 
   /// A x = b from the given x, whose Dirichlet values stay, for a load b of the caller's, by cycles alone: for steps in time. b
-  /// is partial and zero at Dirichlet nodes, x consistent; both lie as in layout_of(mesh).
+  /// is partial and zero at Dirichlet nodes, x consistent; both lie as in layout_of(mesh). Not with `one_grid` of one patch.
   SolveReport solve_system(const Field<double>& b, Field<double>& x, const StoppingParams& stop);
 
   /// u_h at the nodes of a patch, (nx + 1) (ny + 1) numbers, x fastest; all patches of a node have the same bits. On
@@ -99,11 +105,14 @@ class PatchPoissonSolver {
   [[nodiscard]] std::int64_t unknowns() const;
   /// Finest first.
   [[nodiscard]] const std::vector<PatchLevelPlan>& levels() const;
+  /// What a mesh of one patch is solved as, "a rectangle" or "a deformed grid"; else empty.
+  [[nodiscard]] std::string solved_as() const;
   /// Of a singular problem: what its data lacked to balance, and what was subtracted from f.
   [[nodiscard]] const std::optional<Compatibility>& compatibility() const;
 
  private:
   struct Implementation;
+  std::unique_ptr<OnePatchSolver> one_;  // or else the other
   std::unique_ptr<Implementation> implementation_;
 };
 

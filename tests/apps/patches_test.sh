@@ -99,6 +99,22 @@ case_parts_that_do_not_meet() {
   run 0 --patches parts.patches --rhs 1 --boundary left=neumann --reaction 1 --vtk none
 }
 
+case_one_patch_as_a_rectangle() {
+  printf '%s\n' 'cells 32' vertices 'a 0 0' 'b 1 0' 'c 1 1' 'd 0 1' patches 'c d a b' edges 'a b grade=geometric:h=1e-6,first' \
+    boundaries 'd a left' '* wall' >one.patches
+  local cycle
+  for cycle in 'v' 'fmg --rtol 1e-9'; do
+    # shellcheck disable=SC2086
+    run 0 --patches one.patches --rhs 1 --boundary left=neumann:y --cycle $cycle --vtk none --history patch.csv --report report.json
+    prints '^levels .*, 1 unknowns; the patch is solved as a rectangle$' '^flux +outward: left -0.5, wall '
+    check "r['solved_as'] == 'a rectangle' and abs(sum(r['fluxes']) - 1) < 1e-6"
+    # shellcheck disable=SC2086
+    run 0 --cells 32 --grade-x geometric:h=1e-6,first --rhs 1 --left neumann:y --solver cg --cycle $cycle --vtk none \
+      --history rectangle.csv
+    cmp patch.csv rectangle.csv || fail "the histories differ"
+  done
+}
+
 case_options_that_mean_nothing_there() {
   l_shape 16
   for option in '--smoother adi' '--mesh A3' '--left neumann' '--map x,y' '--domain 2,1' '--operator symmetric' '--deflate auto'; do

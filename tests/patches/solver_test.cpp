@@ -10,7 +10,6 @@
 #include <stratum/core/field/blas.hpp>
 #include <stratum/core/patches/patch_rows.hpp>
 #include <stratum/multigrid/patches/patch_levels.hpp>
-#include <stratum/multigrid/poisson_solver.hpp>
 
 #include "patches/meshes.hpp"
 #include "support/backends.hpp"
@@ -263,34 +262,6 @@ TEST(PatchSolver, GivesSharedNodesOneValue) {
     }
   }
   EXPECT_GT(shared, 250);
-}
-
-/// One patch is a rectangle, on which there is another solver.
-TEST(PatchSolver, AgreesWithTheSolverOfOneGrid) {
-  Context ctx = test::context_on(Backend::cpu);
-  const PatchMesh mesh(thin_at_origin(patch_grid(1, 1), 32));
-  const TensorMesh<2> rectangle(mesh.axis(0, Direction::x), mesh.axis(0, Direction::y));
-  PoissonProblem problem;
-  problem.rhs = wavy().rhs;
-  PoissonSolverParams params;
-  params.stop.rtol = 1e-11;
-  PoissonSolver other(ctx, rectangle, params);
-  Field<double> b(ctx, rectangle.unknowns()), x(ctx, rectangle.unknowns());
-  assemble_load(ctx, rectangle, problem, b);
-  EXPECT_EQ(other.solve(ctx, b.cview(), x.view()).status, Status::converged);
-  PatchSolverParams own;
-  own.stop.rtol = 1e-11;
-  PatchPoissonSolver solver(ctx, mesh, wavy(), own);
-  EXPECT_EQ(solver.solve().status, Status::converged);
-  const auto u = solver.nodal_solution(0);
-  double largest = 0, difference = 0;
-  for (int j = 0; j < x.view().ny; ++j)
-    for (int i = 0; i < x.view().nx; ++i) {
-      const double there = x.view()(i, j);
-      largest = std::max(largest, std::abs(there));
-      difference = std::max(difference, std::abs(there - u[at((j + 1) * 33 + i + 1)]));
-    }
-  EXPECT_LE(difference, 1e-9 * largest);
 }
 
 TEST(PatchSolver, EndsAtTheRoundOffLimit) {

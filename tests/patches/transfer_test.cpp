@@ -7,7 +7,6 @@
 #include <stratum/assembly/patches/patch_problem.hpp>
 #include <stratum/core/patches/patch_rows.hpp>
 #include <stratum/multigrid/patches/patch_levels.hpp>
-#include <stratum/multigrid/patches/patch_poisson_solver.hpp>
 
 #include "patches/meshes.hpp"
 #include "support/backends.hpp"

@@ -1,5 +1,6 @@
 #include <stratum/mesh/patches/gmsh.hpp>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
@@ -10,6 +11,7 @@
 
 #include <stratum/core/errors.hpp>
 #include <stratum/core/io/text_file.hpp>
+#include <stratum/mesh/patches/touching.hpp>
 
 namespace stratum {
 
@@ -192,6 +194,7 @@ class GmshFile {
       regions_.push_back(group);
     } else {
       lines_.push_back({corners[0], corners[1], name_of_curve(entity, group)});
+      in_groups_.push_back(group != 0);
     }
   }
 
@@ -249,10 +252,25 @@ class GmshFile {
       }
     mesh.quads = std::move(quads_);
     mesh.regions = std::move(regions_);
-    for (const auto& [first, second, name] : lines_) {
+    std::map<std::pair<int, int>, int> quads_of_edges;
+    for (const auto& quad : mesh.quads)
+      for (std::size_t k = 0; k < 4; ++k) ++quads_of_edges[std::minmax(quad[k], quad[(k + 1) % 4])];
+    for (std::size_t k = 0; k < lines_.size(); ++k) {
+      const auto& [first, second, name] = lines_[k];
       const int a = places[static_cast<std::size_t>(first)], b = places[static_cast<std::size_t>(second)];
-      if (a >= 0 && b >= 0) mesh.lines.push_back({a, b, name});
+      if (a < 0 || b < 0) continue;
+      mesh.lines.push_back({a, b, name});
+      if (in_groups_[k]) quads_of_edges.erase(std::minmax(a, b));
     }
+    // Edges of one quadrilateral, on boundaries that nobody gave a name: surfaces that have no nodes in common.
+    std::vector<std::pair<int, int>> edges;
+    std::vector<int> ends;
+    for (const auto& [edge, quads] : quads_of_edges)
+      if (quads == 1) {
+        edges.push_back(edge);
+        ends.insert(ends.end(), {edge.first, edge.second});
+      }
+    detail::expect_matching(file_.path(), "surfaces", mesh.nodes, std::move(ends), edges);
     return mesh;
   }
 
@@ -267,6 +285,7 @@ class GmshFile {
   std::vector<std::array<int, 4>> quads_;
   std::vector<int> regions_;
   std::vector<QuadMesh::Line> lines_;
+  std::vector<bool> in_groups_;  // of lines
 };
 
 }  // namespace

@@ -6,7 +6,8 @@
 // Coordinates are absolute: a width of 1e-12 at x = 1 has four digits. Thinner layers are for text files of patches.
 //
 // Throws FileError for a file that cannot be read, is binary, is of another version or ends too early; UsageError for
-// triangles, for cells of second order, and for a mesh that is not plane.
+// triangles, for cells of second order, for a mesh that is not plane, and for surfaces whose curves lie at the same place or
+// touch and are not joined, unless physical groups name the curves.
 //
 // Source of the format: Gmsh Reference Manual, MSH file format.
 

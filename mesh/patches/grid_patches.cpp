@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <utility>
 
@@ -95,7 +96,20 @@ PatchMesh::PatchMesh(const GridPatchParts& parts) {
       const int known = mesh.chords[chord].size();
       expects(known == 1 || known == cells, draft.edge_name(mesh.local[p][index(l)].number), " of patch ", p, " has ",
               cells, " cells, and ", known, " in another patch");
-      if (known == 1 && cells > 1) mesh.chords[chord] = uniform(1, cells);
+      if (known > 1 || cells == 1) continue;
+      // Those of its first edge; where nodes coincide the check of the cells says so.
+      std::vector<double> widths;
+      double sum = 0;
+      for (int k = 0; k < cells; ++k) {
+        const PatchNodes& nodes = mesh.given[p];
+        widths.push_back(length(l == 0 ? nodes.step_x[index(k)] : nodes.step_y[nodes.node(nodes.nx, k)]));
+        sum += widths.back();
+      }
+      const bool are_widths =
+          std::isfinite(sum) && std::all_of(widths.begin(), widths.end(), [](double width) { return width > 0; });
+      for (double& width : widths) width = are_widths ? width / sum : 1.0 / cells;
+      if (edge.against_chord != mesh.local[p][index(l)].reversed) std::reverse(widths.begin(), widths.end());
+      mesh.chords[chord] = Axis(std::move(widths), 1);
     }
   draft.check_sides();
   for (const auto& [first, second, name] : parts.boundaries) {

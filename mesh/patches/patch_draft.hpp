@@ -149,22 +149,32 @@ struct PatchMesh::Draft {
 
   /// Boundaries that nobody has named one by one may be edges of patches that do not match.
   void check_matching() const {
+    constexpr const char* joined = "Patches meet in whole edges and have their vertices in common; boundaries that "
+                                   "touch (a crack) are named one by one";
     std::vector<int> candidates;
     for (std::size_t v = 0; v < mesh.vertices.size(); ++v)
       if (mesh.on_boundary[v]) candidates.push_back(static_cast<int>(v));
     std::vector<std::pair<int, int>> edges;
+    std::vector<int> patches;
     for (std::size_t e = 0; e < mesh.edges.size(); ++e) {
       const PatchEdge& edge = mesh.edges[e];
-      if (edge.on_boundary() && edge.boundary < 0 && mesh.curves[e].kind == EdgeCurve::Kind::straight)
-        edges.emplace_back(edge.first, edge.second);
+      if (!edge.on_boundary() || edge.boundary >= 0 || mesh.curves[e].kind != EdgeCurve::Kind::straight) continue;
+      edges.emplace_back(edge.first, edge.second);
+      patches.push_back(edge.sides.front().patch);
     }
-    const auto touch = detail::first_touch(mesh.vertices, std::move(candidates), edges);
-    if (!touch) return;
-    const auto& [first, second] = edges[touch->edge];
-    throw UsageError(message("vertex ", vertex_name(touch->point), " lies on edge ", vertex_name(first), " ",
-                             vertex_name(second),
-                             ", which it is no end of: the patches do not match there. Patches meet in whole edges; "
-                             "boundaries that touch (a crack) are named one by one"));
+    const auto name_of = [&](const std::pair<int, int>& edge) {
+      return message("edge ", vertex_name(edge.first), " ", vertex_name(edge.second));
+    };
+    if (const auto touch = detail::first_touch(mesh.vertices, std::move(candidates), edges))
+      throw UsageError(message("vertex ", vertex_name(touch->point), " lies on ", name_of(edges[touch->edge]),
+                               ", which it is no end of: the patches do not match there. ", joined));
+    if (const auto pair = detail::first_meeting(mesh.vertices, edges, patches)) {
+      const auto& [one, other, same] = *pair;
+      throw UsageError(
+          message(name_of(edges[one]), " and ", name_of(edges[other]),
+                  same ? " lie at the same place: the patches are not joined there. " : " cross: the patches overlap. ",
+                  joined));
+    }
   }
 
   void name_other_boundaries(const std::string& name) {

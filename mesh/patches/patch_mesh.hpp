@@ -25,7 +25,7 @@
 //
 // The steps between neighbouring nodes come from the widths, not from the positions, so that cells of 1e-15 of an edge have all
 // their digits, unless an edge is a curve by a function. A mesh can also be made from the nodes of a file; their steps are
-// differences.
+// differences, and a chord has the widths of the first edge of it.
 //
 // Positions are in the plane and in double. Patches are oriented: det J > 0.
 //

@@ -183,13 +183,7 @@ QuadMesh read_vtm(const std::string& path) {
       edges.emplace_back(a, b);
       on_boundary.insert(on_boundary.end(), {a, b});
     });
-  if (const auto touch = detail::first_touch(mesh.nodes, on_boundary, edges)) {
-    const Position &p = mesh.nodes[index(touch->point)], &a = mesh.nodes[index(edges[touch->edge].first)],
-                   &b = mesh.nodes[index(edges[touch->edge].second)];
-    throw UsageError(message("'", path, "': the blocks do not match: a node at (", p.x, ", ", p.y,
-                             ") lies on the edge of another block between its nodes (", a.x, ", ", a.y, ") and (", b.x,
-                             ", ", b.y, ")"));
-  }
+  detail::expect_matching(path, "blocks", mesh.nodes, std::move(on_boundary), edges);
   return mesh;
 }
 

@@ -280,6 +280,23 @@ QuadMesh quads_of(const PatchMesh& mesh, std::uint64_t seed, bool regions) {
   return quads;
 }
 
+/// Surfaces with nodes of their own on a curve between them, as Gmsh makes them where nobody asks for coherence.
+TEST_F(PatchReaders, GmshSurfacesThatAreNotJoined) {
+  const auto squares = [](const std::string& nodes, int group) {
+    return message("$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n8\n1 0 0 0\n2 1 0 0\n3 1 1 0\n4 0 1 0\n", nodes,
+                   "7 2 1 0\n8 2 0 0\n$EndNodes\n$Elements\n4\n1 1 2 ", group, " 1 2 3\n2 1 2 ", group,
+                   " 2 5 6\n3 3 2 0 1 1 2 3 4\n4 3 2 0 2 5 8 7 6\n$EndElements\n");
+  };
+  EXPECT_THAT(
+      refusal("two.msh", squares("5 1 0 0\n6 1 1 0\n", 0)),
+      HasSubstr("the surfaces do not match: two edges between the same places are not joined, (1, 0) and (1, 1)"));
+  EXPECT_THAT(refusal("half.msh", squares("5 1 0 0\n6 1 0.5 0\n", 0)),
+              HasSubstr("the surfaces do not match: a node at"));
+  EXPECT_THAT(refusal("over.msh", squares("5 0.5 0.5 0\n6 0.5 1 0\n", 0)), HasSubstr("the surfaces do not match"));
+  // Physical groups name the faces of a crack; what is refused then are the other boundaries, which have no curves here.
+  EXPECT_THAT(refusal("crack.msh", squares("5 1 0 0\n6 1 1 0\n", 7)), HasSubstr("6 boundary edges have no name"));
+}
+
 TEST_F(PatchReaders, BaseComplexFindsThePatchesAgain) {
   struct Case {
     PatchMeshParts parts;

@@ -29,7 +29,10 @@ std::optional<TensorMesh<2>> rectangle_on(const PatchMesh& mesh, const PatchNode
   const Position from = corner(0), to = corner(2);
   const double size = std::max({std::abs(from.x), std::abs(from.y), std::abs(to.x), std::abs(to.y)});
   const double rounding = 4 * std::numeric_limits<double>::epsilon() * size;
-  if (!(to.x > from.x) || !(to.y > from.y)) return std::nullopt;
+  const auto same = [&](double a, double b) { return std::abs(a - b) <= rounding; };
+  if (!(to.x > from.x && to.y > from.y && same(corner(1).x, to.x) && same(corner(1).y, from.y) &&
+        same(corner(3).x, from.x) && same(corner(3).y, to.y)))
+    return std::nullopt;
   // Widths along a local edge, in the direction of the grid.
   const auto widths = [&](int local, double Position::*component) {
     const EdgeOfPatch edge{nodes, local};
@@ -41,9 +44,11 @@ std::optional<TensorMesh<2>> rectangle_on(const PatchMesh& mesh, const PatchNode
     return steps;
   };
   const auto in_x = widths(bottom, &Position::x), in_y = widths((bottom + 1) % 4, &Position::y);
-  const auto is_positive = [](double width) { return width > 0; };
-  if (!std::all_of(in_x.begin(), in_x.end(), is_positive) || !std::all_of(in_y.begin(), in_y.end(), is_positive))
-    return std::nullopt;
+  const auto are_intervals_of = [&](const std::vector<double>& steps, double length) {
+    return std::all_of(steps.begin(), steps.end(), [](double width) { return width > 0; }) &&
+           std::abs(std::accumulate(steps.begin(), steps.end(), -length)) <= 1e-12 * length;
+  };
+  if (!are_intervals_of(in_x, to.x - from.x) || !are_intervals_of(in_y, to.y - from.y)) return std::nullopt;
   TensorMesh<2> rectangle(Axis(in_x, to.x - from.x).starting_at(from.x), Axis(in_y, to.y - from.y).starting_at(from.y));
   const auto x = rectangle.x().coordinates(), y = rectangle.y().coordinates();
   std::vector<double> all_x, all_y;
@@ -57,8 +62,7 @@ std::optional<TensorMesh<2>> rectangle_on(const PatchMesh& mesh, const PatchNode
   all_x = grid.of_patch(all_x, nx, ny);
   all_y = grid.of_patch(all_y, nx, ny);
   for (std::size_t k = 0; k < nodes.at.size(); ++k)
-    if (!(std::abs(nodes.at[k].x - all_x[k]) <= rounding) || !(std::abs(nodes.at[k].y - all_y[k]) <= rounding))
-      return std::nullopt;
+    if (!same(nodes.at[k].x, all_x[k]) || !same(nodes.at[k].y, all_y[k])) return std::nullopt;
   return rectangle;
 }
 

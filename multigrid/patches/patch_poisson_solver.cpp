@@ -203,12 +203,13 @@ struct PatchPoissonSolver::Implementation {
   double largest_correction(double scale) {
     return float_cycles ? norm_max(ctx, float_cycles->z.numbers.cview()) / scale : norm_max(ctx, t.numbers.cview());
   }
-  /// x <- x + one FMG cycle for r, or the same from an x that is smooth at Dirichlet boundaries.
+  /// From an x that is smooth at Dirichlet boundaries: || r ||.
+  double start_smoothly() {
+    copy(ctx, extension.numbers.cview(), x.numbers.view());
+    return true_residual();
+  }
+  /// x <- x + one FMG cycle for r
   void pass(double scale) {
-    if (!extension.numbers.empty()) {
-      copy(ctx, extension.numbers.cview(), x.numbers.view());
-      (void)true_residual();
-    }
     if (float_cycles) {
       auto& c = *float_cycles;
       copy_scaled(ctx, scale, r.numbers.cview(), c.r.numbers.view());
@@ -261,7 +262,8 @@ struct PatchPoissonSolver::Implementation {
   SolveReport one_pass() {
     copy(ctx, boundary.numbers.cview(), x.numbers.view());
     SolveReport report;
-    const double initial = true_residual();
+    double initial = true_residual();
+    if (!extension.numbers.empty() && std::isfinite(initial)) initial = start_smoothly();
     report.reference_norm_value = report.initial_residual = initial;
     report.history = {initial};
     if (initial > 0 && std::isfinite(initial)) {
@@ -292,8 +294,9 @@ struct PatchPoissonSolver::Implementation {
   SolveReport completed(const char* method, const Attempt& attempt) {
     const auto begin = Clock::now();
     SolveReport report = attempt();
-    const bool failed =
-        report.status == Status::breakdown || report.status == Status::stagnated || report.status == Status::diverged;
+    const bool grew = report.status == Status::max_iterations && report.residual > report.initial_residual;
+    const bool failed = grew || report.status == Status::breakdown || report.status == Status::stagnated ||
+                        report.status == Status::diverged;
     if (failed && float_cycles && params.retry_in_double) {
       const std::string why = report.reason;
       continue_in_double();
@@ -314,14 +317,22 @@ struct PatchPoissonSolver::Implementation {
   SolveReport iterate(const Monitor& monitor) {
     copy(ctx, boundary.numbers.cview(), x.numbers.view());
     const double rhs_norm = true_residual();
-    const double scale = scale_for(rhs_norm);
     double norm = rhs_norm;
+    StoppingParams stop = params.stop;
+    // Values beside thin cells make a right-hand side that the other equations are nothing of.
+    if (!extension.numbers.empty() && std::isfinite(rhs_norm)) {
+      norm = start_smoothly();
+      constexpr double nothing = 8;
+      if (norm < rhs_norm && norm > nothing * rounding_level()) stop.reference_norm = ReferenceNorm::initial;
+    }
+    const double initial = stop.reference_norm == ReferenceNorm::initial ? norm : rhs_norm;
+    const double scale = scale_for(norm);
     steps->restart(ctx);
-    if (params.full_multigrid && rhs_norm > 0 && std::isfinite(rhs_norm)) {
+    if (params.full_multigrid && norm > 0 && std::isfinite(norm)) {
       pass(scale);
       norm = true_residual();
     }
-    StoppingTest test(params.stop, rhs_norm, rhs_norm, monitor, IterationKind::krylov);
+    StoppingTest test(stop, rhs_norm, initial, monitor, IterationKind::krylov);
     int iteration = 0, since_best = 0;
     // Whether M r of the next iteration is there; corrections tell the error of x, whatever the scale of the rows.
     bool known = false;
@@ -475,6 +486,7 @@ SolveReport PatchPoissonSolver::solve_system(const Field<double>& b, Field<doubl
   copy(own.ctx, x.cview(), own.boundary.numbers.view());
   own.params.stop = stop;
   own.params.full_multigrid = false;
+  own.extension = {};  // x is given
   SolveReport report = own.solve({});
   copy(own.ctx, own.x.numbers.cview(), x.view());
   return report;

@@ -11,8 +11,8 @@
 // in the norm of the residual. Where the recursion says that the tolerance is met, the true residual b - A x takes its place
 // and decides, together with the estimated error (solvers/error_estimate.hpp; the range of x is that of x and zero). Statuses
 // are those of SolveReport. Where single precision is insufficient the solve is repeated around cycles in double, and the
-// reason begins with "double-precision fallback". Reference norm: || b || with the Dirichlet values taken to the right-hand
-// side.
+// reason begins with "double-precision fallback". Reference norm: || b ||, or where Dirichlet boundaries have values, which make
+// the right-hand side of thin cells large, the residual of a function that has these values and is smooth in every patch.
 //
 // Where neither a Dirichlet boundary nor alpha nor c holds u, data must balance, or `project` subtracts a constant from f; the
 // integral of u is zero.
@@ -81,10 +81,10 @@ class PatchPoissonSolver {
   PatchPoissonSolver(const PatchPoissonSolver&) = delete;
   PatchPoissonSolver& operator=(const PatchPoissonSolver&) = delete;
 
-  /// From zero at the unknowns.
+  /// From zero, or from that function.
   SolveReport solve(const Monitor& monitor = {});
-  /// u_h by one FMG cycle, an iteration that tests no tolerance: converged where the residual is less than that of zero at the
-  /// unknowns, round_off_limit where rounding explains it, or else diverged. In double where float cycles diverge, as `solve`.
+  /// u_h by one FMG cycle, an iteration that tests no tolerance: converged where the residual is less than that of the start,
+  /// round_off_limit where rounding explains it, or else diverged. In double where float cycles diverge, as `solve`.
   SolveReport full_multigrid_pass();
 
   /// A x = b from the given x, whose Dirichlet values stay, for a load b of the caller's, by cycles alone: for steps in time. b

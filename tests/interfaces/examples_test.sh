@@ -73,6 +73,22 @@ case_from_c() {
   at_most 9 2
 }
 
+case_from_fortran() {
+  needs from_fortran "a Fortran compiler"
+  prints "$bin/from_fortran"
+  at_most 9 1
+}
+
+case_from_julia() {
+  local library=${STRATUM_LIBRARY:-$bin/../libstratum.so}
+  if [ -z "$(command -v julia)" ] || [ ! -f "$library" ]; then
+    echo "skipped: it takes julia and a shared library"
+    exit 77
+  fi
+  STRATUM_LIBRARY=$library prints julia "$source/apps/examples/from_julia.jl"
+  at_most 9 1
+}
+
 case_poisson_from_c() {
   prints "$bin/poisson_from_c"
   [ "$(grep -c 'largest error below 1e-7' <<<"$output")" -eq 2 ] || fail "not both are solved: $output"

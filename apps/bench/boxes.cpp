@@ -66,7 +66,7 @@ Json of_peer(const SolveReport& report, const std::string& name, const BoxCells&
               1e3 * report.solve_seconds, report.iterations, report.relative_residual(),
               std::string(to_string(report.status)).c_str(), report.setup_seconds);
   JsonObject json;
-  json.add("cells", Json::array({cells[0], cells[1], cells[2]})).add("kind", name_of(kind)).add("peer", name);
+  json.add("cells", {cells[0], cells[1], cells[2]}).add("kind", name_of(kind)).add("peer", name);
   json.add("seconds", report.solve_seconds).add("status", std::string(to_string(report.status)));
   json.add("iterations", report.iterations).add("relative_residual", report.relative_residual());
   json.add("setup_seconds", report.setup_seconds);
@@ -102,7 +102,7 @@ Json measure_box(const Recorder& recorder, const BoxCells& cells, Kind kind) {
               rate.c_str(), report.iterations, direct ? "solves" : "cycles", report.relative_residual(),
               std::string(to_string(report.status)).c_str(), report.setup_seconds);
   JsonObject json;
-  json.add("cells", Json::array({cells[0], cells[1], cells[2]})).add("kind", name_of(kind));
+  json.add("cells", {cells[0], cells[1], cells[2]}).add("kind", name_of(kind));
   json.add("unknowns", unknowns).add("seconds", seconds).add("status", std::string(to_string(report.status)));
   json.add("solves", report.iterations).add("relative_residual", report.relative_residual());
   json.add("operations", solver.plan().operations).add("setup_seconds", report.setup_seconds);
@@ -147,7 +147,7 @@ Json measure_parts(const Recorder& recorder, BoxCells cells) {
   const std::string name = message(cells[0], "x", cells[1], "x", cells[2]);
   const auto rate = [&](const char* what, double words, const std::function<void()>& run) {
     JsonObject json;
-    json.add("cells", Json::array({cells[0], cells[1], cells[2]})).add("kernel", what);
+    json.add("cells", {cells[0], cells[1], cells[2]}).add("kernel", what);
     return recorder.rate(std::move(json), message(name, " ", what), words, unknowns, sizeof(double),
                          seconds_of(recorder, run));
   };
@@ -174,7 +174,7 @@ Json measure_parts(const Recorder& recorder, BoxCells cells) {
   std::printf("%-34s %9.3f ms %9.1f GFLOP/s by %s\n", message(name, " direct solution").c_str(), 1e3 * seconds,
               1e-9 * operations / seconds, direct.products().c_str());
   rows_of_table.push_back(JsonObject()
-                              .add("cells", Json::array({cells[0], cells[1], cells[2]}))
+                              .add("cells", {cells[0], cells[1], cells[2]})
                               .add("kernel", "box direct solution")
                               .add("seconds", seconds)
                               .add("operations", operations)
@@ -209,9 +209,8 @@ Json measure_boxes(Recorder& recorder, const Hypre* hypre) {
   if (recorder.ctx().subdomains() > 1) return all;
   print_rate_heading("their parts");
   for (const BoxCells& cells : recorder.settings().boxes)
-    recorder.attempt(message("parts of box ", cells[0], "x", cells[1], "x", cells[2]), [&] {
-      for (auto& row : measure_parts(recorder, cells)) all.push_back(row);
-    });
+    recorder.attempt(message("parts of box ", cells[0], "x", cells[1], "x", cells[2]),
+                     [&] { all.append(measure_parts(recorder, cells)); });
   return all;
 }
 

@@ -60,8 +60,7 @@ int measure(Context& ctx, const Settings& settings, OutputFiles& outputs) {
   if (settings.kernels) kernels = measure_kernels(recorder);
   if (settings.lines) lines = measure_lines(recorder);
   if (settings.solves) solves = measure_solves(recorder, hypre);
-  if (settings.coefficients)
-    for (const auto& row : measure_coefficients(recorder, hypre)) solves.push_back(row);
+  if (settings.coefficients) solves.append(measure_coefficients(recorder, hypre));
   if (settings.matrices)
     recorder.attempt("matrices", [&] {
       matrices = run_matrix_study(ctx, hypre, settings.peers, settings.csr_peers, settings.now, settings.quick ? 8 : 1);

@@ -54,7 +54,7 @@ void add_ends(JsonObject& json, const Run& run) {
   json.add("setup_seconds", run.setup_seconds).add("solve_seconds", run.solve_seconds);
   json.add("expected_memory_bytes", run.expected_memory).add("peak_memory_bytes", peak_memory());
   json.add("outputs", json_array(run.moments, [](const Moment& m) {
-             return Json{{"t", m.t}, {"steps", m.steps}, {"heat", m.heat}};
+             return JsonObject().add("t", m.t).add("steps", m.steps).add("heat", m.heat).value();
            }));
 }
 

@@ -15,10 +15,9 @@ namespace {
 
 /// What smooths on a level.
 Json level_json(const LevelReport& level) {
-  return {{"unknowns", {level.nx, level.ny}},
-          {"smoother", level.smoother},
-          {"sweeps", level.sweeps},
-          {"reason", level.reason}};
+  JsonObject json;
+  json.add("unknowns", {level.nx, level.ny}).add("smoother", level.smoother).add("sweeps", level.sweeps);
+  return json.add("reason", level.reason).value();
 }
 
 /// Extremes and fluxes; members without numbers where the solution is not finite.

@@ -223,12 +223,11 @@ std::string json_report(const PatchSettings& settings, const CommandLine& option
   json.add("history", report.history);
   if (settings.table)
     json.add("convergence_table", json_array(outcomes, [&](const Outcome& level) {
-               return Json{{"level", level.level},
-                           {"unknowns", level.unknowns},
-                           {"status", to_string(level.report.status)},
-                           {"iterations", level.report.iterations},
-                           {"relative_l2_error", error(level, &PatchErrors::l2)},
-                           {"relative_largest_error", error(level, &PatchErrors::largest)}};
+               JsonObject row;
+               row.add("level", level.level).add("unknowns", level.unknowns);
+               row.add("status", to_string(level.report.status)).add("iterations", level.report.iterations);
+               row.add("relative_l2_error", error(level, &PatchErrors::l2));
+               return row.add("relative_largest_error", error(level, &PatchErrors::largest)).value();
              }));
   return json.text();
 }

@@ -1,18 +1,61 @@
 #pragma once
 
-// Reports as JSON, by nlohmann-json: members in the order of their adding, numbers that JSON cannot hold are null, bytes that
-// are no UTF-8 become U+FFFD. A member a line, and an element a line in arrays of objects, so that people and grep read them
-// too.
+// Reports as JSON: members in the order of their adding, numbers that JSON cannot hold are null, bytes that are no UTF-8 become
+// U+FFFD. A member a line, and an element a line in arrays of objects, so that people and grep read them too.
 
+#include <concepts>
+#include <cstddef>
 #include <cstdint>
+#include <initializer_list>
+#include <ranges>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <utility>
-
-#include <nlohmann/json.hpp>
+#include <vector>
 
 namespace stratum::apps {
 
-using Json = nlohmann::ordered_json;
+template <class T>
+concept Text = std::convertible_to<const T&, std::string_view>;
+
+/// Null, a number, a text, or an array or object of them: as the text that it becomes in one line.
+class Json {
+ public:
+  Json(std::nullptr_t = nullptr) : text_("null") {}
+  Json(bool value) : text_(value ? "true" : "false") {}
+  Json(double value);
+  template <std::integral T>
+  Json(T value) : text_(std::to_string(value)) {}
+  template <Text T>
+  Json(const T& text) : text_(quoted(text)) {}
+  /// An array.
+  template <std::ranges::input_range Range>
+  requires(!Text<Range>) Json(const Range& values) : kind_(Kind::array) {
+    for (const auto& value : values) push_back(value);
+  }
+  /// An array of numbers; members of objects are added by name.
+  template <class T>
+  requires std::is_arithmetic_v<T> Json(std::initializer_list<T> numbers) : Json(std::vector<T>(numbers)) {}
+  [[nodiscard]] static Json array() { return Json(std::vector<Json>()); }
+
+  void push_back(const Json& element);
+  /// All of another array.
+  void append(const Json& array);
+  [[nodiscard]] bool empty() const { return elements_.empty(); }
+  [[nodiscard]] std::string in_one_line() const;
+
+ private:
+  friend class JsonObject;
+  enum class Kind : std::uint8_t { scalar, array, array_of_objects, object };
+
+  [[nodiscard]] static std::string quoted(std::string_view text);
+  Json(Kind kind, std::string text) : kind_(kind), text_(std::move(text)) {}
+
+  Kind kind_ = Kind::scalar;
+  std::string text_;                   // of what is no array
+  std::vector<std::string> elements_;  // of an array
+};
 
 /// f of every element.
 template <class Range, class F>
@@ -22,48 +65,15 @@ template <class Range, class F>
   return array;
 }
 
-[[nodiscard]] inline std::string in_one_line(const Json& value) {
-  std::string text;
-  const auto next = [&] { text += text.empty() ? "" : ", "; };
-  if (value.is_object()) {
-    for (const auto& [key, member] : value.items()) {
-      next();
-      text += in_one_line(key) + ": " + in_one_line(member);
-    }
-    return "{" + text + "}";
-  }
-  if (!value.is_array()) return value.dump(-1, ' ', false, Json::error_handler_t::replace);
-  for (const auto& element : value) {
-    next();
-    text += in_one_line(element);
-  }
-  return "[" + text + "]";
-}
-
 class JsonObject {
  public:
-  JsonObject& add(const std::string& key, Json value) {
-    members_[key] = std::move(value);
-    return *this;
-  }
-  [[nodiscard]] const Json& value() const { return members_; }
-  [[nodiscard]] std::string text() const {
-    std::string text;
-    for (const auto& [key, member] : members_.items()) {
-      text += (text.empty() ? "\n  " : ",\n  ") + in_one_line(key) + ": ";
-      if (member.is_array() && !member.empty() && member.front().is_object()) {
-        std::string rows;
-        for (const auto& row : member) rows += (rows.empty() ? "\n    " : ",\n    ") + in_one_line(row);
-        text += "[" + rows + "]";
-      } else {
-        text += in_one_line(member);
-      }
-    }
-    return "{" + text + "\n}\n";
-  }
+  /// In the place of the member of this name, if there is one.
+  JsonObject& add(std::string_view key, Json value);
+  [[nodiscard]] Json value() const;
+  [[nodiscard]] std::string text() const;
 
  private:
-  Json members_ = Json::object();
+  std::vector<std::pair<std::string, Json>> members_;
 };
 
 }  // namespace stratum::apps

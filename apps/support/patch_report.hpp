@@ -106,7 +106,9 @@ inline void add_patch_bodies(JsonObject& json, const PatchesWithBodies& on, cons
   if (bodies.empty()) return;
   std::size_t k = 0;
   json.add("bodies", json_array(bodies, [&](const Body& body) {
-             return Json{{"name", body.name}, {"kind", to_string(body.kind)}, {"cells", on.cells[k++]}};
+             JsonObject row;
+             row.add("name", body.name).add("kind", to_string(body.kind));
+             return row.add("cells", on.cells[k++]).value();
            }));
 }
 
@@ -160,7 +162,7 @@ inline void add_patch_mesh(JsonObject& json, const PatchMesh& mesh, std::int64_t
   json.add("vertices", mesh.vertices()).add("cells", mesh.cells()).add("unknowns", unknowns);
   json.add("largest_aspect_ratio", sizes.largest_aspect_ratio).add("smallest_width", sizes.thinnest);
   json.add("boundaries", json_array(mesh.boundary_names(), [&](const std::string& name) {
-             return Json{{"name", name}, {"condition", conditions.at(name)}};
+             return JsonObject().add("name", name).add("condition", conditions.at(name)).value();
            }));
 }
 
@@ -174,10 +176,11 @@ inline void add_patch_fluxes(JsonObject& json, const PatchFluxes* fluxes) {
 }
 
 inline void add_patch_levels(JsonObject& json, const std::vector<PatchLevelPlan>& levels) {
-  json.add(
-      "hierarchy", json_array(levels, [](const PatchLevelPlan& level) {
-        return Json{{"unknowns", level.unknowns}, {"colours", level.colours}, {"crossed_edges", level.crossed_edges}};
-      }));
+  json.add("hierarchy", json_array(levels, [](const PatchLevelPlan& level) {
+             JsonObject row;
+             row.add("unknowns", level.unknowns).add("colours", level.colours);
+             return row.add("crossed_edges", level.crossed_edges).value();
+           }));
 }
 
 inline void add_ranks_of_patches(JsonObject& json, const Context& ctx, const std::vector<RankNumbers>& ranks) {

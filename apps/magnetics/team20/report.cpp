@@ -92,8 +92,13 @@ std::string json_report(const CommandLine& options, const Context& ctx, const Pr
   json.add("force", r.force).add("energy", r.energy).add("inductance", r.inductance);
   json.add("bz_p1", r.p1).add("bz_p2", r.p2).add("bz_pole", r.pole).add("bz_yoke", r.yoke);
   if (const auto* const m = measurement(settings.ampere_turns); m != nullptr)
-    json.add("measured",
-             Json{{"force", m->force}, {"bz_p1", m->p1}, {"bz_p2", m->p2}, {"bz_pole", m->pole}, {"bz_yoke", m->yoke}});
+    json.add("measured", JsonObject()
+                             .add("force", m->force)
+                             .add("bz_p1", m->p1)
+                             .add("bz_p2", m->p2)
+                             .add("bz_pole", m->pole)
+                             .add("bz_yoke", m->yoke)
+                             .value());
   json.add("remark", remark(settings, field));
   add_machine(json, ctx);
   json.add("assembly_seconds", problem.seconds);

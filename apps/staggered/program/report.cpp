@@ -84,23 +84,18 @@ std::string json_report(const CommandLine& options, const Context& ctx, const Ga
   add_machine(json, ctx);
   const auto subdomain = LatticeSubdomain::of(ctx, field.lattice, s.partition);
   json.add("ranks", ctx.subdomains())
-      .add("partition", Json({subdomain.partition.t, subdomain.partition.z}))
+      .add("partition", {subdomain.partition.t, subdomain.partition.z})
       .add("overlap", *subdomain.partition.overlap);
   if (!s.machine.alone.empty()) json.add("solved_on_one", s.machine.alone);
   json.add("setup_seconds", outcome.setup_seconds).add("solve_seconds", outcome.solve_seconds);
   json.add("runs", json_array(outcome.runs, [](const Run& run) {
-             Json row;
-             row["mass"] = run.mass;
-             row["colour"] = run.colour;
-             row["iterations"] = run.report.iterations;
-             row["updates"] = run.updates;
-             row["relative_residual"] = run.report.relative_residual();
-             row["status"] = to_string(run.report.status);
-             row["reason"] = run.report.reason;
-             return row;
+             JsonObject row;
+             row.add("mass", run.mass).add("colour", run.colour).add("iterations", run.report.iterations);
+             row.add("updates", run.updates).add("relative_residual", run.report.relative_residual());
+             return row.add("status", to_string(run.report.status)).add("reason", run.report.reason).value();
            }));
   if (s.source != Source::random) {
-    json.add("correlators", Json(outcome.correlators)).add("ward_difference", ward_difference(outcome));
+    json.add("correlators", outcome.correlators).add("ward_difference", ward_difference(outcome));
     json.add("pion_mass_squared", json_array(outcome.correlators, pion_mass_squared));
   }
   return json.text();

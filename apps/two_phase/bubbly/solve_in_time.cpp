@@ -128,14 +128,12 @@ int solve_in_time(Context& ctx, Settings s, const CommandLine& options, OutputFi
   json->add("iterations", iterations).add("reuse", options.text("reuse")).add("dt", s.dt);
   json->add("setup_seconds", setup).add("solve_seconds", solving);
   json->add("steps", json_array(steps, [](const TimeStep& step) {
-              return Json{{"t", step.t},
-                          {"status", to_string(step.report.status)},
-                          {"relative_residual_at_first", step.first},
-                          {"iterations", step.report.iterations},
-                          {"relative_residual", step.residual},
-                          {"vectors", step.vectors},
-                          {"setup_seconds", step.report.setup_seconds},
-                          {"solve_seconds", step.report.solve_seconds}};
+              JsonObject row;
+              row.add("t", step.t).add("status", to_string(step.report.status));
+              row.add("relative_residual_at_first", step.first).add("iterations", step.report.iterations);
+              row.add("relative_residual", step.residual).add("vectors", step.vectors);
+              row.add("setup_seconds", step.report.setup_seconds).add("solve_seconds", step.report.solve_seconds);
+              return row.value();
             }));
   outputs.write_text("report", json->text());
   if (code != 3) {

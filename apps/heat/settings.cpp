@@ -94,12 +94,11 @@ PoissonSolverParams parse_solver(const CommandLine& options) {
   PoissonSolverParams params;
   parse_smoothing(options, params.multigrid);
   if (options.has("solver"))
-    params.method = choice("--solver", options.text("solver"), named_values(std::array{Method::multigrid, Method::cg}));
+    params.method = choice<Method>("--solver", options.text("solver"), std::array{Method::multigrid, Method::cg});
   if (options.has("cycle"))
-    params.multigrid.cycle =
-        choice("--cycle", options.text("cycle"), named_values(std::array{Cycle::v, Cycle::w, Cycle::f}));
+    params.multigrid.cycle = choice<Cycle>("--cycle", options.text("cycle"), std::array{Cycle::v, Cycle::w, Cycle::f});
   params.precision =
-      choice("--precision", options.text("precision"), named_values(std::array{Precision::mixed, Precision::full}));
+      choice<Precision>("--precision", options.text("precision"), std::array{Precision::mixed, Precision::full});
   params.inner = parse_inner(options);
   expects(!options.has("inner") || params.precision == Precision::mixed,
           "--inner: only mixed precision has inner cycles, not ", options.text("precision"));

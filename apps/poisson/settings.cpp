@@ -48,9 +48,12 @@ PoissonSolverParams parse_solver(const CommandLine& options) {
   auto& multigrid = params.multigrid;
   parse_smoothing(options, multigrid);
   params.full_multigrid = options.text("cycle") == "fmg";
-  auto cycles = named_values(values_of<Cycle>);
-  cycles.emplace_back("fmg", Cycle::v);  // and the cycles that follow
-  if (options.has("cycle")) multigrid.cycle = choice("--cycle", options.text("cycle"), cycles);
+  auto cycles = texts_of(values_of<Cycle>);
+  cycles.emplace_back("fmg");
+  if (options.has("cycle")) {
+    const std::size_t k = index_of_name("--cycle", options.text("cycle"), cycles);
+    multigrid.cycle = params.full_multigrid ? Cycle::v : values_of<Cycle>[k];  // the cycles that follow
+  }
   multigrid.distributed_smoothing =
       choice<DistributedSmoothing>("--distributed-smoothing", options.text("distributed-smoothing"));
   if (options.has("interpolation"))

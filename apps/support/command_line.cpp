@@ -1,5 +1,7 @@
 #include "command_line.hpp"
 
+#include <numeric>
+
 #include <boost/program_options.hpp>
 
 #include <stratum/assembly/expressions/expression.hpp>
@@ -27,6 +29,10 @@ constexpr std::pair<const char*, const char*> renamed_options[] = {{"baseline", 
                                                                    {"cut-lines", "distributed-smoothing"},
                                                                    {"natural", "neumann"},
                                                                    {"steps", "sweeps"}};
+
+/// Names of values before this version.
+constexpr std::pair<const char*, const char*> renamed_values[] = {
+    {"float-cg", "residual-replacement"}, {"two-float", "double-single"}, {"network", "conductance"}};
 
 /// How many letters to insert, delete or replace until one name is the other.
 std::size_t edits(std::string_view from, std::string_view to) {
@@ -73,6 +79,19 @@ std::string name_in(const std::string& word) {
 std::optional<double> number_of(std::string_view text) {
   const auto plain = plain_number(text);
   return plain ? plain : value_of_expression(std::string(text));
+}
+
+std::size_t index_of_name(const std::string& option, const std::string& name, const std::vector<std::string>& known) {
+  const auto index_of = [&](std::string_view wanted) {
+    return static_cast<std::size_t>(std::find(known.begin(), known.end(), wanted) - known.begin());
+  };
+  if (const std::size_t k = index_of(name); k < known.size()) return k;
+  for (const auto& [before, now] : renamed_values)
+    if (name == before && index_of(now) < known.size())
+      throw UsageError(message(option, ": unknown name '", before, "': it is called ", now, " now"));
+  std::string names;
+  for (const auto& one : known) names += (names.empty() ? "" : ", ") + one;
+  throw UsageError(message(option, ": unknown name '", shown(name), "'; known are ", names));
 }
 
 double parse_number(const std::string& option, std::string_view text, const Range& range) {

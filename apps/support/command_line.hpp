@@ -9,7 +9,6 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
-#include <numeric>
 #include <optional>
 #include <span>
 #include <sstream>
@@ -150,39 +149,31 @@ template <std::size_t D>
   return same;
 }
 
-/// Names of values before this version.
-inline constexpr std::pair<const char*, const char*> renamed_values[] = {
-    {"float-cg", "residual-replacement"}, {"two-float", "double-single"}, {"network", "conductance"}};
+/// Which of `known` a name is; an unknown one is refused with the list of those there are, a renamed one with its new name.
+[[nodiscard]] std::size_t index_of_name(const std::string& option, const std::string& name,
+                                        const std::vector<std::string>& known);
 
-/// The value that belongs to a name; an unknown one is refused with the list of those there are, a renamed one with its new
-/// name.
+/// The value that belongs to a name.
 template <class T>
 [[nodiscard]] T choice(const std::string& option, const std::string& name,
                        const std::vector<std::pair<std::string, T>>& known) {
-  std::string names;
-  for (const auto& [known_name, value] : known) {
-    if (known_name == name) return value;
-    names += (names.empty() ? "" : ", ") + known_name;
-  }
-  for (const auto& [before, now] : renamed_values)
-    if (name == before &&
-        std::any_of(known.begin(), known.end(), [&now = now](const auto& one) { return one.first == now; }))
-      throw UsageError(message(option, ": unknown name '", before, "': it is called ", now, " now"));
-  throw UsageError(message(option, ": unknown name '", shown(name), "'; known are ", names));
+  std::vector<std::string> names;
+  for (const auto& [known_name, value] : known) names.push_back(known_name);
+  return known[index_of_name(option, name, names)].second;
 }
 
-/// `values` by the names that to_string gives them.
+/// As to_string names them.
 template <class Values>
-[[nodiscard]] auto named_values(const Values& values) {
-  std::vector<std::pair<std::string, std::decay_t<decltype(*std::begin(values))>>> names;
-  for (const auto value : values) names.emplace_back(to_string(value), value);
+[[nodiscard]] std::vector<std::string> texts_of(const Values& values) {
+  std::vector<std::string> names;
+  for (const auto value : values) names.emplace_back(to_string(value));
   return names;
 }
 
-/// A value of an enumeration by its name in the table (core/names.hpp).
-template <HasNames E>
-[[nodiscard]] E choice(const std::string& option, const std::string& name) {
-  return choice(option, name, named_values(values_of<E>));
+/// A value of an enumeration by its name in the table (core/names.hpp), one of `values`.
+template <HasNames E, class Values = decltype(values_of<E>)>
+[[nodiscard]] E choice(const std::string& option, const std::string& name, const Values& values = values_of<E>) {
+  return values[index_of_name(option, name, texts_of(values))];
 }
 
 /// What `parse` makes of an option's text; what it throws is said to be of that option.

@@ -16,10 +16,12 @@ BoxIteration::BoxIteration(Context& ctx, const BoxMatrix<double>& matrix, const 
   if (in_float) {
     auto cycle = std::make_shared<BoxMultigrid<float>>(ctx, a, gate, params);
     levels_ = cycle->gate();
+    distributed_ = cycle->distributed_levels();
     in_float_.emplace(ctx, std::move(cycle), b.shape());
   } else {
     auto cycle = std::make_unique<BoxMultigrid<double>>(ctx, a, gate, params);
     levels_ = cycle->gate();
+    distributed_ = cycle->distributed_levels();
     in_double_.emplace(ctx, std::move(cycle), b.shape());
   }
 }

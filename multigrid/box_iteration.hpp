@@ -40,6 +40,8 @@ class BoxIteration {
   void precondition(Context& ctx);
   /// Of multigrid; else empty.
   [[nodiscard]] std::vector<GatedLevel> levels() const;
+  /// Of multigrid, how many of them ranks share.
+  [[nodiscard]] int distributed_levels() const { return distributed_; }
 
  private:
   struct InDouble {
@@ -64,6 +66,7 @@ class BoxIteration {
   std::optional<InDouble> in_double_;
   std::optional<InFloat> in_float_;
   std::vector<GatedLevel> levels_;
+  int distributed_ = 0;
 };
 
 }  // namespace stratum

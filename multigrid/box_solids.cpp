@@ -135,11 +135,15 @@ BoxSolids::BoxSolids(Context& ctx, const TensorMesh<3>& mesh, const PoissonProbl
       .gate = {}, .singular = !bodies_->has_held_cells && rooms_.all_singular(), .cuts = cuts};
   const GridLayout<2> shape = rows_of(of_cycle.shape());
   std::shared_ptr<Preconditioner<double>> cycle;
+  const auto make = [&](auto number) {
+    auto made = std::make_shared<BoxMultigrid<decltype(number)>>(ctx, of_cycle, gate, params);
+    distributed_ = made->distributed_levels();
+    return made;
+  };
   if (float_cycles && !is_singular())
-    cycle = std::make_shared<PrecisionCast<double, float>>(
-        ctx, shape, std::make_shared<BoxMultigrid<float>>(ctx, of_cycle, gate, params));
+    cycle = std::make_shared<PrecisionCast<double, float>>(ctx, shape, make(0.0F));
   else
-    cycle = std::make_shared<BoxMultigrid<double>>(ctx, of_cycle, gate, params);
+    cycle = make(0.0);
   const std::size_t before =
       static_cast<std::size_t>(slab.first) * static_cast<std::size_t>(own.n.nx) * static_cast<std::size_t>(own.n.ny);
   cycle_ = std::make_shared<PartsProjected>(

@@ -38,6 +38,8 @@ class BoxSolids {
   /// Some room is known up to a constant only: then cycles are in double, since float has no digits for what solids conduct.
   [[nodiscard]] bool is_singular() const { return rooms_.any_singular(); }
   [[nodiscard]] const std::shared_ptr<Preconditioner<double>>& cycle() const { return cycle_; }
+  /// Of the cycle, those that ranks share.
+  [[nodiscard]] int distributed_levels() const { return distributed_; }
 
   /// x is zero, with the values of Dirichlet faces as ghosts: the values of held nodes.
   void set_values(Context& ctx, FieldView<double, 3> x) const;
@@ -63,6 +65,7 @@ class BoxSolids {
   std::vector<std::size_t> node_of_unknown_;
   BoxMatrix<double> cells_, matrix_;
   std::shared_ptr<Preconditioner<double>> cycle_;
+  int distributed_ = 0;
 };
 
 }  // namespace stratum

@@ -222,6 +222,8 @@ struct PoissonSolver3D::Implementation {
       make_levels(matrix, problem.reaction, material);
       deflate(c, material);
     }
+    const int distributed = solids ? solids->distributed_levels() : iterative->distributed_levels();
+    for (int l = 0; l < distributed; ++l) plan.levels[static_cast<std::size_t>(l)].distributed = true;
   }
   /// Of a reaction other levels may be made later, for which the vectors would not be.
   void deflate(const BoxCoefficients& c, const BoxMaterial& material) {

@@ -100,7 +100,8 @@ struct PoissonSolver3DParams {
 /// A level of multigrid.
 struct BoxLevelPlan {
   std::array<int, 3> unknowns{};
-  std::string smoother;  // "points", "lines along y and z", "inverse"
+  std::string smoother;      // "points", "lines along y and z", "inverse"
+  bool distributed = false;  // ranks share it; else every rank has it whole
 };
 
 /// How the problem is solved, and why.

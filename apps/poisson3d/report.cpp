@@ -78,9 +78,14 @@ void print_heading(const Settings& settings, const CommandLine& options, const C
     std::printf("memory    %lld MiB expected\n\n", static_cast<long long>(outcome.expected_memory >> 20));
     return;
   }
-  std::printf("ranks     %zu, with %s planes of unknowns across %c each%s\n", outcome.ranks.size(),
+  const int levels = outcome.ranks.front().distributed_levels;
+  const std::string of_levels = outcome.plan.levels.empty()
+                                    ? ""
+                                    : message("; ", levels, levels == 1 ? " level is" : " levels are",
+                                              " distributed, the others replicated on every rank");
+  std::printf("ranks     %zu, with %s planes of unknowns across %c each%s%s\n", outcome.ranks.size(),
               rows_text(outcome.ranks).c_str(), axis_names[static_cast<std::size_t>(outcome.plan.lines)],
-              ctx.on_gpu() ? exchange_text(*ctx.communicator()).c_str() : "");
+              of_levels.c_str(), ctx.on_gpu() ? exchange_text(*ctx.communicator()).c_str() : "");
   print_memory_of_ranks(outcome.ranks);
   std::printf("\n");
 }
@@ -193,6 +198,7 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
   add_alone(json, settings.machine);
   if (!outcome.ranks.empty()) {
     json.add("ranks_exchange_by", std::string(ctx.communicator()->name()));
+    if (multigrid) json.add("distributed_levels", outcome.ranks.front().distributed_levels);
     json.add("ranks", json_array(outcome.ranks, [](const RankNumbers& rank) {
                JsonObject numbers;
                numbers.add("first_plane", rank.first_row).add("planes", rank.rows).add("threads", rank.threads);

@@ -122,11 +122,15 @@ Solved solve(Context& ctx, const Settings& given, const CommandLine& options, in
   outcome.expected_memory = expected;
   const NodePlanes planes = solver->nodes();
   const GridLayout<3> own = solver->unknowns();
+  const auto& levels = outcome.plan.levels;
+  const auto distributed =
+      std::count_if(levels.begin(), levels.end(), [](const BoxLevelPlan& of) { return of.distributed; });
   const auto numbers_of_ranks = [&] {
     const auto axis = static_cast<std::size_t>(planes.axis);
     return rank_numbers(ctx, settings.machine,
                         {.first_row = own.first[axis],
                          .rows = std::array{own.extents.nx, own.extents.ny, own.extents.nz}[axis],
+                         .distributed_levels = static_cast<int>(distributed),
                          .setup_seconds = outcome.report.setup_seconds,
                          .solve_seconds = outcome.report.solve_seconds,
                          .expected_memory = expected});

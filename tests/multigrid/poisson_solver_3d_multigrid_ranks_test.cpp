@@ -145,6 +145,8 @@ TEST(PoissonSolver3DMultigridRanks, MemoryOfARankIsWhatWasSaid) {
     EXPECT_LT(own, one / 2);
     PoissonSolver3D solver(ctx, mesh, problem, multigrid);
     (void)solver.solve();
+    EXPECT_TRUE(solver.plan().levels[0].distributed);
+    EXPECT_FALSE(solver.plan().levels[1].distributed);
     EXPECT_LE(ctx.memory()->peak_bytes, own);
     const std::int64_t allocations = ctx.memory()->allocations;
     (void)solver.solve();

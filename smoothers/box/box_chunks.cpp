@@ -6,6 +6,7 @@
 
 #include <stratum/core/comm/communicator.hpp>
 #include <stratum/core/field/blas.hpp>
+#include <stratum/core/field/for_each_node_3d.hpp>
 #include <stratum/smoothers/box/box_smoothers.hpp>
 #include <stratum/solvers/lines/algebra/reduced_system.hpp>
 

@@ -11,11 +11,11 @@
 #include <memory>
 
 #include <stratum/core/device/context.hpp>
-#include <stratum/core/field/for_each_node_3d.hpp>
 #include <stratum/core/operators/box_matrix.hpp>
 
 namespace stratum {
 
+struct AxisRange;  // core/field/for_each_node_3d.hpp
 /// What kernels see of a direction's lines.
 template <class T>
 struct BoxLineNumbers;

@@ -28,7 +28,9 @@ namespace stratum::apps::bench {
 
 namespace {
 
-enum class Kind : std::uint8_t { uniform, graded, bisected, neumann, jumps };
+enum class Kind : std::uint8_t { uniform, graded, bisected, neumann, uniform_jumps, graded_jumps };
+
+bool has_jumps(Kind kind) { return kind == Kind::uniform_jumps || kind == Kind::graded_jumps; }
 
 const char* name_of(Kind kind) {
   switch (kind) {
@@ -36,7 +38,8 @@ const char* name_of(Kind kind) {
     case Kind::graded: return "graded in x, y, z";
     case Kind::bisected: return "A3 in x, y, z";
     case Kind::neumann: return "graded, Neumann";
-    case Kind::jumps: return "graded, K of 1 and 10000";
+    case Kind::uniform_jumps: return "uniform, K of 1 and 10000";
+    case Kind::graded_jumps: return "graded, K of 1 and 10000";
   }
   return "";
 }
@@ -52,9 +55,21 @@ TensorMesh<3> mesh_of(const BoxCells& cells, Kind kind) {
   if (kind == Kind::bisected) return make_mesh(box_family("A3", "xyz"), level_of(cells).value());
   const auto axis = [&](int n) {
     const double smallest = std::min(1e-6, 0.5 / n);
-    return kind == Kind::uniform ? uniform(1, n) : geometric_with_smallest(1, n, smallest, GradedSide::first);
+    return kind == Kind::uniform || kind == Kind::uniform_jumps
+               ? uniform(1, n)
+               : geometric_with_smallest(1, n, smallest, GradedSide::first);
   };
   return {axis(cells[0]), axis(cells[1]), axis(cells[2])};
+}
+
+/// A checkerboard of seven fields a direction; null: 1.
+ScalarFunction3D diffusion_of(Kind kind) {
+  if (!has_jumps(kind)) return {};
+  return [](const Point3D& p) {
+    constexpr double fields = 7;
+    const auto field = [](double x) { return static_cast<int>(fields * x); };
+    return (field(p.x) + field(p.y) + field(p.z)) % 2 == 0 ? 1.0 : 1e4;
+  };
 }
 
 constexpr double box_rtol = 1e-10;
@@ -77,15 +92,8 @@ Json measure_box(const Recorder& recorder, const BoxCells& cells, Kind kind) {
   Context& ctx = recorder.ctx();
   const TensorMesh<3> mesh = mesh_of(cells, kind);
   PoissonProblem3D problem;
-  if (kind == Kind::jumps) {
-    // A checkerboard of seven fields a direction.
-    problem.rhs = [](const Point3D&) { return 1.0; };
-    problem.diffusion.xx = [](const Point3D& p) {
-      constexpr double fields = 7;
-      const auto field = [](double x) { return static_cast<int>(fields * x); };
-      return (field(p.x) + field(p.y) + field(p.z)) % 2 == 0 ? 1.0 : 1e4;
-    };
-  }
+  if (has_jumps(kind)) problem.rhs = [](const Point3D&) { return 1.0; };
+  problem.diffusion.xx = diffusion_of(kind);
   if (kind == Kind::neumann)
     for (const BoxFace face : {BoxFace::left, BoxFace::bottom, BoxFace::front})
       problem.boundaries[face].kind = BoundaryConditionType::neumann;
@@ -189,21 +197,23 @@ Json measure_boxes(Recorder& recorder, const Hypre* hypre) {
   Json all = Json::array();
   std::printf("\nBoxes, double: solves by fast diagonalization to 1e-10\n");
   for (const BoxCells& cells : recorder.settings().boxes)
-    for (const Kind kind : {Kind::uniform, Kind::graded, Kind::bisected, Kind::neumann, Kind::jumps}) {
+    for (const Kind kind :
+         {Kind::uniform, Kind::graded, Kind::bisected, Kind::neumann, Kind::uniform_jumps, Kind::graded_jumps}) {
       if (kind == Kind::bisected && !level_of(cells)) continue;
       recorder.attempt(message("box ", cells[0], "x", cells[1], "x", cells[2]), [&] {
         all.push_back(measure_box(recorder, cells, kind));
         const Settings& settings = recorder.settings();
         const bool small = *std::max_element(cells.begin(), cells.end()) <= 1 << settings.finest_peer_level;
-        if (kind == Kind::neumann || kind == Kind::jumps || !small) return;
+        if (kind == Kind::neumann || !small) return;
         const TensorMesh<3> mesh = mesh_of(cells, kind);
-        if (settings.sine_transforms && !recorder.ctx().on_gpu() && sines_solve(mesh))
+        if (settings.sine_transforms && !has_jumps(kind) && !recorder.ctx().on_gpu() && sines_solve(mesh))
           all.push_back(
               of_peer(solve_box_by_sines(mesh, box_rtol, settings.now), "FFTW, sines in x, y, z", cells, kind));
         if (hypre == nullptr) return;
         for (const std::string& name : settings.peers)
-          all.push_back(of_peer(solve_box_by_hypre(*hypre, name, mesh, box_rtol, most_cycles, settings.now),
-                                "hypre " + name, cells, kind));
+          all.push_back(
+              of_peer(solve_box_by_hypre(*hypre, name, mesh, diffusion_of(kind), box_rtol, most_cycles, settings.now),
+                      "hypre " + name, cells, kind));
       });
     }
   if (recorder.ctx().subdomains() > 1) return all;

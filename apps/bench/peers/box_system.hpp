@@ -1,6 +1,6 @@
 #pragma once
 
-// The Q1 matrix of a box between Dirichlet faces, K = 1, as its 27 bands, a row after another, and the load of f = 1: what
+// The Q1 matrix of a box between Dirichlet faces, K by cells, as its 27 bands, a row after another, and the load of f = 1: what
 // peers of boxes solve, and what their true residuals are formed by. On the host in double.
 
 #include <array>
@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include <stratum/assembly/poisson_problem_3d.hpp>
 #include <stratum/mesh/tensor_mesh.hpp>
 
 namespace stratum::apps {
@@ -17,28 +18,39 @@ struct BoxSystem {
   std::array<int, 3> n;
   std::vector<double> rows, b;
 
-  explicit BoxSystem(const TensorMesh<3>& mesh)
+  /// `k`: at the middles of cells; null: 1.
+  BoxSystem(const TensorMesh<3>& mesh, const ScalarFunction3D& k)
       : n{mesh.x().size() - 1, mesh.y().size() - 1, mesh.z().size() - 1}, rows(count() * bands), b(count()) {
     const auto width = [&](int d, int i) { return mesh.axis(d).widths()[static_cast<std::size_t>(i)]; };
-    const auto k = [&](int d, int i, int to) {
-      const double before = 1 / width(d, i), behind = 1 / width(d, i + 1);
-      return to == 0 ? before + behind : to < 0 ? -before : -behind;
+    const auto middle = [&](int d, int i) {
+      return mesh.axis(d).origin() + mesh.axis(d).from_begin()[static_cast<std::size_t>(i)] + width(d, i) / 2;
     };
-    const auto m = [&](int d, int i, int to) {
-      const double before = width(d, i), behind = width(d, i + 1);
-      return to == 0 ? (before + behind) / 3 : (to < 0 ? before : behind) / 6;
-    };
+    const auto stiffness = [&](int d, int i, bool same) { return (same ? 1 : -1) / width(d, i); };
+    const auto mass = [&](int d, int i, bool same) { return width(d, i) * (same ? 2 : 1) / 6; };
     const auto hat = [&](int d, int i) { return (width(d, i) + width(d, i + 1)) / 2; };
     std::size_t row = 0;
     each([&](int i, int j, int l) {
       b[row] = hat(0, i) * hat(1, j) * hat(2, l);
       double* const to = &rows[row++ * bands];
-      each_band([&](int band, int dx, int dy, int dz) {
-        const bool inside = has(0, i + dx) && has(1, j + dy) && has(2, l + dz);
-        to[band] = inside ? k(0, i, dx) * m(1, j, dy) * m(2, l, dz) + m(0, i, dx) * k(1, j, dy) * m(2, l, dz) +
-                                m(0, i, dx) * m(1, j, dy) * k(2, l, dz)
-                          : 0;
-      });
+      // Cells around the node, of each what its corners give.
+      for (int cell = 0; cell < 8; ++cell) {
+        const std::array<int, 3> c{cell & 1, cell >> 1 & 1, cell >> 2}, at{i + c[0], j + c[1], l + c[2]};
+        const double of_cell = k ? k({middle(0, at[0]), middle(1, at[1]), middle(2, at[2])}) : 1.0;
+        for (int corner = 0; corner < 8; ++corner) {
+          const std::array<int, 3> q{corner & 1, corner >> 1 & 1, corner >> 2};
+          std::array<int, 3> step{};
+          std::array<double, 3> s{}, m{};
+          for (std::size_t d = 0; d < 3; ++d) {
+            const int axis = static_cast<int>(d);
+            step[d] = q[d] + c[d] - 1;  // the node is corner 1 - c
+            s[d] = stiffness(axis, at[d], step[d] == 0);
+            m[d] = mass(axis, at[d], step[d] == 0);
+          }
+          if (!has(0, i + step[0]) || !has(1, j + step[1]) || !has(2, l + step[2])) continue;
+          to[(step[2] + 1) * 9 + (step[1] + 1) * 3 + step[0] + 1] +=
+              of_cell * (s[0] * m[1] * m[2] + m[0] * s[1] * m[2] + m[0] * m[1] * s[2]);
+        }
+      }
     });
   }
   [[nodiscard]] std::size_t count() const {

@@ -183,10 +183,10 @@ Outcome solve_boomer(const BoxSystem& system, double rtol, int limit, Stopwatch 
 }  // namespace
 
 SolveReport solve_box_by_hypre(const Hypre& /*running*/, const std::string& name, const TensorMesh<3>& mesh,
-                               double rtol, int max_iterations, Stopwatch now) {
+                               const ScalarFunction3D& k, double rtol, int max_iterations, Stopwatch now) {
   const auto& known = Hypre::solvers();
   expects(std::find(known.begin(), known.end(), name) != known.end(), "hypre has no solver '", name, "' here");
-  const BoxSystem system(mesh);
+  const BoxSystem system(mesh, k);
   std::vector<double> x(system.count(), 0.0);
   const Outcome outcome = name == "BoomerAMG-CG" ? solve_boomer(system, rtol, max_iterations, now, x)
                                                  : solve_struct(name, system, rtol, max_iterations, now, x);
@@ -208,7 +208,8 @@ SolveReport solve_box_by_hypre(const Hypre& /*running*/, const std::string& name
 #else
 
 SolveReport solve_box_by_hypre(const Hypre& /*running*/, const std::string& /*name*/, const TensorMesh<3>& /*mesh*/,
-                               double /*rtol*/, int /*max_iterations*/, Stopwatch /*now*/) {
+                               const ScalarFunction3D& /*k*/, double /*rtol*/, int /*max_iterations*/,
+                               Stopwatch /*now*/) {
   throw ResourceError("this program was built without hypre (Debian: libhypre-dev)");
 }
 

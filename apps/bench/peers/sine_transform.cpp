@@ -99,7 +99,7 @@ SolveReport SineTransforms::solve(Context& ctx, const GridOperator<double>& a, F
 
 SolveReport solve_box_by_sines(const TensorMesh<3>& mesh, double rtol, Stopwatch now) {
   expects(sines_solve(mesh), "sine transforms solve on uniform meshes between Dirichlet faces");
-  const BoxSystem system(mesh);
+  const BoxSystem system(mesh, {});
   std::array<std::vector<double>, 3> k, m;
   double scale = 1;
   for (std::size_t d = 0; d < 3; ++d) {

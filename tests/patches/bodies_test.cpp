@@ -102,6 +102,15 @@ TEST(PatchBodies, AreThoseOfOneGrid) {
   }
 }
 
+/// Where two solids meet in a corner, what lies on both sides of it does not meet: its node is there twice.
+TEST(PatchBodies, CornersOfTwoSolidsKeepApart) {
+  const auto on = with_bodies(square(8), {},
+                              {body(rectangle_shape(0.25, 0.25, 0.5, 0.5), BodyKind::no_flux),
+                               body(rectangle_shape(0.5, 0.5, 0.75, 0.75), BodyKind::no_flux)});
+  EXPECT_EQ(on.mesh.cells(), 256 - 32);
+  EXPECT_EQ(on.mesh.nodes(), 17 * 17 - 2 * 9 + 1);
+}
+
 /// Around a body along the lines of the mesh, of many cells: the iterations of a mesh without one.
 TEST(PatchBodies, TakeNoMoreIterations) {
   Context ctx = test::context_on(Backend::cpu);

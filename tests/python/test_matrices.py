@@ -155,7 +155,10 @@ def test_children_have_one_thread():
     assert np.allclose(ml.solve(b), x)
 
 
-@pytest.mark.parametrize("angle, most", [(30, 18), (45, 12), (60, 18)])
+heavy = pytest.mark.skipif("STRATUM_QUICK" in os.environ, reason="heavy")
+
+
+@pytest.mark.parametrize("angle, most", [pytest.param(30, 18, marks=heavy), (45, 12), pytest.param(60, 18, marks=heavy)])
 def test_a_rotated_anisotropy_takes_interpolation_that_follows_it(angle, most):
     """1 : 1000, bilinear elements; bilinear interpolation takes 21 to 23 iterations."""
     n, eps, (c, s) = 255, 1e-3, (np.cos(np.deg2rad(angle)), np.sin(np.deg2rad(angle)))

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import stratum
 
+heavy = pytest.mark.skipif("STRATUM_QUICK" in os.environ, reason="heavy")
 root = Path(__file__).resolve().parents[2]
 examples = root / "interfaces/python/examples"
 
@@ -41,12 +42,14 @@ def run(script, *arguments, cwd):
     return done.stdout
 
 
+@heavy
 def test_table(tmp_path):
     lines = run("table.py", "5", "A3", cwd=tmp_path).splitlines()
     assert "true residual" in lines[0] and len(lines) >= 4
     assert all(float(line.split()[-1]) < 1e-7 for line in lines[1:] if "Ruge" not in line)
 
 
+@heavy
 def test_table_of_matrices(tmp_path):
     lines = run("table.py", "matrices", "16", cwd=tmp_path).splitlines()[1:]
     ours = [line for line in lines if "stratum.Multigrid(A)" in line]
@@ -54,6 +57,7 @@ def test_table_of_matrices(tmp_path):
     assert all(float(line.split()[-1]) < 1e-7 for line in lines)
 
 
+@heavy
 def test_table_of_gradients(tmp_path):
     lines = [line for line in run("table_gradients.py", "8", cwd=tmp_path).splitlines()[1:] if "without" not in line]
     assert len(lines) >= 2 and all(float(line.split()[-1]) < 1e-6 for line in lines)
@@ -65,6 +69,7 @@ def test_pictures(tmp_path):
     assert sorted(p.name for p in tmp_path.glob("*.png")) == ["convergence.png", "jumps.png", "layer.png"]
 
 
+@heavy
 def test_an_inverse_problem(tmp_path):
     last = run("inverse.py", "8", "25", cwd=tmp_path).splitlines()[-1]
     inside, outside = map(float, re.findall(r"(\d\.\d+) \(", last))

@@ -48,5 +48,7 @@ fi
 # Not in the source tree, so that what is imported is what was installed.
 cd "$work"
 export OMP_NUM_THREADS=${OMP_NUM_THREADS:-2} MPLBACKEND=Agg
+# Examples and studies take long: the heavy test runs them.
+[ "$kind" != quick ] || export STRATUM_QUICK=1
 python -m pytest -q -p no:cacheprovider "$tests"
 python -m pytest -q -p no:cacheprovider --pyargs stratum --doctest-modules --doctest-ignore-import-errors

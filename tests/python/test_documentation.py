@@ -11,7 +11,7 @@ import stratum.gradients
 NO_SHAPES = {"ConvergenceWarning", "ResourceError", "cuda_available", "expressions_available", "patches", "BoxMesh", "Mesh", "PatchMesh",
              "forget"}
 #: Which nothing is given.
-NO_ERRORS = NO_SHAPES - {"patches"} | {"Solution", "Solution3D", "HeatSolution", "PatchSolution", "Gradients", "MatrixGradients",
+NO_ERRORS = NO_SHAPES - {"patches"} | {"Solution", "Solution3D", "HeatSolution", "PatchSolution", "PatchHeatSolution", "Gradients", "MatrixGradients",
                                        "ConvergenceError"}
 
 

@@ -29,13 +29,14 @@ class PatchSolution(NamedTuple):
 
 
 class PatchHeatSolution(NamedTuple):
-    """u at all nodes of every patch at some times: `u[p][m, j, i]` at t[m] and (x[p][j, i], y[p][j, i])."""
+    """u at all nodes of every patch at some times: `u[p][m, j, i]` at t[m] and (x[p][j, i], y[p][j, i]). t has shape
+    (frames + 1,), x and y of patch p (ny + 1, nx + 1), u (frames + 1, ny + 1, nx + 1); `iterations` are those of all steps."""
 
     t: np.ndarray
-    x: list[np.ndarray]  # of patch p (ny + 1, nx + 1)
+    x: list[np.ndarray]
     y: list[np.ndarray]
     u: list[np.ndarray]
-    iterations: int  # of all steps
+    iterations: int
 
 
 def patches(path: str | os.PathLike[str], cells: int | None = None, level: int = 0) -> PatchMesh:

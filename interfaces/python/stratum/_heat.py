@@ -50,7 +50,7 @@ class HeatSolution(NamedTuple):
 
 def heat(mesh: Any, initial: Any, end: float, steps: int, *, kappa: Any = 1.0, boundaries: Any = 0.0, f: Any = 0.0,
          reaction: Any = 0.0, method: str | None = None, frames: int = 1, progress: bool = False,
-         callback: Callable[[float, np.ndarray], Any] | None = None, rtol: float = 1e-8, on_failure: str = "warn",
+         callback: Callable[[float, Any], Any] | None = None, rtol: float = 1e-8, on_failure: str = "warn",
          **options: Any) -> Any:
     """u_t - div(K grad u) + c u = f from time 0 to `end`, in `steps` implicit steps of one length.
 

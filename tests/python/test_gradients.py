@@ -1,12 +1,14 @@
 """Gradients of solves in NumPy against finite differences of the solves themselves."""
 
 import re
+import threading
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 import stratum
 from stratum import _differentiable
+from stratum._matrix_solves import matrix_solves_of
 
 tight = dict(rtol=1e-13, on_failure="ignore")
 two = ("left", "right", "bottom", "top")
@@ -298,6 +300,24 @@ def test_loads_of_a_batch_are_solved_side_by_side(axes):
 def test_coordinates_are_refused():
     with pytest.raises(TypeError, match="coordinates='polar'"):
         stratum.gradients.vjp(stratum.Poisson((np.linspace(1, 2, 5), np.linspace(0, 1, 5)), coordinates="polar"), 1.0)
+
+
+def test_threads_wait_for_each_other(rng):
+    problem = stratum.Poisson(stratum.mesh(cells=(60, 60)), threads=1)
+    solves, ml = _differentiable.solves_of(problem), stratum.Multigrid(matrix(), threads=1)
+    load, b, found = rng.standard_normal(problem.mesh.shape), rng.standard_normal(ny * nx), []
+    u, x = (lambda: solves.solve(_differentiable.Stop(), load, solves.entries, (None,), None, None, True)), \
+        (lambda: matrix_solves_of(ml).solve(_differentiable.Stop(), None, b, False))
+    expected = u(), x()
+    many = [threading.Thread(target=lambda: found.extend([(u(), x()) for _ in range(5)])) for _ in range(4)]
+    for one in many:
+        one.start()
+    for one in many:
+        one.join()
+    assert len(found) == 20
+    for one in found:
+        np.testing.assert_array_equal(one[0], expected[0])
+        np.testing.assert_array_equal(one[1], expected[1])
 
 
 def counted(monkeypatch, kind):

@@ -9,6 +9,7 @@ Dirichlet nodes. With lambda, the solution for the loads u_bar and zero boundary
 
 from __future__ import annotations
 
+import threading
 from typing import Any, Callable, NamedTuple
 
 import numpy as np
@@ -96,6 +97,7 @@ class Solves:
         self.reaction = given.reaction
         self.widths = widths(self.mesh)
         self._latest = _Latest()
+        self.lock = threading.RLock()  # JAX and PyTorch call from threads of their own
         self.of_tensors: list[Any] = []  # entries, tensors on a GPU, system
         self._calculi: dict[Any, Any] = {}
         self.is_dirichlet: np.ndarray = np.zeros(self.mesh.shape, dtype=bool)
@@ -198,6 +200,11 @@ class Solves:
         data, or zero. K and c are arrays on the cells, or of one number, shape (1, 1); None: the problem's own. K is that of
         bodies' materials too. Axes before those of the mesh are a batch. Nodes without an equation have 0.
         """
+        with self.lock:
+            return self._solve_batch(stop, load, entries, kappa, reaction, g, own_values)
+
+    def _solve_batch(self, stop: Stop, load: np.ndarray, entries: Any, kappa: tuple[Any, ...], reaction: Any,
+                     g: np.ndarray | None, own_values: bool) -> np.ndarray:
         batch = np.broadcast_shapes(*(np.shape(a)[:-self.axes] for a in (load, g, *kappa, reaction) if a is not None))
         if batch == ():
             return self._solve(stop, load, entries, kappa, reaction, g, own_values)

@@ -5,6 +5,7 @@ For x = A^-1 b with lambda = A^-T x_bar: b_bar = lambda, A_bar = -lambda x^T at 
 
 from __future__ import annotations
 
+import threading
 from typing import Any, Callable
 
 import numpy as np
@@ -36,6 +37,7 @@ class MatrixSolves:
             raise ValueError("gradients of singular matrices are of symmetric ones whose grid is connected; this one is "
                              + ("nonsymmetric" if not ml.symmetric else f"in {ml.found['singular_parts']} parts"))
         self._latest = _Latest()
+        self.lock = threading.RLock()  # JAX and PyTorch call from threads of their own
         self._kept: dict[Any, Any] = {}
         self.calls: dict[Any, Any] = {}  # of compiled code
 
@@ -66,6 +68,10 @@ class MatrixSolves:
 
     def solve(self, stop: Stop, data: np.ndarray | None, b: np.ndarray, transposed: bool) -> np.ndarray:
         """A^-1 b, or A^-T b; axes before the last one are a batch."""
+        with self.lock:
+            return self._solve(stop, data, b, transposed)
+
+    def _solve(self, stop: Stop, data: np.ndarray | None, b: np.ndarray, transposed: bool) -> np.ndarray:
         batch = np.broadcast_shapes(np.shape(b)[:-1], () if data is None else np.shape(data)[:-1])
         b = np.broadcast_to(b, batch + np.shape(b)[-1:])
         if data is None or np.ndim(data) == 1 or all(n == 1 for n in np.shape(data)[:-1]):

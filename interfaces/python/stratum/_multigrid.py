@@ -361,6 +361,7 @@ class Multigrid:
         for system in self._systems.values():
             system.after_fork()
         self._side_by_side.forget()
+        self.__dict__.pop("_solves", None)  # whose lock another thread of the parent may have had
 
     def _for_each(self, system: _System, count: int, one: Callable[[_System, int], None]) -> None:
         """one(system, k) of every k; many small ones on a CPU one a thread, each with a hierarchy of its own."""

@@ -105,6 +105,7 @@ class Problem(Generic[S]):
     def _after_fork(self) -> None:
         self._system.after_fork()
         self._side_by_side.forget()
+        self.__dict__.pop("_solves", None)  # whose lock another thread of the parent may have had
 
     @property
     def singular(self) -> bool:

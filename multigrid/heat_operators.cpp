@@ -413,9 +413,9 @@ bool HeatOperators::set(Context& ctx, double t, double s) {
   }
   add_up(ctx);
   if (solids_ && solids_->conducts)
-    solver_->update(ctx, solids_->cycle_sum, *conductances_, sum_);
+    solver_->update(ctx, solids_->cycle_sum, &*conductances_, sum_);
   else
-    solver_->update(ctx, sum_, *conductances_);
+    solver_->update(ctx, sum_, &*conductances_);
   return true;
 }
 

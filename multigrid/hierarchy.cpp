@@ -243,16 +243,6 @@ void Hierarchy<T>::set_reaction(Context& ctx, double c) {
 }
 
 template <class T>
-bool Hierarchy<T>::update(Context& ctx, const GridOperator<double>& a) {
-  return update(ctx, a, nullptr);
-}
-
-template <class T>
-bool Hierarchy<T>::update(Context& ctx, const GridOperator<double>& a, const Conductances& k) {
-  return update(ctx, a, &k);
-}
-
-template <class T>
 bool Hierarchy<T>::update(Context& ctx, const GridOperator<double>& a, const Conductances* k) {
   expects(!state_->assembly, "this hierarchy was assembled from meshes; only one made from a matrix can be updated");
   const GridLayout<2> shape = finest().shape(), given = a.shape();

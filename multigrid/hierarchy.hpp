@@ -125,10 +125,9 @@ class Hierarchy final : public Handle {
 
   /// Other coefficients for a hierarchy made from a matrix: of the same storage format and shape, in the same memory or in
   /// other, which is then the one shared. Allocates nothing; waits for the stream. Errors as for `galerkin`; the hierarchy is
-  /// then good for nothing but another update. True where the finest coefficients lie where they lay before.
-  bool update(Context& ctx, const GridOperator<double>& a);
-  /// The same with other conductances, where the interpolation follows some; without, it stays as it was.
-  bool update(Context& ctx, const GridOperator<double>& a, const Conductances& k);
+  /// then good for nothing but another update. True where the finest coefficients lie where they lay before. `k`: other
+  /// conductances, where the interpolation follows some; without, it stays as it was.
+  bool update(Context& ctx, const GridOperator<double>& a, const Conductances* k = nullptr);
 
  private:
   template <class>
@@ -151,7 +150,6 @@ class Hierarchy final : public Handle {
   };
   [[nodiscard]] bool is_weighted() const;
   void round_weights(Context& ctx);
-  bool update(Context& ctx, const GridOperator<double>& a, const Conductances* k);
   static void form_products(Context& ctx, const Conductances* k, std::optional<SplitParts> parts, State& state);
   explicit Hierarchy(std::shared_ptr<State> state) : state_(std::move(state)) {}
 

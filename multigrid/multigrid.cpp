@@ -88,9 +88,7 @@ template <class T>
 class Multigrid<T>::State {
  public:
   State(Context& ctx, const Hierarchy<T>& levels, const MultigridParams& params, const SmootherRegistry& registry);
-  /// `k`: nothing, or other conductances.
-  template <class... K>
-  void update(Context& ctx, const GridOperator<double>& a, const K&... k);
+  void update(Context& ctx, const GridOperator<double>& a, const Conductances* k);
   void set_reaction(Context& ctx, double c);
   void cycle(Context& ctx, int level, FieldView<const T> b, FieldView<T> x, Guess guess);
   [[nodiscard]] bool is_recordable() const { return recordable_; }
@@ -185,13 +183,14 @@ Multigrid<T>::State::State(Context& ctx, const Hierarchy<T>& given, const Multig
 
 template <class T>
 void Multigrid<T>::State::solve_lowest_levels() {
-  at(0).solve = [this](Context& ctx, FieldView<const T> b, FieldView<T> x) {
-    if (coarse_) coarse_->apply(ctx, b, x);
+  const auto end_by = [this](int level, Preconditioner<T>* solver) {
+    at(level).solve = [solver](Context& ctx, FieldView<const T> b, FieldView<T> x) {
+      if (solver != nullptr) solver->apply(ctx, b, x);
+    };
   };
-  if (diagonalised_)
-    at(lowest).solve = [this](Context& ctx, FieldView<const T> b, FieldView<T> x) { diagonalised_->apply(ctx, b, x); };
-  if (inverse_)
-    at(lowest).solve = [this](Context& ctx, FieldView<const T> b, FieldView<T> x) { inverse_->apply(ctx, b, x); };
+  end_by(0, coarse_.get());
+  if (diagonalised_) end_by(lowest, diagonalised_.get());
+  if (inverse_) end_by(lowest, inverse_.get());
 }
 
 template <class T>
@@ -271,9 +270,8 @@ void Multigrid<T>::State::set_up(Context& ctx) {
 }
 
 template <class T>
-template <class... K>
-void Multigrid<T>::State::update(Context& ctx, const GridOperator<double>& a, const K&... k) {
-  const bool in_place = hierarchy.update(ctx, a, k...);
+void Multigrid<T>::State::update(Context& ctx, const GridOperator<double>& a, const Conductances* k) {
+  const bool in_place = hierarchy.update(ctx, a, k);
   update_overlaps(ctx);
   set_up(ctx);
   if (in_place) return;
@@ -396,12 +394,7 @@ Multigrid<T>::Multigrid(Context& ctx, const GridOperator<double>& a, const Multi
     : Multigrid(ctx, a, uniform_mesh(a.shape()), without_auto(params), registry) {}
 
 template <class T>
-void Multigrid<T>::update(Context& ctx, const GridOperator<double>& a) {
-  state_->update(ctx, a);
-}
-
-template <class T>
-void Multigrid<T>::update(Context& ctx, const GridOperator<double>& a, const Conductances& k) {
+void Multigrid<T>::update(Context& ctx, const GridOperator<double>& a, const Conductances* k) {
   state_->update(ctx, a, k);
 }
 

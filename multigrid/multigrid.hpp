@@ -123,8 +123,7 @@ class Multigrid final : public Preconditioner<T>, public Handle {
             const SmootherRegistry& registry = builtin_smoothers());
 
   /// Hierarchy::update. Recorded cycles stay valid where the memory is the same, and are recorded anew where it is not.
-  void update(Context& ctx, const GridOperator<double>& a);
-  void update(Context& ctx, const GridOperator<double>& a, const Conductances& k);
+  void update(Context& ctx, const GridOperator<double>& a, const Conductances* k = nullptr);
   /// Hierarchy::set_reaction. Recorded cycles stay valid.
   void set_reaction(Context& ctx, double c);
 

@@ -278,16 +278,14 @@ struct StructuredSolver::State {
     if (!in_double) stratum::set_reaction(ctx, problem.mesh, plan.params.terms, a);
     workers.clear();
   }
-  template <class... K>
-  void update(Context& ctx, const GridOperator<double>& given, const K&... k) {
+  void update(Context& ctx, const GridOperator<double>& given, const Conductances* k) {
     expects(!problem.means,
             "a cycle for several singular parts belongs to these: make another solver for other coefficients");
     expects(!problem.iterated_on,
             "scales of rows belong to the coefficients that they were found for: make another solver for others");
-    update_cycle(ctx, given, k...);
+    update_cycle(ctx, given, k);
   }
-  template <class... K>
-  void update_cycle(Context& ctx, const GridOperator<double>& given, const K&... k) {
+  void update_cycle(Context& ctx, const GridOperator<double>& given, const Conductances* k) {
     const auto entered = guard.enter("solver");
     expects(in_double && (problem.matrix || plan.params.coefficients),
             "other coefficients are for solvers made from a matrix or K and c by cells");
@@ -491,12 +489,11 @@ std::vector<std::vector<OverlapRows>> StructuredSolver::overlaps() const {
 }
 
 void StructuredSolver::set_reaction(Context& ctx, double c) { state_->set_reaction(ctx, c); }
-void StructuredSolver::update(Context& ctx, const GridOperator<double>& a) { state_->update(ctx, a); }
-void StructuredSolver::update(Context& ctx, const GridOperator<double>& a, const Conductances& k) {
+void StructuredSolver::update(Context& ctx, const GridOperator<double>& a, const Conductances* k) {
   state_->update(ctx, a, k);
 }
 
-void StructuredSolver::update(Context& ctx, const GridOperator<double>& a, const Conductances& k,
+void StructuredSolver::update(Context& ctx, const GridOperator<double>& a, const Conductances* k,
                               const GridOperator<double>& iterated_on) {
   expects(state_->problem.iterated_on.has_value(), "this solver iterates on the matrix of its cycle");
   state_->problem.iterated_on = iterated_on;

@@ -75,10 +75,9 @@ class StructuredSolver {
   void set_reaction(Context& ctx, double c);
   /// Other coefficients for a solver of a matrix (Hierarchy::update), and other conductances where it was made with some.
   /// Allocates nothing on the device. What was made for batches is made anew at the next one.
-  void update(Context& ctx, const GridOperator<double>& a);
-  void update(Context& ctx, const GridOperator<double>& a, const Conductances& k);
+  void update(Context& ctx, const GridOperator<double>& a, const Conductances* k = nullptr);
   /// The same of a solver that iterates on another matrix than that of its cycle, whose singular parts are none or stay.
-  void update(Context& ctx, const GridOperator<double>& a, const Conductances& k,
+  void update(Context& ctx, const GridOperator<double>& a, const Conductances* k,
               const GridOperator<double>& iterated_on);
 
   /// How the solves that follow stop. Throws UsageError for bad parameters.

@@ -239,7 +239,7 @@ TEST_ON_EVERY_SETTING(OverlapTest, ProductsAndOtherCoefficients) {
                                                                this->params(smoother, 2, 2), bs, [&](auto& m) {
                                                                  if (!updates) return;
                                                                  const auto a = matrix(other, others);
-                                                                 follows ? m.update(ctx, a, later) : m.update(ctx, a);
+                                                                 follows ? m.update(ctx, a, &later) : m.update(ctx, a);
                                                                });
                                      }),
                     10 * this->tolerance());

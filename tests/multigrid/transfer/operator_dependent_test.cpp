@@ -201,7 +201,7 @@ TEST_ON_EVERY_SETTING(Network, UpdateIsTheHierarchyOfTheNewCoefficientsAndAlloca
   }
   EXPECT_NE(test::to_host(ctx, x), test::to_host(ctx, wanted));
   const auto before = ctx.memory()->allocations.load();
-  cycle.update(ctx, a, conductances);
+  cycle.update(ctx, a, &conductances);
   EXPECT_EQ(ctx.memory()->allocations, before);
   cycle.apply(ctx, b.cview(), x.view());
   EXPECT_EQ(test::to_host(ctx, x), test::to_host(ctx, wanted));
@@ -215,11 +215,12 @@ TEST_ON_EVERY_SETTING(Network, BadInputIsRefused) {
   EXPECT_THAT([&] { (void)Conductances(ctx, mesh, unit_cells(small)); },
               testing::ThrowsMessage<UsageError>(
                   testing::HasSubstr("the coefficients are of 4 x 8 cells, the mesh has 8 x 8")));
-  EXPECT_THAT([&] { (void)this->hierarchy(a, mesh, unit_cells(mesh)).update(ctx, a, Conductances(ctx, small)); },
+  const Conductances of_small(ctx, small);
+  EXPECT_THAT([&] { (void)this->hierarchy(a, mesh, unit_cells(mesh)).update(ctx, a, &of_small); },
               testing::ThrowsMessage<UsageError>(testing::HasSubstr("conductances of 4 x 8 cells")));
   auto by_widths = Hierarchy<double>::galerkin(ctx, a, mesh);
   const Conductances k(ctx, mesh, unit_cells(mesh));
-  EXPECT_THAT([&] { (void)by_widths.update(ctx, a, k); },
+  EXPECT_THAT([&] { (void)by_widths.update(ctx, a, &k); },
               testing::ThrowsMessage<UsageError>(testing::HasSubstr("follows no conductances")));
 }
 

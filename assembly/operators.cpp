@@ -296,12 +296,7 @@ CellCoefficients unit_coefficients(const TensorMesh<2>& mesh) {
 
 GridOperator<double> assemble_diffusion(Context& ctx, const TensorMesh<2>& mesh, const CellCoefficients& k,
                                         const OperatorTerms& terms) {
-  return assemble_diffusion(ctx, mesh, k, CellFields(ctx, mesh, k, terms.reaction), terms);
-}
-
-GridOperator<double> assemble_diffusion(Context& ctx, const TensorMesh<2>& mesh, const CellCoefficients& k,
-                                        const CellFields& fields, const OperatorTerms& terms) {
-  return assemble_diffusion(ctx, mesh, k, fields, terms, mesh.unknowns());
+  return assemble_diffusion(ctx, mesh, k, CellFields(ctx, mesh, k, terms.reaction), terms, mesh.unknowns());
 }
 
 GridOperator<double> assemble_diffusion(Context& ctx, const TensorMesh<2>& mesh, const CellCoefficients& k,
@@ -414,18 +409,13 @@ bool is_singular(const TensorMesh<2>& mesh, const OperatorTerms& terms) {
 
 template <class T>
 GridOperator<T> assemble_operator(Context& ctx, const TensorMesh<2>& mesh, StorageFormat format,
-                                  const OperatorTerms& terms) {
-  return assemble_operator<T>(ctx, mesh, format, terms, mesh.unknowns());
-}
-
-template <class T>
-GridOperator<T> assemble_operator(Context& ctx, const TensorMesh<2>& mesh, StorageFormat format,
-                                  const OperatorTerms& terms, const GridLayout<2>& subdomain) {
+                                  const OperatorTerms& terms, const std::optional<GridLayout<2>>& subdomain) {
   check_range<T>(mesh);
   detail::check_terms(mesh, terms);
   expects(!terms.varies() || traits(format).has_bands, "a ", to_string(format),
           " operator cannot hold an alpha that varies along its boundary; store bands");
-  TensorOperator<double> a = tensor_operator(ctx, mesh, terms, subdomain);
+  const GridLayout<2> unknowns = subdomain.value_or(mesh.unknowns());
+  TensorOperator<double> a = tensor_operator(ctx, mesh, terms, unknowns);
   return visit_storage_format<double>(format, [&](auto type) -> GridOperator<T> {
     using Format = typename decltype(type)::type;
     if constexpr (Format::View::is_separable) {
@@ -433,7 +423,7 @@ GridOperator<T> assemble_operator(Context& ctx, const TensorMesh<2>& mesh, Stora
     } else if constexpr (std::is_same_v<Format, ElementOperator<double>>) {
       const CellCoefficients ones = unit_coefficients(mesh);
       return in_precision<T>(ctx, GridOperator<double>(cell_operator(
-                                      ctx, mesh, ones, CellFields(ctx, mesh, ones, terms.reaction), terms, subdomain)));
+                                      ctx, mesh, ones, CellFields(ctx, mesh, ones, terms.reaction), terms, unknowns)));
     } else {
       static_assert(Format::View::has_bands, "nothing assembles this storage format");
       if (!terms.varies()) return bands_of<typename Format::template In<T>>(ctx, a);
@@ -443,20 +433,11 @@ GridOperator<T> assemble_operator(Context& ctx, const TensorMesh<2>& mesh, Stora
   });
 }
 
-template <class T>
-GridOperator<T> assemble_laplace(Context& ctx, const TensorMesh<2>& mesh, StorageFormat format) {
-  return assemble_operator<T>(ctx, mesh, format, {});
-}
-
-template GridOperator<float> assemble_operator(Context&, const TensorMesh<2>&, StorageFormat, const OperatorTerms&);
-template GridOperator<double> assemble_operator(Context&, const TensorMesh<2>&, StorageFormat, const OperatorTerms&);
 template GridOperator<float> assemble_operator(Context&, const TensorMesh<2>&, StorageFormat, const OperatorTerms&,
-                                               const GridLayout<2>&);
+                                               const std::optional<GridLayout<2>>&);
 template GridOperator<double> assemble_operator(Context&, const TensorMesh<2>&, StorageFormat, const OperatorTerms&,
-                                                const GridLayout<2>&);
+                                                const std::optional<GridLayout<2>>&);
 template void set_reaction(Context&, const TensorMesh<2>&, const OperatorTerms&, GridOperator<float>&);
 template void set_reaction(Context&, const TensorMesh<2>&, const OperatorTerms&, GridOperator<double>&);
-template GridOperator<float> assemble_laplace(Context&, const TensorMesh<2>&, StorageFormat);
-template GridOperator<double> assemble_laplace(Context&, const TensorMesh<2>&, StorageFormat);
 
 }  // namespace stratum

@@ -11,6 +11,7 @@
 // not finite, for alpha at a side that is not Neumann or Robin, and for a tensor operator where alpha varies.
 
 #include <functional>
+#include <optional>
 
 #include <stratum/assembly/cell_fields.hpp>
 #include <stratum/assembly/coefficients.hpp>
@@ -37,14 +38,16 @@ struct OperatorTerms {
 /// A u = 0 for constants: no Dirichlet boundary, no alpha and no reaction. Decided from the problem, never from entries.
 [[nodiscard]] bool is_singular(const TensorMesh<2>& mesh, const OperatorTerms& terms);
 
+/// Of all unknowns of the mesh, or of a subdomain of them (mesh/partition.hpp).
 template <class T>
 [[nodiscard]] GridOperator<T> assemble_operator(Context& ctx, const TensorMesh<2>& mesh, StorageFormat format,
-                                                const OperatorTerms& terms);
-
-/// Of a subdomain of the mesh (mesh/partition.hpp), with the subdomain's part of the unknowns.
+                                                const OperatorTerms& terms,
+                                                const std::optional<GridLayout<2>>& subdomain = {});
+/// Without other terms.
 template <class T>
-[[nodiscard]] GridOperator<T> assemble_operator(Context& ctx, const TensorMesh<2>& mesh, StorageFormat format,
-                                                const OperatorTerms& terms, const GridLayout<2>& subdomain);
+[[nodiscard]] GridOperator<T> assemble_laplace(Context& ctx, const TensorMesh<2>& mesh, StorageFormat format) {
+  return assemble_operator<T>(ctx, mesh, format, {});
+}
 
 /// The same operator with its entries in memory. Throws UsageError for a storage format that has none.
 [[nodiscard]] GridOperator<double> stored(Context& ctx, const GridOperator<double>& a, StorageFormat format);
@@ -54,11 +57,7 @@ template <class T>
 /// operator, an alpha where K is constant along its side.)
 [[nodiscard]] GridOperator<double> assemble_diffusion(Context& ctx, const TensorMesh<2>& mesh,
                                                       const CellCoefficients& k, const OperatorTerms& terms = {});
-/// The same with the fields of k, which kernels take c beside it from.
-[[nodiscard]] GridOperator<double> assemble_diffusion(Context& ctx, const TensorMesh<2>& mesh,
-                                                      const CellCoefficients& k, const CellFields& fields,
-                                                      const OperatorTerms& terms);
-/// Of a subdomain, k and its fields those of the whole mesh.
+/// The same with the fields of k, which kernels take c beside it from; on a subdomain, both those of the whole mesh.
 [[nodiscard]] GridOperator<double> assemble_diffusion(Context& ctx, const TensorMesh<2>& mesh,
                                                       const CellCoefficients& k, const CellFields& fields,
                                                       const OperatorTerms& terms, const GridLayout<2>& subdomain);
@@ -84,9 +83,5 @@ void set_reaction(Context& ctx, const TensorMesh<2>& mesh, const OperatorTerms& 
 /// is of cell form. Throws UsageError for K that it has no room for.
 void assign_cells(Context& ctx, const TensorMesh<2>& mesh, const CellCoefficients& k, const CellFields& fields,
                   const OperatorTerms& terms, GridOperator<double>& a);
-
-/// Without other terms.
-template <class T>
-[[nodiscard]] GridOperator<T> assemble_laplace(Context& ctx, const TensorMesh<2>& mesh, StorageFormat format);
 
 }  // namespace stratum

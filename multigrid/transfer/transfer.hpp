@@ -18,6 +18,7 @@
 // cells are 1.5 more.
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include <stratum/core/operators/grid_operator.hpp>
@@ -62,16 +63,15 @@ template <class T>
 class Transfer {
  public:
   Transfer() = default;
-  Transfer(Context& ctx, const TensorMesh<2>& fine, const TensorMesh<2>& coarse);
-  /// Between a subdomain of the fine mesh and the one below it. Subdomains restrict their own rows; what belongs to the first
-  /// row of the subdomain above goes there: on the CPU before it is added, so that no bit depends on the cuts (but by weights),
-  /// else after.
-  Transfer(Context& ctx, const TensorMesh<2>& fine, const TensorMesh<2>& coarse, const GridLayout<2>& fine_subdomain,
-           const GridLayout<2>& coarse_subdomain);
+  using Subdomain = std::optional<GridLayout<2>>;  // of the unknowns; none: all of them
+  /// Between all unknowns, or a subdomain of the fine mesh and the one below it. Subdomains restrict their own rows; what belongs
+  /// to the first row of the subdomain above goes there: on the CPU before it is added, so that no bit depends on the cuts (but by
+  /// weights), else after.
+  Transfer(Context& ctx, const TensorMesh<2>& fine, const TensorMesh<2>& coarse, const Subdomain& fine_subdomain = {},
+           const Subdomain& coarse_subdomain = {});
   /// By weights of every coarse cell, which are zero until they are set.
-  [[nodiscard]] static Transfer weighted(Context& ctx, const TensorMesh<2>& fine, const TensorMesh<2>& coarse);
   [[nodiscard]] static Transfer weighted(Context& ctx, const TensorMesh<2>& fine, const TensorMesh<2>& coarse,
-                                         const GridLayout<2>& fine_subdomain, const GridLayout<2>& coarse_subdomain);
+                                         const Subdomain& fine_subdomain = {}, const Subdomain& coarse_subdomain = {});
 
   // Ghosts of a vector that are current are not exchanged.
 

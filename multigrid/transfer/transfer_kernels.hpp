@@ -20,14 +20,10 @@ TransferView<T> Transfer<T>::Direction::view() const {
 }
 
 template <class T>
-Transfer<T>::Transfer(Context& ctx, const TensorMesh<2>& fine, const TensorMesh<2>& coarse)
-    : Transfer(ctx, fine, coarse, fine.unknowns(), coarse.unknowns()) {}
-
-template <class T>
 Transfer<T>::Transfer(Context& ctx, const TensorMesh<2>& fine, const TensorMesh<2>& coarse,
-                      const GridLayout<2>& fine_subdomain, const GridLayout<2>& coarse_subdomain)
-    : fine_(fine_subdomain), coarse_(coarse_subdomain), intervals_x_(coarse.x().size()),
-      intervals_y_(coarse.y().size()),
+                      const Subdomain& fine_subdomain, const Subdomain& coarse_subdomain)
+    : fine_(fine_subdomain.value_or(fine.unknowns())), coarse_(coarse_subdomain.value_or(coarse.unknowns())),
+      intervals_x_(coarse.x().size()), intervals_y_(coarse.y().size()),
       begins_after_sides_(fine.x().first_unknown() == 1 && fine.y().first_unknown() == 1),
       is_periodic_(fine.x().is_periodic() || fine.y().is_periodic()) {
   const auto build = [&](const Axis& f, const Axis& c, int origin, int coarse_origin, bool cut, Direction& direction) {
@@ -68,19 +64,14 @@ Transfer<T>::Transfer(Context& ctx, const TensorMesh<2>& fine, const TensorMesh<
 }
 
 template <class T>
-Transfer<T> Transfer<T>::weighted(Context& ctx, const TensorMesh<2>& fine, const TensorMesh<2>& coarse) {
-  return weighted(ctx, fine, coarse, fine.unknowns(), coarse.unknowns());
-}
-
-template <class T>
 Transfer<T> Transfer<T>::weighted(Context& ctx, const TensorMesh<2>& fine, const TensorMesh<2>& coarse,
-                                  const GridLayout<2>& fine_subdomain, const GridLayout<2>& coarse_subdomain) {
+                                  const Subdomain& fine_subdomain, const Subdomain& coarse_subdomain) {
   Transfer p(ctx, fine, coarse, fine_subdomain, coarse_subdomain);
   const bool x = !p.x_.left.empty(), y = !p.y_.left.empty(), both = x && y;
   GridLayout<2> cells{p.intervals_x_ + 3, 0};
-  cells.below = fine_subdomain.below;
-  cells.above = fine_subdomain.above;
-  cells.ny = (cells.above ? coarse_subdomain.origin_y + coarse_subdomain.ny : p.intervals_y_ + 2) - p.first_weights();
+  cells.below = p.fine_.below;
+  cells.above = p.fine_.above;
+  cells.ny = (cells.above ? p.coarse_.origin_y + p.coarse_.ny : p.intervals_y_ + 2) - p.first_weights();
   for (const bool there : {x, y, both, both, both, both})
     p.weights_.push_back(there ? Field<T>(ctx, cells) : Field<T>());
   if (!ctx.on_gpu() && both) p.rows_ = Field<T>(ctx, GridLayout<2>{p.fine_.nx + 3, 3 * ctx.threads()});

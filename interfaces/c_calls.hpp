@@ -4,11 +4,11 @@
 // solves, and the last error. An object has error, rejected (what is wrong with how it was made), guard, turned_away (a call
 // came while another was running) and tolerance_given.
 
-#include <chrono>
 #include <exception>
 #include <limits>
 #include <new>
 
+#include <stratum/core/clock.hpp>
 #include <stratum/core/device/context.hpp>
 #include <stratum/core/errors.hpp>
 #include <stratum/core/io/solve_report.hpp>
@@ -63,15 +63,15 @@ stratum_status guarded(Object* object, const Body& body) {
 /// object->error unless it converged.
 template <class Object, class Solve>
 stratum_status reported(Object& object, stratum_result* result, const Solve& solve) {
-  const auto begin = std::chrono::steady_clock::now();
+  const auto begin = Clock::now();
   const SolveReport report = solve();
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+  const double seconds = seconds_since(begin);
   const auto status = static_cast<stratum_status>(exit_code(report.status, object.tolerance_given));
   if (result != nullptr)
     *result = {report.iterations,
                report.initial_residual,
                report.residual,
-               seconds.count(),
+               seconds,
                report.status == Status::round_off_limit,
                report.estimated_error.value_or(std::numeric_limits<double>::quiet_NaN())};
   if (status != STRATUM_CONVERGED) object.error = report.reason;

@@ -12,12 +12,12 @@
 // recorded. Nothing is allocated after `set_up`, and nothing waits for the stream unless times are measured. `descend` with a
 // zero guess takes x as zero, whatever it holds.
 
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include <stratum/core/clock.hpp>
 #include <stratum/core/device/recording.hpp>
 #include <stratum/multigrid/hierarchy.hpp>
 #include <stratum/multigrid/krylov_correction.hpp>
@@ -32,12 +32,12 @@ class Stopwatch {
   Stopwatch(const Context& ctx, double* seconds) : ctx_(ctx), seconds_(seconds) {
     if (seconds_ == nullptr) return;
     ctx_.synchronise();
-    begin_ = std::chrono::steady_clock::now();
+    begin_ = Clock::now();
   }
   ~Stopwatch() {
     if (seconds_ == nullptr) return;
     ctx_.synchronise();
-    *seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+    *seconds_ += seconds_since(begin_);
   }
   Stopwatch(const Stopwatch&) = delete;
   Stopwatch& operator=(const Stopwatch&) = delete;
@@ -45,7 +45,7 @@ class Stopwatch {
  private:
   const Context& ctx_;
   double* seconds_;
-  std::chrono::steady_clock::time_point begin_;
+  Clock::time_point begin_;
 };
 
 template <class T>

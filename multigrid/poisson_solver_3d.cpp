@@ -1,12 +1,12 @@
 #include <stratum/multigrid/poisson_solver_3d.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <utility>
 
 #include <stratum/assembly/box_discretization.hpp>
+#include <stratum/core/clock.hpp>
 #include <stratum/core/errors.hpp>
 #include <stratum/core/field/blas_3d.hpp>
 #include <stratum/core/operators/box_matrix.hpp>
@@ -28,10 +28,7 @@ namespace stratum {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using Values = std::vector<double>;
-
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
 /// Modes of both directions, which two of several ranks make and all take, so that all have the same bits.
 std::array<LineModes, 2> modes_of(const Context& ctx, const AxisFactors& x, const AxisFactors& y) {

@@ -18,10 +18,6 @@ namespace stratum {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
-
 void expect_room(const Context& ctx, const TensorMesh<2>& mesh, std::int64_t needed) {
   const GridLayout<2> n = mesh.unknowns();
   expect_memory(ctx, message("mesh ", mesh.name(), " with ", n.nx, " x ", n.ny, " unknowns"), needed);

@@ -10,13 +10,13 @@
 // mesh, and the solver cuts it into subdomains (mesh/partition.hpp): b and x are those of the subdomain, as
 // fine_operator().shape() says, reports are of the whole.
 
-#include <chrono>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include <stratum/core/clock.hpp>
 #include <stratum/multigrid/select.hpp>
 #include <stratum/multigrid/singular_parts.hpp>
 
@@ -38,7 +38,7 @@ struct StructuredProblem {
   std::optional<GridOperator<double>> iterated_on{};
   std::vector<double> scales{};  // D
   std::optional<PartMeans> means{};
-  std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now();  // its set-up
+  Clock::time_point begun = Clock::now();  // its set-up
 };
 
 class StructuredSolver {

@@ -8,7 +8,6 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -21,6 +20,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <stratum/core/clock.hpp>
 #include <stratum/core/errors.hpp>
 #include <stratum/core/io/output_file.hpp>
 
@@ -136,12 +136,12 @@ class OutputFiles {
   void write(const std::string& option, const std::function<void(const std::string& path)>& make) {
     for (auto& file : files_) {
       if (file.option != option) continue;
-      const auto start = std::chrono::steady_clock::now();
+      const auto start = Clock::now();
       if (file.path == "-")
         write_to_standard_output(make);
       else
         make(file.path);
-      file.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      file.seconds += seconds_since(start);
       file.written = true;
     }
   }

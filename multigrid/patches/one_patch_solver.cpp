@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -11,6 +10,7 @@
 #include <stratum/assembly/boundary_fluxes.hpp>
 #include <stratum/assembly/error_norms.hpp>
 #include <stratum/assembly/patches/patch_cells.hpp>
+#include <stratum/core/clock.hpp>
 #include <stratum/core/field/blas.hpp>
 
 namespace stratum {
@@ -18,10 +18,6 @@ namespace stratum {
 using namespace patch_detail;
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
 /// The rectangle whose bottom is this local edge of the patch, if it is one up to the rounding of positions.
 std::optional<TensorMesh<2>> rectangle_on(const PatchMesh& mesh, const PatchNodes& nodes, int bottom) {

@@ -1,10 +1,10 @@
 #include <stratum/multigrid/patches/patch_poisson_solver.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <numeric>
 
+#include <stratum/core/clock.hpp>
 #include <stratum/core/errors.hpp>
 #include <stratum/core/field/blas.hpp>
 #include <stratum/core/patches/patch_updates.hpp>
@@ -19,10 +19,6 @@
 namespace stratum {
 
 namespace {
-
-double seconds_since(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
 
 /// Of all levels, a third more than the finest: vectors and bands in double and in the precision of cycles, weights; set-up on
 /// the host; the inverse of the coarsest level on a GPU.
@@ -39,8 +35,6 @@ std::int64_t needed_bytes(const Context& ctx, const PatchLayout& layout, const P
 }  // namespace
 
 struct PatchPoissonSolver::Implementation {
-  using Clock = std::chrono::steady_clock;
-
   Implementation(Context& context, const PatchMesh& mesh_, const PatchProblem& problem_,
                  const PatchSolverParams& params_, const PatchAddition& addition_)
       : ctx(context), mesh(mesh_), problem(problem_), params(params_), addition(addition_) {

@@ -1,12 +1,12 @@
 #include <stratum/multigrid/structured/box_matrix_solver.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <type_traits>
 #include <utility>
 
+#include <stratum/core/clock.hpp>
 #include <stratum/core/errors.hpp>
 #include <stratum/core/field/blas.hpp>
 #include <stratum/core/names.hpp>
@@ -22,7 +22,6 @@ namespace stratum {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using Values = std::vector<double>;
 
 double norm(std::span<const double> v) {
@@ -451,7 +450,7 @@ BoxMatrixSolver::BoxMatrixSolver(Context& ctx, const SparseRows& a, const std::a
         const auto begin = Clock::now();
         auto state = std::make_unique<State>(ctx, a, n, params);
         ctx.synchronise();
-        state->setup_seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+        state->setup_seconds = seconds_since(begin);
         return state;
       }()) {}
 BoxMatrixSolver::~BoxMatrixSolver() = default;
@@ -463,7 +462,7 @@ SolveReport BoxMatrixSolver::solve(Context& ctx, std::span<const double> b, std:
   const auto begin = Clock::now();
   SolveReport report = state_->solve(ctx, b, x, monitor);
   report.setup_seconds = state_->setup_seconds;
-  report.solve_seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  report.solve_seconds = seconds_since(begin);
   return report;
 }
 

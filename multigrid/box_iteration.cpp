@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include <stratum/core/errors.hpp>
 #include <stratum/core/field/blas.hpp>
@@ -63,28 +62,17 @@ SolveReport BoxIteration::solve(Context& ctx, const StoppingParams& stop, const 
   return failed && report.iterations < stop.max_iterations ? go_on(ctx, report, stop, monitor) : report;
 }
 
-SolveReport BoxIteration::go_on(Context& ctx, const SolveReport& before, StoppingParams stop, const Monitor& monitor) {
-  if (!in_double_) in_double_.emplace(ctx, PrecisionCast<double, float>(ctx, b.shape(), in_float_->m), b.shape());
+SolveReport BoxIteration::go_on(Context& ctx, const SolveReport& before, const StoppingParams& stop,
+                                const Monitor& monitor) {
   InDouble& by = in_double(ctx);
   if (before.status == Status::diverged || !std::isfinite(before.residual)) set(ctx, 0, x.view());
-  const double target = std::max(stop.rtol * before.reference_norm_value, stop.atol);
-  if (!stop.error_tol && target > stop.atol) stop.error_tol = stop.error_limit();
-  stop.atol = target;
-  stop.rtol = std::numeric_limits<double>::min();
-  stop.reference_norm = ReferenceNorm::rhs;
-  stop.max_iterations -= before.iterations;
   const Monitor on = [&](int k, double r) {
     if (k > 0 && monitor) monitor(before.iterations + k, r);
   };
-  SolveReport report = by.cg.solve(ctx, op_, *by.m, b.cview(), x.view(), stop, on);
+  SolveReport report = by.cg.solve(ctx, op_, *by.m, b.cview(), x.view(), rest_of(stop, before), on);
   report.reason = message("in double, since conjugate gradients in float ended as ", to_string(before.status), " (",
                           before.reason, "): ", report.reason);
-  report.iterations += before.iterations;
-  report.inner_iterations += before.inner_iterations;
-  report.reference_norm = before.reference_norm;
-  report.reference_norm_value = before.reference_norm_value;
-  report.initial_residual = before.initial_residual;
-  report.history.insert(report.history.begin(), before.history.begin(), before.history.end() - 1);
+  put_before(before, report);
   return report;
 }
 

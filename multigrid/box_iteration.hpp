@@ -59,7 +59,7 @@ class BoxIteration {
   };
   InDouble& in_double(Context& ctx);
   /// With vectors in double, from the x that `before` ended with.
-  SolveReport go_on(Context& ctx, const SolveReport& before, StoppingParams stop, const Monitor& monitor);
+  SolveReport go_on(Context& ctx, const SolveReport& before, const StoppingParams& stop, const Monitor& monitor);
 
   BoxLinearOperator<double> op_;
   std::unique_ptr<Solver<double>> solver_;

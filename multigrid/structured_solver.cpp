@@ -287,8 +287,8 @@ struct StructuredSolver::State {
             "other coefficients are for solvers made from a matrix or K and c by cells");
     expects(plan.params.deflate.by == DeflateBy::none,
             "deflation vectors belong to the coefficients that they were made for: make another solver for others");
-    if (double_cycle) double_cycle->multigrid.update(ctx, given, k...);
-    if (float_cycle) float_cycle->multigrid.update(ctx, given, k...);
+    if (double_cycle) double_cycle->multigrid.update(ctx, given, k);
+    if (float_cycle) float_cycle->multigrid.update(ctx, given, k);
     a = in_double->finest();
     if (problem.matrix) problem.matrix = a;
     if (problem.iterated_on) a = *problem.iterated_on;
@@ -300,13 +300,8 @@ struct StructuredSolver::State {
 
   /// Goes on from the x that `before` ended with, for what it was to reach and with what is left of its iterations.
   SolveReport go_on(Context& ctx, FieldView<const double> b, FieldView<double> x, const SolveReport& before,
-                    StoppingParams stop, const Monitor& monitor, PrecisionStrategy& by) const {
-    const double target = std::max(stop.rtol * before.reference_norm_value, stop.atol);
-    if (!stop.error_tol && target > stop.atol) stop.error_tol = stop.error_limit();
-    stop.rtol = std::numeric_limits<double>::min();
-    stop.atol = target;
-    stop.reference_norm = ReferenceNorm::rhs;
-    stop.max_iterations = std::max(0, stop.max_iterations - before.iterations);
+                    const StoppingParams& asked, const Monitor& monitor, PrecisionStrategy& by) const {
+    const StoppingParams stop = rest_of(asked, before);
     // An FMG cycle leaves its residual to the iteration that follows.
     const bool known = before.history.size() == static_cast<std::size_t>(before.iterations) + 1;
     // It started from b itself, unless it was for the defect of a given x.
@@ -322,14 +317,9 @@ struct StructuredSolver::State {
       report.status = Status::diverged;
       report.reason = "the FMG cycle overflowed";
     }
-    report.iterations += before.iterations;
-    report.inner_iterations += before.inner_iterations;
-    report.reference_norm = before.reference_norm;
-    report.reference_norm_value = before.reference_norm_value;
-    report.initial_residual = before.initial_residual;
-    report.history.insert(report.history.begin(), before.history.begin(), before.history.end() - (known ? 1 : 0));
+    put_before(before, report);
     if (report.status == Status::max_iterations)
-      report.reason = max_iterations_reason(report.residual, report.iterations, target);
+      report.reason = max_iterations_reason(report.residual, report.iterations, stop.atol);
     const bool gave_up = report.status == Status::max_iterations || report.status == Status::stagnated;
     if (!known && gave_up && report.residual > report.initial_residual) {
       Field<double> r(ctx, a.shape());

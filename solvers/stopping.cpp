@@ -62,6 +62,28 @@ void judge_single_precision(SolveReport& report, const StoppingParams& stop, dou
   }
 }
 
+StoppingParams rest_of(StoppingParams stop, const SolveReport& before) {
+  const double target = std::max(stop.rtol * before.reference_norm_value, stop.atol);
+  if (!stop.error_tol && target > stop.atol) stop.error_tol = stop.error_limit();
+  stop.rtol = std::numeric_limits<double>::min();
+  stop.atol = target;
+  stop.reference_norm = ReferenceNorm::rhs;
+  stop.max_iterations = std::max(0, stop.max_iterations - before.iterations);
+  return stop;
+}
+
+void put_before(const SolveReport& before, SolveReport& report) {
+  // An FMG cycle leaves its residual to the iteration that follows.
+  const bool is_first_again = before.history.size() == static_cast<std::size_t>(before.iterations) + 1;
+  report.iterations += before.iterations;
+  report.inner_iterations += before.inner_iterations;
+  report.reference_norm = before.reference_norm;
+  report.reference_norm_value = before.reference_norm_value;
+  report.initial_residual = before.initial_residual;
+  report.history.insert(report.history.begin(), before.history.begin(),
+                        before.history.end() - (is_first_again ? 1 : 0));
+}
+
 void StoppingParams::validate() const {
   expects(rtol >= 0 && rtol < 1, "rtol must be below 1, the residual to begin with, and not negative; it is ", rtol);
   expects(std::isfinite(atol) && atol >= 0, "atol must be finite and not negative, not ", atol);

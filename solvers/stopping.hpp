@@ -119,6 +119,11 @@ class StoppingTest {
   bool was_asked_ = false;  // gives_up
 };
 
+/// Of an iteration that goes on from the x that `before` ended with: what is left to reach, and of its iterations.
+[[nodiscard]] StoppingParams rest_of(StoppingParams stop, const SolveReport& before);
+/// Makes the report of that iteration one of both.
+void put_before(const SolveReport& before, SolveReport& report);
+
 /// Why an iteration ended: at its limit, or where rounding ends its progress.
 [[nodiscard]] std::string max_iterations_reason(double residual, int iterations, double target);
 [[nodiscard]] std::string rounding_reason(double residual, double target);

@@ -29,6 +29,19 @@ using detail::nodal_values_of;
 
 enum : std::size_t { left, right, bottom, top };
 
+/// use(i, j) for the cells of nx x ny that touch the boundary, each once.
+template <class Use>
+void for_each_outer_cell(int nx, int ny, const Use& use) {
+  for (int i = 0; i < nx; ++i) {
+    use(i, 0);
+    if (ny > 1) use(i, ny - 1);
+  }
+  for (int j = 1; j < ny - 1; ++j) {
+    use(0, j);
+    if (nx > 1) use(nx - 1, j);
+  }
+}
+
 /// Of n.K grad u by the data of a Neumann or Robin boundary: over the boundary, and times phi of its first and its last node.
 struct GivenFlux {
   double all = 0, first = 0, last = 0;
@@ -87,20 +100,6 @@ class Reactions {
   std::array<bool, 4> natural_;
 };
 
-Reactions reactions(const CellwiseSolution& u, const ScalarFunction& f, const Geometry& mesh,
-                    std::array<bool, 4> natural) {
-  Reactions sums(natural);
-  for (int i = 0; i < u.nx(); ++i) {
-    sums.add(u, f, mesh, i, 0);
-    if (u.ny() > 1) sums.add(u, f, mesh, i, u.ny() - 1);
-  }
-  for (int j = 1; j < u.ny() - 1; ++j) {
-    sums.add(u, f, mesh, 0, j);
-    if (u.nx() > 1) sums.add(u, f, mesh, u.nx() - 1, j);
-  }
-  return sums;
-}
-
 /// Without the reaction.
 BoundaryFluxes fluxes_of(const Geometry& mesh, const PoissonProblem& problem, const CellwiseSolution& u) {
   const auto boundaries = detail::all_boundaries(problem.boundaries);
@@ -117,8 +116,8 @@ BoundaryFluxes fluxes_of(const Geometry& mesh, const PoissonProblem& problem, co
       found.magnitudes += given[k].magnitudes;
     }
   if (!neumann(left) || !neumann(right) || !neumann(bottom) || !neumann(top)) {
-    const Reactions r =
-        reactions(u, rhs_function(problem), mesh, {neumann(left), neumann(right), neumann(bottom), neumann(top)});
+    Reactions r({neumann(left), neumann(right), neumann(bottom), neumann(top)});
+    for_each_outer_cell(u.nx(), u.ny(), [&, f = rhs_function(problem)](int i, int j) { r.add(u, f, mesh, i, j); });
     found.rounding = std::numeric_limits<double>::epsilon() * r.magnitude;
     for (std::size_t k = 0; k < 4; ++k)
       if (!neumann(k)) {
@@ -240,26 +239,15 @@ double load_integral(Context& ctx, const Geometry& mesh, const PoissonProblem& p
     return (node == 0 && line.first_boundary() == BoundaryType::dirichlet) ||
            (node == line.size() && line.last_boundary() == BoundaryType::dirichlet);
   };
-  const auto add_cell = [&](int i, int j) {
-    bool any = false;
+  for_each_outer_cell(x.size(), y.size(), [&](int i, int j) {
     std::array<bool, 4> counts{};
     for (std::size_t a = 0; a < 4; ++a)
-      any =
-          (counts[a] = is_dirichlet(x, i + static_cast<int>(a % 2)) || is_dirichlet(y, j + static_cast<int>(a / 2))) ||
-          any;
-    if (!any) return;
+      counts[a] = is_dirichlet(x, i + static_cast<int>(a % 2)) || is_dirichlet(y, j + static_cast<int>(a / 2));
+    if (std::none_of(counts.begin(), counts.end(), std::identity())) return;
     const CornerValues load = load_of(mesh.cell(i, j), f);
     for (std::size_t a = 0; a < 4; ++a)
       if (counts[a]) sum += load[a];
-  };
-  for (int i = 0; i < x.size(); ++i) {
-    add_cell(i, 0);
-    if (y.size() > 1) add_cell(i, y.size() - 1);
-  }
-  for (int j = 1; j < y.size() - 1; ++j) {
-    add_cell(0, j);
-    if (x.size() > 1) add_cell(x.size() - 1, j);
-  }
+  });
   return sum;
 }
 

@@ -177,14 +177,10 @@ SolutionRange solution_range(Context& ctx, const Geometry& mesh, const PoissonPr
     found->smallest_on_boundary = std::min(found->smallest_on_boundary, values(i, j));
     found->largest_on_boundary = std::max(found->largest_on_boundary, values(i, j));
   };
-  for (int i = 0; i <= values.last_x(); ++i) {
-    visit(i, 0);
-    visit(i, values.last_y());
-  }
-  for (int j = 0; j <= values.last_y(); ++j) {
-    visit(0, j);
-    visit(values.last_x(), j);
-  }
+  for (const int j : {0, values.last_y()})
+    for (int i = 0; i <= values.last_x(); ++i) visit(i, j);
+  for (const int i : {0, values.last_x()})
+    for (int j = 0; j <= values.last_y(); ++j) visit(i, j);
   return *found;
 }
 

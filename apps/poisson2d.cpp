@@ -1,11 +1,9 @@
 // poisson2d: solves -Laplace u = f on a tensor-product or deformed mesh by geometric multigrid and writes what ParaView opens.
 // --help explains. The parts stand in poisson/: options, settings, memory, solve, report and output, in the order of a run.
 
-#include <algorithm>
 #include <functional>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "poisson/json_report.hpp"
 #include "poisson/memory.hpp"
@@ -15,9 +13,9 @@
 #include "poisson/screen.hpp"
 #include "poisson/settings.hpp"
 #include "poisson/solve.hpp"
+#include "support/level_runs.hpp"
 #include "support/program.hpp"
 #include "support/solution_files.hpp"
-#include "support/solve_output.hpp"
 #include "support/solver_options.hpp"
 
 namespace {
@@ -29,7 +27,8 @@ using namespace stratum::apps::poisson;
 int run(Settings settings, const CommandLine& options, OutputFiles outputs) {
   settings.machine.warn_of_binding(program_name);
   Context ctx = settings.machine.context();
-  if (settings.machine.ranks->rank() == 0) check_outputs(settings, outputs);
+  if (settings.machine.ranks->rank() == 0)
+    check_solution_files(settings.files(), outputs, settings.mesh.nodes(settings.last_level));
   share_outputs(settings.machine, outputs);
   // Nothing shall be solved in vain: of a table the largest mesh comes first, and what is to be read off a deformed one.
   const bool shown = !settings.quiet || outputs.has("report"), array = is_array(outputs);
@@ -48,37 +47,20 @@ int run(Settings settings, const CommandLine& options, OutputFiles outputs) {
     if (deformed_probe) (void)located(*settings.probe, finest);
   }
 
-  std::vector<Outcome> outcomes;
-  std::vector<LevelResult> table;
-  std::optional<Solved> last;
-  const bool differences = settings.table && !settings.problems[0].has_exact();
-  int code = 0;
-  for (int level = settings.first_level; level <= settings.last_level; ++level) {
-    Uses uses = level == settings.last_level ? of_last : Uses{.errors = shown};
-    uses.kept = uses.kept || differences;
-    const std::optional<Solved> coarser = differences ? std::exchange(last, std::nullopt) : std::nullopt;
-    last.reset();
-    if (!prepared) prepared = prepare(ctx, settings, level, uses);
-    last.emplace(solve(ctx, settings, options, level, uses, *std::exchange(prepared, std::nullopt)));
-    if (coarser) compare(last->outcome, last->nodal[0], *coarser);
-    outcomes.push_back(last->outcome);
-    const auto& report = outcomes.back().report;
-    code = std::max(code, settings.exit_code(report));
-    if (settings.quiet && settings.exit_code(report) != 0) print_failure(program_name, report);
-    table.push_back(outcomes.back().result());
-    if (settings.table && !settings.quiet) print_table_row(table);
-  }
-  const auto write_report = [&] {
-    outputs.write_text("report", json_report(settings, options, ctx, outcomes, outputs));
-  };
-  // First what is small: a full disk shall not lose it.
-  if (outputs.path("report") != "-") write_report();
-  outputs.write_text("history", csv_history(reports_of(outcomes.back())));
-  write_solution(ctx, settings, *last, outputs);
-  // Once more, with the memory that writing took.
-  if (outputs.path("report") == "-" || outputs.has("vtk")) write_report();
-  if (!settings.quiet) outputs.print_written();
-  return settings.machine.ended(code);
+  const LevelRuns<Solved> runs(
+      program_name, settings, settings.problems[0].has_exact(),
+      [&](int level, bool differences) {
+        Uses uses = level == settings.last_level ? of_last : Uses{.errors = shown};
+        uses.kept = uses.kept || differences;
+        if (!prepared) prepared = prepare(ctx, settings, level, uses);
+        return solve(ctx, settings, options, level, uses, *std::exchange(prepared, std::nullopt));
+      },
+      [](Solved& solved, const Solved& coarser) { compare(solved.outcome, solved.nodal[0], coarser); });
+  write_files(
+      outputs, settings.quiet, reports_of(runs.outcomes.back()),
+      [&] { return json_report(settings, options, ctx, runs.outcomes, outputs); },
+      [&] { write_solution(ctx, settings, *runs.last, outputs); });
+  return settings.machine.ended(runs.code);
 }
 
 /// On a rectangle, or on patches.

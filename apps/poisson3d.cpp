@@ -1,20 +1,15 @@
 // poisson3d: solves -div(K grad u) + c u = f in a box by fast diagonalization and writes what ParaView opens. --help explains.
 // The parts stand in poisson3d/: options, settings, solve, report and output, in the order of a run.
 
-#include <algorithm>
-#include <optional>
-#include <utility>
-#include <vector>
-
 #include "poisson3d/options.hpp"
 #include "poisson3d/output.hpp"
 #include "poisson3d/report.hpp"
 #include "poisson3d/settings.hpp"
 #include "poisson3d/solve.hpp"
+#include "support/level_runs.hpp"
 #include "support/program.hpp"
 #include "support/rank_output.hpp"
 #include "support/solution_files.hpp"
-#include "support/solve_output.hpp"
 
 namespace {
 
@@ -42,36 +37,19 @@ int run(Settings settings, const CommandLine& options, OutputFiles outputs) {
   if (settings.first_level < settings.last_level)
     (void)expected_memory(ctx, settings, settings.mesh_at(settings.last_level), of_last);
 
-  std::vector<Outcome> outcomes;
-  std::vector<LevelResult> table;
-  std::optional<Solved> last;
-  const bool differences = settings.table && !settings.problem.has_exact();
-  int code = 0;
-  for (int level = settings.first_level; level <= settings.last_level; ++level) {
-    Uses uses = level == settings.last_level ? of_last : Uses{.summary = shown};
-    uses.kept = uses.kept || differences;
-    const std::optional<Solved> coarser = differences ? std::exchange(last, std::nullopt) : std::nullopt;
-    last.reset();
-    last.emplace(solve(ctx, settings, options, level, uses));
-    if (coarser) compare(*last, *coarser);
-    outcomes.push_back(last->outcome);
-    const auto& report = outcomes.back().report;
-    code = std::max(code, settings.exit_code(report));
-    if (settings.quiet && settings.exit_code(report) != 0) print_failure(program_name, report);
-    table.push_back(outcomes.back().result());
-    if (settings.table && !settings.quiet) print_table_row(table);
-  }
-  const auto write_report = [&] {
-    outputs.write_text("report", json_report(settings, options, ctx, outcomes, outputs));
-  };
-  // First what is small: a full disk shall not lose it.
-  if (outputs.path("report") != "-") write_report();
-  outputs.write_text("history", csv_history({&outcomes.back().report, 1}));
-  write_solution(ctx, settings, *last, outputs);
-  // Once more, with the memory that writing took.
-  if (outputs.path("report") == "-" || outputs.has("vtk")) write_report();
-  if (!settings.quiet) outputs.print_written();
-  return settings.machine.ended(code);
+  const LevelRuns<Solved> runs(
+      program_name, settings, settings.problem.has_exact(),
+      [&](int level, bool differences) {
+        Uses uses = level == settings.last_level ? of_last : Uses{.summary = shown};
+        uses.kept = uses.kept || differences;
+        return solve(ctx, settings, options, level, uses);
+      },
+      compare);
+  write_files(
+      outputs, settings.quiet, {&runs.outcomes.back().report, 1},
+      [&] { return json_report(settings, options, ctx, runs.outcomes, outputs); },
+      [&] { write_solution(ctx, settings, *runs.last, outputs); });
+  return settings.machine.ended(runs.code);
 }
 
 }  // namespace

@@ -99,10 +99,6 @@ OutputFiles parse_outputs(const CommandLine& options, Settings& settings) {
   return outputs;
 }
 
-void check_outputs(const Settings& settings, OutputFiles& outputs) {
-  check_solution_files(settings.files(), outputs, settings.mesh.nodes(settings.last_level));
-}
-
 void write_solution(Context& ctx, const Settings& settings, const Solved& solved, OutputFiles& outputs) {
   const Outcome& outcome = solved.outcome;
   if (settings.exit_code(outcome.report) == 3) {

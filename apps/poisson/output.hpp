@@ -13,10 +13,6 @@ namespace stratum::apps::poisson {
 /// The names of the files, checked. Without --vtk it adds a name of its own and notes in `settings` that nobody asked for it.
 [[nodiscard]] OutputFiles parse_outputs(const CommandLine& options, Settings& settings);
 
-/// Checks that the files can be written, before anything is solved. Of several ranks the first one calls it. Removes the file
-/// for ParaView where it cannot be written and nobody asked for it.
-void check_outputs(const Settings& settings, OutputFiles& outputs);
-
 /// Writes the files of the last level's solution, where it is finite.
 void write_solution(Context& ctx, const Settings& settings, const Solved& solved, OutputFiles& outputs);
 

@@ -9,6 +9,7 @@
 #include <stratum/assembly/picture.hpp>
 #include <stratum/version.h>
 
+#include "support/level_runs.hpp"
 #include "support/patch_report.hpp"
 #include "support/progress.hpp"
 #include "support/solution_summary.hpp"
@@ -283,15 +284,12 @@ int run_patches(const PatchSettings& settings, const CommandLine& options, Outpu
     if (settings.table && !settings.quiet)
       print_table_row(outcomes.back(), outcomes.size() > 1 ? &outcomes[outcomes.size() - 2] : nullptr);
   }
-  const auto write_report = [&] {
-    outputs.write_text("report", json_report(settings, options, ctx, machine, outcomes, outputs));
-  };
-  // First what is small: a full disk shall not lose it.
-  if (outputs.path("report") != "-") write_report();
-  outputs.write_text("history", csv_history({&outcomes.back().report, 1}));
-  if (speaks) write_solution(settings, outcomes.back(), outputs);
-  if (outputs.path("report") == "-" || outputs.has("vtk")) write_report();
-  if (!settings.quiet) outputs.print_written();
+  write_files(
+      outputs, settings.quiet, {&outcomes.back().report, 1},
+      [&] { return json_report(settings, options, ctx, machine, outcomes, outputs); },
+      [&] {
+        if (speaks) write_solution(settings, outcomes.back(), outputs);
+      });
   return machine.ended(code);
 }
 

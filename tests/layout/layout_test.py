@@ -45,7 +45,7 @@ PATH = {
                 "apps/support/command_line", "apps/support/program.hpp", "apps/support/output_files.hpp",
                 "apps/support/mesh_options.hpp", "apps/support/problem_options.hpp", "apps/support/solver_options.hpp",
                 "apps/support/solve_output.hpp", "apps/support/solution_files.hpp", "apps/support/solution_summary.hpp",
-                "apps/support/progress.hpp"),
+                "apps/support/progress.hpp", "apps/support/level_runs.hpp"),
     "mesh": ("mesh/axis", "mesh/tensor_mesh", "mesh/named_meshes", "mesh/partition"),
     "assembly": ("assembly/poisson_problem", "assembly/problem_boundary.hpp", "assembly/loads.cpp",
                  "assembly/host_loads.hpp", "assembly/polynomial_problem.hpp", "assembly/boundary_values.cpp",

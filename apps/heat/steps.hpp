@@ -81,11 +81,11 @@ int run_steps(typename Case::Settings settings, const CommandLine& options, Outp
   result.expected_memory = with.expected_memory(ctx, outputs);
   const bool saves_state = outputs.has("save"), draws = outputs.has("png"), probes = options.has("probe");
   if (!speaks) outputs.remove_all_but("vtk");
-  if (!settings.quiet) progress("setting up ...");
+  progress(settings, "setting up ...");
   typename Case::Solver solver = with.solver(ctx);
   if (restart) go_on(ctx, Case::program_name, options, *restart, solver);
   restart.reset();
-  if (!settings.quiet) progress("");
+  progress(settings, "");
 
   result.setup_seconds = wall_seconds() - begin;
   result.ranks = with.ranks(ctx, solver, result);

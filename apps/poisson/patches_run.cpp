@@ -110,9 +110,6 @@ void print_table_row(const Outcome& outcome, const Outcome* coarser) {
 Outcome solve(Context& ctx, const PatchSettings& settings, const Machine& machine, const CommandLine& options,
               int level, bool keep) {
   const bool talk = !settings.quiet && !settings.table;
-  const auto say = [&](const char* what) {
-    if (!settings.quiet) progress(what);
-  };
   Outcome outcome{level, settings.at(level)};
   const PatchMesh& mesh = outcome.on.mesh;
   // Of a node, all levels together: 310 were measured, with room for levels in double where single precision is insufficient.
@@ -120,7 +117,7 @@ Outcome solve(Context& ctx, const PatchSettings& settings, const Machine& machin
   const std::int64_t nodes_of_rank = mesh.nodes() / ctx.subdomains();
   expect_room_on_ranks(ctx, machine, message("a mesh of ", mesh.nodes(), " nodes on ", mesh.patches(), " patches"),
                        host_bytes * nodes_of_rank, device_bytes * nodes_of_rank);
-  say("setting up ...");
+  progress(settings, "setting up ...");
   PatchPoissonSolver solver(ctx, mesh, outcome.on.problem, settings.solver);
   const auto is_own = [&, rank = ctx.subdomains() == 1 ? 0 : ctx.communicator()->rank()](int p) {
     return solver.rank_of(p) == rank;
@@ -128,7 +125,7 @@ Outcome solve(Context& ctx, const PatchSettings& settings, const Machine& machin
   RankNumbers numbers;
   outcome.sizes = patch_sizes(ctx, mesh, solver, numbers);
   outcome.ranks = rank_numbers(ctx, machine, numbers);
-  say("");
+  progress(settings, "");
   outcome.unknowns = solver.unknowns();
   outcome.levels = solver.levels();
   outcome.solved_as = solver.solved_as();
@@ -238,11 +235,11 @@ void write_solution(const PatchSettings& settings, const Outcome& outcome, Outpu
     return leave_out_solution(outputs, "there is", !settings.quiet && !settings.table);
   if (settings.probe) outputs.write_text("probe", csv_profile(*settings.probe, outcome));
   if (outputs.has("png")) {
-    if (!settings.quiet) progress("drawing ...");
+    progress(settings, "drawing ...");
     const std::string title =
         message("solution, ", outcome.on.mesh.patches(), " patches, ", outcome.on.mesh.cells(), " cells");
     outputs.write("png", [&](const std::string& path) { write_png(path, outcome.on.mesh, outcome.nodal, title); });
-    if (!settings.quiet) progress("");
+    progress(settings, "");
   }
   write_solution_file(settings.files(), outputs, [&](const std::string& path) {
     write_vtm(

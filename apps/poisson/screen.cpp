@@ -65,10 +65,6 @@ void print_summary(const Summary& summary, const PoissonProblem& problem) {
 
 }  // namespace
 
-void progress(const Settings& settings, const char* what) {
-  if (!settings.quiet) apps::progress(what);
-}
-
 void print_heading(const Settings& settings, const CommandLine& options, const Context& ctx, const Outcome& outcome) {
   const auto& mesh = outcome.mesh();
   const auto shape = outcome.grid();

@@ -7,9 +7,6 @@
 
 namespace stratum::apps::poisson {
 
-/// A word about what takes time, unless --quiet is given.
-void progress(const Settings& settings, const char* what);
-
 /// The mesh, the problem and the solver, before the first iteration.
 void print_heading(const Settings& settings, const CommandLine& options, const Context& ctx, const Outcome& outcome);
 

@@ -112,9 +112,6 @@ OutputFiles parse_outputs(const CommandLine& options, Settings& settings) {
 }
 
 void write_solution(const Context& ctx, const Settings& settings, const Solved& solved, OutputFiles& outputs) {
-  const auto say = [&](const char* what) {
-    if (!settings.quiet) progress(what);
-  };
   if (settings.exit_code(solved.outcome.report) == 3)
     return leave_out_solution(outputs, "there is", !settings.quiet && !settings.table);
   if (std::string values; outputs.has("probe")) {
@@ -122,9 +119,9 @@ void write_solution(const Context& ctx, const Settings& settings, const Solved& 
     outputs.write_text("probe", values);
   }
   if (outputs.has("png")) {
-    say("drawing ...");
+    progress(settings, "drawing ...");
     outputs.write("png", [&](const std::string& path) { draw(settings, solved, path); });
-    say("");
+    progress(settings, "");
   }
   write_solution_file(settings.files(), outputs, [&](const std::string& path) {
     if (is_array(outputs))

@@ -61,10 +61,6 @@ std::vector<double> gathered_on_first(const Context& ctx, const TensorMesh<3>& m
   return all;
 }
 
-void say(const Settings& settings, const char* what) {
-  if (!settings.quiet) progress(what);
-}
-
 }  // namespace
 
 std::int64_t unknowns_of(const TensorMesh<3>& mesh) {
@@ -114,9 +110,9 @@ Solved solve(Context& ctx, const Settings& given, const CommandLine& options, in
     if (const BodyGap3D body = largest_body_gap(mesh, settings.problem, *bodies); body.gap > 0)
       warn(program_name, message("a body and a face differ by ", body.gap, " at (", body.x, ", ", body.y, ", ", body.z,
                                  "); there u has the value of the face"));
-  say(settings, "setting up ...");
+  progress(settings, "setting up ...");
   std::optional<PoissonSolver3D> solver(std::in_place, ctx, mesh, settings.problem, settings.solver);
-  say(settings, "");
+  progress(settings, "");
   Solved solved{.outcome = {level, mesh, solver->plan()}, .bodies = settings.problem.on_mesh};
   Outcome& outcome = solved.outcome;
   outcome.expected_memory = expected;
@@ -138,18 +134,18 @@ Solved solve(Context& ctx, const Settings& given, const CommandLine& options, in
   outcome.ranks = numbers_of_ranks();
   outcome.compatibility = solver->compatibility();
   if (talk) print_heading(settings, options, ctx, outcome);
-  say(settings, "solving ...");
+  progress(settings, "solving ...");
   Progress solving(!settings.quiet);
   outcome.report = solver->solve([&, table = talk ? residual_table(ReferenceNorm::initial, 0)
                                                   : Monitor{}](int iteration, double residual) {
     solving.clear();
-    say(settings, "");
+    progress(settings, "");
     if (table) table(iteration, residual);
     solving(static_cast<double>(iteration) / settings.solver.stop.max_iterations,
             [iteration, &outcome] { return message(outcome.plan.is_direct() ? "solve " : "iteration ", iteration); });
   });
   solving.clear();
-  say(settings, "");
+  progress(settings, "");
   outcome.compatibility = solver->compatibility();
   outcome.compatibility_of_rooms = solver->compatibility_of_rooms();
   const bool is_finite = settings.exit_code(outcome.report) != 3;

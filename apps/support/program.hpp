@@ -158,6 +158,11 @@ inline constexpr const char* about_exit_codes =
 inline void progress(const std::string& what) {
   if (isatty(STDERR_FILENO) != 0) (void)std::fprintf(stderr, "\r\033[K%s", what.c_str());
 }
+/// The same unless --quiet is given.
+template <class Settings>
+void progress(const Settings& settings, const char* what) {
+  if (!settings.quiet) progress(what);
+}
 
 /// The outputs of a program whose settings do not matter to them.
 inline constexpr auto outputs_of_options = [](const CommandLine& options, const auto& /*settings*/) {

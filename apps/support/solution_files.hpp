@@ -83,18 +83,15 @@ inline void leave_out_solution(OutputFiles& outputs, const std::string& who, boo
 inline void write_solution_file(const SolutionFiles& files, OutputFiles& outputs,
                                 const std::function<void(const std::string& path)>& make) {
   if (!outputs.has("vtk")) return;
-  const auto say = [&](const char* what) {
-    if (!files.quiet) progress(what);
-  };
-  say("writing the file for ParaView ...");
+  progress(files, "writing the file for ParaView ...");
   try {
     outputs.write("vtk", make);
   } catch (const FileError& error) {
-    say("");
+    progress(files, "");
     if (files.vtk_asked_for) throw;
     return files.give_up_vtk(outputs, error.what());
   }
-  say("");
+  progress(files, "");
 }
 
 }  // namespace stratum::apps

@@ -19,7 +19,7 @@ namespace stratum::apps::bubbly {
 
 int solve_once(Context& ctx, const Settings& s, const CommandLine& options, OutputFiles& outputs) {
   const double begin = wall_seconds();
-  if (!s.quiet) progress("setting up ...");
+  progress(s, "setting up ...");
   const PressureSystem system = make_system(s, ctx.threads());
   auto making = start_rhs(s, system, ctx.threads());
   PressureSolver solver(ctx, system, s.params);

@@ -77,4 +77,10 @@ struct Settings {
 /// Throws UsageError, which names the option, where options do not fit each other or the machine.
 [[nodiscard]] Settings parse_settings(const CommandLine& options, const Context& ctx);
 
+/// Throws ResourceError when the Context's machine has not as many bytes.
+inline void expect_available(const Context& ctx, std::int64_t needed, const char* about = "") {
+  const auto there = available_memory(ctx);
+  if (needed > there) throw ResourceError(message(about, needed >> 20, " MiB needed, ", there >> 20, " available"));
+}
+
 }  // namespace stratum::apps::bench

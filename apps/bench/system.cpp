@@ -7,7 +7,7 @@
 #include <stratum/assembly/poisson_problem.hpp>
 #include <stratum/core/field/blas.hpp>
 
-#include "support/solve_output.hpp"
+#include "bench/settings.hpp"
 
 namespace stratum::apps::bench {
 

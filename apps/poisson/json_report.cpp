@@ -40,16 +40,7 @@ void add_summary(JsonObject& json, const PoissonProblem& problem, const std::opt
   json.add("flux_rounding", summary ? fluxes.rounding : unknown);
   json.add("reaction_integral", summary ? fluxes.reaction : unknown)
       .add("load_integral", summary ? load - summary->from_bodies : unknown);
-  if (problem.bodies.empty()) return;
-  std::size_t k = 0;
-  json.add("bodies", json_array(problem.bodies, [&, all = bodies](const Body& body) {
-             const BodyFlux found = k < all.size() ? all[k] : BodyFlux{0, unknown, unknown, unknown};
-             ++k;
-             JsonObject entry;
-             entry.add("body", body.name).add("kind", to_string(body.kind)).add("cells", found.cells);
-             entry.add("area", found.area).add("flux", found.flux).add("mean", found.mean);
-             return entry.value();
-           }));
+  add_bodies(json, body_lines(problem, bodies), "area");
 }
 
 /// One of several right-hand sides.

@@ -48,19 +48,13 @@ Balance balance_of(const Summary& summary) {
 void print_summary(const Summary& summary, const PoissonProblem& problem) {
   const auto& range = summary.range;
   const auto& fluxes = summary.fluxes;
-  const auto& bodies = summary.bodies;
   std::printf("solution    %.6g at (%.6g, %.6g) to %.6g at (%.6g, %.6g); %.6g to %.6g on the boundary\n",
               range.smallest.value, range.smallest.x, range.smallest.y, range.largest.value, range.largest.x,
               range.largest.y, range.smallest_on_boundary, range.largest_on_boundary);
   std::printf("flux        outward: left %.6g, right %.6g, bottom %.6g, top %.6g", fluxes.left, fluxes.right,
               fluxes.bottom, fluxes.top);
   print_balance(balance_of(summary));
-  for (std::size_t k = 0; k < bodies.size(); ++k) {
-    const Body& body = problem.bodies[k];
-    std::printf("%-11s %s: %lld cells, area %.6g, flux out of it %.6g, mean %.6g%s\n", message("body ", k + 1).c_str(),
-                body.name.c_str(), static_cast<long long>(bodies[k].cells), bodies[k].area, bodies[k].flux,
-                bodies[k].mean, body.kind == BodyKind::no_flux ? " on its surface" : "");
-  }
+  print_bodies(body_lines(problem, summary.bodies), "area");
 }
 
 }  // namespace

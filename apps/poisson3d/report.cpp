@@ -51,6 +51,18 @@ Balance balance_of(const Outcome& outcome) {
           .magnitudes = magnitudes};
 }
 
+/// `found`: of these bodies, or empty where the solution is not finite.
+std::vector<BodyLine> body_lines(const std::vector<Body3D>& bodies, const std::vector<BoxBodyFlux>& found) {
+  std::vector<BodyLine> lines;
+  for (const Body3D& body : bodies) {
+    lines.push_back({body.name, body.kind});
+    if (found.empty()) continue;
+    const BoxBodyFlux& of = found[lines.size() - 1];
+    lines.back() = {body.name, body.kind, static_cast<std::int64_t>(of.cells), of.volume, of.mean, of.flux};
+  }
+  return lines;
+}
+
 std::vector<double> place(const NodalValue3D& node) { return {node.x, node.y, node.z}; }
 
 }  // namespace
@@ -113,14 +125,7 @@ void print_outcome(const Settings& settings, const Outcome& outcome) {
                 rooms.size() == 1 ? "is" : "are",
                 rooms.size() == 1 ? "the room that nothing holds" : "the rooms that nothing holds");
   }
-  for (std::size_t k = 0; k < outcome.bodies.size(); ++k) {
-    const BoxBodyFlux& body = outcome.bodies[k];
-    const bool solid = outcome.given_bodies[k].kind == BodyKind::no_flux;
-    std::printf("body %-6zu %s: %lld cells, volume %.6g, %smean %.6g%s\n", k + 1, outcome.given_bodies[k].name.c_str(),
-                static_cast<long long>(body.cells), body.volume,
-                body.flux ? message("flux out of it ", *body.flux, ", ").c_str() : "", body.mean,
-                solid ? " on its surface" : "");
-  }
+  print_bodies(body_lines(outcome.given_bodies, outcome.bodies), "volume");
   std::printf("time        %.3g s set-up, %.3g s solve: %.3g million unknowns per second\n", report.setup_seconds,
               report.solve_seconds, static_cast<double>(outcome.unknowns()) / report.solve_seconds / 1e6);
   if (outcome.fluxes)
@@ -157,18 +162,7 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
   json.add("flux_rounding", balanced ? fluxes.rounding : unknown);
   json.add("reaction_integral", balanced ? fluxes.reaction : unknown)
       .add("load_integral", balanced ? fluxes.load : unknown);
-  if (!settings.problem.bodies.empty()) {
-    std::size_t k = 0;
-    json.add("bodies", json_array(settings.problem.bodies, [&](const Body3D& body) {
-               const BoxBodyFlux found =
-                   k < outcome.bodies.size() ? outcome.bodies[k] : BoxBodyFlux{0, unknown, {}, unknown};
-               ++k;
-               JsonObject entry;
-               entry.add("body", body.name).add("kind", to_string(body.kind)).add("cells", found.cells);
-               entry.add("volume", found.volume).add("flux", found.flux.value_or(unknown)).add("mean", found.mean);
-               return entry.value();
-             }));
-  }
+  add_bodies(json, body_lines(settings.problem.bodies, outcome.bodies), "volume");
   const TensorMesh<3>& mesh = outcome.mesh;
   json.add("mesh", settings.mesh.family.name).add("level", outcome.level);
   add_mesh(json, settings.mesh);

@@ -4,12 +4,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include <stratum/assembly/bodies.hpp>
 #include <stratum/core/io/solve_report.hpp>
 
+#include "json.hpp"
 #include "program.hpp"
 
 namespace stratum::apps {
@@ -41,6 +45,34 @@ inline void print_balance(const Balance& balance) {
   std::printf(", integral of f %.6g", balance.load - balance.from_bodies);
   if (balance.from_bodies != 0) std::printf(" and %.6g out of bodies", balance.from_bodies);
   std::printf("; they differ by %.1e\n", std::abs(balance.sum - balance.load));
+}
+
+/// What is said of a body. Without a flux: it is one of another material.
+struct BodyLine {
+  std::string name;
+  BodyKind kind = BodyKind::value;
+  std::int64_t cells = 0;
+  double size = std::nan(""), mean = std::nan("");
+  std::optional<double> flux{};
+};
+/// `size`: area or volume.
+inline void print_bodies(const std::vector<BodyLine>& bodies, const char* size) {
+  for (std::size_t k = 0; k < bodies.size(); ++k) {
+    const BodyLine& body = bodies[k];
+    std::printf("%-11s %s: %lld cells, %s %.6g, ", message("body ", k + 1).c_str(), body.name.c_str(),
+                static_cast<long long>(body.cells), size, body.size);
+    if (body.flux) std::printf("flux out of it %.6g, ", *body.flux);
+    std::printf("mean %.6g%s\n", body.mean, body.kind == BodyKind::no_flux ? " on its surface" : "");
+  }
+}
+inline void add_bodies(JsonObject& json, const std::vector<BodyLine>& bodies, const char* size) {
+  if (bodies.empty()) return;
+  json.add("bodies", json_array(bodies, [&](const BodyLine& body) {
+             JsonObject entry;
+             entry.add("body", body.name).add("kind", to_string(body.kind)).add("cells", body.cells);
+             entry.add(size, body.size).add("flux", body.flux.value_or(std::nan(""))).add("mean", body.mean);
+             return entry.value();
+           }));
 }
 
 /// Warns where the fluxes and the load do not balance: some equations are not solved then, whatever the norm of the residual

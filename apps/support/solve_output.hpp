@@ -33,12 +33,6 @@ inline void check_smoother(const std::string& option, const std::string& name,
   (void)choice(option, name, known);
 }
 
-/// Throws ResourceError when the Context's machine has not as many bytes.
-inline void expect_available(const Context& ctx, std::int64_t needed, const char* about = "") {
-  const auto there = available_memory(ctx);
-  if (needed > there) throw ResourceError(message(about, needed >> 20, " MiB needed, ", there >> 20, " available"));
-}
-
 /// Throws ResourceError when `what` needs more bytes than there are: `host` of the machine's memory, and `device` of the GPU's
 /// where the Context is on one.
 inline void expect_room(const Context& ctx, const std::string& what, std::int64_t host, std::int64_t device,
@@ -99,7 +93,8 @@ inline void print_end(const SolveReport& report, bool with_inner) {
   std::printf("\nresidual    %.3e, %.3e of the %s\n", report.residual, report.relative_residual(),
               report.reference_norm == ReferenceNorm::rhs ? "right-hand side" : "initial residual");
   if (report.estimated_error)
-    std::printf("iteration error about %.1e of the range of u (without the error of the mesh)\n", *report.estimated_error);
+    std::printf("iteration error about %.1e of the range of u (without the error of the mesh)\n",
+                *report.estimated_error);
 }
 /// The same where nothing else is printed, when it did not end well.
 inline void print_failure(const char* program, const SolveReport& report) {

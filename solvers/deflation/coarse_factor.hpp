@@ -1,20 +1,21 @@
 #pragma once
 
-// E = L D L^T, the coarse matrix of deflation, factorised in the band that it fills, in double.
+// The factors E = L D L^T of the coarse matrix of deflation, E = Z^T A Z, symmetric positive semidefinite, m x m, in double.
+// L fills the band of E.
 //
-// Where no entry beside the diagonal is positive and no row sum v is negative (domains on a grid with links), the diagonal is
-// never subtracted from:
+// If no entry beside the diagonal is positive and no row sum v is negative (as for domains on a grid with links), elimination
+// carries the row sums along and never subtracts from the diagonal:
 //
 //     d_k = v_k - sum over j > k of a_jk ,   v_i <- v_i - (a_ik / d_k) v_k ,   a_ij <- a_ij - a_ik a_jk / d_k ,   L_ik = a_ik / d_k
 //
-// so that every entry of L, D and E^-1 has full relative accuracy, whatever the contrast (W. Grassmann, M. Taksar, D. Heyman,
-// Regenerative analysis and steady state distributions for Markov chains, Oper. Res. 33, 1985). A pivot that vanishes, the
-// last one of a singular E, leaves its unknown zero. Any other E: pivots below 1e-12 of their diagonal are left out likewise,
-// so that vectors may depend on each other.
+// Every entry of L, D and E^-1 then has full relative accuracy, whatever the contrast of the coefficients. If a pivot vanishes,
+// such as the last one of a singular E, its unknown becomes zero. For any other E, pivots below 1e-12 of their diagonal are
+// left out in the same way, so that vectors may be linearly dependent.
 //
-// Throws ResourceError where the factors would not fit into memory.
-//
-// m unknowns, half a bandwidth of w: m w^2 operations to factorise, 2 m w to solve, m (w + 1) words.
+// On the host, without a Context. Cost for half a bandwidth of w: m w^2 operations to factorise, 2 m w to solve, m (w + 1)
+// words. Errors: ResourceError if the factors do not fit into memory.
+// Source: W. Grassmann, M. Taksar, D. Heyman, Regenerative analysis and steady state distributions for Markov chains, Oper.
+// Res. 33, 1985.
 
 #include <vector>
 

@@ -1,26 +1,32 @@
 #pragma once
 
-// Deflated conjugate gradients, A-DEF2: x <- x + Q (b - A x) first, then conjugate gradients preconditioned by
+// Deflated conjugate gradients (A-DEF2) for a symmetric positive semidefinite A. The first step is x <- x + Q (b - A x). Then
+// follow conjugate gradients with the preconditioner
 //
 //     z = P^T M^-1 r + Q r = y + Z E^-1 (Z^T r - (A Z)^T y) ,   y = M^-1 r        (solvers/deflation/deflation.hpp)
 //
-// for A symmetric positive semidefinite, M symmetric positive definite and constant. One coarse solve an iteration.
+// where M is symmetric positive definite and constant. Each iteration solves the coarse system once.
 //
-// x in two parts (`two_parts`, for contrasts from 1e4 on): x = x^ + Z y and p = p^ + Z c, the means over the vectors' cores in
-// y and c, so that A p = A p^ + (A Z) c loses nothing where p is large and even. Those of the first x move to y, too. The
-// residual that is tested is that of both parts. The sum that is returned rounds x to what one array can hold: the iteration
-// ends there as `round-off limit`, or goes on to what both parts can hold (`beyond_one_array`); where the sum's residual is
-// then above the tolerance the status is the same, and the reason says both.
+// x in two parts (`two_parts`, for contrasts of 1e4 and more): x = x^ + Z y and p = p^ + Z c. The means of x over the cores of
+// the vectors are in y, those of p in c. A p = A p^ + (A Z) c then loses no digits where p is large and nearly constant. The
+// residual that is tested is that of both parts. In the end the parts are added, which rounds x to what one array can hold. The
+// iteration ends there as `round-off limit`; with `beyond_one_array` it goes on to what both parts can hold. If the residual of
+// the sum is then above the tolerance, the status is `round-off limit` as well, and the reason gives both residuals.
 //
-// Where A is singular (A 1 = 0) right-hand sides have no mean; that of r, rounding, is removed every ten iterations. Of the
-// solutions the one with sum a_ii x_i = 0 is taken: x is small where coefficients are large, and so is the residual's rounding.
+// If A is singular (A 1 = 0), the right-hand side must have no mean; the mean that rounding gives r is removed every ten
+// iterations. The solution is the one with sum a_ii x_i = 0: x is then small where coefficients are large, and so is the
+// rounding of the residual.
 //
-// Ritz vectors: with `keep` the first so many z = M^-1 r are kept, and the eigenvectors of the Lanczos matrix with the lowest
-// eigenvalues, in terms of them, deflate a later solve with the same matrix. They are worth what the run had come to: keep
-// nearly all of it. A vector each.
+// Ritz vectors: with `keep`, the first `keep` vectors z = M^-1 r are stored. `ritz` returns the eigenvectors of the Lanczos
+// matrix with the lowest eigenvalues as combinations of them, for a later solve with the same matrix. They are as accurate as
+// the solve that they come from: keep nearly all of its iterations.
 //
-// Four to six reductions an iteration, each waiting for the stream. Sources: Tang, Nabben, Vuik, Erlangga 2009 (A-DEF2);
-// Y. Saad, M. Yeung, J. Erhel, F. Guyomarc'h, A deflated version of the conjugate gradient algorithm, 2000.
+// b and x have the shape of the deflation. Errors: UsageError for other shapes and for an M that is not constant and symmetric;
+// a breakdown is a status. Each iteration has four to six reductions that wait for the stream; `solve` allocates nothing. Memory
+// beside b and x: 4 vectors, and one for each that is kept. Memory traffic beside that of A, M and Z: about 20 words per unknown
+// and iteration.
+// Sources: Tang, Nabben, Vuik, Erlangga 2009 (A-DEF2); Y. Saad, M. Yeung, J. Erhel, F. Guyomarc'h, A deflated version of the
+// conjugate gradient algorithm, 2000.
 
 #include <vector>
 

@@ -1,26 +1,30 @@
 #pragma once
 
-// Deflation: the coarse space of some vectors Z (solvers/deflation/vectors.hpp) for symmetric positive semidefinite A,
+// Deflation: the coarse space that is spanned by the columns of Z (solvers/deflation/vectors.hpp), for a symmetric positive
+// semidefinite A,
 //
 //     E = Z^T A Z ,    Q = Z E^-1 Z^T ,    P = 1 - A Q .
 //
-// P A has no part in Z: conjugate gradients preconditioned by P^T M^-1 + Q (solvers/deflation/deflated_cg.hpp) see the
-// spectrum that M leaves without it. All of it in double. What a cycle in float or a large contrast would lose is kept by the
-// way numbers are formed:
+// P A has no part in the span of Z. Conjugate gradients that are preconditioned by P^T M^-1 + Q (solvers/deflation/deflated_cg.hpp)
+// see the spectrum of M^-1 A without that part. Everything is in double. Products are formed from differences, so that large
+// contrasts of the coefficients lose no digits:
 //
 //     A Z       (A z)_i = sum over j of a_ij (z_j - z_i) + s_i z_i ,  s_i the row's sum, zero where it is rounding
-//     A Z y     of domains that cover the grid by differences as well: sum of (A z_d)_i (y_d - y_home) + s_i y_home
+//     A Z y     for domains that cover the grid: sum over d of (A z_d)_i (y_d - y_home) + s_i y_home
 //     E^-1      solvers/deflation/coarse_factor.hpp; on a GPU its inverse, formed from the factors
 //
-// Set up on the host. Words: Z and A Z twice, by vectors and by nodes, 1.5 an entry. CPU: products by nodes and by parts of
-// vectors in parallel. CUDA: a warp for up to 1024 entries of a vector, sums in a fixed order; E^-1 is a matrix of m^2 words.
-// Nothing waits for the stream, nothing is allocated after set-up. A handle: copies are the same.
+// Shapes: fine vectors have the shape of the grid, nodes along x first; coarse vectors are flat, of m = count() numbers.
 //
-// On a Context with other subdomains of the grid each has its own rows of A and of Z; E is added up from those of all, every
-// subdomain factorises it, and a product Z^T r is one gather of m numbers. Coarse vectors are the same on all subdomains.
+// Set-up is on the host. After it nothing waits for the stream and nothing is allocated. Memory: Z and A Z twice, by vectors and
+// by nodes, 1.5 words per entry; on a GPU E^-1 takes m^2 words. Each operation reads the entries of Z or of A Z once and the
+// nodes that they belong to. On a GPU a warp takes up to 1024 entries of a vector; sums have a fixed order. Copies share their
+// data.
 //
-// Throws UsageError, on all subdomains, for vectors of another grid or without an entry, ResourceError where factors or inverse
-// would not fit into memory.
+// On a Context with several subdomains each has its own rows of A and Z. E is added up from all subdomains, and each factorises
+// it. A product Z^T r takes one gather of m numbers. Coarse vectors are the same on all subdomains.
+//
+// Errors, on all subdomains: UsageError for vectors of another grid or without an entry, ResourceError if the factors or the
+// inverse do not fit into memory.
 //
 // Source: J. M. Tang, R. Nabben, C. Vuik, Y. Erlangga, Comparison of two-level preconditioners derived from deflation, domain
 // decomposition and multigrid methods, J. Sci. Comput. 39, 2009 (A-DEF2).

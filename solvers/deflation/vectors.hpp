@@ -1,14 +1,18 @@
 #pragma once
 
-// Deflation vectors, the columns of Z: what a preconditioner leaves slow in A x = b and a coarse system solves exactly
-// (solvers/deflation/deflation.hpp). Nodes of an nx x ny grid are numbered along x first.
+// Deflation vectors: the columns of Z, which span what a preconditioner leaves slow in A x = b. A coarse system solves this part
+// exactly (solvers/deflation/deflation.hpp). The nodes of an nx x ny grid are numbered along x first; Z is stored by vectors, a
+// row of SparseRows for each, with nodes as columns.
 //
-// Domains are numbers of nodes, -1 where a node is in none; the vector of a domain is one there and zero elsewhere. Square
-// blocks do more than as many stripes; where they cut inclusions of another phase, split blocks do more again.
+// Most vectors come from domains: `domain` has a number for each node, or -1 where the node is in no domain. The vector of a
+// domain is one on its nodes and zero elsewhere. Square blocks reduce the iterations more than the same number of stripes. Where
+// blocks cut inclusions of another phase, blocks that are split along the phases reduce them further.
 //
-// On subdomains of a grid each has the nodes of its own rows, in as many vectors as all of them, of which some may have no
-// entry there. Domains are then numbers that all subdomains use alike: those of stripes and blocks are; split_domains and
-// connected_parts number what they see, and want the whole grid.
+// On a Context with several subdomains each subdomain has the nodes of its own rows, and as many vectors as all others; some of
+// them may have no entry there. All subdomains must use the same numbers. stripes and square_blocks do; split_domains and
+// connected_parts number what they find and therefore need the whole grid.
+//
+// All functions run on the host, in time proportional to the number of nodes. Errors: UsageError, as said at each function.
 //
 // Sources: J. M. Tang, Two-Level Preconditioned Conjugate Gradient Methods with Applications to Bubbly Flow Problems, 2008;
 // R. Gupta, Implementation of the Deflated Preconditioned Conjugate Gradient Method for Bubbly Flow on the Graphical
@@ -23,8 +27,9 @@ namespace stratum {
 
 struct DeflationVectors {
   SparseRows z;  // a row is a vector, a column a node
-  std::vector<int>
-      core;  // of every node: the vector that is one there and whose size x may have apart, or -1. Empty: none
+  /// For every node the vector that is one there and whose part of x may be kept separately, or -1; empty: no vector has such a
+  /// core.
+  std::vector<int> core;
   bool covers = false;  // every node has one vector, which is one there
 
   [[nodiscard]] int count() const { return z.rows; }

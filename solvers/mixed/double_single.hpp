@@ -1,28 +1,30 @@
 #pragma once
 
-// DoubleSingleRefinement: A x = b without arithmetic in double but for sums, for GPUs whose double is slow. What is added to
-// the x that is given is kept in double-single (the sum of two floats), or to zero where that is nearer; with d = b - A x,
-// formed once in double, so that boundary values in x and b, however large, do not come into floats,
+// DoubleSingleRefinement solves A x = b with double-precision arithmetic in sums alone, for GPUs with slow double precision. It
+// adds to the given x a correction that is kept as the sum of two floats (double-single), hi + lo. If zero is nearer to the
+// solution than the given x, it adds to zero. With d = b - A x, formed once in double, so that large boundary values in x and b
+// never reach floats,
 //
 //     r = (d - A hi) - A lo ,   A e = s r to 1e-4 in float ,   (hi, lo) <- (hi, lo) + e / s ,   s a power of two near 1 / ||r|| ,
 //
-// the last by an error-free sum. Where the float residual keeps to differences of neighbours (tensor and element-coefficient
-// operators), rounding A is a relative change of K by 6e-8 a cell, and x comes out as near to the solution in the energy norm,
-// sqrt(e' A e / x' A x) about 1e-7. Stored bands lose A 1 = 0 by rounding, and with it three digits and more.
+// the last by an error-free sum. Tensor and element-coefficient operators work with differences of neighbours: rounding A then
+// changes K by 6e-8 in each cell, and the error in the energy norm, sqrt(e' A e / x' A x), is about 1e-7. Stored bands lose
+// A 1 = 0 by rounding, and with it three digits or more; they are refused.
 //
-// The residual ||b - A x|| is another matter: x in double-single leaves 1e-6 ||b|| and more of it, which doubles a level.
-// So rounds end where the next correction, as far as the last two tell, would be below the rounding of float in the energy
-// norm, most often after two, and the error that the size of e tells of is small too. Then the residual is formed once in
-// double, and the report goes by that:
+// The residual ||b - A x|| stays at 1e-6 ||b|| or above, twice as much on each finer level, because x is in double-single.
+// Rounds therefore end when the next correction, extrapolated from the last two, would be below float's rounding in the energy
+// norm (usually after two rounds) and the estimated error is small. The residual is then formed once in double, and it decides
+// the status:
 //
 //     converged       it is within the tolerance, and so is the estimated error (solvers/error_estimate.hpp)
-//     rounding        it is above, the rounds have ended as above, and float explains it (<= 2 eps || |A| |x| + |b| ||)
-//     stagnated       corrections have not become small, or float does not explain the residual
-//     else            what the solve in float ended with: max iterations, breakdown, diverged
+//     rounding        it is above, the rounds have ended as said, and rounding of float explains it (<= 2 eps || |A| |x| + |b| ||)
+//     stagnated       corrections have not become small, or rounding of float does not explain the residual
+//     else            the status of the solve in float: max iterations, breakdown, diverged
 //
-// Iterations and their history are those of the solves in float, of all rounds; the last residual is the true one. A restarted
-// residual may stand above that of the recursion before it. b is scaled by a power of two so that float holds it; b and x come
-// in and go out in double. Words of float a node: 5, and what the solver keeps. Waits for the stream.
+// b and x are doubles of the shape that the constructor is given. Iterations and history are those of the solves in float of all
+// rounds; the last residual is the true one. Where rounds meet the history may rise. Errors: UsageError for a storage format
+// with bands, for other shapes and for stopping parameters that `validate` refuses. `solve` waits for the stream and allocates
+// nothing. Memory: 5 floats per unknown and the vectors of the inner solver.
 // Sources: D. Knuth, The Art of Computer Programming 2, Section 4.2.2 (the sum); Goeddeke, Strzodka 2011, Section 2.5.
 
 #include <stratum/core/operators/grid_operator.hpp>

@@ -1,25 +1,25 @@
 #pragma once
 
-// Conjugate gradients in float around a preconditioner in float, for A x = b in double; A and M symmetric positive definite, M
-// constant, A given in both precisions:
+// Preconditioned conjugate gradients in float for A x = b in double. A and M are symmetric positive definite, M is constant, and
+// A is given in both precisions:
 //
 //     z = M^-1 r,  beta = (r, z) / (r, z)_before,  p <- z + beta p,  alpha = (r, z) / (p, A p),  y <- y + alpha p,
 //     r <- r - alpha A p                                                                                in float
 //
-// and at an update
+// and at an update, with s a power of two near 1 / ||b||,
 //
-//     x <- x + 1/s y,  y = 0,  r = s (b - A x)                                                          in double
+//     x <- x + 1/s y,  y = 0,  r = s (b - A x)                                                          in double.
 //
-// with s a power of two near 1 / ||b||. An update is due by solvers/mixed/residual_replacement.hpp (the first by
-// `first_delta`), where the recursion says that the tolerance is met, and at the last iteration: only a residual in double ends
-// the iteration. The direction is carried on over updates, so that it takes the iterations of conjugate gradients in double.
-// What y rounds is of the size of x before the first update and of that of x's error after it: the first one must come early.
+// An update happens when solvers/mixed/residual_replacement.hpp says that it is due (the first one by `first_delta`), when the
+// recursive residual meets the tolerance, and at the last iteration. Only a residual in double ends the iteration. Updates keep
+// the direction p, so that the number of iterations is that of conjugate gradients in double. y rounds relative to the size of
+// x before the first update and to the size of x's error after it; hence the first update must come early.
 //
-// Sources: as of solvers/mixed/reliable_cg.hpp, which has no preconditioner.
-//
-// 20 bytes an unknown beside b and x, on a GPU 24. Words of float a node and iteration: on a GPU 12 and the operator's, else
-// 14; double ones around a float cycle are twice as long, and there are 20 of them. An update moves 13 more. Two waits for the
-// stream an iteration; nothing is allocated by `solve`.
+// b and x have the shape that the constructor is given. Errors: UsageError for other shapes, for an M that is not constant and
+// symmetric, and for stopping parameters that `validate` refuses. `solve` waits for the stream twice per iteration and allocates
+// nothing. Memory beside b and x: 20 bytes per unknown, on a GPU 24. Memory traffic per unknown and iteration beside that of A
+// and M: 14 words of float, on a GPU 12 (conjugate gradients in double around a float cycle: 20 words of double); an update
+// moves 13 more. Sources: those of solvers/mixed/reliable_cg.hpp, which has no preconditioner.
 
 #include <stratum/core/io/solve_report.hpp>
 #include <stratum/core/operators/linear_operator.hpp>

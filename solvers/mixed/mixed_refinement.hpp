@@ -1,20 +1,23 @@
 #pragma once
 
-// Mixed-precision iterative refinement: M^-1 works in float, defect and update are formed in double,
+// Mixed-precision iterative refinement for A x = b: the preconditioner M works in float, residual and update are formed in
+// double,
 //
-//     x <- x + 1/s M^-1 (s (b - A x)) ,   s a power of two near the last 1 / ||b - A x|| ,
+//     x <- x + 1/s M^-1 (s (b - A x)) ,   s a power of two near the last 1 / ||b - A x|| .
 //
-// so that the narrowed defect neither overflows nor underflows and scaling adds no rounding. The same iteration as
-// Refinement<double> with PrecisionCast, but the defect is narrowed where it is formed. Source: Goeddeke, Strzodka 2011,
-// Section 2.5.
+// The scale s keeps the narrowed residual inside the range of float; scaling by a power of two adds no rounding. The iteration
+// is that of Refinement<double> with a PrecisionCast, but the residual is narrowed where it is formed, which saves a pass.
+// Source: Goeddeke, Strzodka 2011, Section 2.5.
 //
-// `solve` starts from the given x. It keeps two vectors of floats, or forms the defect where M has room for it
-// (solvers/room.hpp). Per iteration: one residual with its norm (which the host waits for), one preconditioner, one update:
-// 20 + 20 bytes a node beside the preconditioner's, a tensor operator given; 4 more on a CPU. On a GPU update and residual
-// are one pass of 32 bytes (GridOperator::updated_residual_norm), from x to another vector of doubles and back; a step that
-// is expected to be the last, and would end there, is taken in place. Where the residual comes near its target, the largest
-// correction and, in the last step, the extremes of x are measured for the estimated error: 4 to 12 bytes a node, on a GPU in
-// one pass behind the residual. A monitor that throws may leave x a step behind.
+// `solve` starts from the given x; b and x have the operator's shape. Errors: UsageError for another shape and for stopping
+// parameters that `validate` refuses. The host waits for one norm per iteration. `solve` allocates nothing, unless it was to
+// have vectors of the preconditioner (`room`) and is given none. If a monitor throws, x may be one step behind.
+//
+// Memory: two vectors of floats, or none where M offers its own (solvers/room.hpp); on a GPU one vector of doubles more. Memory
+// traffic per unknown and iteration beside that of M, with a tensor operator: 40 bytes on a GPU, 44 on a CPU. On a GPU update
+// and residual are one pass of 32 bytes (GridOperator::updated_residual_norm), from x to the other vector and back; a step that
+// is expected to be the last one is taken in place. Near the target the size of the correction and, in the last step, the
+// extremes of x are measured for the estimated error (solvers/error_estimate.hpp): 4 to 12 bytes more.
 
 #include <functional>
 #include <optional>

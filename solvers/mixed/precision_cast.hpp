@@ -1,12 +1,16 @@
 #pragma once
 
-// PrecisionCast<High, Low>: a preconditioner in Low precision used in High,
+// PrecisionCast<High, Low>: uses a preconditioner M that works in precision Low on vectors in precision High,
 //
-//     z = s M^-1 (r / s) ,   s a power of two near the largest |r_i| ,
+//     z = s M^-1 (r / s) ,   s a power of two near the largest |r_i| .
 //
-// so that the narrowed defect neither overflows nor underflows and scaling adds no rounding. s stays in the memory of the
-// Context: nothing waits for the stream. Mixed-precision refinement,
-// mixed Krylov methods and a coarse level in another precision are all this one class. A handle: copies are the same object.
+// The scale s keeps the narrowed residual inside the range of Low. It is a power of two, so that scaling adds no rounding.
+// Mixed-precision refinement, Krylov methods around a float cycle, and coarse levels in another precision use this class.
+//
+// r and z have the shape that the constructor is given. Errors: UsageError for vectors of another shape, and if a second thread
+// uses the object. `apply` allocates nothing and does not wait for the stream, since s stays in the Context's memory; apply_dot
+// returns (r, z) and waits. Memory traffic beside M: two words of High and two of Low per unknown for a maximum of r and a
+// narrowed copy, and as much to widen z. Copies of the object share its vectors and its M.
 
 #include <stratum/core/operators/linear_operator.hpp>
 #include <stratum/core/shared.hpp>

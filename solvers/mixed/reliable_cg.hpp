@@ -1,29 +1,31 @@
 #pragma once
 
-// Conjugate gradients in mixed precision with reliable updates: A x = b, A symmetric positive definite, given twice. Steps are
-// taken with the one in float; the one in double says from time to time what is left,
+// Conjugate gradients in mixed precision with reliable updates, for A x = b with A symmetric positive definite, given in both
+// precisions. Steps are taken in float,
 //
 //     alpha = (r, r) / (d, A d),  y <- y + alpha d,  r <- r - alpha A d,  d <- r + beta d   in float
 //
-// and at an update
+// and updates correct them in double,
 //
 //     x <- x + y,  y = 0,  r = b - A x                                            in double
-//     d <- d - (r, d) / (r, r) r,  d <- r + beta d,  beta = (r, r) / (r, r)_old   in float, (r, r)_old before the latest step
+//     d <- d - (r, d) / (r, r) r,  d <- r + beta d,  beta = (r, r) / (r, r)_old   in float, (r, r)_old before the latest step.
 //
-// An update is due by solvers/mixed/residual_replacement.hpp, and where the recursion says that the tolerance is met: only a
-// residual in double ends the iteration. Carried on and freed of r, the direction keeps what the iteration has learnt; started
-// again from d = r it takes up to twice as long. r is scaled to unit size before it is narrowed.
+// An update happens when solvers/mixed/residual_replacement.hpp says that it is due, and when the recursive residual meets the
+// tolerance. Only a residual in double ends the iteration. The direction is kept and made orthogonal to r, so that it keeps what
+// the iteration has learnt; a restart from d = r takes up to twice as many iterations. r is scaled to unit size before it is
+// narrowed.
 //
-// What the updates consist of can be switched off, to show what each of them is for: without replacing r the recursion ends at
-// a residual that is not there (breakdown), without resetting y that residual cannot fall below the rounding of y in float
+// Parameters switch parts of the update off, to show what each is for: without a replaced r the recursion ends at a residual
+// that is not the true one (breakdown); without a reset of y the residual cannot fall below the rounding of y in float
 // (stagnated).
 //
+// b and x have the shape that the constructor is given. Errors: UsageError for other shapes, for stopping parameters that
+// `validate` refuses, and if a second thread uses the object. `solve` allocates nothing. The host waits for one number per
+// iteration, on GPUs for that of the iteration before the latest. Memory beside b and x: 24 bytes per unknown. Memory traffic
+// per unknown and iteration beside that of A: about 10 words of float.
 // Sources: Sleijpen, van der Vorst, Reliable updated residuals in hybrid Bi-CG methods, 1996; Strzodka, Goeddeke, Pipelined
 // mixed precision algorithms on FPGAs for fast and accurate PDE solvers from low precision components, 2006; Jang, Kim, Lee,
 // Multi GPU performance of conjugate gradient solver with staggered fermions in mixed precision, 2011.
-//
-// 24 bytes an unknown beside b and x. The host waits for one number an iteration, on GPUs of the iteration before the latest;
-// nothing is allocated by `solve`.
 
 #include <memory>
 #include <optional>

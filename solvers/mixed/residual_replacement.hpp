@@ -1,15 +1,19 @@
 #pragma once
 
-// Residual replacement, of iterations in float that a residual in double sets right now and then: when it is due, by what
-// factor the direction is carried on, and when the true residual no longer follows.
+// Residual replacement: rules for iterations in float whose recursive residual is replaced by the true one, b - A x in double,
+// from time to time. They say when a replacement is due, how the direction d goes on after it, and when the true residual no
+// longer follows the recursive one:
 //
-//     due        ||r|| < delta max ||r|| since the one before, by recursion (the first: `first_delta`)
-//     then       r <- s (b - A x)                                   in double, narrowed
-//                d <- d - (r, d) / (r, r) r,   beta                 the direction without r, as it goes on
-//     gains      ||b - A x|| < gain times the least of those before; `patience` without: it is given up
+//     due        ||r|| < delta max ||r|| since the last replacement, by recursion (the first one: `first_delta`)
+//     then       r <- s (b - A x)                                   in double, then narrowed to float
+//                d <- d - (r, d) / (r, r) r,   beta                 the part of d along r is removed
+//     gains      ||b - A x|| < gain times the least true residual so far; after `patience` replacements without a gain the
+//                iteration is given up
 //
-// Users: solvers/mixed/mixed_cg.hpp, which keeps its direction, solvers/mixed/reliable_cg.hpp and CG for several shifts.
-// Source: Sleijpen, van der Vorst, Reliable updated residuals in hybrid Bi-CG methods, 1996.
+// Vectors have one shape, which callers check. replace_residual waits for the stream, reads and writes r and d once or twice
+// (3 to 8 words per unknown) and allocates nothing; the rest is arithmetic on the host.
+// Used by solvers/mixed/mixed_cg.hpp, which keeps its direction as it is, by solvers/mixed/reliable_cg.hpp, and by CG for
+// several shifts. Source: Sleijpen, van der Vorst, Reliable updated residuals in hybrid Bi-CG methods, 1996.
 
 #include <optional>
 #include <string>

@@ -57,7 +57,7 @@ GatedAxis coarser(const GatedAxis& axis, const std::vector<bool>& drop) {
 
 std::vector<GatedLevel> levels_of(const std::array<GatedAxis, 3>& finest, double coarsen, const GateParams& params) {
   std::vector<GatedLevel> levels{{finest, {}, {}}};
-  while (levels.back().unknowns() > params.bottom) {
+  while (levels.back().unknowns() > params.coarsest_unknowns) {
     GatedLevel& level = levels.back();
     std::array<std::vector<bool>, 3> drop;
     bool any = false;

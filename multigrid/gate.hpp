@@ -12,7 +12,7 @@
 //     lines   along e if another direction drops a node with  w > T H_e ; if there are none, points are smoothed.
 //
 // C = 2 and T = 2; C = 4 if all levels together would have more than 3.5 times the nodes of the finest one. The last level has
-// at most `bottom` unknowns, or nothing to drop. Spaces are nested, since coarse nodes are a subset of the fine ones. The
+// at most `coarsest_unknowns`, or nothing to drop. Spaces are nested, since coarse nodes are a subset of the fine ones. The
 // functions work on widths alone, on the host.
 //
 // An anisotropic K changes the widths that enter: h / sqrt(K_e / (kxx kyy kzz)^(1/3)), with the median of K in the layer of
@@ -52,7 +52,7 @@ struct GateParams {
   double coarsen = 2, lines = 2;  // C and T
   double most_nodes = 3.5;        // of all levels, by those of the finest one
   double coarsen_where_many = 4;  // C then
-  int bottom = 300;               // unknowns
+  int coarsest_unknowns = 300;    // at most
 };
 
 /// The finest level first.

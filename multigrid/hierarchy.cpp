@@ -112,12 +112,12 @@ void Hierarchy<T>::form_products(Context& ctx, const Conductances* k, std::optio
                  to_replicated = distributed && !state.partition.is_distributed(level - 1);
       Context& on = distributed ? ctx : alone;
       if (of_matrix) {
-        set_network_weights(on, state.a[l], state.k[l], EdgeWeights::matrix, state.transfer[l], identity_rows);
+        set_conductance_weights(on, state.a[l], state.k[l], EdgeWeights::matrix, state.transfer[l], identity_rows);
       } else if (k != nullptr) {
         if (parts)
           parts->set_weights(on, state.a[l], *k, state.transfer[l]);
         else
-          set_network_weights(on, state.a[l], *k, EdgeWeights::conductances, state.transfer[l], identity_rows);
+          set_conductance_weights(on, state.a[l], *k, EdgeWeights::conductances, state.transfer[l], identity_rows);
         if (parts && l > 1) {
           parts->coarsen(on, state.transfer[l], state.meshes[l - 1]);
           if (to_replicated) parts->gather(ctx, state.partition);

@@ -38,14 +38,14 @@ std::vector<SmootherChoice> level_smoothers(Context& ctx, const Hierarchy<T>& hi
 
 /// The level where a cycle ends, and what solves it: on a GPU the first from `finest` down that is small enough.
 template <class T, class Solver>
-struct ExactLevel {
+struct SolvedLevel {
   int level = 0;
   std::unique_ptr<Solver> solver;
 
   /// `make`: a solver for a level, or nothing.
   template <class Make>
-  ExactLevel(const Context& ctx, const Hierarchy<T>& hierarchy, const MultigridParams& params, int finest,
-             const Make& make) {
+  SolvedLevel(const Context& ctx, const Hierarchy<T>& hierarchy, const MultigridParams& params, int finest,
+              const Make& make) {
     if (!ctx.on_gpu() || params.coarse != "automatic") return;
     for (int l = std::min(finest, hierarchy.partition().replicated()); l >= 0; --l) {
       const GridLayout<2> shape = hierarchy.level_operator(l).shape();
@@ -58,8 +58,8 @@ struct ExactLevel {
 };
 
 template <class T>
-ExactLevel<T, PartialDiagonalisation<T>> diagonalised_level(Context& ctx, const Hierarchy<T>& hierarchy,
-                                                            const MultigridParams& params) {
+SolvedLevel<T, PartialDiagonalisation<T>> diagonalised_level(Context& ctx, const Hierarchy<T>& hierarchy,
+                                                             const MultigridParams& params) {
   const int finest = hierarchy.levels() - (params.may_be_direct() ? 1 : 2);
   return {ctx, hierarchy, params, finest, [&](int l) -> std::unique_ptr<PartialDiagonalisation<T>> {
             return PartialDiagonalisation<T>::make(ctx, hierarchy.level_operator(l), hierarchy.is_singular());
@@ -67,7 +67,7 @@ ExactLevel<T, PartialDiagonalisation<T>> diagonalised_level(Context& ctx, const 
 }
 
 template <class T>
-ExactLevel<T, DenseInverse<T>> inverted_level(Context& ctx, Hierarchy<T>& hierarchy, const MultigridParams& params) {
+SolvedLevel<T, DenseInverse<T>> inverted_level(Context& ctx, Hierarchy<T>& hierarchy, const MultigridParams& params) {
   // Products are formed anew for other coefficients, and so is the inverse.
   const bool few = hierarchy.is_galerkin() || hierarchy.is_singular() || hierarchy.finest().shape().has_halo();
   const std::int64_t most = few ? DenseInverse<T>::few_unknowns : DenseInverse<T>::max_unknowns;

@@ -246,7 +246,7 @@ namespace operator_dependent {
 
 void set_weights_by(Context& ctx, const GridOperator<double>& a, const Conductances& k, Transfer<double>& p,
                     const SetEdges& edges, bool identity_rows) {
-  expects(p.is_weighted(), "network weights are for a transfer that has weights by cells");
+  expects(p.is_weighted(), "weights of conductances are for a transfer that has weights by cells");
   const GridLayout<2>& fine = p.fine_shape();
   const GridLayout<2> shape = k.x.shape();
   const auto w = p.weights();
@@ -290,8 +290,8 @@ void expects_all_nodes(const TensorMesh<2>& mesh, const GridOperator<double>& a)
 
 }  // namespace operator_dependent
 
-void set_network_weights(Context& ctx, const GridOperator<double>& a, const Conductances& k, EdgeWeights edges,
-                         Transfer<double>& p, bool identity_rows) {
+void set_conductance_weights(Context& ctx, const GridOperator<double>& a, const Conductances& k, EdgeWeights edges,
+                             Transfer<double>& p, bool identity_rows) {
   const auto set_edges = [&](const Cells& cells, const NodeRange<2>& range) {
     if (edges != EdgeWeights::matrix) return;
     a.visit([&](const auto& view) {

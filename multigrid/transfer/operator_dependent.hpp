@@ -71,8 +71,8 @@ enum class EdgeWeights : std::uint8_t { conductances, matrix };
 /// The weights of p (Transfer::weighted) for A on its fine grid, or on a subdomain of it; k is that of the whole mesh. From the
 /// matrix, k serves where its sums do not: that of the widths. With `identity_rows` rows of A lack what they had towards nodes
 /// whose values are known, and centres take it from the diagonal entry.
-void set_network_weights(Context& ctx, const GridOperator<double>& a, const Conductances& k, EdgeWeights edges,
-                         Transfer<double>& p, bool identity_rows = false);
+void set_conductance_weights(Context& ctx, const GridOperator<double>& a, const Conductances& k, EdgeWeights edges,
+                             Transfer<double>& p, bool identity_rows = false);
 
 /// A_x and A_y on all nodes of a mesh, whatever its ends; of a subdomain of its unknowns on these rows, and those of sides
 /// where the subdomain ends.

@@ -1,7 +1,7 @@
 #pragma once
 
-// What the sources of network weights share, network.cpp and split_parts.cpp, which has those by A_x and A_y. The two are
-// compiled beside each other.
+// What operator_dependent.cpp, which forms the weights of conductances, and operator_dependent_split.cpp, which forms those of
+// split sums, have in common. The two are compiled beside each other.
 
 #include <functional>
 

@@ -175,7 +175,7 @@ TEST(Gate, KeepsItsRulesOnAnyWidths) {
       axis.periodic = kind == 3;
     }
     GateParams params;
-    params.bottom = 8;
+    params.coarsest_unknowns = 8;
     const auto levels = gated_levels(axes, params);
     for (std::size_t l = 0; l + 1 < levels.size(); ++l) {
       EXPECT_LT(levels[l + 1].unknowns(), levels[l].unknowns());
@@ -335,7 +335,7 @@ TEST(BoxMultigrid, IsSymmetric) {
       SCOPED_TRACE(testing::Message() << number << ": " << p.ends[0] << ' ' << p.ends[1] << ' ' << p.ends[2]);
       const BoxMatrix<double> a = matrix_of(ctx, p);
       BoxMultigridParams params{.singular = p.singular()};
-      params.gate.bottom = number % 2 == 0 ? 20 : 1000;
+      params.gate.coarsest_unknowns = number % 2 == 0 ? 20 : 1000;
       BoxMultigrid<double> cycle(ctx, a, p.gate_axes(), params);
       const GridLayout<2> rows = rows_of(a.shape());
       Field<double> r(ctx, rows), s(ctx, rows), mr(ctx, rows), ms(ctx, rows);

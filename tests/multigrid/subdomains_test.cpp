@@ -144,7 +144,7 @@ class SubdomainsTest : public test::OnEverySetting<T> {
     if (split)
       SplitParts(here.ctx, here.mesh, cells, fine).set_weights(here.ctx, a, k, exact);
     else
-      set_network_weights(here.ctx, a, k, EdgeWeights::conductances, exact);
+      set_conductance_weights(here.ctx, a, k, EdgeWeights::conductances, exact);
     auto p = Transfer<Number>::weighted(here.ctx, here.mesh, here.coarse_mesh, fine, coarse);
     p.assign_weights(here.ctx, exact);
     return p;

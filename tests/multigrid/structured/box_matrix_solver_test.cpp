@@ -438,7 +438,7 @@ void expect_random_problems(int first, int last) {
     const StoppingParams stop{.rtol = 1e-11, .max_iterations = 200, .rounding_will_do = true};
     const BoxMatrix<double> cells = BoxCells<double>(ctx, p.coefficients(), p.scalar());
     BoxMultigridParams params{.singular = p.singular()};
-    params.gate.bottom = 20;
+    params.gate.coarsest_unknowns = 20;
     for (const bool in_float : {false, true}) {
       BoxIteration iteration(ctx, cells, p.gate_axes(), params, in_float);
       copy_from_host<double>(ctx, b.data(), iteration.b.view());

@@ -6,6 +6,7 @@
 
 #include <stratum/assembly/points.hpp>
 #include <stratum/core/field/blas.hpp>
+#include <stratum/core/field/field_functors.hpp>
 #include <stratum/core/field/reduce.hpp>
 
 namespace stratum {
@@ -15,12 +16,6 @@ namespace {
 struct HatsOfLines {
   const double *x, *y;
   STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const { return x[i] * y[j]; }
-};
-
-struct Sum {
-  static constexpr bool takes_maximum = false;
-  FieldView<const double> b;
-  STRATUM_HOST_DEVICE STRATUM_INLINE double operator()(int i, int j) const { return b(i, j); }
 };
 
 struct SumOfMagnitudes {
@@ -86,7 +81,7 @@ double HatIntegrals::area() const {
 }
 
 Compatibility compatibility(Context& ctx, FieldView<const double> b) {
-  return {reduce(ctx, b.nx, b.ny, Sum{b}), reduce(ctx, b.nx, b.ny, SumOfMagnitudes{b})};
+  return {sum_of(ctx, b), reduce(ctx, b.nx, b.ny, SumOfMagnitudes{b})};
 }
 
 namespace {
@@ -130,7 +125,7 @@ void subtract_integral_mean(Context& ctx, FieldView<const double> hats, FieldVie
   subtract_mean_by(ctx, hats, sum_of(ctx, hats), u);
 }
 
-double sum_of(Context& ctx, FieldView<const double> u) { return reduce(ctx, u.nx, u.ny, Sum{u}); }
+double sum_of(Context& ctx, FieldView<const double> u) { return reduce(ctx, u.nx, u.ny, Value<double>{u}); }
 
 double integral(Context& ctx, const TensorMesh<2>& mesh, const PoissonProblem& problem,
                 const GridFunction<const double>& of_u) {

@@ -309,14 +309,23 @@ void reduce_on_gpu(Context& ctx, int nx, int ny, const Term& term, double* parti
 }
 #endif
 
-/// What all subdomains have; `partial` as above.
-template <class Term>
-double reduce_on_cpu(Context& ctx, int nx, int ny, const Term& term, double* partial) {
+/// What all subdomains have, by `partial` as above; of each row, or part of one that is alone, prepare(begin, end, j) first.
+template <class Term, class Prepare>
+double reduce_on_cpu(Context& ctx, int nx, int ny, const Prepare& prepare, const Term& term, double* partial) {
   const detail::RowParts parts{nx, ny};
   const int count = parts.count();
 #pragma omp parallel for schedule(static) num_threads(ctx.threads()) if (std::int64_t{nx} * ny > serial_limit)
-  for (int k = 0; k < count; ++k) partial[k] = parts.reduce(term, k);
+  for (int k = 0; k < count; ++k) {
+    const auto [begin, end, j] = parts.part(k);
+    prepare(begin, end, j);
+    partial[k] = detail::reduce_row(term, begin, end, j);
+  }
   return detail::total_of<Term>(ctx, partial, count);
+}
+template <class Term>
+double reduce_on_cpu(Context& ctx, int nx, int ny, const Term& term, double* partial) {
+  return reduce_on_cpu(
+      ctx, nx, ny, [](int /*begin*/, int /*end*/, int /*j*/) {}, term, partial);
 }
 
 /// Reduces to the first of reduction_numbers numbers of the caller's what all subdomains have, and on a GPU to `*host` as well.
@@ -383,16 +392,7 @@ template <class Term, class Prepare>
 double reduce_prepared(Context& ctx, int nx, int ny, const Prepare& prepare, const Term& term) {
   const auto hold = ctx.hold_scratch();
   double* partial = ctx.reduction_scratch(static_cast<std::size_t>(reduction_numbers(ctx, nx, ny)));
-  if (ctx.is_dry_run()) return 0;
-  const detail::RowParts parts{nx, ny};
-  const int count = parts.count();
-#pragma omp parallel for schedule(static) num_threads(ctx.threads()) if (std::int64_t{nx} * ny > serial_limit)
-  for (int k = 0; k < count; ++k) {
-    const auto [begin, end, j] = parts.part(k);
-    prepare(begin, end, j);
-    partial[k] = detail::reduce_row(term, begin, end, j);
-  }
-  return detail::total_of<Term>(ctx, partial, count);
+  return ctx.is_dry_run() ? 0 : reduce_on_cpu(ctx, nx, ny, prepare, term, partial);
 }
 
 }  // inline namespace

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -205,13 +204,6 @@ Bands bands_of(const SparseRows& a, const GridLayout<2>& shape) {
   return matrix;
 }
 
-/// An entry of row i that is no finite number.
-std::optional<double> not_finite(Bands& matrix, std::size_t i) {
-  for (std::size_t k = matrix.begin(i); k < matrix.end(i); ++k)
-    if (!std::isfinite(matrix(i, k))) return matrix(i, k);
-  return std::nullopt;
-}
-
 /// P G P
 void without_mean(std::vector<double>& g, std::size_t n) {
   g.back() = 0;
@@ -261,10 +253,12 @@ void DenseInverse<T>::factor(Context& ctx, const GridOperator<double>& a) {
   // Rows are scaled to a largest entry of one: the inverse of the scaled matrix, its columns divided by the same.
   std::vector<double> scale(n, 0.0);
   for (std::size_t i = 0; i < n; ++i) {
-    for (std::size_t k = matrix.begin(i); k < matrix.end(i); ++k) scale[i] = std::max(scale[i], std::abs(matrix(i, k)));
-    if (const auto entry = not_finite(matrix, i))
-      throw BreakdownError(message("row ", i, " of ", n, " of the matrix overflows: an entry is ", *entry,
-                                   "; scale the matrix, or the coefficients and widths that it comes from"));
+    for (std::size_t k = matrix.begin(i); k < matrix.end(i); ++k) {
+      if (!std::isfinite(matrix(i, k)))
+        throw BreakdownError(message("row ", i, " of ", n, " of the matrix overflows: an entry is ", matrix(i, k),
+                                     "; scale the matrix, or the coefficients and widths that it comes from"));
+      scale[i] = std::max(scale[i], std::abs(matrix(i, k)));
+    }
     if (!(scale[i] > 0)) throw BreakdownError(message("row ", i, " of ", n, " of the matrix is zero"));
     for (std::size_t k = matrix.begin(i); k < matrix.end(i); ++k) matrix(i, k) /= scale[i];
   }

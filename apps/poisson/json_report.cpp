@@ -7,6 +7,7 @@
 #include "support/json.hpp"
 #include "support/level_table.hpp"
 #include "support/problem_options.hpp"
+#include "support/solution_summary.hpp"
 #include "support/solve_output.hpp"
 
 namespace stratum::apps::poisson {
@@ -40,7 +41,7 @@ void add_summary(JsonObject& json, const PoissonProblem& problem, const std::opt
   json.add("flux_rounding", summary ? fluxes.rounding : unknown);
   json.add("reaction_integral", summary ? fluxes.reaction : unknown)
       .add("load_integral", summary ? load - summary->from_bodies : unknown);
-  add_bodies(json, body_lines(problem, bodies), "area");
+  add_bodies(json, body_lines(problem.bodies, bodies, &BodyFlux::area), "area");
 }
 
 /// One of several right-hand sides.

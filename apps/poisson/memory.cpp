@@ -57,12 +57,12 @@ PoissonSolverParams params_on(Context& ctx, const Settings& settings, const Geom
 std::int64_t expected_memory(const Context& ctx, const Settings& settings, const Geometry& geometry, const Uses& uses,
                              const PoissonSolverParams& params) {
   const TensorMesh<2>& mesh = geometry.logical();
-  const NodeRows rows = node_rows(mesh, subdomain_of(ctx, mesh, params));
+  const GridLayout<2> subdomain = subdomain_of(ctx, mesh, params);
+  const NodeRows rows = node_rows(mesh, subdomain);
   const std::int64_t line = std::int64_t{mesh.x().size() + 1} * std::int64_t{sizeof(double)};
   const std::int64_t whole = line * (mesh.y().size() + 1), field = line * rows.count();
   const HostFields on_host(ctx, settings, geometry, uses);
   const auto systems = settings.problems.size();
-  const GridLayout<2> subdomain = subdomain_of(ctx, mesh, params);
   const std::int64_t solver = required_memory(ctx, geometry, params, builtin_smoothers(), systems);
   const std::int64_t solving = (on_host.loads ? field : 0) + (ctx.on_gpu() ? 0 : solver);
   const std::int64_t writer = vtk_writer_bytes(field, ctx.threads());

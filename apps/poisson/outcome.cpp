@@ -2,17 +2,6 @@
 
 namespace stratum::apps::poisson {
 
-std::vector<BodyLine> body_lines(const PoissonProblem& problem, const std::vector<BodyFlux>& found) {
-  std::vector<BodyLine> lines;
-  for (const Body& body : problem.bodies) {
-    lines.push_back({body.name, body.kind});
-    if (found.empty()) continue;
-    const BodyFlux& of = found[lines.size() - 1];
-    lines.back() = {body.name, body.kind, of.cells, of.area, of.mean, of.flux};
-  }
-  return lines;
-}
-
 std::string coarsening(const Outcome& outcome) {
   const auto direction = [&](const char* name, Direction d) {
     const auto count = [&](const TensorMesh<2>& mesh) {

@@ -18,7 +18,6 @@
 
 #include "support/level_table.hpp"
 #include "support/rank_output.hpp"
-#include "support/solution_summary.hpp"
 
 namespace stratum::apps::poisson {
 
@@ -100,9 +99,6 @@ struct Solved {
   bool whole = true;  // on all nodes, not on those rows alone
   std::shared_ptr<const FiniteVolumes> volumes{};
 };
-
-/// `found`: of these bodies, or empty where the solution is not finite.
-[[nodiscard]] std::vector<BodyLine> body_lines(const PoissonProblem& problem, const std::vector<BodyFlux>& found);
 
 /// How many cells each direction has on the finest and on the coarsest level, for people; of volumes how many unknowns.
 [[nodiscard]] std::string coarsening(const Outcome& outcome);

@@ -54,7 +54,7 @@ void print_summary(const Summary& summary, const PoissonProblem& problem) {
   std::printf("flux        outward: left %.6g, right %.6g, bottom %.6g, top %.6g", fluxes.left, fluxes.right,
               fluxes.bottom, fluxes.top);
   print_balance(balance_of(summary));
-  print_bodies(body_lines(problem, summary.bodies), "area");
+  print_bodies(body_lines(problem.bodies, summary.bodies, &BodyFlux::area), "area");
 }
 
 }  // namespace

@@ -51,18 +51,6 @@ Balance balance_of(const Outcome& outcome) {
           .magnitudes = magnitudes};
 }
 
-/// `found`: of these bodies, or empty where the solution is not finite.
-std::vector<BodyLine> body_lines(const std::vector<Body3D>& bodies, const std::vector<BoxBodyFlux>& found) {
-  std::vector<BodyLine> lines;
-  for (const Body3D& body : bodies) {
-    lines.push_back({body.name, body.kind});
-    if (found.empty()) continue;
-    const BoxBodyFlux& of = found[lines.size() - 1];
-    lines.back() = {body.name, body.kind, static_cast<std::int64_t>(of.cells), of.volume, of.mean, of.flux};
-  }
-  return lines;
-}
-
 std::vector<double> place(const NodalValue3D& node) { return {node.x, node.y, node.z}; }
 
 }  // namespace
@@ -125,7 +113,7 @@ void print_outcome(const Settings& settings, const Outcome& outcome) {
                 rooms.size() == 1 ? "is" : "are",
                 rooms.size() == 1 ? "the room that nothing holds" : "the rooms that nothing holds");
   }
-  print_bodies(body_lines(outcome.given_bodies, outcome.bodies), "volume");
+  print_bodies(body_lines(outcome.given_bodies, outcome.bodies, &BoxBodyFlux::volume), "volume");
   std::printf("time        %.3g s set-up, %.3g s solve: %.3g million unknowns per second\n", report.setup_seconds,
               report.solve_seconds, static_cast<double>(outcome.unknowns()) / report.solve_seconds / 1e6);
   if (outcome.fluxes)
@@ -162,7 +150,7 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
   json.add("flux_rounding", balanced ? fluxes.rounding : unknown);
   json.add("reaction_integral", balanced ? fluxes.reaction : unknown)
       .add("load_integral", balanced ? fluxes.load : unknown);
-  add_bodies(json, body_lines(settings.problem.bodies, outcome.bodies), "volume");
+  add_bodies(json, body_lines(settings.problem.bodies, outcome.bodies, &BoxBodyFlux::volume), "volume");
   const TensorMesh<3>& mesh = outcome.mesh;
   json.add("mesh", settings.mesh.family.name).add("level", outcome.level);
   add_mesh(json, settings.mesh);

@@ -78,7 +78,7 @@ template <int D>
        "the coefficient H to the temperature T is robin:H,H*T (dirichlet)"},
       {"right", "TYPE", "", "the same on the right (dirichlet)"},
       {"bottom", "TYPE", "", "the same at the bottom (dirichlet)"},
-      {"top", "TYPE", "", D == 2 ? "the same at the top (dirichlet)" : "the same at the top (dirichlet)"}};
+      {"top", "TYPE", "", "the same at the top (dirichlet)"}};
   if (D == 3) {
     options.push_back({"front", "TYPE", "", "the same at the front, where z begins (dirichlet)"});
     options.push_back({"back", "TYPE", "", "the same at the back, where z ends (dirichlet)"});

@@ -55,6 +55,19 @@ struct BodyLine {
   double size = std::nan(""), mean = std::nan("");
   std::optional<double> flux{};
 };
+/// `found`: of these bodies, or empty where the solution is not finite; `size`: its area or volume.
+template <class Body, class Flux>
+[[nodiscard]] std::vector<BodyLine> body_lines(const std::vector<Body>& bodies, const std::vector<Flux>& found,
+                                               double Flux::*size) {
+  std::vector<BodyLine> lines;
+  for (std::size_t k = 0; k < bodies.size(); ++k) {
+    lines.push_back({bodies[k].name, bodies[k].kind});
+    if (found.empty()) continue;
+    const Flux& of = found[k];
+    lines.back() = {bodies[k].name, bodies[k].kind, of.cells, of.*size, of.mean, of.flux};
+  }
+  return lines;
+}
 /// `size`: area or volume.
 inline void print_bodies(const std::vector<BodyLine>& bodies, const char* size) {
   for (std::size_t k = 0; k < bodies.size(); ++k) {

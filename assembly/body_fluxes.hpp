@@ -9,6 +9,9 @@
 // What the data of a Neumann or Robin boundary give at these nodes is taken off. Nodes with the value of a Dirichlet boundary
 // belong to the boundary, and a node that two bodies hold to the first of them. Into a solid without flux nothing flows but
 // residuals. On the host; all subdomains of a grid ask together.
+//
+// u is on the unknowns of the mesh, or on a subdomain's rows of them. Throws UsageError for a u of other unknowns. Waits for
+// the stream. Work: the cells that touch bodies, after one copy of u to the host.
 
 #include <cstdint>
 #include <vector>

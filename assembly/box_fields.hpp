@@ -1,7 +1,11 @@
 #pragma once
 
-// Arrays of the nodes of a box in memory of the Context, and computations on them, by the same functors on a CPU and on a GPU.
-// Reductions wait for the stream.
+// Arrays of the nodes of a box in the Context's memory, and computations on them: loads of products, sums by weights, copies
+// between orders of storage. The same functors run on a CPU and on a GPU.
+//
+// A StoredBox is a view with the order in which its directions are stored; lines along the direction that is cut come last.
+// Shapes are the caller's duty. Reductions wait for the stream, nothing else does. Memory traffic: one word per unknown and
+// array that is read or written; weights are 1-D.
 
 #include <array>
 #include <concepts>

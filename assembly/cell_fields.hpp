@@ -1,7 +1,10 @@
 #pragma once
 
-// K, c and the widths of a mesh's cells in memory of the Context, for kernels that form coefficients from them: on a CPU the
-// caller's own arrays, on a GPU a copy of 8 bytes per cell and array.
+// CellFields: K = (kxx, kxy; kxy, kyy), c and the widths of a mesh's cells in the Context's memory, for kernels that form
+// element matrices from them. Arrays are of nx x ny cells, x fastest; kyy that is not given is kxx, kxy and c are zero.
+//
+// On a CPU these are the caller's own arrays, which have to outlive the object; on a GPU they are copies of 8 bytes per cell
+// and array. Throws UsageError for coefficients of another mesh. The constructor and `assign` wait for the stream on a GPU.
 
 #include <array>
 

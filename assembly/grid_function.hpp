@@ -7,6 +7,7 @@
 //     assemble_load(ctx, mesh, problem, {view, mesh.unknowns()});    memory of the caller
 //
 // It does not own the memory, which has to outlive it.
+// Functions that take one throw UsageError where its rows are not those of the mesh. Nothing here waits for the stream.
 
 #include <concepts>
 #include <type_traits>

@@ -3,6 +3,8 @@
 // Values of a Q1 function on patches between its nodes: the patch and the cell that a point lies in, and its fractions there
 // (assembly/point_values.hpp). A point on an edge of patches belongs to one of them, one outside by less than 1e-12 of the
 // domain's size to the cell that it touches. Where an edge is a curve the domain is that of the cells, a polygon.
+// On the host. Nodal values are those of all nodes of each patch, x fastest. A point outside is no error: `locate` returns
+// nothing.
 
 #include <optional>
 #include <span>

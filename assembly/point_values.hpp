@@ -8,6 +8,8 @@
 // of coordinates have no points of their own, and a point there belongs to the last of them. On a mesh of quadrilaterals the
 // cell is searched for, by boxes around its rows and cells, and t and s by Newton's method. A point on an edge belongs to one
 // of its cells, one outside by less than 1e-12 of the mesh's size to the cell that it touches.
+//
+// On the host. Nodal values are those of all nodes, x fastest. A point outside is no error: `locate` returns nothing for it.
 
 #include <optional>
 #include <span>

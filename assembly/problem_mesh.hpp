@@ -1,7 +1,8 @@
 #pragma once
 
 // ProblemMesh owns a mesh, of a rectangle or of quadrilaterals; a Geometry only refers to one. Copies share the positions of
-// nodes.
+// nodes. A ProblemMesh converts to the Geometry that assembly functions take, and has to outlive it. On the host; no errors of
+// its own.
 
 #include <optional>
 #include <utility>

@@ -5,6 +5,7 @@
 //     z = M^-1 D r ,     D = diag(d), d > 0, node (i, j) at j nx + i .
 //
 // It is not symmetric, whatever M is. It is a handle: copies are the same object.
+// Throws UsageError for vectors of another shape. Three words per unknown beside M; does not wait for the stream.
 
 #include <span>
 

@@ -1,7 +1,12 @@
 #pragma once
 
-// LinearOperator and Preconditioner: the two interfaces that solvers are written against. There is one virtual call per sweep,
-// not per node. `apply` neither allocates nor synchronises. Vectors must not alias unless a class allows it.
+// LinearOperator and Preconditioner: the two interfaces that solvers are written against,
+//
+//     y = A x ,   r = b - A x ;       z = M^-1 r .
+//
+// There is one virtual call per sweep, not per node. Vectors have the operator's shape, and the implementations of this library
+// throw UsageError for others. They must not alias unless a class allows it. `apply` and `residual` neither allocate nor wait
+// for the stream; functions that return a number wait for it.
 
 #include <limits>
 

@@ -1,6 +1,11 @@
 #pragma once
 
-// The storage format of general nine-point operators: nine arrays, 9 words per unknown. A residual or a sweep moves 12 words.
+// The storage format of general nine-point operators,
+//
+//     (A x)_ij = sum over dx, dy = -1 .. 1 of a_(dx,dy)(i, j) x(i + dx, j + dy) ,
+//
+// as nine arrays of the shape of x, 9 words per unknown. A residual or a sweep moves 12 words. Entries that reach across a
+// boundary meet zeros. GridOperator throws UsageError for arrays that differ in shape or pitch.
 
 #include <string_view>
 #include <utility>

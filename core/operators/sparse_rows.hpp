@@ -1,7 +1,8 @@
 #pragma once
 
-// Sparse matrices by rows on the host, in double: the result of readers and generators, and the input of incomplete
-// factorisations.
+// Sparse matrices by rows (CSR) on the host, in double: the result of readers and generators, and the input of incomplete
+// factorisations and of deflation. `validate` throws UsageError, naming the row; other functions take a valid matrix for
+// granted.
 
 #include <cstddef>
 #include <cstdint>

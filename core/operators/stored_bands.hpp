@@ -1,6 +1,8 @@
 #pragma once
 
-// The common part of storage formats with stored coefficients: the bands of a nine-point operator, one padded array each.
+// The common part of storage formats with stored coefficients: the last 5 or all 9 bands of a nine-point operator, each an
+// array of the grid's shape with ghosts. `check` throws UsageError for bands that differ in shape or pitch; GridOperator calls
+// it.
 
 #include <array>
 #include <string>

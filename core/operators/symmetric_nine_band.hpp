@@ -1,6 +1,9 @@
 #pragma once
 
-// The storage format of symmetric nine-point operators: five arrays, 5 words per unknown. A residual or a sweep moves 8 words.
+// The storage format of symmetric nine-point operators, a_(-dx,-dy)(i, j) = a_(dx,dy)(i - dx, j - dy): of the nine bands of
+// core/operators/nine_band.hpp the centre and the four towards later nodes are stored, 5 words per unknown. A residual or a
+// sweep moves 8 words. GridOperator throws UsageError for arrays that differ in shape or pitch. Where rows are distributed or
+// periodic, the ghosts of the bands hold what neighbours store.
 
 #include <string_view>
 #include <utility>

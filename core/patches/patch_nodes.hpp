@@ -1,6 +1,12 @@
 #pragma once
 
-// Vectors of patches at some of their numbers, such as the Dirichlet nodes, all copies. Nothing waits for the stream.
+// PatchNumbers: some numbers of vectors on patches, such as all copies of the Dirichlet nodes, for kernels that touch these
+// alone:
+//
+//     copy   y_k = x_k          set   x_k = a          for k in the list
+//
+// Vectors are those of core/patches/patch_layout.hpp; shapes are the caller's duty. The constructor copies the list to the
+// Context's memory and waits for the stream; nothing else does.
 
 #include <vector>
 

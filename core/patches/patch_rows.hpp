@@ -1,7 +1,7 @@
 #pragma once
 
-// PatchRows: the rows of patches in one list, by which loops run over all nodes at once
-// (core/patches/for_each_patch_node.hpp).
+// PatchRows: the rows of all patches in one list in the Context's memory, so that one loop or kernel runs over the nodes of all
+// patches (core/patches/for_each_patch_node.hpp). `rank`: the patches of one rank alone. The constructor waits for the stream.
 
 #include <memory>
 #include <optional>

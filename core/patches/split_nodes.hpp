@@ -1,6 +1,12 @@
 #pragma once
 
-// SplitNodes: nodes with copies in patches of several ranks, and their sums. Where there is one rank there are none.
+// SplitNodes: the nodes with copies in patches of several ranks, and the sums of their copies. With one rank there are none.
+//
+//     gather_copies   r(first copy) = sum of r over all copies, r(other copies) = 0
+//     sum_copies      x(every copy) = that sum
+//
+// Sums are formed in the order of patches, so that all ranks get the same bits. Both functions are collective and send one
+// number for each own copy. They wait for the stream where the communicator does.
 
 #include <vector>
 

@@ -6,6 +6,9 @@
 //
 // On several ranks the finest levels have the patches of this rank alone. Levels with too few unknowns to be worth exchanges
 // have all patches on every rank, and each solves them whole: what is restricted to the first of these is gathered.
+//
+// Numbers of nodes are those of core/patches/patch_layout.hpp; arrays of that size are the caller's duty. No Context, hence no
+// stream. Memory: 5 words of rows, 2 of conductances and 1.5 of weights per node and level.
 
 #include <optional>
 #include <vector>

@@ -14,6 +14,9 @@
 //     galerkin     A_c = P_p^T A_p P_p
 //
 // Weights take 1.5 words a fine node. Set-up is on the host, in double. Nothing else waits for the stream.
+// Memory traffic per fine node: prolongate 2.25 words and the weights, restrict 1.25 and the weights. Shapes are the caller's
+// duty. Source of the weights: R. E. Alcouffe, A. Brandt, J. E. Dendy, J. W. Painter, The multi-grid method for the diffusion
+// equation with strongly discontinuous coefficients, SIAM J. Sci. Stat. Comput. 2, 1981.
 
 #include <memory>
 #include <vector>

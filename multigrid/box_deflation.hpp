@@ -1,11 +1,18 @@
 #pragma once
 
-// Conjugate gradients in a box with a deflation vector for each isolated part that couples a thousand times as strongly as its
-// surroundings (multigrid/inclusions.hpp, solvers/deflation/deflated_cg.hpp). Every such part leaves a slow mode in the cycle.
-// The vector of a part is one on its nodes and zero elsewhere. Set-up is on the host; memory there: 27 entries a row of A.
+// Conjugate gradients in a box with a deflation vector for each isolated body of high K,
 //
-// On several ranks each has the rows of its slab (BoxSlab), with columns for the planes beside it; parts are those of the whole
+//     z_d = 1 on the nodes of body d, 0 elsewhere           (solvers/deflation/deflated_cg.hpp)
+//
+// Every such body leaves a slow mode in the cycle. A body is a connected set of cells whose K is above the geometric mean of the
+// smallest and the largest, as in two dimensions (multigrid/inclusions.hpp); of a matrix without K, one of nodes that couple as
+// strongly. Unknowns are numbered x fastest. Set-up is on the host. Of K by cells it needs the rows of A where A Z is not zero,
+// on the surfaces of bodies: 27 entries each, and 64 bytes an unknown; of a matrix all rows.
+//
+// On several ranks each has all rows of its slab (BoxSlab), with columns for the planes beside it. Bodies are those of the whole
 // box, and all ranks call together.
+//
+// Throws ResourceError where the coarse matrix of the vectors would not fit into memory.
 
 #include <array>
 #include <cstddef>
@@ -22,8 +29,10 @@
 namespace stratum {
 
 struct BoxDeflation {
-  /// Conjugate gradients take about an iteration more for each part; the set-up from K by cells takes as long as six to eight.
-  static constexpr int least_vectors = 6, most_vectors = 400;
+  /// On several ranks, where the set-up takes as long as six to eight iterations: bodies at least, and unknowns at most.
+  static constexpr int least_on_ranks = 6;
+  static constexpr std::int64_t most_unknowns_on_ranks = 1500000;
+  static constexpr int most_vectors = 400;
   static constexpr double jump_for_vectors = 1e3, jump_for_two_parts = 1e4;
   /// Null: none, of matrices without such parts.
   std::unique_ptr<Solver<double>> solver{};
@@ -33,13 +42,22 @@ struct BoxDeflation {
 /// Of the rows of the nodes of a box and their sums. A is symmetric positive definite.
 [[nodiscard]] BoxDeflation make_box_deflation(Context& ctx, const SparseRows& a, const BoxShape& shape,
                                               std::span<const double> sums);
-/// Bytes that the set-up takes on the host for a while.
-[[nodiscard]] std::size_t bytes_of_box_deflation(const BoxShape& shape);
-/// Parts of the cells whose K is above the geometric mean of the smallest and the largest, that share nodes and have none on a
-/// Dirichlet face: a pass over the cells, which says whether rows are worth making.
-[[nodiscard]] int isolated_bodies(const TensorMesh<3>& mesh, const std::vector<double>& k);
-/// Of K by cells.
-[[nodiscard]] BoxDeflation make_box_deflation(Context& ctx, const BoxCoefficients& coefficients, bool scalar);
+
+/// Bodies that share no node with a Dirichlet face; none of a K that jumps by less than jump_for_vectors. One pass over the cells.
+struct IsolatedBodies {
+  int count = 0;
+  double jump = 1;               // of K: the largest by the smallest
+  std::vector<int> of_unknown;   // the body of an unknown, -1: none; empty where there are no bodies
+  std::vector<char> on_surface;  // of an unknown: A Z has entries there
+  std::size_t surface_unknowns = 0;
+
+  IsolatedBodies(const TensorMesh<3>& mesh, const std::vector<double>& k);
+  /// Bytes that the set-up takes on the host for a while, of these unknowns or a slab of them.
+  [[nodiscard]] std::size_t bytes(const BoxShape& shape) const;
+};
+/// Of K by cells, without a reaction.
+[[nodiscard]] BoxDeflation make_box_deflation(Context& ctx, const BoxCoefficients& coefficients,
+                                              const IsolatedBodies& bodies);
 
 /// Widths of neighbours differ by less than a half: on others thin cells would be taken for such parts.
 [[nodiscard]] bool are_even(const std::array<GatedAxis, 3>& axes);

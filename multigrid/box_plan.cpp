@@ -8,6 +8,7 @@
 #include <stratum/assembly/box_points.hpp>
 #include <stratum/core/errors.hpp>
 #include <stratum/mesh/partition.hpp>
+#include <stratum/multigrid/box_deflation.hpp>
 #include <stratum/multigrid/plane_multigrid.hpp>
 #include <stratum/solvers/direct/mode_products.hpp>
 
@@ -128,6 +129,14 @@ std::optional<BoxSolverPlan> planes_plan(const Context& ctx, const TensorMesh<3>
     }
   }
   return best;
+}
+
+bool deflation_pays(const DeflationFacts& facts) {
+  constexpr double in_double = 8, in_single = 16;
+  if (facts.bodies == 0 || facts.bodies > BoxDeflation::most_vectors || facts.jump < BoxDeflation::jump_for_vectors)
+    return false;
+  const double decades = std::log10(facts.jump) - 2;
+  return facts.float_cycles ? facts.bodies * decades * decades >= in_single : facts.bodies * decades >= in_double;
 }
 
 std::array<GatedAxis, 3> gate_of(const TensorMesh<3>& mesh, const BoxMaterial& material) {

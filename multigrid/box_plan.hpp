@@ -35,6 +35,19 @@ namespace stratum {
                                               const PoissonProblem3D& problem, const BoxMaterial& material,
                                               BoxMethod asked);
 
+/// Isolated bodies of high K, where conjugate gradients are around cycles of a scalar K.
+struct DeflationFacts {
+  int bodies = 0;
+  double jump = 1;  // of K: the largest by the smallest
+  bool float_cycles = true;
+};
+/// Whether a deflation vector for each takes less time in one solve than the iterations that it saves. With l the decades of the
+/// jump beyond two, n bodies cost about n l / 4 iterations in double and n l^2 / 4 in single precision, where what rounding
+/// leaves of large K comes on top (64^3, 1 to 25 balls). Vectors cost the time of two iterations in double and of four in single
+/// precision, whose vectors they take to double: one to make them, the rest in all iterations together. Too many vectors would
+/// have a coarse matrix that costs more.
+[[nodiscard]] bool deflation_pays(const DeflationFacts& facts);
+
 /// Widths as coarsening is to see them: those that an anisotropic K makes of them, by its median in each layer of cells.
 [[nodiscard]] std::array<GatedAxis, 3> gate_of(const TensorMesh<3>& mesh, const BoxMaterial& material);
 

@@ -224,20 +224,21 @@ struct PoissonSolver3D::Implementation {
   }
   /// Of a reaction other levels may be made later, for which the vectors would not be.
   void deflate(const BoxCoefficients& c, const BoxMaterial& material) {
-    constexpr std::int64_t most_unknowns = 1500000;
-    const auto [least, most] = std::minmax_element(material.xx.begin(), material.xx.end());
     const BoxShape& shape = iterative->a.shape();
-    const bool may_pay = !material.xx.empty() && material.yy.empty() && problem.reaction == 0 &&
-                         *most >= BoxDeflation::jump_for_vectors * *least && !is_singular(mesh, problem) &&
-                         std::int64_t{shape.n.nx} * shape.n.ny * shape.all_planes() <= most_unknowns &&
-                         are_even(gate_of(mesh, material)) &&
-                         isolated_bodies(mesh, material.xx) >= BoxDeflation::least_vectors;
-    if (!may_pay) return;
+    if (material.xx.empty() || !material.yy.empty() || problem.reaction != 0 || is_singular(mesh, problem) ||
+        mesh.cells() > std::numeric_limits<int>::max() || !are_even(gate_of(mesh, material)))
+      return;
+    const IsolatedBodies bodies(mesh, material.xx);
+    if (!deflation_pays({bodies.count, bodies.jump, params.float_cycles})) return;
+    if (ranks() > 1 &&
+        (bodies.count < BoxDeflation::least_on_ranks ||
+         std::int64_t{shape.n.nx} * shape.n.ny * shape.all_planes() > BoxDeflation::most_unknowns_on_ranks))
+      return;
     if (ctx.is_dry_run()) {
-      const auto on_host = ctx.on_gpu() ? nullptr : allocate(ctx, bytes_of_box_deflation(shape));
+      const auto on_host = ctx.on_gpu() ? nullptr : allocate(ctx, bodies.bytes(shape));
       return;
     }
-    BoxDeflation made = make_box_deflation(ctx, c, true);
+    BoxDeflation made = make_box_deflation(ctx, c, bodies);
     if (!made.solver) return;
     iterative->set_solver(std::move(made.solver));
     plan.reason +=

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <utility>
+#include <vector>
 
 #include <stratum/core/operators/box_rows.hpp>
 #include <stratum/core/operators/sparse_rows.hpp>
@@ -21,9 +22,11 @@ namespace stratum {
 }
 
 /// fill(i, j, k, row) sets what is not zero of a row, by the numbers above. Zeros beside the diagonal are left out. `slab`:
-/// columns are those of the planes before, within and behind the box.
+/// columns are those of the planes before, within and behind the box. `some`: of a mark a node, where other rows than those of
+/// marked nodes are to have no entry.
 template <class Fill>
-[[nodiscard]] SparseRows sparse_rows_of_box(const Extents<3>& n, const Fill& fill, bool slab = false) {
+[[nodiscard]] SparseRows sparse_rows_of_box(const Extents<3>& n, const Fill& fill, bool slab = false,
+                                            const std::vector<char>& some = {}) {
   SparseRows a;
   a.rows = static_cast<int>(n.nodes());
   const int before = slab ? n.nx * n.ny : 0;
@@ -36,6 +39,10 @@ template <class Fill>
   for (int k = 0; k < n.nz; ++k)
     for (int j = 0; j < n.ny; ++j)
       for (int i = 0; i < n.nx; ++i, ++own) {
+        if (!some.empty() && some[static_cast<std::size_t>(own)] == 0) {
+          a.start.push_back(static_cast<int>(a.column.size()));
+          continue;
+        }
         double row[box_row] = {};
         fill(i, j, k, row);
         const bool inside = i > 0 && i + 1 < n.nx && j > 0 && j + 1 < n.ny && (slab || (k > 0 && k + 1 < n.nz));

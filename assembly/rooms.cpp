@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <stratum/assembly/host_loads.hpp>
+#include <stratum/assembly/room_balance.hpp>
 #include <stratum/assembly/union.hpp>
 #include <stratum/core/field/blas.hpp>
 
@@ -45,23 +46,14 @@ std::size_t cell_of(const Point& p, int nx, int ny) {
 }
 
 /// A field on the host.
-struct RoomField {
-  const UnknownsInRooms& unknowns;
-  std::vector<double> values;
-
-  RoomField(Context& ctx, const UnknownsInRooms& of, const GridFunction<double>& u)
-      : unknowns(of), values(static_cast<std::size_t>(u.view.nodes())) {
-    copy_to_host(ctx, FieldView<const double>(u.view), values.data());
-  }
-  template <class Value>
-  [[nodiscard]] std::vector<double> sums(const Context& ctx, const Rooms& rooms, bool is_part,
-                                         const Value& value) const {
-    std::vector<double> own(rooms.rooms.size(), 0.0);
-    for (std::size_t k = 0; k < values.size(); ++k)
-      if (unknowns.room[k] >= 0) own[static_cast<std::size_t>(unknowns.room[k])] += value(k);
-    return sums_of_all(ctx, std::move(own), is_part);
-  }
-};
+std::vector<double> fetched(Context& ctx, const GridFunction<double>& u) {
+  std::vector<double> values(static_cast<std::size_t>(u.view.nodes()));
+  copy_to_host(ctx, FieldView<const double>(u.view), values.data());
+  return values;
+}
+auto total_of(const Context& ctx, const GridFunction<double>& u) {
+  return [&ctx, part = u.is_part()](std::vector<double> own) { return sums_of_all(ctx, std::move(own), part); };
+}
 
 UnknownsInRooms nodes_in_rooms(Context& ctx, const Geometry& mesh, const Rooms& rooms, const GridFunction<double>& u) {
   const TensorMesh<2>& logical = mesh.logical();
@@ -178,26 +170,9 @@ std::optional<Rooms> rooms_around_bodies(const Geometry& mesh, const OperatorTer
 
 std::vector<Compatibility> make_compatible(Context& ctx, const Rooms& rooms, const UnknownsInRooms& unknowns,
                                            const GridFunction<double>& b) {
-  RoomField field(ctx, unknowns, b);
-  const bool part = b.is_part();
-  const auto sum = field.sums(ctx, rooms, part, [&](std::size_t k) { return field.values[k]; });
-  const auto magnitude = field.sums(ctx, rooms, part, [&](std::size_t k) { return std::abs(field.values[k]); });
-  const auto area = field.sums(ctx, rooms, part, [&](std::size_t k) { return unknowns.integral[k]; });
-  std::vector<Compatibility> found(rooms.rooms.size());
-  for (std::size_t r = 0; r < found.size(); ++r)
-    if (rooms.rooms[r].singular) found[r] = {sum[r], magnitude[r], area[r] > 0 ? sum[r] / area[r] : 0};
-  for (std::size_t k = 0; k < field.values.size(); ++k)
-    if (unknowns.room[k] >= 0)
-      field.values[k] -= found[static_cast<std::size_t>(unknowns.room[k])].mean * unknowns.integral[k];
-  // What is left of a room's load may be rounding, which a solver would take for a load.
-  const auto left = field.sums(ctx, rooms, part, [&](std::size_t k) { return std::abs(field.values[k]); });
-  constexpr double rounding = 1e-14;
-  for (std::size_t k = 0; k < field.values.size(); ++k) {
-    if (unknowns.room[k] < 0) continue;
-    const auto r = static_cast<std::size_t>(unknowns.room[k]);
-    if (left[r] <= rounding * magnitude[r]) field.values[k] = 0;
-  }
-  copy_from_host(ctx, field.values.data(), b.view);
+  auto load = fetched(ctx, b);
+  auto found = balance_in_rooms(rooms.rooms.size(), unknowns, load, total_of(ctx, b));
+  copy_from_host(ctx, load.data(), b.view);
   return found;
 }
 
@@ -217,15 +192,7 @@ Compatibility sum_of(std::span<const Compatibility> rooms) {
 }
 
 void expect_compatible(const Rooms& rooms, const std::vector<Compatibility>& found, bool project) {
-  for (std::size_t r = 0; r < found.size(); ++r) {
-    const Rooms::Room& room = rooms.rooms[r];
-    expects(!room.singular || project || found[r].holds(), "nothing holds u in the room of ", room.cells,
-            " cells around (", room.x, ", ", room.y,
-            "), which bodies or boundaries without flux close: the integral of f plus the boundary fluxes has to "
-            "vanish there and is ",
-            found[r].sum, ", ", 100 * std::abs(found[r].sum) / found[r].sum_of_magnitudes,
-            " % of the sum of magnitudes. Use --project (`project` in code) to subtract the mean of f in each room");
-  }
+  expect_balanced(rooms.rooms, found, project);
 }
 
 double make_compatible(Context& ctx, const Geometry& mesh, const Rooms& rooms, const GridFunction<double>& b,
@@ -243,15 +210,9 @@ double make_compatible(Context& ctx, const Geometry& mesh, const Rooms& rooms, c
 
 void subtract_integral_means(Context& ctx, const Rooms& rooms, const UnknownsInRooms& unknowns,
                              const GridFunction<double>& u) {
-  RoomField field(ctx, unknowns, u);
-  const bool part = u.is_part();
-  const auto sum = field.sums(ctx, rooms, part, [&](std::size_t k) { return field.values[k] * unknowns.integral[k]; });
-  const auto area = field.sums(ctx, rooms, part, [&](std::size_t k) { return unknowns.integral[k]; });
-  for (std::size_t k = 0; k < field.values.size(); ++k)
-    if (unknowns.room[k] >= 0)
-      field.values[k] -=
-          sum[static_cast<std::size_t>(unknowns.room[k])] / area[static_cast<std::size_t>(unknowns.room[k])];
-  copy_from_host(ctx, field.values.data(), u.view);
+  auto values = fetched(ctx, u);
+  subtract_means_in_rooms(rooms.rooms.size(), unknowns, values, total_of(ctx, u));
+  copy_from_host(ctx, values.data(), u.view);
 }
 
 void subtract_integral_means(Context& ctx, const Geometry& mesh, const Rooms& rooms, const GridFunction<double>& u) {

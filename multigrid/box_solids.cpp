@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include <stratum/core/errors.hpp>
+#include <stratum/assembly/room_balance.hpp>
 #include <stratum/core/field/blas_3d.hpp>
 #include <stratum/multigrid/box_slabs.hpp>
 #include <stratum/multigrid/room_parts.hpp>
@@ -125,8 +125,13 @@ BoxSolids::BoxSolids(Context& ctx, const TensorMesh<3>& mesh, const PoissonProbl
     fixed.push_back(bodies_->node[node] == BoxBodies::unknown ? 0 : 1);
     given.push_back(bodies_->node[node] == BoxBodies::given ? 1 : 0);
   });
-  for_each_node_of_planes(slab.first, slab.first + own.n.nz,
-                          [&](std::size_t node) { node_of_unknown_.push_back(node); });
+  for_each_node_of_planes(slab.first, slab.first + own.n.nz, [&](std::size_t node) {
+    const int room = rooms_.of_node[node];
+    const bool singular = room >= 0 && rooms_.rooms[static_cast<std::size_t>(room)].singular;
+    node_of_unknown_.push_back(node);
+    in_rooms_.room.push_back(singular ? room : -1);
+    in_rooms_.integral.push_back(rooms_.integral[node]);
+  });
   std::vector<int> of_unknown;  // rooms, of the whole box
   for_each_node_of_planes(0, own.all_planes(), [&](std::size_t node) { of_unknown.push_back(rooms_.of_node[node]); });
   matrix_ = decoupled(ctx, cells, fixed);
@@ -161,78 +166,26 @@ void BoxSolids::set_values(Context& ctx, FieldView<double, 3> x) const {
 std::vector<Compatibility> BoxSolids::make_rhs(Context& ctx, bool project, FieldView<double, 3> r) const {
   Values values(unknowns());
   copy_to_host<double>(ctx, FieldView<const double, 3>(r), values.data());
-  std::vector<Compatibility> found(rooms_.rooms.size());
-  Values integrals(found.size(), 0.0);
-  const auto singular_room = [&](std::size_t node) {
-    const int room = rooms_.of_node[node];
-    return room >= 0 && rooms_.rooms[static_cast<std::size_t>(room)].singular ? room : -1;
-  };
-  for (std::size_t k = 0; k < values.size(); ++k) {
-    const std::size_t node = node_of_unknown_[k];
-    if (bodies_->node[node] != BoxBodies::unknown) values[k] = 0;
-    const int room = singular_room(node);
-    if (room < 0) continue;
-    Compatibility& own = found[static_cast<std::size_t>(room)];
-    own.sum += values[k];
-    own.sum_of_magnitudes += std::abs(values[k]);
-    integrals[static_cast<std::size_t>(room)] += rooms_.integral[node];
-  }
-  Values sums;
-  for (std::size_t n = 0; n < found.size(); ++n)
-    sums.insert(sums.end(), {found[n].sum, found[n].sum_of_magnitudes, integrals[n]});
-  sums = sums_of_ranks(ctx, std::move(sums));
-  for (std::size_t n = 0; n < found.size(); ++n) {
-    found[n].sum = sums[3 * n];
-    found[n].sum_of_magnitudes = sums[3 * n + 1];
-    integrals[n] = sums[3 * n + 2];
-  }
-  std::vector<Compatibility> of_singular;
-  for (std::size_t n = 0; n < found.size(); ++n) {
-    const BoxRooms::Room& room = rooms_.rooms[n];
-    if (!room.singular) continue;
-    expects(
-        project || found[n].holds(), "nothing holds u in the room of ", room.cells, " cells around (", room.x, ", ",
-        room.y, ", ", room.z,
-        "), which bodies or faces without flux close: the integral of f plus the boundary fluxes has to vanish there "
-        "and is ",
-        found[n].sum, ", ", 100 * std::abs(found[n].sum) / found[n].sum_of_magnitudes,
-        " % of the sum of magnitudes. Use --project (`project` in code) to subtract the mean of f in each room");
-    found[n].mean = found[n].sum / integrals[n];
-    of_singular.push_back(found[n]);
-  }
   for (std::size_t k = 0; k < values.size(); ++k)
-    if (const int room = singular_room(node_of_unknown_[k]); room >= 0)
-      values[k] -= found[static_cast<std::size_t>(room)].mean * rooms_.integral[node_of_unknown_[k]];
-  // What is left of a room's load may be rounding, which a solver would take for a load.
-  constexpr double rounding = 1e-14;
-  Values left(found.size(), 0.0);
-  for (std::size_t k = 0; k < values.size(); ++k)
-    if (const int room = singular_room(node_of_unknown_[k]); room >= 0)
-      left[static_cast<std::size_t>(room)] += std::abs(values[k]);
-  left = sums_of_ranks(ctx, std::move(left));
-  for (std::size_t k = 0; k < values.size(); ++k)
-    if (const int room = singular_room(node_of_unknown_[k]); room >= 0)
-      if (left[static_cast<std::size_t>(room)] <= rounding * found[static_cast<std::size_t>(room)].sum_of_magnitudes)
-        values[k] = 0;
+    if (bodies_->node[node_of_unknown_[k]] != BoxBodies::unknown) values[k] = 0;
+  const auto found = balance_in_rooms(rooms_.rooms.size(), in_rooms_, values,
+                                      [&](Values own) { return sums_of_ranks(ctx, std::move(own)); });
+  expect_balanced(rooms_.rooms, found, project);
   copy_from_host<double>(ctx, values.data(), r);
+  std::vector<Compatibility> of_singular;
+  for (std::size_t n = 0; n < found.size(); ++n)
+    if (rooms_.rooms[n].singular) of_singular.push_back(found[n]);
   return of_singular;
 }
 
 void BoxSolids::complete(Context& ctx, FieldView<double, 3> x) const {
   Values values(unknowns());
   copy_to_host<double>(ctx, FieldView<const double, 3>(x), values.data());
-  Values sums(rooms_.rooms.size(), 0.0), integrals(sums);
   std::array<double, 2> some{};  // the value of the first unknown, where there is one
-  for (std::size_t k = values.size(); k-- > 0;) {
-    const std::size_t node = node_of_unknown_[k];
-    if (bodies_->node[node] == BoxBodies::unknown) some = {1, values[k]};
-    if (const int room = rooms_.of_node[node]; room >= 0) {
-      sums[static_cast<std::size_t>(room)] += rooms_.integral[node] * values[k];
-      integrals[static_cast<std::size_t>(room)] += rooms_.integral[node];
-    }
-  }
-  sums = sums_of_ranks(ctx, std::move(sums));
-  integrals = sums_of_ranks(ctx, std::move(integrals));
+  for (std::size_t k = values.size(); k-- > 0;)
+    if (bodies_->node[node_of_unknown_[k]] == BoxBodies::unknown) some = {1, values[k]};
+  subtract_means_in_rooms(rooms_.rooms.size(), in_rooms_, values,
+                          [&](Values own) { return sums_of_ranks(ctx, std::move(own)); });
   if (ctx.subdomains() > 1) {
     const auto of_ranks = ctx.communicator()->gather_on_host(some);
     const auto first =
@@ -241,13 +194,10 @@ void BoxSolids::complete(Context& ctx, FieldView<double, 3> x) const {
   }
   for (std::size_t k = 0; k < values.size(); ++k) {
     const std::size_t node = node_of_unknown_[k];
-    const int room = rooms_.of_node[node];
     if (bodies_->node[node] == BoxBodies::given)
       values[k] = bodies_->value[node];
     else if (bodies_->node[node] == BoxBodies::inactive)
       values[k] = some[1];
-    else if (room >= 0 && rooms_.rooms[static_cast<std::size_t>(room)].singular)
-      values[k] -= sums[static_cast<std::size_t>(room)] / integrals[static_cast<std::size_t>(room)];
   }
   copy_from_host<double>(ctx, values.data(), x);
 }

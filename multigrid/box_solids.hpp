@@ -19,6 +19,7 @@
 #include <vector>
 
 #include <stratum/assembly/box_bodies.hpp>
+#include <stratum/assembly/rooms.hpp>
 #include <stratum/multigrid/box_multigrid.hpp>
 #include <stratum/multigrid/singular_parts.hpp>
 
@@ -63,6 +64,7 @@ class BoxSolids {
   std::shared_ptr<const BoxBodies> bodies_;
   BoxRooms rooms_;
   std::vector<std::size_t> node_of_unknown_;
+  UnknownsInRooms in_rooms_;
   BoxMatrix<double> cells_, matrix_;
   std::shared_ptr<Preconditioner<double>> cycle_;
   int distributed_ = 0;

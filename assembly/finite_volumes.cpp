@@ -212,17 +212,20 @@ GridOperator<double> FiniteVolumes::matrix(Context& ctx, const GridLayout<2>& su
   return {std::move(a)};
 }
 
-std::vector<double> FiniteVolumes::means(Context& ctx, const ScalarFunction& f, int first_row, int rows) const {
+std::vector<double> FiniteVolumes::means(Context& ctx, const ScalarFunction& f, int first_row, int rows,
+                                         int points) const {
+  const auto rule = gauss_rule(points);
   std::vector<double> values(static_cast<std::size_t>(nx_) * static_cast<std::size_t>(rows));
   const Geometry geometry(mesh_);
   for_each_row(
       ctx, rows,
       [&](int row, const ScalarFunction& own) {
         for (int i = 0; i < nx_; ++i) {
+          if (!is_live(i, first_row + row)) continue;
           const CellPoints cell = geometry.cell(i, first_row + row);
-          values[at(i, row)] = mean_along([&](double s) {
-            return mean_along([&](double t) { return evaluate(own, cell.at(t, s), "right-hand side"); });
-          });
+          for (const auto& [s, of_s] : rule)
+            for (const auto& [t, of_t] : rule)
+              values[at(i, row)] += of_s * of_t * evaluate(own, cell.at(t, s), "right-hand side");
         }
       },
       f);

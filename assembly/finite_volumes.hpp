@@ -116,8 +116,10 @@ class FiniteVolumes {
   [[nodiscard]] std::optional<RelativeErrors> errors(Context& ctx, const PoissonProblem& problem,
                                                      std::span<const double> cells) const;
 
-  /// Means of f in the cells of these rows, and a function at their centres.
-  [[nodiscard]] std::vector<double> means(Context& ctx, const ScalarFunction& f, int first_row, int rows) const;
+  /// Means of f in the cells of these rows, by so many points a direction, zero in those without an equation; and a function
+  /// at their centres.
+  [[nodiscard]] std::vector<double> means(Context& ctx, const ScalarFunction& f, int first_row, int rows,
+                                          int points = 4) const;
   [[nodiscard]] std::vector<double> at_centres(Context& ctx, const ScalarFunction& f, int first_row, int rows) const;
 
   [[nodiscard]] std::int64_t cells() const { return std::int64_t{nx_} * ny_; }

@@ -5,6 +5,7 @@
 
 #include <stratum/core/field/blas.hpp>
 #include <stratum/multigrid/heat_operators.hpp>
+#include <stratum/multigrid/heat_state.hpp>
 #include <stratum/multigrid/heat_steps.hpp>
 #include <stratum/solvers/preconditioners/mass_diagonal.hpp>
 #include <stratum/solvers/row_scaled.hpp>
@@ -12,13 +13,6 @@
 namespace stratum {
 
 namespace {
-
-/// Of all subdomains in the order of ranks, on the first subdomain; the others have none.
-std::vector<double> rows_on_first_subdomain(Context& ctx, FieldView<const double> x) {
-  std::vector<double> own(static_cast<std::size_t>(x.nodes()));
-  if (!own.empty()) copy_to_host(ctx, x, own.data());
-  return ctx.subdomains() == 1 ? own : ctx.communicator()->join_on_first(own);
-}
 
 /// With the bodies on the mesh, and data that do not count in them.
 HeatProblem with_bodies_on(Context& ctx, const ProblemMesh& mesh, const HeatProblem& given, double start) {
@@ -358,12 +352,9 @@ bool HeatSolver::restore(Context& ctx, const HeatState& state, bool same_data) {
               state.boundary_slope.size() == equation.boundary_nodes(),
           "a state of ", state.u.size(), " unknowns and ", state.boundary_slope.size(),
           " nodes that boundaries and bodies hold is not one of ", nodes, " and ", equation.boundary_nodes());
-  const auto put = [&](const std::vector<double>& from, Field<double>& to) {
-    copy_from_host(ctx, from.data() + std::int64_t{equation.first_row} * to.shape().nx, to.view());
-  };
-  put(state.u, self.u.unknowns);
-  put(state.slope, self.slope.unknowns);
-  put(state.slope_before, self.slope_before.unknowns);
+  put_rows(ctx, state.u, equation.first_row, self.u.unknowns);
+  put_rows(ctx, state.slope, equation.first_row, self.slope.unknowns);
+  put_rows(ctx, state.slope_before, equation.first_row, self.slope_before.unknowns);
   self.slope.sides = state.boundary_slope;
   equation.forget_load();
   return self.go_on(ctx, state, same_data);

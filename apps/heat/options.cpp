@@ -29,6 +29,7 @@ constexpr const char* examples =
     "  heat2d --boundary 'sin(20*t)' --end 1 --tol 1e-5 --output-every 0.02 --vtk film.pvd\n"
     "  heat2d --map '(1+x)*cos(pi/2*y),(1+x)*sin(pi/2*y)' --initial 'x>1' --end 1 --vtk ring.pvd\n"
     "  heat2d --kappa 'y<0.1 ? 0.01 : 1' --capacity '1+x' --rhs 'exp(-t)' --left robin:5,0 --end 2\n"
+    "  heat2d --discretisation fv --initial 'x<1/2' --kappa file:k.npy --left neumann --right neumann --vtk film.pvd\n"
     "  heat2d --end 1 --restart-every 0.1 --save run.state;  heat2d --end 2 --restart run.state --save more.state\n"
     "  heat2d --patches pipe.msh --initial 1 --boundary wall=robin:5,0 --boundary inner=neumann --vtk film.pvd\n"
     "  mpirun -n 4 heat2d --level 10 --rhs 1           on four ranks, a subdomain each\n\n";
@@ -54,7 +55,10 @@ CommandLine make_command_line() {
                                  "NAME, with the types of --left; once for each",
                                  true)},
               joined(boundary_and_coefficient_options(), {body_option()}),
-              {{"mass", "NAME", "consistent",
+              {{"discretisation", "NAME", "elements",
+                "elements (bilinear, unknowns at nodes), or fv (cell-centred finite volumes: unknowns in cells, "
+                "harmonic means of K on faces; with euler u stays between its data on any cells; on rectangles)"},
+               {"mass", "NAME", "consistent",
                 "how u_t is weighed at nodes: consistent, or lumped (a diagonal: with euler, on cells that are not "
                 "stretched, u stays between its data however short the steps are)"}})},
       time_options(),

@@ -17,6 +17,18 @@ OutputFiles parse_outputs(const CommandLine& options, const Settings& settings) 
 
 NodeRows rows_of(const HeatSolver& solver) { return node_rows(solver.mesh(), solver.unknowns()); }
 
+std::vector<double> kappa_on_cells(Context& ctx, const Settings& settings, const ProblemMesh& mesh, double t,
+                                   const NodeRows& rows) {
+  const PoissonProblem now = at_time(settings.problem, t);
+  const auto line = static_cast<std::ptrdiff_t>(mesh.logical().x().size());
+  const auto first = rows.first * line, count = (rows.count() - 1) * line;
+  if (coefficients_are_numbers(mesh, settings.problem, t))
+    return std::vector<double>(static_cast<std::size_t>(count), now.diffusion.xx.constant.value_or(1));
+  const auto all =
+      now.bodies.empty() ? on_cells(ctx, mesh, now.diffusion, {}).xx : cell_coefficients(ctx, mesh, now)->xx;
+  return {all.begin() + first, all.begin() + first + count};
+}
+
 void write_picture(Context& ctx, const Settings& settings, const HeatSolver& solver, int number, VtkSeries& series) {
   const ProblemMesh& mesh = solver.geometry();
   const NodeRows rows = rows_of(solver);
@@ -31,18 +43,7 @@ void write_picture(Context& ctx, const Settings& settings, const HeatSolver& sol
   }
   std::vector<VtkField> fields;
   for (const auto& [name, values] : nodal) fields.push_back({name, values});
-  const auto line = static_cast<std::size_t>(solver.mesh().x().size()),
-             first = static_cast<std::size_t>(rows.first) * line,
-             count = static_cast<std::size_t>(rows.count() - 1) * line;
-  std::vector<double> kappa;
-  if (coefficients_are_numbers(mesh, settings.problem, solver.time())) {
-    kappa.assign(count, now.diffusion.xx.constant.value_or(1));
-  } else {
-    const auto all =
-        now.bodies.empty() ? on_cells(ctx, mesh, now.diffusion, {}).xx : cell_coefficients(ctx, mesh, now)->xx;
-    const auto begin = all.begin() + static_cast<std::ptrdiff_t>(first);
-    kappa.assign(begin, begin + static_cast<std::ptrdiff_t>(count));
-  }
+  const auto kappa = kappa_on_cells(ctx, settings, mesh, solver.time(), rows);
   series.write(number, solver.time(), mesh, fields, {{"kappa", kappa}}, rows);
 }
 

@@ -3,6 +3,7 @@
 // The files of a run: their names, the pictures of a film, and the memory that they and the solver take.
 
 #include <cstdint>
+#include <vector>
 
 #include "settings.hpp"
 #include "support/output_files.hpp"
@@ -19,6 +20,10 @@ namespace stratum::apps::heat {
 
 /// Picture `number` of the film: u, and where the exact solution is given that and the error.
 void write_picture(Context& ctx, const Settings& settings, const HeatSolver& solver, int number, VtkSeries& series);
+
+/// kxx in the cells between these rows of nodes.
+[[nodiscard]] std::vector<double> kappa_on_cells(Context& ctx, const Settings& settings, const ProblemMesh& mesh,
+                                                 double t, const NodeRows& rows);
 
 /// The peak of the host's memory that this rank will reach, in bytes. Throws ResourceError where the host or the GPU has less,
 /// before anything of the grid's size is allocated.

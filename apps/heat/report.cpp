@@ -12,26 +12,27 @@
 
 namespace stratum::apps::heat {
 
-void print_heading(const Settings& settings, const CommandLine& options, const Context& ctx, const HeatSolver& solver,
+void print_heading(const Settings& settings, const CommandLine& options, const Context& ctx, const RunOn& on,
                    const std::vector<RankNumbers>& ranks) {
-  const auto& mesh = solver.mesh();
-  const auto& params = solver.solver().params();
-  const auto shape = mesh.unknowns();
+  const auto& mesh = on.mesh.logical();
+  const auto& params = on.solver.params();
+  const auto& shape = on.unknowns;
   std::string where =
       message(settings.mesh.family.name, " on [", mesh.x().origin(), ", ", mesh.x().origin() + mesh.x().length(),
               "] x [", mesh.y().origin(), ", ", mesh.y().origin() + mesh.y().length(), "]");
   if (options.has("map")) where += ", mapped by " + settings.deformation.text;
   if (options.has("mesh-file")) where = "from " + settings.deformation.text;
   if (options.has("coordinates")) where += ", " + options.text("coordinates");
+  if (settings.volumes) where += ", finite volumes";
   std::printf("mesh      %s: %d x %d cells, %d x %d unknowns, aspect ratio up to %.3g\n", where.c_str(),
-              mesh.x().size(), mesh.y().size(), shape.nx, shape.ny, solver.geometry().largest_aspect_ratio());
+              mesh.x().size(), mesh.y().size(), shape.nx, shape.ny, on.mesh.largest_aspect_ratio());
   std::string problem;
   for (const char* name :
        {"initial", "rhs", "capacity", "kappa", "reaction", "left", "right", "bottom", "top", "boundary"})
     if (options.has(name)) problem += message(problem.empty() ? "" : ", ", name, " ", options.text(name));
   for (const std::string& body : options.texts("body")) problem += message(problem.empty() ? "" : ", ", "body ", body);
   std::printf("problem   %s\n", problem.empty() ? "sin(pi x/a) sin(pi y/b) decays" : problem.c_str());
-  print_times(settings, solver.time());
+  print_times(settings, on.t);
   std::printf("solver    %s, %s; %s precision, %s operator; %s\n",
               std::string(to_string(params.method.value_or(Method::multigrid))).c_str(),
               options.text("smoother").c_str(), options.text("precision").c_str(),
@@ -41,25 +42,25 @@ void print_heading(const Settings& settings, const CommandLine& options, const C
   std::printf("\n");
 }
 
-std::string json_report(const Settings& settings, const CommandLine& options, const Context& ctx,
-                        const HeatSolver& solver, const Run& run) {
-  const auto& mesh = solver.mesh();
+std::string json_report(const Settings& settings, const CommandLine& options, const Context& ctx, const RunOn& on,
+                        const Run& run) {
+  const auto& mesh = on.mesh.logical();
   JsonObject json;
   json.add("program", program_name).add("version", STRATUM_VERSION);
   add_status(json, run);
   json.add("mesh", settings.mesh.family.name).add("level", settings.level);
   json.add("cells", {mesh.x().size(), mesh.y().size()});
-  json.add("unknowns", mesh.unknowns().nodes());
+  json.add("unknowns", on.unknowns.nodes()).add("discretisation", options.text("discretisation"));
   for (const char* name : {"map", "mesh-file"})
     if (options.has(name)) json.add(name[3] == 'h' ? "mesh_file" : name, options.text(name));
   json.add("coordinates", options.text("coordinates"));
-  json.add("largest_aspect_ratio", solver.geometry().largest_aspect_ratio());
+  json.add("largest_aspect_ratio", on.mesh.largest_aspect_ratio());
   for (const char* side : boundary_names) json.add(side, options.has(side) ? options.text(side) : "dirichlet");
   for (const char* name : {"initial", "rhs", "capacity", "kappa", "reaction", "boundary", "exact"})
     if (options.has(name)) json.add(name, options.text(name));
-  json.add("mass", options.text("mass"));
+  if (!settings.volumes) json.add("mass", options.text("mass"));
   add_steps(json, settings, run);
-  const auto& params = solver.solver().params();
+  const auto& params = on.solver.params();
   json.add("solver", to_string(params.method.value_or(Method::multigrid))).add("operator", to_string(params.format));
   for (const char* name : {"smoother", "precision", "inner"}) json.add(name, options.text(name));
   add_machine(json, ctx);

@@ -10,12 +10,20 @@
 
 namespace stratum::apps::heat {
 
+/// What steps by elements and by finite volumes have.
+struct RunOn {
+  const ProblemMesh& mesh;
+  GridLayout<2> unknowns;  // of all ranks
+  const StructuredSolver& solver;
+  double t;
+};
+
 /// The mesh, the problem, the times and the solver, before the first step.
-void print_heading(const Settings& settings, const CommandLine& options, const Context& ctx, const HeatSolver& solver,
+void print_heading(const Settings& settings, const CommandLine& options, const Context& ctx, const RunOn& on,
                    const std::vector<RankNumbers>& ranks);
 
 /// Everything that is printed and more; docs/reference/report.md describes the members.
 [[nodiscard]] std::string json_report(const Settings& settings, const CommandLine& options, const Context& ctx,
-                                      const HeatSolver& solver, const Run& run);
+                                      const RunOn& on, const Run& run);
 
 }  // namespace stratum::apps::heat

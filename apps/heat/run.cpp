@@ -11,6 +11,7 @@
 #include "steps.hpp"
 #include "support/probe.hpp"
 #include "support/rank_output.hpp"
+#include "volumes.hpp"
 
 namespace stratum::apps::heat {
 
@@ -55,7 +56,7 @@ class PlaneCase {
                         run.setup_seconds, run.solve_seconds, run.expected_memory);
   }
   void heading(const Context& ctx, const HeatSolver& solver, const std::vector<RankNumbers>& ranks) const {
-    print_heading(settings_, options_, ctx, solver, ranks);
+    print_heading(settings_, options_, ctx, on(solver), ranks);
   }
   [[nodiscard]] std::vector<double> values(Context& ctx, const HeatSolver& solver) const {
     return gathered(ctx, mesh_.logical(), rows_of(solver), solver.nodal_solution(ctx));
@@ -70,10 +71,14 @@ class PlaneCase {
     stratum::write_png(path, mesh_, u, title);
   }
   [[nodiscard]] std::string json_report(const Context& ctx, const HeatSolver& solver, const Run& run) const {
-    return heat::json_report(settings_, options_, ctx, solver, run);
+    return heat::json_report(settings_, options_, ctx, on(solver), run);
   }
 
  private:
+  [[nodiscard]] static RunOn on(const HeatSolver& solver) {
+    return {solver.geometry(), solver.mesh().unknowns(), solver.solver(), solver.time()};
+  }
+
   const Settings& settings_;
   const CommandLine& options_;
   ProblemMesh mesh_;
@@ -83,6 +88,7 @@ class PlaneCase {
 }  // namespace
 
 int run(Settings settings, const CommandLine& options, OutputFiles outputs) {
+  if (settings.volumes) return run_volumes(std::move(settings), options, std::move(outputs));
   return run_steps<PlaneCase>(std::move(settings), options, std::move(outputs));
 }
 

@@ -90,6 +90,14 @@ HeatProblem parse_problem(const CommandLine& options, const ProblemReader& read,
   return problem;
 }
 
+/// What does not go with finite volumes.
+void check_volumes(const CommandLine& options, const Settings& settings) {
+  expects(!settings.deformation.is_given(), "--discretisation fv: it is for rectangles; leave out ",
+          settings.deformation.option(), ", or take elements");
+  expects(!options.has("mass") || options.text("mass") == "lumped",
+          "--mass: finite volumes have a diagonal; leave it out");
+}
+
 PoissonSolverParams parse_solver(const CommandLine& options) {
   PoissonSolverParams params;
   parse_smoothing(options, params.multigrid);
@@ -120,9 +128,13 @@ Settings parse_settings(const CommandLine& options) {
           ": give --initial, --rhs or boundaries as well; what decays without them is of a rectangle");
   settings.problem = parse_problem(options, {settings.mesh, settings.level, settings.deformation.variables(true)},
                                    settings.params.start);
+  settings.volumes =
+      choice<bool>("--discretisation", options.text("discretisation"), {{"elements", false}, {"fv", true}});
+  if (settings.volumes) check_volumes(options, settings);
   settings.problem.lumped = choice<bool>("--mass", options.text("mass"), {{"consistent", false}, {"lumped", true}});
   free_sides_without_area(options, settings.mesh, settings.deformation, settings.problem.space.boundaries);
-  (void)with_boundaries(settings.mesh.at(std::min(settings.level, 2)), settings.problem.space.boundaries);
+  if (!settings.volumes)
+    (void)with_boundaries(settings.mesh.at(std::min(settings.level, 2)), settings.problem.space.boundaries);
   settings.probe = parse_probe(options, settings.mesh, settings.deformation);
   return settings;
 }

@@ -20,6 +20,7 @@ struct Settings : TimeSettings<HeatParams> {
   MeshChoice<2> mesh;
   Deformation deformation;
   HeatProblem problem;
+  bool volumes = false;  // finite ones, not elements
   std::optional<Probe> probe;
 
   [[nodiscard]] ProblemMesh mesh_at(Context& ctx) const {

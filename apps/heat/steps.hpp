@@ -15,6 +15,7 @@
 //     add_profile(csv, t, u)                                 values of --probe at a time
 //     write_picture(ctx, solver, number, series)             picture `number` of the film
 //     write_png(path, u, title)
+//     fluxes_at_end(ctx, solver)                             what flows, where that is computed; may be left out
 //     json_report(ctx, solver, run)
 //     ended(ctx, solver, run)  print_ended()                 where it has these: what else it finds at the end, and prints
 
@@ -140,6 +141,7 @@ int run_steps(typename Case::Settings settings, const CommandLine& options, Outp
   result.ranks = with.ranks(ctx, solver, result);
   constexpr bool finds_more = requires { with.print_ended(); };
   if constexpr (finds_more) with.ended(ctx, solver, result);
+  if constexpr (requires { with.fluxes_at_end(ctx, solver); }) result.at_end = with.fluxes_at_end(ctx, solver);
   const int code = exit_code(result.report.status);
   if (!settings.quiet) {
     progress("");

@@ -15,6 +15,30 @@ void print_moment(const Moment& moment, const HeatReport& report, bool first) {
   (void)std::fflush(stdout);
 }
 
+namespace {
+
+void print_fluxes(const FluxesAtEnd& f) {
+  std::string text;
+  for (const auto& [name, flux] : f.fluxes) {
+    char number[48];
+    (void)std::snprintf(number, sizeof number, "%s%s %.6g", text.empty() ? "" : ", ", name, flux);
+    text += number;
+  }
+  std::printf("flux        outward at the end: %s", text.c_str());
+  if (f.reaction != 0) std::printf(" with %.6g of the reaction", f.reaction);
+  std::printf("; integral of f %.6g", f.source);
+  if (f.from_held != 0) std::printf(" and %.6g out of bodies", f.from_held);
+  std::printf("; heat gains %.6g a unit of time, which differs by %.1e\n", f.gain, std::abs(f.left));
+  for (std::size_t n = 0; n < f.bodies.size(); ++n) {
+    const auto& body = f.bodies[n];
+    std::printf("%-11s %s: %lld cells, %s %.6g, flux out of it %.6g, mean %.6g%s\n", message("body ", n + 1).c_str(),
+                body.name.c_str(), static_cast<long long>(body.cells), f.size_name, body.size, body.flux, body.mean,
+                body.kind == BodyKind::no_flux ? " on its surface" : "");
+  }
+}
+
+}  // namespace
+
 void print_end(const Run& run) {
   const HeatReport& r = run.report;
   std::printf("\nstatus      %s: %s\n", std::string(to_string(r.status)).c_str(), r.reason.c_str());
@@ -30,6 +54,7 @@ void print_end(const Run& run) {
   if (r.estimated_error)
     std::printf("estimated error %.1e of the range of u at most, left by the solves\n", *r.estimated_error);
   std::printf("heat        %.16g, %.16g at first\n", run.moments.back().heat, run.moments.front().heat);
+  if (run.at_end) print_fluxes(*run.at_end);
   if (run.error) std::printf("error       %.7e (L2, relative to the exact solution at the end)\n", *run.error);
   std::printf("time        %.3g s set-up, %.3g s steps\n", run.setup_seconds, run.solve_seconds);
 }
@@ -51,6 +76,17 @@ void add_steps(JsonObject& json, const HeatReport& r, const Run& run) {
 }
 
 void add_ends(JsonObject& json, const Run& run) {
+  if (run.at_end) {
+    const FluxesAtEnd& f = *run.at_end;
+    json.add("fluxes", json_array(f.fluxes, [](const auto& flux) { return Json(flux.second); }));
+    json.add("heat_gain", f.gain).add("source", f.source).add("reaction_integral", f.reaction);
+    json.add("from_held_bodies", f.from_held).add("balance_difference", f.left);
+    json.add("bodies", json_array(f.bodies, [&](const auto& body) {
+               return Json{{"body", body.name},   {"kind", to_string(body.kind)},
+                           {"cells", body.cells}, {f.size_name, body.size},
+                           {"flux", body.flux},   {"mean", body.mean}};
+             }));
+  }
   json.add("setup_seconds", run.setup_seconds).add("solve_seconds", run.solve_seconds);
   json.add("expected_memory_bytes", run.expected_memory).add("peak_memory_bytes", peak_memory());
   json.add("outputs", json_array(run.moments, [](const Moment& m) {

@@ -7,8 +7,10 @@
 #include <cstdio>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include <stratum/assembly/poisson_problem.hpp>
 #include <stratum/multigrid/heat_progress.hpp>
 
 #include "support/json.hpp"
@@ -24,11 +26,26 @@ struct Moment {
   double heat;
 };
 
+/// What flows when a run has ended: heat gains  source + from_held - sum of fluxes - reaction + left  a unit of time.
+struct FluxesAtEnd {
+  struct OfBody {
+    std::string name;
+    BodyKind kind;
+    std::int64_t cells;
+    double size, flux, mean;
+  };
+  std::vector<std::pair<const char*, double>> fluxes;  // outward, by names of boundaries
+  double gain = 0, source = 0, from_held = 0, reaction = 0, left = 0;
+  const char* size_name = "area";
+  std::vector<OfBody> bodies{};
+};
+
 /// One run, from its start or a restart file to its end.
 struct Run {
   std::vector<Moment> moments;
   HeatReport report;
   std::optional<double> error;
+  std::optional<FluxesAtEnd> at_end{};
   std::int64_t expected_memory = 0;
   double setup_seconds = 0, solve_seconds = 0;
   std::vector<RankNumbers> ranks{};  // where there are several

@@ -178,7 +178,7 @@ struct Restart {
   }
   number("adaptive", adaptive);
   expects(mesh == of.mesh, "the restart file '", path, "' is of another mesh, ", cells, " cells; this one has ",
-          own_cells, ", or other widths, nodes or kinds of boundaries");
+          own_cells, ", or other widths, nodes, kinds of boundaries or another discretisation");
   expects(header["method"] == to_string(of.method) && adaptive == of.adaptive, "the restart file '", path,
           "' goes on with ", adaptive ? "adaptive" : "fixed", " steps of ", header["method"], ", not with ",
           of.adaptive ? "adaptive" : "fixed", " ones of ", to_string(of.method));

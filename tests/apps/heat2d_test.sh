@@ -334,4 +334,33 @@ assert u[3] == 0 == u[5] and abs(u[4] / math.exp(-4 * math.pi**2 * 0.02) - 1) < 
   refused --level 5 --body 'disc(0.5,0.5,0.2):wall' -- 'is not SHAPE:KIND'
 }
 
+# A wall of layers comes to rest at the flux of its resistances; heat is kept, on cells; a run goes on with the same bits.
+case_finite_volumes() {
+  local fv=(--discretisation fv --report report.json)
+  run 0 "${fv[@]}" --cells 7,3 --domain 7,1 --kappa 'x<3?1:x<4?0.01:10' --left dirichlet:0 --right dirichlet:1 --bottom neumann --top neumann \
+    --method euler --dt 1e6 --end 5e6 --probe 0,0.5,7,0.5,15:line.csv --vtk film.pvd --png u.png
+  check "abs(r['fluxes'][0] - 1 / 103.3) < 1e-9 and abs(r['heat_gain']) < 1e-8 and abs(r['balance_difference']) < 1e-8"
+  check "r['discretisation'] == 'fv' and r['unknowns'] == 21 and 'mass' not in r"
+  prints '^flux +outward at the end: left 0\.0096'
+  python3 -c "
+import csv
+u = [float(row['u']) for row in csv.DictReader(open('line.csv'))][-15:]
+assert u[0] == 0 and u[-1] == 1 and abs(u[7] - 53 / 103.3) < 1e-8, u" || fail "other values"
+  python3 -c "
+head = open('film_0001.vtr', 'rb').read(3000).decode('latin1')
+assert head.index('<CellData') < head.index('\"u\"') < head.index('\"kappa\"') < head.index('</CellData>')" || fail "u is not on cells"
+  local keeps=("${fv[@]}" --cells 24,16 --initial 'x<1/2' "${walls[@]}" --kappa 1+x --body 'disc(0.6,0.5,0.2):no-flux' --tol 1e-3)
+  run 0 "${keeps[@]}" --end 1 --restart-every 0.5 --save run.state
+  check "abs(r['heat'] - r['heat_at_first']) < 1e-14"
+  run 0 "${keeps[@]}" --end 2 --restart-every 0.5 --save through.state
+  run 0 "${keeps[@]}" --end 2 --restart run.state --restart-every 0.5 --save joined.state
+  says_nothing
+  cmp through.state joined.state || fail "another state"
+  refused "${keeps[@]:4}" --end 2 --restart run.state -- "is of another mesh"
+  refused "${fv[@]:0:2}" --map x,y --rhs 1 -- "--discretisation fv: it is for rectangles; leave out --map"
+  refused "${fv[@]:0:2}" --mass consistent -- "--mass: finite volumes have a diagonal"
+  refused "${fv[@]:0:2}" --rhs 1 --kappa 1,0.5,1 -- "diagonal K"
+  refused --discretisation fe -- "--discretisation: unknown name 'fe'"
+}
+
 run_case "$2"

@@ -39,6 +39,8 @@ PoissonProblem3D at_time(const HeatProblem3D& problem, double t) {
   now.exact = at_time(now.exact, t);
   now.boundary = at_time(now.boundary, t);
   for (BoundaryCondition3D& face : now.boundaries.faces) face.value = at_time(face.value, t);
+  for (Body3D& body : now.bodies)
+    if (body.kind == BodyKind::value) body.value = at_time(body.value, t);
   return now;
 }
 
@@ -48,6 +50,13 @@ ScalarFunction3D initial_function(const HeatProblem3D& problem, double start) {
 }
 
 bool has_steady_rhs(const HeatProblem3D& problem) { return problem.steady_rhs || is_steady(problem.space.rhs); }
+
+bool has_steady_bodies(const HeatProblem3D& problem) {
+  const auto& bodies = problem.space.bodies;
+  return problem.steady_bodies || std::all_of(bodies.begin(), bodies.end(), [](const Body3D& body) {
+           return body.kind != BodyKind::value || is_steady(body.value);
+         });
+}
 
 bool has_steady_faces(const HeatProblem3D& problem) {
   if (problem.steady_faces) return true;

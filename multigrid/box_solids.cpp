@@ -4,8 +4,11 @@
 #include <cmath>
 #include <utility>
 
+#include <stratum/assembly/box_points.hpp>
+#include <stratum/assembly/points.hpp>
 #include <stratum/assembly/room_balance.hpp>
 #include <stratum/core/field/blas_3d.hpp>
+#include <stratum/multigrid/box_plan.hpp>
 #include <stratum/multigrid/box_slabs.hpp>
 #include <stratum/multigrid/room_parts.hpp>
 #include <stratum/solvers/mixed/precision_cast.hpp>
@@ -101,12 +104,15 @@ BoxBands<double> decoupled(Context& ctx, const BoxMatrix<double>& a, const std::
 }  // namespace
 
 BoxSolids::BoxSolids(Context& ctx, const TensorMesh<3>& mesh, const PoissonProblem3D& problem,
-                     std::shared_ptr<const BoxBodies> bodies, const BoxMatrix<double>& cells,
-                     const BoxMatrix<double>& conducting, const std::array<GatedAxis, 3>& gate,
-                     const std::vector<int>& cuts, bool float_cycles)
-    : bodies_(std::move(bodies)), rooms_(rooms_of(mesh, problem, *bodies_)), cells_(cells) {
+                     const BoxMaterial& material, const BoxCoefficients& c, const std::vector<int>& cuts,
+                     bool float_cycles, std::optional<double> shift)
+    : bodies_(material.bodies), rooms_(rooms_of(mesh, problem, *bodies_)), gate_(gate_of(mesh, material)), cuts_(cuts),
+      float_cycles_(float_cycles), singular_(rooms_.any_singular()),
+      free_(!bodies_->has_held_cells && rooms_.all_singular()), cells_(BoxCells<double>(ctx, c, material.yy.empty())) {
+  if (shift)
+    for (BoxRooms::Room& room : rooms_.rooms) room.singular = false;
   std::vector<char> fixed, given;
-  const BoxShape& own = cells.shape();
+  const BoxShape& own = cells_.shape();
   const auto node_at = [&](int i, int j, int k) {
     const auto place = [&](int d, int unknown) {
       return static_cast<std::size_t>(unknown + mesh.axis(d).first_unknown());
@@ -132,28 +138,108 @@ BoxSolids::BoxSolids(Context& ctx, const TensorMesh<3>& mesh, const PoissonProbl
     in_rooms_.room.push_back(singular ? room : -1);
     in_rooms_.integral.push_back(rooms_.integral[node]);
   });
-  std::vector<int> of_unknown;  // rooms, of the whole box
-  for_each_node_of_planes(0, own.all_planes(), [&](std::size_t node) { of_unknown.push_back(rooms_.of_node[node]); });
-  matrix_ = decoupled(ctx, cells, fixed);
-  const BoxMatrix<double> of_cycle = bodies_->has_empty_cells ? decoupled(ctx, conducting, given) : matrix_;
-  const BoxMultigridParams params{
-      .gate = {}, .singular = !bodies_->has_held_cells && rooms_.all_singular(), .cuts = cuts};
+  for_each_node_of_planes(0, own.all_planes(), [&](std::size_t node) { of_unknown_.push_back(rooms_.of_node[node]); });
+  const BoxBands<double> bands = decoupled(ctx, cells_, fixed);
+  matrix_ = bands;
+  BoxBands<double> of_cycle = bands;
+  if (bodies_->has_empty_cells) {
+    BoxCoefficients conducting = c;
+    for (const auto& [of_box, k] :
+         {std::pair{&material.xx, &conducting.xx}, {&material.yy, &conducting.yy}, {&material.zz, &conducting.zz}}) {
+      double least = HUGE_VAL;
+      for (const double value : *of_box)
+        if (value > 0) least = std::min(least, value);
+      std::replace(k->begin(), k->end(), 0.0, conductance_of_solids * least);
+    }
+    of_cycle = decoupled(ctx, BoxCells<double>(ctx, conducting, material.yy.empty()), given);
+  } else if (shift) {
+    of_cycle = decoupled(ctx, cells_, fixed);
+  }
+  if (!shift) {
+    make_cycle(ctx, of_cycle);
+    return;
+  }
+  const GridLayout<3> box = GridLayout<3>::box(own.n, {}, 0);
+  masses_ = Field<double, 3>(ctx, box);
+  if (!ctx.is_dry_run()) copy_from_host<double>(ctx, masses().data(), masses_.view());
+  for (auto [to, from] : {std::pair{&of_matrix_, &bands}, {&of_cycle_, &of_cycle}}) {
+    to->emplace(Shifted{*from, Field<double, 3>(ctx, box)});
+    if (!ctx.is_dry_run()) copy<double, double>(ctx, FieldView<const double, 3>(from->band(0)), (*to)->of_rows.view());
+  }
+  (void)set_shift(ctx, *shift);
+}
+
+void BoxSolids::make_cycle(Context& ctx, const BoxMatrix<double>& of_cycle) {
+  const bool shifted = of_cycle_.has_value();
+  const BoxMultigridParams params{.gate = {}, .singular = free_ && !shifted, .cuts = cuts_};
   const GridLayout<2> shape = rows_of(of_cycle.shape());
+  const BoxShape& own = of_cycle.shape();
+  const std::size_t before = static_cast<std::size_t>(own.slab.first) * static_cast<std::size_t>(own.n.nx) *
+                             static_cast<std::size_t>(own.n.ny);
   std::shared_ptr<Preconditioner<double>> cycle;
   const auto make = [&](auto number) {
-    auto made = std::make_shared<BoxMultigrid<decltype(number)>>(ctx, of_cycle, gate, params);
+    auto made = std::make_shared<BoxMultigrid<decltype(number)>>(ctx, of_cycle, gate_, params);
     distributed_ = made->distributed_levels();
     return made;
   };
-  if (float_cycles && !is_singular())
+  if (float_cycles_ && !is_singular())
     cycle = std::make_shared<PrecisionCast<double, float>>(ctx, shape, make(0.0F));
   else
     cycle = make(0.0);
-  const std::size_t before =
-      static_cast<std::size_t>(slab.first) * static_cast<std::size_t>(own.n.nx) * static_cast<std::size_t>(own.n.ny);
   cycle_ = std::make_shared<PartsProjected>(
-      ctx, shape, PartMeans(ctx, shape, parts_of_rooms(rooms_.rooms, of_unknown, before, unknowns())),
+      ctx, shape, PartMeans(ctx, shape, parts_of_rooms(rooms_.rooms, of_unknown_, before, unknowns())),
       std::move(cycle));
+}
+
+void BoxSolids::Shifted::set(Context& ctx, const Field<double, 3>& masses, double to) {
+  shift = to;
+  if (ctx.is_dry_run()) return;
+  copy<double, double>(ctx, of_rows.cview(), bands.band(0));
+  axpy<double, double>(ctx, shift, masses.cview(), bands.band(0));
+  bands.fill_ghosts(ctx);
+}
+
+bool BoxSolids::set_shift(Context& ctx, double shift) {
+  of_matrix_->set(ctx, masses_, shift);
+  // Levels that depend on the shift alone: a run goes on from a state with the same bits.
+  const double of_levels = PoissonSolver3D::levels_reaction(shift);
+  if (cycle_ != nullptr && of_levels == of_cycle_->shift) return false;
+  cycle_.reset();  // makes room
+  of_cycle_->set(ctx, masses_, of_levels);
+  make_cycle(ctx, of_cycle_->bands);
+  return true;
+}
+
+std::vector<double> BoxSolids::masses(BoxBodies::Node kind) const {
+  Values found(unknowns());
+  for (std::size_t k = 0; k < found.size(); ++k)
+    found[k] = bodies_->node[node_of_unknown_[k]] == kind ? in_rooms_.integral[k] : 0;
+  return found;
+}
+std::vector<double> BoxSolids::kept() const {
+  Values found(unknowns());
+  for (std::size_t k = 0; k < found.size(); ++k)
+    found[k] = bodies_->node[node_of_unknown_[k]] == BoxBodies::unknown ? 1 : 0;
+  return found;
+}
+std::vector<double> BoxSolids::held_values(const TensorMesh<3>& mesh, const PoissonProblem3D& problem) const {
+  Values found(unknowns(), 0.0);
+  if (!bodies_->has_held_cells) return found;
+  const std::size_t columns = bodies_->cells_of_axes[0] + 1, rows = bodies_->cells_of_axes[1] + 1;
+  for (std::size_t k = 0; k < found.size(); ++k) {
+    const std::size_t node = node_of_unknown_[k];
+    if (bodies_->node[node] != BoxBodies::given) continue;
+    const Point3D p = node_point(mesh, static_cast<int>(node % columns), static_cast<int>(node / columns % rows),
+                                 static_cast<int>(node / (columns * rows)));
+    found[k] = evaluate(problem.bodies[static_cast<std::size_t>(bodies_->holder[node])].value, p, "value of a body");
+  }
+  return found;
+}
+double BoxSolids::integral(const std::vector<double>& nodal) const {
+  double sum = 0;
+  for (std::size_t n = 0; n < nodal.size(); ++n)
+    if (rooms_.integral[n] > 0) sum += rooms_.integral[n] * nodal[n];
+  return sum;
 }
 
 void BoxSolids::set_values(Context& ctx, FieldView<double, 3> x) const {

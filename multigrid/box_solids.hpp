@@ -19,7 +19,9 @@
 #include <vector>
 
 #include <stratum/assembly/box_bodies.hpp>
+#include <stratum/assembly/box_material.hpp>
 #include <stratum/assembly/rooms.hpp>
+#include <stratum/core/field/field_3d.hpp>
 #include <stratum/multigrid/box_multigrid.hpp>
 #include <stratum/multigrid/singular_parts.hpp>
 
@@ -27,17 +29,30 @@ namespace stratum {
 
 class BoxSolids {
  public:
-  /// `cells`: K = 0 in solids and held bodies; `conducting`: the same with solids without flux that conduct next to nothing.
-  BoxSolids(Context& ctx, const TensorMesh<3>& mesh, const PoissonProblem3D& problem,
-            std::shared_ptr<const BoxBodies> bodies, const BoxMatrix<double>& cells,
-            const BoxMatrix<double>& conducting, const std::array<GatedAxis, 3>& gate, const std::vector<int>& cuts,
-            bool float_cycles);
+  /// `c`: K by cells, zero in solids and held bodies. `shift`: of steps in time, which solve with A + shift M, where M is the
+  /// diagonal of `masses`; no room is singular then.
+  BoxSolids(Context& ctx, const TensorMesh<3>& mesh, const PoissonProblem3D& problem, const BoxMaterial& material,
+            const BoxCoefficients& c, const std::vector<int>& cuts, bool float_cycles,
+            std::optional<double> shift = {});
+
+  /// Of steps in time. True where that takes another cycle, which is that of `shift_of_cycle`.
+  bool set_shift(Context& ctx, double shift);
+  /// The integral of phi over live cells at every unknown that bodies leave, or at nodes of another kind, zero at others.
+  [[nodiscard]] std::vector<double> masses(BoxBodies::Node kind = BoxBodies::unknown) const;
+  /// One where bodies leave an unknown, zero at others.
+  [[nodiscard]] std::vector<double> kept() const;
+  /// Of held nodes, zero at others. g of the bodies of `problem`, which may be another one than at first.
+  [[nodiscard]] std::vector<double> held_values(const TensorMesh<3>& mesh, const PoissonProblem3D& problem) const;
+  /// Nothing holds u anywhere, but for a shift.
+  [[nodiscard]] bool is_free() const { return free_; }
+  /// The integral over live cells of nodal values.
+  [[nodiscard]] double integral(const std::vector<double>& nodal) const;
 
   /// With all couplings.
   [[nodiscard]] const BoxMatrix<double>& cells() const { return cells_; }
   [[nodiscard]] const BoxMatrix<double>& matrix() const { return matrix_; }
   /// Some room is known up to a constant only: then cycles are in double, since float has no digits for what solids conduct.
-  [[nodiscard]] bool is_singular() const { return rooms_.any_singular(); }
+  [[nodiscard]] bool is_singular() const { return singular_; }
   [[nodiscard]] const std::shared_ptr<Preconditioner<double>>& cycle() const { return cycle_; }
   /// Of the cycle, those that ranks share.
   [[nodiscard]] int distributed_levels() const { return distributed_; }
@@ -65,7 +80,23 @@ class BoxSolids {
   BoxRooms rooms_;
   std::vector<std::size_t> node_of_unknown_;
   UnknownsInRooms in_rooms_;
+  std::vector<int> of_unknown_;  // rooms, of the whole box
+  /// What a shift is added to.
+  struct Shifted {
+    BoxBands<double> bands;
+    Field<double, 3> of_rows;  // band 0 without one
+    double shift = 0;
+
+    void set(Context& ctx, const Field<double, 3>& masses, double to);
+  };
+  void make_cycle(Context& ctx, const BoxMatrix<double>& of_cycle);
+
+  std::array<GatedAxis, 3> gate_;
+  std::vector<int> cuts_;
+  bool float_cycles_, singular_, free_;
   BoxMatrix<double> cells_, matrix_;
+  Field<double, 3> masses_;
+  std::optional<Shifted> of_matrix_, of_cycle_;
   std::shared_ptr<Preconditioner<double>> cycle_;
   int distributed_ = 0;
 };

@@ -4,15 +4,14 @@
 #include <cmath>
 #include <limits>
 #include <utility>
-#include <variant>
 
 #include <stratum/assembly/box_discretization.hpp>
 #include <stratum/assembly/box_points.hpp>
 #include <stratum/assembly/points.hpp>
 #include <stratum/core/field/blas_3d.hpp>
-#include <stratum/core/operators/box_matrix.hpp>
-#include <stratum/core/operators/box_operator.hpp>
 #include <stratum/multigrid/box_multigrid.hpp>
+#include <stratum/multigrid/heat_box_operator.hpp>
+#include <stratum/multigrid/heat_box_solids.hpp>
 #include <stratum/multigrid/heat_steps.hpp>
 #include <stratum/solvers/preconditioners/mass_diagonal.hpp>
 #include <stratum/solvers/solver.hpp>
@@ -22,33 +21,6 @@ namespace stratum {
 namespace {
 
 using Values = std::vector<double>;
-
-/// A with some c: a product of its directions, or of K by cells.
-class BoxA {
- public:
-  BoxA() = default;
-  BoxA(Context& ctx, const std::array<AxisFactors, 3>& factors, double c) : a_(BoxOperator(ctx, factors, c)) {}
-  BoxA(Context& ctx, const BoxCoefficients& coefficients, bool scalar)
-      : a_(BoxMatrix<double>(BoxCells<double>(ctx, coefficients, scalar))) {}
-
-  /// The same with another c, of the same memory.
-  [[nodiscard]] BoxA with_reaction(double c) const {
-    BoxA other = *this;
-    if (auto* const tensor = std::get_if<BoxOperator>(&other.a_))
-      tensor->set_reaction(c);
-    else
-      other.a_ = std::get<BoxMatrix<double>>(a_).with_reaction(c);
-    return other;
-  }
-  /// r = b - A u, u with its ghosts; r may be b.
-  void residual(Context& ctx, FieldView<const double, 3> b, FieldView<const double, 3> u,
-                FieldView<double, 3> r) const {
-    std::visit([&](const auto& a) { a.residual(ctx, b, u, r); }, a_);
-  }
-
- private:
-  std::variant<BoxOperator, BoxMatrix<double>> a_;
-};
 
 /// Factors of M alone.
 std::array<AxisFactors, 3> mass_factors(std::array<AxisFactors, 3> factors) {
@@ -79,6 +51,19 @@ PoissonProblem3D homogeneous(PoissonProblem3D problem, double reaction) {
   return problem;
 }
 
+/// With bodies on the mesh, and data that do not count in those which are held or let nothing in.
+HeatProblem3D with_bodies_on(const Context& ctx, const TensorMesh<3>& mesh, const HeatProblem3D& given, double start) {
+  HeatProblem3D problem = given;
+  problem.steady_rhs = has_steady_rhs(given);
+  problem.steady_faces = has_steady_faces(given);
+  if (given.space.bodies.empty()) return problem;
+  problem.space.on_mesh = bodies_on(ctx, mesh, at_time(given, start));
+  if (!problem.space.on_mesh->has_solids()) return problem;
+  problem.space = in_live_cells(mesh, *problem.space.on_mesh, problem.space);
+  if (!given.space.rhs) problem.space.rhs = {};
+  return problem;
+}
+
 /// The equation of a box, for HeatSteps. The ghosts of a vector are its values at Dirichlet nodes, and in periodic directions
 /// what lies across, as operators want them.
 class BoxEquation {
@@ -87,19 +72,19 @@ class BoxEquation {
   using Vector = Field<double, 3>;
 
   BoxEquation(Context& ctx, const TensorMesh<3>& box, const HeatProblem3D& p, const HeatParams3D& params, double s)
-      : mesh(with_boundaries(box, p.space.boundaries)), problem(p),
+      : mesh(with_boundaries(box, p.space.boundaries)), problem(with_bodies_on(ctx, mesh, p, params.start)),
         layout_(GridLayout<3>::box({mesh.x().unknowns(), mesh.y().unknowns(), mesh.z().unknowns()},
                                    {mesh.x().is_periodic(), mesh.y().is_periodic(), mesh.z().is_periodic()})),
-        steady_rhs_(has_steady_rhs(p)), steady_faces_(has_steady_faces(p)), s_(s) {
+        steady_rhs_(problem.steady_rhs), steady_faces_(problem.steady_faces), s_(s) {
     expects(ctx.subdomains() == 1, "steps in time in a box run on one rank, not on ", ctx.subdomains());
-    expects(p.space.bodies.empty(), "bodies are for steady problems in a box, not for steps in time; leave them out");
     expects(std::isfinite(p.capacity) && p.capacity > 0, "the capacity must be finite and positive, not ", p.capacity);
     expects(std::isfinite(p.space.reaction) && p.space.reaction >= 0,
             "the reaction coefficient c must be finite and not negative, not ", p.space.reaction);
     PoissonProblem3D now = at_time(problem, params.start);
+    const bool has_solids = now.on_mesh && now.on_mesh->has_solids();
     conserves_ = is_singular(mesh, now);
     // A step has a mass: what is separable without one may not be so here, and errors include means.
-    now.reaction = reaction();
+    if (!has_solids) now.reaction = reaction();
     const auto material = std::make_shared<const BoxMaterial>(find_material(ctx, mesh, now));
     std::array<AxisFactors, 3> factors;
     for (std::size_t d = 0; d < 3; ++d) factors[d] = axis_factors(mesh, now, *material, d);
@@ -118,6 +103,10 @@ class BoxEquation {
       if (discretization) c = discretization->coefficients(ctx);
       c.reaction = problem.space.reaction;
       a_ = BoxA(ctx, c, material->yy.empty());
+      if (has_solids) {
+        solids.emplace(ctx, mesh, problem, *material, c, params.solver, s);
+        conserves_ = solids->solids().is_free();
+      }
     }
     mass_factors_ = mass_factors(factors);
     largest_ratio_ = (largest_ratio(factors) + problem.space.reaction) / problem.capacity;
@@ -128,6 +117,7 @@ class BoxEquation {
       if (problem.space.boundaries[face].kind == BoundaryConditionType::dirichlet) dirichlet_.push_back(face);
     for (auto* v : {&load_, &inside_, &residual_, &correction_}) *v = vector(ctx);
     if (steady_rhs_ && !steady_faces_) source_ = vector(ctx);
+    if (has_solids) return;
     // Levels that depend on s alone: a run goes on from a state with the same bits.
     solver.emplace(ctx, mesh, homogeneous(now, PoissonSolver3D::levels_reaction(reaction())), params.solver);
     solver->set_reaction(reaction());
@@ -137,7 +127,10 @@ class BoxEquation {
   TensorMesh<3> mesh;
   HeatProblem3D problem;
   std::optional<BoxDiscretization> discretization;  // none in a memory dry run
-  std::optional<PoissonSolver3D> solver;
+  std::optional<PoissonSolver3D> solver;            // of stages
+  std::optional<BoxHeatSolids> solids;              // in its place, where there are some
+
+  [[nodiscard]] const BoxSolverPlan& plan() const { return solids ? solids->plan() : solver->plan(); }
 
   [[nodiscard]] Vector vector(Context& ctx) const { return Vector(ctx, layout_); }
   [[nodiscard]] std::int64_t nodes() const { return layout_.nodes(); }
@@ -152,11 +145,15 @@ class BoxEquation {
     xpay(ctx, whole(x), -1, whole(k));
     axpy(ctx, s - 1, k, k);
   }
-  static void copy_unknowns(Context& ctx, const Vector& x, Vector& y) { stratum::copy(ctx, x.cview(), y.view()); }
+  void copy_unknowns(Context& ctx, const Vector& x, Vector& y) const {
+    if (solids) return solids->take_unknowns(ctx, x.cview(), y.view());
+    stratum::copy(ctx, x.cview(), y.view());
+  }
   static void set(Context& ctx, double a, Vector& x) { stratum::set(ctx, a, x.view()); }
   [[nodiscard]] static double norm2(Context& ctx, const Vector& x) { return stratum::norm2(ctx, x.cview()); }
 
   void mass(Context& ctx, Vector& x, Vector& y) {
+    if (solids) return solids->mass(ctx, x.cview(), y.view());
     // Values at Dirichlet nodes are left out.
     const bool has_none = dirichlet_.empty() || (faces_known_ && kept_.empty());
     if (!has_none) copy_unknowns(ctx, x, inside_);
@@ -172,6 +169,10 @@ class BoxEquation {
   [[nodiscard]] static bool size_leaves_mass() { return true; }
 
   void set_boundary(Context& ctx, double t, Vector& x) {
+    set_faces(ctx, t, x);
+    if (solids) solids->set_values(ctx, t, x.view());
+  }
+  void set_faces(Context& ctx, double t, Vector& x) {
     if (dirichlet_.empty() || (faces_known_ && kept_.empty())) return;
     if (faces_known_) {
       for (std::size_t n = 0; n < dirichlet_.size(); ++n)
@@ -191,12 +192,13 @@ class BoxEquation {
     }
   }
   void copy_boundary(Context& ctx, Vector& x, Vector& y) const {
+    if (solids) solids->take_others(ctx, x.cview(), y.view());
     if (steady_faces_) return;  // y is a step from a vector that has them
     for (const BoxFace face : dirichlet_) stratum::copy(ctx, nodes_of(x, face).view, nodes_of(y, face).view);
   }
   void begin_boundary(Context& ctx, double t, double moment, Vector& u, Vector& k) {
     clear_boundary(ctx, k);
-    if (steady_faces_) return;
+    if (steady_faces_ || solids) return;  // a lumped mass has no part of theirs
     Vector& change = correction_;
     set_boundary(ctx, t + moment, change);
     axpy(ctx, -1, u, change);
@@ -214,16 +216,19 @@ class BoxEquation {
           auto value = own.begin() + std::ptrdiff_t{k} * nx * ny;
           for (int j = 0; j < ny; ++j)
             for (int i = 0; i < nx; ++i)
-              *value++ = evaluate(f, node_point(mesh, first(0) + i, first(1) + j, first(2) + k), "initial value");
+              *value++ = is_unknown(first(0) + i, first(1) + j, first(2) + k)
+                             ? evaluate(f, node_point(mesh, first(0) + i, first(1) + j, first(2) + k), "initial value")
+                             : 0;
         },
         initial_function(problem, t));
     copy_from_host<double>(ctx, own.data(), u.view());
   }
 
   [[nodiscard]] double s() const { return s_; }
-  bool update(Context& /*ctx*/, double /*t*/, double s) {
+  bool update(Context& ctx, double /*t*/, double s) {
     if (s == s_) return false;
     s_ = s;
+    if (solids) return solids->set_shift(ctx, s), true;
     solver->set_reaction(reaction());
     use_shift();
     return true;
@@ -231,6 +236,11 @@ class BoxEquation {
 
   void stage_rhs(Context& ctx, double t, Vector& p, const Vector& /*x*/, Vector& b) {
     find_load(ctx, t);
+    if (solids) {
+      solids->mass(ctx, p.cview(), b.view());
+      xpay(ctx, load_.cview(), s_, b.view());
+      return solids->keep(ctx, b.view());
+    }
     fill(ctx, p);
     stage_mass_.residual(ctx, load_.cview(), p.cview(), b.view());
   }
@@ -238,6 +248,7 @@ class BoxEquation {
     find_load(ctx, t);
     fill(ctx, u);
     a_.residual(ctx, load_.cview(), u.cview(), b.view());
+    if (solids) return solids->keep(ctx, b.view());
     if (steady_faces_ || dirichlet_.empty()) return;
     set(ctx, 0, inside_);
     copy_boundary(ctx, k, inside_);
@@ -247,13 +258,21 @@ class BoxEquation {
   }
   void residual(Context& ctx, const Vector& b, Vector& x, Vector& r) const {
     fill(ctx, x);
+    if (solids) {
+      solids->mass(ctx, x.cview(), r.view());
+      xpay(ctx, b.cview(), -s_, r.view());
+      a_.residual(ctx, r.cview(), x.cview(), r.view());
+      return solids->keep(ctx, r.view());
+    }
     sum_.residual(ctx, b.cview(), x.cview(), r.view());
   }
 
   SolveReport solve(Context& ctx, const StoppingParams& stop, const Vector& b, Vector& x, const Vector* r) {
     if (r == nullptr) residual(ctx, b, x, residual_);
-    solver->set_stop(stop);
-    SolveReport report = solver->solve((r == nullptr ? residual_ : *r).cview(), correction_.view());
+    const auto left = (r == nullptr ? residual_ : *r).cview();
+    solids ? solids->set_stop(stop) : solver->set_stop(stop);
+    SolveReport report =
+        solids ? solids->solve(ctx, left, correction_.view()) : solver->solve(left, correction_.view());
     stratum::axpy(ctx, 1, correction_.cview(), x.view());
     if (report.estimated_error) {
       const double size_of_x = norm_max(ctx, x.cview());
@@ -267,7 +286,9 @@ class BoxEquation {
   }
   SolveReport solve_mass(Context& ctx, const StoppingParams& stop, const Vector& b, Vector& x) {
     SolveReport direct;
-    if (solver->plan().is_direct() && solve_mass_directly(ctx, b, x)) return direct.status = Status::converged, direct;
+    direct.status = Status::converged;
+    if (solids) return solids->divide(ctx, b.cview(), x.view()), direct;
+    if (solver->plan().is_direct() && solve_mass_directly(ctx, b, x)) return direct;
     set(ctx, 0, x);
     MassSystem system(ctx, mass_factors_, problem.capacity);
     const BoxShape shape = system.matrix.shape();
@@ -281,15 +302,25 @@ class BoxEquation {
     if (!conserves_) return;
     // 1^T S = s 1^T M: a constant takes up the sum of the residual.
     residual(ctx, b, x, scratch);
+    if (solids)
+      return solids->add_constant(ctx, box_sums(ctx, scratch.cview()).sum / (s_ * solids->sum_of_mass(ctx)), x.view());
     box_add(ctx, box_sums(ctx, scratch.cview()).sum / (s_ * problem.capacity * discretization->volume()), x.view());
   }
   void count_memory(Context& ctx, bool slopes) const {
-    if (!slopes || solver->plan().is_direct()) return;
+    if (!slopes || solids || solver->plan().is_direct()) return;
     const MassSystem system(ctx, mass_factors_, problem.capacity);
     const Field<double> of_diagonal(ctx, system.b.shape());
   }
 
   void forget_load() { load_known_ = false; }
+
+  /// Out of bodies that are held, of u and du/dt: A u - F + M k at their nodes.
+  void add_fluxes(Context& ctx, double t, Vector& u, const Vector& k, std::vector<BoxBodyFlux>& of_bodies) {
+    find_load(ctx, t);
+    fill(ctx, u);
+    solids->warm_surfaces(ctx, load_.cview(), k.cview(), correction_.view());
+    solids->solids().add_fluxes(ctx, correction_.cview(), u.cview(), residual_.view(), of_bodies);
+  }
 
   /// Values at all nodes.
   [[nodiscard]] StoredBox<double> nodes_of(Vector& x) const {
@@ -379,7 +410,14 @@ class BoxEquation {
     const auto periodic = [&](int d) { return mesh.axis(d).is_periodic(); };
     fill_periodic_ghosts(ctx, {periodic(0), periodic(1), periodic(2)}, x.view());
   }
+  [[nodiscard]] bool is_unknown(int i, int j, int k) const {
+    const BoxBodies* const bodies = problem.space.on_mesh.get();
+    return bodies == nullptr ||
+           bodies->node[bodies->node_number(static_cast<std::size_t>(i), static_cast<std::size_t>(j),
+                                            static_cast<std::size_t>(k))] == BoxBodies::unknown;
+  }
   void clear_boundary(Context& ctx, Vector& x) const {
+    if (solids) solids->keep(ctx, x.view());
     for (const BoxFace face : dirichlet_) stratum::set(ctx, 0, nodes_of(x, face).view);
   }
 
@@ -463,13 +501,28 @@ double HeatSolver3D::time() const { return implementation_->report.t; }
 FieldView<const double, 3> HeatSolver3D::solution() const { return implementation_->u.cview(); }
 const HeatReport& HeatSolver3D::report() const { return implementation_->report; }
 const TensorMesh<3>& HeatSolver3D::mesh() const { return implementation_->equation->mesh; }
-const BoxSolverPlan& HeatSolver3D::plan() const { return implementation_->equation->solver->plan(); }
+const BoxSolverPlan& HeatSolver3D::plan() const { return implementation_->equation->plan(); }
 
 std::vector<double> HeatSolver3D::nodal_solution(Context& ctx) const {
-  return to_host(ctx, implementation_->equation->filled_nodes_of(ctx, implementation_->u));
+  const BoxEquation& equation = *implementation_->equation;
+  auto nodal = to_host(ctx, equation.filled_nodes_of(ctx, implementation_->u));
+  if (equation.solids) equation.solids->solids().hide_inactive(nodal, 0);
+  return nodal;
+}
+std::vector<BoxBodyFlux> HeatSolver3D::body_fluxes(Context& ctx) const {
+  BoxEquation& equation = *implementation_->equation;
+  const auto& bodies = equation.problem.space.on_mesh;
+  if (!bodies) return {};
+  auto found = means_of_bodies(
+      equation.mesh, *bodies, sums_of_bodies(equation.mesh, *bodies, nodal_solution(ctx), 0, bodies->cells_of_axes[2]));
+  if (equation.solids) equation.add_fluxes(ctx, time(), implementation_->u, implementation_->slope, found);
+  return found;
 }
 double HeatSolver3D::heat(Context& ctx) const {
   const BoxEquation& equation = *implementation_->equation;
+  if (equation.solids)
+    return equation.problem.capacity *
+           equation.solids->solids().integral(to_host(ctx, equation.filled_nodes_of(ctx, implementation_->u)));
   return equation.problem.capacity *
          equation.discretization->integral(ctx, equation.filled_nodes_of(ctx, implementation_->u));
 }

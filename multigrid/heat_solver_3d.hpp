@@ -8,6 +8,9 @@
 //     any K by cells       conjugate gradients around gated multigrid, whose levels are those of the power of two next to
 //                          c + s capacity, or around scaled fast diagonalization
 //
+// Around bodies that hold u or let nothing in (multigrid/heat_box_solids.hpp) it is conjugate gradients around multigrid, with a
+// lumped mass; nodes without an equation are quiet NaNs of nodal_solution, and an exact solution is refused.
+//
 // The estimated error of such a solve is one of the difference, and reports have it relative to u.
 //
 // On one rank. Everything that grows with the box is in memory of the Context's. An f that changes with the time is evaluated
@@ -55,6 +58,8 @@ class HeatSolver3D {
   [[nodiscard]] const HeatReport& report() const;
   /// With the ends of the problem's faces.
   [[nodiscard]] const TensorMesh<3>& mesh() const;
+  /// Of every body, at this time: out of held ones what A u - F is at their nodes, less what warms the live cells there.
+  [[nodiscard]] std::vector<BoxBodyFlux> body_fluxes(Context& ctx) const;
   /// How stages are solved, and why.
   [[nodiscard]] const BoxSolverPlan& plan() const;
 

@@ -194,24 +194,16 @@ struct PoissonSolver3D::Implementation {
     const int planes = slabs.layout().extents.nz;
     if (ranks() > 1) c.axes[2] = of_slab(factors[2], c.slab, planes);
     if (discretization) c = discretization->coefficients(ctx, c.slab, planes);
-    const BoxMatrix<double> matrix = BoxCells<double>(ctx, c, material.yy.empty());
     if (has_solids(material)) {
-      BoxCoefficients conducting = c;
-      for (const auto& [of_box, k] :
-           {std::pair{&material.xx, &conducting.xx}, {&material.yy, &conducting.yy}, {&material.zz, &conducting.zz}}) {
-        double least = HUGE_VAL;
-        for (const double value : *of_box)
-          if (value > 0) least = std::min(least, value);
-        std::replace(k->begin(), k->end(), 0.0, conductance_of_solids * least);
-      }
-      solids.emplace(ctx, mesh, problem, material.bodies, matrix,
-                     BoxCells<double>(ctx, conducting, material.yy.empty()), gate_of(mesh, material), slabs.cuts(),
-                     params.float_cycles);
+      solids.emplace(ctx, mesh, problem, material, c, slabs.cuts(), params.float_cycles);
       plan.float_cycles = params.float_cycles && !solids->is_singular();
       if (params.float_cycles && !plan.float_cycles)
         plan.reason += "; cycles in double, since nothing holds u in some room";
       iterative.emplace(ctx, solids->matrix(), solids->cycle());
-    } else if (plan.kind == BoxMethod::fd_cg) {
+      return;
+    }
+    const BoxMatrix<double> matrix = BoxCells<double>(ctx, c, material.yy.empty());
+    if (plan.kind == BoxMethod::fd_cg) {
       scaled = std::make_shared<ScaledDiagonalization>(ctx, c, plan.lines);
       iterative.emplace(ctx, matrix, scaled);
     } else {
@@ -252,9 +244,10 @@ struct PoissonSolver3D::Implementation {
   }
 
   void set_reaction(double c) {
-    expects(std::isfinite(c) && c > 0 && problem.reaction > 0 && ranks() == 1 && problem.bodies.empty(),
-            "on one rank and without bodies a reaction c > 0 takes the place of another one, not ", c, " that of ",
-            problem.reaction);
+    expects(std::isfinite(c) && c > 0 && problem.reaction > 0 && ranks() == 1 && !solids,
+            "on one rank and without bodies that hold u or let nothing in a reaction c > 0 takes the place of another "
+            "one, not ",
+            c, " that of ", problem.reaction);
     problem.reaction = c;
     rhs_norm.reset();
     a.set_reaction(c);

@@ -147,7 +147,7 @@ class PoissonSolver3D {
   /// problem's. x gets u_h at the unknowns. 4 words a number more. `fluxes` do not know this load, and throw UsageError.
   SolveReport solve(FieldView<const double, 3> b, FieldView<double, 3> x, const Monitor& monitor = {});
 
-  /// Another c > 0 in the place of one, on one rank and without bodies: for steps in time, which solve with c + 1 / dt. Modes
+  /// Another c > 0 in the place of one, on one rank and without bodies that hold u or let nothing in: for steps in time, which solve with c + 1 / dt. Modes
   /// stay as they are. Levels of multigrid are those of levels_reaction(c); they are made anew where that number changes.
   void set_reaction(double c);
   /// The power of two that is nearest.

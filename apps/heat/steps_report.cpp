@@ -24,16 +24,19 @@ void print_fluxes(const FluxesAtEnd& f) {
     (void)std::snprintf(number, sizeof number, "%s%s %.6g", text.empty() ? "" : ", ", name, flux);
     text += number;
   }
-  std::printf("flux        outward at the end: %s", text.c_str());
-  if (f.reaction != 0) std::printf(" with %.6g of the reaction", f.reaction);
-  std::printf("; integral of f %.6g", f.source);
-  if (f.from_held != 0) std::printf(" and %.6g out of bodies", f.from_held);
-  std::printf("; heat gains %.6g a unit of time, which differs by %.1e\n", f.gain, std::abs(f.left));
+  if (!text.empty()) {
+    std::printf("flux        outward at the end: %s", text.c_str());
+    if (f.reaction != 0) std::printf(" with %.6g of the reaction", f.reaction);
+    std::printf("; integral of f %.6g", f.source);
+    if (f.from_held != 0) std::printf(" and %.6g out of bodies", f.from_held);
+    std::printf("; heat gains %.6g a unit of time, which differs by %.1e\n", f.gain, std::abs(f.left));
+  }
   for (std::size_t n = 0; n < f.bodies.size(); ++n) {
     const auto& body = f.bodies[n];
-    std::printf("%-11s %s: %lld cells, %s %.6g, flux out of it %.6g, mean %.6g%s\n", message("body ", n + 1).c_str(),
-                body.name.c_str(), static_cast<long long>(body.cells), f.size_name, body.size, body.flux, body.mean,
-                body.kind == BodyKind::no_flux ? " on its surface" : "");
+    std::printf("%-11s %s: %lld cells, %s %.6g, ", message("body ", n + 1).c_str(), body.name.c_str(),
+                static_cast<long long>(body.cells), f.size_name, body.size);
+    if (body.flux) std::printf("flux out of it %.6g, ", *body.flux);
+    std::printf("mean %.6g%s\n", body.mean, body.kind == BodyKind::no_flux ? " on its surface" : "");
   }
 }
 
@@ -78,13 +81,18 @@ void add_steps(JsonObject& json, const HeatReport& r, const Run& run) {
 void add_ends(JsonObject& json, const Run& run) {
   if (run.at_end) {
     const FluxesAtEnd& f = *run.at_end;
-    json.add("fluxes", json_array(f.fluxes, [](const auto& flux) { return Json(flux.second); }));
-    json.add("heat_gain", f.gain).add("source", f.source).add("reaction_integral", f.reaction);
-    json.add("from_held_bodies", f.from_held).add("balance_difference", f.left);
+    if (!f.fluxes.empty()) {
+      json.add("fluxes", json_array(f.fluxes, [](const auto& flux) { return Json(flux.second); }));
+      json.add("heat_gain", f.gain).add("source", f.source).add("reaction_integral", f.reaction);
+      json.add("from_held_bodies", f.from_held).add("balance_difference", f.left);
+    }
     json.add("bodies", json_array(f.bodies, [&](const auto& body) {
-               return Json{{"body", body.name},   {"kind", to_string(body.kind)},
-                           {"cells", body.cells}, {f.size_name, body.size},
-                           {"flux", body.flux},   {"mean", body.mean}};
+               return Json{{"body", body.name},
+                           {"kind", to_string(body.kind)},
+                           {"cells", body.cells},
+                           {f.size_name, body.size},
+                           {"flux", body.flux.value_or(std::nan(""))},
+                           {"mean", body.mean}};
              }));
   }
   json.add("setup_seconds", run.setup_seconds).add("solve_seconds", run.solve_seconds);

@@ -32,9 +32,12 @@ struct FluxesAtEnd {
     std::string name;
     BodyKind kind;
     std::int64_t cells;
-    double size, flux, mean;
+    double size;
+    std::optional<double> flux;  // where it is computed
+    double mean;
   };
-  std::vector<std::pair<const char*, double>> fluxes;  // outward, by names of boundaries
+  std::vector<std::pair<const char*, double>>
+      fluxes;  // outward, by names of boundaries; empty: bodies are all that is known
   double gain = 0, source = 0, from_held = 0, reaction = 0, left = 0;
   const char* size_name = "area";
   std::vector<OfBody> bodies{};

@@ -1,6 +1,7 @@
 #include "options.hpp"
 
 #include "heat/times.hpp"
+#include "poisson3d/bodies.hpp"
 #include "poisson3d/problem.hpp"
 #include "support/mesh_options.hpp"
 #include "support/probe.hpp"
@@ -23,6 +24,8 @@ constexpr const char* examples =
     "  heat3d --cells 64 --rhs 'x<0.5 ? sin(10*t) : 0' --end 1 --output-every 0.05 --vtk film.pvd\n"
     "  heat3d --cells 64,64,8 --domain 1,1,0.01 --front neumann --back robin:20,20*25 --initial 25 --rhs 1000 --end 2\n"
     "  heat3d --cells 48 --kappa 'x+y>1 ? 400 : 1' --capacity 3 --initial 'z' --bottom neumann --top neumann\n"
+    "  heat3d --cells 32 --body 'ball(0.5,0.5,0.5,0.2):value:sin(t)' --left neumann --body "
+    "'box(0.8,0,0,0.9,1,1):no-flux'\n"
     "  heat3d --cells 32 --method crank-nicolson --dt 1e-3 --exact 'sin(x+y+z-t)' --rhs '3*sin(x+y+z-t)-cos(x+y+z-t)'\n"
     "  heat3d --end 1 --restart-every 0.1 --save run.state;  heat3d --end 2 --restart run.state --save more.state\n\n";
 
@@ -47,12 +50,13 @@ CommandLine make_command_line() {
                expression_option("boundary", "EXPR", "",
                                  "u on Dirichlet faces that have no value of their own (the exact solution if it is "
                                  "given, else 0)")},
-              boundary_options<3>(), poisson3d::coefficient_options())},
+              boundary_options<3>(), joined(poisson3d::coefficient_options(), {poisson3d::box_body_option()}))},
       heat::time_options(),
       {"Solver",
        {{"solver", "NAME", "auto",
          "of each stage: direct, planes, fd-cg or multigrid, as --method of poisson3d; auto chooses and says why"},
-        {"precision", "NAME", "double", "mixed: multigrid cycles in single precision, in half the memory"},
+        {"precision", "NAME", "double",
+         "mixed: multigrid cycles in single precision, in half the memory; direct solves are in double"},
         {"rtol", "X", "",
          "tolerance of the solve of each stage, relative to u at its start, X in (0, 1) (a hundredth of --tol; 1e-8)"},
         {"max-iterations", "N", "100", "iterations of a stage, 1 .. 1000"},

@@ -6,10 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include <stratum/assembly/box_bodies.hpp>
 #include <stratum/assembly/box_values.hpp>
 #include <stratum/version.h>
 
 #include "heat/steps.hpp"
+#include "poisson3d/bodies.hpp"
 #include "poisson3d/problem.hpp"
 #include "support/problem_options.hpp"
 #include "support/solve_output.hpp"
@@ -45,8 +47,9 @@ class BoxCase {
     // K stands on the host, too, and once more while the solver takes it; a state has three vectors, of which one text is made.
     const Diffusion3D& k = settings_.problem.space.diffusion;
     const std::int64_t of_k = k.is_given() ? (k.yy || k.zz ? 9 : 3) * whole : 0;
+    const std::int64_t of_bodies = settings_.problem.space.bodies.empty() ? 0 : 12 * whole;
     const std::int64_t files = (outputs.has("save") || outputs.has("vtk") ? 6 : 2) * whole;
-    const std::int64_t needed = files + of_k + (ctx.on_gpu() ? 0 : solver);
+    const std::int64_t needed = files + of_k + of_bodies + (ctx.on_gpu() ? 0 : solver);
     expect_room_on_ranks(ctx, settings_.machine,
                          message("mesh ", mesh_.name(), " with ", mesh_.x().unknowns(), " x ", mesh_.y().unknowns(),
                                  " x ", mesh_.z().unknowns(), " unknowns"),
@@ -67,6 +70,8 @@ class BoxCase {
     std::string problem;
     for (const char* name : problem_names)
       if (options_.has(name)) problem += message(problem.empty() ? "" : ", ", name, " ", options_.text(name));
+    for (const std::string& body : options_.texts("body"))
+      problem += message(problem.empty() ? "" : ", ", "body ", body);
     std::printf("problem   %s\n", problem.empty() ? "sin(pi x/a) sin(pi y/b) sin(pi z/d) decays" : problem.c_str());
     print_times(settings_, solver.time());
     if (const auto text = poisson3d::warning_of_edges(mesh_, at_time(settings_.problem, solver.time())); !text.empty())
@@ -94,12 +99,24 @@ class BoxCase {
     const auto k = poisson3d::diffusion_on_cells(ctx, mesh_, settings_.problem.space.diffusion);
     std::vector<VtkField> on_cells;
     for (const auto& [name, values] : k) on_cells.push_back({name, values});
+    const auto numbers = poisson3d::numbers_of_bodies(bodies_on(ctx, mesh_, settings_.problem.space));
+    if (!numbers.empty()) on_cells.push_back({"body", numbers});
     series.write(number, solver.time(), mesh_, nodal, on_cells, ctx.threads());
   }
   void write_png(const std::string& path, const std::vector<double>& u, const std::string& title) const {
     poisson3d::draw_box(path, mesh_, u, settings_.slice, title);
   }
 
+  /// Of bodies alone.
+  [[nodiscard]] std::optional<heat::FluxesAtEnd> fluxes_at_end(Context& ctx, const HeatSolver3D& solver) const {
+    heat::FluxesAtEnd found;
+    found.size_name = "volume";
+    for (const BoxBodyFlux& own : solver.body_fluxes(ctx)) {
+      const Body3D& body = settings_.problem.space.bodies[found.bodies.size()];
+      found.bodies.push_back({body.name, body.kind, own.cells, own.volume, own.flux, own.mean});
+    }
+    return found.bodies.empty() ? std::nullopt : std::optional(found);
+  }
   [[nodiscard]] std::string json_report(const Context& ctx, const HeatSolver3D& solver, const heat::Run& run) const {
     const BoxSolverPlan& plan = solver.plan();
     JsonObject json;
@@ -118,7 +135,7 @@ class BoxCase {
     if (options_.has("exact")) json.add("exact", options_.text("exact"));
     add_steps(json, settings_, run);
     json.add("solver", std::string(to_string(plan.kind))).add("solves_by", plan.method).add("choice", plan.reason);
-    json.add("precision", options_.text("precision"));
+    json.add("precision", plan.float_cycles ? "mixed" : "double");
     add_machine(json, ctx);
     add_ends(json, run);
     return json.text();

@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "poisson3d/bodies.hpp"
 #include "poisson3d/problem.hpp"
+#include "support/body_options.hpp"
 #include "support/problem_options.hpp"
 
 namespace stratum::apps::heat3d {
@@ -16,8 +18,9 @@ namespace {
 
 /// Nothing of a problem is given.
 bool is_default_problem(const CommandLine& options) {
-  return !options.has("exact") && std::none_of(std::begin(problem_names), std::end(problem_names),
-                                               [&](const char* name) { return options.has(name); });
+  return !options.has("exact") && !options.has("body") &&
+         std::none_of(std::begin(problem_names), std::end(problem_names),
+                      [&](const char* name) { return options.has(name); });
 }
 
 /// Values of faces have the time in them. Throws UsageError for an alpha that does.
@@ -37,6 +40,23 @@ bool faces_have_time(const CommandLine& options, const poisson3d::ProblemReader&
   return any;
 }
 
+/// Values of bodies have no time in them. Shapes and K may not have it.
+bool bodies_are_steady(const CommandLine& options, const poisson3d::ProblemReader& read) {
+  bool steady = true;
+  for (const std::string& text : options.texts("body")) {
+    const auto body = body_text(text);
+    expects(poisson3d::has_name(body.shape) || !read.depends_on_time(body.shape), "--body: the shape '",
+            shown(body.shape), "' depends on the time; bodies stay where they are. Leave t out of it");
+    bool depends = false;
+    if (body.kind == BodyKind::value || body.kind == BodyKind::coefficient)
+      for (const auto& part : expressions_of(body.data)) depends = depends || read.depends_on_time(part);
+    expects(!depends || body.kind == BodyKind::value, "--body: K '", shown(body.data),
+            "' depends on the time; in three dimensions K stays as it is");
+    steady = steady && !depends;
+  }
+  return steady;
+}
+
 HeatProblem3D parse_problem(const CommandLine& options, const poisson3d::ProblemReader& read, double start) {
   HeatProblem3D problem;
   if (is_default_problem(options)) {
@@ -52,6 +72,8 @@ HeatProblem3D parse_problem(const CommandLine& options, const poisson3d::Problem
   }
   problem.space = poisson3d::parse_problem(options, read);
   problem.capacity = options.number("capacity", positive);
+  problem.space.bodies = poisson3d::parse_bodies(options, [&](const std::string& text) { return read.function(text); });
+  problem.steady_bodies = bodies_are_steady(options, read);
   if (options.has("initial"))
     problem.initial = parsed("--initial", [&] { return read.function(options.text("initial")); });
   problem.steady_rhs = !options.has("rhs") || !read.depends_on_time(options.text("rhs"));

@@ -72,11 +72,23 @@ Option box_body_option() {
       Names::input, files_of_body);
 }
 
+bool has_name(const std::string& shape) {
+  return shape.starts_with("box(") || shape.starts_with("ball(") || shape.starts_with("cylinder(");
+}
+
 std::vector<Body3D> parse_bodies(const CommandLine& options, const Field& field) {
   std::vector<Body3D> bodies;
   for (const std::string& text : options.texts("body"))
     bodies.push_back(parsed("--body", [&] { return parse_body(text, field); }));
   return bodies;
+}
+
+std::vector<double> numbers_of_bodies(const std::shared_ptr<const BoxBodies>& bodies) {
+  if (!bodies) return {};
+  std::vector<double> numbers(bodies->cell.size(), 0.0);
+  for (std::size_t b = 0; b < bodies->cells.size(); ++b)
+    for (const std::size_t c : bodies->cells[b]) numbers[c] = static_cast<double>(b + 1);
+  return numbers;
 }
 
 }  // namespace stratum::apps::poisson3d

@@ -10,6 +10,7 @@
 #include <stratum/assembly/box_values.hpp>
 #include <stratum/core/io/npy_file.hpp>
 
+#include "bodies.hpp"
 #include "problem.hpp"
 #include "support/picture_output.hpp"
 #include "support/rank_output.hpp"
@@ -46,18 +47,13 @@ void write_fields(const Context& ctx, const Settings& settings, const Solved& so
   std::vector<VtkField> on_cells{{"aspect_ratio", aspect_ratios}};
   const auto k = diffusion_on_cells(ctx, mesh, settings.problem.diffusion);
   for (const auto& [name, values] : k) on_cells.push_back({name, values});
-  std::vector<double> numbers;  // of bodies, from 1 on
-  if (const auto& bodies = solved.bodies) {
-    numbers.assign(bodies->cell.size(), 0.0);
-    for (std::size_t b = 0; b < bodies->cells.size(); ++b)
-      for (const std::size_t c : bodies->cells[b]) numbers[c] = static_cast<double>(b + 1);
-    if (pieces) {  // bodies take multigrid, which is cut across z
-      const std::size_t layer = bodies->cells_of_axes[0] * bodies->cells_of_axes[1];
-      numbers = {numbers.begin() + static_cast<std::ptrdiff_t>(layer) * planes.first,
-                 numbers.begin() + static_cast<std::ptrdiff_t>(layer) * planes.last};
-    }
-    on_cells.push_back({"body", numbers});
+  auto numbers = numbers_of_bodies(solved.bodies);
+  if (pieces && !numbers.empty()) {  // bodies take multigrid, which is cut across z
+    const auto& cells = solved.bodies->cells_of_axes;
+    const auto layer = static_cast<std::ptrdiff_t>(cells[0] * cells[1]);
+    numbers = {numbers.begin() + layer * planes.first, numbers.begin() + layer * planes.last};
   }
+  if (!numbers.empty()) on_cells.push_back({"body", numbers});
   if (!pieces) return write_vtr(path, mesh, fields, on_cells, settings.compression, ctx.threads());
   const NodeRows rows{planes.first, planes.last};
   write_pieces(

@@ -122,4 +122,31 @@ case_what_is_wrong() {
   prints '^status +max iterations: a step of '
 }
 
+# What a ball gives is what heat gains; a plate makes rooms that keep theirs.
+case_bodies() {
+  local walls=(--left neumann --right neumann --bottom neumann --top neumann --front neumann --back neumann)
+  run 0 --cells 8 "${walls[@]}" --initial 0 --method euler --dt 0.02 --end 0.02 --body 'ball(0.5,0.5,0.5,0.25):value:1+t' --report report.json \
+    --vtk film.pvd --save run.state --rtol 1e-10
+  prints '^body 1 +ball\(0\.5,0\.5,0\.5,0\.25\):value:1\+t: 32 cells, volume 0\.0625, flux out of it [0-9.]+, mean 1\.02$'
+  check "abs((r['heat'] - r['heat_at_first']) / 0.02 - r['bodies'][0]['flux']) < 1e-6 and r['precision'] == 'double'"
+  grep -q 'Name="body"' film_0001.vtr || fail "no numbers of bodies"
+  run 0 --cells 8 "${walls[@]}" --initial 0 --method euler --dt 0.02 --end 0.04 --body 'ball(0.5,0.5,0.5,0.25):value:1+t' --rtol 1e-10 \
+    --restart run.state
+  says_nothing
+  run 0 --cells 8 "${walls[@]}" --initial 'x<0.4' --end 0.1 --tol 1e-2 --body 'box(0.5,0,0,0.625,1,1):no-flux' --report report.json
+  check "abs(r['heat'] - r['heat_at_first']) < 1e-13 and r['solver'] == 'multigrid' and 'fluxes' not in r"
+  refused "${small[@]}" --rhs 1 --body 'x<t:no-flux' -- "--body: the shape 'x<t' depends on the time"
+  refused "${small[@]}" --rhs 1 --body 'ball(0.5,0.5,0.5,0.3):k:t' -- "--body: K 't' depends on the time"
+  refused "${small[@]}" --rhs 1 --reaction 1 --body 'ball(0.5,0.5,0.5,0.3):no-flux' -- "cannot be combined with a reaction c"
+  refused "${small[@]}" --rhs 1 --exact x --body 'ball(0.5,0.5,0.5,0.3):no-flux' -- "leave the exact solution out"
+}
+
+# Direct solves are in double, whatever was asked for.
+case_reports_the_precision_that_ran() {
+  run 0 "${small[@]}" --rhs 1 --precision mixed --report report.json
+  check "r['precision'] == 'double'"
+  run 0 "${small[@]}" --rhs 1 --precision mixed --solver multigrid --kappa 'x>0.5 ? 100 : 1' --report report.json
+  check "r['precision'] == 'mixed'"
+}
+
 run_case "$2"

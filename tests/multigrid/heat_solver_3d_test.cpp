@@ -468,7 +468,7 @@ TEST(HeatSolver3D, SaysWhatIsWrong) {
   cut.space.boundaries[BoxFace::left].kind = periodic;
   HeatProblem3D with_body;
   with_body.space.bodies.emplace_back();
-  says(with_body, params, "bodies are for steady problems in a box");
+  says(with_body, params, "body 1 has no shape");
   says(cut, params, "a periodic direction needs both faces periodic");
 }
 

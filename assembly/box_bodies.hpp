@@ -112,7 +112,8 @@ struct BoxBodyFlux {
   std::int64_t cells = 0;
   double volume = 0;
   std::optional<double> flux{};
-  double mean = 0;  // of u over the body; of a solid without flux, of the nodes of its surface
+  double mean = 0;      // of u over the body; of a solid without flux, of the nodes of its surface
+  double rounding = 0;  // of the flux
 };
 
 /// What means of bodies are made of, by u at the nodes around layers begin .. end - 1 of cells: two numbers a body, which those

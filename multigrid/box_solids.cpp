@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include <stratum/assembly/box_points.hpp>
@@ -299,13 +300,19 @@ void BoxSolids::add_fluxes(Context& ctx, FieldView<const double, 3> b, FieldView
   cells_.residual(ctx, b, x, r);
   Values residual(unknowns());
   copy_to_host<double>(ctx, FieldView<const double, 3>(r), residual.data());
-  Values fluxes(of_bodies.size(), 0.0);
+  Values fluxes(of_bodies.size(), 0.0), nodes(fluxes);
   for (std::size_t k = 0; k < residual.size() && bodies_->has_held_cells; ++k)
-    if (const int holder = bodies_->holder[node_of_unknown_[k]]; holder >= 0)
+    if (const int holder = bodies_->holder[node_of_unknown_[k]]; holder >= 0) {
       fluxes[static_cast<std::size_t>(holder)] -= residual[k];
+      ++nodes[static_cast<std::size_t>(holder)];
+    }
   fluxes = sums_of_ranks(ctx, std::move(fluxes));
-  for (std::size_t n = 0; n < of_bodies.size(); ++n)
+  nodes = sums_of_ranks(ctx, std::move(nodes));
+  const double of_residual = 2 * std::numeric_limits<double>::epsilon() * cells_.magnitude(ctx, b, x);
+  for (std::size_t n = 0; n < of_bodies.size(); ++n) {
     if (bodies_->kinds[n] == BodyKind::value || bodies_->kinds[n] == BodyKind::no_flux) of_bodies[n].flux = fluxes[n];
+    of_bodies[n].rounding = of_residual * std::sqrt(nodes[n]);
+  }
 }
 
 }  // namespace stratum

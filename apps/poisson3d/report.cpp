@@ -41,14 +41,19 @@ double from_bodies(const Outcome& outcome) {
 Balance balance_of(const Outcome& outcome) {
   const BoundaryFluxes3D& fluxes = *outcome.fluxes;
   double magnitudes = std::max(fluxes.magnitudes, outcome.compatibility ? outcome.compatibility->sum_of_magnitudes : 0);
-  for (const BoxBodyFlux& body : outcome.bodies) magnitudes += std::abs(body.flux.value_or(0));
-  return {.fluxes = {fluxes.faces.begin(), fluxes.faces.end()},
-          .reaction = fluxes.reaction,
-          .sum = fluxes.sum(),
-          .load = fluxes.load + from_bodies(outcome),
-          .rounding = fluxes.rounding,
-          .from_bodies = from_bodies(outcome),
-          .magnitudes = magnitudes};
+  Balance balance{.fluxes = {fluxes.faces.begin(), fluxes.faces.end()},
+                  .reaction = fluxes.reaction,
+                  .sum = fluxes.sum(),
+                  .load = fluxes.load + from_bodies(outcome),
+                  .rounding = fluxes.rounding,
+                  .from_bodies = from_bodies(outcome)};
+  for (const BoxBodyFlux& body : outcome.bodies) {
+    magnitudes += std::abs(body.flux.value_or(0));
+    balance.fluxes.push_back(body.flux.value_or(0));
+    balance.rounding += body.rounding;
+  }
+  balance.magnitudes = magnitudes;
+  return balance;
 }
 
 std::vector<double> place(const NodalValue3D& node) { return {node.x, node.y, node.z}; }

@@ -386,4 +386,22 @@ TEST(VolumesBodies, RefuseProblemsWithOtherBodies) {
       testing::ThrowsMessage<UsageError>(HasSubstr("the problem has 2 bodies; these finite volumes were made with 0")));
 }
 
+/// What f is inside of held bodies and solids does not count, finite or not.
+TEST(VolumesBodies, WhatDataAreInsideDoesNotCount) {
+  Context ctx(Backend::cpu, 1);
+  PoissonProblem problem;
+  problem.bodies = {held(disc_shape(0.3, 0.5, 0.15), 1.0), solid(disc_shape(0.7, 0.5, 0.15))};
+  problem.rhs = number(2);
+  const Solution plain = solve(ctx, unit_square(16), problem);
+  problem.rhs = [](const Point& p) {
+    return std::hypot(p.x - 0.3, p.y - 0.5) < 0.05 || std::hypot(p.x - 0.7, p.y - 0.5) < 0.05 ? NAN : 2.0;
+  };
+  const Solution same = solve(ctx, unit_square(16), problem);
+  for (std::size_t c = 0; c < plain.cells.size(); ++c)
+    if (!std::isnan(plain.cells[c])) {
+      EXPECT_EQ(same.cells[c], plain.cells[c]);
+    }
+  EXPECT_EQ(same.load, plain.load);
+}
+
 }  // namespace

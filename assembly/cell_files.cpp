@@ -89,6 +89,7 @@ FileValues read_csv(const std::string& path) {
     read.rows = count_of(path, static_cast<std::uint64_t>(read.rows) + 1);
   }
   expects(read.rows > 0, "'", path, "' holds no numbers");
+  file.expects_whole();
   return read;
 }
 
@@ -173,6 +174,7 @@ constexpr StoredType npy_types[] = {
     {"i4", 4, stored_as_double<std::int32_t>},  {"i8", 8, stored_as_double<std::int64_t>},
     {"u1", 1, stored_as_double<std::uint8_t>},  {"u2", 2, stored_as_double<std::uint16_t>},
     {"u4", 4, stored_as_double<std::uint32_t>}, {"u8", 8, stored_as_double<std::uint64_t>},
+    {"b1", 1, stored_as_double<std::uint8_t>},
 };
 
 /// Reads exactly so many bytes.
@@ -223,7 +225,7 @@ NpyArray read_npy_array(const std::string& path, std::size_t fewest, std::size_t
   const char order = descr.empty() ? ' ' : descr.front();
   expects(type != std::end(npy_types) && (order == '<' || order == '>' || order == '=' || order == '|'), "'", path,
           "' holds numbers of type '", shown(descr, 24),
-          "'; known are f4, f8, i1 to i8 and u1 to u8, little or big endian");
+          "'; known are f4, f8, i1 to i8, u1 to u8 and b1, little or big endian");
   const auto& shape = *header.shape;
   std::string shape_text;
   for (const auto n : shape) shape_text += message(shape_text.empty() ? "" : ", ", n);

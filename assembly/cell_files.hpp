@@ -5,12 +5,13 @@
 //
 //     .vtr, .vti   VTK's rectilinear and uniform grids, their cell and point data (mesh/vtk/vtk_xml.hpp); one layer of cells in x
 //                  and y. The array has one component, or three on cells: KXX, KXY, KYY. Where its points lie does not matter.
-//     .npy         NumPy's, versions 1 to 3: shape (rows, columns), C or Fortran order; float32, float64 and integers, either byte
-//                  order; along a boundary of one dimension
+//     .npy         NumPy's, versions 1 to 3: shape (rows, columns), C or Fortran order; float32, float64, integers and bool, either
+//                  byte order; along a boundary of one dimension
 //     .nc          NetCDF, where the build has libnetcdf (assembly/netcdf_file.hpp): shape (rows, columns) behind other directions
 //     .png         a picture, a number on each cell: black is 0, white is 1 (core/io/png_file.hpp); or of black and white, as in
 //                  PATH.png:0.001..1, and linear between
-//     .csv         a line for every row, the bottom row first; commas or blanks between numbers, # begins a comment
+//     .csv         a line for every row, the bottom row first; commas or blanks between numbers, # begins a comment; the
+//                  last line ends as the others do
 //
 // Throws FileError for a file that cannot be read, ends too early or lacks numbers of some cells; UsageError naming it for all
 // else that is wrong with it: another ending, no such array (with the arrays there are), another type or shape, a row of

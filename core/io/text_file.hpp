@@ -51,7 +51,8 @@ class TextFile {
         throw FileError(message("'", path_, "', line ", number_ + 1, " is longer than ", longest_line, " characters"));
       line_.append(here, length);
       begin_ += length + (stop == nullptr ? 0 : 1);
-      if (stop != nullptr) break;
+      ended_ = stop != nullptr;
+      if (ended_) break;
     }
     if (!any) return false;
     ++number_;
@@ -63,6 +64,13 @@ class TextFile {
   [[nodiscard]] const std::string& line() const { return line_; }
   /// From 1 on; 0 before the first.
   [[nodiscard]] std::int64_t number() const { return number_; }
+  /// Throws FileError where other lines end with a line break and the last one does not: its last number may be cut.
+  void expects_whole() const {
+    if (number_ > 1 && !ended_)
+      fail(message("its last line, ", number_,
+                   ", does not end, so that its last number may be cut off; end it with a line "
+                   "break if the file is whole"));
+  }
   /// Of the whole file; the largest number there is where it is not known, as of a pipe.
   [[nodiscard]] std::int64_t bytes() const {
     std::error_code error;
@@ -89,6 +97,7 @@ class TextFile {
   std::size_t begin_ = 0, end_ = 0;
   std::string line_;
   std::int64_t number_ = 0;
+  bool ended_ = true;
 };
 
 }  // namespace stratum

@@ -93,6 +93,10 @@ TEST_F(CellFiles, RowsOfNumbersFromTheBottomUp) {
   EXPECT_EQ(cells.ny, 2);
   EXPECT_THAT(cells.values, ElementsAre(1, 2, 300, 4, 5, 6));
   EXPECT_THAT(one(write("one.csv", "7")).values, ElementsAre(7));
+  EXPECT_THAT(one(write("line.csv", "7,8.5")).values, ElementsAre(7, 8.5));
+  // 1.25, cut off.
+  refused<FileError>(write("cut.csv", "1.25,1.25\n1.25,1.2"),
+                     "its last line, 2, does not end, so that its last number may be cut off");
 }
 
 TEST_F(CellFiles, BadRowsAreRefusedByLine) {
@@ -143,6 +147,8 @@ TEST_F(CellFiles, NumpyArraysOfEveryType) {
   run("u8", of(std::uint64_t{}));
   expect(npy("|u1", false, "(2, 3)", bytes_of(of(std::uint8_t{}).first)));
   expect(npy("|i1", false, "(2,3)", bytes_of(of(std::int8_t{}).first)));
+  EXPECT_THAT(one(write("mask.npy", npy("|b1", false, "(2, 2)", std::string("\0\1\1\0", 4)))).values,
+              ElementsAre(0, 1, 1, 0));
   EXPECT_THAT(one(write("negative.npy", npy("<i2", false, "(1, 2)", std::string("\xff\xff\x00\x80", 4)))).values,
               ElementsAre(-1, -32768));
   // numpy.save(..., numpy.array([[1.5, -2], [0.25, 1e300]])), byte by byte.
@@ -164,7 +170,7 @@ TEST_F(CellFiles, BadNumpyFilesAreRefused) {
   refused(write("long.npy", whole + "x"), "goes on behind its 2 x 3 numbers");
   refused(write("k.npy", "1,2,3,4,5,6,7\n"), "is no .npy file");
   refused(write("k.npy", npy("<f8", false, "(2, 3)", numbers, 4)), "version 4.0");
-  for (const char* type : {"<f2", "<c16", "|b1", "<U4", "|O", "", "f8", "<f16", "?f8"})
+  for (const char* type : {"<f2", "<c16", "<U4", "|O", "", "f8", "<f16", "?f8"})
     refused(write("k.npy", npy(type, false, "(2, 3)", numbers)), "known are f4, f8");
   for (const char* shape : {"(6,)", "()", "(1, 2, 3)"})
     refused(write("k.npy", npy("<f8", false, shape, numbers)), "rows and columns are needed");

@@ -168,7 +168,9 @@ TEST(HeatVolumes, InsulatedWallsKeepTheHeat) {
   Context ctx(Backend::cpu, 1);
   for (const bool with_solid : {false, true})
     for (const auto method : {TimeMethod::euler, TimeMethod::crank_nicolson, TimeMethod::tr_bdf2})
-      for (const double dt : {1e-3, 10.0}) {
+      for (const double dt : {1e-3, 10.0, 1e9}) {
+        if (dt > 10 && method != TimeMethod::euler)
+          continue;  // du/dt of the start, so far ahead, is no number of this size
         HeatProblem problem;
         problem.space.boundaries = all_neumann();
         problem.space.diffusion.xx = ScalarFunction([](const Point& p) { return p.x > 0.4 ? 1e-3 : 1.0; });

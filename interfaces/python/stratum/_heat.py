@@ -105,7 +105,7 @@ def heat(mesh: Any, initial: Any, end: float, steps: int, *, kappa: Any = 1.0, b
     if options.get("discretisation", "elements") != "elements" or options.get("coordinates", "cartesian") != "cartesian":
         raise ValueError("stratum.heat is of bilinear elements in Cartesian coordinates; the program heat2d has others")
     if options.get("bodies"):
-        raise ValueError("stratum.heat has no bodies; in two dimensions the program heat2d has, by --body")
+        raise ValueError("stratum.heat has no bodies; the programs heat2d and heat3d have, by --body")
     dt = end / steps
     implicit = dt / 2 if method == "midpoint" else dt
     kind: Any = Poisson3D if isinstance(mesh, BoxMesh) else Poisson

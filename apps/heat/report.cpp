@@ -12,6 +12,12 @@
 
 namespace stratum::apps::heat {
 
+void warn_of_body(double t, const CornerGap& body, const char* so) {
+  if (body.gap > 0)
+    warn(program_name, message("at t = ", t, " a body and a boundary differ by ", body.gap, " at (", body.x, ", ",
+                               body.y, "); ", so));
+}
+
 void print_heading(const Settings& settings, const CommandLine& options, const Context& ctx, const RunOn& on,
                    const std::vector<RankNumbers>& ranks) {
   const auto& mesh = on.mesh.logical();

@@ -19,6 +19,9 @@ struct RunOn {
 };
 
 /// The mesh, the problem, the times and the solver, before the first step.
+/// Of a boundary and a body that hold u at different values where they touch; `so` says what comes of it.
+void warn_of_body(double t, const CornerGap& body, const char* so);
+
 void print_heading(const Settings& settings, const CommandLine& options, const Context& ctx, const RunOn& on,
                    const std::vector<RankNumbers>& ranks);
 

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include <stratum/assembly/body_fluxes.hpp>
 #include <stratum/assembly/picture.hpp>
 
 #include "output.hpp"
@@ -56,6 +57,9 @@ class PlaneCase {
                         run.setup_seconds, run.solve_seconds, run.expected_memory);
   }
   void heading(const Context& ctx, const HeatSolver& solver, const std::vector<RankNumbers>& ranks) const {
+    Context own = ctx;
+    warn_of_body(solver.time(), largest_body_gap(own, mesh_, at_time(settings_.problem, solver.time())),
+                 "there u has the value of the boundary");
     print_heading(settings_, options_, ctx, on(solver), ranks);
   }
   [[nodiscard]] std::vector<double> values(Context& ctx, const HeatSolver& solver) const {

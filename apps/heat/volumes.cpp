@@ -67,6 +67,8 @@ class VolumeCase {
                         run.setup_seconds, run.solve_seconds, run.expected_memory);
   }
   void heading(const Context& ctx, const VolumeHeatSolver& solver, const std::vector<RankNumbers>& ranks) const {
+    warn_of_body(solver.time(), volumes_.largest_body_gap(at_time(settings_.problem, solver.time())),
+                 "where they touch: what flows between them is not counted");
     print_heading(settings_, options_, ctx, on(solver), ranks);
   }
   [[nodiscard]] static std::vector<double> values(Context& ctx, const VolumeHeatSolver& solver) {

@@ -76,6 +76,11 @@ class BoxCase {
     print_times(settings_, solver.time());
     if (const auto text = poisson3d::warning_of_edges(mesh_, at_time(settings_.problem, solver.time())); !text.empty())
       warn(program_name, message("at t = ", solver.time(), " ", text));
+    const PoissonProblem3D now = at_time(settings_.problem, solver.time());
+    if (const auto bodies = bodies_on(ctx, mesh_, now))
+      if (const BodyGap3D body = largest_body_gap(mesh_, now, *bodies); body.gap > 0)
+        warn(program_name, message("at t = ", solver.time(), " a body and a face differ by ", body.gap, " at (", body.x,
+                                   ", ", body.y, ", ", body.z, "); there u has the value of the face"));
     std::printf("solver    %s; %s\n          %s\n\n", solver.plan().method.c_str(), ctx.description().c_str(),
                 solver.plan().reason.c_str());
   }

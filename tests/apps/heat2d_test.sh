@@ -329,6 +329,10 @@ assert u[3] == 0 == u[5] and abs(u[4] / math.exp(-4 * math.pi**2 * 0.02) - 1) < 
   refused --level 5 "${walls[@]}" --end 2 --body 'rectangle(1/2,0,5/8,1):value:1' --initial 'x<1/2' --restart run.state -- "that boundaries and bodies hold"
   run 0 --level 5 "${walls[@]}" --end 1.5 --body 'rectangle(1/2,1/2,5/8,1):no-flux' --initial 'x<1/2' --restart run.state
   grep -q "saved with other values of --body" "$work/.errors" || fail "no warning"
+  run 0 --level 4 --body 'x<0.3:value:1' --left dirichlet:0 --right neumann "${walls[@]:4}" --method euler --dt 0.1 --end 0.1
+  says 'warning: at t = 0 a body and a boundary differ by 1 at \(0, 0\); there u has the value of the boundary'
+  run 0 --discretisation fv --level 4 --body 'x<0.3:value:1' --left dirichlet:0 --right neumann "${walls[@]:4}" --method euler --dt 0.1 --end 0.1
+  says 'warning: at t = 0 a body and a boundary differ by 1 at \(0, 0.*\); where they touch'
   refused --body 'x<t:value:1' -- "--body: the shape 'x<t' depends on the time"
   refused --level 5 --body '1:value:1' -- "no unknown is left"
   refused --level 5 --body 'disc(0.5,0.5,0.2):wall' -- 'is not SHAPE:KIND'

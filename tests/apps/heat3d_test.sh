@@ -135,6 +135,8 @@ case_bodies() {
   says_nothing
   run 0 --cells 8 "${walls[@]}" --initial 'x<0.4' --end 0.1 --tol 1e-2 --body 'box(0.5,0,0,0.625,1,1):no-flux' --report report.json
   check "abs(r['heat'] - r['heat_at_first']) < 1e-13 and r['solver'] == 'multigrid' and 'fluxes' not in r"
+  run 0 "${small[@]}" --body 'x<0.3:value:1' --left dirichlet:0 --rhs 1 --method euler --dt 0.1 --end 0.1
+  says 'warning: at t = 0 a body and a face differ by 1 at '
   refused "${small[@]}" --rhs 1 --body 'x<t:no-flux' -- "--body: the shape 'x<t' depends on the time"
   refused "${small[@]}" --rhs 1 --body 'ball(0.5,0.5,0.5,0.3):k:t' -- "--body: K 't' depends on the time"
   refused "${small[@]}" --rhs 1 --reaction 1 --body 'ball(0.5,0.5,0.5,0.3):no-flux' -- "cannot be combined with a reaction c"

@@ -87,12 +87,10 @@ void add_ends(JsonObject& json, const Run& run) {
       json.add("from_held_bodies", f.from_held).add("balance_difference", f.left);
     }
     json.add("bodies", json_array(f.bodies, [&](const auto& body) {
-               return Json{{"body", body.name},
-                           {"kind", to_string(body.kind)},
-                           {"cells", body.cells},
-                           {f.size_name, body.size},
-                           {"flux", body.flux.value_or(std::nan(""))},
-                           {"mean", body.mean}};
+               JsonObject row;
+               row.add("body", body.name).add("kind", to_string(body.kind)).add("cells", body.cells);
+               row.add(f.size_name, body.size).add("flux", body.flux.value_or(std::nan("")));
+               return row.add("mean", body.mean).value();
              }));
   }
   json.add("setup_seconds", run.setup_seconds).add("solve_seconds", run.solve_seconds);

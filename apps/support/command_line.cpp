@@ -82,15 +82,14 @@ std::optional<double> number_of(std::string_view text) {
 }
 
 std::size_t index_of_name(const std::string& option, const std::string& name, const std::vector<std::string>& known) {
-  const auto index_of = [&](std::string_view wanted) {
-    return static_cast<std::size_t>(std::find(known.begin(), known.end(), wanted) - known.begin());
-  };
-  if (const std::size_t k = index_of(name); k < known.size()) return k;
-  for (const auto& [before, now] : renamed_values)
-    if (name == before && index_of(now) < known.size())
-      throw UsageError(message(option, ": unknown name '", before, "': it is called ", now, " now"));
   std::string names;
-  for (const auto& one : known) names += (names.empty() ? "" : ", ") + one;
+  for (std::size_t k = 0; k < known.size(); ++k) {
+    if (known[k] == name) return k;
+    names += (names.empty() ? "" : ", ") + known[k];
+  }
+  for (const auto& [before, now] : renamed_values)
+    expects(name != before || std::find(known.begin(), known.end(), now) == known.end(), option, ": unknown name '",
+            before, "': it is called ", now, " now");
   throw UsageError(message(option, ": unknown name '", shown(name), "'; known are ", names));
 }
 

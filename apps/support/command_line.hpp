@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <sstream>
 #include <string>
@@ -259,11 +260,7 @@ class CommandLine {
   }
 
   /// Options that were given.
-  [[nodiscard]] std::vector<std::string> names_given() const {
-    std::vector<std::string> names;
-    for (const auto& [name, values] : given_) names.push_back(name);
-    return names;
-  }
+  [[nodiscard]] auto names_given() const { return std::views::keys(given_); }
 
   /// Everything that was given, a line each.
   [[nodiscard]] std::string given() const {
@@ -275,6 +272,7 @@ class CommandLine {
 
   /// Given settings as key=value; the others as comments, so that what follows from their absence stays so.
   [[nodiscard]] std::string configuration() const {
+    const auto is_blank = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };
     std::ostringstream out;
     for (const auto& group : std::span(groups_).first(groups_.size() - 1)) {
       out << "# " << group.title << "\n";
@@ -282,8 +280,8 @@ class CommandLine {
         const bool given = option.is_switch() ? is_set(option.name) : has(option.name);
         for (const auto& value :
              given ? texts(option.name) : std::vector{option.is_switch() ? "true" : option.fallback}) {
-          expects(value.find_first_of("#\n") == std::string::npos && !has_blanks_around(value), "--", option.name,
-                  ": '", shown(value),
+          const bool blanks = !value.empty() && (is_blank(value.front()) || is_blank(value.back()));
+          expects(value.find_first_of("#\n") == std::string::npos && !blanks, "--", option.name, ": '", shown(value),
                   "' cannot stand in a configuration, where # begins a comment and blanks around a value are lost");
           out << (given ? "" : "# ") << option.name << "=" << value << "\n";
         }
@@ -293,12 +291,6 @@ class CommandLine {
   }
 
  private:
-  /// Which a configuration would lose.
-  static bool has_blanks_around(const std::string& value) {
-    const auto is_blank = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };
-    return !value.empty() && (is_blank(value.front()) || is_blank(value.back()));
-  }
-
   using Values = std::map<std::string, std::vector<std::string>>;
   static constexpr std::size_t width = 109;
 

@@ -189,8 +189,9 @@ class PlaneEquation {
     return make_solver<double>(ctx, "cg", layout)
         ->solve(ctx, operators.mass(), jacobi, b.unknowns.cview(), x.unknowns.view(), stop);
   }
+  [[nodiscard]] bool conserves() const { return !ones_.empty() && operators.conserves_heat(); }
   void conserve(Context& ctx, const Vector& b, Vector& x, Vector& scratch) const {
-    if (ones_.empty() || !operators.conserves_heat()) return;
+    if (!conserves()) return;
     // 1^T S = s 1^T M: a constant takes up the sum of the residual.
     residual(ctx, b, x, scratch);
     const double left = dot(ctx, ones_.cview(), scratch.unknowns.cview());

@@ -298,6 +298,7 @@ class BoxEquation {
     stratum::copy(ctx, box_of(shape, system.x.view()), x.view());
     return report;
   }
+  [[nodiscard]] bool conserves() const { return conserves_; }
   void conserve(Context& ctx, const Vector& b, Vector& x, Vector& scratch) const {
     if (!conserves_) return;
     // 1^T S = s 1^T M: a constant takes up the sum of the residual.

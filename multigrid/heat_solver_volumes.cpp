@@ -189,6 +189,7 @@ class VolumeEquation {
     direct.status = Status::converged;
     return direct;
   }
+  [[nodiscard]] bool conserves() const { return conserves_; }
   void conserve(Context& ctx, const Vector& b, Vector& x, Vector& /*scratch*/) const {
     if (!conserves_) return;
     // 1^T S = s 1^T M, whatever the rounding of A: a constant takes up the sum of the residual.

@@ -235,6 +235,7 @@ class PatchEquation {
     }
     return report;
   }
+  [[nodiscard]] bool conserves() const { return conserves_; }
   void conserve(Context& ctx, const Vector& b, Vector& x, Vector& scratch) {
     if (!conserves_) return;
     // 1^T S = s 1^T M: a constant takes up the sum of the residual.

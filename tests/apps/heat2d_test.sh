@@ -296,6 +296,22 @@ case_interrupted() {
   run 0 --level 8 --dt 1e-5 --end 3e-3 --restart run.state --max-steps 100000 --quiet
 }
 
+# du/dt of a jump times a long step: no digits of the heat would be left, which nothing damps between insulated walls.
+case_steps_that_are_too_long_for_insulated_walls() {
+  local jump=(--level 4 "${walls[@]}" --initial 'x<0.3?1:0' --vtk none --report report.json)
+  for method in crank-nicolson tr-bdf2; do
+    run 3 "${jump[@]}" --method "$method" --dt 1e9 --end 1e10
+    says "du/dt is so large there that round-off"
+    run 0 "${jump[@]}" --method "$method" --dt 100 --end 1000
+    check "abs(r['heat'] / r['heat_at_first'] - 1) < 1e-8"
+  done
+  run 0 "${jump[@]}" --method euler --dt 1e9 --end 1e10
+  check "abs(r['heat'] / r['heat_at_first'] - 1) < 1e-12"
+  # From u = 0 there is nothing to lose.
+  run 0 --level 4 "${walls[@]}" --rhs 1 --method crank-nicolson --dt 1e9 --end 1e10 --vtk none --report report.json
+  check "abs(r['heat'] / 1e10 - 1) < 1e-8"
+}
+
 # Short steps beside a wall that is suddenly hot: u < 0 with the consistent mass, and not with a lumped one.
 case_lumped_mass_does_not_undershoot() {
   local sudden=(--left dirichlet:1 --right neumann --bottom neumann --top neumann --cells 32,4 --domain 1,0.125 --method euler --dt 1e-5

@@ -29,7 +29,7 @@ class PatchSolution(NamedTuple):
 
 
 class PatchHeatSolution(NamedTuple):
-    """u at all nodes of every patch at some times: `u[p][m, j, i]` at t[m] and (x[p][j, i], y[p][j, i]). t has shape
+    """u at all nodes of every patch at some times: `u[p][m, j, i]` at `t[m]` and `(x[p][j, i], y[p][j, i])`. t has shape
     (frames + 1,), x and y of patch p (ny + 1, nx + 1), u (frames + 1, ny + 1, nx + 1); `iterations` are those of all steps."""
 
     t: np.ndarray

@@ -22,7 +22,7 @@ struct CellSlopes {
 
   CellSlopes(const Geometry& mesh, int i, int j) {
     const auto weight = [](std::size_t p, std::size_t q) { return gauss3[p].weight * gauss3[q].weight; };
-    if (!mesh.mapped()->is_cartesian()) {
+    if (mesh.mapped() == nullptr || !mesh.mapped()->is_cartesian()) {
       const CellPoints cell = mesh.cell(i, j);
       const double hx = mesh.logical().x().widths()[static_cast<std::size_t>(i)],
                    hy = mesh.logical().y().widths()[static_cast<std::size_t>(j)];

@@ -300,6 +300,17 @@ void FiniteVolumes::subtract_mean(Context& ctx, const GridFunction<double>& u) c
   subtract_integral_mean(ctx, HatIntegrals{mesh_.x().widths(), mesh_.y().widths(), first}, u.view);
 }
 
+double FiniteVolumes::round_off_of_films() const {
+  if (reaction_ > 0 || (k_ && !k_->c.empty())) return 0;
+  const auto aspect = [](const Axis& along, const Axis& across) {
+    return *std::max_element(along.widths().begin(), along.widths().end()) /
+           *std::min_element(across.widths().begin(), across.widths().end());
+  };
+  const double largest = std::max(!holds_[0] && !holds_[1] ? aspect(mesh_.y(), mesh_.x()) : 0,
+                                  !holds_[2] && !holds_[3] ? aspect(mesh_.x(), mesh_.y()) : 0);
+  return std::numeric_limits<double>::epsilon() * largest * largest;
+}
+
 void FiniteVolumes::lift_boundary(Context& ctx, const PoissonProblem& problem, const GridFunction<double>& u) const {
   // The mesh of centres has its Dirichlet boundaries where the domain has them.
   PoissonProblem boundaries = problem;

@@ -71,6 +71,10 @@ class FiniteVolumes {
   [[nodiscard]] const TensorMesh<2>& points() const { return points_; }
   /// The matrix takes constants to zero, those of a room at least.
   [[nodiscard]] bool is_singular() const { return singular_; }
+  /// About what round-off of the matrix leaves of u, beside u, in cells that are long between boundaries without values: epsilon
+  /// times the square of the largest aspect ratio there. The diagonal is the sum of conductances across and along, and loses
+  /// those along.
+  [[nodiscard]] double round_off_of_films() const;
   /// Null where there are none.
   [[nodiscard]] const std::shared_ptr<const BodyMap>& bodies() const { return map_; }
   /// Null where no cell is solid.

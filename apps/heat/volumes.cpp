@@ -69,6 +69,7 @@ class VolumeCase {
   void heading(const Context& ctx, const VolumeHeatSolver& solver, const std::vector<RankNumbers>& ranks) const {
     warn_of_body(solver.time(), volumes_.largest_body_gap(at_time(settings_.problem, solver.time())),
                  "where they touch: what flows between them is not counted");
+    warn_of_films(program_name, volumes_.round_off_of_films());
     print_heading(settings_, options_, ctx, on(solver), ranks);
   }
   [[nodiscard]] static std::vector<double> values(Context& ctx, const VolumeHeatSolver& solver) {

@@ -36,6 +36,13 @@ case_materials_and_contact_resistances() {
   check "abs(r['fluxes'][1] - 1 / (3 / 4 + 1 / 16 + 0.6)) < 1e-7"
 }
 
+case_errors_beside_exact_solutions() {
+  run 0 --cells 16 --rhs 0 "${walls[@]}" --body 'x > 0.5:k:2' --exact 'x < 0.5 ? x*4/3 : 1-(1-x)*2/3' --quiet --vtk none --report report.json
+  check "r['relative_l2_error'] < 1e-9 and r['relative_largest_error'] < 1e-9"
+  run 0 --cells 16 --rhs 0 "${walls[@]}" --body 'y > 0.5:no-flux' --exact x --quiet --vtk none --report report.json
+  check "r['relative_l2_error'] < 1e-9"
+}
+
 case_rooms_are_checked_one_by_one() {
   local room=(--level 4 --left neumann "${walls[@]}" --body 'rectangle(0.5,0,0.625,1):no-flux' --vtk none)
   run 0 --rhs 'x < 0.5 ? y - 0.5 : 1' "${room[@]}" --quiet

@@ -23,24 +23,12 @@ namespace {
 using detail::BoundaryOf;
 using detail::CellwiseSolution;
 using detail::CornerValues;
+using detail::for_each_outer_cell;
 using detail::given_flux_of;
 using detail::load_of;
 using detail::nodal_values_of;
 
 enum : std::size_t { left, right, bottom, top };
-
-/// use(i, j) for the cells of nx x ny that touch the boundary, each once.
-template <class Use>
-void for_each_outer_cell(int nx, int ny, const Use& use) {
-  for (int i = 0; i < nx; ++i) {
-    use(i, 0);
-    if (ny > 1) use(i, ny - 1);
-  }
-  for (int j = 1; j < ny - 1; ++j) {
-    use(0, j);
-    if (nx > 1) use(nx - 1, j);
-  }
-}
 
 /// Of n.K grad u by the data of a Neumann or Robin boundary: over the boundary, and times phi of its first and its last node.
 struct GivenFlux {

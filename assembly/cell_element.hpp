@@ -19,7 +19,6 @@ namespace stratum::detail {
 /// Of an entry: what multiplies differences along x, along y, and the rest, of kxy and c.
 struct EntryParts {
   double along_x, along_y, rest;
-  [[nodiscard]] double sum() const { return along_x + along_y + rest; }
 };
 
 /// Of cell (i, j).

@@ -22,6 +22,7 @@ using detail::BoundaryOf;
 using detail::CellElement;
 using detail::EntryParts;
 using detail::for_each_dirichlet_node;
+using detail::for_each_outer_cell;
 
 /// f(n, other, i, j, value) for the entries between unknowns (i, j) and Dirichlet nodes, n and `other` in the order of
 /// for_each_dirichlet_node. element(p, q): of that cell.
@@ -55,19 +56,11 @@ void for_each_dirichlet_entry(const Geometry& mesh, const PoissonProblem& proble
     add(above, across, to_above.along_x);  // which is that of `across` with the other sign
     add(beside, across, to_beside.along_y);
   };
-  const auto of_cell = [&](int p, int q) {
+  for_each_outer_cell(x.size(), y.size(), [&](int p, int q) {
     const CellElement matrix = element(p, q);
     for (const int ay : {0, 1})
       for (const int ax : {0, 1}) of_corner(matrix, p, q, ax, ay);
-  };
-  for (int q = 0; q < y.size(); ++q) {
-    if (q == 0 || q == y.size() - 1) {
-      for (int p = 0; p < x.size(); ++p) of_cell(p, q);
-    } else {
-      of_cell(0, q);
-      if (x.size() > 1) of_cell(x.size() - 1, q);
-    }
-  }
+  });
 }
 
 /// The same for what alpha adds: along a Robin boundary it couples the first and the last unknown to the Dirichlet nodes at its

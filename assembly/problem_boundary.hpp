@@ -35,4 +35,17 @@ void for_each_dirichlet_node(const TensorMesh<2>& mesh, const BoundaryConditions
 void for_each_dirichlet_value(const Geometry& mesh, const PoissonProblem& problem,
                               const std::function<void(int i, int j, double value)>& f);
 
+/// use(i, j) for the cells of nx x ny that touch the boundary, each once.
+template <class Use>
+void for_each_outer_cell(int nx, int ny, const Use& use) {
+  for (int i = 0; i < nx; ++i) {
+    use(i, 0);
+    if (ny > 1) use(i, ny - 1);
+  }
+  for (int j = 1; j < ny - 1; ++j) {
+    use(0, j);
+    if (nx > 1) use(nx - 1, j);
+  }
+}
+
 }  // namespace stratum::detail

@@ -210,6 +210,27 @@ struct BoxCellRows {
   }
 };
 
+/// A row times u by differences, of rows that have an entry to each of 26 neighbours.
+template <bool magnitudes, class Rows, class View>
+[[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE RowProduct<typename Rows::Number>
+product_of_bands(const Rows& rows, const View& u, int i, int j, int l) {
+  using T = typename Rows::Number;
+  const T o = u(i, j, l), e = rows.at(0, i, j, l);
+  T sum = magnitudes ? std::abs(e * o) : e * o, diagonal = e;
+  const auto add = [&](int n) __attribute__((always_inline)) {
+    const BoxOffset d(n);
+    const T behind = rows.entry(n, i, j, l), before = rows.entry(-n, i, j, l);
+    const T to = u(i + d.x, j + d.y, l + d.z), from = u(i - d.x, j - d.y, l - d.z);
+    if (magnitudes)
+      sum += std::abs(behind) * (std::abs(to) + std::abs(o)) + std::abs(before) * (std::abs(from) + std::abs(o));
+    else
+      sum += behind * (to - o) + before * (from - o);
+    diagonal -= behind + before;
+  };
+  add(1), add(2), add(3), add(4), add(5), add(6), add(7), add(8), add(9), add(10), add(11), add(12), add(13);
+  return {sum, diagonal};
+}
+
 template <class T>
 struct BoxBandRows {
   using Number = T;
@@ -232,20 +253,7 @@ struct BoxBandRows {
 
   template <bool magnitudes = false, class View>
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE RowProduct<T> product(const View& u, int i, int j, int l) const {
-    const T o = u(i, j, l), e = at(0, i, j, l);
-    T sum = magnitudes ? std::abs(e * o) : e * o, diagonal = e;
-    const auto add = [&](int n) __attribute__((always_inline)) {
-      const BoxOffset d(n);
-      const T behind = at(n, i, j, l), before = at(n, i - d.x, j - d.y, l - d.z);
-      const T to = u(i + d.x, j + d.y, l + d.z), from = u(i - d.x, j - d.y, l - d.z);
-      if (magnitudes)
-        sum += std::abs(behind) * (std::abs(to) + std::abs(o)) + std::abs(before) * (std::abs(from) + std::abs(o));
-      else
-        sum += behind * (to - o) + before * (from - o);
-      diagonal -= behind + before;
-    };
-    add(1), add(2), add(3), add(4), add(5), add(6), add(7), add(8), add(9), add(10), add(11), add(12), add(13);
-    return {sum, diagonal};
+    return product_of_bands<magnitudes>(*this, u, i, j, l);
   }
 
   STRATUM_HOST_DEVICE STRATUM_INLINE double row(int i, int j, int l, double (&entries)[box_row]) const {
@@ -287,20 +295,7 @@ struct BoxFullRows {
 
   template <bool magnitudes = false, class View>
   [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE RowProduct<T> product(const View& u, int i, int j, int l) const {
-    const T o = u(i, j, l), e = at(0, i, j, l);
-    T sum = magnitudes ? std::abs(e * o) : e * o, diagonal = e;
-    const auto add = [&](int n) __attribute__((always_inline)) {
-      const BoxOffset d(n);
-      const T behind = at(n, i, j, l), before = at(-n, i, j, l);
-      const T to = u(i + d.x, j + d.y, l + d.z), from = u(i - d.x, j - d.y, l - d.z);
-      if (magnitudes)
-        sum += std::abs(behind) * (std::abs(to) + std::abs(o)) + std::abs(before) * (std::abs(from) + std::abs(o));
-      else
-        sum += behind * (to - o) + before * (from - o);
-      diagonal -= behind + before;
-    };
-    add(1), add(2), add(3), add(4), add(5), add(6), add(7), add(8), add(9), add(10), add(11), add(12), add(13);
-    return {sum, diagonal};
+    return product_of_bands<magnitudes>(*this, u, i, j, l);
   }
 
   STRATUM_HOST_DEVICE STRATUM_INLINE double row(int i, int j, int l, double (&entries)[box_row]) const {

@@ -1,10 +1,12 @@
 #include <stratum/multigrid/full_multigrid_solve.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
 
 #include <stratum/core/field/blas.hpp>
+#include <stratum/solvers/mixed/precision_cast.hpp>
 #include <stratum/solvers/rounding.hpp>
 
 namespace stratum {
@@ -20,18 +22,36 @@ bool is_rounding_of_float(Context& ctx, const GridOperator<double>& a, FieldView
   return std::isfinite(level) && residual <= level;
 }
 
+namespace {
+
+/// A tensor operator with K = 1 whose rows are not so different that float would tell.
+bool suits_float(const GridOperator<double>& a, const TensorMesh<2>& mesh, const PoissonSolverParams& params) {
+  constexpr double thin = 1e-5;
+  const auto is_even = [](const Axis& axis) {
+    return *std::min_element(axis.widths().begin(), axis.widths().end()) >= thin * axis.length();
+  };
+  return a.format() == StorageFormat::tensor && !params.coefficients && is_even(mesh.x()) && is_even(mesh.y());
+}
+
+}  // namespace
+
 template <class T>
 FullMultigridSolve::FullMultigridSolve(Context& ctx, const GridOperator<double>& a, const Hierarchy<double>& hierarchy,
                                        const Multigrid<T>& multigrid, const PoissonSolverParams& params)
-    : from_x_(params.full_multigrid_from_x), goes_on_(params.continue_after_full_multigrid) {
+    : from_x_(params.full_multigrid_from_x), goes_on_(params.continue_after_full_multigrid),
+      suits_float_(suits_float(a, hierarchy.meshes().back(), params)) {
   auto made = std::make_unique<FullMultigrid<T>>(ctx, hierarchy, multigrid);
-  if constexpr (std::is_same_v<T, double>)
+  auto cycle = std::make_shared<Multigrid<T>>(multigrid);
+  if constexpr (std::is_same_v<T, double>) {
     double_ = std::move(made);
-  else
+    double_cycle_ = std::move(cycle);
+  } else {
     float_ = std::move(made);
+    float_cycle_ = std::move(cycle);
+  }
   if (!from_x_) return;
   defect_ = Field<double>(ctx, a.shape());
-  correction_ = Field<double>(ctx, a.shape());
+  corrected_ = Field<double>(ctx, a.shape());
 }
 
 template FullMultigridSolve::FullMultigridSolve(Context&, const GridOperator<double>&, const Hierarchy<double>&,
@@ -40,17 +60,27 @@ template FullMultigridSolve::FullMultigridSolve(Context&, const GridOperator<dou
                                                 const Multigrid<double>&, const PoissonSolverParams&);
 
 SolveReport FullMultigridSolve::solve(Context& ctx, const GridOperator<double>& a, FieldView<const double> b,
-                                      FieldView<double> x, ReferenceNorm reference_norm, const Monitor& monitor) {
+                                      FieldView<double> x, ReferenceNorm reference_norm, const Monitor& monitor,
+                                      const Factory& in_double) {
+  if (float_ && in_double && !goes_on_) {
+    if (!failure_) failure_ = float_fails(ctx, a, in_double);
+    if (!failure_->empty()) {
+      SolveReport report = instead_->solve(ctx, a, b, x, reference_norm, monitor);
+      report.reason = message("double-precision fallback, since ", *failure_, ": ", report.reason);
+      return report;
+    }
+  }
   SolveReport report;
   const auto norms = goes_on_ ? FullMultigridNorms::initial : FullMultigridNorms::all;
   const auto pass = [&](FieldView<const double> rhs, FieldView<double> solution) {
     return double_ ? double_->solve(ctx, rhs, solution, norms) : float_->solve(ctx, rhs, solution, norms);
   };
   FullMultigridPass norms_found;
+  const FieldView<double> found = from_x_ ? corrected_.view() : x;  // a second pass needs the given x
   if (from_x_) {
     a.residual(ctx, b, x, defect_.view());
-    norms_found = pass(defect_.cview(), correction_.view());
-    axpy<double, double>(ctx, 1, correction_.cview(), x);
+    norms_found = pass(defect_.cview(), found);
+    axpy<double, double>(ctx, 1, x, found);
   } else {
     norms_found = pass(b, x);
   }
@@ -61,10 +91,74 @@ SolveReport FullMultigridSolve::solve(Context& ctx, const GridOperator<double>& 
   report.residual = std::isfinite(rhs_norm) ? corrected : rhs_norm;
   report.iterations = report.inner_iterations = 1;
   report.history = {rhs_norm};
-  if (monitor) monitor(0, rhs_norm);
-  if (goes_on_ && std::isfinite(rhs_norm)) return report;
-  report.history.push_back(report.residual);
-  if (monitor) monitor(1, report.residual);
+  const bool is_judged = !goes_on_ || !std::isfinite(rhs_norm);
+  if (is_judged) {
+    report.history.push_back(report.residual);
+    judge(ctx, a, b, found, interpolated, report);
+    const bool diverged = report.status == Status::diverged;
+    const bool failed = float_ && (diverged || report.status == Status::stagnated);
+    const bool is_left_by_float = failed && is_rounding_of_float(ctx, a, b, found, corrected);
+    if (in_double && failed && (is_left_by_float || !std::isfinite(corrected))) {
+      SolveReport second = in_double()->solve(ctx, a, b, x, reference_norm, monitor);
+      second.reason = message("double-precision fallback, since in float ", report.reason, ": ", second.reason);
+      return second;
+    }
+    if (is_left_by_float && diverged) report.reason += ", which is what float leaves; use double precision";
+  }
+  if (from_x_) copy(ctx, corrected_.cview(), x);
+  for (std::size_t k = 0; monitor && k < report.history.size(); ++k) monitor(static_cast<int>(k), report.history[k]);
+  return report;
+}
+
+void FullMultigridSolve::forget() {
+  failure_.reset();
+  instead_.reset();
+}
+
+Field<double> FullMultigridSolve::cycle_of(Context& ctx, const GridOperator<double>& a,
+                                           FieldView<const double> v) const {
+  Field<double> r(ctx, a.shape()), z(ctx, a.shape());
+  a.apply(ctx, v, r.view());
+  if (float_cycle_)
+    PrecisionCast<double, float>(ctx, a.shape(), float_cycle_).apply(ctx, r.cview(), z.view());
+  else
+    double_cycle_->apply(ctx, r.cview(), z.view());
+  return z;
+}
+
+std::string FullMultigridSolve::float_fails(Context& ctx, const GridOperator<double>& a, const Factory& in_double) {
+  if (suits_float_) return {};
+  // Good cycles leave about 0.02 of a constant. Where float does, cycles in float and in double differ by 1e-4, good or bad.
+  constexpr double left = 0.025, much = 0.003;
+  Field<double> v(ctx, a.shape());
+  set(ctx, 1.0, v.view());
+  const bool singular = float_cycle_->hierarchy().is_singular();
+  if (singular) {
+    const auto nodes = static_cast<std::size_t>(v.view().nodes());
+    std::vector<double> ramp(nodes);
+    for (std::size_t k = 0; k < nodes; ++k) ramp[k] = static_cast<double>(k) / static_cast<double>(nodes);
+    copy_from_host(ctx, ramp.data(), v.view());
+    ctx.synchronise();
+  }
+  Field<double> of_float = cycle_of(ctx, a, v.cview());
+  if (!singular) {
+    Field<double> error(ctx, a.shape());
+    copy(ctx, of_float.cview(), error.view());
+    axpy<double, double>(ctx, -1, v.cview(), error.view());
+    if (norm_max(ctx, error.cview()) <= left) return {};
+  }
+  auto second = in_double();
+  const Field<double> of_double = second->cycle_of(ctx, a, v.cview());
+  axpy<double, double>(ctx, -1, of_double.cview(), of_float.view());
+  const double difference = norm2(ctx, of_float.cview()) / norm2(ctx, of_double.cview());
+  if (difference <= much) return {};
+  instead_ = std::move(second);
+  return message("cycles in float differ from those in double by ", difference);
+}
+
+void FullMultigridSolve::judge(Context& ctx, const GridOperator<double>& a, FieldView<const double> b,
+                               FieldView<const double> x, double interpolated, SolveReport& report) const {
+  const double corrected = report.residual, rhs_norm = report.initial_residual;
   if (!std::isfinite(rhs_norm)) {
     report.status = Status::non_finite;
     report.reason = "the right-hand side is not finite";
@@ -76,7 +170,6 @@ SolveReport FullMultigridSolve::solve(Context& ctx, const GridOperator<double>& 
   if (report.status == Status::converged)
     report.reason = message("one full multigrid pass; the finest level's cycle reduced the residual from ",
                             interpolated, " to ", corrected, "; no tolerance was asked for and none is claimed");
-  return report;
 }
 
 void FullMultigridSolve::look_closer(Context& ctx, const GridOperator<double>& a, FieldView<const double> b,
@@ -91,8 +184,6 @@ void FullMultigridSolve::look_closer(Context& ctx, const GridOperator<double>& a
   } else if (!(corrected <= interpolated)) {
     report.status = Status::diverged;
     report.reason = message("the finest level's cycle raised the residual from ", interpolated, " to ", corrected);
-    if (float_ && is_rounding_of_float(ctx, a, b, x, corrected))
-      report.reason += ", which is what float leaves; use double precision";
   } else if (corrected > rhs_norm && !rounding.has_its_size(corrected, r.cview())) {
     report.status = Status::diverged;
     report.reason = blown_up_reason(corrected, rhs_norm);

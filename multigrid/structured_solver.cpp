@@ -256,6 +256,7 @@ struct StructuredSolver::State {
   void forget_comparison() {
     if (instead) plan.precision_reason.clear();
     instead.reset();
+    if (pass) pass->forget();
     was_compared = false;
   }
 
@@ -375,17 +376,16 @@ struct StructuredSolver::State {
     expects_reached(ctx, "x", x);
     const auto entered = guard.enter("solver");
     const auto begin = Clock::now();
-    SolveReport report;
     if (starts_from_zero) set(ctx, 0.0, x);
-    if (pass) {
-      report = pass->solve(ctx, a, b, x, stop.reference_norm, monitor);
-      if (plan.params.continue_after_full_multigrid && report.status != Status::non_finite) {
-        const SolveReport before = std::move(report);
-        report = iterate(ctx, b, x, stop, retries, monitor, &before);
-      }
-    } else {
-      report = iterate(ctx, b, x, stop, retries, monitor);
-    }
+    FullMultigridSolve::Factory pass_in_double;
+    if (pass && retries && !strategy->may_fall_back_as().empty())
+      pass_in_double = [&] {
+        return std::make_unique<FullMultigridSolve>(ctx, a, *in_double, make_double_cycle(ctx)->multigrid, plan.params);
+      };
+    SolveReport before;
+    if (pass) before = pass->solve(ctx, a, b, x, stop.reference_norm, monitor, pass_in_double);
+    const bool iterates = !pass || (plan.params.continue_after_full_multigrid && before.status != Status::non_finite);
+    SolveReport report = iterates ? iterate(ctx, b, x, stop, retries, monitor, pass ? &before : nullptr) : before;
     ctx.synchronise();
     report.solve_seconds = seconds_since(begin);
     report.setup_seconds = setup_seconds;

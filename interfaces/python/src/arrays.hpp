@@ -23,6 +23,8 @@
 #include <stratum/core/names.hpp>
 #include <stratum/solvers/stopping.hpp>
 
+#include "gil.hpp"
+
 namespace stratum::python {
 
 namespace nb = nanobind;

@@ -28,7 +28,7 @@ class BoxMatrixSystem {
   void update(const std::optional<AnyHostArray>& start, const std::optional<AnyHostArray>& column,
               const AnyHostArray& value) {
     expects(start && column, "a matrix on a box is given by rows");
-    const nb::gil_scoped_release release;
+    const WithoutGil computing;
     const Clock clock;
     const bool symmetric = solver_->findings().symmetric;
     const int fixed = solver_->findings().fixed;
@@ -46,7 +46,7 @@ class BoxMatrixSystem {
     const Monitor monitor = monitor_of(callback);
     SolveReport report;
     {
-      const nb::gil_scoped_release release;
+      const WithoutGil computing;
       set_stop(rtol, atol, maxiter);
       report = solver_->solve(ctx_, std::span<const double>(b.data(), b.size()), std::span<double>(x.data(), x.size()),
                               monitor);
@@ -55,7 +55,7 @@ class BoxMatrixSystem {
   }
 
   void apply(const HostArray<double, 1>& r, ResultArray z) {
-    const nb::gil_scoped_release release;
+    const WithoutGil computing;
     solver_->apply(ctx_, std::span<const double>(r.data(), r.size()), std::span<double>(z.data(), z.size()));
   }
 
@@ -65,7 +65,7 @@ class BoxMatrixSystem {
     SolveReport report;
     Numbers on_device;
     {
-      const nb::gil_scoped_release release;
+      const WithoutGil computing;
       set_stop(rtol, atol, maxiter);
       const std::vector<double> right = on_host(b);
       std::vector<double> x = x0 ? on_host(*x0) : std::vector<double>(right.size(), 0.0);
@@ -78,7 +78,7 @@ class BoxMatrixSystem {
   nb::object apply_on_device(const DeviceArray<1>& r) {
     Numbers on_device;
     {
-      const nb::gil_scoped_release release;
+      const WithoutGil computing;
       std::vector<double> z = on_host(r);
       solver_->apply(ctx_, z, z);
       on_device = to_device(z);
@@ -191,7 +191,7 @@ void add_box_matrix(nb::module_& m) {
          int nx, int ny, int nz, const std::string& device, int threads, std::optional<std::uintptr_t> stream,
          const nb::dict& options) {
         const BoxMatrixParams params = params_of(options);
-        const nb::gil_scoped_release release;
+        const WithoutGil computing;
         new (self) BoxMatrixSystem(make_context(device, threads, stream), start, column, value, {nx, ny, nz}, params);
       },
       nb::arg("start"), nb::arg("column"), nb::arg("value"), nb::arg("nx"), nb::arg("ny"), nb::arg("nz"),

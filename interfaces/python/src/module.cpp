@@ -73,9 +73,10 @@ StoppingParams stopping_of(double rtol, double atol, int maxiter, const std::opt
 
 Monitor monitor_of(const nb::object& callback) {
   return [&callback](int iteration, double residual) {
-    const nb::gil_scoped_acquire gil;
-    if (PyErr_CheckSignals() != 0) throw nb::python_error();
-    if (!callback.is_none()) callback(iteration, residual);
+    with_gil([&] {
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+      if (!callback.is_none()) callback(iteration, residual);
+    });
   };
 }
 
@@ -98,6 +99,7 @@ void translate(const std::exception_ptr& thrown, void* /*payload*/) {
 
 NB_MODULE(_stratum, m) {
   m.doc() = "The part of Stratum's Python package that is written in C++.";
+  watch_the_end();
   const nb::object bases = nb::make_tuple(nb::handle(PyExc_MemoryError), nb::handle(PyExc_RuntimeError));
   resource_error = PyErr_NewExceptionWithDoc("_stratum.ResourceError", "Memory does not suffice, or a device failed.",
                                              bases.ptr(), nullptr);

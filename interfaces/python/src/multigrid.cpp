@@ -27,7 +27,7 @@ class MatrixSystem {
 
   void update(const std::optional<AnyHostArray>& start, const std::optional<AnyHostArray>& column,
               const AnyHostArray& value) {
-    const nb::gil_scoped_release release;
+    const WithoutGil computing;
     const Clock clock;
     if (start)
       with_indices(*start, *column,
@@ -43,7 +43,7 @@ class MatrixSystem {
     const Monitor monitor = monitor_of(callback);
     SolveReport report;
     {
-      const nb::gil_scoped_release release;
+      const WithoutGil computing;
       report = solver_.solve(ctx_, std::span<const double>(b.data(), b.size()), std::span<double>(x.data(), x.size()),
                              monitor);
     }
@@ -51,7 +51,7 @@ class MatrixSystem {
   }
 
   void apply(const HostArray<double, 1>& r, ResultArray z) {
-    const nb::gil_scoped_release release;
+    const WithoutGil computing;
     solver_.apply(ctx_, std::span<const double>(r.data(), r.size()), std::span<double>(z.data(), z.size()));
   }
 
@@ -63,7 +63,7 @@ class MatrixSystem {
     SolveReport report;
     Numbers x;
     {
-      const nb::gil_scoped_release release;
+      const WithoutGil computing;
       expects_reached(ctx_, "b", flat(b.data()));
       x = numbers_on(ctx_, unknowns());
       if (x0) copy(ctx_, flat(x0->data()), flat(x.get()));
@@ -76,7 +76,7 @@ class MatrixSystem {
   nb::object apply_on_device(const DeviceArray<1>& r) {
     Numbers z;
     {
-      const nb::gil_scoped_release release;
+      const WithoutGil computing;
       expects_reached(ctx_, "r", flat(r.data()));
       z = numbers_on(ctx_, unknowns());
       solver_.apply(ctx_, flat(r.data()), flat(z.get()));
@@ -186,7 +186,7 @@ void add_multigrid(nb::module_& m) {
          const AnyHostArray& value, int nx, int ny, const std::string& device, int threads,
          std::optional<std::uintptr_t> stream, const nb::dict& options) {
         const MatrixSolverParams params = params_of(options);
-        const nb::gil_scoped_release release;
+        const WithoutGil computing;
         new (self) MatrixSystem(make_context(device, threads, stream), start, column, value, nx, ny, params);
       },
       nb::arg("start").none(), nb::arg("column").none(), nb::arg("value"), nb::arg("nx"), nb::arg("ny"),

@@ -174,7 +174,7 @@ class PoissonSystem {
     expects(discretisation == "elements" || discretisation == "fv",
             "the discretisation is 'elements' or 'fv'; given is '", shown(discretisation), "'");
     free_sides_without_area(coordinates, nb::cast<nb::tuple>(options["open"]));
-    const nb::gil_scoped_release release;
+    const WithoutGil computing;
     if (discretisation == "fv") {
       expects(coordinates == Coordinates::cartesian, "finite volumes are for Cartesian coordinates; take elements");
       volumes_.emplace(ctx_, mesh, problem_);
@@ -219,7 +219,7 @@ class PoissonSystem {
     std::vector<double> solution;
     std::vector<BodyFlux> bodies;
     {
-      const nb::gil_scoped_release release;
+      const WithoutGil computing;
       const GridLayout<2> unknowns = solver_->fine_operator().shape();
       Field<double> b(ctx_, unknowns), u(ctx_, unknowns);
       if (volumes_) {
@@ -283,7 +283,7 @@ class PoissonSystem {
     SolveReport report;
     Numbers solution;
     {
-      const nb::gil_scoped_release release;
+      const WithoutGil computing;
       expects_reached(ctx_, "the load", at_nodes(load.data()));
       const GridLayout<2> unknowns = solver_->fine_operator().shape();
       Field<double> b(ctx_, unknowns), u(ctx_, unknowns);

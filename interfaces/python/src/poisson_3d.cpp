@@ -123,7 +123,7 @@ class PoissonSystem3D {
                           coefficient(mesh_, "kappa_zz", kappa[2])};
     problem_.reaction = reaction;
     for (const nb::handle body : bodies) problem_.bodies.push_back(body_of(mesh_, nb::cast<nb::tuple>(body)));
-    const nb::gil_scoped_release release;
+    const WithoutGil computing;
     const TensorMesh<3> box = with_boundaries(mesh, problem_.boundaries);
     const auto on_mesh = bodies_on(ctx_, box, problem_);
     has_solids_ = on_mesh && on_mesh->has_solids();
@@ -155,7 +155,7 @@ class PoissonSystem3D {
     std::vector<double> nodal;
     std::vector<BoxBodyFlux> bodies;
     {
-      const nb::gil_scoped_release release;
+      const WithoutGil computing;
       if (!solver_ || (has_solids_ && project != project_)) {
         project_ = project;
         set_up();

@@ -34,8 +34,7 @@ ScalarFunction boundary_function(nb::handle value) {
   if (double number = 0; nb::try_cast(value, number)) return [number](const Point& /*p*/) { return number; };
   // Solvers copy it without the GIL, so copies share one reference of Python's; the problem, which has the GIL, outlives them.
   return [function = std::make_shared<const nb::object>(nb::borrow(value))](const Point& p) {
-    const nb::gil_scoped_acquire gil;
-    return nb::cast<double>(nb::float_((*function)(p.x, p.y)));
+    return with_gil([&] { return nb::cast<double>(nb::float_((*function)(p.x, p.y))); });
   };
 }
 
@@ -97,7 +96,7 @@ nb::tuple solve(const GivenPatches& given, const nb::list& loads, const Conditio
   std::vector<std::vector<double>> solution;
   double setup_seconds = 0;
   {
-    const nb::gil_scoped_release release;
+    const WithoutGil computing;
     Context ctx = make_context(device, threads);
     PatchPoissonSolver solver(ctx, given.mesh, problem, params);
     setup_seconds = clock.seconds();
@@ -128,8 +127,7 @@ nb::tuple step(const GivenPatches& given, const nb::list& initial, const nb::lis
   problem.steady = load.is_none();
   if (!problem.steady)
     problem.load = [&load](double t) {
-      const nb::gil_scoped_acquire gil;
-      return lists_of(nb::cast<nb::list>(load(t)));
+      return with_gil([&] { return lists_of(nb::cast<nb::list>(load(t))); });
     };
   PatchHeatParams params;
   params.method = by_name("method", asked.method, values_of<TimeMethod>);
@@ -148,7 +146,7 @@ nb::tuple step(const GivenPatches& given, const nb::list& initial, const nb::lis
   nb::list frames;
   HeatReport report;
   {
-    const nb::gil_scoped_release release;
+    const WithoutGil computing;
     Context ctx = make_context(device, threads);
     PatchHeatSolver solver(ctx, given.mesh, problem, params);
     for (int n = 1; n <= asked.steps; ++n) {
@@ -159,9 +157,10 @@ nb::tuple step(const GivenPatches& given, const nb::list& initial, const nb::lis
           std::int64_t{n} * asked.frames / asked.steps > (std::int64_t{n} - 1) * asked.frames / asked.steps;
       if (!kept && callback.is_none()) continue;
       auto u = values(ctx, solver);
-      const nb::gil_scoped_acquire gil;
-      if (!callback.is_none()) callback(solver.time(), arrays_of(given.mesh, u));
-      if (kept) frames.append(nb::make_tuple(solver.time(), arrays_of(given.mesh, std::move(u))));
+      with_gil([&] {
+        if (!callback.is_none()) callback(solver.time(), arrays_of(given.mesh, u));
+        if (kept) frames.append(nb::make_tuple(solver.time(), arrays_of(given.mesh, std::move(u))));
+      });
     }
   }
   return nb::make_tuple(frames, std::string(to_string(report.status)), report.reason, report.cycles);

@@ -34,10 +34,8 @@ nb::object array_of(const ffi::AnyBuffer& buffer, bool on_gpu, const nb::object&
       nb::tuple(extents));
 }
 
-/// stratum.jax._called(number, arrays) into `result`; on the CPU without a Context.
+/// stratum.jax._called(number, arrays) into `result`, with the GIL; on the CPU without a Context.
 void call(std::int64_t number, Context* gpu, ffi::RemainingArgs& arguments, ffi::AnyBuffer result) {
-  if (gpu != nullptr) gpu->synchronise();
-  const nb::gil_scoped_acquire gil;
   const nb::object called = nb::module_::import_("stratum.jax").attr("_called");
   nb::list arrays;
   for (std::size_t k = 0; k < arguments.size(); ++k) {
@@ -73,13 +71,14 @@ ffi::Error guarded(const Call& made) {
 }
 
 ffi::Error on_cpu(ffi::RemainingArgs arguments, ffi::Result<ffi::AnyBuffer> result, std::int64_t number) {
-  return guarded([&] { call(number, nullptr, arguments, *result); });
+  return guarded([&] { with_gil([&] { call(number, nullptr, arguments, *result); }); });
 }
 
 ffi::Error on_gpu(void* stream, ffi::RemainingArgs arguments, ffi::Result<ffi::AnyBuffer> result, std::int64_t number) {
   return guarded([&] {
     Context gpu = Context::on_stream(stream);
-    call(number, &gpu, arguments, *result);
+    gpu.synchronise();
+    with_gil([&] { call(number, &gpu, arguments, *result); });
   });
 }
 

@@ -27,7 +27,7 @@ class SideBySide:
     def for_each(self, threads: int, count: int, one: Callable[[Any, int], None]) -> None:
         """one(solver, k) of every k."""
         with ThreadPoolExecutor(threads) as pool:
-            self._made += pool.map(lambda _: self._make(), range(threads - len(self._made)))
+            self._made += _results(pool, lambda _: self._make(), threads - len(self._made))
             free = self._made[:threads]
 
             def on_a_free_one(k: int) -> None:
@@ -37,7 +37,18 @@ class SideBySide:
                 finally:
                     free.append(own)
 
-            list(pool.map(on_a_free_one, range(count)))
+            _results(pool, on_a_free_one, count)
+
+
+def _results(pool: ThreadPoolExecutor, call: Callable[[int], Any], count: int) -> list[Any]:
+    """call(k) of every k; one after the other where Python ends, and starts no threads any more."""
+    begun = []
+    for k in range(count):
+        try:
+            begun.append(pool.submit(call, k))
+        except RuntimeError:
+            break
+    return [one.result() for one in begun] + [call(k) for k in range(len(begun), count)]
 
 
 def threads_for(device: str, threads: int, unknowns: int, count: int) -> int:

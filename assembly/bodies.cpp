@@ -145,9 +145,7 @@ void set_contact(const Geometry& mesh, const Body& body, const BodyMap& map, std
           ": contact resistances are for rectangles and their coordinates, not for deformed meshes");
   if (body.resistance == 0) return;
   const Axis &x = mesh.logical().x(), &y = mesh.logical().y();
-  std::vector<char> inside(map.cell.size(), 0);
-  for (const std::size_t c : map.cells[number]) inside[c] = 1;
-  const detail::BodySurface surface{map, inside, x.is_periodic(), y.is_periodic()};
+  const detail::BodySurface surface(map, number, x.is_periodic(), y.is_periodic());
   for (const std::size_t c : map.cells[number]) {
     const int i = static_cast<int>(c % static_cast<std::size_t>(map.nx)),
               j = static_cast<int>(c / static_cast<std::size_t>(map.nx));

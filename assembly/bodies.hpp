@@ -14,15 +14,15 @@
 // boundary, the boundary's value holds. f, and data of Neumann and Robin boundaries, do not count in cells of held bodies and
 // of solids.
 //
-// Contact: the outermost cells of the body conduct in series with the resistance. In the direction d across the surface, h
-// wide,
+// Contact: the outermost cells of the body conduct in series with the resistance. In direction d across the surface, h wide,
 //
 //     1 / K_dd  becomes  1 / K_dd + beta R / h ,
 //
 // both directions where the surface turns at a corner of the cell. beta = 1 on a surface along the mesh, for which the flux
-// through a plane wall is exact. A surface at an angle is a staircase: its cells conduct as if it were longer, or shorter, by
-// some per cent. beta makes up for that: s steps a column, s the slope, conduct hx + s (2 hy - hx) / 3 where the surface is
-// sqrt(hx^2 + (s hy)^2) long. The slope is that of the mean of the body around the cell.
+// through a plane wall is exact, and on a body whose cells fill a rectangle. Another surface at an angle is a staircase: its
+// cells conduct as if it were longer, or shorter, by some per cent. beta makes up for that: s steps a column, s the slope,
+// conduct hx + s (2 hy - hx) / 3 where the surface is sqrt(hx^2 + (s hy)^2) long. The slope is that of the mean of the body
+// around the cell.
 //
 // Finite volumes (assembly/finite_volumes.hpp) have the same bodies by their cells alone; a contact resistance lies on the faces.
 //

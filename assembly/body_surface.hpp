@@ -16,8 +16,24 @@ namespace stratum::detail {
 /// How the outermost cells of a body with a contact resistance lie to its surface.
 struct BodySurface {
   const BodyMap& map;
-  const std::vector<char>& inside;
+  std::vector<char> inside;
   bool periodic_x, periodic_y;
+  bool is_rectangle;  // its cells fill one: all of its surface is along the mesh, at corners too
+
+  BodySurface(const BodyMap& of_mesh, std::size_t body, bool is_periodic_x, bool is_periodic_y)
+      : map(of_mesh), inside(of_mesh.cell.size(), 0), periodic_x(is_periodic_x), periodic_y(is_periodic_y) {
+    const auto& cells = map.cells[body];
+    const auto columns = static_cast<std::size_t>(map.nx);
+    std::size_t left = columns, right = 0;
+    for (const std::size_t c : cells) {
+      inside[c] = 1;
+      left = std::min(left, c % columns);
+      right = std::max(right, c % columns);
+    }
+    // Cells are in their order.
+    const std::size_t rows = cells.empty() ? 0 : cells.back() / columns - cells.front() / columns + 1;
+    is_rectangle = !cells.empty() && cells.size() == (right - left + 1) * rows;
+  }
 
   /// Outside of the domain there is no surface.
   [[nodiscard]] bool is_outside(int i, int j) const {
@@ -44,6 +60,7 @@ struct BodySurface {
     [[nodiscard]] double longer_on_faces() const { return (run + rise) / length(); }
   };
   [[nodiscard]] Steps steps(int i, int j, double hx, double hy) const {
+    if (is_rectangle) return {0, hx, 0};
     constexpr int reach = 3;
     // Beyond a boundary of the domain the body goes on as its mirror image.
     const auto mirrored = [](int n, bool periodic, int cells) {

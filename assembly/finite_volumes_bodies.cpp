@@ -69,15 +69,13 @@ void FiniteVolumes::set_contact(const Body& body, std::size_t number) {
   if (body.resistance == 0) return;
   contact_x_.resize(static_cast<std::size_t>(cells()), 0.0);
   contact_y_.resize(static_cast<std::size_t>(cells()), 0.0);
-  std::vector<char> inside(static_cast<std::size_t>(cells()), 0);
-  for (const std::size_t c : map_->cells[number]) inside[c] = 1;
-  const detail::BodySurface surface{*map_, inside, periodic_x_, periodic_y_};
+  const detail::BodySurface surface(*map_, number, periodic_x_, periodic_y_);
   for (const std::size_t c : map_->cells[number]) {
     const int i = static_cast<int>(c % static_cast<std::size_t>(nx_)),
               j = static_cast<int>(c / static_cast<std::size_t>(nx_));
     for (int side = 0; side < 4; ++side) {
       const auto next = beside(i, j, side);
-      if (!next || inside[at((*next)[0], (*next)[1])] != 0) continue;
+      if (!next || surface.inside[at((*next)[0], (*next)[1])] != 0) continue;
       const double r = body.resistance * surface.steps(i, j, width_x(i), width_y(j)).longer_on_faces();
       const std::size_t first = side % 2 == 1 ? c : at((*next)[0], (*next)[1]);
       (side < 2 ? contact_x_ : contact_y_)[first] += r;

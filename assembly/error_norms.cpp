@@ -194,29 +194,22 @@ ErrorSums errors_on_host(Context& ctx, const Geometry& mesh, const PoissonProble
 /// On a GPU where it can be, which all subdomains have to say.
 ErrorSums errors_of(Context& ctx, const Geometry& mesh, const PoissonProblem& problem,
                     const GridFunction<const double>& u, const CellCoefficients* k) {
-  struct Part {
-    ErrorSums sums;
-    bool there;
-  };
-  const auto all_of = [&](const Part& own) {
+  // Nothing where a subdomain has none.
+  const auto all_of = [&](std::optional<ErrorSums> own) {
     if (!u.is_part()) return own;
-    Part all{no_error_sums(), true};
-    for (const Part& part : ctx.communicator()->gather_on_host(own)) {
-      add(part.sums, all.sums);
-      all.there = all.there && part.there;
+    std::optional<ErrorSums> all = no_error_sums();
+    for (const auto& part : ctx.communicator()->gather_on_host(own)) {
+      if (all && part) add(*part, *all);
+      if (!part) all.reset();
     }
     return all;
   };
-  if (ctx.on_gpu() && mesh.mapped() == nullptr && problem.bodies.empty()) {
-    const auto own = errors_on_gpu(ctx, mesh.logical(), exact_function(problem), u,
-                                   boundary_values_of_nodes(mesh, problem), problem.reaction, k);
-    const Part all = all_of({own.value_or(no_error_sums()), own.has_value()});
-    if (all.there) return all.sums;
-  }
-  return all_of({errors_on_host(ctx, mesh, problem, node_rows(mesh.logical(), layout_of(mesh.logical(), u)),
-                                nodal_solution(ctx, mesh, problem, u), k),
-                 true})
-      .sums;
+  if (ctx.on_gpu() && mesh.mapped() == nullptr && problem.bodies.empty())
+    if (const auto all = all_of(errors_on_gpu(ctx, mesh.logical(), exact_function(problem), u,
+                                              boundary_values_of_nodes(mesh, problem), problem.reaction, k)))
+      return *all;
+  return *all_of(errors_on_host(ctx, mesh, problem, node_rows(mesh.logical(), layout_of(mesh.logical(), u)),
+                                nodal_solution(ctx, mesh, problem, u), k));
 }
 
 /// `sums`: of K and c on the cells that it is given.
@@ -235,14 +228,20 @@ RelativeErrors relative(const ErrorSums& sums, bool singular) {
   const auto mean = [&](const FieldSums& field) { return singular ? field.integral / sums.area : 0; };
   // Of squares that rounding leaves below zero; NaN stays.
   const auto root = [](double square) { return square < 0 ? 0 : std::sqrt(square); };
-  const auto norm = [&](const FieldSums& field) { return root(field.square - mean(field) * field.integral); };
   // Extremes do not see a NaN.
   const auto farthest = [&](const FieldSums& field) {
     return std::isnan(field.square) ? field.square
                                     : std::max(field.largest - mean(field), mean(field) - field.smallest);
   };
-  const auto ratio = [](double of_error, double of_exact) { return of_exact > 0 ? of_error / of_exact : of_error; };
+  // Beside a large mean the difference of squares has no digits; the farthest value bounds it.
+  const auto norm = [&](const FieldSums& field) {
+    const double rest = field.square - mean(field) * field.integral;
+    return singular && rest <= 1e-10 * field.square ? farthest(field) * std::sqrt(sums.area) : root(rest);
+  };
   const auto &error = sums.error, &exact = sums.exact;
+  // A constant less its mean is round-off, by which nothing is measured.
+  const bool is_zero = singular && farthest(exact) <= 1e-12 * std::max(-exact.smallest, exact.largest);
+  const auto ratio = [=](double e, double whole) { return whole > 0 && !is_zero ? e / whole : e; };
   return {ratio(norm(error), norm(exact)), ratio(farthest(error), farthest(exact)),
           ratio(root(error.energy), root(exact.energy))};
 }

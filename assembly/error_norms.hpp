@@ -8,7 +8,7 @@
 //
 // with e = u_h - u, at the 3 x 3 Gauss points of every cell. Gradients are those of the quadratic interpolant of the values at
 // these points, so that u need not provide derivatives; its own error is one order smaller than that of grad u_h. Norms are
-// absolute if u = 0, and of functions minus their means if the problem is singular.
+// absolute if u = 0, and of functions minus their means if the problem is singular; absolute, too, if u is a constant then.
 //
 //     difference of levels  || u_H - u_h || / || u_h ||  over the nodes of H, which are every second node of h, weighted by a
 //                           quarter of the cells around them; and the largest difference

@@ -46,6 +46,8 @@ case_singular_problems() {
   local walls=(--left neumann --right neumann --bottom neumann)
   solve --level 5 "${walls[@]}" --rhs 1 --top neumann:-1 --vtk none
   check "abs(r['minimum'] + 1 / 3) < 1e-2 and abs(r['fluxes'][3] - 1) < 1e-9"
+  solve --level 3 "${walls[@]}" --rhs 0 --top neumann --exact 293 --vtk none
+  check "max(r['relative_l2_error'], r['relative_largest_error'], r['relative_energy_error']) < 1e-9"
   refused --discretisation fv --level 4 "${walls[@]}" --rhs 1 --top neumann -- "incompatible data" "--project"
   solve --level 4 "${walls[@]}" --rhs 1+x --top neumann --project --vtk none
   # Loads that cancel leave a sum of rounding: no reason to warn of a balance.

@@ -2,6 +2,7 @@
 
 #include <stratum/assembly/error_norms.hpp>
 
+#include <algorithm>
 #include <cmath>
 
 #include <gmock/gmock.h>
@@ -65,9 +66,21 @@ TEST(ErrorNorms, LeaveConstantsOutWhereTheProblemIsSingular) {
   const TensorMesh<2> mesh = with_boundaries(TensorMesh<2>(bisected(1.0, 2), bisected(1.0, 2)), problem.boundaries);
   const auto nodal = at_nodes(ctx, mesh, [](const Point& p) { return p.x + 7; });
   const auto found = relative_errors(ctx, mesh, problem, nodal);
-  EXPECT_LT(found->l2, 1e-5);  // the root of a difference of squares
+  EXPECT_LT(found->l2, 1e-13);
   EXPECT_LT(found->largest, 1e-13);
   EXPECT_LT(found->energy, 1e-13);
+  // Of a constant errors are absolute, as of zero.
+  problem.exact = [](const Point&) { return 293.0; };
+  const auto zero = relative_errors(ctx, mesh, problem, std::vector<double>(25, 0.0));
+  EXPECT_LT(std::max({zero->l2, zero->largest, zero->energy}), 1e-9);
+  const auto tilted = relative_errors(ctx, mesh, problem, nodal);
+  EXPECT_NEAR(tilted->l2, std::sqrt(1.0 / 12), 1e-9);
+  EXPECT_NEAR(tilted->energy, 1, 1e-9);
+  // Beside a large mean by the farthest values, which are less than twice the root of the mean of squares; that is 2.58e-7.
+  problem.exact = [](const Point& p) { return 1e6 + p.x + 1e-6 * p.x * (1 - p.x); };
+  const double beside_mean = relative_errors(ctx, mesh, problem, nodal)->l2;
+  EXPECT_GT(beside_mean, 1.3e-7);
+  EXPECT_LT(beside_mean, 5.2e-7);
 }
 
 TEST(ErrorNorms, OfUnknownsAreThoseOfNodalValues) {

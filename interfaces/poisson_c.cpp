@@ -15,6 +15,7 @@
 
 #include <stratum/assembly/body_fluxes.hpp>
 #include <stratum/assembly/box_values.hpp>
+#include <stratum/assembly/corner_contacts.hpp>
 #include <stratum/assembly/point_values.hpp>
 #include <stratum/assembly/poisson_problem.hpp>
 #include <stratum/assembly/rooms.hpp>
@@ -245,6 +246,7 @@ class Rectangle {
     return report;
   }
   [[nodiscard]] const std::vector<double>& fluxes() const { return fluxes_; }
+  [[nodiscard]] const std::string& warning() const { return warning_; }
 
  private:
   Context ctx_;
@@ -255,6 +257,7 @@ class Rectangle {
   std::shared_ptr<const CellCoefficients> cells_;
   StoppingParams stop_;
   bool singular_ = false, project_ = false;
+  std::string warning_;  // of bodies
   std::unique_ptr<PoissonSolver> solver_;
 };
 
@@ -281,6 +284,11 @@ class Box {
     solids_ = std::any_of(given.bodies.begin(), given.bodies.end(), [](const Problem::GivenBody& body) {
       return body.kind == BodyKind::value || body.kind == BodyKind::no_flux;
     });
+    if (solids_) {
+      const TensorMesh<3> box = with_boundaries(mesh, problem.boundaries);
+      problem.on_mesh = bodies_on(ctx_, box, problem);
+      warning_ = corner_contacts(box, *problem.on_mesh).warning();
+    }
     // Of f = 0, whose boundary data alone need not balance; every solve looks for itself.
     params.project = project_ || !solids_;
     solver_ = std::make_unique<PoissonSolver3D>(ctx_, mesh, problem, params);
@@ -301,11 +309,13 @@ class Box {
     return report;
   }
   [[nodiscard]] const std::vector<double>& fluxes() const { return fluxes_; }
+  [[nodiscard]] const std::string& warning() const { return warning_; }
 
  private:
   Context ctx_;
   bool project_ = false, solids_ = false;
   std::vector<double> fluxes_;  // of bodies
+  std::string warning_;         // of them
   std::unique_ptr<PoissonSolver3D> solver_;
 };
 
@@ -375,6 +385,11 @@ stratum_status stratum_poisson_body_flux(stratum_poisson* poisson, int body, dou
     *body_flux = fluxes[static_cast<std::size_t>(body)];
     return STRATUM_CONVERGED;
   });
+}
+
+const char* stratum_poisson_warning(const stratum_poisson* poisson) {
+  if (poisson == nullptr || (!poisson->box && !poisson->rectangle)) return "";
+  return (poisson->box ? poisson->box->warning() : poisson->rectangle->warning()).c_str();
 }
 
 const char* stratum_poisson_last_error(const stratum_poisson* poisson) {

@@ -213,6 +213,10 @@ stratum_status stratum_poisson_solve(stratum_poisson* poisson, const double* f, 
  * computed: `body_flux` is NaN. */
 stratum_status stratum_poisson_body_flux(stratum_poisson* poisson, int body, double* body_flux);
 
+/* What may be wrong with u although every call succeeds: bodies of STRATUM_BODY_NO_FLUX touch in corners alone, through which u
+ * leaks. It is known from stratum_poisson_create on; "" if there is nothing to warn of. */
+const char* stratum_poisson_warning(const stratum_poisson* poisson);
+
 /* As stratum_last_error and stratum_destroy. */
 const char* stratum_poisson_last_error(const stratum_poisson* poisson);
 void stratum_poisson_destroy(stratum_poisson* poisson);

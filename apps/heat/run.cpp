@@ -4,12 +4,12 @@
 #include <utility>
 #include <vector>
 
-#include <stratum/assembly/body_fluxes.hpp>
 #include <stratum/assembly/picture.hpp>
 
 #include "output.hpp"
 #include "report.hpp"
 #include "steps.hpp"
+#include "support/body_warnings.hpp"
 #include "support/probe.hpp"
 #include "support/rank_output.hpp"
 #include "volumes.hpp"
@@ -58,8 +58,8 @@ class PlaneCase {
   }
   void heading(const Context& ctx, const HeatSolver& solver, const std::vector<RankNumbers>& ranks) const {
     Context own = ctx;
-    warn_of_body(solver.time(), largest_body_gap(own, mesh_, at_time(settings_.problem, solver.time())),
-                 "there u has the value of the boundary");
+    warn_of_bodies(program_name, own, mesh_, at_time(settings_.problem, solver.time()),
+                   message("at t = ", solver.time(), " "));
     print_heading(settings_, options_, ctx, on(solver), ranks);
   }
   [[nodiscard]] std::vector<double> values(Context& ctx, const HeatSolver& solver) const {

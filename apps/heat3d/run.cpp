@@ -13,6 +13,7 @@
 #include "heat/steps.hpp"
 #include "poisson3d/bodies.hpp"
 #include "poisson3d/problem.hpp"
+#include "support/body_warnings.hpp"
 #include "support/problem_options.hpp"
 #include "support/solve_output.hpp"
 
@@ -74,13 +75,10 @@ class BoxCase {
       problem += message(problem.empty() ? "" : ", ", "body ", body);
     std::printf("problem   %s\n", problem.empty() ? "sin(pi x/a) sin(pi y/b) sin(pi z/d) decays" : problem.c_str());
     print_times(settings_, solver.time());
-    if (const auto text = poisson3d::warning_of_edges(mesh_, at_time(settings_.problem, solver.time())); !text.empty())
-      warn(program_name, message("at t = ", solver.time(), " ", text));
     const PoissonProblem3D now = at_time(settings_.problem, solver.time());
-    if (const auto bodies = bodies_on(ctx, mesh_, now))
-      if (const BodyGap3D body = largest_body_gap(mesh_, now, *bodies); body.gap > 0)
-        warn(program_name, message("at t = ", solver.time(), " a body and a face differ by ", body.gap, " at (", body.x,
-                                   ", ", body.y, ", ", body.z, "); there u has the value of the face"));
+    const std::string when = message("at t = ", solver.time(), " ");
+    if (const auto text = poisson3d::warning_of_edges(mesh_, now); !text.empty()) warn(program_name, when + text);
+    warn_of_bodies(program_name, ctx, mesh_, now, when);
     std::printf("solver    %s; %s\n          %s\n\n", solver.plan().method.c_str(), ctx.description().c_str(),
                 solver.plan().reason.c_str());
   }

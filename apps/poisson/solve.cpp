@@ -13,6 +13,7 @@
 
 #include "screen.hpp"
 #include "solve_parts.hpp"
+#include "support/body_warnings.hpp"
 #include "support/program.hpp"
 #include "support/progress.hpp"
 #include "support/rank_output.hpp"
@@ -140,9 +141,7 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
   if (const auto corner = largest_corner_gap(mesh, settings.problems[0]); talk && corner.gap > 0)
     warn(program_name, message("two boundaries differ by ", corner.gap, " at their corner (", corner.x, ", ", corner.y,
                                "); it has the value of the left or right one"));
-  if (const auto body = largest_body_gap(ctx, mesh, problems[0]); talk && body.gap > 0)
-    warn(program_name, message("a body and a boundary differ by ", body.gap, " at (", body.x, ", ", body.y,
-                               "); there u has the value of the boundary"));
+  if (talk && !problems[0].bodies.empty()) warn_of_bodies(program_name, ctx, mesh, problems[0]);
   progress(settings, "setting up ...");
   solver->warm_up(ctx);
   const GridLayout<2> subdomain = subdomain_of(ctx, mesh.logical(), params);

@@ -9,6 +9,7 @@
 
 #include "problem.hpp"
 #include "report.hpp"
+#include "support/body_warnings.hpp"
 #include "support/progress.hpp"
 #include "support/rank_output.hpp"
 #include "support/solve_output.hpp"
@@ -104,12 +105,10 @@ Solved solve(Context& ctx, const Settings& given, const CommandLine& options, in
   const bool talk = !settings.quiet && !settings.table;
   const TensorMesh<3> mesh = settings.mesh_at(level);
   const std::int64_t expected = expected_memory(ctx, settings, mesh, uses);
-  if (talk)
-    if (const std::string text = warning_of_edges(mesh, settings.problem); !text.empty()) warn(program_name, text);
-  if (const auto& bodies = settings.problem.on_mesh; bodies && talk)
-    if (const BodyGap3D body = largest_body_gap(mesh, settings.problem, *bodies); body.gap > 0)
-      warn(program_name, message("a body and a face differ by ", body.gap, " at (", body.x, ", ", body.y, ", ", body.z,
-                                 "); there u has the value of the face"));
+  if (talk) {
+    warn(program_name, warning_of_edges(mesh, settings.problem));
+    warn_of_bodies(program_name, ctx, mesh, settings.problem);
+  }
   progress(settings, "setting up ...");
   std::optional<PoissonSolver3D> solver(std::in_place, ctx, mesh, settings.problem, settings.solver);
   progress(settings, "");

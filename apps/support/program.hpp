@@ -74,7 +74,7 @@ struct Program {
 }
 
 inline void warn(const char* program, const std::string& what) {
-  (void)std::fprintf(stderr, "%s: warning: %s\n", program, what.c_str());
+  if (!what.empty()) (void)std::fprintf(stderr, "%s: warning: %s\n", program, what.c_str());
 }
 /// Of FiniteVolumes::round_off_of_films.
 inline void warn_of_films(const char* program, double lost) {

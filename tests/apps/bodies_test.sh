@@ -43,6 +43,22 @@ case_errors_beside_exact_solutions() {
   check "r['relative_l2_error'] < 1e-9"
 }
 
+# The solids close two quadrants, one of which has f: nothing flows out of the other one.
+case_solids_that_touch_in_a_corner_leak() {
+  local two=(--cells 16 --rhs 'x<1/2 && y>1/2' --top neumann --left neumann --right dirichlet:0 --bottom neumann --vtk none --project
+    --body 'rectangle(0,0,1/2,1/2):no-flux' --body 'rectangle(1/2,1/2,1,1):no-flux' --report report.json)
+  run 0 "${two[@]}"
+  says 'warning: solids without flux touch each other in corners alone at 1 node, \(0\.5, 0\.5\): there u leaks'
+  [ "$(grep -c 'touch each other' "$work/.errors")" = 1 ] || fail "it is said several times"
+  check "r['fluxes'][1] > 0.2"
+  run 0 "${two[@]}" --discretisation fv
+  says_nothing
+  check "abs(r['fluxes'][1]) < 1e-9"
+  run 0 "${two[@]}" --body 'rectangle(7/16,7/16,1/2,9/16):no-flux'
+  says_nothing
+  check "abs(r['fluxes'][1]) < 1e-9"
+}
+
 case_rooms_are_checked_one_by_one() {
   local room=(--level 4 --left neumann "${walls[@]}" --body 'rectangle(0.5,0,0.625,1):no-flux' --vtk none)
   run 0 --rhs 'x < 0.5 ? y - 0.5 : 1' "${room[@]}" --quiet

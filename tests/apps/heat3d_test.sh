@@ -137,6 +137,8 @@ case_bodies() {
   check "abs(r['heat'] - r['heat_at_first']) < 1e-13 and r['solver'] == 'multigrid' and 'fluxes' not in r"
   run 0 "${small[@]}" --body 'x<0.3:value:1' --left dirichlet:0 --rhs 1 --method euler --dt 0.1 --end 0.1
   says 'warning: at t = 0 a body and a face differ by 1 at '
+  run 0 --cells 8 "${walls[@]}" --body 'box(0.25,0.25,0,0.5,0.5,1):no-flux' --body 'box(0.5,0.5,0,0.75,0.75,1):no-flux' --initial x --end 0.1 --dt 0.1
+  says 'warning: solids without flux touch each other in edges or corners alone at 9 nodes, the first of them \(0\.5, 0\.5, 0\): '
   refused "${small[@]}" --rhs 1 --body 'x<t:no-flux' -- "--body: the shape 'x<t' depends on the time"
   refused "${small[@]}" --rhs 1 --body 'ball(0.5,0.5,0.5,0.3):k:t' -- "--body: K 't' depends on the time"
   refused "${small[@]}" --rhs 1 --reaction 1 --body 'ball(0.5,0.5,0.5,0.3):no-flux' -- "cannot be combined with a reaction c"

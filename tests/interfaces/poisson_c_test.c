@@ -131,6 +131,21 @@ static void bodies(void) {
                strstr(stratum_poisson_last_error(poisson), "nothing holds u in the room") != NULL,
            "a room that does not balance", stratum_poisson_last_error(poisson));
     stratum_poisson_destroy(poisson);
+    expect(strcmp(stratum_poisson_warning(NULL), "") == 0, "no solver", "is warned of");
+    static unsigned char pair[n * n * n];
+    for (int c = 0; c < n * n * n; ++c) pair[c] = c / n % n < 4 ? c % n < 4 : c % n >= 4;
+    const stratum_body corner = {pair, STRATUM_BODY_NO_FLUX, 0};
+    problem.bodies = &corner;
+    poisson = stratum_poisson_create(&problem, NULL);
+    expect(strstr(stratum_poisson_warning(poisson), dimensions == 3
+                                                        ? "alone at 9 nodes, the first of them (0.5, 0.5, 0)"
+                                                        : "alone at 1 node, (0.5, 0.5)") != NULL,
+           "solids that touch in a corner", stratum_poisson_warning(poisson));
+    stratum_poisson_destroy(poisson);
+    problem.bodies = &all[2];
+    poisson = stratum_poisson_create(&problem, NULL);
+    expect(strcmp(stratum_poisson_warning(poisson), "") == 0, "one solid", stratum_poisson_warning(poisson));
+    stratum_poisson_destroy(poisson);
     stratum_body bad = all[0];
     problem.bodies = &bad;
     bad.kind = 7;

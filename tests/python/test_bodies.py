@@ -48,6 +48,19 @@ def test_solids_and_rooms():
     problem.solve(lambda x, y: np.where(x > 0.5, 1.0, 0.0), project=True)
 
 
+def test_corner_contacts_warn():
+    mask = np.zeros((N, N), bool)
+    mask[:N // 2, :N // 2] = mask[N // 2:, N // 2:] = True
+    with pytest.warns(UserWarning, match=r"touch each other in corners alone at 1 node, \(0.5, 0.5\)") as said:
+        stratum.poisson(mesh(), 1, 0, bodies=[(mask, "no-flux")])
+    assert [warning.filename for warning in said] == [__file__]
+    box = tuple(np.linspace(0, 1, 5) for _ in range(3))
+    columns = np.zeros((4, 4, 4), bool)
+    columns[:, 0, 0] = columns[:, 1, 1] = True
+    with pytest.warns(UserWarning, match="in edges or corners alone at 3 nodes"):
+        stratum.poisson(box, 1, 0, bodies=[(columns, "no-flux")])
+
+
 @pytest.mark.parametrize("bodies, words", [
     ([(strip(0, 1), "wall")], "a body is"),
     ([(strip(0, 1), "wall", 1)], "kind is"),

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <stratum/assembly/body_fluxes.hpp>
+#include <stratum/assembly/corner_contacts.hpp>
 #include <stratum/assembly/expressions/expression.hpp>
 #include <stratum/assembly/finite_volumes.hpp>
 #include <stratum/assembly/poisson_problem.hpp>
@@ -187,6 +188,7 @@ class PoissonSystem {
   }
 
   [[nodiscard]] bool is_singular_problem() const { return singular_; }
+  [[nodiscard]] const std::string& warning() const { return warning_; }
   [[nodiscard]] int levels() const { return solver_->levels(); }
 
   /// f as text, as integrals of f phi_i at all nodes, boundary included, or, in other coordinates and of finite volumes, as
@@ -381,6 +383,7 @@ class PoissonSystem {
       cells_ = std::make_shared<const CellCoefficients>(std::move(*k));
     params_.coefficients = cells_;
     if (cells_) problem_.on_mesh = cells_->bodies;
+    if (problem_.on_mesh) warning_ = corner_contacts(geometry_, *problem_.on_mesh).warning();
     rooms_ = rooms_around_bodies(geometry_, params_.terms, cells_.get());
     singular_ = is_singular(ctx_, geometry_, problem_, cells_.get());
     params_.full_multigrid_from_x = has_boundary_values(problem_);
@@ -519,6 +522,7 @@ class PoissonSystem {
   std::shared_ptr<const CellCoefficients> cells_;
   std::optional<Rooms> rooms_;  // around bodies
   bool singular_ = false;
+  std::string warning_;  // of bodies
   double setup_seconds_ = 0;
   std::unique_ptr<PoissonSolver> solver_;
 };
@@ -561,6 +565,7 @@ void add_poisson(nb::module_& m) {
       .def("contact_weights", &PoissonSystem::contact_weights)
       .def("after_fork", &PoissonSystem::after_fork)
       .def_prop_ro("singular", &PoissonSystem::is_singular_problem)
+      .def_prop_ro("warning", &PoissonSystem::warning)
       .def_prop_ro("levels", &PoissonSystem::levels);
 }
 

@@ -9,6 +9,7 @@
 
 #include <stratum/assembly/box_bodies.hpp>
 #include <stratum/assembly/box_values.hpp>
+#include <stratum/assembly/corner_contacts.hpp>
 #include <stratum/assembly/expressions/expression.hpp>
 #include <stratum/assembly/point_values.hpp>
 #include <stratum/multigrid/poisson_solver_3d.hpp>
@@ -127,12 +128,14 @@ class PoissonSystem3D {
     const TensorMesh<3> box = with_boundaries(mesh, problem_.boundaries);
     const auto on_mesh = bodies_on(ctx_, box, problem_);
     has_solids_ = on_mesh && on_mesh->has_solids();
+    if (has_solids_) warning_ = corner_contacts(box, *on_mesh).warning();
     set_up();
     singular_ = has_solids_ ? rooms_of(box, problem_, *on_mesh).any_singular() : is_singular(box, problem_);
     setup_seconds_ = clock_.seconds();
   }
 
   [[nodiscard]] bool is_singular_problem() const { return singular_; }
+  [[nodiscard]] const std::string& warning() const { return warning_; }
 
   /// f as text, or integrals of f phi_i at all nodes, boundary included; beside bodies numbers at nodes or on cells, unless it
   /// is `integrals`, over live cells.
@@ -236,6 +239,7 @@ class PoissonSystem3D {
   Mesh mesh_;
   PoissonProblem3D problem_{};
   bool singular_ = false, has_solids_ = false, project_ = false;
+  std::string warning_;  // of bodies
   double setup_seconds_ = 0;
   std::unique_ptr<PoissonSolver3D> solver_;
 };
@@ -268,7 +272,8 @@ void add_poisson_3d(nb::module_& m) {
           nb::arg("project"), nb::arg("callback").none(), nb::arg("integrals") = false)
       .def("contact_weights", &PoissonSystem3D::contact_weights)
       .def("after_fork", &PoissonSystem3D::after_fork)
-      .def_prop_ro("singular", &PoissonSystem3D::is_singular_problem);
+      .def_prop_ro("singular", &PoissonSystem3D::is_singular_problem)
+      .def_prop_ro("warning", &PoissonSystem3D::warning);
 }
 
 }  // namespace stratum::python

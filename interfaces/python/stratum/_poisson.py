@@ -56,7 +56,8 @@ class Poisson(Problem[Solution]):
                   (inside, "k", k)        another K
                   (inside, "contact", r)  a resistance on its surface
                 inside is above 0, or true, in the body's cells: an array on the cells or a function, evaluated at cell centres; g
-                is a number, an array at the nodes or a function, k like kappa. report["bodies"] has what flows out of each
+                is a number, an array at the nodes or a function, k like kappa. report["bodies"] has what flows out of each. It warns
+                where solids touch in corners alone, through which u leaks
 
     Units are yours: f has that of K u over a length squared, c that of K over a length squared, a flux g that of K u over a length.
     Functions are called with arrays of coordinates and return arrays of their shape, or a number. If the library was built with

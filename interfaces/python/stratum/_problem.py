@@ -46,6 +46,8 @@ class Problem(Generic[S]):
     def _set_up(self, given: Given) -> None:
         self._given = Given(*(_kept(part) for part in given))
         self._system = self._compiled(self._given)
+        if self._system.warning:
+            _report.warn(self._system.warning)
         alone = self._given._replace(options=self._given.options | {"threads": 1})
         self._side_by_side = SideBySide(lambda: self._compiled(alone))
         _fork.remember(self)

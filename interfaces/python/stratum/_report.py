@@ -39,10 +39,14 @@ def judge(report: dict[str, Any], x: Any, on_failure: str, tolerance_asked_for: 
     message = f"{report['status']} after {report['iterations']} iterations: {report['reason']}"
     if on_failure == "raise" or report["failed"]:
         raise ConvergenceError(message, report, x)
+    warn(message, ConvergenceWarning)
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
     level = 1  # of whoever called this package
     while sys._getframe(level).f_globals.get("__name__", "").startswith(__package__ + "."):
         level += 1
-    warnings.warn(message, ConvergenceWarning, stacklevel=level + 1)
+    warnings.warn(message, category, stacklevel=level + 1)
 
 
 def check_on_failure(on_failure: str) -> None:

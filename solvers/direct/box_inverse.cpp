@@ -125,6 +125,16 @@ void invert_any(Square& a) {
       for (std::size_t i = 0; i < n; ++i) std::swap(a(i, j), a(i, of_pivot[j]));
 }
 
+/// Rows and columns sum to zero then.
+void project(Square& a) {
+  for (int side = 0; side < 2; ++side)
+    for (std::size_t i = 0; i < a.n; ++i) {
+      Number sum = 0;
+      for (std::size_t j = 0; j < a.n; ++j) sum += side == 0 ? a(i, j) : a(j, i);
+      for (std::size_t j = 0; j < a.n; ++j) (side == 0 ? a(i, j) : a(j, i)) -= sum / static_cast<Number>(a.n);
+    }
+}
+
 /// The matrix is the transposed inverse: threads that have neighbouring rows read neighbouring numbers.
 template <class T>
 struct MultiplyBox {
@@ -153,21 +163,13 @@ BoxInverse::BoxInverse(Context& ctx, const BoxMatrix<double>& a, bool singular) 
     return;
   }
   Square matrix = dense(ctx, a);
-  const auto project = [&] {
-    for (int side = 0; side < 2; ++side)
-      for (std::size_t i = 0; i < n; ++i) {
-        Number sum = 0;
-        for (std::size_t j = 0; j < n; ++j) sum += side == 0 ? matrix(i, j) : matrix(j, i);
-        for (std::size_t j = 0; j < n; ++j) (side == 0 ? matrix(i, j) : matrix(j, i)) -= sum / static_cast<Number>(n);
-      }
-  };
   if (singular) {
     Number most = 0;
     for (std::size_t i = 0; i < n; ++i) most = std::max(most, matrix(i, i));
     for (Number& number : matrix.numbers) number += most / static_cast<Number>(n);
   }
   a.is_full() ? invert_any(matrix) : invert(matrix);
-  if (singular) project();
+  if (singular) project(matrix);
   std::vector<double> numbers;
   numbers.reserve(n * n);
   for (std::size_t j = 0; j < n; ++j)

@@ -193,13 +193,20 @@ prepare() {
   configure "$1"
 }
 
+# Of compiler caches ccache 4 knows precompiled headers, and those of g++ without more ado.
+precompiles_with() {
+  [[ $(basename "$1") == ccache && $("$1" --version) == "ccache version "[4-9]* &&
+    $("${CXX:-c++}" --version) == *"Free Software Foundation"* ]]
+}
+
 # Warnings are errors where the tests are built: a user's build never fails over one.
 # CMake runs again only when what it would find or be told has changed; changed sources are ninja's business.
 configure() {
-  local tests=$1 stamp version fresh=() launcher=${CMAKE_CXX_COMPILER_LAUNCHER-$(command -v ccache)}
+  local tests=$1 stamp version fresh=() launcher=${CMAKE_CXX_COMPILER_LAUNCHER-$(command -v ccache)} precompile=ON
   [ -e "$root/CMakeLists.txt" ] || die "no CMakeLists.txt beside this script"
   if grep -qs '^STRATUM_TESTS:[A-Z]*=ON' "$build/CMakeCache.txt"; then tests=ON; fi
   [ "$preset" != cuda ] || cuda=ON
+  [ -z "$launcher" ] || precompiles_with "$launcher" || precompile=OFF
   stamp=$(
     echo "$root" "$tests" "$cuda" "${CXX:-}" "$(describe_cuda)" "$launcher"
     dpkg-query -W -f='${Package} ${Version} ${db:Status-Status}\n' cmake "${required[@]}" "${optional[@]}" \
@@ -219,7 +226,8 @@ configure() {
   # A copied or moved checkout brings a cache that names the old place.
   grep -qsxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$build/CMakeCache.txt" || fresh=(--fresh)
   (cd "$root" && quietly cmake --preset "$preset" "${fresh[@]}" -DCMAKE_{C,CXX,CUDA}_COMPILER_LAUNCHER="$launcher" \
-    -DSTRATUM_TESTS="$tests" -DSTRATUM_CUDA="$cuda" -DSTRATUM_WERROR="$tests") || fail_with_log "configuring failed"
+    -DSTRATUM_TESTS="$tests" -DSTRATUM_CUDA="$cuda" -DSTRATUM_WERROR="$tests" \
+    -DSTRATUM_PRECOMPILED_HEADERS="$precompile") || fail_with_log "configuring failed"
   sed -n 's/^-- stratum: /  /p' "$log" >&2
   printf '%s\n' "$stamp" >"$build/bootstrap.stamp"
 }
@@ -235,8 +243,9 @@ jobs() {
   echo $((cores > 1 ? cores : 1))
 }
 
-# A compiler cache finds what another checkout has compiled.
+# A compiler cache finds what another checkout has compiled, precompiled headers too.
 export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$root} CCACHE_NOHASHDIR=${CCACHE_NOHASHDIR:-true}
+export CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:+$CCACHE_SLOPPINESS,}pch_defines,time_macros
 
 compile() {
   : >"$log"

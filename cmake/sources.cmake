@@ -70,11 +70,10 @@ namespace stratum {
   stratum_sources(HOST ${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp)
 endfunction()
 
-# Headers compiled once, as `compile_as`(target) compiles, for targets that share them. A compiler cache knows sources by their
-# text, which precompiled headers hide: with one there are none. Who shares them waits for their target: it is none of the others,
-# which wait for the library.
+# Headers compiled once, as `compile_as`(target) compiles, for targets that share them. Who shares them waits for their target: it
+# is none of the others, which wait for the library.
 function(stratum_precompile_headers target compile_as)
-  if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  if(STRATUM_PRECOMPILED_HEADERS)
     set(source ${CMAKE_CURRENT_BINARY_DIR}/${target}.cpp)
     file(CONFIGURE OUTPUT ${source} CONTENT "// Precompiled headers belong to a target that compiles something.\n")
     add_library(${target} OBJECT ${source})

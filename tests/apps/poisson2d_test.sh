@@ -204,16 +204,18 @@ while at < len(data):
     if kind == b"IDAT":
         chunks += data[at + 8 : at + 8 + length]
     at += 12 + length
-raw, rows, before = zlib.decompress(chunks), [], bytes(3 * width)
+raw, rows, row = zlib.decompress(chunks), [], bytes(3 * width)
+def nearest(left, up, corner):
+    d, e, f = abs(up - corner), abs(left - corner), abs(left + up - 2 * corner)
+    return left if d <= e and d <= f else up if e <= f else corner
+# What filters 1 to 4 add to a byte.
+guesses = [lambda left, up, corner: left, lambda left, up, corner: up, lambda left, up, corner: (left + up) // 2, nearest]
 for j in range(height):
-    kind, row = raw[j * (3 * width + 1)], bytearray(raw[j * (3 * width + 1) + 1 : (j + 1) * (3 * width + 1)])
-    for k in range(3 * width):
-        left, up, corner = row[k - 3] if k > 2 else 0, before[k], before[k - 3] if k > 2 else 0
-        guess = left + up - corner
-        nearest = min((left, up, corner), key=lambda v: abs(guess - v))
-        row[k] = (row[k] + [0, left, up, (left + up) // 2, nearest][kind]) % 256
+    kind, before, row = raw[j * (3 * width + 1)], row, bytearray(raw[j * (3 * width + 1) + 1 : (j + 1) * (3 * width + 1)])
+    for k in range(3 * width if kind else 0):
+        left, corner = (row[k - 3], before[k - 3]) if k > 2 else (0, 0)
+        row[k] = (row[k] + guesses[kind - 1](left, before[k], corner)) % 256
     rows.append(bytes(row))
-    before = bytes(row)
 pixel = lambda x, y: tuple(rows[y][3 * x : 3 * x + 3])
 END
   # The middle of the panel has the largest value, its corners the smallest; text above it and beside the legend.

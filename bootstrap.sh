@@ -4,7 +4,7 @@ set -euo pipefail
 
 root=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 preset=${STRATUM_PRESET:-release}
-cuda=${STRATUM_CUDA:-auto} # auto: with the CUDA back end where a toolkit is found
+cuda=${STRATUM_CUDA:-auto} # auto: see choose_cuda
 build=$root/build/$preset
 log=$(mktemp)
 installing= # the process that installs optional packages while the library is compiled
@@ -41,11 +41,13 @@ comparisons with deal.II and hypre are off.
 
 Environment:
   STRATUM_PRESET=NAME    release (default), debug, sanitize or cuda: a preset of CMakePresets.json
-  STRATUM_CUDA=ON|OFF    build the CUDA back end or not; by default where a toolkit is found (now: $cuda; $(describe_cuda))
+  STRATUM_CUDA=ON|OFF    build the CUDA back end or not; by default where there are a toolkit and a GPU, where this checkout was
+                         built with it before, and by \`test --heavy\` where there is a toolkit
+                         (now: $cuda; $(describe_cuda), $(describe_gpu))
   STRATUM_INSTALL=OFF    install nothing; CMake then reports what it does not find
 
 CUDA needs a toolkit, 12.4 or newer: package cuda-toolkit of https://developer.nvidia.com/cuda-downloads,
-with nvcc on the PATH or in /usr/local/cuda/bin.
+with nvcc on the PATH or in /usr/local/cuda/bin. nvcc takes minutes; without a GPU \`test\` has it read all sources instead.
 END
 }
 
@@ -86,10 +88,22 @@ toolkit_suffices() {
   printf '12.4\n%s\n' "${version:-0}" | sort -VC
 }
 
-# The sanitizers watch the host's code; they are run without the CUDA back end.
-if [ "$cuda" = auto ]; then
-  if [ "$preset" != sanitize ] && toolkit_suffices; then cuda=ON; else cuda=OFF; fi
-fi
+has_gpu() { [ -e /dev/nvidia0 ] || nvidia-smi -L >/dev/null 2>&1; }
+
+describe_gpu() { if has_gpu; then echo "a GPU"; else echo "no GPU"; fi; }
+
+# choose_cuda [heavy]: nobody waits minutes for code that nothing here can run, unless all is to be tested. Who asked for it once,
+# as on the login node of a cluster, need not ask again. The sanitizers watch the host's code; they are run without the CUDA back end.
+choose_cuda() {
+  if [ "$preset" = sanitize ] || ! toolkit_suffices; then
+    echo OFF
+  elif [ "${1:-}" = heavy ] || has_gpu || grep -qs '^STRATUM_CUDA:[A-Z]*=ON' "$build/CMakeCache.txt"; then
+    echo ON
+  else
+    echo OFF
+  fi
+}
+[ "$cuda" != auto ] || cuda=$(choose_cuda)
 
 includes() { echo "#include <$1>" | "${CXX:-c++}" -x c++ -E -; }
 links() { echo 'int main() {}' | "${CXX:-c++}" -x c++ - -o /dev/null "-l$1"; }
@@ -222,7 +236,7 @@ configure() {
     toolkit_suffices || die "the CUDA back end needs a toolkit, 12.4 or newer; $(describe_cuda); see ./bootstrap.sh --help"
     PATH=$PATH:/usr/local/cuda/bin
   fi
-  say "configuring $preset ($(describe_cuda), CUDA back end $cuda)"
+  say "configuring $preset ($(describe_cuda), $(describe_gpu); CUDA back end $cuda)"
   # A copied or moved checkout brings a cache that names the old place.
   grep -qsxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$build/CMakeCache.txt" || fresh=(--fresh)
   (cd "$root" && quietly cmake --preset "$preset" "${fresh[@]}" -DCMAKE_{C,CXX,CUDA}_COMPILER_LAUNCHER="$launcher" \
@@ -313,6 +327,7 @@ run_tests() {
   if [ "${1:-}" = --heavy ]; then
     arguments=()
     targets+=(heavy_tests)
+    [ -n "${STRATUM_CUDA:-}" ] || cuda=$(choose_cuda heavy)
     export STRATUM_HEAVY=1
     shift
   fi

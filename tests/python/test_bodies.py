@@ -94,8 +94,3 @@ def test_boxes():
     np.testing.assert_allclose(n * (u[..., -2] - u[..., -1]), 1 / (0.75 + 0.25 / 4 + 0.6), rtol=1e-7)
     with pytest.raises(ValueError, match="holds no cell"):
         stratum.Poisson3D((x, x, x), bodies=[(lambda x, y, z: x > 2, "value", 1.0)])
-
-
-def test_no_bodies_in_time():
-    with pytest.raises(ValueError, match="stratum.heat has no bodies"):
-        stratum.heat(mesh(), 0.0, 0.1, 2, bodies=[(strip(0, 0.25), "value", 0.0)])

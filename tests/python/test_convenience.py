@@ -7,7 +7,7 @@ import stratum
 mode = lambda x, y: np.sin(np.pi * x) * np.sin(np.pi * y)
 
 
-@pytest.mark.parametrize("method, order", [("midpoint", 2), ("euler", 1)])
+@pytest.mark.parametrize("method, order", [("midpoint", 2), ("euler", 1), ("crank-nicolson", 2), ("tr-bdf2", 2)])
 def test_heat_has_its_order(method, order):
     """Against the discrete decay of a mode: the eigenvalue of bilinear elements."""
     n = 16
@@ -46,8 +46,8 @@ def test_heat_with_f_in_time_and_in_a_box():
 
 
 @pytest.mark.parametrize("arguments, words", [
-    (dict(end=0.0, steps=1), "end 0.0, 1 steps"), (dict(end=1.0, steps=0), "0 steps"), (dict(end=1.0, steps=3, frames=4), "4 frames"),
-    (dict(end=1.0, steps=1, method="rk4"), "not 'rk4'"), (dict(end=1.0, steps=1, discretisation="fv"), "bilinear elements")])
+    (dict(end=0.0, steps=1), "end 0.0, 1 steps"), (dict(end=np.inf, steps=1), "finite end"), (dict(end=1.0, steps=2**70), "at most 10000000"), (dict(end=1.0, steps=0), "0 steps"), (dict(end=1.0, steps=3, frames=4), "4 frames"),
+    (dict(end=1.0, steps=1, method="rk4"), "not 'rk4'"), (dict(end=1.0, steps=1, coordinates="polar"), "not 'polar'")])
 def test_heat_refused(arguments, words):
     with pytest.raises(ValueError, match=words):
         stratum.heat(stratum.mesh(cells=(4, 4)), 1.0, **arguments)

@@ -14,7 +14,7 @@ CALLS = {
     "matrix": "stratum.Multigrid(A, threads=1).solve(np.ones(A.shape[0]), callback=lambda k, r: None)",
     "box matrix": "stratum.Multigrid(B, threads=1).aspreconditioner() @ np.ones(B.shape[0])",
     "side by side": "stratum.Poisson(mesh, threads=2).solve(np.ones((4, 33, 33)))",
-    "heat": "stratum.heat(mesh, 1.0, 1.0, 20, f=lambda x, y, t: t * x, threads=1)",
+    "heat": "stratum.heat(mesh, 1.0, 1.0, 20, method='tr-bdf2', f=lambda x, y, t: t * x, threads=1)",
     "patches": "stratum.poisson(square, 1.0, boundaries=lambda x, y: x * y, threads=1)",
 }
 

@@ -111,6 +111,7 @@ void add_mesh(nb::module_& m);
 void add_poisson(nb::module_& m);
 void add_poisson_3d(nb::module_& m);
 void add_poisson_patches(nb::module_& m);
+void add_heat(nb::module_& m);
 void add_multigrid(nb::module_& m);
 #if defined(STRATUM_XLA)
 void add_xla(nb::module_& m);

@@ -113,6 +113,7 @@ NB_MODULE(_stratum, m) {
   add_poisson(m);
   add_poisson_3d(m);
   add_poisson_patches(m);
+  add_heat(m);
   add_multigrid(m);
 #if defined(STRATUM_XLA)
   add_xla(m);

@@ -13,14 +13,12 @@
 #include <stratum/assembly/corner_contacts.hpp>
 #include <stratum/assembly/expressions/expression.hpp>
 #include <stratum/assembly/finite_volumes.hpp>
-#include <stratum/assembly/poisson_problem.hpp>
 #include <stratum/assembly/problem_mesh.hpp>
 #include <stratum/assembly/rooms.hpp>
 #include <stratum/core/field/blas.hpp>
 #include <stratum/mesh/tensor_mesh.hpp>
-#include <stratum/multigrid/poisson_solver.hpp>
 
-#include "arrays.hpp"
+#include "problems.hpp"
 
 namespace stratum::python {
 
@@ -149,6 +147,54 @@ Body body_of(const TensorMesh<2>& mesh, const nb::tuple& given) {
   return body;
 }
 
+}  // namespace
+
+ScalarFunction function_on_mesh(const TensorMesh<2>& mesh, const HostArray<double, 2>& values) {
+  return OnMesh(mesh, values);
+}
+
+PoissonProblem problem_of(const TensorMesh<2>& mesh, const std::array<nb::tuple, 4>& boundaries,
+                          const std::array<nb::object, 3>& kappa, const nb::object& reaction, const nb::dict& options) {
+  PoissonProblem problem;
+  problem.boundaries = {boundary_condition(mesh, Direction::y, "left", boundaries[0]),
+                        boundary_condition(mesh, Direction::y, "right", boundaries[1]),
+                        boundary_condition(mesh, Direction::x, "bottom", boundaries[2]),
+                        boundary_condition(mesh, Direction::x, "top", boundaries[3])};
+  problem.diffusion = {coefficient(mesh, "kappa", kappa[0]), coefficient(mesh, "kappa_xy", kappa[1]),
+                       coefficient(mesh, "kappa_yy", kappa[2])};
+  if (double c = 0; nb::try_cast(reaction, c))
+    problem.reaction = c;
+  else
+    problem.reaction_of_cells = coefficient(mesh, "the reaction", reaction);
+  for (const nb::handle body : nb::cast<nb::list>(options["bodies"]))
+    problem.bodies.push_back(body_of(mesh, nb::cast<nb::tuple>(body)));
+  return problem;
+}
+
+PoissonSolverParams solver_params_of(const nb::dict& options) {
+  PoissonSolverParams params;
+  const auto text = [&](const char* name) { return option<std::string>(options, name); };
+  auto& multigrid = params.multigrid;
+  multigrid.smoother = text("smoother");
+  if (!options["sweeps"].is_none()) multigrid.sweeps = option<int>(options, "sweeps");
+  params.full_multigrid = !options["cycle"].is_none() && text("cycle") == "fmg";
+  params.continue_after_full_multigrid = option<bool>(options, "continue");
+  if (!options["cycle"].is_none() && !params.full_multigrid)
+    multigrid.cycle = by_name("cycle", text("cycle"), values_of<Cycle>);
+  if (!options["accel"].is_none()) params.method = by_name("accel", text("accel"), values_of<Method>);
+  if (!option<bool>(options, "single_precision")) params.precision = Precision::full;
+  return params;
+}
+
+bool is_of_volumes(const nb::dict& options) {
+  const std::string discretisation = option<std::string>(options, "discretisation");
+  expects(discretisation == "elements" || discretisation == "fv",
+          "the discretisation is 'elements' or 'fv'; given is '", shown(discretisation), "'");
+  return discretisation == "fv";
+}
+
+namespace {
+
 class PoissonSystem {
  public:
   PoissonSystem(const TensorMesh<2>& mesh, const std::array<nb::tuple, 4>& boundaries,
@@ -156,27 +202,14 @@ class PoissonSystem {
       : ctx_(make_context(option<std::string>(options, "device"), option<int>(options, "threads"),
                           nb::cast<std::optional<std::uintptr_t>>(options["stream"]))),
         geometry_(mesh) {
-    problem_.boundaries = {boundary_condition(mesh, Direction::y, "left", boundaries[0]),
-                           boundary_condition(mesh, Direction::y, "right", boundaries[1]),
-                           boundary_condition(mesh, Direction::x, "bottom", boundaries[2]),
-                           boundary_condition(mesh, Direction::x, "top", boundaries[3])};
-    problem_.diffusion = {coefficient(mesh, "kappa", kappa[0]), coefficient(mesh, "kappa_xy", kappa[1]),
-                          coefficient(mesh, "kappa_yy", kappa[2])};
-    if (double c = 0; nb::try_cast(reaction, c))
-      problem_.reaction = c;
-    else
-      problem_.reaction_of_cells = coefficient(mesh, "the reaction", reaction);
-    for (const nb::handle body : nb::cast<nb::list>(options["bodies"]))
-      problem_.bodies.push_back(body_of(mesh, nb::cast<nb::tuple>(body)));
-    set_solver(options);
+    problem_ = problem_of(mesh, boundaries, kappa, reaction, options);
+    params_ = solver_params_of(options);
     const auto coordinates =
         by_name("coordinates", option<std::string>(options, "coordinates"), values_of<Coordinates>);
-    const std::string discretisation = option<std::string>(options, "discretisation");
-    expects(discretisation == "elements" || discretisation == "fv",
-            "the discretisation is 'elements' or 'fv'; given is '", shown(discretisation), "'");
+    const bool by_volumes = is_of_volumes(options);
     free_sides_without_area(coordinates, nb::cast<nb::tuple>(options["open"]));
     const WithoutGil computing;
-    if (discretisation == "fv") {
+    if (by_volumes) {
       expects(coordinates == Coordinates::cartesian, "finite volumes are for Cartesian coordinates; take elements");
       volumes_.emplace(ctx_, mesh, problem_);
       singular_ = volumes_->is_singular();
@@ -358,19 +391,6 @@ class PoissonSystem {
       subtract_integral_mean(ctx_, geometry_, u);
     }
     return report;
-  }
-
-  void set_solver(const nb::dict& options) {
-    const auto text = [&](const char* name) { return option<std::string>(options, name); };
-    auto& multigrid = params_.multigrid;
-    multigrid.smoother = text("smoother");
-    if (!options["sweeps"].is_none()) multigrid.sweeps = option<int>(options, "sweeps");
-    params_.full_multigrid = !options["cycle"].is_none() && text("cycle") == "fmg";
-    params_.continue_after_full_multigrid = option<bool>(options, "continue");
-    if (!options["cycle"].is_none() && !params_.full_multigrid)
-      multigrid.cycle = by_name("cycle", text("cycle"), values_of<Cycle>);
-    if (!options["accel"].is_none()) params_.method = by_name("accel", text("accel"), values_of<Method>);
-    if (!option<bool>(options, "single_precision")) params_.precision = Precision::full;
   }
 
   void set_elements(Coordinates coordinates) {

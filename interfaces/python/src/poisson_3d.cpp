@@ -14,7 +14,7 @@
 #include <stratum/assembly/point_values.hpp>
 #include <stratum/multigrid/poisson_solver_3d.hpp>
 
-#include "arrays.hpp"
+#include "problems.hpp"
 
 namespace stratum::python {
 
@@ -28,7 +28,7 @@ std::pair<std::size_t, double> interval_of_point(const TensorMesh<3>& mesh, int 
 }
 
 using Values = std::shared_ptr<const std::vector<double>>;
-using Mesh = std::shared_ptr<const TensorMesh<3>>;
+using Mesh = SharedBox;
 
 /// Values at the nodes of a face, bilinear between them; the first direction along it runs fastest.
 struct OnFace {
@@ -111,19 +111,39 @@ Body3D body_of(const Mesh& mesh, const nb::tuple& given) {
   return body;
 }
 
+}  // namespace
+
+PoissonProblem3D problem_of(const SharedBox& mesh, const std::array<nb::tuple, 6>& faces,
+                            const std::array<nb::object, 3>& kappa, double reaction, const nb::list& bodies) {
+  PoissonProblem3D problem;
+  for (const BoxFace face : all_box_faces)
+    problem.boundaries[face] = face_condition(mesh, face, faces[static_cast<std::size_t>(face)]);
+  problem.rhs = constant(0);
+  problem.diffusion = {coefficient(mesh, "kappa", kappa[0]), coefficient(mesh, "kappa_yy", kappa[1]),
+                       coefficient(mesh, "kappa_zz", kappa[2])};
+  problem.reaction = reaction;
+  for (const nb::handle body : bodies) problem.bodies.push_back(body_of(mesh, nb::cast<nb::tuple>(body)));
+  return problem;
+}
+
+ScalarFunction3D function_on_box(const TensorMesh<3>& mesh, const nb::object& f) {
+  if (double number = 0; nb::try_cast(f, number)) return constant(number);
+  const auto values = nb::cast<HostArray<double, 3>>(f);
+  const auto cells = [&](int d) { return static_cast<std::size_t>(mesh.axis(d).size()); };
+  if (values.shape(0) == cells(2) && values.shape(1) == cells(1) && values.shape(2) == cells(0))
+    return on_cells(mesh, {cells(0), cells(1), cells(2)}, vector_of(values));
+  return on_nodes(mesh, vector_of(values));
+}
+
+namespace {
+
 class PoissonSystem3D {
  public:
   PoissonSystem3D(const TensorMesh<3>& mesh, const std::array<nb::tuple, 6>& faces,
                   const std::array<nb::object, 3>& kappa, double reaction, const nb::list& bodies,
                   const std::string& device, int threads)
       : ctx_(make_context(device, threads)), mesh_(std::make_shared<const TensorMesh<3>>(mesh)) {
-    for (const BoxFace face : all_box_faces)
-      problem_.boundaries[face] = face_condition(mesh_, face, faces[static_cast<std::size_t>(face)]);
-    problem_.rhs = constant(0);
-    problem_.diffusion = {coefficient(mesh_, "kappa", kappa[0]), coefficient(mesh_, "kappa_yy", kappa[1]),
-                          coefficient(mesh_, "kappa_zz", kappa[2])};
-    problem_.reaction = reaction;
-    for (const nb::handle body : bodies) problem_.bodies.push_back(body_of(mesh_, nb::cast<nb::tuple>(body)));
+    problem_ = problem_of(mesh_, faces, kappa, reaction, bodies);
     const WithoutGil computing;
     const TensorMesh<3> box = with_boundaries(mesh, problem_.boundaries);
     const auto on_mesh = bodies_on(ctx_, box, problem_);
@@ -146,7 +166,7 @@ class PoissonSystem3D {
     if (nb::isinstance<nb::str>(f))
       rhs = expression(*mesh_, nb::cast<std::string>(f));
     else if (!problem_.bodies.empty() && !integrals)
-      rhs = function_of(f);
+      rhs = function_on_box(*mesh_, f);
     else
       load = nb::cast<HostArray<double, 3>>(f);
     const auto nodes = [&](int d) { return static_cast<std::size_t>(mesh_->axis(d).size()) + 1; };
@@ -218,15 +238,6 @@ class PoissonSystem3D {
   }
 
  private:
-  /// A number, or an array at the nodes or on the cells.
-  [[nodiscard]] ScalarFunction3D function_of(const nb::object& f) const {
-    if (double number = 0; nb::try_cast(f, number)) return constant(number);
-    const auto values = nb::cast<HostArray<double, 3>>(f);
-    const auto cells = [&](int d) { return static_cast<std::size_t>(mesh_->axis(d).size()); };
-    if (values.shape(0) == cells(2) && values.shape(1) == cells(1) && values.shape(2) == cells(0))
-      return on_cells(*mesh_, {cells(0), cells(1), cells(2)}, vector_of(values));
-    return on_nodes(*mesh_, vector_of(values));
-  }
   void set_up() {
     PoissonSolver3DParams params;
     // Of f = 0, whose boundary data alone need not balance; every solve looks for itself.

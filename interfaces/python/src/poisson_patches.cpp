@@ -15,6 +15,7 @@
 #include <stratum/multigrid/patches/patch_heat_solver.hpp>
 
 #include "arrays.hpp"
+#include "steps.hpp"
 
 namespace stratum::python {
 
@@ -106,16 +107,6 @@ nb::tuple solve(const GivenPatches& given, const nb::list& loads, const Conditio
   return nb::make_tuple(arrays_of(given.mesh, std::move(solution)), dictionary_of(report, setup_seconds));
 }
 
-/// What steps are asked for.
-struct GivenSteps {
-  std::string method;
-  double end = 0;
-  int steps = 0, frames = 0;
-  double rtol = 0;
-  int maxiter = 0;
-  bool single_precision = true;
-};
-
 /// ((t, u) of each frame, the status and its reason, cycles). `load(t)`: lists of loads; None: `loads` stay.
 nb::tuple step(const GivenPatches& given, const nb::list& initial, const nb::list& loads, const nb::object& load,
                const Conditions& conditions, const nb::object& kappa, double reaction, const GivenSteps& asked,
@@ -126,42 +117,22 @@ nb::tuple step(const GivenPatches& given, const nb::list& initial, const nb::lis
   problem.space.load = lists_of(loads);
   problem.steady = load.is_none();
   if (!problem.steady)
-    problem.load = [&load](double t) {
-      return with_gil([&] { return lists_of(nb::cast<nb::list>(load(t))); });
-    };
-  PatchHeatParams params;
-  params.method = by_name("method", asked.method, values_of<TimeMethod>);
-  params.dt = asked.end / asked.steps;
-  params.eta = asked.rtol;
-  params.solver.stop.max_iterations = asked.maxiter;
+    problem.load = [&load](double t) { return with_gil([&] { return lists_of(nb::cast<nb::list>(load(t))); }); };
+  auto params = heat_params_of<PatchHeatParams>(asked);
   params.solver.float_cycles = asked.single_precision;
-  const nb::object none = nb::none();
-  const Monitor interrupted = monitor_of(none);
-  const auto values = [&](const Context& ctx, const PatchHeatSolver& solver) {
-    Context own = ctx;
+  const auto values = [&](Context& ctx, const PatchHeatSolver& solver) {
     std::vector<std::vector<double>> u;
-    for (int p = 0; p < given.mesh.patches(); ++p) u.push_back(solver.nodal_solution(own, p));
+    for (int p = 0; p < given.mesh.patches(); ++p) u.push_back(solver.nodal_solution(ctx, p));
     return u;
   };
+  const auto arrays = [&](std::vector<std::vector<double>> u) { return arrays_of(given.mesh, std::move(u)); };
   nb::list frames;
   HeatReport report;
   {
     const WithoutGil computing;
     Context ctx = make_context(device, threads);
     PatchHeatSolver solver(ctx, given.mesh, problem, params);
-    for (int n = 1; n <= asked.steps; ++n) {
-      report = solver.advance(ctx, n == asked.steps ? asked.end : n * *params.dt);
-      interrupted(n, 0);
-      if (report.status != Status::converged) break;
-      const bool kept =
-          std::int64_t{n} * asked.frames / asked.steps > (std::int64_t{n} - 1) * asked.frames / asked.steps;
-      if (!kept && callback.is_none()) continue;
-      auto u = values(ctx, solver);
-      with_gil([&] {
-        if (!callback.is_none()) callback(solver.time(), arrays_of(given.mesh, u));
-        if (kept) frames.append(nb::make_tuple(solver.time(), arrays_of(given.mesh, std::move(u))));
-      });
-    }
+    report = take_steps(ctx, solver, asked, callback, frames, values, arrays);
   }
   return nb::make_tuple(frames, std::string(to_string(report.status)), report.reason, report.cycles);
 }

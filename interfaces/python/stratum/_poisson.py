@@ -13,7 +13,7 @@ from ._on_device import OnDevice, capsule, contiguous, library_of, like
 from ._patches import PatchSolution, poisson_on_patches
 from ._poisson_3d import Poisson3D, Solution3D
 from ._problem import Given, Problem
-from ._sampling import body_of, boundaries_by_name, coordinates as axes, on_cells, samples, widths
+from ._sampling import body_of, boundaries_by_name, centres, on_cells, samples
 from ._stratum import BoxMesh, Mesh, PatchMesh, PoissonSystem
 
 
@@ -156,8 +156,7 @@ class Poisson(Problem[Solution]):
 
     def _solution(self, u: np.ndarray, report: dict[str, Any]) -> Solution:
         if self._given.options["discretisation"] == "fv":
-            x, y = (nodes[:-1] + h / 2 for nodes, h in zip(axes(self.mesh), widths(self.mesh)))
-            return Solution(x, y, u, report)
+            return Solution(*centres(self.mesh), u, report)
         return Solution(self.mesh.x, self.mesh.y, u, report)
 
 

@@ -31,6 +31,11 @@ def widths(mesh: Any) -> list[np.ndarray]:
     return [mesh.widths_x, mesh.widths_y, mesh.widths_z] if isinstance(mesh, BoxMesh) else [mesh.widths_x, mesh.widths_y]
 
 
+def centres(mesh: Any) -> list[np.ndarray]:
+    """Of cells."""
+    return [x[:-1] + h / 2 for x, h in zip(coordinates(mesh), widths(mesh))]
+
+
 def grid(axes: list[np.ndarray]) -> list[np.ndarray]:
     """Coordinates x, y, ... of the points of these axes, arrays with x last."""
     return list(np.meshgrid(*axes[::-1], indexing="ij"))[::-1]
@@ -113,8 +118,7 @@ def on_cells(mesh: Any, what: str, value: Any) -> float | str | np.ndarray:
     if isinstance(value, str):
         return value
     if callable(value):
-        centres = [x[:-1] + h / 2 for x, h in zip(coordinates(mesh), widths(mesh))]
-        return np.ascontiguousarray(values_of(what, value, *grid(centres)))
+        return np.ascontiguousarray(values_of(what, value, *grid(centres(mesh))))
     return array_of(what, value, [mesh.cells])
 
 
@@ -183,9 +187,17 @@ def loads(mesh: Any, f: Any) -> np.ndarray:
 
 def samples(mesh: Any, f: Any) -> float | np.ndarray:
     """f as a number, an array at nodes or on cells, or, of a function, an array of its values at the Gauss points."""
-    if not callable(f):
-        return array_of("f", f, [mesh.shape, mesh.cells])
-    points = [(x[:-1, None] + w[:, None] * _t).ravel() for x, w in zip(coordinates(mesh), widths(mesh))]
+    return _at_points(mesh, f, _t) if callable(f) else array_of("f", f, [mesh.shape, mesh.cells])
+
+
+def samples_of_two(mesh: Any, f: Callable[..., Any]) -> np.ndarray:
+    """Of a function an array of its values at the Gauss points of the 2-point rule."""
+    return _at_points(mesh, f, (np.polynomial.legendre.leggauss(2)[0] + 1) / 2)
+
+
+def _at_points(mesh: Any, f: Callable[..., Any], t: np.ndarray) -> np.ndarray:
+    """Values at places t of every cell, in every direction."""
+    points = [(x[:-1, None] + w[:, None] * t).ravel() for x, w in zip(coordinates(mesh), widths(mesh))]
     return np.ascontiguousarray(values_of("f", f, *grid(points)))
 
 

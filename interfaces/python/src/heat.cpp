@@ -1,0 +1,209 @@
+// Steps in time for Python on rectangles, by elements and finite volumes, and in boxes, with bodies: multigrid/heat_solver.hpp,
+// heat_solver_volumes.hpp and heat_solver_3d.hpp. An f that changes is asked for once a time: arrays of its values.
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <exception>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <nanobind/stl/array.h>
+
+#include <stratum/multigrid/heat_solver.hpp>
+#include <stratum/multigrid/heat_solver_3d.hpp>
+#include <stratum/multigrid/heat_solver_volumes.hpp>
+
+#include "problems.hpp"
+#include "steps.hpp"
+
+namespace stratum::python {
+
+namespace {
+
+/// f(t) of Python as a function of points: an array a time, which the first thread that asks for it brings. What Python raises is
+/// kept, and f is not a number then, which ends the step; threads that share a loop must not throw.
+template <class Function>
+class InTime {
+ public:
+  using Make = std::function<Function(const nb::object& array)>;
+
+  InTime(nb::object load, Make make) : load_(std::move(load)), make_(std::move(make)) {}
+
+  template <class Place>
+  double operator()(const Place& p) {
+    if (!(known_.load(std::memory_order_acquire) && t_ == p.t)) bring(p.t);
+    return now_ ? now_(p) : std::numeric_limits<double>::quiet_NaN();
+  }
+  /// Throws what was raised.
+  void rethrow() const {
+    if (raised_) std::rethrow_exception(raised_);
+  }
+
+ private:
+  void bring(double t) {
+    const std::lock_guard lock(mutex_);
+    if (known_.load(std::memory_order_relaxed) && t_ == t) return;
+    try {
+      if (!raised_) now_ = with_gil([&] { return make_(load_(t)); });
+    } catch (...) {
+      raised_ = std::current_exception();
+      now_ = {};
+    }
+    t_ = t;
+    known_.store(true, std::memory_order_release);
+  }
+
+  nb::object load_;
+  Make make_;
+  std::mutex mutex_;
+  std::atomic<bool> known_ = false;
+  double t_ = 0;
+  Function now_{};
+  std::exception_ptr raised_{};
+};
+
+/// Values at the 2 x 2 Gauss points of the cells, by which an f that changes is integrated.
+ScalarFunction at_gauss_points(const TensorMesh<2>& mesh, const HostArray<double, 2>& array) {
+  const int nx = mesh.x().size(), ny = mesh.y().size();
+  expects(array.shape(0) == 2 * static_cast<std::size_t>(ny) && array.shape(1) == 2 * static_cast<std::size_t>(nx),
+          "f has values at (", 2 * ny, ", ", 2 * nx, ") points; given is shape ", shape_of(array));
+  return [nx, ny, values = std::make_shared<const std::vector<double>>(vector_of(array))](const Point& p) {
+    const auto half = [](double place, int n) { return std::clamp(static_cast<int>(place * 2 * n), 0, 2 * n - 1); };
+    return (*values)[static_cast<std::size_t>(half(p.place_y, ny)) * 2 * static_cast<std::size_t>(nx) +
+                     static_cast<std::size_t>(half(p.place_x, nx))];
+  };
+}
+
+/// ((t, u) of the start and each frame, the status and its reason, cycles), from what a solver has made of `start(ctx)`.
+template <class Start, class Values, class Moving>
+nb::tuple stepped(const GivenSteps& asked, const nb::object& callback, Context ctx,
+                  const std::vector<std::size_t>& shape, const Moving& moving, const Start& start,
+                  const Values& values) {
+  const auto arrays = [&](std::vector<double> u) {
+    return shape.size() == 2 ? numpy_array(std::move(u), {shape[0], shape[1]})
+                             : numpy_array(std::move(u), {shape[0], shape[1], shape[2]});
+  };
+  nb::list frames;
+  HeatReport report;
+  try {
+    const WithoutGil computing;
+    auto solver = start(ctx);
+    auto u = values(ctx, solver);
+    with_gil([&] { frames.append(nb::make_tuple(solver.time(), arrays(std::move(u)))); });
+    report = take_steps(ctx, solver, asked, callback, frames, values, arrays);
+  } catch (const std::exception&) {
+    if (moving) moving->rethrow();
+    throw;
+  }
+  if (moving) moving->rethrow();
+  return nb::make_tuple(frames, std::string(to_string(report.status)), report.reason, report.cycles);
+}
+
+Context context_of(const nb::dict& options) {
+  return make_context(option<std::string>(options, "device"), option<int>(options, "threads"),
+                      nb::cast<std::optional<std::uintptr_t>>(options["stream"]));
+}
+
+nb::tuple step_on_rectangle(const TensorMesh<2>& mesh, HeatProblem problem, const nb::object& initial,
+                            const nb::object& f, const GivenSteps& asked, const nb::dict& options,
+                            const nb::object& callback) {
+  const bool by_volumes = is_of_volumes(options);
+  HeatParams params = heat_params_of<HeatParams>(asked);
+  const StoppingParams stop = params.solver.stop;
+  params.solver = solver_params_of(options);
+  params.solver.stop = stop;
+  expects(!params.solver.full_multigrid, "cycle='fmg' is for one solve; steps in time take 'v', 'w', 'f', 'w2' or 'k'");
+  const auto function = [&mesh](const nb::object& given) -> ScalarFunction {
+    if (double number = 0; nb::try_cast(given, number)) return [number](const Point& /*p*/) { return number; };
+    return function_on_mesh(mesh, nb::cast<HostArray<double, 2>>(given));
+  };
+  problem.initial = function(initial);
+  problem.steady_coefficients = problem.steady_bodies = true;
+  problem.steady_rhs = PyCallable_Check(f.ptr()) == 0;
+  std::shared_ptr<InTime<ScalarFunction>> moving;
+  if (problem.steady_rhs) {
+    problem.space.rhs = function(f);
+  } else {
+    moving = std::make_shared<InTime<ScalarFunction>>(
+        f, [&mesh](const nb::object& array) { return at_gauss_points(mesh, nb::cast<HostArray<double, 2>>(array)); });
+    problem.space.rhs = [moving](const Point& p) { return (*moving)(p); };
+  }
+  const std::size_t more = by_volumes ? 0 : 1;
+  const std::vector<std::size_t> shape{static_cast<std::size_t>(mesh.y().size()) + more,
+                                       static_cast<std::size_t>(mesh.x().size()) + more};
+  if (by_volumes)
+    return stepped(
+        asked, callback, context_of(options), shape, moving,
+        [&](Context& ctx) { return VolumeHeatSolver(ctx, mesh, problem, params); },
+        [](Context& ctx, const VolumeHeatSolver& solver) { return solver.cell_values(ctx); });
+  return stepped(
+      asked, callback, context_of(options), shape, moving,
+      [&](Context& ctx) {
+        return HeatSolver(ctx, Geometry(with_boundaries(mesh, problem.space.boundaries)), problem, params);
+      },
+      [](Context& ctx, const HeatSolver& solver) { return solver.nodal_solution(ctx); });
+}
+
+nb::tuple step_in_box(const SharedBox& mesh, HeatProblem3D problem, const nb::object& initial, const nb::object& f,
+                      const GivenSteps& asked, const std::string& device, int threads, const nb::object& callback) {
+  problem.initial = function_on_box(*mesh, initial);
+  problem.steady_faces = problem.steady_bodies = true;
+  problem.steady_rhs = PyCallable_Check(f.ptr()) == 0;
+  std::shared_ptr<InTime<ScalarFunction3D>> moving;
+  if (problem.steady_rhs) {
+    problem.space.rhs = function_on_box(*mesh, f);
+  } else {
+    moving = std::make_shared<InTime<ScalarFunction3D>>(
+        f, [&mesh](const nb::object& array) { return function_on_box(*mesh, array); });
+    problem.space.rhs = [moving](const Point3D& p) { return (*moving)(p); };
+  }
+  std::vector<std::size_t> shape;
+  for (int d = 3; d-- > 0;) shape.push_back(static_cast<std::size_t>(mesh->axis(d).size()) + 1);
+  const auto params = heat_params_of<HeatParams3D>(asked);
+  return stepped(
+      asked, callback, make_context(device, threads), shape, moving,
+      [&](Context& ctx) { return HeatSolver3D(ctx, *mesh, problem, params); },
+      [](Context& ctx, const HeatSolver3D& solver) { return solver.nodal_solution(ctx); });
+}
+
+}  // namespace
+
+void add_heat(nb::module_& m) {
+  m.def(
+      "step_on_rectangle",
+      [](const TensorMesh<2>& mesh, const nb::tuple& boundaries, const nb::tuple& kappa, const nb::object& reaction,
+         const nb::dict& options, const nb::object& initial, const nb::object& f, const std::string& method, double end,
+         int steps, int frames, double rtol, int maxiter, const nb::object& callback) {
+        HeatProblem problem;
+        problem.space = problem_of(mesh, nb::cast<std::array<nb::tuple, 4>>(boundaries),
+                                   nb::cast<std::array<nb::object, 3>>(kappa), reaction, options);
+        return step_on_rectangle(mesh, std::move(problem), initial, f, {method, end, steps, frames, rtol, maxiter},
+                                 options, callback);
+      },
+      nb::arg("mesh"), nb::arg("boundaries"), nb::arg("kappa"), nb::arg("reaction"), nb::arg("options"),
+      nb::arg("initial"), nb::arg("f"), nb::arg("method"), nb::arg("end"), nb::arg("steps"), nb::arg("frames"),
+      nb::arg("rtol"), nb::arg("maxiter"), nb::arg("callback").none());
+  m.def(
+      "step_in_box",
+      [](const TensorMesh<3>& mesh, const nb::tuple& faces, const nb::tuple& kappa, double reaction,
+         const nb::list& bodies, const nb::object& initial, const nb::object& f, const std::string& method, double end,
+         int steps, int frames, double rtol, int maxiter, const std::string& device, int threads,
+         const nb::object& callback) {
+        const auto shared = std::make_shared<const TensorMesh<3>>(mesh);
+        HeatProblem3D problem;
+        problem.space = problem_of(shared, nb::cast<std::array<nb::tuple, 6>>(faces),
+                                   nb::cast<std::array<nb::object, 3>>(kappa), reaction, bodies);
+        return step_in_box(shared, std::move(problem), initial, f, {method, end, steps, frames, rtol, maxiter}, device,
+                           threads, callback);
+      },
+      nb::arg("mesh"), nb::arg("faces"), nb::arg("kappa"), nb::arg("reaction"), nb::arg("bodies"), nb::arg("initial"),
+      nb::arg("f"), nb::arg("method"), nb::arg("end"), nb::arg("steps"), nb::arg("frames"), nb::arg("rtol"),
+      nb::arg("maxiter"), nb::arg("device"), nb::arg("threads"), nb::arg("callback").none());
+}
+
+}  // namespace stratum::python

@@ -143,3 +143,89 @@ def test_heat_on_patches_refuses(disc):
         stratum.heat(mesh, 0.0, 1.0, 0)
     with pytest.raises(stratum.ConvergenceError, match="iterations"):
         stratum.heat(mesh, 1.0, 1.0, 2, maxiter=1, rtol=1e-13, on_failure="raise", f=1.0)
+
+
+ROOM = """
+cells 32
+vertices
+  a 0 0
+  b 1 0
+  c 2 0
+  d 0 1
+  e 1 1
+  f 2 1
+patches
+  a b e d K=3
+  b c f e
+boundaries
+  * wall
+"""
+PLATE = lambda x, y: (abs(x - 0.375) < 0.125) & (abs(y - 0.5) < 0.125)  # noqa: E731
+SOLID = lambda x, y: (abs(x - 1) < 0.125) & (y < 0.75)  # noqa: E731
+RIGHT = lambda x, y: (x > 1.5) & (y > 0.5)  # noqa: E731
+
+
+@pytest.fixture
+def room(tmp_path):
+    path = tmp_path / "room.patches"
+    path.write_text(ROOM)
+    return stratum.patches(path)
+
+
+def expect_as_on_a_rectangle(x, y, u, whole, atol):
+    """u of patches at the nodes of the whole rectangle, of 64 x 32 cells."""
+    count = 0
+    for a, b, v in zip(x, y, u):
+        i, j = np.rint(32 * a).astype(int), np.rint(32 * b).astype(int)
+        np.testing.assert_allclose(v, whole[..., j, i], atol=atol)
+        count += (a.shape[0] - 1) * (a.shape[1] - 1)
+    return count
+
+
+BODIES = [(PLATE, "value", lambda x, y: 1 + y), (SOLID, "no-flux"), (RIGHT, "k", lambda x, y: 2 + x)]
+
+
+def test_bodies(room):
+    rectangle = stratum.mesh(cells=(64, 32), size=(2, 1))
+    data = dict(boundaries={"wall": lambda x, y: 0.5 * x}, kappa=lambda x, y: 1 + x * y, reaction=0.25, bodies=BODIES, rtol=1e-11,
+                on_failure="ignore")
+    f = lambda x, y: 1 + x  # noqa: E731
+    x, y, u, report = stratum.poisson(room, f, **data)
+    on_rectangle = data | dict(boundaries=lambda x, y: 0.5 * x, kappa=lambda x, y: (1 + x * y) * np.where(x < 1, 3, 1))
+    whole = stratum.poisson(rectangle, f, **on_rectangle)
+    assert expect_as_on_a_rectangle(x, y, u, whole.u, 1e-8) == 64 * 32 - 64 - 192
+    assert [body["cells"] for body in report["bodies"]] == [64, 192, 256] and "fluxes" not in report
+    assert report["bodies"][0]["flux"] == pytest.approx(whole.report["bodies"][0]["flux"], rel=1e-7)
+    assert abs(report["bodies"][1]["flux"]) < 1e-9 and "flux" not in report["bodies"][2]
+    *_, u, _ = stratum.heat(room, 0.0, 0.1, 3, f=lambda x, y, t: f(x, y) * t, **{k: v for k, v in data.items() if k != "rtol"}, rtol=1e-10)
+    moving = stratum.heat(rectangle, 0.0, 0.1, 3, f=lambda x, y, t: f(x, y) * t, **on_rectangle)
+    expect_as_on_a_rectangle(x, y, [v[-1] for v in u], moving.u[-1], 1e-6)
+
+
+def test_the_numbers_of_the_page(tmp_path):
+    """poisson2d --patches room.patches --body, in docs/guides/patches.md."""
+    (tmp_path / "room.patches").write_text(ROOM.replace(" K=3", ""))
+    report = stratum.poisson(stratum.patches(tmp_path / "room.patches"), 0.0, bodies=[(PLATE, "value", 1.0), (SOLID, "no-flux")]).report
+    assert report["bodies"][0]["flux"] == pytest.approx(4.80916, abs=1e-5)
+
+
+@pytest.mark.parametrize("bodies, words", [
+    ([(PLATE, "no-flux", 1.0)], "body 1 on patches is"), ([(PLATE, "value")], "body 1 on patches is"), ([PLATE], "body 1 on patches is"),
+    ([(PLATE, "wall", 1.0)], "'wall'"), ([(PLATE, "contact", 1.0)], "contact resistances are for rectangles"),
+    ([(PLATE, "value", np.nan)], "body 1 has nan at"), ([(PLATE, "k", lambda x, y: np.nan)], "body 1 has nan at"), ([(PLATE, "k", -1.0)], "-1"),
+    ([(lambda x, y: x > 3, "no-flux")], "holds no cell"), ([(PLATE, "value", 1.0), (PLATE, "no-flux")], "overlap")])
+def test_bodies_that_cannot_be(room, bodies, words):
+    for call in (lambda: stratum.poisson(room, 0.0, bodies=bodies), lambda: stratum.heat(room, 0.0, 0.1, 2, bodies=bodies)):
+        with pytest.raises(ValueError, match=words):
+            call()
+
+
+def test_what_does_not_go_with_bodies(room):
+    with pytest.raises(TypeError, match="its shape is a function of x and y"):
+        stratum.poisson(room, 0.0, bodies=[(np.ones((32, 32)), "no-flux")])
+    with pytest.raises(ValueError, match="f has 2 entries, and the mesh 15 patches"):
+        stratum.poisson(room, [0.0, 1.0], bodies=BODIES[:2])
+    with pytest.raises(ZeroDivisionError):
+        stratum.poisson(room, 0.0, bodies=[(lambda x, y: 1 / 0, "no-flux")])
+    with pytest.raises(ValueError, match="not 'body 1'"):
+        stratum.poisson(room, 0.0, {"body 1": 2.0}, bodies=BODIES)

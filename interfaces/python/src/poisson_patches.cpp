@@ -2,6 +2,8 @@
 // on the nodes of all patches out (multigrid/patches/patch_poisson_solver.hpp, patch_heat_solver.hpp). Functions f and K of Python have become arrays; those on
 // boundaries are called point by point.
 
+#include <cmath>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +13,7 @@
 #include <nanobind/stl/map.h>
 
 #include <stratum/assembly/expressions/patch_expressions.hpp>
+#include <stratum/assembly/patches/patch_bodies.hpp>
 #include <stratum/mesh/patches/patch_files.hpp>
 #include <stratum/multigrid/patches/patch_heat_solver.hpp>
 
@@ -82,9 +85,50 @@ PatchProblem problem_of(const GivenPatches& given, const Conditions& conditions,
   return problem;
 }
 
+/// The mesh without the cells of held bodies and solids, K of its cells (NaN where no body has its own; None where none has) and
+/// the cells of each body, by (inside, kind, value): functions of a point, or numbers.
+nb::tuple around_bodies(const GivenPatches& given, const nb::list& bodies) {
+  PatchProblem problem;
+  problem.diffusion_of_patches = given.diffusion;
+  std::vector<Body> all;
+  for (const nb::handle one : bodies) {
+    const auto [inside, kind, value] = nb::cast<std::tuple<nb::object, std::string, nb::object>>(one);
+    Body& body = all.emplace_back();
+    body.inside = boundary_function(inside);
+    body.kind = by_name("the kind of a body", kind, values_of<BodyKind>);
+    if (body.kind == BodyKind::no_flux) continue;
+    body.value = [g = boundary_function(value), which = all.size()](const Point& p) {
+      const double number = g(p);
+      expects(std::isfinite(number), "body ", which, " has ", number, " at (", p.x, ", ", p.y, "); it must be finite");
+      return number;
+    };
+  }
+  std::optional<PatchesWithBodies> cut, with_k;
+  {
+    const WithoutGil computing;
+    std::vector<Body> solids;
+    for (const Body& body : all)
+      if (body.kind != BodyKind::coefficient) solids.push_back(body);
+    if (solids.size() != all.size()) {
+      PatchProblem marked = problem;
+      marked.diffusion = [](const Point& /*p*/) { return std::numeric_limits<double>::quiet_NaN(); };
+      with_k = with_bodies(given.mesh, marked, all);
+    }
+    cut = with_bodies(given.mesh, problem, with_k ? solids : all);
+    if (!with_k) with_k = cut;
+  }
+  nb::list k;
+  const auto& of_cells = with_k->problem.diffusion_of_cells;
+  for (int p = 0; p < cut->mesh.patches() && !of_cells.empty(); ++p)
+    k.append(numpy_array(of_cells[index(p)], {index(cut->mesh.cells_y(p)), index(cut->mesh.cells_x(p))}));
+  nb::list cells;
+  for (const std::int64_t count : with_k->cells) cells.append(count);
+  return nb::make_tuple(GivenPatches{std::move(with_k->mesh), std::move(cut->problem.diffusion_of_patches)}, k, cells);
+}
+
 nb::tuple solve(const GivenPatches& given, const nb::list& loads, const Conditions& conditions, const nb::object& kappa,
                 double reaction, const StoppingParams& stop, bool project, bool single_precision,
-                const std::string& device, int threads, const nb::object& callback) {
+                const std::string& device, int threads, const nb::object& callback, bool with_fluxes) {
   const Clock clock;
   PatchProblem problem = problem_of(given, conditions, kappa, reaction);
   problem.load = lists_of(loads);
@@ -95,6 +139,7 @@ nb::tuple solve(const GivenPatches& given, const nb::list& loads, const Conditio
   const Monitor monitor = monitor_of(callback);
   SolveReport report;
   std::vector<std::vector<double>> solution;
+  std::map<std::string, double> fluxes;
   double setup_seconds = 0;
   {
     const WithoutGil computing;
@@ -103,8 +148,14 @@ nb::tuple solve(const GivenPatches& given, const nb::list& loads, const Conditio
     setup_seconds = clock.seconds();
     report = solver.solve(monitor);
     for (int p = 0; p < given.mesh.patches(); ++p) solution.push_back(solver.nodal_solution(p));
+    if (with_fluxes) {
+      const std::vector<double> outward = solver.fluxes().boundaries;
+      for (std::size_t k = 0; k < outward.size(); ++k) fluxes[given.mesh.boundary_names()[k]] = outward[k];
+    }
   }
-  return nb::make_tuple(arrays_of(given.mesh, std::move(solution)), dictionary_of(report, setup_seconds));
+  nb::dict said = dictionary_of(report, setup_seconds);
+  if (with_fluxes) said["fluxes"] = nb::cast(fluxes);
+  return nb::make_tuple(arrays_of(given.mesh, std::move(solution)), said);
 }
 
 /// ((t, u) of each frame, the status and its reason, cycles). `load(t)`: lists of loads; None: `loads` stay.
@@ -175,13 +226,14 @@ void add_poisson_patches(nb::module_& m) {
       "solve_patches",
       [](const GivenPatches& mesh, const nb::list& loads, const Conditions& boundaries, const nb::object& kappa,
          double reaction, double rtol, double atol, int maxiter, bool project, bool single_precision,
-         const std::string& device, int threads, const nb::object& callback) {
+         const std::string& device, int threads, const nb::object& callback, bool fluxes) {
         return solve(mesh, loads, boundaries, kappa, reaction, stopping_of(rtol, atol, maxiter, std::nullopt), project,
-                     single_precision, device, threads, callback);
+                     single_precision, device, threads, callback, fluxes);
       },
       nb::arg("mesh"), nb::arg("loads"), nb::arg("boundaries"), nb::arg("kappa").none(), nb::arg("reaction"),
       nb::arg("rtol"), nb::arg("atol"), nb::arg("maxiter"), nb::arg("project"), nb::arg("single_precision"),
-      nb::arg("device"), nb::arg("threads"), nb::arg("callback").none());
+      nb::arg("device"), nb::arg("threads"), nb::arg("callback").none(), nb::arg("fluxes"));
+  m.def("around_bodies", &around_bodies, nb::arg("mesh"), nb::arg("bodies"));
   m.def(
       "step_patches",
       [](const GivenPatches& mesh, const nb::list& initial, const nb::list& loads, const nb::object& load,

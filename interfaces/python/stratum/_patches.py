@@ -11,7 +11,7 @@ import numpy as np
 from . import _fork, _report
 from ._checks import expect_callback, iterations, number
 from ._sampling import array_of, values_of
-from ._stratum import PatchMesh, read_patches, solve_patches, step_patches
+from ._stratum import PatchMesh, around_bodies, read_patches, solve_patches, step_patches
 
 # The 4-point Gauss rule on [0, 1].
 _t, _weight = np.polynomial.legendre.leggauss(4)
@@ -54,32 +54,36 @@ def patches(path: str | os.PathLike[str], cells: int | None = None, level: int =
 
 def poisson_on_patches(mesh: PatchMesh, f: Any, boundaries: Any = 0.0, kappa: Any = None, reaction: float = 0.0, *,
                        rtol: float | None = None, atol: float = 0.0, maxiter: int = 100, project: bool = False,
-                       callback: Callable[[int, float], Any] | None = None, on_failure: str = "warn",
+                       callback: Callable[[int, float], Any] | None = None, on_failure: str = "warn", bodies: Any = (),
                        single_precision: bool = True, device: str = "cpu", threads: int = 0) -> PatchSolution:
     """-div(K grad u) + c u = f on a mesh of patches, as stratum.poisson."""
     _report.check_on_failure(on_failure)
     expect_callback(callback)
     rtol, atol, maxiter = None if rtol is None else number("rtol", rtol), number("atol", atol), iterations(maxiter)
+    mesh, conditions, own_k, cells = _with_bodies(mesh, boundaries, bodies)
     nodes = [mesh.nodes(p) for p in range(mesh.patches)]
-    conditions = _conditions(mesh, boundaries)
-    k = None if kappa is None or (np.isscalar(kappa) and kappa == 1) else _on_cells(mesh, nodes, kappa)
-    u, report = solve_patches(mesh, _loads(nodes, f), conditions, k, float(reaction), 1e-8 if rtol is None else rtol, atol,
-                              maxiter, project, single_precision, device, _fork.threads(threads), callback)
+    u, report = solve_patches(mesh, _loads(nodes, f), conditions, _diffusion(mesh, nodes, kappa, own_k), number("the reaction", reaction),
+                              1e-8 if rtol is None else rtol, atol, maxiter, project, single_precision, device, _fork.threads(threads),
+                              callback, bool(cells))
+    if cells:
+        into = report.pop("fluxes")
+        report["bodies"] = [{"cells": count} | ({"flux": -into[name]} if (name := f"body {k}") in into else {})
+                            for k, count in enumerate(cells, 1)]
     _report.judge(report, u, on_failure, rtol is not None or atol > 0)
     return PatchSolution([x for x, _ in nodes], [y for _, y in nodes], u, report)
 
 
 def heat_on_patches(mesh: PatchMesh, initial: Any, end: float, steps: int, kappa: Any, boundaries: Any, f: Any, reaction: float,
                     method: str, frames: int, callback: Callable[[float, list[np.ndarray]], Any] | None, rtol: float,
-                    on_failure: str, *, maxiter: int = 100, single_precision: bool = True, device: str = "cpu",
+                    on_failure: str, *, bodies: Any = (), maxiter: int = 100, single_precision: bool = True, device: str = "cpu",
                     threads: int = 0) -> PatchHeatSolution:
     """u_t - div(K grad u) + c u = f on a mesh of patches, as stratum.heat."""
     _report.check_on_failure(on_failure)
+    mesh, conditions, own_k, _ = _with_bodies(mesh, boundaries, bodies)
     nodes = [mesh.nodes(p) for p in range(mesh.patches)]
     first = [np.array(np.broadcast_to(values_of("the initial value", u, x, y) if callable(u) else
                                       array_of("the initial value", u, [x.shape]), x.shape), dtype=float)
              for u, (x, y) in zip(_of_patches("the initial value", initial, len(nodes)), nodes)]
-    k = None if np.isscalar(kappa) and kappa == 1 else _on_cells(mesh, nodes, kappa)
     changes = any(callable(g) and _parameters(g) == 3 for g in _of_patches("f", f, len(nodes)))
 
     def load(t: float) -> list[np.ndarray]:
@@ -87,8 +91,8 @@ def heat_on_patches(mesh: PatchMesh, initial: Any, end: float, steps: int, kappa
         return _loads(nodes, now)
 
     kept, status, reason, iterations = step_patches(
-        mesh, first, load(0.0), load if changes else None, _conditions(mesh, boundaries), k, float(reaction), method, end, steps,
-        frames, rtol, maxiter, single_precision, device, _fork.threads(threads), callback)
+        mesh, first, load(0.0), load if changes else None, conditions, _diffusion(mesh, nodes, kappa, own_k), number("the reaction", reaction),
+        method, end, steps, frames, rtol, maxiter, single_precision, device, _fork.threads(threads), callback)
     u = [np.stack([start] + [of_patches[p] for _, of_patches in kept]) for p, start in enumerate(first)]
     found = PatchHeatSolution(np.array([0.0] + [t for t, _ in kept]), [x for x, _ in nodes], [y for _, y in nodes], u, iterations)
     failed = status != "converged"
@@ -132,6 +136,36 @@ def _condition(name: str, given: Any) -> tuple[str, Any, Any]:
             raise TypeError(f"boundary {name!r}: a number, or a function of x and y; given is {type(value).__name__}")
     alpha, g = data if kind == "robin" else (0.0, *(data or [0.0]))
     return kind, g if callable(g) else float(g), alpha if callable(alpha) else float(alpha)
+
+
+def _with_bodies(mesh: PatchMesh, boundaries: Any, bodies: Any) -> tuple[PatchMesh, dict[str, tuple[str, Any, Any]], Any, list[int]]:
+    """The mesh that bodies leave, the conditions on its boundaries, K of bodies on its cells, nan elsewhere, and cells of bodies."""
+    conditions = _conditions(mesh, boundaries)
+    if len(bodies) == 0:
+        return mesh, conditions, None, []
+    given = [_body_of(number, body) for number, body in enumerate(bodies, 1)]
+    mesh, own_k, cells = around_bodies(mesh, given)
+    surfaces = {f"body {number}": ("neumann", 0.0, 0.0) if kind == "no-flux" else ("dirichlet", value, 0.0)
+                for number, (_, kind, value) in enumerate(given, 1)}
+    left = mesh.boundaries
+    return mesh, {name: one for name, one in (conditions | surfaces).items() if name in left}, own_k or None, cells
+
+
+def _body_of(which: int, given: Any) -> tuple[Any, str, Any]:
+    if not isinstance(given, tuple) or (len(given), given[1:2] == ("no-flux",)) not in ((2, True), (3, False)):
+        raise ValueError(f'body {which} on patches is (inside, "value", g), (inside, "no-flux") or (inside, "k", k); given is {given!r}')
+    inside, kind, value = (*given, 0.0)[:3]
+    if not callable(inside):
+        raise TypeError(f"body {which}: on patches its shape is a function of x and y, above 0 inside; given is {type(inside).__name__}")
+    return inside, str(kind), value if callable(value) else number(f"{kind} of body {which}", value)
+
+
+def _diffusion(mesh: PatchMesh, nodes: list[tuple[np.ndarray, np.ndarray]], kappa: Any, own: list[np.ndarray] | None) -> list[np.ndarray] | None:
+    """K of every cell, `own` where that is a number; None where it is that of the file."""
+    if own is None and (kappa is None or (np.isscalar(kappa) and kappa == 1)):
+        return None
+    k = _on_cells(mesh, nodes, 1.0 if kappa is None else kappa)
+    return k if own is None else [np.where(np.isnan(mine), given, mine) for mine, given in zip(own, k)]
 
 
 def _corners(a: np.ndarray) -> tuple[np.ndarray, ...]:

@@ -170,7 +170,9 @@ def poisson(mesh: Mesh | BoxMesh | PatchMesh | tuple[Any, ...] | None, f: Any, b
     On a mesh of stratum.patches x, y and u are lists with an array for each patch. boundaries are by the names of the mesh: g,
     "neumann", ("neumann", g) or ("robin", alpha, g), where g is a number or a function that is called for one point at a time;
     kappa is a number, a function at centres of cells, or a list with a number or an array on the cells of each patch; f is a
-    number, a function, or such a list at nodes; the reaction is a number.
+    number, a function, or such a list at nodes; the reaction is a number. bodies are (inside, "value", g), (inside, "no-flux") and
+    (inside, "k", k), whose functions are called for one point at a time. The cells of the first two are left out, and the rest is cut into
+    patches anew, which x, y and u are of; lists go with these, so give functions. report["bodies"] has cells, and what flows out of each.
 
     >>> import numpy as np, stratum
     >>> x, y, u, report = stratum.poisson(("A3", 8), lambda x, y: 2 * np.sin(x) * np.sin(y),

@@ -68,6 +68,7 @@ def test_corner_contacts_warn():
     ([(strip(2, 3), "value", 1)], "holds no cell"),
     ([(np.ones((3, 3)), "value", 1)], "shape"),
     ([(strip(0, 0.5), "value", np.ones(3))], "shape"),
+    ([()], "a body is"), ([(strip(0, 1),)], "a body is"), ((strip(0, 0.5), "no-flux"), "a body is"),
 ])
 def test_what_cannot_be(bodies, words):
     with pytest.raises(ValueError, match=words):
@@ -94,3 +95,13 @@ def test_boxes():
     np.testing.assert_allclose(n * (u[..., -2] - u[..., -1]), 1 / (0.75 + 0.25 / 4 + 0.6), rtol=1e-7)
     with pytest.raises(ValueError, match="holds no cell"):
         stratum.Poisson3D((x, x, x), bodies=[(lambda x, y, z: x > 2, "value", 1.0)])
+
+
+@pytest.mark.parametrize("bodies, words", [(None, "bodies are a list of tuples, .* given is NoneType"), ("disc", "given is str"),
+                                           ([(lambda x, *_: x < 0.5, "contact", None)], "the contact resistance of a body is a number; given is None")])
+def test_what_are_no_bodies(bodies, words):
+    x = np.linspace(0, 1, 5)
+    for call in (lambda: stratum.Poisson(mesh(), bodies=bodies), lambda: stratum.Poisson3D((x, x, x), bodies=bodies),
+                 lambda: stratum.heat(mesh(), 1.0, 0.1, 2, bodies=bodies)):
+        with pytest.raises(TypeError, match=words):
+            call()

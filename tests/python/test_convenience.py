@@ -46,7 +46,8 @@ def test_heat_with_f_in_time_and_in_a_box():
 
 
 @pytest.mark.parametrize("arguments, words", [
-    (dict(end=0.0, steps=1), "end 0.0, 1 steps"), (dict(end=np.inf, steps=1), "finite end"), (dict(end=1.0, steps=2**70), "at most 10000000"), (dict(end=1.0, steps=0), "0 steps"), (dict(end=1.0, steps=3, frames=4), "4 frames"),
+    (dict(end=0.0, steps=1), "end 0.0, 1 steps"), (dict(end=np.inf, steps=1), "finite end"), (dict(end=1.0, steps=10**8), "at most 10000000"),
+    (dict(end=1.0, steps=2**70), "steps is an integer of at most 2147483647"), (dict(end=1e-310, steps=2), "too short"), (dict(end=1.0, steps=0), "0 steps"), (dict(end=1.0, steps=3, frames=4), "4 frames"),
     (dict(end=1.0, steps=1, method="rk4"), "not 'rk4'"), (dict(end=1.0, steps=1, coordinates="polar"), "not 'polar'")])
 def test_heat_refused(arguments, words):
     with pytest.raises(ValueError, match=words):

@@ -1,5 +1,6 @@
 """Numbers of every kind: right answers, or refusals that say what was given. Nothing wrong passes without a word."""
 
+import pickle
 import re
 
 import numpy as np
@@ -122,3 +123,21 @@ def test_components_of_several_right_hand_sides():
     np.testing.assert_allclose(a @ x, many, atol=1e-7)
     z = many[:, 0] + 1j * many[:, 1]
     np.testing.assert_allclose(a @ solver.solve(z), z, atol=1e-6)
+
+
+@pytest.mark.parametrize("call, words", [
+    (lambda: stratum.mesh("A3", 10**12), "level is an integer of at most 2147483647; given is 1000000000000"),
+    (lambda: stratum.mesh(cells=(10**10, 3)), "a number of cells is an integer of at most"),
+    (lambda: stratum.Multigrid(A, threads=2**40), "threads is an integer of at most")])
+def test_integers_that_are_too_large(call, words):
+    with pytest.raises(ValueError, match=words):
+        call()
+
+
+def test_an_error_of_another_process_arrives():
+    """A pool of processes waits for ever for an exception that cannot be pickled."""
+    with pytest.raises(stratum.ConvergenceError) as raised:
+        poisson().solve(1.0, maxiter=0, rtol=1e-8, on_failure="raise")
+    error = pickle.loads(pickle.dumps(raised.value))
+    assert str(error) == str(raised.value) and error.report["status"] == "max iterations"
+    np.testing.assert_array_equal(error.x, raised.value.x)

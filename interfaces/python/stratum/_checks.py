@@ -7,7 +7,7 @@ from typing import Any, Callable
 
 import numpy as np
 
-_MOST_ITERATIONS = 2**31 - 1
+_LARGEST = 2**31 - 1  # as the compiled part has integers
 
 
 def expect_unmasked(what: str, given: Any) -> None:
@@ -26,6 +26,13 @@ def number(what: str, given: Any) -> float:
 
 
 def whole(what: str, given: Any) -> int:
+    found = _integer(what, given)
+    if abs(found) > _LARGEST:
+        raise ValueError(f"{what} is an integer of at most {_LARGEST}; given is {found}")
+    return found
+
+
+def _integer(what: str, given: Any) -> int:
     try:
         return operator.index(given)
     except TypeError:
@@ -33,7 +40,13 @@ def whole(what: str, given: Any) -> int:
 
 
 def iterations(given: Any) -> int:
-    return min(whole("maxiter", given), _MOST_ITERATIONS)
+    return min(_integer("maxiter", given), _LARGEST)
+
+
+def bodies_of(given: Any) -> list[Any]:
+    if not isinstance(given, (list, tuple)):
+        raise TypeError(f"bodies are a list of tuples, such as [(inside, 'no-flux')]; given is {type(given).__name__}")
+    return list(given)
 
 
 def expect_callback(given: Callable[..., Any] | None) -> None:

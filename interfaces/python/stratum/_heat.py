@@ -7,7 +7,7 @@ from typing import Any, Callable, NamedTuple
 import numpy as np
 
 from . import _fork, _report, _show
-from ._checks import expect_callback, number, whole
+from ._checks import bodies_of, expect_callback, number, whole
 from ._mesh import as_mesh
 from ._patches import heat_on_patches
 from ._poisson import Poisson
@@ -104,7 +104,7 @@ def heat(mesh: Any, initial: Any, end: float, steps: int, *, kappa: Any = 1.0, b
     on_patches = isinstance(mesh, PatchMesh)
     if not on_patches:
         mesh = as_mesh(mesh)
-    by_steps_of_programs = not on_patches and (method in ("crank-nicolson", "tr-bdf2") or len(options.get("bodies", ())) > 0
+    by_steps_of_programs = not on_patches and (method in ("crank-nicolson", "tr-bdf2") or len(bodies_of(options.get("bodies", ()))) > 0
                                                or options.get("discretisation", "elements") != "elements")
     allowed = _METHODS if on_patches or by_steps_of_programs else (*_METHODS, "midpoint")
     method = method or ("tr-bdf2" if allowed == _METHODS else "midpoint")
@@ -116,6 +116,8 @@ def heat(mesh: Any, initial: Any, end: float, steps: int, *, kappa: Any = 1.0, b
     if not 0 < end < np.inf or not 1 <= steps <= _MOST_STEPS or not 1 <= frames <= steps:
         raise ValueError(f"time goes from 0 to a finite end > 0 in at least one step and at most {_MOST_STEPS}, and frames are 1 .. steps; "
                          f"given are end {end}, {steps} steps, {frames} frames")
+    if end / steps < 1e-300:
+        raise ValueError(f"steps of {end / steps} are too short to divide by; take another unit of time")
     if on_patches:
         return heat_on_patches(mesh, initial, end, steps, kappa, boundaries, f, reaction, method, frames,
                                _after_steps(steps, progress, callback), rtol, on_failure, **options)
@@ -179,15 +181,12 @@ def _by_steps_of_programs(mesh: Mesh | BoxMesh, initial: Any, end: float, steps:
     of_cells = asked.get("discretisation") == "fv"
     start = _at_start(initial, centres(mesh) if of_cells else coordinates(mesh))
     nodes = grid(coordinates(mesh)) if in_box else []
-    if callable(f) and _count(f) == len(mesh.shape) + 1:
-        def source(t: float) -> np.ndarray:
-            if in_box:
-                return np.ascontiguousarray(values_of("f", lambda *points: f(*points, t), *nodes))
-            return samples_of_two(mesh, lambda *points: f(*points, t))
-    elif in_box and callable(f):
-        source = np.ascontiguousarray(values_of("f", f, *nodes))
+    at_points: Any = (lambda g: np.ascontiguousarray(values_of("f", g, *nodes))) if in_box else (lambda g: samples_of_two(mesh, g))
+    source: Any
+    if callable(f) and _count(f) == (4 if in_box else 3):
+        source = lambda t: at_points(lambda *points: f(*points, t))  # noqa: E731
     else:
-        source = samples(mesh, f)
+        source = at_points(f) if in_box and callable(f) else samples(mesh, f)
     after, threads = _after_steps(steps, progress, callback), _fork.threads(asked["threads"])
     data = mesh, tuple(given.boundaries), given.kappa, given.reaction
     how = start, source, method, end, steps, frames, rtol, 100
@@ -240,6 +239,8 @@ def _added(reaction: Any, more: float) -> Any:
         return lambda *points: reaction(*points) + more
     if isinstance(reaction, str):
         return f"({reaction}) + {more!r}"
+    if reaction is None:
+        raise TypeError("the reaction is real; given is NoneType")
     return reaction + more if np.ndim(reaction) == 0 else np.asarray(reaction) + more
 
 

@@ -9,7 +9,7 @@ from typing import Any, Callable, NamedTuple
 import numpy as np
 
 from . import _fork, _report
-from ._checks import expect_callback, iterations, number
+from ._checks import bodies_of, expect_callback, iterations, number
 from ._sampling import array_of, values_of
 from ._stratum import PatchMesh, around_bodies, read_patches, solve_patches, step_patches
 
@@ -141,9 +141,9 @@ def _condition(name: str, given: Any) -> tuple[str, Any, Any]:
 def _with_bodies(mesh: PatchMesh, boundaries: Any, bodies: Any) -> tuple[PatchMesh, dict[str, tuple[str, Any, Any]], Any, list[int]]:
     """The mesh that bodies leave, the conditions on its boundaries, K of bodies on its cells, nan elsewhere, and cells of bodies."""
     conditions = _conditions(mesh, boundaries)
-    if len(bodies) == 0:
+    given = [_body_of(which, body) for which, body in enumerate(bodies_of(bodies), 1)]
+    if not given:
         return mesh, conditions, None, []
-    given = [_body_of(number, body) for number, body in enumerate(bodies, 1)]
     mesh, own_k, cells = around_bodies(mesh, given)
     surfaces = {f"body {number}": ("neumann", 0.0, 0.0) if kind == "no-flux" else ("dirichlet", value, 0.0)
                 for number, (_, kind, value) in enumerate(given, 1)}

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import _fork, _show
+from ._checks import bodies_of
 from ._labelled import Labels, has_labels
 from ._mesh import as_mesh
 from ._on_device import OnDevice, capsule, contiguous, library_of, like
@@ -108,7 +109,7 @@ class Poisson(Problem[Solution]):
         self.mesh = as_mesh(mesh)
         if isinstance(self.mesh, BoxMesh):
             raise TypeError("a mesh of three axes is for stratum.Poisson3D(mesh, boundaries, kappa, reaction)")
-        options: dict[str, Any] = dict(bodies=[body_of(self.mesh, body) for body in bodies],
+        options: dict[str, Any] = dict(bodies=[body_of(self.mesh, body) for body in bodies_of(bodies)],
                                        smoother=smoother, sweeps=sweeps, cycle=cycle, accel=accel,
                                        single_precision=single_precision, discretisation=discretisation, coordinates=coordinates,
                                        threads=threads, device=device, stream=stream)
@@ -156,7 +157,8 @@ class Poisson(Problem[Solution]):
 
     def _solution(self, u: np.ndarray, report: dict[str, Any]) -> Solution:
         if self._given.options["discretisation"] == "fv":
-            return Solution(*centres(self.mesh), u, report)
+            x, y = centres(self.mesh)
+            return Solution(x, y, u, report)
         return Solution(self.mesh.x, self.mesh.y, u, report)
 
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import _cublas, _fork, _show
+from ._checks import bodies_of
 from ._mesh import as_mesh
 from ._problem import Given, Problem
 from ._sampling import array_of, body_of, boundaries_by_name, coordinates, grid, on_cells, values_of, widths
@@ -69,7 +70,7 @@ class Poisson3D(Problem[Solution3D]):
         if not np.isscalar(reaction) or isinstance(reaction, str):
             raise TypeError(f"the reaction of a box is a number, and does not vary; given is {type(reaction).__name__}")
         k: Any = _diagonal(self.mesh, kappa)
-        self._set_up(Given(faces, k, float(reaction), dict(bodies=[body_of(self.mesh, body) for body in bodies], threads=threads,
+        self._set_up(Given(faces, k, float(reaction), dict(bodies=[body_of(self.mesh, body) for body in bodies_of(bodies)], threads=threads,
                                                            device=device)))
 
     def _compiled(self, given: Given) -> Any:

@@ -23,6 +23,9 @@ class ConvergenceError(RuntimeError):
         self.report = report
         self.x = x
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.args[0], self.report, self.x)  # a pool of processes waits for ever for one that cannot be pickled
+
 
 ResourceError = _stratum.ResourceError
 

@@ -10,7 +10,7 @@ from typing import Any, Callable
 
 import numpy as np
 
-from ._checks import expect_unmasked
+from ._checks import expect_unmasked, number
 from ._stratum import BoxMesh
 
 # The 4-point Gauss rule on [0, 1], as the library integrates functions.
@@ -124,7 +124,7 @@ def on_cells(mesh: Any, what: str, value: Any) -> float | str | np.ndarray:
 
 def body_of(mesh: Any, given: Any) -> tuple[Any, str, Any]:
     """(inside, kind, value) as the compiled part takes it."""
-    if not isinstance(given, tuple) or (len(given), given[1] == "no-flux") not in ((2, True), (3, False)):
+    if not isinstance(given, tuple) or (len(given), given[1:2] == ("no-flux",)) not in ((2, True), (3, False)):
         raise ValueError('a body is (inside, "value", g), (inside, "no-flux"), (inside, "k", k) or (inside, "contact", r); '
                          f"given is {given!r}")
     inside, kind, value = (*given, None)[:3]
@@ -137,7 +137,7 @@ def body_of(mesh: Any, given: Any) -> tuple[Any, str, Any]:
         value = np.ascontiguousarray(values_of("the value of a body", value, *grid(coordinates(mesh))))
     elif kind == "value" and not isinstance(value, str):
         value = array_of("the value of a body", value, [mesh.shape])
-    return inside, kind, float(value) if kind == "contact" else value
+    return inside, kind, number("the contact resistance of a body", value) if kind == "contact" else value
 
 
 def _join(left: np.ndarray, right: np.ndarray) -> np.ndarray:

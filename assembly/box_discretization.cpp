@@ -125,17 +125,23 @@ BoxDiscretization::BoxDiscretization(Context& ctx, const BoxDiscretization& whol
     material_ = std::move(own);
   }
   for (Values* const factors : {&k_[d], &w_[d]}) *factors = {factors->begin() + first, factors->begin() + end};
-  // The functions of faces without their own, which cuts must not change.
-  problem_.boundary = boundary_function(whole.problem_);
-  if (whole.problem_.has_exact()) problem_.exact = exact_function(whole.problem_);
   cut_[2 * d] = first > 0;
   cut_[2 * d + 1] = end < all.size();
+  clear_cuts();
+  integrate_face_data(ctx);
+}
+
+void BoxDiscretization::clear_cuts() {
+  if (std::none_of(cut_.begin(), cut_.end(), [](bool cut) { return cut; })) return;
+  // The functions of faces without their own, and a solution that is known, which cuts must not change.
+  const ScalarFunction3D exact = problem_.has_exact() ? exact_function(problem_) : ScalarFunction3D{};
+  problem_.boundary = boundary_function(problem_);
+  problem_.exact = exact;
   for (const BoxFace face : all_box_faces) {
     if (!is_cut(face)) continue;
     problem_.boundaries[face] = {.kind = BoundaryConditionType::neumann};
     alpha_[static_cast<std::size_t>(face)] = 0;
   }
-  integrate_face_data(ctx);
 }
 
 std::array<int, 3> BoxDiscretization::unknowns() const {
@@ -230,6 +236,7 @@ void BoxDiscretization::integrate_face_data(Context& ctx) {
 
 void BoxDiscretization::set_data(Context& ctx, const PoissonProblem3D& problem) {
   problem_ = problem;
+  clear_cuts();
   integrate_face_data(ctx);
 }
 

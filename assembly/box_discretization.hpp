@@ -120,6 +120,8 @@ class BoxDiscretization {
   [[nodiscard]] bool is_cut(BoxFace face) const { return cut_[static_cast<std::size_t>(face)]; }
   /// kxx, kyy and kzz of a cell.
   [[nodiscard]] std::array<double, 3> material_at(const std::array<std::size_t, 3>& cell) const;
+  /// Makes faces of the problem that are cuts natural ones without data.
+  void clear_cuts();
   void integrate_face_data(Context& ctx);
   [[nodiscard]] std::vector<double> host_load(Context& ctx, const ScalarFunction3D& f) const;
   [[nodiscard]] std::optional<FaceLoads> load_on_gpu(Context& ctx, const ScalarFunction3D& f,

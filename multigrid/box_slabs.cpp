@@ -11,7 +11,7 @@
 namespace stratum {
 
 BoxSlabs::BoxSlabs(const Context& ctx, const TensorMesh<3>& mesh, const BoxOrder& order)
-    : slab_(slab_of(ctx, mesh, order, rank_of(ctx))), ranks_(ctx.subdomains()) {
+    : slab_(slab_of(ctx, mesh, order, rank_of(ctx))), order_(order), ranks_(ctx.subdomains()) {
   const auto lines = static_cast<int>(order[2]);
   const Axis& axis = mesh.axis(lines);
   for (std::size_t d = 0; d < 3; ++d) periodic_[d] = mesh.axis(static_cast<int>(order[d])).is_periodic();
@@ -38,6 +38,33 @@ BoxSlab BoxSlabs::of_matrices() const {
     slab.behind = slab.around ? most : std::min(most, slab.planes - slab.first - slab_.extents.nz);
   }
   return slab;
+}
+
+GridLayout<3> BoxSlabs::unknowns(const TensorMesh<3>& mesh) const {
+  GridLayout<3> layout = mesh.unknowns();
+  const std::size_t lines = order_[2];
+  auto& [nx, ny, nz] = layout.extents;
+  *std::array{&nx, &ny, &nz}[lines] = slab_.extents.nz;
+  layout.first[lines] = slab_.first[2];
+  layout.lower[lines] = slab_.lower[2];
+  layout.upper[lines] = slab_.upper[2];
+  return layout;
+}
+
+std::array<AxisFactors, 3> BoxSlabs::own(std::array<AxisFactors, 3> factors) const {
+  for (auto* const numbers : {&factors[2].k, &factors[2].m}) {
+    const auto first = numbers->begin() + first_plane();
+    *numbers = {first, first + slab_.extents.nz + 1};
+  }
+  return factors;
+}
+
+std::vector<BoxBodyFlux> BoxSlabs::means(const Context& ctx, const TensorMesh<3>& mesh, const BoxBodies& bodies,
+                                         const std::vector<double>& nodal) const {
+  const NodePlanes planes = ranks_ > 1 ? nodes_ : NodePlanes{2, 0, mesh.z().size()};
+  return means_of_bodies(mesh, bodies,
+                         sums_of_ranks(ctx, sums_of_bodies(mesh, bodies, nodal, static_cast<std::size_t>(planes.first),
+                                                           static_cast<std::size_t>(planes.last))));
 }
 
 void BoxSlabs::exchange(Context& ctx, Communicator::Rows planes, std::int64_t numbers) const {

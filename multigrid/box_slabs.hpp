@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include <stratum/assembly/box_bodies.hpp>
 #include <stratum/assembly/box_discretization.hpp>
 #include <stratum/core/comm/communicator.hpp>
 #include <stratum/core/device/context.hpp>
@@ -35,6 +36,10 @@ class BoxSlabs {
   [[nodiscard]] NodePlanes nodes() const { return nodes_; }
   /// For matrices.
   [[nodiscard]] BoxSlab of_matrices() const;
+  /// This rank's unknowns, in the directions of the box.
+  [[nodiscard]] GridLayout<3> unknowns(const TensorMesh<3>& mesh) const;
+  /// Factors in the order of storage, of all planes, those of this rank.
+  [[nodiscard]] std::array<AxisFactors, 3> own(std::array<AxisFactors, 3> factors) const;
 
   /// The first plane of b grows by what the rank below has for it, behind its last one. `scratch` is a plane with b's rows.
   void add_from_below(Context& ctx, FieldView<double, 3> b, FieldView<double, 3> scratch) const;
@@ -42,6 +47,9 @@ class BoxSlabs {
   void fill_ghosts(Context& ctx, FieldView<double, 3> x) const;
 
   // Of all ranks.
+  /// Cells, volumes and means of bodies, by u at this rank's nodes, across z where there are several.
+  [[nodiscard]] std::vector<BoxBodyFlux> means(const Context& ctx, const TensorMesh<3>& mesh, const BoxBodies& bodies,
+                                               const std::vector<double>& nodal) const;
   [[nodiscard]] BoundaryFluxes3D sum(const Context& ctx, const BoundaryFluxes3D& own) const;
   /// u by a Context where it is, without the other ranks.
   [[nodiscard]] SolutionRange3D joined(const Context& ctx, const SolutionRange3D& own,
@@ -54,6 +62,7 @@ class BoxSlabs {
   void exchange(Context& ctx, Communicator::Rows planes, std::int64_t numbers) const;
 
   GridLayout<3> slab_;
+  BoxOrder order_;
   std::array<bool, 3> periodic_{};  // in the order of storage
   int first_unknown_ = 0, ranks_ = 1;
   std::vector<int> cuts_;

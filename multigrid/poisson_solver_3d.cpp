@@ -61,7 +61,8 @@ struct PoissonSolver3D::Implementation {
   std::optional<BoxIteration> iterative;                   // where the method is not direct
   std::optional<BoxSolids> solids;                         // around which it is so
   std::shared_ptr<ScaledDiagonalization> scaled;           // its preconditioner, of fd-cg
-  double reaction_of_levels = 0;                           // that multigrid's were made for
+  std::array<GatedAxis, 3> gate;                           // of multigrid, by K of the whole box
+  double reaction_of_levels = 0;                           // that its levels were made for
   BoxMemory b, x, v, beside;                               // beside: a plane of loads of the rank below
   std::optional<BoxFactors> hats;                          // integrals of phi_i of a singular problem
   std::optional<BoxDiscretization::FaceLoads> face_loads;  // none of a right-hand side in the Context's memory
@@ -168,12 +169,7 @@ struct PoissonSolver3D::Implementation {
   }
 
   void set_up_direct(const std::array<AxisFactors, 3>& factors, const std::array<int, 3>& n) {
-    std::array<AxisFactors, 3> own = factors;
-    for (auto* const numbers : {&own[2].k, &own[2].m}) {
-      const auto first = numbers->begin() + slabs.first_plane();
-      *numbers = {first, first + n[2] + 1};
-    }
-    a = BoxOperator(ctx, own, problem.reaction);
+    a = BoxOperator(ctx, slabs.own(factors), problem.reaction);
     v = BoxMemory(ctx, n, false);
     if (plan.kind == BoxMethod::planes) {
       const auto axis = [&](std::size_t d) { return mesh.axis(static_cast<int>(order[d])); };
@@ -200,7 +196,7 @@ struct PoissonSolver3D::Implementation {
       if (params.float_cycles && !plan.float_cycles)
         plan.reason += "; cycles in double, since nothing holds u in some room";
       iterative.emplace(ctx, solids->matrix(), solids->cycle());
-      return;
+      return plan.set_distributed(solids->distributed_levels());
     }
     const BoxMatrix<double> matrix = BoxCells<double>(ctx, c, material.yy.empty());
     if (plan.kind == BoxMethod::fd_cg) {
@@ -208,17 +204,17 @@ struct PoissonSolver3D::Implementation {
       iterative.emplace(ctx, matrix, scaled);
     } else {
       plan.float_cycles = params.float_cycles;
-      make_levels(matrix, problem.reaction, material);
+      gate = gate_of(mesh, material);
+      make_levels(matrix, problem.reaction);
       deflate(c, material);
     }
-    const int distributed = solids ? solids->distributed_levels() : iterative->distributed_levels();
-    for (int l = 0; l < distributed; ++l) plan.levels[static_cast<std::size_t>(l)].distributed = true;
+    plan.set_distributed(iterative->distributed_levels());
   }
   /// Of a reaction other levels may be made later, for which the vectors would not be.
   void deflate(const BoxCoefficients& c, const BoxMaterial& material) {
     const BoxShape& shape = iterative->a.shape();
     if (material.xx.empty() || !material.yy.empty() || problem.reaction != 0 || is_singular(mesh, problem) ||
-        mesh.cells() > std::numeric_limits<int>::max() || !are_even(gate_of(mesh, material)))
+        mesh.cells() > std::numeric_limits<int>::max() || !are_even(gate))
       return;
     const IsolatedBodies bodies(mesh, material.xx);
     if (!deflation_pays({bodies.count, bodies.jump, params.float_cycles})) return;
@@ -236,29 +232,28 @@ struct PoissonSolver3D::Implementation {
     plan.reason +=
         message("; a deflation vector for each of ", made.count, made.count == 1 ? " body" : " bodies", " of high K");
   }
-  void make_levels(const BoxMatrix<double>& matrix, double reaction, const BoxMaterial& material) {
-    iterative.emplace(ctx, matrix, gate_of(mesh, material),
+  void make_levels(const BoxMatrix<double>& matrix, double reaction) {
+    iterative.emplace(ctx, matrix, gate,
                       BoxMultigridParams{.gate = {}, .singular = is_singular(mesh, problem), .cuts = slabs.cuts()},
                       params.float_cycles);
     reaction_of_levels = reaction;
   }
 
   void set_reaction(double c) {
-    expects(std::isfinite(c) && c > 0 && problem.reaction > 0 && ranks() == 1 && !solids,
-            "on one rank and without bodies that hold u or let nothing in a reaction c > 0 takes the place of another "
-            "one, not ",
-            c, " that of ", problem.reaction);
+    expects(std::isfinite(c) && c > 0 && problem.reaction > 0 && !solids,
+            "without bodies that hold u or let nothing in a reaction c > 0 takes the place of another one, not ", c,
+            " that of ", problem.reaction);
     problem.reaction = c;
     rhs_norm.reset();
     a.set_reaction(c);
-    direct.set_reaction(c);
+    direct.set_reaction(ctx, c);
     if (in_planes) in_planes->set_reaction(c);
-    if (scaled) scaled->set_reaction(c);
+    if (scaled) scaled->set_reaction(ctx, c);
     if (plan.is_direct()) return;
     if (const double rounded = levels_reaction(c); !scaled && rounded != reaction_of_levels) {
       const BoxMatrix<double> matrix = iterative->a.with_reaction(rounded);
       iterative.reset();  // makes room
-      make_levels(matrix, rounded, discretization->material());
+      make_levels(matrix, rounded);
     }
     iterative->set_reaction(ctx, c);
   }
@@ -307,9 +302,9 @@ struct PoissonSolver3D::Implementation {
   [[nodiscard]] std::array<const double*, 3> hat_weights() const { return rhs().stored(hats->begin()); }
 
   /// The same of a right-hand side in the Context's memory.
-  void take_rhs(const FieldView<const double, 3>& given) {
+  void take_rhs(const StoredBox<const double>& given) {
     expects_no_solids();
-    box_gather(ctx, given.data, apart(order, given.strides), b.view);
+    box_gather(ctx, given.view.data, rhs().stored(given.apart()), b.view);
     face_loads.reset();
     rhs_norm.reset();
     if (is_singular_box())
@@ -446,14 +441,21 @@ SolveReport PoissonSolver3D::solve(const Monitor& monitor) {
 }
 
 SolveReport PoissonSolver3D::solve(FieldView<const double, 3> b, FieldView<double, 3> x, const Monitor& monitor) {
+  return solve(StoredBox<const double>{b}, StoredBox<double>{x}, monitor);
+}
+SolveReport PoissonSolver3D::solve(StoredBox<const double> b, StoredBox<double> x, const Monitor& monitor) {
   Implementation& self = *implementation_;
   const auto entered = self.guard.enter("solver");
   const Extents<3> own = unknowns().extents;
-  expects_fit(self.ctx, "b", b, own);
-  expects_fit(self.ctx, "x", x, own);
+  const auto expects_box = [&](const char* name, const auto& box) {
+    const auto n = box.stored(std::array{own.nx, own.ny, own.nz});
+    expects_fit(self.ctx, name, box.view, Extents<3>{n[0], n[1], n[2]});
+  };
+  expects_box("b", b);
+  expects_box("x", x);
   self.take_rhs(b);
   SolveReport report = self.timed_solve(monitor);
-  box_scatter(self.ctx, self.x.view, x.data, apart(self.order, x.strides));
+  box_scatter(self.ctx, self.x.view, x.view.data, self.rhs().stored(x.apart()));
   return report;
 }
 
@@ -500,11 +502,7 @@ std::vector<BoxBodyFlux> PoissonSolver3D::body_fluxes() const {
   const auto& bodies = self.discretization->material().bodies;
   if (!bodies) return {};
   Context ctx = self.ctx;
-  // Planes of multigrid are cut across z.
-  const NodePlanes planes = self.ranks() > 1 ? self.slabs.nodes() : NodePlanes{2, 0, self.mesh.z().size()};
-  const auto sums = sums_of_bodies(self.mesh, *bodies, nodal_solution(), static_cast<std::size_t>(planes.first),
-                                   static_cast<std::size_t>(planes.last));
-  auto found = means_of_bodies(self.mesh, *bodies, sums_of_ranks(ctx, sums));
+  auto found = self.slabs.means(ctx, self.mesh, *bodies, nodal_solution());
   if (!self.solids) return found;
   Field<double> scratch(ctx, rows_of(self.iterative->a.shape()));
   self.solids->add_fluxes(ctx, self.b.view, self.x.view, box_of(self.iterative->a.shape(), scratch.view()), found);
@@ -548,17 +546,7 @@ const std::vector<Compatibility>& PoissonSolver3D::compatibility_of_rooms() cons
 }
 const BoxSolverPlan& PoissonSolver3D::plan() const { return implementation_->plan; }
 NodePlanes PoissonSolver3D::nodes() const { return implementation_->slabs.nodes(); }
-GridLayout<3> PoissonSolver3D::unknowns() const {
-  const Implementation& self = *implementation_;
-  GridLayout<3> layout = self.mesh.unknowns();
-  const auto lines = static_cast<std::size_t>(self.lines());
-  auto& [nx, ny, nz] = layout.extents;
-  *std::array{&nx, &ny, &nz}[lines] = self.slabs.layout().extents.nz;
-  layout.first[lines] = self.slabs.layout().first[2];
-  layout.lower[lines] = self.slabs.layout().lower[2];
-  layout.upper[lines] = self.slabs.layout().upper[2];
-  return layout;
-}
+GridLayout<3> PoissonSolver3D::unknowns() const { return implementation_->slabs.unknowns(implementation_->mesh); }
 const TensorMesh<3>& PoissonSolver3D::mesh() const { return implementation_->mesh; }
 const PoissonProblem3D& PoissonSolver3D::problem() const { return implementation_->problem; }
 

@@ -59,12 +59,14 @@
 #include <vector>
 
 #include <stratum/assembly/box_bodies.hpp>
+#include <stratum/assembly/box_fields.hpp>
 #include <stratum/assembly/error_norms.hpp>
 #include <stratum/assembly/poisson_problem_3d.hpp>
 #include <stratum/core/device/context.hpp>
 #include <stratum/core/field/field_3d.hpp>
 #include <stratum/core/io/solve_report.hpp>
 #include <stratum/core/names.hpp>
+#include <stratum/multigrid/box_planes.hpp>
 #include <stratum/solvers/stopping.hpp>
 
 namespace stratum {
@@ -120,12 +122,15 @@ struct BoxSolverPlan {
 
   /// Solved by refinement, without conjugate gradients.
   [[nodiscard]] bool is_direct() const { return kind == BoxMethod::direct || kind == BoxMethod::planes; }
-};
-
-/// Planes of nodes across a direction, first and last.
-struct NodePlanes {
-  int axis, first, last;
-  [[nodiscard]] int count() const { return last - first + 1; }
+  /// Levels that ranks share, from the finest one on.
+  void set_distributed(int count) {
+    for (int l = 0; l < count; ++l) levels[static_cast<std::size_t>(l)].distributed = true;
+  }
+  [[nodiscard]] int distributed_levels() const {
+    int count = 0;
+    for (const BoxLevelPlan& level : levels) count += level.distributed ? 1 : 0;
+    return count;
+  }
 };
 
 class PoissonSolver3D {
@@ -146,9 +151,11 @@ class PoissonSolver3D {
   /// unknowns, x fastest, integrals of f phi_i and of the data of Neumann and Robin faces; values of Dirichlet faces are the
   /// problem's. x gets u_h at the unknowns. 4 words a number more. `fluxes` do not know this load, and throw UsageError.
   SolveReport solve(FieldView<const double, 3> b, FieldView<double, 3> x, const Monitor& monitor = {});
+  /// The same of numbers that lie in another order.
+  SolveReport solve(StoredBox<const double> b, StoredBox<double> x, const Monitor& monitor = {});
 
-  /// Another c > 0 in the place of one, on one rank and without bodies that hold u or let nothing in: for steps in time, which solve with c + 1 / dt. Modes
-  /// stay as they are. Levels of multigrid are those of levels_reaction(c); they are made anew where that number changes.
+  /// Another c > 0 in the place of one, without bodies that hold u or let nothing in: for steps in time, which solve with
+  /// c + 1 / dt. Modes stay as they are. Levels of multigrid are those of levels_reaction(c); they are made anew where that number changes.
   void set_reaction(double c);
   /// The power of two that is nearest.
   [[nodiscard]] static double levels_reaction(double c) { return std::exp2(std::round(std::log2(c))); }

@@ -24,7 +24,7 @@ class ScaledDiagonalization final : public Preconditioner<double> {
   ScaledDiagonalization(Context& ctx, const BoxCoefficients& coefficients, int lines);
 
   /// Another c; the modes are the same.
-  void set_reaction(double c) { direct_.set_reaction(c / mean_); }
+  void set_reaction(Context& ctx, double c) { direct_.set_reaction(ctx, c / mean_); }
 
   void apply(Context& ctx, FieldView<const double> r, FieldView<double> z) override;
   [[nodiscard]] bool is_constant() const override { return true; }

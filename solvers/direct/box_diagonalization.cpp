@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <stratum/core/comm/communicator.hpp>
+#include <stratum/core/field/blas.hpp>
 #include <stratum/core/field/for_each_node.hpp>
 #include <stratum/solvers/direct/box_lines.hpp>
 
@@ -299,6 +300,7 @@ BoxDiagonalization::BoxDiagonalization(Context& ctx, const std::array<AxisFactor
     rank_ = ctx.communicator()->rank();
     const auto own = cuts.subspan(static_cast<std::size_t>(rank_), 2);
     n_[2] = own[1] - own[0];
+    cuts_.assign(cuts.begin(), cuts.end());
   }
   const int sx = x_.size(), sy = y_.size();
   const std::vector<double>&k = axes[2].k, &m = axes[2].m;
@@ -309,7 +311,8 @@ BoxDiagonalization::BoxDiagonalization(Context& ctx, const std::array<AxisFactor
     copy_bytes(ctx, m.data(), numbers + k.size(), m.size() * sizeof(double));
     ctx.synchronise();
   }
-  lines_ = {numbers, numbers + k.size()};
+  const int before = ranks_ > 1 ? cuts_[static_cast<std::size_t>(rank_)] : 0;
+  lines_ = {numbers + before, numbers + k.size() + before};
 
   const std::int64_t plane = std::int64_t{sx} * sy, all = plane * n_[2];
   if (ctx.on_gpu())
@@ -319,28 +322,36 @@ BoxDiagonalization::BoxDiagonalization(Context& ctx, const std::array<AxisFactor
             (std::max({plane, std::int64_t{2} * planes_together() * n_[1] * sx, std::int64_t{together} * n_[2] * 2}) +
              panel());
   planes_ = allocate(ctx, static_cast<std::size_t>(room_) * sizeof(double));
-  if (ranks_ > 1) join_parts(ctx, cuts);
+  if (ranks_ == 1) return;
+  const auto of_columns = [&](int rows) {
+    return allocate(ctx, static_cast<std::size_t>(std::int64_t{rows} * n_[0] * n_[1] * ranks_) * sizeof(double));
+  };
+  joints_ = of_columns(Joints::rows(periodic_lines_));
+  sides_ = of_columns(2);
+  join_parts(ctx);
 }
 
-void BoxDiagonalization::join_parts(Context& ctx, std::span<const int> cuts) {
-  const std::int64_t columns = std::int64_t{n_[0]} * n_[1];
-  const auto numbers = [&](int rows) {
-    return allocate(ctx, static_cast<std::size_t>(rows * columns * ranks_) * sizeof(double));
-  };
-  joints_ = numbers(Joints::rows(periodic_lines_));
-  sides_ = numbers(2);
+void BoxDiagonalization::set_reaction(Context& ctx, double c) {
+  reaction_ = c;
+  if (ranks_ > 1) join_parts(ctx);
+}
+
+void BoxDiagonalization::join_parts(Context& ctx) {
   if (ctx.is_dry_run()) return;
   const NodeRange<2> all{0, n_[0], 1, 0, n_[1], 1};
+  const int columns = n_[0] * n_[1];
   const Joints joints{static_cast<double*>(joints_.get()), columns, ranks_, periodic_lines_};
+  // Parts are added.
+  set(ctx, 0, FieldView<double>{joints.numbers, columns, Joints::rows(periodic_lines_) * ranks_, columns});
+  const int own = cuts_[static_cast<std::size_t>(rank_)];
+  const AxisFactorsView whole{lines_.k - own, lines_.m - own};
   for (int r = 0; r < ranks_; ++r) {
-    const int first = cuts[static_cast<std::size_t>(r)], n = cuts[static_cast<std::size_t>(r) + 1] - first;
+    const int first = cuts_[static_cast<std::size_t>(r)], n = cuts_[static_cast<std::size_t>(r) + 1] - first;
     const int before = r > 0 ? r - 1 : periodic_lines_ ? ranks_ - 1 : -1;
-    const AxisFactorsView part{lines_.k + first, lines_.m + first};
+    const AxisFactorsView part{whole.k + first, whole.m + first};
     for_each_node(ctx, all, JoinPart{part, x_.values(), y_.values(), reaction_, n, r, before, joints, n_[0]});
   }
-  for_each_node(ctx, all, FactorJoints{lines_, x_.values(), y_.values(), reaction_, cuts.back(), joints, n_[0]});
-  const int own = cuts[static_cast<std::size_t>(rank_)];
-  lines_ = {lines_.k + own, lines_.m + own};
+  for_each_node(ctx, all, FactorJoints{whole, x_.values(), y_.values(), reaction_, cuts_.back(), joints, n_[0]});
 }
 
 #if defined(__CUDACC__)

@@ -35,6 +35,7 @@
 #include <array>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include <stratum/core/operators/box_operator.hpp>
 #include <stratum/solvers/direct/dense_products.hpp>
@@ -56,8 +57,8 @@ class BoxDiagonalization {
   /// else may be zero afterwards.
   void apply(Context& ctx, FieldView<const double, 3> b, FieldView<double, 3> v, FieldView<double, 3> x, bool add);
 
-  /// Another c, of one rank; the modes are the same.
-  void set_reaction(double c) { reaction_ = c; }
+  /// Another c; the modes are the same. Every one of several ranks then eliminates the lines of all anew.
+  void set_reaction(Context& ctx, double c);
 
   /// What multiplies.
   [[nodiscard]] const std::string& products() const { return products_->description(); }
@@ -78,7 +79,7 @@ class BoxDiagonalization {
   void in_batches(const Run& run) const;
   /// Of a thread's scratch what products take.
   [[nodiscard]] std::int64_t panel() const;
-  void join_parts(Context& ctx, std::span<const int> cuts);
+  void join_parts(Context& ctx);
   void to_modes_on_host(const Context& ctx, const FieldView<const double, 3>& b, const FieldView<double, 3>& v);
   void from_modes_on_host(const Context& ctx, const FieldView<const double, 3>& v, const FieldView<double, 3>& x,
                           bool add);
@@ -90,8 +91,9 @@ class BoxDiagonalization {
   bool periodic_lines_ = false;
   std::shared_ptr<void> numbers_, planes_;  // of the lines; scratch
   ModeProducts x_, y_;
-  AxisFactorsView lines_{};
-  std::int64_t room_ = 0;  // numbers of planes_
+  AxisFactorsView lines_{};  // from this rank's first one on
+  std::vector<int> cuts_;    // of several ranks
+  std::int64_t room_ = 0;    // numbers of planes_
   int rank_ = 0, ranks_ = 1;
   std::shared_ptr<void> joints_, sides_;  // of all ranks' parts: the line that they leave, and what is gathered
   std::shared_ptr<DenseProducts> products_;

@@ -236,11 +236,15 @@ std::vector<double> BoxSolids::held_values(const TensorMesh<3>& mesh, const Pois
   }
   return found;
 }
-double BoxSolids::integral(const std::vector<double>& nodal) const {
+double BoxSolids::integral(const Context& ctx, const std::vector<double>& nodal, int first_plane) const {
   double sum = 0;
-  for (std::size_t n = 0; n < nodal.size(); ++n)
-    if (rooms_.integral[n] > 0) sum += rooms_.integral[n] * nodal[n];
-  return sum;
+  const std::size_t before = bodies_->node_number(0, 0, static_cast<std::size_t>(first_plane));
+  // The last plane is the next rank's first one.
+  const bool is_last = ctx.subdomains() == 1 || ctx.communicator()->rank() + 1 == ctx.subdomains();
+  const std::size_t end = nodal.size() - (is_last ? 0 : bodies_->node_number(0, 0, 1));
+  for (std::size_t n = 0; n < end; ++n)
+    if (rooms_.integral[before + n] > 0) sum += rooms_.integral[before + n] * nodal[n];
+  return sums_of_ranks(ctx, {sum}).front();
 }
 
 void BoxSolids::set_values(Context& ctx, FieldView<double, 3> x) const {

@@ -45,8 +45,8 @@ class BoxSolids {
   [[nodiscard]] std::vector<double> held_values(const TensorMesh<3>& mesh, const PoissonProblem3D& problem) const;
   /// Nothing holds u anywhere, but for a shift.
   [[nodiscard]] bool is_free() const { return free_; }
-  /// The integral over live cells of nodal values.
-  [[nodiscard]] double integral(const std::vector<double>& nodal) const;
+  /// The integral over live cells of nodal values, faces included, from this plane on; of all ranks.
+  [[nodiscard]] double integral(const Context& ctx, const std::vector<double>& nodal, int first_plane) const;
 
   /// With all couplings.
   [[nodiscard]] const BoxMatrix<double>& cells() const { return cells_; }

@@ -12,18 +12,19 @@
 namespace stratum {
 
 BoxHeatSolids::BoxHeatSolids(Context& ctx, const TensorMesh<3>& mesh, const HeatProblem3D& problem,
-                             const BoxMaterial& material, const BoxCoefficients& c, const PoissonSolver3DParams& params,
-                             double s)
+                             const BoxMaterial& material, const BoxCoefficients& c, const std::vector<int>& cuts,
+                             const PoissonSolver3DParams& params, double s)
     : mesh_(mesh), problem_(problem), plan_(select_box_method(ctx, mesh, at_time(problem, 0), material, params.method)),
       stop_(params.stop), steady_(has_steady_bodies(problem)) {
   expects(
       !problem.space.exact,
       "errors around bodies that hold u or let nothing in are not computed in a box: leave the exact solution out, and "
       "give the initial and the boundary values");
-  solids_.emplace(ctx, mesh, problem.space, material, c, std::vector<int>{}, params.float_cycles, s * problem.capacity);
+  solids_.emplace(ctx, mesh, problem.space, material, c, cuts, params.float_cycles, s * problem.capacity);
   plan_.float_cycles = params.float_cycles && !solids_->is_singular();
   if (params.float_cycles && !plan_.float_cycles)
     plan_.reason += "; cycles in double, since nothing but the steps holds u in some room";
+  plan_.set_distributed(solids_->distributed_levels());
   shape_ = solids_->matrix().shape();
   iteration_.emplace(ctx, solids_->matrix(), solids_->cycle());
   std::vector<double> mass = solids_->masses(), inverse = mass;

@@ -24,9 +24,9 @@ class BoxHeatSolids {
   using View = FieldView<double, 3>;
   using ConstView = FieldView<const double, 3>;
 
-  /// `c`: K by cells at the start, without a reaction.
+  /// `c`: K by cells at the start, without a reaction. `cuts`: of several ranks, as in BoxSlabs.
   BoxHeatSolids(Context& ctx, const TensorMesh<3>& mesh, const HeatProblem3D& problem, const BoxMaterial& material,
-                const BoxCoefficients& c, const PoissonSolver3DParams& params, double s);
+                const BoxCoefficients& c, const std::vector<int>& cuts, const PoissonSolver3DParams& params, double s);
 
   [[nodiscard]] const BoxSolverPlan& plan() const { return plan_; }
   [[nodiscard]] const BoxSolids& solids() const { return *solids_; }

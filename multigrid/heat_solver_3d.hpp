@@ -13,10 +13,14 @@
 //
 // The estimated error of such a solve is one of the difference, and reports have it relative to u.
 //
-// On one rank. Everything that grows with the box is in memory of the Context's. An f that changes with the time is evaluated
+// Several ranks as PoissonSolver3D has them: each has planes of unknowns, arrays are the rank's, reports, heat and errors those of
+// all. Lengths of steps follow from numbers of all, which are the same on each. A state is one of the whole box, whatever the
+// number of ranks that it came from and goes to, and the first of those that it came from has it. All ranks call together.
+//
+// Everything that grows with the box is in memory of the Context's. An f that changes with the time is evaluated
 // in every stage, on a GPU where it is an expression, and so are values of faces, on the host; by 2 Gauss points a direction
 // where nothing else is asked for. Memory beside that of PoissonSolver3D: 12 (euler) to 14 (tr_bdf2) vectors with ghosts, and K
-// once more. Arrays of nodal values hold all nodes of the box, x fastest. Errors: UsageError for parameters that do not go
+// once more. Arrays of nodal values hold all nodes of the box or of the rank, x fastest. Errors: UsageError for parameters that do not go
 // together, for what functions give that is not finite, and as PoissonSolver3D; ResourceError where it would not fit in memory.
 
 #include <cstdint>
@@ -47,15 +51,18 @@ class HeatSolver3D {
   const HeatReport& advance(Context& ctx, double to, const Monitor& monitor = {});
 
   [[nodiscard]] double time() const;
-  /// On the unknowns.
+  /// On the unknowns; of several ranks, which have planes across x or y, the place of that direction is z's.
   [[nodiscard]] FieldView<const double, 3> solution() const;
-  /// On all nodes.
+  /// On all nodes, or those of this rank.
   [[nodiscard]] std::vector<double> nodal_solution(Context& ctx) const;
   /// The integral of capacity u.
   [[nodiscard]] double heat(Context& ctx) const;
   /// At this time, means included; none where the exact solution is not known.
   [[nodiscard]] std::optional<double> relative_l2_error(Context& ctx) const;
   [[nodiscard]] const HeatReport& report() const;
+  /// This rank's.
+  [[nodiscard]] NodePlanes nodes() const;
+  [[nodiscard]] GridLayout<3> unknowns() const;
   /// With the ends of the problem's faces.
   [[nodiscard]] const TensorMesh<3>& mesh() const;
   /// Of every body, at this time: out of held ones what A u - F is at their nodes, less what warms the live cells there.

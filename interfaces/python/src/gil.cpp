@@ -56,8 +56,6 @@ void forget_threads() { process.computing = this_thread.computes ? 1 : 0; }
 }  // namespace
 
 void wait_for_the_end() noexcept {
-  // What this thread refers to stays, which is no fault of anybody's.
-  nanobind::set_leak_warnings(false);
   while (true) std::this_thread::sleep_for(1h);
 }
 
@@ -91,6 +89,8 @@ void watch_the_end() {
   process.is_finalizing = function_of_python("Py_IsFinalizing");
   if (process.is_finalizing == nullptr) process.is_finalizing = function_of_python("_Py_IsFinalizing");
   Py_AtExit(wait_for_threads);
+  // What a thread refers to that does not go on stays to the end, which is no fault of anybody's.
+  nanobind::set_leak_warnings(false);
   pthread_atfork(nullptr, nullptr, forget_threads);
 }
 

@@ -11,7 +11,9 @@ using namespace stratum::apps;
 using namespace stratum::apps::heat3d;
 
 int main(int argc, char** argv) {
-  Program program{program_name,        text_before_options(),          text_after_options(),
-                  make_command_line(), {{"list-meshes", list_meshes}}, prepare_by(parse_settings, parse_outputs, run)};
-  return run_program(program, argc, argv);
+  Ranks ranks;
+  Program program{
+      program_name,        text_before_options(),          text_after_options(),
+      make_command_line(), {{"list-meshes", list_meshes}}, prepare_by(parse_settings, parse_outputs, run, &ranks)};
+  return run_program(program, argc, argv, &ranks);
 }

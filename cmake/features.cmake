@@ -43,7 +43,7 @@ stratum_add_feature(stratum_has_netcdf STRATUM_NETCDF "NetCDF files (file:PATH.n
 if(STRATUM_MPI AND NOT STRATUM_SANITIZE)
   find_package(MPI QUIET COMPONENTS CXX)
 endif()
-stratum_add_feature(stratum_has_mpi STRATUM_MPI "several processes (mpirun -n N poisson2d, poisson3d, heat2d)" MPI "${MPI_CXX_FOUND}" libopenmpi-dev)
+stratum_add_feature(stratum_has_mpi STRATUM_MPI "several processes (mpirun -n N poisson2d, poisson3d, heat2d, heat3d)" MPI "${MPI_CXX_FOUND}" libopenmpi-dev)
 set(found FALSE)
 if(STRATUM_PETSC AND NOT STRATUM_SANITIZE)
   find_package(PkgConfig QUIET)

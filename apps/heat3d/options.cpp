@@ -54,7 +54,9 @@ CommandLine make_command_line() {
       heat::time_options(),
       {"Solver",
        {{"solver", "NAME", "auto",
-         "of each stage: direct, planes, fd-cg or multigrid, as --method of poisson3d; auto chooses and says why"},
+         "of each stage: direct, planes, fd-cg or multigrid, as --method of poisson3d; auto chooses and says why. "
+         "Several "
+         "ranks take direct or multigrid"},
         {"precision", "NAME", "double",
          "mixed: multigrid cycles in single precision, in half the memory; direct solves are in double"},
         {"rtol", "X", "",
@@ -63,11 +65,11 @@ CommandLine make_command_line() {
         {"quadrature", "N", "",
          "f and the values on faces are integrated by N points in every direction of a cell, 1 .. 4 (4 of an f without "
          "t in boxes of up to 2^18 cells, else 2)"}}},
-      machine_options(),
+      machine_options_of_ranks(),
       {"Output",
        {output_file("vtk", "SERIES.pvd",
                     "a time series for ParaView: SERIES_0000.vtr at the start, SERIES_0001.vtr ... at the times of "
-                    "--output-every"),
+                    "--output-every; of several ranks .pvtr, with a file of each rank"),
         {"output-every", "DT", "",
          "time between two lines on the screen, files of the series and values of --probe (only at the end)"},
         with_files({"probe", "WHERE:FILE", "",
@@ -76,7 +78,7 @@ CommandLine make_command_line() {
                     "--output-every; columns: t, x, y, z, of a line the distance from its first point, and u; written "
                     "at the end"},
                    Names::output, probe_files),
-        output_file("save", "FILE", "the file from which --restart continues"),
+        output_file("save", "FILE", "the file from which --restart continues, on any number of ranks"),
         {"restart-every", "DT", "", "time between two writes of that file (only at the end)"},
         output_file("png", "FILE.png",
                     "a picture of u at the end on the front, the right and the top face, or on --slice"),

@@ -13,6 +13,8 @@
 #include "heat/steps.hpp"
 #include "poisson3d/bodies.hpp"
 #include "poisson3d/problem.hpp"
+#include "poisson3d/ranks.hpp"
+#include "poisson3d/solve.hpp"
 #include "support/body_warnings.hpp"
 #include "support/problem_options.hpp"
 #include "support/solve_output.hpp"
@@ -31,7 +33,9 @@ class BoxCase {
   BoxCase(Context& /*ctx*/, const Settings& settings, const CommandLine& options)
       : settings_(settings), options_(options), mesh_(settings.mesh_at_level()) {}
 
-  [[nodiscard]] static std::string why_alone(const Context& /*ctx*/) { return {}; }
+  [[nodiscard]] std::string why_alone(const Context& /*ctx*/) const {
+    return settings_.machine.too_few(poisson3d::unknowns_of(mesh_), PartitionLevels::least_for_several_gpus);
+  }
   [[nodiscard]] RestartOf restart_of(double start, const GivenData& given) const {
     const HeatParams3D& params = settings_.params;
     return {program_name,
@@ -44,12 +48,17 @@ class BoxCase {
   }
   [[nodiscard]] std::int64_t expected_memory(const Context& ctx, const OutputFiles& outputs) const {
     const std::int64_t whole = static_cast<std::int64_t>(node_count(mesh_)) * std::int64_t{sizeof(double)};
+    const int ranks = ctx.subdomains();
+    const bool speaks = ranks == 1 || ctx.communicator()->rank() == 0;
     const std::int64_t solver = required_memory(ctx, mesh_, settings_.problem, settings_.params);
-    // K stands on the host, too, and once more while the solver takes it; a state has three vectors, of which one text is made.
+    // K stands on the host, too, and once more while the solver takes it; every rank has it all. A state has three vectors, of
+    // which the first rank makes one text; pictures are made of each rank's own values.
     const Diffusion3D& k = settings_.problem.space.diffusion;
     const std::int64_t of_k = k.is_given() ? (k.yy || k.zz ? 9 : 3) * whole : 0;
     const std::int64_t of_bodies = settings_.problem.space.bodies.empty() ? 0 : 12 * whole;
-    const std::int64_t files = (outputs.has("save") || outputs.has("vtk") ? 6 : 2) * whole;
+    const bool gathers = outputs.has("save") || outputs.has("png") || settings_.probe;
+    const std::int64_t own = (outputs.has("save") || outputs.has("vtk") ? 6 : 2) * whole / ranks,
+                       files = ranks > 1 && speaks && gathers ? own + (outputs.has("save") ? 6 : 2) * whole : own;
     const std::int64_t needed = files + of_k + of_bodies + (ctx.on_gpu() ? 0 : solver);
     expect_room_on_ranks(ctx, settings_.machine,
                          message("mesh ", mesh_.name(), " with ", mesh_.x().unknowns(), " x ", mesh_.y().unknowns(),
@@ -58,12 +67,15 @@ class BoxCase {
     return peak_memory() + needed;
   }
   [[nodiscard]] HeatSolver3D solver(Context& ctx) const { return {ctx, mesh_, settings_.problem, settings_.params}; }
-  [[nodiscard]] static std::vector<RankNumbers> ranks(const Context& /*ctx*/, const HeatSolver3D& /*solver*/,
-                                                      const heat::Run& /*run*/) {
-    return {};
+  [[nodiscard]] std::vector<RankNumbers> ranks(const Context& ctx, const HeatSolver3D& solver,
+                                               const heat::Run& run) const {
+    return poisson3d::numbers_of_ranks(ctx, settings_.machine, solver.plan(), solver.unknowns(),
+                                       {.setup_seconds = run.setup_seconds,
+                                        .solve_seconds = run.solve_seconds,
+                                        .expected_memory = run.expected_memory});
   }
 
-  void heading(const Context& ctx, const HeatSolver3D& solver, const std::vector<RankNumbers>& /*ranks*/) const {
+  void heading(const Context& ctx, const HeatSolver3D& solver, const std::vector<RankNumbers>& ranks) const {
     std::printf(
         "mesh      %s: %d x %d x %d cells, %d x %d x %d unknowns, smallest width %.3g, aspect ratio up to %.3g\n",
         settings_.mesh.text().c_str(), mesh_.x().size(), mesh_.y().size(), mesh_.z().size(), mesh_.x().unknowns(),
@@ -79,32 +91,38 @@ class BoxCase {
     const std::string when = message("at t = ", solver.time(), " ");
     if (const auto text = poisson3d::warning_of_edges(mesh_, now); !text.empty()) warn(program_name, when + text);
     warn_of_bodies(program_name, ctx, mesh_, now, when);
-    std::printf("solver    %s; %s\n          %s\n\n", solver.plan().method.c_str(), ctx.description().c_str(),
+    std::printf("solver    %s; %s\n          %s\n", solver.plan().method.c_str(), ctx.description().c_str(),
                 solver.plan().reason.c_str());
+    poisson3d::print_ranks(ctx, solver.plan(), ranks);
+    print_alone(settings_.machine);
+    std::printf("\n");
   }
-  [[nodiscard]] static std::vector<double> values(Context& ctx, const HeatSolver3D& solver) {
-    return solver.nodal_solution(ctx);
+  [[nodiscard]] std::vector<double> values(Context& ctx, const HeatSolver3D& solver) const {
+    const NodePlanes planes = solver.nodes();
+    return planes_on_first_rank(ctx, nodes_of_axes(mesh_), planes.axis, planes.first, solver.nodal_solution(ctx));
   }
   void add_profile(std::string& csv, double t, const std::vector<double>& u) const {
     poisson3d::add_profile(csv, t, *settings_.probe, mesh_, u);
   }
   void write_picture(Context& ctx, const HeatSolver3D& solver, int number, VtkSeries& series) const {
+    const NodePlanes planes = solver.nodes();
+    const TensorMesh<3> part = part_of(mesh_, planes);
     const std::vector<double> u = solver.nodal_solution(ctx);
     std::vector<double> exact, error;
     std::vector<VtkField> nodal{{"u", u}};
     if (settings_.problem.space.exact) {
-      exact = at_nodes(ctx, mesh_, at_time(settings_.problem, solver.time()).exact);
+      exact = at_nodes(ctx, part, at_time(settings_.problem, solver.time()).exact);
       error.resize(u.size());
       std::transform(u.begin(), u.end(), exact.begin(), error.begin(), std::minus<>());
       nodal.push_back({"exact", exact});
       nodal.push_back({"error", error});
     }
-    const auto k = poisson3d::diffusion_on_cells(ctx, mesh_, settings_.problem.space.diffusion);
+    const auto k = poisson3d::diffusion_on_cells(ctx, part, settings_.problem.space.diffusion);
     std::vector<VtkField> on_cells;
     for (const auto& [name, values] : k) on_cells.push_back({name, values});
-    const auto numbers = poisson3d::numbers_of_bodies(bodies_on(ctx, mesh_, settings_.problem.space));
+    const auto numbers = poisson3d::numbers_of_bodies(bodies_on(ctx, mesh_, settings_.problem.space), planes);
     if (!numbers.empty()) on_cells.push_back({"body", numbers});
-    series.write(number, solver.time(), mesh_, nodal, on_cells, ctx.threads());
+    series.write(number, solver.time(), mesh_, planes, nodal, on_cells, ctx.threads());
   }
   void write_png(const std::string& path, const std::vector<double>& u, const std::string& title) const {
     poisson3d::draw_box(path, mesh_, u, settings_.slice, title);
@@ -141,6 +159,8 @@ class BoxCase {
     json.add("precision", plan.float_cycles ? "mixed" : "double");
     add_machine(json, ctx);
     add_ends(json, run);
+    poisson3d::add_ranks(json, ctx, plan, run.ranks);
+    add_alone(json, settings_.machine);
     return json.text();
   }
 

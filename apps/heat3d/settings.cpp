@@ -102,8 +102,8 @@ Settings parse_settings(const CommandLine& options) {
   return settings;
 }
 
-OutputFiles parse_outputs(const CommandLine& options, const Settings& /*settings*/) {
-  return heat::parse_outputs_of_steps(options, 1, 'r');
+OutputFiles parse_outputs(const CommandLine& options, const Settings& settings) {
+  return heat::parse_outputs_of_steps(options, settings.machine.has_ranks() ? settings.machine.ranks->size() : 1, 'r');
 }
 
 }  // namespace stratum::apps::heat3d

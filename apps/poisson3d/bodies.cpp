@@ -83,12 +83,14 @@ std::vector<Body3D> parse_bodies(const CommandLine& options, const Field& field)
   return bodies;
 }
 
-std::vector<double> numbers_of_bodies(const std::shared_ptr<const BoxBodies>& bodies) {
+std::vector<double> numbers_of_bodies(const std::shared_ptr<const BoxBodies>& bodies, const NodePlanes& planes) {
   if (!bodies) return {};
   std::vector<double> numbers(bodies->cell.size(), 0.0);
   for (std::size_t b = 0; b < bodies->cells.size(); ++b)
     for (const std::size_t c : bodies->cells[b]) numbers[c] = static_cast<double>(b + 1);
-  return numbers;
+  const auto& [nx, ny, nz] = bodies->cells_of_axes;
+  return planes_of(numbers, {static_cast<int>(nx), static_cast<int>(ny), static_cast<int>(nz)}, planes.axis,
+                   planes.first, planes.last - planes.first);
 }
 
 }  // namespace stratum::apps::poisson3d

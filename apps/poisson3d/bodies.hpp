@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <stratum/assembly/box_bodies.hpp>
+#include <stratum/multigrid/box_planes.hpp>
 
 #include "support/program.hpp"
 
@@ -21,7 +22,8 @@ namespace stratum::apps::poisson3d {
 [[nodiscard]] std::vector<Body3D> parse_bodies(const CommandLine& options,
                                                const std::function<ScalarFunction3D(const std::string&)>& field);
 
-/// Of every cell the number of its body, from 1 on, or 0; empty where there are none.
-[[nodiscard]] std::vector<double> numbers_of_bodies(const std::shared_ptr<const BoxBodies>& bodies);
+/// Of every cell between these planes the number of its body, from 1 on, or 0; empty where there are none.
+[[nodiscard]] std::vector<double> numbers_of_bodies(const std::shared_ptr<const BoxBodies>& bodies,
+                                                    const NodePlanes& planes);
 
 }  // namespace stratum::apps::poisson3d

@@ -1,7 +1,6 @@
 #include "output.hpp"
 
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <string_view>
 #include <utility>
@@ -25,13 +24,8 @@ constexpr std::string_view pieces_ending = ".pvtr";
 void write_fields(const Context& ctx, const Settings& settings, const Solved& solved, const std::string& path) {
   const TensorMesh<3>& whole = solved.outcome.mesh;
   const bool pieces = path.ends_with(pieces_ending);
-  const NodePlanes& planes = solved.planes;
-  std::array<Axis, 3> axes{whole.x(), whole.y(), whole.z()};
-  if (pieces) {
-    Axis& cut = axes[static_cast<std::size_t>(planes.axis)];
-    cut = cut.part(planes.first, planes.last);
-  }
-  const TensorMesh<3> mesh(axes, whole.name());
+  const NodePlanes planes = pieces ? solved.planes : NodePlanes{2, 0, whole.z().size()};
+  const TensorMesh<3> mesh = part_of(whole, planes);
   const std::vector<double>& nodal = pieces ? solved.own : solved.nodal;
   const auto rhs = at_nodes(ctx, mesh, rhs_function(settings.problem));
   std::vector<double> exact, error;
@@ -47,21 +41,11 @@ void write_fields(const Context& ctx, const Settings& settings, const Solved& so
   std::vector<VtkField> on_cells{{"aspect_ratio", aspect_ratios}};
   const auto k = diffusion_on_cells(ctx, mesh, settings.problem.diffusion);
   for (const auto& [name, values] : k) on_cells.push_back({name, values});
-  auto numbers = numbers_of_bodies(solved.bodies);
-  if (pieces && !numbers.empty()) {  // bodies take multigrid, which is cut across z
-    const auto& cells = solved.bodies->cells_of_axes;
-    const auto layer = static_cast<std::ptrdiff_t>(cells[0] * cells[1]);
-    numbers = {numbers.begin() + layer * planes.first, numbers.begin() + layer * planes.last};
-  }
+  const auto numbers = numbers_of_bodies(solved.bodies, planes);
   if (!numbers.empty()) on_cells.push_back({"body", numbers});
   if (!pieces) return write_vtr(path, mesh, fields, on_cells, settings.compression, ctx.threads());
-  const NodeRows rows{planes.first, planes.last};
-  write_pieces(
-      *communicator_of(settings.machine), path, rows,
-      [&](const std::string& own) {
-        write_vtr_piece(own, whole, planes.axis, rows, fields, on_cells, settings.compression, ctx.threads());
-      },
-      [&](const std::vector<VtkPiece>& all) { write_pvtr(path, whole, planes.axis, all, fields, on_cells); });
+  write_pieces(*communicator_of(settings.machine), path, whole, planes, fields, on_cells, settings.compression,
+               ctx.threads());
 }
 
 void write_array(const Solved& solved, const std::string& path) {

@@ -6,6 +6,7 @@
 
 #include <stratum/version.h>
 
+#include "ranks.hpp"
 #include "support/json.hpp"
 #include "support/problem_options.hpp"
 #include "support/rank_output.hpp"
@@ -79,19 +80,9 @@ void print_heading(const Settings& settings, const CommandLine& options, const C
   if (const auto& c = outcome.compatibility; c && !c->holds())
     std::printf("load      %.6g is subtracted from f, since the data do not balance\n", c->mean);
   print_alone(settings.machine);
-  if (outcome.ranks.empty()) {
-    std::printf("memory    %lld MiB expected\n\n", static_cast<long long>(outcome.expected_memory >> 20));
-    return;
-  }
-  const int levels = outcome.ranks.front().distributed_levels;
-  const std::string of_levels = outcome.plan.levels.empty()
-                                    ? ""
-                                    : message("; ", levels, levels == 1 ? " level is" : " levels are",
-                                              " distributed, the others replicated on every rank");
-  std::printf("ranks     %zu, with %s planes of unknowns across %c each%s%s\n", outcome.ranks.size(),
-              rows_text(outcome.ranks).c_str(), axis_names[static_cast<std::size_t>(outcome.plan.lines)],
-              of_levels.c_str(), ctx.on_gpu() ? exchange_text(*ctx.communicator()).c_str() : "");
-  print_memory_of_ranks(outcome.ranks);
+  if (outcome.ranks.empty())
+    std::printf("memory    %lld MiB expected\n", static_cast<long long>(outcome.expected_memory >> 20));
+  print_ranks(ctx, outcome.plan, outcome.ranks);
   std::printf("\n");
 }
 
@@ -183,16 +174,7 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
                                                         : Json(0));
   add_machine(json, ctx);
   add_alone(json, settings.machine);
-  if (!outcome.ranks.empty()) {
-    json.add("ranks_exchange_by", std::string(ctx.communicator()->name()));
-    if (multigrid) json.add("distributed_levels", outcome.ranks.front().distributed_levels);
-    json.add("ranks", json_array(outcome.ranks, [](const RankNumbers& rank) {
-               JsonObject numbers;
-               numbers.add("first_plane", rank.first_row).add("planes", rank.rows).add("threads", rank.threads);
-               add_rank(numbers, rank);
-               return numbers.value();
-             }));
-  }
+  add_ranks(json, ctx, plan, outcome.ranks);
   json.add("setup_seconds", report.setup_seconds).add("solve_seconds", report.solve_seconds);
   json.add("write_seconds", outputs.seconds("vtk"));
   json.add("unknowns_per_second", static_cast<double>(outcome.unknowns()) / report.solve_seconds);

@@ -1,13 +1,13 @@
 #include "solve.hpp"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include <stratum/assembly/box_values.hpp>
 #include <stratum/mesh/vtk/vtk.hpp>
 
 #include "problem.hpp"
+#include "ranks.hpp"
 #include "report.hpp"
 #include "support/body_warnings.hpp"
 #include "support/progress.hpp"
@@ -20,46 +20,6 @@ namespace {
 
 std::int64_t nodal_bytes(const TensorMesh<3>& mesh) {
   return static_cast<std::int64_t>(node_count(mesh)) * std::int64_t{sizeof(double)};
-}
-
-/// Of the ranks' values at their nodes those at all nodes, on the first rank.
-std::vector<double> gathered_on_first(const Context& ctx, const TensorMesh<3>& mesh, const NodePlanes& planes,
-                                      std::vector<double> nodal) {
-  if (ctx.subdomains() == 1) return nodal;
-  Communicator& communicator = *ctx.communicator();
-  const auto all_planes = communicator.gather_on_host(planes);
-  const auto axis = static_cast<std::size_t>(planes.axis);
-  std::array<std::size_t, 3> n{};
-  for (std::size_t d = 0; d < 3; ++d) n[d] = static_cast<std::size_t>(mesh.axis(static_cast<int>(d)).size()) + 1;
-  const std::size_t plane = node_count(mesh) / n[axis];
-  std::vector<std::size_t> to(all_planes.size(), 0), from(all_planes.size(), 0);
-  to[0] = nodal.size() * sizeof(double);
-  std::vector<double> parts, all;
-  if (communicator.rank() == 0) {
-    std::size_t numbers = 0;
-    for (std::size_t r = 0; r < from.size(); ++r) {
-      const std::size_t own = plane * static_cast<std::size_t>(all_planes[r].count());
-      from[r] = own * sizeof(double);
-      numbers += own;
-    }
-    parts.resize(numbers);
-  }
-  communicator.all_to_all_on_host(nodal.data(), to, parts.data(), from);
-  if (communicator.rank() > 0) return {};
-  all.resize(node_count(mesh));
-  auto next = parts.cbegin();
-  for (const NodePlanes& part : all_planes) {
-    std::array<std::size_t, 3> first{}, count = n;
-    first[axis] = static_cast<std::size_t>(part.first);
-    count[axis] = static_cast<std::size_t>(part.count());
-    for (std::size_t k = 0; k < count[2]; ++k)
-      for (std::size_t j = 0; j < count[1]; ++j) {
-        const std::size_t row = ((first[2] + k) * n[1] + first[1] + j) * n[0] + first[0];
-        std::copy_n(next, count[0], all.begin() + static_cast<std::ptrdiff_t>(row));
-        next += static_cast<std::ptrdiff_t>(count[0]);
-      }
-  }
-  return all;
 }
 
 }  // namespace
@@ -117,20 +77,13 @@ Solved solve(Context& ctx, const Settings& given, const CommandLine& options, in
   outcome.expected_memory = expected;
   const NodePlanes planes = solver->nodes();
   const GridLayout<3> own = solver->unknowns();
-  const auto& levels = outcome.plan.levels;
-  const auto distributed =
-      std::count_if(levels.begin(), levels.end(), [](const BoxLevelPlan& of) { return of.distributed; });
-  const auto numbers_of_ranks = [&] {
-    const auto axis = static_cast<std::size_t>(planes.axis);
-    return rank_numbers(ctx, settings.machine,
-                        {.first_row = own.first[axis],
-                         .rows = std::array{own.extents.nx, own.extents.ny, own.extents.nz}[axis],
-                         .distributed_levels = static_cast<int>(distributed),
-                         .setup_seconds = outcome.report.setup_seconds,
-                         .solve_seconds = outcome.report.solve_seconds,
-                         .expected_memory = expected});
+  const auto of_ranks = [&] {
+    return numbers_of_ranks(ctx, settings.machine, outcome.plan, own,
+                            {.setup_seconds = outcome.report.setup_seconds,
+                             .solve_seconds = outcome.report.solve_seconds,
+                             .expected_memory = expected});
   };
-  outcome.ranks = numbers_of_ranks();
+  outcome.ranks = of_ranks();
   outcome.compatibility = solver->compatibility();
   if (talk) print_heading(settings, options, ctx, outcome);
   progress(settings, "solving ...");
@@ -161,9 +114,10 @@ Solved solve(Context& ctx, const Settings& given, const CommandLine& options, in
   solver.reset();  // makes room for files
   solved.planes = planes;
   if (uses.vtk && uses.pieces) solved.own = solved.nodal;
-  solved.nodal =
-      uses.gathered() ? gathered_on_first(ctx, mesh, planes, std::move(solved.nodal)) : std::vector<double>();
-  outcome.ranks = numbers_of_ranks();
+  solved.nodal = uses.gathered() ? planes_on_first_rank(ctx, nodes_of_axes(mesh), planes.axis, planes.first,
+                                                        std::move(solved.nodal))
+                                 : std::vector<double>();
+  outcome.ranks = of_ranks();
   if (talk) print_outcome(settings, outcome);
   return solved;
 }

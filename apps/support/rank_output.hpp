@@ -23,6 +23,7 @@
 #include <stratum/mesh/partition.hpp>
 #include <stratum/mesh/vtk/vtk.hpp>
 #include <stratum/mesh/vtk/vts.hpp>
+#include <stratum/multigrid/box_planes.hpp>
 #include <stratum/multigrid/poisson_solver.hpp>
 
 #include "json.hpp"
@@ -285,6 +286,18 @@ inline void write_pieces(Communicator& communicator, const std::string& path, co
     else
       write_pvtr(path, mesh.logical(), pieces, fields, of_cells);
   });
+}
+/// The same of a box, fields at these planes of nodes and on the cells between.
+inline void write_pieces(Communicator& communicator, const std::string& path, const TensorMesh<3>& mesh,
+                         const NodePlanes& planes, const std::vector<VtkField>& fields,
+                         const std::vector<VtkField>& of_cells, VtkCompression compression, int threads) {
+  const NodeRows rows{planes.first, planes.last};
+  write_pieces(
+      communicator, path, rows,
+      [&](const std::string& own) {
+        write_vtr_piece(own, mesh, planes.axis, rows, fields, of_cells, compression, threads);
+      },
+      [&](const std::vector<VtkPiece>& all) { write_pvtr(path, mesh, planes.axis, all, fields, of_cells); });
 }
 
 }  // namespace stratum::apps

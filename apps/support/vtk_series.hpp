@@ -66,11 +66,15 @@ class VtkSeries {
         write_vtr(now, mesh.logical(), nodes, cells);
     });
   }
-  /// The same of a box, on one rank.
-  void write(int number, double t, const TensorMesh<3>& mesh, const std::vector<VtkField>& nodes,
-             const std::vector<VtkField>& cells, int threads) {
-    write_by(number, t, 'r',
-             [&](const std::string& now) { write_vtr(now, mesh, nodes, cells, VtkCompression::fast, threads); });
+  /// The same of a box, of several ranks at these planes of nodes and on the cells between.
+  void write(int number, double t, const TensorMesh<3>& mesh, const NodePlanes& planes,
+             const std::vector<VtkField>& nodes, const std::vector<VtkField>& cells, int threads) {
+    write_by(number, t, 'r', [&](const std::string& now) {
+      if (ranks_)
+        write_pieces(*ranks_, now, mesh, planes, nodes, cells, VtkCompression::fast, threads);
+      else
+        write_vtr(now, mesh, nodes, cells, VtkCompression::fast, threads);
+    });
   }
   /// The same of patches, on the rank that has them all; `fields` of each patch.
   void write(int number, double t, const PatchMesh& mesh, const std::function<PatchFields(int patch)>& fields) {

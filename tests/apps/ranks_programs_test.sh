@@ -215,7 +215,7 @@ def read(name):
     at = data.index(b"\ndata\n")
     header = dict(line.split(" ", 1) for line in data[:at].decode().split("\n")[1:])
     n = int(header["unknowns"])
-    return header, struct.unpack_from("<%dd" % n, data, at + 6 + 8 * 8)
+    return header, struct.unpack_from("<%dd" % n, data, at + 6 + 9 * 8)
 (a, u), (b, v) = read(sys.argv[1]), read(sys.argv[2])
 for key in a:
     if key not in ("updates", "cycles", "rejected") and a[key] != b[key]:
@@ -363,6 +363,66 @@ case_heat_that_is_refused_or_fails() {
   says "all ranks need the same options: rank 0 has '--end=1', rank 1 has '--end=2'"
   no_files
 }
+
+# --- steps in time in boxes ----------------------------------------------------------------------------------------------
+
+heat_in_boxes() { program=$(dirname "$program")/heat3d; }
+
+# Planes across the direction of the direct solver's lines, K by cells by multigrid, bodies.
+case_heat_in_boxes() {
+  heat_in_boxes
+  in_time 2 --level 3 --end 0.02
+  in_time 3 --cells 23,5,6 --method crank-nicolson --dt 0.02 --initial x*y --front periodic --back periodic --left robin:2,t
+  in_time 2 --cells 9,8,16 --method euler --dt 0.02 --kappa 'x+z>1 ? 50 : 1' --boundary 'sin(9*t)' --back neumann:x
+  in_time 2 --cells 9,8,16 --rhs 1 --dt 0.02 --left neumann --body 'ball(0.5,0.5,0.5,0.2):value:1+t' --body 'box(0.7,0,0,0.9,1,0.8):no-flux'
+  ranks 2 0 --cells 9,8,30 --kappa 'x+z>1 ? 50 : 1' --initial 1 --method euler --dt 0.05 --report report.json
+  prints '^ranks +2, with 14 to 15 planes of unknowns across z each; 0 levels are distributed' '^memory +up to [0-9]+ MiB a rank'
+  check "[(k['first_plane'], k['planes']) for k in r['ranks']] == [(1, 15), (16, 14)] and r['ranks_exchange_by'] == 'mpi'"
+  ranks 2 0 --level 3 --several-from 1000 --report report.json
+  prints '^ranks +solved on one of 2 ranks: 343 unknowns are too few for several$'
+  ranks 2 1 --cells 8 --kappa 1+x*y --initial 1 --solver fd-cg
+  says 'several ranks solve problems in a box by the direct method or by multigrid, not by fd-cg'
+  ranks 2 1 --cells 16 --rhs 'z > 0.75 && t > 0.05 ? sqrt(-1) : 1' --report none.json
+  says '^heat3d: rank 1: at t = 0\.05[0-9]*: the right-hand side is -?nan at \('
+  [ ! -e none.json ] || fail "left $(files)"
+}
+
+# A state goes from any number of ranks to any other; the same number gives the bits of a run without the break.
+case_heat_in_boxes_goes_on_on_other_ranks() {
+  heat_in_boxes
+  local all=(--cells 6,7,11 --tol 1e-2 --kappa 'x+z>1 ? 50 : 1' --boundary 'sin(5*t)*x' --restart-every 0.1 --quiet) count
+  run 0 "${all[@]}" --end 0.2 --save whole.state
+  run 0 "${all[@]}" --end 0.1 --save half_1.state
+  ranks 2 0 "${all[@]}" --end 0.1 --save half_2.state
+  run 0 "${all[@]}" --end 0.2 --restart half_2.state --save end.state
+  same_state whole.state end.state 1e-11
+  for count in 1 2; do
+    ranks 2 0 "${all[@]}" --end 0.2 --restart half_$count.state --save end.state
+    same_state whole.state end.state 1e-11
+  done
+  ranks 2 0 "${all[@]}" --end 0.2 --save again.state
+  cmp -s again.state end.state || fail "not the bits of a run without the break"
+}
+
+case_films_of_heat_in_boxes() {
+  needs_vtk
+  heat_in_boxes
+  local n options
+  for options in '--cells 5,20,6 --kx 2 --kz 1+z --exact sin(3*x*y)+z+t' '--cells 7,6,12 --left neumann --body ball(0.5,0.5,0.5,0.3):k:20'; do
+    # shellcheck disable=SC2206
+    local all=($options --initial x*y+z --rhs 1 --output-every 0.05 --quiet)
+    run 0 "${all[@]}" --vtk one.pvd --probe 0,0,0,1,1,1,21:one.csv
+    ranks 2 0 "${all[@]}" --vtk film.pvd --probe 0,0,0,1,1,1,21:film.csv --png film.png --slice z=0.5
+    for n in 0 1 2; do
+      "$compare_grids" film_000$n.pvtr one_000$n.vtr 1e-9 || fail "the pieces of picture $n are not the whole"
+    done
+    sed 's/one_\(....\).vtr/film_\1.pvtr/' one.pvd | cmp -s - film.pvd || fail "film.pvd names other files or times"
+    same_probes one.csv film.csv 1e-9
+    [ -s film.png ] || fail "left $(files)"
+  done
+}
+
+# --- patches -------------------------------------------------------------------------------------------------------------
 
 # Ranks take whole patches; lines run on into others, with thin cells at the corner.
 case_patches() {

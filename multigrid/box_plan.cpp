@@ -64,10 +64,11 @@ BoxSolverPlan direct_plan(const Context& ctx, const TensorMesh<3>& mesh, const P
   const auto others = [](const std::array<double, 3>& of, std::size_t d) { return of[(d + 1) % 3] + of[(d + 2) % 3]; };
   // Lines in operations of a product; those of periodic directions are solved twice.
   constexpr double line = 30, first_last = 1.02;
+  const bool cut_across_z = ranks > 1 && !material.is_separable();
   for (std::size_t d = 3; d-- > 0;) {
     const double cost = others(costs, d) + line * (mesh.axis(static_cast<int>(d)).is_periodic() ? 2 : 1);
     const Axis& axis = mesh.axis(static_cast<int>(d));
-    if (ranks > 1 && plan.unknowns[d] - (shares_last_plane(axis) ? 1 : 0) < ranks) continue;
+    if (cut_across_z ? d != 2 : ranks > 1 && plan.unknowns[d] - (shares_last_plane(axis) ? 1 : 0) < ranks) continue;
     if (cost * first_last >= best) continue;
     best = cost;
     plan.lines = static_cast<int>(d);
@@ -222,7 +223,7 @@ BoxSolverPlan select_box_method(const Context& ctx, const TensorMesh<3>& mesh, c
   } else if (!by_cells) {
     plan.kind = BoxMethod::multigrid;
     plan.reason = modes;
-  } else if (is_smooth && !on_ranks) {
+  } else if (is_smooth) {
     plan.kind = BoxMethod::fd_cg;
     plan.reason = message(material.why_not_separable, "; ", differs);
   } else {
@@ -230,16 +231,13 @@ BoxSolverPlan select_box_method(const Context& ctx, const TensorMesh<3>& mesh, c
     const std::string why = !scalar          ? "K has a number for every direction"
                             : singular       ? "u is known up to a constant only"
                             : !modes.empty() ? modes
-                            : is_smooth      ? differs + ", but fd-cg is for one rank"
                                              : differs;
     plan.reason = message(material.why_not_separable, "; ", why);
   }
-  expects(!on_ranks || plan.kind == BoxMethod::direct || plan.kind == BoxMethod::multigrid,
-          "several ranks solve problems in a box by the direct method or by multigrid, not by ", to_string(plan.kind));
-  if (on_ranks && plan.kind == BoxMethod::multigrid) {
+  if (on_ranks && plan.kind != BoxMethod::direct) {
     const int z = plan.unknowns[2], most = z - (shares_last_plane(mesh.z()) ? 1 : 0);
-    expects(most >= ctx.subdomains(), "multigrid gives every rank planes across z, of which ", ctx.subdomains(),
-            " ranks need as many, one more where the last face is natural; this box has ", z,
+    expects(most >= ctx.subdomains(), to_string(plan.kind), " gives every rank planes across z, of which ",
+            ctx.subdomains(), " ranks need as many, one more where the last face is natural; this box has ", z,
             ". Take fewer ranks, or turn the box");
     expects(!solids || most / ctx.subdomains() >= BoxSlab::overlap,
             "around bodies that hold u or let nothing in, every rank needs ", BoxSlab::overlap,

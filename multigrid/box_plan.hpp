@@ -7,7 +7,7 @@
 //                  direction that costs the least, 4 n operations an unknown for each of the two others, or those of Fourier
 //                  transforms (solvers/direct/mode_products.hpp)
 //     planes       K = 1, where modes of one direction and multigrid in the planes of the others cost less than that
-//     fd-cg        a scalar K by cells that is smooth, of a problem that is not singular, on one rank
+//     fd-cg        a scalar K by cells that is smooth, of a problem that is not singular
 //     multigrid    all else, and what is asked for
 //
 // Throws UsageError where the method that is asked for cannot solve the problem, or not on so many ranks.

@@ -97,6 +97,18 @@ void BoxSlabs::fill_ghosts(Context& ctx, FieldView<double, 3> x) const {
            (ny + 1) * x.strides.row + nx + 1 - first);
 }
 
+std::array<LineModes, 2> modes_of(const Context& ctx, const AxisFactors& x, const AxisFactors& y) {
+  const int ranks = ctx.subdomains(), own = rank_of(ctx);
+  const auto made = [&](const AxisFactors& axis, int by) {
+    LineModes modes = own == by ? ModeProducts::modes(ctx, axis) : LineModes{};
+    if (ranks == 1) return modes;
+    return LineModes{ctx.communicator()->join_on_host(modes.vectors), ctx.communicator()->join_on_host(modes.values)};
+  };
+  LineModes of_x = made(x, 0);
+  if (y == x) return {of_x, of_x};
+  return {std::move(of_x), made(y, ranks > 1 ? 1 : 0)};
+}
+
 std::vector<double> sums_of_ranks(const Context& ctx, std::vector<double> own) {
   if (ctx.subdomains() == 1 || own.empty()) return own;
   const std::vector<double> all = ctx.communicator()->join_on_host(own);

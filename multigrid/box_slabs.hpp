@@ -21,6 +21,9 @@ namespace stratum {
 /// As many numbers of every rank, added up in their order; waits for them.
 [[nodiscard]] std::vector<double> sums_of_ranks(const Context& ctx, std::vector<double> own);
 
+/// Modes of both directions, which two of several ranks make and all take, so that all have the same bits.
+[[nodiscard]] std::array<LineModes, 2> modes_of(const Context& ctx, const AxisFactors& x, const AxisFactors& y);
+
 class BoxSlabs {
  public:
   BoxSlabs(const Context& ctx, const TensorMesh<3>& mesh, const BoxOrder& order);

@@ -30,19 +30,6 @@ namespace {
 
 using Values = std::vector<double>;
 
-/// Modes of both directions, which two of several ranks make and all take, so that all have the same bits.
-std::array<LineModes, 2> modes_of(const Context& ctx, const AxisFactors& x, const AxisFactors& y) {
-  const int ranks = ctx.subdomains(), own = rank_of(ctx);
-  const auto made = [&](const AxisFactors& axis, int by) {
-    LineModes modes = own == by ? ModeProducts::modes(ctx, axis) : LineModes{};
-    if (ranks == 1) return modes;
-    return LineModes{ctx.communicator()->join_on_host(modes.vectors), ctx.communicator()->join_on_host(modes.values)};
-  };
-  LineModes of_x = made(x, 0);
-  if (y == x) return {of_x, of_x};
-  return {std::move(of_x), made(y, ranks > 1 ? 1 : 0)};
-}
-
 }  // namespace
 
 struct PoissonSolver3D::Implementation {
@@ -200,7 +187,7 @@ struct PoissonSolver3D::Implementation {
     }
     const BoxMatrix<double> matrix = BoxCells<double>(ctx, c, material.yy.empty());
     if (plan.kind == BoxMethod::fd_cg) {
-      scaled = std::make_shared<ScaledDiagonalization>(ctx, c, plan.lines);
+      scaled = std::make_shared<ScaledDiagonalization>(ctx, c, factors, plan.lines, slabs.cuts());
       iterative.emplace(ctx, matrix, scaled);
     } else {
       plan.float_cycles = params.float_cycles;

@@ -41,8 +41,8 @@
 // Arrays of nodal values hold all nodes of the box, its faces included, (nx + 1) (ny + 1) (nz + 1) of nx x ny x nz cells, x
 // fastest: node (i, j, k) is number (k (ny + 1) + j) (nx + 1) + i. In a periodic direction the last nodes are the first ones.
 //
-// Several ranks (core/comm/communicator.hpp), by the direct method and multigrid: the direction of the lines is cut, of
-// multigrid z, and each rank has a slab of planes of unknowns, as many as the others or one more. `nodes` are those around its cells: neighbours have a plane
+// Several ranks (core/comm/communicator.hpp), by all methods but planes: the direction of the direct method's lines is cut, of
+// multigrid and fd-cg z, and each rank has a slab of planes of unknowns, as many as the others or one more. `nodes` are those around its cells: neighbours have a plane
 // of nodes in common. Arrays and memory are the rank's, loads the integrals over its own cells; reports, errors, fluxes and
 // ranges are those of all. The direct method's products are local; a solve gathers two numbers a line and rank, and exchanges a
 // plane with either neighbour for every residual. What multigrid exchanges says multigrid/box_multigrid.hpp. Answers, and

@@ -10,6 +10,7 @@
 
 #include <array>
 #include <memory>
+#include <vector>
 
 #include <stratum/core/operators/box_matrix.hpp>
 #include <stratum/core/operators/linear_operator.hpp>
@@ -20,8 +21,10 @@ namespace stratum {
 
 class ScaledDiagonalization final : public Preconditioner<double> {
  public:
-  /// `lines`: the direction that modes are not needed of. In a memory dry run K may be empty.
-  ScaledDiagonalization(Context& ctx, const BoxCoefficients& coefficients, int lines);
+  /// `axes`: of K = 1, of the whole box. `lines`: the direction that modes are not needed of. `cuts`: of several ranks, which
+  /// have planes across the lines, z, as BoxDiagonalization takes them. In a memory dry run K may be empty.
+  ScaledDiagonalization(Context& ctx, const BoxCoefficients& coefficients, const std::array<AxisFactors, 3>& axes,
+                        int lines, const std::vector<int>& cuts);
 
   /// Another c; the modes are the same.
   void set_reaction(Context& ctx, double c) { direct_.set_reaction(ctx, c / mean_); }

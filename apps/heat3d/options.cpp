@@ -56,7 +56,7 @@ CommandLine make_command_line() {
        {{"solver", "NAME", "auto",
          "of each stage: direct, planes, fd-cg or multigrid, as --method of poisson3d; auto chooses and says why. "
          "Several "
-         "ranks take direct or multigrid"},
+         "ranks take all but planes"},
         {"precision", "NAME", "double",
          "mixed: multigrid cycles in single precision, in half the memory; direct solves are in double"},
         {"rtol", "X", "",

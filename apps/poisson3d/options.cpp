@@ -87,8 +87,8 @@ CommandLine make_command_line() {
          "gradients around a multigrid cycle, for every K; planes: for K = 1 and boxes that are long in two "
          "directions, "
          "the modes of the third and multigrid in a plane for each; fd-cg: conjugate gradients around fast "
-         "diagonalization scaled by K, for a smooth kappa; auto chooses and says why. Several ranks take direct or "
-         "multigrid"},
+         "diagonalization scaled by K, for a smooth kappa; auto chooses and says why. Several ranks take all "
+         "but planes"},
         {"precision", "NAME", "double", "mixed: multigrid cycles in single precision, in half the memory"}}},
       {"Stopping: the solution is refined until",
        {{"rtol", "X", plain(params.stop.rtol),

@@ -89,6 +89,8 @@ case_boxes() {
   box_as_on_one 3 x --cells 23,9,7 --rhs 'x+y*z' --left neumann:y --front periodic --back periodic --kappa '(1+x)*(2+y)'
   box_as_on_one 4 y --cells 6,31,5 --rhs 'x+y^2*z' --project --left neumann --right neumann --bottom periodic --top periodic --front neumann --back neumann
   box_as_on_one 3 z --cells 5,4,20 --rhs 'x+z' --front periodic --back periodic --top robin:2,x --reaction 3
+  box_as_on_one 2 z --cells 9,8,12 --rhs 'x+z' --kappa '1+x*y+z'
+  check "r['solver'] == 'fd-cg'"
 }
 
 case_multigrid_of_boxes() {
@@ -195,8 +197,8 @@ case_boxes_that_are_refused() {
   says 'kappa is -?[0-9.]+ at \('
   ranks 5 1 --cells 8,8,5 --rhs 1 --kappa 'z > 0.75 ? 1+x*y : 1' --vtk none
   says '^poisson3d: multigrid gives every rank planes across z, of which 5 ranks need as many'
-  ranks 2 1 --cells 8 --rhs 1 --kappa 1+x*y --method fd-cg --vtk none
-  says 'several ranks solve problems in a box by the direct method or by multigrid, not by fd-cg'
+  ranks 2 1 --cells 8 --rhs 1 --method planes --vtk none
+  says 'planes are for K = 1, .* and one rank on a CPU'
   ranks 2 4 --cells 8000,8000,8000 --rhs 1 --vtk none
   says '^poisson3d: mesh .* with 7999 x 7999 x 7999 unknowns, 2 ranks on a host, needs [0-9.]+ GiB of memory, [0-9.]+ GiB are available'
   no_files
@@ -380,8 +382,8 @@ case_heat_in_boxes() {
   check "[(k['first_plane'], k['planes']) for k in r['ranks']] == [(1, 15), (16, 14)] and r['ranks_exchange_by'] == 'mpi'"
   ranks 2 0 --level 3 --several-from 1000 --report report.json
   prints '^ranks +solved on one of 2 ranks: 343 unknowns are too few for several$'
-  ranks 2 1 --cells 8 --kappa 1+x*y --initial 1 --solver fd-cg
-  says 'several ranks solve problems in a box by the direct method or by multigrid, not by fd-cg'
+  ranks 2 1 --cells 8 --initial 1 --solver planes
+  says 'planes are for K = 1, .* and one rank on a CPU'
   ranks 2 1 --cells 16 --rhs 'z > 0.75 && t > 0.05 ? sqrt(-1) : 1' --report none.json
   says '^heat3d: rank 1: at t = 0\.05[0-9]*: the right-hand side is -?nan at \('
   [ ! -e none.json ] || fail "left $(files)"

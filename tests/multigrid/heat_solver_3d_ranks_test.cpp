@@ -224,6 +224,11 @@ TEST(HeatSolver3DRanks, KByCellsAsOnOne) {
     compare(mesh, problem, params, {2}, 1e-11);
   }
   EXPECT_GT(run_on(Backend::cpu, 2, mesh, problem, params, middle).distributed, 0);
+  problem.space.diffusion = smoothly;
+  params.solver.method = BoxMethod::fd_cg;
+  compare(mesh, problem, params, {2, 4}, 1e-11);
+  problem.space.diffusion = by_directions;
+  params.solver.method = BoxMethod::multigrid;
   params.solver.float_cycles = true;
   params.eta = 1e-10;
   compare(mesh, problem, params, {3}, 1e-8);
@@ -307,9 +312,11 @@ TEST(HeatSolver3DRanks, SaysWhatRanksCannotDo) {
   EXPECT_THAT(refusals(2, mesh, problem, params(BoxMethod::planes)), Each(HasSubstr("one rank on a CPU")));
   EXPECT_THAT(refusals(9, mesh, problem, params(BoxMethod::direct)), Each(HasSubstr("9 ranks need as many planes")));
   problem.space.diffusion.xx = [](const Point3D& p) { return 1 + p.x * p.y + p.z; };
-  EXPECT_THAT(refusals(2, mesh, problem, params(BoxMethod::fd_cg)), Each(HasSubstr("not by fd-cg")));
+  EXPECT_THAT(refusals(6, mesh, problem, params(BoxMethod::fd_cg)), Each(HasSubstr("fd-cg gives every rank planes")));
   EXPECT_THAT(refusals(6, mesh, problem, params(BoxMethod::automatic)),
-              Each(HasSubstr("multigrid gives every rank planes across z, of which 6 ranks need as many")));
+              Each(HasSubstr("fd-cg gives every rank planes across z, of which 6 ranks need as many")));
+  EXPECT_THAT(refusals(6, mesh, problem, params(BoxMethod::multigrid)),
+              Each(HasSubstr("multigrid gives every rank planes across z")));
   HeatProblem3D late;
   late.space.rhs = [](const Point3D& p) { return p.t > 0.05 && p.x > 0.8 ? std::nan("") : 1; };
   const auto found = refusals(2, mesh, late, params(BoxMethod::automatic));

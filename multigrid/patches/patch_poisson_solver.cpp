@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include <stratum/assembly/patches/patch_cells.hpp>
 #include <stratum/core/clock.hpp>
 #include <stratum/core/errors.hpp>
 #include <stratum/core/field/blas.hpp>
@@ -302,7 +303,53 @@ struct PatchPoissonSolver::Implementation {
     return report;
   }
   SolveReport full_pass() {
-    return completed("one FMG cycle", [&] { return one_pass(); });
+    const std::string failure = float_cycles && params.retry_in_double && !float_suits ? float_fails() : std::string();
+    SolveReport report = completed("one FMG cycle", [&] { return one_pass(); });
+    if (!failure.empty()) report.reason = message("double-precision fallback (", failure, "): ", report.reason);
+    return report;
+  }
+  /// Why not, and cycles in double from there on; empty where they do: as multigrid/full_multigrid_solve.hpp.
+  std::string float_fails() {
+    constexpr double left = 0.025, much = 0.003;
+    std::vector<bool> fixed(static_cast<std::size_t>(mesh.edges()), false);
+    for (int e = 0; e < mesh.edges(); ++e)
+      fixed[static_cast<std::size_t>(e)] =
+          mesh.edge(e).on_boundary() &&
+          patch_detail::condition_of(mesh, problem, e).kind == BoundaryConditionType::dirichlet;
+    std::vector<double> v(static_cast<std::size_t>(layout->size()), 0.0);
+    for (int patch = 0; patch < layout->patches(); ++patch) {
+      if (!layout->has(patch)) continue;
+      const auto& own = layout->patch(patch);
+      const PatchNodes nodes = mesh.nodes_of(patch);
+      for (int j = 0; j <= own.ny; ++j)
+        for (int i = 0; i <= own.nx; ++i)
+          v[static_cast<std::size_t>(own.node(i, j))] = singular ? nodes.at[nodes.node(i, j)].x : 1;
+    }
+    for (const int node : nodes_of_edges(*layout, fixed)) v[static_cast<std::size_t>(node)] = 0;
+    copy_from_host(ctx, v.data(), p.numbers.view());
+    ctx.synchronise();
+    product(ctx, *rows, *a, p, q);
+    auto& c = *float_cycles;
+    copy(ctx, q.numbers.cview(), r.numbers.view());
+    const double scale = scale_for(norm_of(r));
+    copy_scaled(ctx, scale, q.numbers.cview(), c.r.numbers.view());
+    c.multigrid->apply(ctx, c.r, c.z);
+    copy_scaled(ctx, 1 / scale, c.z.numbers.cview(), x.numbers.view());
+    axpy(ctx, -1, x.numbers.cview(), p.numbers.view());
+    float_suits = !singular && norm_max(ctx, p.numbers.cview()) <= left;
+    if (float_suits) return {};
+    auto kept = std::move(float_cycles);
+    continue_in_double();
+    double_cycles->apply(ctx, q, t);
+    copy(ctx, t.numbers.cview(), p.numbers.view());
+    axpy(ctx, -1, x.numbers.cview(), p.numbers.view());
+    const double difference = norm2(ctx, p.numbers.cview()) / norm2(ctx, t.numbers.cview());
+    if (!(difference <= much)) return message("cycles in float differ from those in double by ", difference);
+    float_suits = true;
+    double_cycles.reset();
+    t = {};
+    float_cycles = std::move(kept);
+    return {};
   }
   SolveReport solve(const Monitor& monitor) {
     return completed("conjugate gradients around a V-cycle", [&] { return iterate(monitor); });
@@ -402,7 +449,8 @@ struct PatchPoissonSolver::Implementation {
   std::vector<double> measure;
   std::vector<PatchLevelPlan> plans;
   double setup_seconds = 0;
-  double load = 0;  // integral of f, and of g over Neumann and Robin boundaries
+  bool float_suits = false;  // it is known that float cycles do
+  double load = 0;           // integral of f, and of g over Neumann and Robin boundaries
 
   std::unique_ptr<PatchRows> rows;
   std::unique_ptr<SharedNodes> shared;

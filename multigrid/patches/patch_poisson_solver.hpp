@@ -84,7 +84,8 @@ class PatchPoissonSolver {
   /// From zero, or from that function.
   SolveReport solve(const Monitor& monitor = {});
   /// u_h by one FMG cycle, an iteration that tests no tolerance: converged where the residual is less than that of the start,
-  /// round_off_limit where rounding explains it, or else diverged. In double where float cycles diverge, as `solve`.
+  /// round_off_limit where rounding explains it, or else diverged. In double where float cycles diverge, as `solve`, or where they
+  /// do not suit the problem, which is looked at before (multigrid/full_multigrid_solve.hpp).
   SolveReport full_multigrid_pass();
 
   /// A x = b from the given x, whose Dirichlet values stay, for a load b of the caller's, by cycles alone: for steps in time. b

@@ -334,6 +334,36 @@ TEST(PatchSolver, RepeatsAPassOfFullMultigridInDoubleWhereFloatIsInsufficient) {
   EXPECT_LT(report.residual, 0.1 * report.initial_residual);
 }
 
+/// The residual of a cycle in float may fall while u is wrong: cells of 1e-9 at a Neumann boundary.
+TEST(PatchSolver, LooksAtFloatCyclesBeforeAPassOfFullMultigrid) {
+  Context ctx = test::context_on(Backend::cpu);
+  for (const double thinnest : {1e-3, 1e-9}) {
+    const PatchMesh mesh(thin_at_wall(square_with_hole(), 32, thinnest));
+    PatchProblem problem = wavy();
+    problem.boundaries["wall"] = {BoundaryConditionType::neumann};
+    PatchSolverParams params;
+    params.coarsest_unknowns = 600;
+    params.stop.rtol = 1e-9;
+    PatchPoissonSolver solver(ctx, mesh, problem, params);
+    const SolveReport report = solver.full_multigrid_pass();
+    EXPECT_EQ(report.status, Status::converged) << report.reason;
+    EXPECT_EQ(report.reason.find("double-precision fallback (cycles in float differ") == 0, thinnest < 1e-6)
+        << report.reason;
+    params.float_cycles = false;
+    PatchPoissonSolver exact(ctx, mesh, problem, params);
+    (void)exact.solve();
+    double largest = 0, error = 0;
+    for (int p = 0; p < mesh.patches(); ++p) {
+      const auto u = solver.nodal_solution(p), there = exact.nodal_solution(p);
+      for (std::size_t k = 0; k < u.size(); ++k) {
+        largest = std::max(largest, std::abs(there[k]));
+        error = std::max(error, std::abs(u[k] - there[k]));
+      }
+    }
+    EXPECT_LE(error, 0.02 * largest);
+  }
+}
+
 TEST(PatchSolver, RefusesBadProblems) {
   Context ctx = test::context_on(Backend::cpu);
   const PatchMesh mesh(with_cells(patch_grid(2, 1), 4));

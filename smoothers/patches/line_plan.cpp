@@ -1,6 +1,7 @@
 #include <stratum/smoothers/patches/line_plan.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -290,35 +291,39 @@ class Planner {
       }
       for (const int f : conflicts_[e]) add(unit, chains + line_of_[at(f)]);
     }
+    // Next is what the most colours lie beside, of these what the most parallel neighbours with a colour do, and so on; at last the
+    // first one.
+    using Key = std::tuple<std::size_t, int, std::size_t, int>;
+    std::vector<std::set<int>> taken(at(units));
+    std::vector<int> coloured(at(units), 0);
+    const auto key = [&](int u) {
+      return Key(taken[at(u)].size(), coloured[at(u)], conflicts[at(u)].size(), units - u);
+    };
+    std::set<Key> open;
+    for (int u = 0; u < units; ++u) open.insert(key(u));
     colours_.assign(at(units), -1);
-    for (int done = 0; done < units; ++done) {
-      int best = -1;
-      std::tuple<std::size_t, int, std::size_t> most{};
-      std::set<int> taken;
-      for (int u = 0; u < units; ++u) {
-        if (colours_[at(u)] >= 0) continue;
-        std::set<int> near;
-        for (const int w : conflicts[at(u)])
-          if (colours_[at(w)] >= 0) near.insert(colours_[at(w)]);
-        const auto coloured = static_cast<int>(
-            std::count_if(parallel[at(u)].begin(), parallel[at(u)].end(), [&](int w) { return colours_[at(w)] >= 0; }));
-        const std::tuple key(near.size(), coloured, conflicts[at(u)].size());
-        if (best < 0 || key > most) {
-          best = u;
-          most = key;
-          taken = std::move(near);
-        }
-      }
+    while (!open.empty()) {
+      const auto last = std::prev(open.end());
+      const int best = units - std::get<3>(*last);
+      open.erase(last);
       int colour = -1;
       for (const int w : parallel[at(best)])
-        if (colours_[at(w)] >= 0 && taken.count(colours_[at(w)]) == 0) {
+        if (colours_[at(w)] >= 0 && taken[at(best)].count(colours_[at(w)]) == 0) {
           colour = colours_[at(w)];
           break;
         }
       if (colour < 0)
-        for (colour = 0; taken.count(colour) > 0;) ++colour;
+        for (colour = 0; taken[at(best)].count(colour) > 0;) ++colour;
       colours_[at(best)] = colour;
       plan_.colours = std::max(plan_.colours, colour + 1);
+      const auto change = [&](int w, const auto& how) {
+        if (colours_[at(w)] >= 0) return;
+        open.erase(key(w));
+        how();
+        open.insert(key(w));
+      };
+      for (const int w : conflicts[at(best)]) change(w, [&] { taken[at(w)].insert(colour); });
+      for (const int w : parallel[at(best)]) change(w, [&] { ++coloured[at(w)]; });
     }
   }
 

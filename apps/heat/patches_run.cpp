@@ -32,8 +32,8 @@ class PatchCase {
 
   PatchCase(const Context& /*ctx*/, const PatchSettings& settings, const CommandLine& options)
       : settings_(settings), options_(options),
-        on_(with_bodies(settings.file.mesh.halved(settings.level), settings.problem.space, settings.bodies,
-                        settings.params.start)),
+        on_(with_bodies(settings.file.mesh.halved(settings.level), settings.problem.space, settings.bodies.bodies,
+                        settings.params.start, settings.bodies.masks)),
         mesh_(on_.mesh), problem_(settings.problem) {
     problem_.space = on_.problem;
     if (!settings.probe) return;
@@ -72,7 +72,7 @@ class PatchCase {
   }
 
   void heading(const Context& ctx, const PatchHeatSolver& solver, const std::vector<RankNumbers>& ranks) const {
-    print_patch_mesh(settings_.path, settings_.file, on_, settings_.bodies, sizes_);
+    print_patch_mesh(settings_.path, settings_.file, on_, settings_.bodies.bodies, sizes_);
     std::printf("problem   %s\n", problem_on_patches(options_, mesh_, settings_.conditions, problem_names).c_str());
     print_times(settings_, solver.time());
     std::printf("levels    %s\n", levels_text(solver.levels()).c_str());
@@ -127,7 +127,7 @@ class PatchCase {
     add_status(json, run);
     json.add("patch_file", settings_.path).add("level", settings_.level);
     add_patch_mesh(json, mesh_, solver.unknowns(), sizes_, settings_.conditions);
-    add_patch_bodies(json, on_, settings_.bodies);
+    add_patch_bodies(json, on_, settings_.bodies.bodies);
     for (const char* name : problem_names)
       if (options_.has(name)) json.add(name, options_.text(name));
     if (options_.has("exact")) json.add("exact", options_.text("exact"));

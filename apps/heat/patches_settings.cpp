@@ -43,7 +43,7 @@ constexpr const char* known_options[] = {"patches",
                                          "print-config",
                                          "body"};
 
-bool has_time(const std::string& text) { return depends_on_time(text, 1, 1); }
+bool has_time(const std::string& text) { return !names_file(text) && depends_on_time(text, 1, 1); }
 
 /// Throws UsageError for K, c, a capacity or an ALPHA that changes with the time.
 void check_coefficients(const CommandLine& options, const PatchConditions& conditions) {
@@ -57,7 +57,8 @@ void check_coefficients(const CommandLine& options, const PatchConditions& condi
     const auto body = split_body(text);
     expects(!is_expression_shape(body->shape) || !has_time(body->shape), "--body: the shape '", shown(body->shape),
             "' depends on the time; bodies stay where they are. Leave t out of it");
-    if (body->kind == BodyKind::coefficient) check("--body", body->data);
+    if (body->kind == BodyKind::coefficient)
+      for (const auto& part : expressions_of(body->data)) check("--body", part);
   }
   constexpr std::string_view robin = "robin:";
   for (const auto& [name, text] : conditions)
@@ -107,7 +108,7 @@ PatchSettings parse_patch_settings(const CommandLine& options) {
   settings.conditions =
       parse_patch_boundaries(options, settings.file.mesh, Variables::position_and_time, settings.problem.space);
   PatchConditions of_bodies;
-  settings.bodies = parse_patch_bodies(options, Variables::position_and_time, of_bodies);
+  settings.bodies = parse_patch_bodies(options, settings.file.mesh, Variables::position_and_time, of_bodies);
   check_coefficients(options, settings.conditions);
   settings.problem.steady = is_steady(options, settings.conditions);
   settings.conditions.merge(of_bodies);

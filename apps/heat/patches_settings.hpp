@@ -18,7 +18,7 @@ struct PatchSettings : TimeSettings<PatchHeatParams> {
   std::string path;
   PatchFile file;
   PatchHeatProblem problem{};  // without bodies
-  std::vector<Body> bodies{};
+  PatchBodies bodies{};
   PatchConditions conditions{};
   std::optional<Probe> probe{};
 };

@@ -45,7 +45,7 @@ struct Outcome {
 
 void print_heading(const PatchSettings& settings, const CommandLine& options, const Context& ctx,
                    const Machine& machine, const Outcome& outcome) {
-  print_patch_mesh(settings.path, settings.file, outcome.on, settings.bodies, outcome.sizes);
+  print_patch_mesh(settings.path, settings.file, outcome.on, settings.bodies.bodies, outcome.sizes);
   std::printf("problem   %s\n",
               problem_on_patches(options, outcome.on.mesh, settings.conditions, {"kappa", "reaction"}).c_str());
   std::printf("levels    %s\n", levels_text(outcome.levels, outcome.solved_as).c_str());
@@ -205,7 +205,7 @@ std::string json_report(const PatchSettings& settings, const CommandLine& option
   json.add("maximum_at", {outcome.largest.at.x, outcome.largest.at.y});
   json.add("patch_file", settings.path).add("level", outcome.level);
   add_patch_mesh(json, mesh, outcome.unknowns, outcome.sizes, settings.conditions);
-  add_patch_bodies(json, outcome.on, settings.bodies);
+  add_patch_bodies(json, outcome.on, settings.bodies.bodies);
   add_patch_fluxes(json, outcome.fluxes ? &*outcome.fluxes : nullptr);
   if (options.has("kappa")) json.add("kappa", options.text("kappa"));
   json.add("reaction", options.text("reaction"));

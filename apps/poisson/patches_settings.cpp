@@ -39,7 +39,7 @@ PatchSettings parse_patch_settings(const CommandLine& options) {
   if (!exact.empty()) problem.exact = patch_function("--exact", exact[0], Variables::position);
   parse_patch_coefficients(options, settings.file, Variables::position, problem);
   settings.conditions = parse_patch_boundaries(options, settings.file.mesh, Variables::position, problem);
-  settings.bodies = parse_patch_bodies(options, Variables::position, settings.conditions);
+  settings.bodies = parse_patch_bodies(options, settings.file.mesh, Variables::position, settings.conditions);
 
   const std::string cycle = options.has("cycle") ? options.text("cycle") : "";
   expects(cycle.empty() || cycle == "v" || cycle == "fmg", "--cycle: on patches v or fmg, not ", cycle);

@@ -20,7 +20,7 @@ struct PatchSettings {
   PatchFile file;
   int first_level = 0, last_level = 0;
   PatchProblem problem{};  // without bodies
-  std::vector<Body> bodies{};
+  PatchBodies bodies{};
   PatchConditions conditions{};
   PatchSolverParams solver{};
   Machine machine{};
@@ -30,7 +30,7 @@ struct PatchSettings {
   bool vtk_asked_for = false, table = false, quiet = false, tolerance_asked_for = false;
 
   [[nodiscard]] PatchesWithBodies at(int level) const {
-    return with_bodies(level == 0 ? file.mesh : file.mesh.halved(level), problem, bodies);
+    return with_bodies(level == 0 ? file.mesh : file.mesh.halved(level), problem, bodies.bodies, 0, bodies.masks);
   }
   [[nodiscard]] SolutionFiles files() const { return {"poisson2d", ".vtm", vtk_asked_for, quiet}; }
   [[nodiscard]] int exit_code(const SolveReport& report) const {

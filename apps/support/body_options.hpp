@@ -69,7 +69,7 @@ struct BodyText {
   return !text.starts_with("rectangle(") && !text.starts_with("disc(") && !text.starts_with("polygon(");
 }
 
-// `read`: ProblemReader, or what else has its function(text).
+// `read`: ProblemReader, or what else has its function(text), and perhaps a shape(text) for shapes.
 
 /// The shape by its name, or an expression.
 template <class Reader>
@@ -107,7 +107,10 @@ template <class Reader>
     expects(n.size() == 4, "'", shown(text), "' is not rectangle(x0,y0,x1,y1)");
     return rectangle_shape(n[0], n[1], n[2], n[3]);
   }
-  return read.function(text);
+  if constexpr (requires { read.shape(text); })
+    return read.shape(text);
+  else
+    return read.function(text);
 }
 
 /// With a shape, and a value where its kind wants one.

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include <stratum/assembly/cell_files.hpp>
 #include <stratum/assembly/expressions/patch_expressions.hpp>
 #include <stratum/assembly/patches/patch_bodies.hpp>
 #include <stratum/mesh/patches/patch_files.hpp>
@@ -57,6 +58,11 @@ struct PatchReader {
   [[nodiscard]] ScalarFunction function(const std::string& text) const {
     expects(!names_file(text), "'", shown(text), "': with --patches it is an expression, not a file");
     return parse_expression(text, 1, 1, variables);
+  }
+  /// Of a mask, which is read by itself, none that is used.
+  [[nodiscard]] ScalarFunction shape(const std::string& text) const {
+    if (names_file(text)) return [](const Point& /*p*/) { return 0.0; };
+    return function(text);
   }
 };
 
@@ -131,13 +137,44 @@ inline void parse_patch_coefficients(const CommandLine& options, const PatchFile
     problem.reaction_of_cells = patch_function("--reaction", reaction, variables);
 }
 
-/// --body. Held and solid ones are boundaries, whose conditions are these texts.
-[[nodiscard]] inline std::vector<Body> parse_patch_bodies(const CommandLine& options, Variables variables,
-                                                          PatchConditions& conditions) {
-  std::vector<Body> bodies = parse_bodies(options, PatchReader{variables});
-  for (std::size_t k = 0; k < bodies.size(); ++k)
-    if (bodies[k].kind != BodyKind::coefficient) conditions[boundary_of_body(k)] = bodies[k].name;
-  return bodies;
+/// --body on patches.
+struct PatchBodies {
+  std::vector<Body> bodies{};
+  std::vector<PatchMask> masks{};  // of each of them; empty where it has a shape
+};
+
+/// A number for each cell of all patches, in one row or one column; of a single patch also in rows of cells.
+[[nodiscard]] inline PatchMask read_mask(const std::string& text, const PatchMesh& mesh) {
+  const CellFile file = parse_cell_file(std::string_view(text).substr(file_prefix.size()));
+  FileValues numbers = read_values(file.path, file.array, true);
+  const bool is_list = numbers.dimensions == 1 || numbers.rows == 1 || numbers.columns == 1;
+  expects(is_list || mesh.patches() == 1, "'", numbers.from, "' has ", numbers.columns, " x ", numbers.rows,
+          " numbers; with --patches a mask is one list of a number for each cell, patch after patch, x fastest");
+  expects(numbers.components.size() == 1, "'", numbers.from, "' has ", numbers.components.size(),
+          " numbers at a place, one is needed here");
+  if (!is_list) {
+    int columns = mesh.cells_x(0);
+    while (columns > numbers.columns && columns % 2 == 0) columns /= 2;
+    expects(numbers.columns == columns, "'", numbers.from, "' has rows of ", numbers.columns,
+            " numbers; the patch has ", mesh.cells_x(0), " x ", mesh.cells_y(0),
+            " cells, and rows of as many, or of half as many and so on, are needed");
+  }
+  return std::move(numbers.components.front());
+}
+
+/// Held and solid bodies are boundaries, whose conditions are these texts. `mesh`: the one that is solved on, or one that halving
+/// refines to it.
+[[nodiscard]] inline PatchBodies parse_patch_bodies(const CommandLine& options, const PatchMesh& mesh,
+                                                    Variables variables, PatchConditions& conditions) {
+  PatchBodies found{parse_bodies(options, PatchReader{variables})};
+  const auto texts = options.texts("body");
+  for (std::size_t k = 0; k < texts.size(); ++k) {
+    const BodyKind kind = found.bodies[k].kind;
+    if (kind == BodyKind::value || kind == BodyKind::no_flux) conditions[boundary_of_body(k)] = found.bodies[k].name;
+    const std::string shape = split_body(texts[k])->shape;
+    found.masks.push_back(names_file(shape) ? parsed("--body", [&] { return read_mask(shape, mesh); }) : PatchMask());
+  }
+  return found;
 }
 
 /// --solver and --precision: whether cycles are in single precision.

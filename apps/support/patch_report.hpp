@@ -217,7 +217,8 @@ inline void add_ranks_of_patches(JsonObject& json, const Context& ctx, const std
   const auto& of_patches = problem.diffusion_of_patches;
   const double of_patch = of_patches.empty() ? 1 : of_patches[static_cast<std::size_t>(p)];
   std::vector<double> k;
-  for (int j = 0; j < nodes.ny; ++j)
+  const bool is_tensor = !problem.tensor_of_cells.empty();
+  for (int j = 0; j < nodes.ny && !is_tensor; ++j)
     for (int i = 0; i < nodes.nx; ++i) {
       const Position centre = Quadrilateral{nodes.at[nodes.node(i, j)], nodes.at[nodes.node(i + 1, j)],
                                             nodes.at[nodes.node(i, j + 1)], nodes.at[nodes.node(i + 1, j + 1)]}
@@ -226,8 +227,17 @@ inline void add_ranks_of_patches(JsonObject& json, const Context& ctx, const std
                       ? problem.diffusion_of_cells[static_cast<std::size_t>(p)][k.size()]
                       : of_patch * (problem.diffusion ? problem.diffusion(make_point(centre, 0, 0)) : 1));
     }
-  fields.cells.emplace_back("patch", std::vector<double>(k.size(), p));
-  fields.cells.emplace_back("kappa", std::move(k));
+  const std::size_t cells = static_cast<std::size_t>(nodes.nx) * static_cast<std::size_t>(nodes.ny);
+  fields.cells.emplace_back("patch", std::vector<double>(cells, p));
+  if (!is_tensor) fields.cells.emplace_back("kappa", std::move(k));
+  for (const auto& [component, which] :
+       {std::pair("kxx", &PatchTensor::xx), {"kxy", &PatchTensor::xy}, {"kyy", &PatchTensor::yy}}) {
+    if (!is_tensor) break;
+    std::vector<double> numbers;
+    for (const PatchTensor& tensor : problem.tensor_of_cells[static_cast<std::size_t>(p)])
+      numbers.push_back(tensor.*which);
+    fields.cells.emplace_back(component, std::move(numbers));
+  }
   fields.cells.emplace_back("aspect_ratio", shapes_of(nodes).aspect_ratios);
   return fields;
 }

@@ -72,18 +72,30 @@ inline CellMaterial material_of(const PatchProblem& problem, const CellPlace& pl
   CellMaterial k;
   const Point centre = cell.point(0.5, 0.5);
   const auto [number, nx, i, j] = place;
-  if (!problem.diffusion_of_cells.empty())
-    k.xx = problem.diffusion_of_cells[at(number)][at(j) * at(nx) + at(i)];
-  else {
-    if (!problem.diffusion_of_patches.empty()) k.xx = problem.diffusion_of_patches[at(number)];
-    if (diffusion) k.xx *= diffusion(centre);
+  const auto refuse = [&](const std::string& what, const char* needed) {
+    throw UsageError(message(what, " in cell (", place.i, ", ", place.j, ") of patch ", place.patch, ", at (", centre.x,
+                             ", ", centre.y, "); it must be ", needed));
+  };
+  const std::size_t n = at(j) * at(nx) + at(i);
+  if (!problem.tensor_of_cells.empty()) {
+    const auto& [xx, xy, yy] = problem.tensor_of_cells[at(number)][n];
+    if (!(xx > 0 && yy > 0 && std::abs(xy) < std::sqrt(xx) * std::sqrt(yy) && std::isfinite(xx + yy)))
+      refuse(message("K is [", xx, " ", xy, "; ", xy, " ", yy, "]"), "positive definite and finite");
+    k.xx = xx;
+    k.xy = xy;
+    k.yy = yy;
+  } else {
+    if (!problem.diffusion_of_cells.empty()) {
+      k.xx = problem.diffusion_of_cells[at(number)][n];
+    } else {
+      if (!problem.diffusion_of_patches.empty()) k.xx = problem.diffusion_of_patches[at(number)];
+      if (diffusion) k.xx *= diffusion(centre);
+    }
+    if (!(std::isfinite(k.xx) && k.xx > 0)) refuse(message("K is ", k.xx), "positive and finite");
+    k.yy = k.xx;
   }
-  expects(std::isfinite(k.xx) && k.xx > 0, "K is ", k.xx, " in cell (", i, ", ", j, ") of patch ", number, ", at (",
-          centre.x, ", ", centre.y, "); it must be positive and finite");
-  k.yy = k.xx;
   k.c = problem.reaction + (reaction ? reaction(centre) : 0.0);
-  expects(std::isfinite(k.c) && k.c >= 0, "the reaction is ", k.c, " in cell (", i, ", ", j, ") of patch ", number,
-          ", at (", centre.x, ", ", centre.y, "); it must be finite and not negative");
+  if (!(std::isfinite(k.c) && k.c >= 0)) refuse(message("the reaction is ", k.c), "finite and not negative");
   return k;
 }
 

@@ -196,11 +196,13 @@ class Fluxes {
       const double xt = blend(s, cell.x.bottom, cell.x.top), yt = blend(s, cell.y.bottom, cell.y.top),
                    xs = blend(t, cell.x.left, cell.x.right), ys = blend(t, cell.y.left, cell.y.right),
                    ut = blend(s, se - sw, ne - nw), us = blend(t, nw - sw, ne - se), det = xt * ys - xs * yt;
-      const double mixed = xt * xs + yt * ys;
-      // Outward at s = 0 and at t = 0.
-      double normal = in_x ? mixed * ut - (xt * xt + yt * yt) * us : mixed * us - (xs * xs + ys * ys) * ut;
+      // K times det J times the rows of J^-1, as in assembly/mapped_element.hpp. Outward at s = 0 and at t = 0.
+      const double tx = material.xx * ys - material.xy * xs, ty = material.xy * ys - material.yy * xs,
+                   sx = material.xy * xt - material.xx * yt, sy = material.yy * xt - material.xy * yt;
+      double normal = in_x ? (yt * tx - xt * ty) * ut - (xt * sy - yt * sx) * us
+                           : (xs * sy - ys * sx) * us - (ys * tx - xs * ty) * ut;
       if (local == 1 || local == 2) normal = -normal;
-      sum += weight * (last ? along : 1 - along) * material.xx * normal / det;
+      sum += weight * (last ? along : 1 - along) * normal / det;
     }
     return sum;
   }

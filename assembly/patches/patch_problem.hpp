@@ -20,6 +20,11 @@
 
 namespace stratum {
 
+/// K of a cell, [xx xy; xy yy], positive definite.
+struct PatchTensor {
+  double xx = 1, xy = 0, yy = 1;
+};
+
 struct PatchProblem {
   ScalarFunction rhs{};  // f; empty: zero
   /// Integrals of f phi_i over each patch, (nx + 1) (ny + 1) numbers, x fastest, added to those of `rhs`; empty: none.
@@ -27,11 +32,12 @@ struct PatchProblem {
   ScalarFunction exact{};  // u, where it is known
   /// By name. A boundary without an entry is Dirichlet. A Dirichlet boundary without a value has `exact`, or else zero.
   std::map<std::string, BoundaryCondition> boundaries{};
-  std::vector<double> diffusion_of_patches{};             // K of each patch; empty: one
-  ScalarFunction diffusion{};                             // times K of the patch
-  std::vector<std::vector<double>> diffusion_of_cells{};  // of each patch nx ny numbers, x fastest, in place of both
-  double reaction = 0;                                    // c, not negative
-  ScalarFunction reaction_of_cells{};                     // added to c
+  std::vector<double> diffusion_of_patches{};               // K of each patch; empty: one
+  ScalarFunction diffusion{};                               // times K of the patch
+  std::vector<std::vector<double>> diffusion_of_cells{};    // of each patch nx ny numbers, x fastest, in place of both
+  std::vector<std::vector<PatchTensor>> tensor_of_cells{};  // the same, in place of all three
+  double reaction = 0;                                      // c, not negative
+  ScalarFunction reaction_of_cells{};                       // added to c
 };
 
 /// The Q1 matrix and load of a problem, on the host: all rows natural, b_i = integral of f phi_i + boundary data, partial.

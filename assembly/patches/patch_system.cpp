@@ -219,13 +219,17 @@ void check(const PatchMesh& mesh, const PatchProblem& problem) {
   const auto patches = at(mesh.patches());
   expects(problem.diffusion_of_patches.empty() || problem.diffusion_of_patches.size() == patches, "K is given of ",
           problem.diffusion_of_patches.size(), " patches, but the mesh has ", patches);
-  expects(problem.diffusion_of_cells.empty() || problem.diffusion_of_cells.size() == patches, "K of cells is given of ",
-          problem.diffusion_of_cells.size(), " patches, but the mesh has ", patches);
-  for (std::size_t p = 0; p < problem.diffusion_of_cells.size(); ++p) {
-    const int nx = mesh.cells_x(static_cast<int>(p)), ny = mesh.cells_y(static_cast<int>(p));
-    expects(problem.diffusion_of_cells[p].size() == at(nx) * at(ny), "K of patch ", p, " has ",
-            problem.diffusion_of_cells[p].size(), " numbers, but the patch has ", nx, " x ", ny, " cells");
-  }
+  const auto check_cells = [&](const auto& given) {
+    expects(given.empty() || given.size() == patches, "K of cells is given of ", given.size(),
+            " patches, but the mesh has ", patches);
+    for (std::size_t p = 0; p < given.size(); ++p) {
+      const int nx = mesh.cells_x(static_cast<int>(p)), ny = mesh.cells_y(static_cast<int>(p));
+      expects(given[p].size() == at(nx) * at(ny), "K of patch ", p, " has ", given[p].size(),
+              " numbers, but the patch has ", nx, " x ", ny, " cells");
+    }
+  };
+  check_cells(problem.diffusion_of_cells);
+  check_cells(problem.tensor_of_cells);
   expects(problem.load.empty() || problem.load.size() == patches, "integrals of f are given of ", problem.load.size(),
           " patches, but the mesh has ", patches);
   for (std::size_t p = 0; p < problem.load.size(); ++p) {

@@ -126,7 +126,17 @@ PoissonProblem problem_on(const PatchMesh& mesh, const PatchProblem& given, cons
   if (given.reaction_of_cells) problem.reaction_of_cells = given.reaction_of_cells;
   const double factor = given.diffusion_of_patches.empty() ? 1 : given.diffusion_of_patches[0];
   const int nx = grid.mesh.logical().x().size(), ny = grid.mesh.logical().y().size();
-  if (!given.diffusion_of_cells.empty())
+  const auto& tensors = given.tensor_of_cells;
+  const auto set = [&](Coefficient& to, double PatchTensor::*which) {
+    std::vector<double> numbers;
+    for (const PatchTensor& k : tensors[0]) numbers.push_back(k.*which);
+    to = CellValues{nx, ny, grid.of_grid(numbers, nx, ny)};
+  };
+  if (!tensors.empty()) {
+    set(problem.diffusion.xx, &PatchTensor::xx);
+    set(problem.diffusion.xy, &PatchTensor::xy);
+    set(problem.diffusion.yy, &PatchTensor::yy);
+  } else if (!given.diffusion_of_cells.empty())
     problem.diffusion.xx = CellValues{nx, ny, grid.of_grid(given.diffusion_of_cells[0], nx, ny)};
   else if (given.diffusion && factor == 1)
     problem.diffusion.xx = given.diffusion;

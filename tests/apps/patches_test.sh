@@ -83,11 +83,36 @@ assert max(u) > 0.1 and all(abs(a - b) < 1e-6 for a, b in zip(u, v)), (u, v)
 one, several = json.load(open("one.json")), json.load(open("report.json"))
 assert abs(one["bodies"][0]["flux"] + several["fluxes"][2]) < 1e-5 and several["fluxes"][3] == 0, (one["bodies"], several["fluxes"])
 END
-  refused --patches square.patches --rhs 1 --body 'disc(0.5,0.5,0.3):contact:1' -- 'contact resistances are for rectangles, not for patches'
-  refused --patches square.patches --rhs 1 --body 'disc(0.5,0.5,0.3):k:1,0,2' -- 'on patches K is one number, not a tensor'
-  refused --patches square.patches --rhs 1 --body 'file:mask.csv:no-flux' -- 'with --patches it is an expression, not a file'
+  refused --patches square.patches --rhs 1 --body 'disc(0.5,0.5,0.3):contact:1' -- 'its surface crosses the cell at' 'put edges of patches on the surface'
   refused --patches square.patches --rhs 1 --level 4 --body 'disc(0.5,0.5,0.3):no-flux' -- 'staircases that cut the mesh into' 'more than 1500'
   refused --patches square.patches --rhs 1 --body 'disc(0.5,0.5,0.3):no-flux' --probe 0,0,1,1,3:line.csv --vtk none -- '(0.5, 0.5), point 2 of 3'
+}
+
+# Resistances along lines of the mesh, tensors, and lists of cells for shapes.
+case_bodies_that_change_k_or_have_masks() {
+  square
+  local bodies=(--body 'rectangle(-1,0.25,2,0.625):contact:0.5' --body 'rectangle(-1,0.25,2,0.625):k:10' --body 'disc(0.5,0.8,0.15):k:3,1,2')
+  run 0 --cells 16 --rhs 1 --left neumann:y "${bodies[@]}" --vtk none --probe 0,0.9,1,0.1,9:one.csv
+  run 0 --patches square.patches --rhs 1 --boundary left=neumann:y "${bodies[@]}" --vtk none --probe 0,0.9,1,0.1,9:several.csv --report report.json
+  check "[b['kind'] for b in r['bodies']] == ['contact', 'k', 'k'] and [b['name'] for b in r['boundaries']] == ['left', 'wall']"
+  python3 - <<'END' || fail "something else than one grid"
+import csv
+u, v = ([float(r["u"]) for r in csv.DictReader(open(f))] for f in ("one.csv", "several.csv"))
+assert max(u) > 0.1 and all(abs(a - b) < 1e-6 for a, b in zip(u, v)), (u, v)
+END
+  # The first of the patches is left out; the mask is of the mesh of the file.
+  python3 -c "
+import itertools
+cells = [int(c) for c in '$(sed -n 's/^cells //p' square.patches)'.split()]
+print(','.join(['1'] * cells[0] ** 2 + ['0'] * 3 * cells[0] ** 2))" >mask.csv
+  run 0 --patches square.patches --rhs 1 --level 1 --body file:mask.csv:no-flux --vtk none --report report.json
+  check "r['bodies'][0]['cells'] * 4 == r['cells'] + r['bodies'][0]['cells']"
+  printf '1,0,1\n' >short.csv
+  refused --patches square.patches --rhs 1 --body file:short.csv:no-flux -- 'its mask has 3 numbers; one for each cell'
+  printf '1,0\n1,0\n' >table.csv
+  refused --patches square.patches --rhs 1 --body file:table.csv:no-flux -- 'a mask is one list of a number for each cell'
+  refused --patches square.patches --rhs 1 --body file:mask.csv:contact:1 -- 'the surface of a shape, which a mask does not tell'
+  refused --patches square.patches --rhs 1 --body 'disc(0.5,0.5,0.3):value:file:mask.csv' -- 'with --patches it is an expression, not a file'
 }
 
 # Two squares that do not touch: the left one has nothing that says how large u is.

@@ -97,6 +97,8 @@ nb::tuple around_bodies(const GivenPatches& given, const nb::list& bodies) {
     body.inside = boundary_function(inside);
     body.kind = by_name("the kind of a body", kind, values_of<BodyKind>);
     if (body.kind == BodyKind::no_flux) continue;
+    expects(body.kind != BodyKind::contact, "body ", all.size(),
+            ": contact resistances are for rectangles here; on patches poisson2d and heat2d have them, by --body");
     body.value = [g = boundary_function(value), which = all.size()](const Point& p) {
       const double number = g(p);
       expects(std::isfinite(number), "body ", which, " has ", number, " at (", p.x, ", ", p.y, "); it must be finite");

@@ -371,8 +371,7 @@ class Cutter {
     for (const auto& some : lines) quads.lines.insert(quads.lines.end(), some.begin(), some.end());
     const std::vector<Quad> numbered = left.empty() ? std::vector<Quad>() : by_nodes(quads);
     const BaseComplex complex = base_complex(std::move(quads), "the mesh without its bodies");
-    // Set-up takes a second for so many, and a minute for four times as many.
-    constexpr std::size_t most_patches = 1500;
+    constexpr std::size_t most_patches = 20000;
     expects(complex.parts.patches.size() <= std::max(most_patches, 4 * at(mesh_.patches())),
             "the surfaces of bodies are staircases that cut the mesh into ", complex.parts.patches.size(),
             " patches, more than ", most_patches,

@@ -24,8 +24,8 @@
 //
 // Throws UsageError for bodies that hold no cell, leave no cell, overlap with another kind, have two K or two R in a cell, or
 // meet with different values; for a contact body whose surface crosses cells or that has a mask; for masks of other sizes; for
-// cells so thin that places do not have the digits of their steps; for more than 1500 patches, and four times those of the
-// mesh; for a mesh with a boundary "body k"; for a problem with `load`, or K of cells.
+// cells so thin that places do not have the digits of their steps; for more than 20000 patches, and four times those of
+// the mesh; for a mesh with a boundary "body k"; for a problem with `load`, or K of cells.
 
 #include <cstdint>
 #include <string>

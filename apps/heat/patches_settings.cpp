@@ -45,24 +45,27 @@ constexpr const char* known_options[] = {"patches",
 
 bool has_time(const std::string& text) { return !names_file(text) && depends_on_time(text, 1, 1); }
 
-/// Throws UsageError for K, c, a capacity or an ALPHA that changes with the time.
-void check_coefficients(const CommandLine& options, const PatchConditions& conditions) {
-  const auto check = [](const std::string& option, const std::string& text) {
-    expects(!has_time(text), option, ": '", shown(text),
-            "' depends on the time; on patches K, c, the capacity and ALPHA stay as they are");
-  };
-  for (const char* name : {"kappa", "reaction", "capacity"})
-    if (options.has(name) && !names_file(options.text(name))) check(message("--", name), options.text(name));
+/// Whether K, c, the capacity or an ALPHA changes with the time. Throws UsageError for a body that does.
+bool coefficients_vary(const CommandLine& options, const PatchConditions& conditions) {
+  const auto has = [&](const char* name) { return options.has(name) && has_time(options.text(name)); };
   for (const std::string& text : options.texts("body")) {
     const auto body = split_body(text);
     expects(!is_expression_shape(body->shape) || !has_time(body->shape), "--body: the shape '", shown(body->shape),
             "' depends on the time; bodies stay where they are. Leave t out of it");
-    if (body->kind == BodyKind::coefficient)
-      for (const auto& part : expressions_of(body->data)) check("--body", part);
+    const bool changes_k = body->kind == BodyKind::coefficient || body->kind == BodyKind::contact;
+    expects(!changes_k || !has("kappa"), "--kappa: '", shown(options.text("kappa")),
+            "' depends on the time; on patches K does not where bodies change it. Leave t out of it, or the body '",
+            shown(text), "'");
+    if (body->kind != BodyKind::coefficient) continue;
+    for (const auto& part : expressions_of(body->data))
+      expects(!has_time(part), "--body: '", shown(part),
+              "' depends on the time; on patches K of bodies stays as it is. Leave t out of it");
   }
+  bool vary = has("kappa") || has("reaction") || has("capacity");
   constexpr std::string_view robin = "robin:";
   for (const auto& [name, text] : conditions)
-    if (text.starts_with(robin)) check(message("--boundary ", name), expressions_of(text.substr(robin.size()))[0]);
+    vary = vary || (text.starts_with(robin) && has_time(expressions_of(text.substr(robin.size()))[0]));
+  return vary;
 }
 
 /// f and the values of all boundaries stay.
@@ -109,7 +112,7 @@ PatchSettings parse_patch_settings(const CommandLine& options) {
       parse_patch_boundaries(options, settings.file.mesh, Variables::position_and_time, settings.problem.space);
   PatchConditions of_bodies;
   settings.bodies = parse_patch_bodies(options, settings.file.mesh, Variables::position_and_time, of_bodies);
-  check_coefficients(options, settings.conditions);
+  settings.problem.coefficients_vary = coefficients_vary(options, settings.conditions);
   settings.problem.steady = is_steady(options, settings.conditions);
   settings.conditions.merge(of_bodies);
   expects(options.text("cycle") == "v", "--cycle: on patches in time v, not ", options.text("cycle"));

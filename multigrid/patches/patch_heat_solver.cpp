@@ -28,29 +28,15 @@ class PatchEquation {
   PatchEquation(Context& ctx, const PatchMesh& patches, const PatchHeatProblem& given, const PatchHeatParams& params_,
                 double s)
       : mesh(patches), problem(given), params(params_), layout(layout_of(ctx, mesh)), rows_(ctx, layout),
-        shared_(ctx, layout), split_(ctx, layout), s_(s) {
+        shared_(ctx, layout), split_(ctx, layout), s_(s), coefficients_at_(params_.start) {
     expects(std::isfinite(problem.capacity) && problem.capacity > 0, "the capacity must be finite and positive, not ",
             problem.capacity);
     params.solver.full_multigrid = false;
     params.solver.one_grid = false;  // vectors are those of patches
-    PatchSystem system = assemble(ctx, mesh, at(params.start));
-    conserves_ = system.singular;
-    const std::vector<int> fixed = nodes_of_edges(layout, system.fixed_edges);
-    fixed_.emplace(ctx, fixed);
-    a_.emplace(ctx, system.rows, fixed);
-    mass_on_host_ = std::make_shared<const PatchRowsOnHost>(rows_of_mass(ctx, problem.capacity_of_cells));
-    const PatchRowsOnHost& mass = *mass_on_host_;
-    mass_.emplace(ctx, mass, fixed);
-    if (problem.capacity_of_cells) even_mass_.emplace(ctx, rows_of_mass(ctx, {}), fixed);
-    find_diagonal(ctx, mass, fixed);
-    load_.numbers = vector_from_host(ctx, system.load);
-    values_ = vector_from_host(ctx, system.boundary_values);
-    known_at_ = params.start;
-    heat_ = vector_from_host(ctx, mass.excess);
-    std::vector<double> ones(system.measure.size(), 0.0);
+    std::vector<double> ones(static_cast<std::size_t>(layout.size()), 0.0);
     for (int p = 0; p < layout.patches(); ++p) for_nodes(p, [&](int k) { ones[static_cast<std::size_t>(k)] = 1; });
     ones_ = vector_from_host(ctx, ones);
-    capacity_ = dot(ctx, heat_.cview(), ones_.cview());
+    assemble_all(ctx);
     for (auto* v : {&kept_, &inside_, &scratch_}) *v = vector(ctx);
     build(ctx);
   }
@@ -153,9 +139,15 @@ class PatchEquation {
   }
 
   [[nodiscard]] double s() const { return s_; }
-  bool update(Context& ctx, double /*t*/, double s) {
-    if (s == s_) return false;
+  bool update(Context& ctx, double t, double s) {
+    const bool other_coefficients = problem.coefficients_vary && t != coefficients_at_;
+    if (s == s_ && !other_coefficients) return false;
     s_ = s;
+    if (other_coefficients) {
+      coefficients_at_ = t;
+      solver.reset();
+      assemble_all(ctx);
+    }
     build(ctx);
     return true;
   }
@@ -247,6 +239,7 @@ class PatchEquation {
   [[nodiscard]] double heat(Context& ctx, const Vector& u) const { return dot(ctx, heat_.cview(), u.cview()); }
   /// `k`: du/dt at this time.
   [[nodiscard]] PatchHeatFluxes fluxes(Context& ctx, double t, const Vector& u, const Vector& k) {
+    (void)update(ctx, t, s_);
     PatchProblem now = at(t);
     find_data(ctx, t);
     // What of f does not heat flows on.
@@ -305,10 +298,11 @@ class PatchEquation {
   void forget_data() { known_at_.reset(); }
   [[nodiscard]] PatchProblem at(double t) const {
     PatchProblem now = problem.space;
-    for (ScalarFunction* f : {&now.rhs, &now.exact})
+    for (ScalarFunction* f : {&now.rhs, &now.exact, &now.diffusion, &now.reaction_of_cells})
       if (*f) *f = at_time(*f, t);
     for (auto& [name, condition] : now.boundaries)
-      if (condition.value) condition.value = at_time(condition.value, t);
+      for (ScalarFunction* f : {&condition.value, &condition.alpha})
+        if (*f) *f = at_time(*f, t);
     if (problem.load) now.load = problem.load(t);
     return now;
   }
@@ -330,8 +324,28 @@ class PatchEquation {
     fixed_->set(ctx, 0, inside_);
     apply(ctx, a, inside_, y);
   }
+  /// A, M, F and what follows from them, with the coefficients of that time.
+  void assemble_all(Context& ctx) {
+    PatchSystem system = assemble(ctx, mesh, at(coefficients_at_));
+    conserves_ = system.singular;
+    const std::vector<int> fixed = nodes_of_edges(layout, system.fixed_edges);
+    fixed_.emplace(ctx, fixed);
+    a_.emplace(ctx, system.rows, fixed);
+    const ScalarFunction& of_cells = problem.capacity_of_cells;
+    mass_on_host_ = std::make_shared<const PatchRowsOnHost>(
+        rows_of_mass(ctx, of_cells ? at_time(of_cells, coefficients_at_) : of_cells));
+    const PatchRowsOnHost& mass = *mass_on_host_;
+    mass_.emplace(ctx, mass, fixed);
+    if (of_cells) even_mass_.emplace(ctx, rows_of_mass(ctx, {}), fixed);
+    find_diagonal(ctx, mass, fixed);
+    load_.numbers = vector_from_host(ctx, system.load);
+    values_ = vector_from_host(ctx, system.boundary_values);
+    known_at_ = coefficients_at_;
+    heat_ = vector_from_host(ctx, mass.excess);
+    capacity_ = dot(ctx, heat_.cview(), ones_.cview());
+  }
   void build(Context& ctx) {
-    PatchProblem alone = problem.space;
+    PatchProblem alone = at(coefficients_at_);
     alone.rhs = {};
     alone.load.clear();
     alone.exact = {};
@@ -383,7 +397,7 @@ class PatchEquation {
   PatchRows rows_;
   SharedNodes shared_;
   SplitNodes split_;
-  double s_;
+  double s_, coefficients_at_;
   bool conserves_ = false;
   std::optional<PatchNumbers> fixed_;
   std::shared_ptr<const PatchRowsOnHost> mass_on_host_;  // Dirichlet rows are natural

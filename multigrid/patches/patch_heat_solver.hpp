@@ -5,8 +5,8 @@
 // PatchPoissonSolver with the matrix A + s M, s = 1 / (a_ii dt), from the better start. A step of another length sets that
 // solver up anew, on the host: about as much work as three to ten stages. A lumped M is that of assembly/heat_problem.hpp.
 //
-// f, the exact solution and the values of boundaries may change with the time, Point::t; K, c, alpha and the capacity do not.
-// Data that change are evaluated on the host, in every stage.
+// All data may change with the time, Point::t. f and the values of boundaries that do are evaluated on the host in every stage.
+// K, c, alpha and the capacity do where `coefficients_vary`; every stage then sets its solver up anew.
 // Where the Context has a communicator: as PatchPoissonSolver, and adaptive steps may differ from those on one rank in rounding.
 //
 // Errors: as PatchPoissonSolver and HeatSteps.
@@ -30,6 +30,7 @@ struct PatchHeatProblem {
   bool lumped = false;                               // M
   ScalarFunction initial{};                          // u at the start; empty: exact where it is given, else zero
   Numbers initial_values{};                          // in place of it
+  bool coefficients_vary = false;                    // K, c, alpha or the capacity change with the time
   bool steady = false;  // f and the values of boundaries do not change with the time, and are evaluated once
 };
 

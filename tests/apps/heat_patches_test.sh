@@ -96,7 +96,20 @@ END
   run 0 --patches square.patches --boundary left=neumann:y "${bodies[@]}" "${times[@]}" --end 0.2 --restart half.state
   says_nothing
   refused --patches square.patches --initial 1 --body 'x>t:no-flux' -- "the shape 'x>t' depends on the time"
-  refused --patches square.patches --initial 1 --body 'x>0.5:k:1+t' -- 'depends on the time; on patches K, c'
+  refused --patches square.patches --initial 1 --body 'x>0.5:k:1+t' -- 'depends on the time; on patches K of bodies stays as it is'
+  refused --patches square.patches --initial 1 --kappa 1+t --body 'x>0.5:k:2' -- 'depends on the time; on patches K does not where bodies change it'
+}
+
+# u = (1 + t)(x + 2y), linear in space and time: exact whatever K, c, the capacity and alpha are, if all are those of its time.
+case_coefficients_that_change_with_time() {
+  square
+  local method
+  for method in euler crank-nicolson tr-bdf2; do
+    run 0 --patches square.patches --exact '(1+t)*(x+2*y)' --kappa 1+t --reaction t --capacity 2+t \
+      --rhs '(2+t)*(x+2*y) + t*(1+t)*(x+2*y)' --boundary 'left=robin:3+t,-(1+t)^2+(3+t)*(1+t)*(x+2*y)' --boundary '(1+t)*(x+2*y)' \
+      --method $method --dt 0.1 --end 0.5 --rtol 1e-10 --report report.json
+    check "r['relative_l2_error'] < 1e-8"
+  done
 }
 
 case_options_that_mean_nothing_there() {
@@ -113,10 +126,6 @@ case_options_that_mean_nothing_there() {
   refused --patches l_shape.patches --initial 1 --boundary top=neumann -- "the mesh has no boundary 'top'; it has corner, lid, wall"
   refused --patches l_shape.patches --initial 1 --capacity 0 -- '--capacity' 'above 0'
   refused --patches l_shape.patches --initial 1 --capacity x -- 'the capacity is -'
-  for option in '--kappa 1+t' '--reaction t' '--capacity 1+t' '--boundary lid=robin:t,1'; do
-    # shellcheck disable=SC2086 # a name and a value
-    refused --patches l_shape.patches --initial 1 $option -- 'depends on the time; on patches K, c, the capacity and ALPHA stay'
-  done
   refused --boundary 1 --boundary 2 -- 'is for --patches'
   run 0 --patches l_shape.patches --initial 1 --boundary lid=neumann:t --print-config
   cp .output again.cfg

@@ -389,14 +389,7 @@ void assign_cells(Context& ctx, const TensorMesh<2>& mesh, const CellCoefficient
             "the operator cannot hold these coefficients: it was made for others");
     return fill_cells(ctx, mesh, fields, terms, *cells);
   }
-  const GridOperator<double> given =
-      assemble_cells(ctx, mesh, fields, terms, cell_tensor(mesh, k), StorageFormat::symmetric, a.shape());
-  auto& to = std::get<SymmetricNineBand<double>>(a.storage());
-  const auto& from = std::get<SymmetricNineBand<double>>(given.storage());
-  for (std::size_t n = 0; n < to.band.size(); ++n) {
-    copy(ctx, from.band[n].cview(), to.band[n].view());
-    exchange(ctx, to.band[n]);
-  }
+  assign(ctx, assemble_cells(ctx, mesh, fields, terms, cell_tensor(mesh, k), StorageFormat::symmetric, a.shape()), a);
 }
 
 bool is_singular(const TensorMesh<2>& mesh, const OperatorTerms& terms) {

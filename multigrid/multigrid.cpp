@@ -159,9 +159,8 @@ Multigrid<T>::State::State(Context& ctx, const Hierarchy<T>& given, const Multig
   connect_levels();
   const CoarseSolverRegistry coarse_solvers =
       params.coarse_solvers != nullptr ? *params.coarse_solvers : builtin_coarse_solvers();
-  coarse_solver = coarse_solver_for(coarse_solvers, hierarchy.level_operator(0).shape(), params.coarse);
   Context alone = ctx.alone();
-  coarse_ = make_coarse_solver(alone, hierarchy, coarse_solver, registry, coarse_solvers);
+  coarse_ = make_coarse_solver(alone, hierarchy, coarse_solver = params.coarse, registry, coarse_solvers);
   if (!coarse_) {
     solve_lowest_levels();
     return;

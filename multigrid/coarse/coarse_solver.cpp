@@ -14,11 +14,13 @@ std::string coarse_solver_for(const CoarseSolverRegistry& registry, const GridLa
 }
 
 template <class T>
-std::unique_ptr<CoarseSolver<T>> make_coarse_solver(Context& ctx, const Hierarchy<T>& hierarchy, std::string_view name,
+std::unique_ptr<CoarseSolver<T>> make_coarse_solver(Context& ctx, const Hierarchy<T>& hierarchy, std::string& name,
                                                     const SmootherRegistry& smoothers,
                                                     const CoarseSolverRegistry& registry) {
-  const auto& entry = registry.find(name);
   const GridLayout<2> shape = hierarchy.level_operator(0).shape();
+  const bool is_open = name == "automatic";
+  name = coarse_solver_for(registry, shape, name);
+  const auto& entry = registry.find(name);
   if (shape.nodes() == 0) return nullptr;
   expects(entry.any_operator || !hierarchy.is_singular(), "the coarsest level of a singular operator is solved ",
           "directly, of up to ", DenseInverse<T>::few_unknowns, " unknowns; it has ", shape.nodes());
@@ -27,6 +29,8 @@ std::unique_ptr<CoarseSolver<T>> make_coarse_solver(Context& ctx, const Hierarch
   try {
     coarse_solver->set_up(ctx, hierarchy);
   } catch (const BreakdownError& error) {
+    if (is_open && !hierarchy.is_singular() && !hierarchy.level_operator(0).traits().has_bands)
+      return make_coarse_solver(ctx, hierarchy, name = "cg_adi", smoothers, registry);
     const TensorMesh<2>& mesh = hierarchy.meshes().front();
     throw BreakdownError(message("coarsest level (", mesh.x().size(), " x ", mesh.y().size(), " cells, thinnest ",
                                  mesh.smallest_width(), " wide): ", error.what()));
@@ -34,9 +38,9 @@ std::unique_ptr<CoarseSolver<T>> make_coarse_solver(Context& ctx, const Hierarch
   return coarse_solver;
 }
 
-template std::unique_ptr<CoarseSolver<float>> make_coarse_solver(Context&, const Hierarchy<float>&, std::string_view,
+template std::unique_ptr<CoarseSolver<float>> make_coarse_solver(Context&, const Hierarchy<float>&, std::string&,
                                                                  const SmootherRegistry&, const CoarseSolverRegistry&);
-template std::unique_ptr<CoarseSolver<double>> make_coarse_solver(Context&, const Hierarchy<double>&, std::string_view,
+template std::unique_ptr<CoarseSolver<double>> make_coarse_solver(Context&, const Hierarchy<double>&, std::string&,
                                                                   const SmootherRegistry&, const CoarseSolverRegistry&);
 
 }  // namespace stratum

@@ -61,11 +61,12 @@ using CoarseSolverRegistry = Registry<CoarseSolver>;
 [[nodiscard]] std::string coarse_solver_for(const CoarseSolverRegistry& registry, const GridLayout<2>& shape,
                                             std::string_view asked);
 
-/// By name, ready for use. Null where there are no unknowns. Throws UsageError for one that cannot serve, BreakdownError as
-/// `set_up`.
+/// By name, ready for use; `name` becomes what it comes to. Null where there are no unknowns. Throws UsageError for one that
+/// cannot serve, BreakdownError as `set_up`: but "automatic" iterates in films (assembly/films.hpp), whose entries are singular
+/// to rounding where the storage format is not.
 template <class T>
-[[nodiscard]] std::unique_ptr<CoarseSolver<T>>
-make_coarse_solver(Context& ctx, const Hierarchy<T>& hierarchy, std::string_view name,
-                   const SmootherRegistry& smoothers, const CoarseSolverRegistry& registry);
+[[nodiscard]] std::unique_ptr<CoarseSolver<T>> make_coarse_solver(Context& ctx, const Hierarchy<T>& hierarchy,
+                                                                  std::string& name, const SmootherRegistry& smoothers,
+                                                                  const CoarseSolverRegistry& registry);
 
 }  // namespace stratum

@@ -59,7 +59,8 @@ class CoarseSolverContract : public test::WithContext<testing::TestWithParam<Cas
   }
   template <class T>
   [[nodiscard]] std::unique_ptr<CoarseSolver<T>> make(const Hierarchy<T>& hierarchy) {
-    return make_coarse_solver(ctx(), hierarchy, GetParam().solver, builtin_smoothers(), builtin_coarse_solvers());
+    std::string name = GetParam().solver;
+    return make_coarse_solver(ctx(), hierarchy, name, builtin_smoothers(), builtin_coarse_solvers());
   }
   /// b - A x is rounding.
   template <class T>

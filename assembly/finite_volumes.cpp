@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include <stratum/assembly/films.hpp>
 #include <stratum/assembly/gauss_rules.hpp>
 #include <stratum/assembly/points.hpp>
 #include <stratum/assembly/problem_boundary.hpp>
@@ -176,35 +177,44 @@ FiniteVolumes::BoundaryFaces FiniteVolumes::boundary_faces(const PoissonProblem&
   return faces;
 }
 
-GridOperator<double> FiniteVolumes::matrix(Context& ctx, const GridLayout<2>& subdomain) const {
-  SymmetricNineBand<double> a(ctx, subdomain);
-  if (ctx.is_dry_run()) return {std::move(a)};
+std::vector<double> FiniteVolumes::row_sums(const GridLayout<2>& subdomain) const {
   const int first = subdomain.origin_y - centres_.unknowns().origin_y, rows = subdomain.ny;
   expects(subdomain.nx == nx_ && first >= 0 && first + rows <= ny_, "rows ", first, " to ", first + rows - 1, " of ",
           subdomain.nx, " cells are none of a mesh of ", nx_, " x ", ny_, " cells");
-  const std::size_t count = static_cast<std::size_t>(nx_) * static_cast<std::size_t>(rows);
-  std::vector<double> centre(count), to_east(count), to_north(count);
+  std::vector<double> sums(static_cast<std::size_t>(nx_) * static_cast<std::size_t>(rows));
   const auto outward = [&](std::size_t side, int k) {
     return faces_[side].empty() ? 0.0 : faces_[side][static_cast<std::size_t>(k)].conductance;
   };
-  for_each_row(ctx, rows, [&](int row) {
-    const int j = first + row, below = j > 0 ? j - 1 : ny_ - 1;
-    for (int i = 0; i < nx_; ++i) {
-      const double e = east(i, j), n = north(i, j);  // zero where there is no neighbour
-      double sum = reaction(i, j) * volume(i, j) + e + n;
-      sum += east(i > 0 ? i - 1 : nx_ - 1, j) + north(i, below);
+  for (int row = 0; row < rows; ++row)
+    for (int i = 0, j = first + row; i < nx_; ++i) {
+      double& sum = sums[at(i, row)];
+      if (!is_live(i, j)) continue;
+      sum = reaction(i, j) * volume(i, j);
       if (i == 0) sum += outward(0, j);
       if (i + 1 == nx_) sum += outward(1, j);
       if (j == 0) sum += outward(2, i);
       if (j + 1 == ny_) sum += outward(3, i);
-      const std::size_t p = static_cast<std::size_t>(row) * static_cast<std::size_t>(nx_) + static_cast<std::size_t>(i);
-      centre[p] = is_live(i, j) ? sum : 1;
+    }
+  for (const HeldFace& face : held_faces_)
+    if (face.j >= first && face.j < first + rows) sums[at(face.i, face.j - first)] += face.conductance;
+  return sums;
+}
+
+GridOperator<double> FiniteVolumes::matrix(Context& ctx, const GridLayout<2>& subdomain) const {
+  SymmetricNineBand<double> a(ctx, subdomain);
+  if (ctx.is_dry_run()) return {std::move(a)};
+  const int first = subdomain.origin_y - centres_.unknowns().origin_y;
+  std::vector<double> centre = row_sums(subdomain), to_east(centre.size()), to_north(centre.size());
+  for_each_row(ctx, subdomain.ny, [&](int row) {
+    const int j = first + row, below = j > 0 ? j - 1 : ny_ - 1;
+    for (int i = 0; i < nx_; ++i) {
+      const double e = east(i, j), n = north(i, j);  // zero where there is no neighbour
+      const std::size_t p = at(i, row);
+      centre[p] = is_live(i, j) ? centre[p] + e + n + east(i > 0 ? i - 1 : nx_ - 1, j) + north(i, below) : 1;
       to_east[p] = -e;
       to_north[p] = -n;
     }
   });
-  for (const HeldFace& face : held_faces_)
-    if (face.j >= first && face.j < first + rows) centre[at(face.i, face.j - first)] += face.conductance;
   copy_from_host(ctx, centre.data(), a.band[0].view());
   copy_from_host(ctx, to_east.data(), a.band[1].view());
   copy_from_host(ctx, to_north.data(), a.band[3].view());
@@ -301,14 +311,7 @@ void FiniteVolumes::subtract_mean(Context& ctx, const GridFunction<double>& u) c
 }
 
 double FiniteVolumes::round_off_of_films() const {
-  if (reaction_ > 0 || (k_ && !k_->c.empty())) return 0;
-  const auto aspect = [](const Axis& along, const Axis& across) {
-    return *std::max_element(along.widths().begin(), along.widths().end()) /
-           *std::min_element(across.widths().begin(), across.widths().end());
-  };
-  const double largest = std::max(!holds_[0] && !holds_[1] ? aspect(mesh_.y(), mesh_.x()) : 0,
-                                  !holds_[2] && !holds_[3] ? aspect(mesh_.x(), mesh_.y()) : 0);
-  return std::numeric_limits<double>::epsilon() * largest * largest;
+  return stratum::round_off_of_films(mesh_, k_ ? &*k_ : nullptr, reaction_, holds_);
 }
 
 void FiniteVolumes::lift_boundary(Context& ctx, const PoissonProblem& problem, const GridFunction<double>& u) const {

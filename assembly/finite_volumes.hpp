@@ -71,9 +71,7 @@ class FiniteVolumes {
   [[nodiscard]] const TensorMesh<2>& points() const { return points_; }
   /// The matrix takes constants to zero, those of a room at least.
   [[nodiscard]] bool is_singular() const { return singular_; }
-  /// About what round-off of the matrix leaves of u, beside u, in cells that are long between boundaries without values: epsilon
-  /// times the square of the largest aspect ratio there. The diagonal is the sum of conductances across and along, and loses
-  /// those along.
+  /// What the diagonal, the sum of conductances across and along, loses of those along in films (assembly/films.hpp).
   [[nodiscard]] double round_off_of_films() const;
   /// Null where there are none.
   [[nodiscard]] const std::shared_ptr<const BodyMap>& bodies() const { return map_; }
@@ -91,6 +89,8 @@ class FiniteVolumes {
   /// Five bands. In a memory dry run without numbers.
   [[nodiscard]] GridOperator<double> matrix(Context& ctx) const { return matrix(ctx, centres_.unknowns()); }
   [[nodiscard]] GridOperator<double> matrix(Context& ctx, const GridLayout<2>& subdomain) const;
+  /// What its rows sum to, of the cells of the subdomain: never a difference.
+  [[nodiscard]] std::vector<double> row_sums(const GridLayout<2>& subdomain) const;
 
   /// b, and the integral of f over all cells.
   double assemble_load(Context& ctx, const PoissonProblem& problem, const GridFunction<double>& b) const;

@@ -5,6 +5,7 @@
 #include <utility>
 #include <variant>
 
+#include <stratum/assembly/films.hpp>
 #include <stratum/core/field/blas.hpp>
 #include <stratum/multigrid/identity_rows.hpp>
 #include <stratum/multigrid/poisson_solver_bodies.hpp>
@@ -95,6 +96,10 @@ HeatOperators::HeatOperators(Context& ctx, const Geometry& mesh, const HeatProbl
   else
     make_cells(ctx, now, params, registry);
   find_boundary_types(t, now);
+  if (solver_->fine_operator().traits().has_bands) {
+    const bool of_all = now.k.nx == mesh_.logical().x().size() && now.k.ny == mesh_.logical().y().size();
+    lost_ = stratum::round_off_of_films(mesh_, of_all ? &now.k : nullptr, 0);
+  }
   if (problem.capacity.constant || constant) return;
   if (!mesh_.mapped()) {
     even_mass_ = assemble_mass(ctx, mesh_.logical(), 1, subdomain_);
@@ -168,12 +173,18 @@ void HeatOperators::make_cells(Context& ctx, const Coefficients& now, PoissonSol
                                             has_alpha(boundaries.bottom.kind) || has_alpha(boundaries.top.kind));
     const bool bands = now.terms.varies() || alpha_may_vary || problem_.lumped;
     const auto format = bands ? StorageFormat::symmetric : StorageFormat::cell;
+    has_films_ = problem_.lumped && !alpha_may_vary && has_films(now);
     const CellCoefficients mass = mass_coefficients(now.k, now.capacity);
     fields_.emplace(ctx, mesh, now.k);
     fields_of_mass_.emplace(ctx, mesh, mass);
     a_ = assemble_cells(ctx, mesh, *fields_, now.terms, tensor, format, subdomain_);
     mass_ = assemble_cells(ctx, mesh, *fields_of_mass_, {}, CellTensor::scalar, format, subdomain_);
     sum_ = assemble_cells(ctx, mesh, *fields_, now.terms, tensor, format, subdomain_);
+    bands_of_a_ = a_;
+    if (has_films_) {
+      a_ = assemble_cells(ctx, mesh, *fields_, now.terms, tensor, StorageFormat::cell, subdomain_);
+      by_differences_ = std::make_shared<SumByDifferences>(ctx, a_, nullptr);
+    }
     conductances_.emplace(ctx, mesh, *fields_);
     reaction_of_a_ = reaction_of(ctx, mesh, *fields_);
     reaction_of_mass_ = reaction_of(ctx, mesh, *fields_of_mass_);
@@ -184,8 +195,10 @@ void HeatOperators::make_cells(Context& ctx, const Coefficients& now, PoissonSol
   params.multigrid.symmetric = true;
   params.multigrid.singular = false;
   params.coefficients = nullptr;
-  solver_.emplace(ctx, StructuredProblem{.mesh = mesh, .matrix = sum_, .conductances = &*conductances_}, params,
-                  registry);
+  solver_.emplace(ctx,
+                  StructuredProblem{
+                      .mesh = mesh, .matrix = sum_, .conductances = &*conductances_, .by_differences = by_differences_},
+                  params, registry);
 }
 
 GridOperator<double> HeatOperators::bands(Context& ctx, const CellCoefficients& k, const OperatorTerms& terms) const {
@@ -200,18 +213,31 @@ GridOperator<double> HeatOperators::bands(Context& ctx, const CellCoefficients& 
   return a;
 }
 
+GridOperator<double> HeatOperators::cells(Context& ctx, const CellCoefficients& k, const OperatorTerms& terms) const {
+  const TensorMesh<2>& mesh = mesh_.logical();
+  GridOperator<double> a =
+      assemble_cells(ctx, mesh, CellFields(ctx, mesh, k), terms, cell_tensor(mesh, k), StorageFormat::cell, subdomain_);
+  ctx.synchronise();  // as above
+  return a;
+}
+
+bool HeatOperators::has_films(const Coefficients& now) const {
+  return !mesh_.mapped() && !now.terms.varies() && stratum::round_off_of_films(mesh_, &now.k, 0) > film;
+}
+
 /// All but their sum.
 void HeatOperators::assemble_around_bodies(Context& ctx, const Coefficients& now) {
   Solids& solids = *solids_;
   const BodyMap& map = *now.k.bodies;
   const CellCoefficients mass = mass_coefficients(now.k, now.capacity);
-  a_ = bands(ctx, now.k, now.terms);
+  bands_of_a_ = bands(ctx, now.k, now.terms);
   mass_ = bands(ctx, mass, {});
   lump(ctx, t_, now, mass_);
-  decouple(ctx, solids.keep, a_);
+  decouple(ctx, solids.keep, bands_of_a_);
+  a_ = has_films_ ? cells(ctx, now.k, now.terms) : bands_of_a_;
   decouple(ctx, solids.keep, mass_);
   if (map.has_held()) {
-    solids.all_a = bands(ctx, now.k, now.terms);
+    solids.all_a = has_films_ ? a_ : bands(ctx, now.k, now.terms);
     if (!problem_.lumped) solids.all_mass = bands(ctx, mass, {});
   }
   const CellCoefficients conducting = map.has_empty_cells ? conducting_next_to_nothing(now.k) : now.k;
@@ -259,11 +285,13 @@ void HeatOperators::make_around_bodies(Context& ctx, const Coefficients& now, Po
   };
   solids.keep = field(keeps);
   solids.not_given = field(not_given);
-  solids.keep_rows = Field<double>(ctx, GridLayout<2>::flat(static_cast<int>(subdomain_.nodes())));
-  if (!ctx.is_dry_run()) copy_from_host(ctx, keeps.data(), solids.keep_rows.view());
+  solids.keep_rows = std::make_shared<Field<double>>(ctx, GridLayout<2>::flat(static_cast<int>(subdomain_.nodes())));
+  if (!ctx.is_dry_run()) copy_from_host(ctx, keeps.data(), solids.keep_rows->view());
+  has_films_ = has_films(now);
   solids.conducts = map.has_empty_cells;
   solids.product = Field<double>(ctx, subdomain_);
   assemble_around_bodies(ctx, now);
+  if (has_films_) by_differences_ = std::make_shared<SumByDifferences>(ctx, a_, solids.keep_rows);
   sum_ = bands(ctx, now.k, now.terms);
   if (solids.conducts) solids.cycle_sum = bands(ctx, now.k, now.terms);
   add_up(ctx);
@@ -275,7 +303,8 @@ void HeatOperators::make_around_bodies(Context& ctx, const Coefficients& now, Po
   StructuredProblem problem{.mesh = mesh,
                             .matrix = solids.conducts ? solids.cycle_sum : sum_,
                             .conductances = &*conductances_,
-                            .identity_rows = map.has_held()};
+                            .identity_rows = map.has_held(),
+                            .by_differences = by_differences_};
   if (solids.conducts) {
     problem.iterated_on = sum_;
     problem.means = PartMeans(ctx, subdomain_, parts);
@@ -295,7 +324,7 @@ void HeatOperators::subtract_held(Context& ctx, const Field<double>& g, const Fi
 /// All but their sum.
 void HeatOperators::assemble_quadrilaterals(Context& ctx, const Coefficients& now) {
   const MappedMesh& mesh = *mesh_.mapped();
-  a_ = mass_ = {};  // makes room
+  a_ = bands_of_a_ = mass_ = {};  // makes room
   const auto assemble = [&](const CellCoefficients& k, const OperatorTerms& terms, GridOperator<double>& to) {
     const MappedCells cells(ctx, mesh, &k);
     to = assemble_diffusion(ctx, mesh, cells, terms, subdomain_);
@@ -304,6 +333,7 @@ void HeatOperators::assemble_quadrilaterals(Context& ctx, const Coefficients& no
   assemble(mass_coefficients(now.k, now.capacity), {}, mass_);
   reaction_of_mass_ = std::move(conductances_->reaction);
   assemble(now.k, now.terms, a_);
+  bands_of_a_ = a_;
   reaction_of_a_ = Field<double>(ctx, reaction_of_mass_.shape());
   copy(ctx, conductances_->reaction.cview(), reaction_of_a_.view());
 }
@@ -367,7 +397,8 @@ void HeatOperators::lump(Context& ctx, double t, const Coefficients& now, GridOp
 }
 
 void HeatOperators::add_up(Context& ctx) {
-  add(ctx, a_, s_, mass_, sum_);
+  add(ctx, bands_of_a_, s_, mass_, sum_);
+  if (by_differences_) by_differences_->assign(a_, s_, mass_);
   if (solids_ && solids_->conducts) add(ctx, solids_->cycle_a, s_, solids_->cycle_m, solids_->cycle_sum);
   copy(ctx, reaction_of_a_.cview(), conductances_->reaction.view());
   axpy(ctx, s_, reaction_of_mass_.cview(), conductances_->reaction.view());
@@ -402,6 +433,7 @@ bool HeatOperators::set(Context& ctx, double t, double s) {
       fields_->assign(ctx, now.k);
       fields_of_mass_->assign(ctx, mass);
       assign_cells(ctx, mesh, now.k, *fields_, now.terms, a_);
+      if (has_films_) assign_cells(ctx, mesh, now.k, *fields_, now.terms, bands_of_a_);
       assign_cells(ctx, mesh, mass, *fields_of_mass_, {}, mass_);
       conductances_->assign(ctx, *fields_of_mass_);
       copy(ctx, conductances_->reaction.cview(), reaction_of_mass_.view());

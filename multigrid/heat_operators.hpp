@@ -15,6 +15,8 @@
 // their rows are a diagonal alone; the cycle is that of multigrid/poisson_solver_bodies.hpp. Where coefficients change all of
 // that is assembled anew, which allocates.
 //
+// In films (assembly/films.hpp) of rectangles A is of cell form beside its bands, and steps are iterated on by differences.
+//
 // On a Context with other subdomains of the grid all are those of the subdomain, and coefficients and entries of boundaries
 // those of the whole mesh.
 
@@ -23,6 +25,7 @@
 
 #include <stratum/assembly/heat_problem.hpp>
 #include <stratum/assembly/problem_mesh.hpp>
+#include <stratum/multigrid/by_differences.hpp>
 #include <stratum/multigrid/poisson_solver.hpp>
 
 namespace stratum {
@@ -46,6 +49,11 @@ class HeatOperators {
   [[nodiscard]] const GridOperator<double>& mass() const { return mass_; }
   /// M of a capacity that is the same everywhere: what is large in its norm is so by its size and area alone.
   [[nodiscard]] const GridOperator<double>& even_mass() const { return even_mass_ ? *even_mass_ : mass_; }
+  /// S
+  [[nodiscard]] const LinearOperator<double>& sum() const {
+    if (by_differences_) return *by_differences_;
+    return solver_->fine_operator();
+  }
   [[nodiscard]] StructuredSolver& solver() { return *solver_; }
   [[nodiscard]] const StructuredSolver& solver() const { return *solver_; }
   /// A_D and M_D
@@ -54,9 +62,11 @@ class HeatOperators {
   /// A u = 0 for constants: heat is conserved but for F.
   [[nodiscard]] bool conserves_heat() const { return conserves_; }
   /// Flat: zero at nodes that are no unknowns, one at others. Null where there are none.
-  [[nodiscard]] const Field<double>* keep() const { return solids_ ? &solids_->keep_rows : nullptr; }
+  [[nodiscard]] const Field<double>* keep() const { return solids_ ? solids_->keep_rows.get() : nullptr; }
   /// y = y - A g - M k of values g and slopes k at held nodes, zero at others, which have their ghosts.
   void subtract_held(Context& ctx, const Field<double>& g, const Field<double>& k, FieldView<double> y) const;
+  /// What bands of A lose in films; zero where A is not in bands.
+  [[nodiscard]] double round_off_of_films() const { return lost_; }
   /// Cells where c or the capacity is a mean, at the time of the coefficients.
   [[nodiscard]] const std::vector<std::size_t>& averaged() const { return averaged_; }
 
@@ -76,6 +86,9 @@ class HeatOperators {
                           const SmootherRegistry& registry);
   void assemble_around_bodies(Context& ctx, const Coefficients& now);
   [[nodiscard]] GridOperator<double> bands(Context& ctx, const CellCoefficients& k, const OperatorTerms& terms) const;
+  [[nodiscard]] GridOperator<double> cells(Context& ctx, const CellCoefficients& k, const OperatorTerms& terms) const;
+  /// Whether bands of A would lose digits that cells keep.
+  [[nodiscard]] bool has_films(const Coefficients& now) const;
   void find_boundary_types(double t, const Coefficients& now);
   /// M_D of cells.
   [[nodiscard]] std::vector<DirichletEntry> mass_entries(double t, const Coefficients& now) const;
@@ -88,10 +101,12 @@ class HeatOperators {
   GridLayout<2> subdomain_;  // the subdomain's unknowns
   HeatProblem problem_;
   double t_, s_;
-  bool varies_, conserves_ = false;
-  double scale_ = 1;
+  bool varies_, conserves_ = false, has_films_ = false;
+  double scale_ = 1, lost_ = 0;
   double reaction_ = 0, capacity_ = 0;  // of tensor operators, scaled
   GridOperator<double> a_, mass_;
+  GridOperator<double> bands_of_a_;  // a_, but in films
+  std::shared_ptr<SumByDifferences> by_differences_;
   std::optional<GridOperator<double>> even_mass_;      // where the capacity varies
   GridOperator<double> sum_;                           // of cell form, as what follows
   std::optional<CellFields> fields_, fields_of_mass_;  // of the coefficients that were put in last, on a rectangle
@@ -99,11 +114,11 @@ class HeatOperators {
   Field<double> reaction_of_a_, reaction_of_mass_;
   /// Nodes that are no unknowns.
   struct Solids {
-    Field<double> keep, not_given;          // zero at these; at held ones
-    Field<double> keep_rows;                // keep, flat
-    bool conducts = false;                  // there are solids without flux
-    GridOperator<double> all_a, all_mass;   // with the couplings of held nodes, where there are any
-    GridOperator<double> cycle_a, cycle_m;  // of the cycle, where solids conduct next to nothing
+    Field<double> keep, not_given;             // zero at these; at held ones
+    std::shared_ptr<Field<double>> keep_rows;  // keep, flat
+    bool conducts = false;                     // there are solids without flux
+    GridOperator<double> all_a, all_mass;      // with the couplings of held nodes, where there are any
+    GridOperator<double> cycle_a, cycle_m;     // of the cycle, where solids conduct next to nothing
     GridOperator<double> cycle_sum;
     mutable Field<double> product;
   };

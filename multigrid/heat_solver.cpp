@@ -170,7 +170,7 @@ class PlaneEquation {
     add_boundary(ctx, at(t), u.sides, k.sides, b.unknowns.view());
   }
   void residual(Context& ctx, const Vector& b, const Vector& x, Vector& r) const {
-    operators.solver().fine_operator().residual(ctx, b.unknowns.cview(), x.unknowns.cview(), r.unknowns.view());
+    operators.sum().residual(ctx, b.unknowns.cview(), x.unknowns.cview(), r.unknowns.view());
   }
 
   SolveReport solve(Context& ctx, const StoppingParams& stop, const Vector& b, Vector& x, const Vector* /*r*/) {
@@ -317,6 +317,7 @@ const HeatReport& HeatSolver::report() const { return implementation_->report; }
 const TensorMesh<2>& HeatSolver::mesh() const { return geometry().logical(); }
 const ProblemMesh& HeatSolver::geometry() const { return implementation_->equation->geometry; }
 const StructuredSolver& HeatSolver::solver() const { return implementation_->equation->operators.solver(); }
+double HeatSolver::round_off_of_films() const { return implementation_->equation->operators.round_off_of_films(); }
 
 std::vector<double> HeatSolver::nodal_solution(Context& ctx) const {
   const PlaneEquation& equation = *implementation_->equation;

@@ -61,6 +61,8 @@ class HeatSolver {
   [[nodiscard]] const TensorMesh<2>& mesh() const;
   [[nodiscard]] const ProblemMesh& geometry() const;
   [[nodiscard]] const StructuredSolver& solver() const;
+  /// What the matrix, where it is in bands, loses in films (assembly/films.hpp); else zero.
+  [[nodiscard]] double round_off_of_films() const;
 
   [[nodiscard]] HeatState state(Context& ctx) const;
   /// Goes on from a state of this mesh, boundaries and method, with the same bits as without the break where the data are the

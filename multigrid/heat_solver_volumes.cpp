@@ -7,7 +7,9 @@
 #include <utility>
 #include <variant>
 
+#include <stratum/assembly/films.hpp>
 #include <stratum/core/field/blas.hpp>
+#include <stratum/multigrid/by_differences.hpp>
 #include <stratum/multigrid/heat_state.hpp>
 #include <stratum/multigrid/heat_steps.hpp>
 #include <stratum/solvers/row_scaled.hpp>
@@ -62,6 +64,10 @@ class VolumeEquation {
     conducts_ = volumes->rooms() != nullptr && volumes->bodies()->has_empty_cells;
     for (auto* const matrix : {&sum_, conducts_ ? &cycle_sum_ : nullptr})
       if (matrix != nullptr) *matrix = volumes->matrix(ctx, layout);
+    if (!ctx.on_gpu() && volumes->round_off_of_films() > film) {
+      sums_of_a_ = std::make_shared<Field<double>>(ctx, layout);
+      sums_ = std::make_shared<Field<double>>(ctx, layout);
+    }
     assemble(ctx);
     add_up(ctx);
     make_solver_of_stages(ctx, registry);
@@ -160,11 +166,17 @@ class VolumeEquation {
   }
   void slope_rhs(Context& ctx, double t, const Vector& u, const Vector& /*k*/, Vector& b) {
     find_load(ctx, t);
-    a_.residual(ctx, load_.cview(), u.cview(), b.view());
+    if (sums_of_a_)
+      FiveBandsByDifferences(a_, sums_of_a_).residual(ctx, load_.cview(), u.cview(), b.view());
+    else
+      a_.residual(ctx, load_.cview(), u.cview(), b.view());
     ones_.apply(ctx, b.cview(), b.view());
   }
   void residual(Context& ctx, const Vector& b, const Vector& x, Vector& r) const {
-    solver->fine_operator().residual(ctx, b.cview(), x.cview(), r.view());
+    if (by_differences_)
+      by_differences_->residual(ctx, b.cview(), x.cview(), r.view());
+    else
+      solver->fine_operator().residual(ctx, b.cview(), x.cview(), r.view());
   }
 
   SolveReport solve(Context& ctx, const StoppingParams& stop, const Vector& b, Vector& x, const Vector* /*r*/) {
@@ -172,7 +184,7 @@ class VolumeEquation {
     // In long steps between insulated walls the constant is held by less than float has digits for beside the diagonal. What
     // cycles leave of it conserve() takes away: no estimate waits for it.
     constexpr double held_well = 0.03, rounding = 4 * std::numeric_limits<double>::epsilon();
-    if (lost_in_float() > held_well) {
+    if (!by_differences_ && lost_in_float() > held_well) {
       own.error_tol = std::numeric_limits<double>::infinity();
       own.atol =
           std::max(own.atol, rounding * diagonal_ / std::sqrt(static_cast<double>(volumes->cells())) * norm2(ctx, x));
@@ -255,6 +267,7 @@ class VolumeEquation {
   void assemble(Context& ctx) {
     load_known_ = false;
     a_ = volumes->matrix(ctx, layout);
+    if (sums_of_a_ && !ctx.is_dry_run()) copy_from_host(ctx, volumes->row_sums(layout).data(), sums_of_a_->view());
     if (conducts_) cycle_a_ = volumes->with_solids_that_conduct().matrix(ctx, layout);
     const TensorMesh<2>& mesh = volumes->mesh();
     const auto capacity = capacity_on_cells(ctx, Geometry(mesh), at_time(problem.capacity, t_));
@@ -284,6 +297,10 @@ class VolumeEquation {
   }
   void add_up(Context& ctx) {
     add(ctx, a_, s_, mass_.field, sum_);
+    if (sums_ && !ctx.is_dry_run()) {
+      stratum::copy(ctx, sums_of_a_->cview(), sums_->view());
+      stratum::axpy(ctx, s_, mass_.field.cview(), sums_->view());
+    }
     if (conducts_) add(ctx, cycle_a_, s_, mass_.field, cycle_sum_);
   }
   void make_solver_of_stages(Context& ctx, const SmootherRegistry& registry) {
@@ -304,6 +321,7 @@ class VolumeEquation {
       stage.iterated_on = sum_;
       stage.means = PartMeans(ctx, layout, parts);
     }
+    if (sums_) stage.by_differences = by_differences_ = std::make_shared<FiveBandsByDifferences>(sum_, sums_);
     solver.emplace(ctx, std::move(stage), params_, registry);
   }
 
@@ -324,6 +342,8 @@ class VolumeEquation {
   }
 
   GridOperator<double> a_, sum_;
+  std::shared_ptr<Field<double>> sums_of_a_, sums_;  // of rows of A and S, in films
+  std::shared_ptr<const FiveBandsByDifferences> by_differences_;
   GridOperator<double> cycle_a_, cycle_sum_;  // of the cycle, where solids conduct next to nothing
   Values mass_values_, means_;
   Diagonal mass_, even_, inverse_;  // M, M of the capacity 1, 1 / M

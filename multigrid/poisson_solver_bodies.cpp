@@ -5,7 +5,9 @@
 #include <optional>
 #include <utility>
 
+#include <stratum/assembly/films.hpp>
 #include <stratum/assembly/rooms.hpp>
+#include <stratum/multigrid/by_differences.hpp>
 #include <stratum/multigrid/identity_rows.hpp>
 #include <stratum/multigrid/room_parts.hpp>
 #include <stratum/multigrid/transfer/operator_dependent.hpp>
@@ -40,6 +42,21 @@ class CellMatrix {
   std::optional<CellFields> fields_;
   GridOperator<double> matrix_;
 };
+
+/// The rows of unknowns by differences. `keep`: one at these, zero at others.
+std::shared_ptr<const LinearOperator<double>> by_differences(Context& ctx, const TensorMesh<2>& mesh,
+                                                             const PoissonSolverParams& params,
+                                                             const std::vector<double>& keep,
+                                                             const GridLayout<2>& unknowns) {
+  const CellCoefficients& k = *params.coefficients;
+  const CellFields fields(ctx, mesh, k, params.terms.reaction);
+  GridOperator<double> cells =
+      assemble_cells(ctx, mesh, fields, params.terms, cell_tensor(mesh, k), StorageFormat::cell, unknowns);
+  ctx.synchronise();  // the fields of K may be gone before the stream is here
+  auto rows = std::make_shared<Field<double>>(ctx, GridLayout<2>::flat(static_cast<int>(unknowns.nodes())));
+  if (!ctx.is_dry_run()) copy_from_host(ctx, keep.data(), rows->view());
+  return std::make_shared<SumByDifferences>(ctx, std::move(cells), std::move(rows));
+}
 
 SingularParts parts_of(const TensorMesh<2>& mesh, const Rooms& rooms, const GridLayout<2>& unknowns) {
   const auto columns = static_cast<std::size_t>(mesh.x().size()) + 1;
@@ -77,11 +94,16 @@ StructuredSolver solver_around_bodies(Context& ctx, const Geometry& mesh, Poisso
   const GridLayout<2> unknowns = partition.finest();
   const Rooms rooms = rooms_of(mesh, params.terms, k);
   Field<double> keep(ctx, unknowns);
-  const auto mark = [&](auto keeps) {
+  const auto marks_of = [&](auto keeps) {
     std::vector<double> marks;
     for (int j = 0; j < unknowns.ny; ++j)
       for (int i = 0; i < unknowns.nx; ++i)
         marks.push_back(keeps(map.node_at(i + logical.x().first_unknown(), j + unknowns.origin_y)) ? 1 : 0);
+    return marks;
+  };
+  const auto is_unknown = [](int node) { return node == BodyMap::unknown; };
+  const auto mark = [&](auto keeps) {
+    const auto marks = marks_of(keeps);
     if (!ctx.is_dry_run()) copy_from_host(ctx, marks.data(), keep.view());
     exchange(ctx, keep);
   };
@@ -90,7 +112,7 @@ StructuredSolver solver_around_bodies(Context& ctx, const Geometry& mesh, Poisso
   std::optional<CellCoefficients> conducting;
   if (map.has_empty_cells) {
     CellMatrix solved(ctx, mesh, k, params.terms, unknowns);
-    mark([](int node) { return node == BodyMap::unknown; });
+    mark(is_unknown);
     decouple(ctx, keep, solved.matrix());
     problem.iterated_on = solved.matrix();
     problem.means = PartMeans(ctx, unknowns, parts_of(logical, rooms, unknowns));
@@ -110,6 +132,10 @@ StructuredSolver solver_around_bodies(Context& ctx, const Geometry& mesh, Poisso
   problem.is_deformed = mesh.mapped() != nullptr;
   problem.is_cartesian = mesh.mapped() == nullptr || mesh.mapped()->is_cartesian();
   params.multigrid.symmetric = true;
+  if (mesh.mapped() == nullptr && !params.terms.varies() &&
+      (params.precision == Precision::mixed || params.precision == Precision::full) &&
+      round_off_of_films(mesh, &k, params.terms.reaction) > film)
+    problem.by_differences = by_differences(ctx, logical, params, marks_of(is_unknown), unknowns);
   return {ctx, std::move(problem), params, registry};
 }
 

@@ -4,6 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include <stratum/assembly/films.hpp>
+#include <stratum/multigrid/by_differences.hpp>
 #include <stratum/multigrid/poisson_solver.hpp>
 #include <stratum/multigrid/room_parts.hpp>
 
@@ -63,6 +65,13 @@ StructuredProblem problem_of(Context& ctx, const FiniteVolumes& volumes, const P
   problem.facts->singular = volumes.is_singular();
   problem.facts->lost_in_float = volumes.lost_by_rounding(std::numeric_limits<float>::epsilon() / 2);
   set_solids(ctx, volumes, cells, problem);
+  const bool in_double = params.precision == Precision::mixed || params.precision == Precision::full;
+  if (!ctx.on_gpu() && in_double && volumes.round_off_of_films() > film) {
+    const auto sums = std::make_shared<Field<double>>(ctx, cells);
+    if (!ctx.is_dry_run()) copy_from_host(ctx, volumes.row_sums(cells).data(), sums->view());
+    problem.by_differences =
+        std::make_shared<FiveBandsByDifferences>(problem.iterated_on ? *problem.iterated_on : *problem.matrix, sums);
+  }
   return problem;
 }
 

@@ -203,6 +203,10 @@ Plan select(const PoissonSolverParams& asked, const SolverFacts& facts) {
   asked.inner.validate();
   if (params.precision == Precision::residual_replacement) params.method = params.method.value_or(Method::cg);
   if (facts.matrix) plan.precision_reason = select_for_matrix(*facts.matrix, params);
+  if (facts.has_films && params.precision == Precision::mixed) {
+    params.precision = Precision::full;
+    plan.precision_reason = "cycles in double: cells between boundaries without values are too long and thin for float";
+  }
   if (facts.format)
     params.format = *facts.format;
   else if (params.terms.varies() && params.format == StorageFormat::tensor)

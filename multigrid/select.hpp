@@ -125,6 +125,7 @@ struct SolverFacts {
   std::optional<Couplings> couplings{};
   bool has_modes = true;  // which double rounds little enough: of one direction of a tensor operator, to solve it by
   std::optional<MatrixFacts> matrix{};
+  bool has_films = false;  // where bands lose digits (assembly/films.hpp), and those in float all of them
 
   [[nodiscard]] bool is_given() const { return source == Source::matrix || source == Source::deformed_mesh; }
 };

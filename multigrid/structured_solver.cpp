@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <stratum/core/field/blas.hpp>
+#include <stratum/multigrid/by_differences.hpp>
 #include <stratum/multigrid/full_multigrid_solve.hpp>
 #include <stratum/multigrid/precision_strategies.hpp>
 #include <stratum/multigrid/transfer/operator_dependent.hpp>
@@ -102,21 +103,20 @@ struct StructuredSolver::State {
     found.has_conductances = problem.conductances != nullptr;
     found.is_cartesian = problem.is_cartesian;
     found.matrix = problem.facts;
+    found.has_films = problem.by_differences != nullptr;
     return found;
   }
   /// use(multigrid), in whatever precision.
   template <class Use>
-  auto of_cycle(const Use& use) const {
+  decltype(auto) of_cycle(const Use& use) const {
     return float_cycle ? use(float_cycle->multigrid) : use(double_cycle->multigrid);
   }
-  void expect_room_for_all(const Context& ctx, const PoissonSolverParams& params) const {
-    expect_room(ctx, problem.mesh, required(ctx.memory_dry_run(), params));
-  }
   /// With b and x.
-  [[nodiscard]] std::int64_t required(Context dry_run, const PoissonSolverParams& params) const {
+  void expect_room_for_all(const Context& ctx, const PoissonSolverParams& params) const {
+    Context dry_run = ctx.memory_dry_run();
     const Field<double> b(dry_run, partition.finest()), x(dry_run, partition.finest());
     const State in_dry_run(dry_run, problem, params, registry);
-    return dry_run.memory()->peak_bytes;
+    expect_room(ctx, problem.mesh, dry_run.memory()->peak_bytes);
   }
 
   // --- building ------------------------------------------------------------------------------------------------------------
@@ -205,7 +205,7 @@ struct StructuredSolver::State {
     if (!problem.iterated_on && float_cycle) strategy = make_precision_strategy(ctx, a, params, *float_cycle);
     if (strategy) return;
     const auto cycle = double_cycle ? double_cycle->in_double : float_cycle->in_double;
-    solver = make_solver_in_double(ctx, *cycle);
+    solver = solver_on(problem.by_differences, make_solver_in_double(ctx, *cycle));
     strategy = make_krylov_strategy(solver, cycle, float_cycle != nullptr);
   }
   [[nodiscard]] std::shared_ptr<Solver<double>> make_solver_in_double(Context& ctx, Preconditioner<double>& cycle) {
@@ -505,9 +505,11 @@ const Plan& StructuredSolver::plan() const { return state_->plan; }
 const std::string& StructuredSolver::deflation() const { return state_->deflation; }
 const std::vector<TensorMesh<2>>& StructuredSolver::meshes() const { return state_->facts.meshes; }
 const std::string& StructuredSolver::coarse_solver() const {
-  return state_->float_cycle ? state_->float_cycle->multigrid.coarse_solver()
-                             : state_->double_cycle->multigrid.coarse_solver();
+  return state_->of_cycle([](const auto& multigrid) -> const std::string& { return multigrid.coarse_solver(); });
 }
 const GridOperator<double>& StructuredSolver::fine_operator() const { return state_->a; }
+bool StructuredSolver::keeps_differences() const {
+  return state_->problem.by_differences || !fine_operator().traits().has_bands;
+}
 
 }  // namespace stratum

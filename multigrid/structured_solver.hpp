@@ -38,6 +38,8 @@ struct StructuredProblem {
   std::optional<GridOperator<double>> iterated_on{};
   std::vector<double> scales{};  // D
   std::optional<PartMeans> means{};
+  /// The same operator as the one that would be iterated on, for iterations in double (multigrid/by_differences.hpp).
+  std::shared_ptr<const LinearOperator<double>> by_differences{};
   Clock::time_point begun = Clock::now();  // its set-up
 };
 
@@ -104,6 +106,8 @@ class StructuredSolver {
   /// How the coarsest level is solved; never `automatic`.
   [[nodiscard]] const std::string& coarse_solver() const;
   [[nodiscard]] const GridOperator<double>& fine_operator() const;
+  /// Residuals are formed by differences, and films (assembly/films.hpp) lose nothing.
+  [[nodiscard]] bool keeps_differences() const;
 
  private:
   struct State;

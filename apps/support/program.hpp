@@ -76,14 +76,6 @@ struct Program {
 inline void warn(const char* program, const std::string& what) {
   if (!what.empty()) (void)std::fprintf(stderr, "%s: warning: %s\n", program, what.c_str());
 }
-/// Of FiniteVolumes::round_off_of_films.
-inline void warn_of_films(const char* program, double lost) {
-  if (lost > 1e-6)
-    warn(program,
-         message("cells between boundaries without values are so long and thin that round-off of finite volumes may "
-                 "change u by about ",
-                 lost, " of itself; elements keep its digits there"));
-}
 
 struct Machine {
   Backend backend = Backend::cpu;

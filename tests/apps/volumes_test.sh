@@ -35,13 +35,6 @@ case_of_second_order() {
   check "len(r['right_hand_sides']) == 2 and abs(r['right_hand_sides'][1]['maximum'] / r['right_hand_sides'][0]['maximum'] - 2) < 1e-7"
 }
 
-case_films_lose_digits() {
-  solve --level 3 --rhs 1 --domain 1,1e-6 --top neumann --bottom neumann --vtk none
-  says 'round-off of finite volumes may change u by about 0\.0002'
-  solve --level 3 --rhs 1 --domain 1,1e-3 --top neumann --bottom neumann --vtk none
-  if grep -q 'round-off of finite volumes' "$work/.errors"; then fail "warns of cells that are not thin"; fi
-}
-
 case_singular_problems() {
   local walls=(--left neumann --right neumann --bottom neumann)
   solve --level 5 "${walls[@]}" --rhs 1 --top neumann:-1 --vtk none

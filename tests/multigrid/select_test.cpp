@@ -68,6 +68,10 @@ SolverFacts without_numbers(SolverFacts facts) {
   facts.couplings.reset();
   return facts;
 }
+SolverFacts with_films(SolverFacts facts) {
+  facts.has_films = true;
+  return facts;
+}
 SolverFacts periodic(bool on_gpu) {
   const Axis x = uniform(1, 64);
   return of({x.with_boundaries(BoundaryType::periodic, BoundaryType::periodic), x, "around"}, on_gpu);
@@ -167,6 +171,8 @@ std::vector<Case> table() {
       {"nine bands that jump", symmetric(), of_matrix(jumping, Source::matrix, StorageFormat::nine_band),
        "cg v mixed by matrix matrix", "conjugate gradients: K jumps"},
       {"without numbers", symmetric(), without_numbers(of_matrix(alike)), "fcg k mixed by matrix matrix", ""},
+      {"in films", symmetric(), with_films(of_matrix(alike)), "cg v double by matrix bilinear",
+       "conjugate gradients: the matrix is symmetric; cycles in double: cells between boundaries without values"},
       // Somebody's.
       {"a symmetric one", automatic(), of_user({.symmetric = true}, alike), "cg v mixed by matrix bilinear",
        "conjugate gradients: the matrix is symmetric"},

@@ -271,53 +271,129 @@ __global__ void __launch_bounds__(warp) x_lines_kernel(const XLines<T> lines) {
   s.x(end, j, k) += of_end;
 }
 
+template <class T>
+void solve_lines(Context& ctx, const SolveLine<T>& s, const AxisRange& p, const AxisRange& q) {
+  if (ctx.is_dry_run() || p.count() == 0 || q.count() == 0) return;
+  if (s.axis == 0) {
+    const auto blocks = static_cast<unsigned>(cuda::divide_up(p.count() * q.count(), warp));
+    return cuda::Launch{blocks, warp}(ctx, x_lines_kernel<T>, XLines<T>{s, p, q});
+  }
+  for_each_node(ctx, lines_of(p, q), s);
+}
+
 #endif
 
-/// On a CPU lines along y and z go in step, side by side along x.
-template <class T>
-STRATUM_SIMD_CLONES void solve_side_by_side(const SolveLine<T>& s, const AxisRange& x, int q) {
-  constexpr int most = 64;
-  T y[most];
-  const auto row = [&](const FieldView<T, 3>& v, int i) { return s.axis == 1 ? v.row(i, q) : v.row(q, i); };
-  for (int begin = x.begin; begin < x.end; begin += most * x.step) {
-    const int stop = std::min(x.end, begin + most * x.step), count = (stop - begin + x.step - 1) / x.step;
+// On a CPU the rows of a plane, or of the lines of one index q, go through all of their colours while they are in cache.
+
+constexpr int lines_in_step = 64;
+
+/// f of every second node of a row. A distance that is a constant lets compilers load whole registers, and sort them.
+template <class Functor>
+STRATUM_SIMD_CLONES void for_every_second(const Functor f, const AxisRange& x, int j, int k) {
+  const int first = x.begin, count = x.count();
+#pragma omp simd
+  for (int c = 0; c < count; ++c) f(first + 2 * c, j, k);
+}
+
+template <class Rows>
+void relax_row(const RelaxPoint<Rows>& point, bool reversed, int j, int k) {
+  const BoxShape& shape = point.rows.shape;
+  const int all = colours(shape, 0), last = shape.n.nx - 1;
+  for (int step = 0; step < all; ++step) {
+    if (step > 0 && shape.periodic[0]) {
+      auto* const row = point.x.row(j, k);
+      row[-1] = row[last];
+      row[last + 1] = row[0];
+    }
+    for_every_second(point, nodes_of_colour(shape, 0, reversed ? all - 1 - step : step), j, k);
+  }
+}
+
+/// Lines go in step, side by side: those along y and z `apart` numbers from each other, those along x (0) by rows.
+template <int apart, class T>
+STRATUM_SIMD_CLONES void solve_side_by_side(const SolveLine<T>& s, const AxisRange& p, int q) {
+  T y[lines_in_step];
+  const auto distance = [&](const FieldView<T, 3>& v) { return apart > 0 ? apart : p.step * v.strides.row; };
+  const std::int64_t of_a = distance(s.a.inverse), of_r = distance(s.r), of_x = distance(s.x);
+  for (int begin = p.begin; begin < p.end; begin += lines_in_step * p.step) {
+    const int count = std::min(lines_in_step, (p.end - begin + p.step - 1) / p.step);
+    const auto first = [&](const FieldView<T, 3>& v, int i) { return &on_line(v, s.axis, i, begin, q); };
     std::fill_n(y, count, T(0));
     for (int i = 0; i < s.n; ++i) {
-      T* const r = row(s.r, i) + begin;
-      const T* const f = row(s.a.lower, i) + begin;
+      T* const r = first(s.r, i);
+      const T* const f = first(s.a.lower, i);
 #pragma omp simd
-      for (int c = 0; c < count; ++c) r[c * x.step] = y[c] = r[c * x.step] + f[c * x.step] * y[c];
+      for (int c = 0; c < count; ++c) r[c * of_r] = y[c] = r[c * of_r] + f[c * of_a] * y[c];
     }
     std::fill_n(y, count, T(0));
     for (int i = s.n - 1; i >= 0; --i) {
-      const T *const r = row(s.r, i) + begin, *const inverse = row(s.a.inverse, i) + begin;
-      const T* const f = row(s.a.factor, std::min(i + 1, s.n - 1)) + begin;
-      T* const u = row(s.x, i) + begin;
+      const T *const r = first(s.r, i), *const inverse = first(s.a.inverse, i);
+      const T* const f = first(s.a.factor, std::min(i + 1, s.n - 1));
+      T* const u = first(s.x, i);
 #pragma omp simd
       for (int c = 0; c < count; ++c) {
-        y[c] = r[c * x.step] * inverse[c * x.step] + f[c * x.step] * y[c];
-        u[c * x.step] += y[c];
+        y[c] = r[c * of_r] * inverse[c * of_a] + f[c * of_a] * y[c];
+        u[c * of_x] += y[c];
       }
     }
   }
 }
 
+template <class Rows>
+void form_lines(const ResidualOfColour<Rows>& residual, int axis, int n, const AxisRange& p, int q) {
+  if (axis == 0)
+    for (int j = p.begin; j < p.end; j += p.step) for_row(detail::plane_of(residual, q), 0, n, 1, j);
+  else
+    for (int i = 0; i < n; ++i) for_every_second(residual, p, axis == 1 ? i : q, axis == 1 ? q : i);
+}
+
 template <class T>
-void solve_lines(Context& ctx, const SolveLine<T>& s, const AxisRange& p, const AxisRange& q) {
-  if (ctx.is_dry_run() || p.count() == 0 || q.count() == 0) return;
-#if defined(__CUDACC__)
-  if (ctx.on_gpu() && s.axis == 0) {
-    const auto blocks = static_cast<unsigned>(cuda::divide_up(p.count() * q.count(), warp));
-    return cuda::Launch{blocks, warp}(ctx, x_lines_kernel<T>, XLines<T>{s, p, q});
-  }
-#endif
-  if (!ctx.on_gpu() && s.axis != 0 && !s.periodic) {
+void solve_lines_of(const SolveLine<T>& s, const AxisRange& p, int q) {
+  if (s.periodic)
+    for (int line = p.begin; line < p.end; line += p.step) s(line, q);
+  else if (s.axis == 0)
+    solve_side_by_side<0>(s, p, q);
+  else
+    solve_side_by_side<2>(s, p, q);
+}
+
+template <class Rows, class T>
+void relax_lines(Context& ctx, const BoxMatrix<T>& a, const ResidualOfColour<Rows>& residual, const SolveLine<T>& s,
+                 const BoxChunks<T>* chunks, bool reversed) {
+  const BoxShape& shape = a.shape();
+  const auto [first, second] = others(s.axis);
+  const int cp = colours(shape, first), cq = colours(shape, second);
+  const auto nodes = [&, reversed](int axis, int step, int all) {
+    return nodes_of_colour(shape, axis, reversed ? all - 1 - step : step);
+  };
+  for (int step_q = 0; step_q < cq; ++step_q) {
+    const AxisRange q = nodes(second, step_q, cq);
+    const bool together = chunks == nullptr && !s.periodic && !shape.periodic[static_cast<std::size_t>(first)] &&
+                          q.count() >= ctx.threads();
+    for (int round = 0; round < (together ? 1 : cp); ++round) {
+      fill_before_colour(ctx, a, s.x, second == 1 || round == 0);
+      const AxisRange own = nodes(first, round, cp);
+      // All threads have work, of few q as well.
+      const int blocks = together ? 1 : (own.count() + lines_in_step - 1) / lines_in_step, all = blocks * q.count();
+      if (!ctx.is_dry_run()) {
 #pragma omp parallel for schedule(static) \
-    num_threads(ctx.threads()) if (std::int64_t{s.n} * p.count() * q.count() > serial_limit)
-    for (int line = q.begin; line < q.end; line += q.step) solve_side_by_side(s, p, line);
-    return;
+    num_threads(ctx.threads()) if (std::int64_t{s.n} * own.count() * q.count() > serial_limit)
+        for (int n = 0; n < all; ++n) {
+          const int at = q.begin + n / blocks * q.step;
+          for (int step_p = round; step_p < (together ? cp : round + 1); ++step_p) {
+            AxisRange p = nodes(first, step_p, cp);
+            if (!together) {
+              p.begin += n % blocks * lines_in_step * p.step;
+              p.end = std::min(p.end, p.begin + lines_in_step * p.step);
+            }
+            form_lines(residual, s.axis, s.n, p, at);
+            if (chunks == nullptr) solve_lines_of(s, p, at);
+          }
+        }
+      }
+      if (chunks != nullptr) chunks->apply(ctx, s.a, s.r, s.x, own, q);
+    }
   }
-  for_each_node(ctx, lines_of(p, q), s);
 }
 
 }  // namespace
@@ -349,13 +425,22 @@ void box_points(Context& ctx, const BoxMatrix<T>& a, FieldView<const T, 3> b, Fi
       }
 #endif
     if (from_zero) set_zero_with_ghosts(ctx, x);
-    for (int step = 0; step < all; ++step) {
-      const int colour = reversed ? all - 1 - step : step;
-      fill_before_colour(ctx, a, x.view(), step % (cx * cy) == 0 && !(from_zero && step == 0));
-      for_each_node(ctx,
-                    {nodes_of_colour(shape, 0, colour % cx), nodes_of_colour(shape, 1, colour / cx % cy),
-                     nodes_of_colour(shape, 2, colour / (cx * cy))},
-                    RelaxPoint<Rows>{rows, b, x.view()});
+    const int rounds = ctx.on_gpu() ? all : cy * cz, of_plane = rounds / cz;
+    for (int step = 0; step < rounds; ++step) {
+      const int round = reversed ? rounds - 1 - step : step, colour = ctx.on_gpu() ? round : round * cx;
+      const AxisRange y = nodes_of_colour(shape, 1, colour / cx % cy),
+                      z = nodes_of_colour(shape, 2, colour / (cx * cy));
+      fill_before_colour(ctx, a, x.view(), step % of_plane == 0 && !(from_zero && step == 0));
+      const RelaxPoint<Rows> point{rows, b, x.view()};
+      if (ctx.on_gpu()) {
+        for_each_node(ctx, {nodes_of_colour(shape, 0, colour % cx), y, z}, point);
+        continue;
+      }
+      if (ctx.is_dry_run()) continue;
+#pragma omp parallel for collapse(2) schedule(static) \
+    num_threads(ctx.threads()) if (std::int64_t{shape.n.nx} * y.count() * z.count() > serial_limit)
+      for (int k = z.begin; k < z.end; k += z.step)
+        for (int j = y.begin; j < y.end; j += y.step) relax_row(point, reversed, j, k);
     }
   });
 }
@@ -386,13 +471,16 @@ template <class T>
 void BoxLines<T>::apply(Context& ctx, const BoxMatrix<T>& a, FieldView<const T, 3> b, FieldView<T, 3> x,
                         FieldView<T, 3> r, bool reversed) const {
   const BoxShape& shape = a.shape();
-  const bool through_ranks = chunks_ != nullptr;
-  const auto [first, second] = others(axis_);
-  const int cp = colours(shape, first), all = cp * colours(shape, second);
-  const AxisRange along{0, shape.size(axis_)};
   const SolveLine<T> solve{view_, r, x, axis_, shape.size(axis_), shape.periodic[static_cast<std::size_t>(axis_)]};
   a.with_rows([&](const auto& rows) {
     using Rows = std::remove_cvref_t<decltype(rows)>;
+    const ResidualOfColour<Rows> residual{rows, b, x, r};
+    if (!ctx.on_gpu()) return relax_lines(ctx, a, residual, solve, chunks_.get(), reversed);
+#if defined(__CUDACC__)
+    const bool through_ranks = chunks_ != nullptr;
+    const auto [first, second] = others(axis_);
+    const int cp = colours(shape, first), all = cp * colours(shape, second);
+    const AxisRange along{0, shape.size(axis_)};
     for (int step = 0; step < all; ++step) {
       const int colour = reversed ? all - 1 - step : step;
       const AxisRange p = nodes_of_colour(shape, first, colour % cp), q = nodes_of_colour(shape, second, colour / cp);
@@ -400,9 +488,8 @@ void BoxLines<T>::apply(Context& ctx, const BoxMatrix<T>& a, FieldView<const T, 
       const NodeRange<3> nodes = axis_ == 0   ? NodeRange<3>{along, p, q}
                                  : axis_ == 1 ? NodeRange<3>{p, along, q}
                                               : NodeRange<3>{p, q, along};
-#if defined(__CUDACC__)
       if constexpr (!is_full<Rows>)
-        if (ctx.on_gpu() && axis_ != 0 && !solve.periodic && !through_ranks) {
+        if (axis_ != 0 && !solve.periodic && !through_ranks) {
           if (ctx.is_dry_run()) continue;
           const bool few = std::int64_t{p.count()} * q.count() < cuda::few_lines;
           const cuda::ColourOfLines<Rows> lines{rows, b, view_.inverse, view_.factor, x, r, p, q};
@@ -410,24 +497,24 @@ void BoxLines<T>::apply(Context& ctx, const BoxMatrix<T>& a, FieldView<const T, 
             if constexpr (std::is_same_v<Rows, BoxCellRows<T>>)
               cuda::launch_forming(ctx, lines, axis_);
             else
-              for_each_node(ctx, nodes, ResidualOfColour<Rows>{rows, b, x, r});
+              for_each_node(ctx, nodes, residual);
           }
           cuda::launch_lines(ctx, lines, axis_, few);
           continue;
         }
       if constexpr (std::is_same_v<Rows, BoxCellRows<T>>)
-        if (ctx.on_gpu() && axis_ == 0) {
+        if (axis_ == 0) {
           cuda::run_pairs<T>(ctx, rows, b, x, r, nodes);
           solve_lines(ctx, solve, p, q);
           continue;
         }
-#endif
-      for_each_node(ctx, nodes, ResidualOfColour<Rows>{rows, b, x, r});
+      for_each_node(ctx, nodes, residual);
       if (through_ranks)
         chunks_->apply(ctx, view_, r, x, p, q);
       else
         solve_lines(ctx, solve, p, q);
     }
+#endif
   });
 }
 

@@ -96,29 +96,37 @@ struct EliminateLine {
     else
       return edge(i > 0 ? i - 1 : n - 1, p, q);
   }
+  /// E of the next row without its own part; f and l / D of this one.
+  struct State {
+    double left = 0, before = 0, below = 0;
+  };
+  /// Row i of `end`, which `more` adds to.
+  STRATUM_HOST_DEVICE STRATUM_INLINE void row(int i, int end, double more, int p, int q, State& s) const {
+    const double coupling = i < end - 1 ? edge(i, p, q) : 0, part = excess(i, p, q) + more + s.left,
+                 pivot = coupling + part;
+    on_line(to.inverse, axis, i, p, q) = static_cast<T>(1 / pivot);
+    on_line(to.factor, axis, i, p, q) = static_cast<T>(s.before);
+    if (is_full<Rows>) on_line(to.lower, axis, i, p, q) = static_cast<T>(s.below);
+    s.before = coupling / pivot;
+    s.below = is_full<Rows> ? (i < end - 1 ? edge_before(i + 1, p, q) : 0) / pivot : s.before;
+    s.left = s.below * part;
+  }
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int p, int q) const {
     const auto inverse = [&](int i) -> T& { return on_line(to.inverse, axis, i, p, q); };
     const auto factor = [&](int i) -> T& { return on_line(to.factor, axis, i, p, q); };
-    const auto lower = [&](int i) -> T& { return on_line(to.lower, axis, i, p, q); };
     const auto around = [&](int i) -> T& { return on_line(to.around, axis, i, p, q); };
     // Of a periodic line the last node, `end`, is taken out; its neighbours are the first and the last of the others.
     const int end = periodic ? n - 1 : n;
     const double of_first = periodic ? edge_before(0, p, q) : 0, of_last = periodic ? edge(end - 1, p, q) : 0;
-    double left = 0, before = 0, below = 0, sum = 0;  // E without the row's own part; f, l / D and y of the node before
+    State s;
+    double sum = 0;
     for (int i = 0; i < end; ++i) {
-      const double e = excess(i, p, q) + (i == 0 ? of_first : 0) + (i == end - 1 ? of_last : 0);
-      const double coupling = i < end - 1 ? edge(i, p, q) : 0, part = e + left, pivot = coupling + part;
-      inverse(i) = static_cast<T>(1 / pivot);
-      factor(i) = static_cast<T>(before);
-      if (is_full<Rows>) lower(i) = static_cast<T>(below);
       // The rows' sums without what the last node gives: 1 less that.
       if (periodic) {
-        sum = excess(i, p, q) + below * sum;
+        sum = excess(i, p, q) + s.below * sum;
         around(i) = static_cast<T>(sum);
       }
-      before = coupling / pivot;
-      below = is_full<Rows> ? (i < end - 1 ? edge_before(i + 1, p, q) : 0) / pivot : before;
-      left = below * part;
+      row(i, end, (i == 0 ? of_first : 0) + (i == end - 1 ? of_last : 0), p, q, s);
     }
     if (!periodic) return;
     double behind = 0, first = 0, last = 0;
@@ -309,6 +317,24 @@ void relax_row(const RelaxPoint<Rows>& point, bool reversed, int j, int k) {
   }
 }
 
+/// Lines along y or z of one index q go in step, side by side along x, as their matrix lies in memory.
+template <class Rows, class T>
+STRATUM_SIMD_CLONES void eliminate_side_by_side(const EliminateLine<Rows, T> line, int lines, int q) {
+  for (int begin = 0; begin < lines; begin += lines_in_step) {
+    const int count = std::min(lines_in_step, lines - begin);
+    double left[lines_in_step] = {}, before[lines_in_step] = {}, below[lines_in_step] = {};
+    for (int i = 0; i < line.n; ++i)
+#pragma omp simd
+      for (int c = 0; c < count; ++c) {
+        typename EliminateLine<Rows, T>::State s{left[c], before[c], below[c]};
+        line.row(i, line.n, 0, begin + c, q, s);
+        left[c] = s.left;
+        before[c] = s.before;
+        below[c] = s.below;
+      }
+  }
+}
+
 /// Lines go in step, side by side: those along y and z `apart` numbers from each other, those along x (0) by rows.
 template <int apart, class T>
 STRATUM_SIMD_CLONES void solve_side_by_side(const SolveLine<T>& s, const AxisRange& p, int q) {
@@ -460,10 +486,15 @@ BoxLines<T>::BoxLines(Context& ctx, const BoxMatrix<double>& a, int axis)
     return;
   }
   const auto [p, q] = others(axis);
-  const NodeRange<2> lines = lines_of({0, shape.size(p)}, {0, shape.size(q)});
+  const int lines = shape.size(p), all = shape.size(q);
   a.with_rows([&](const auto& rows) {
     using Rows = std::remove_cvref_t<decltype(rows)>;
-    for_each_node(ctx, lines, EliminateLine<Rows, T>{rows, view_, axis, shape.size(axis), periodic});
+    const EliminateLine<Rows, T> line{rows, view_, axis, shape.size(axis), periodic};
+    if (ctx.on_gpu() || periodic || axis == 0) return for_each_node(ctx, lines_of({0, lines}, {0, all}), line);
+    if (ctx.is_dry_run()) return;
+#pragma omp parallel for schedule(static) \
+    num_threads(ctx.threads()) if (std::int64_t{line.n} * lines * all > serial_limit)
+    for (int at = 0; at < all; ++at) eliminate_side_by_side(line, lines, at);
   });
 }
 

@@ -74,6 +74,34 @@ struct CoarseRow {
   CoarseRows coarse;
 
   STRATUM_HOST_DEVICE STRATUM_INLINE void operator()(int i, int j, int k) const {
+    double sums[box_row] = {};
+    double excess;
+#if !defined(__CUDA_ARCH__)
+    if (is_copied(0, i) && is_copied(1, j) && is_copied(2, k))
+      excess = rows.row(p.axes[0].kept[i], p.axes[1].kept[j], p.axes[2].kept[k], sums);
+    else
+#endif
+      excess = product(i, j, k, sums);
+    coarse.at(0, i, j, k) = excess;
+    for (int n = CoarseRows::first_band; n <= box_neighbours; ++n) {
+      if (n == 0) continue;
+      const BoxOffset o(n);
+      const bool there = coarse.shape.has(0, i + o.x) && coarse.shape.has(1, j + o.y) && coarse.shape.has(2, k + o.z);
+      coarse.at(n, i, j, k) = there ? sums[box_neighbours + n] : 0;
+    }
+  }
+
+ private:
+  /// Neither node beside this one of a direction lies between. If this is so in all directions, P copies the fine row.
+  [[nodiscard]] STRATUM_HOST_DEVICE STRATUM_INLINE bool is_copied(int axis, int at) const {
+    const auto& map = p.axes[static_cast<std::size_t>(axis)];
+    const auto lies_between = [&](int i) { return p.fine.has(axis, i) && map.dropped[inside(p.fine, axis, i)] >= 0; };
+    const bool short_circle = p.fine.periodic[static_cast<std::size_t>(axis)] && p.fine.size(axis) < 3;
+    return !short_circle && !lies_between(map.kept[at] - 1) && !lies_between(map.kept[at] + 1);
+  }
+
+  /// Entries of the row, to be added to `sums`, and what it has left.
+  STRATUM_HOST_DEVICE STRATUM_INLINE double product(int i, int j, int k, double (&sums)[box_row]) const {
     const Window x(p.axes[0], p.fine, p.coarse, 0, i), y(p.axes[1], p.fine, p.coarse, 1, j),
         z(p.axes[2], p.fine, p.coarse, 2, k);
     T weights[slots * slots * slots];
@@ -150,7 +178,6 @@ struct CoarseRow {
         }
     // Of a symmetric matrix entries to later nodes, those in planes behind and in the own one.
     constexpr int first_plane = CoarseRows::first_band == 0 ? 1 : 0;
-    double sums[box_row] = {};
     for (int c = 0; c < 5; ++c)
       for (int b = 0; b < 5; ++b)
         for (int a = 0; a < 5; ++a) {
@@ -165,13 +192,7 @@ struct CoarseRow {
                       factor * static_cast<double>(weights[(w * slots + v) * slots + u]);
           }
         }
-    coarse.at(0, i, j, k) = excess;
-    for (int n = CoarseRows::first_band; n <= box_neighbours; ++n) {
-      if (n == 0) continue;
-      const BoxOffset o(n);
-      const bool there = coarse.shape.has(0, i + o.x) && coarse.shape.has(1, j + o.y) && coarse.shape.has(2, k + o.z);
-      coarse.at(n, i, j, k) = there ? sums[box_neighbours + n] : 0;
-    }
+    return excess;
   }
 };
 

@@ -141,6 +141,26 @@ TEST(BoxSmoothers, TakeLongLines) {
   }
 }
 
+/// Side by side more lines than go in step on a CPU, by one thread and by more threads than there are planes.
+TEST(BoxSmoothers, TakeManyLines) {
+  Random random(15);
+  for (const int threads : {1, 3}) {
+    Context ctx(Backend::cpu, threads);
+    for (const char* const ends : {"DD", "PP"})
+      for (int axis = 0; axis < 3; ++axis) {
+        const int across = axis == 0 ? 1 : 0;
+        BoxProblem problem;
+        for (int d = 0; d < 3; ++d)
+          problem.widths[static_cast<std::size_t>(d)] = random.widths(d == across ? 135 : d == axis ? 4 : 3, 1);
+        problem.ends[static_cast<std::size_t>(across)] = ends;
+        const BoxMatrix<double> a = matrix_of(ctx, problem);
+        const DenseMatrix of_a = test::assembled(problem);
+        const auto b = random.values(of_a.rows()), x = random.values(of_a.rows());
+        for (const bool reversed : {false, true}) expect_step<double>(ctx, a, of_a, axis, reversed, b, x, 1e-10);
+      }
+  }
+}
+
 TEST(Gate, DropsThinNodesFromTheThinEndOn) {
   GatedAxis uniform{std::vector<double>(64, 1.0 / 64)};
   const std::array<GatedAxis, 3> cube{uniform, uniform, uniform};

@@ -59,6 +59,11 @@ def test_corner_contacts_warn():
     columns[:, 0, 0] = columns[:, 1, 1] = True
     with pytest.warns(UserWarning, match="in edges or corners alone at 3 nodes"):
         stratum.poisson(box, 1, 0, bodies=[(columns, "no-flux")])
+    with pytest.warns(UserWarning, match=r"in corners alone at 1 node, \(0.5, 0.5\)") as said:
+        stratum.heat(mesh(), 0, 0.1, 1, f=1, bodies=[(mask, "no-flux")])
+    assert [warning.filename for warning in said] == [__file__]
+    with pytest.warns(UserWarning, match="in edges or corners alone at 3 nodes"):
+        stratum.heat(box, 0, 0.1, 1, f=1, bodies=[(columns, "no-flux")])
 
 
 @pytest.mark.parametrize("bodies, words", [

@@ -14,6 +14,8 @@
 
 #include <nanobind/stl/array.h>
 
+#include <stratum/assembly/corner_contacts.hpp>
+#include <stratum/assembly/problem_mesh.hpp>
 #include <stratum/multigrid/heat_solver.hpp>
 #include <stratum/multigrid/heat_solver_3d.hpp>
 #include <stratum/multigrid/heat_solver_volumes.hpp>
@@ -79,7 +81,7 @@ ScalarFunction at_gauss_points(const TensorMesh<2>& mesh, const HostArray<double
   };
 }
 
-/// ((t, u) of the start and each frame, the status and its reason, cycles), from what a solver has made of `start(ctx)`.
+/// ((t, u) of the start and each frame, the status and its reason, cycles, what to warn of), by start(ctx, warning), a solver.
 template <class Start, class Values, class Moving>
 nb::tuple stepped(const GivenSteps& asked, const nb::object& callback, Context ctx,
                   const std::vector<std::size_t>& shape, const Moving& moving, const Start& start,
@@ -90,9 +92,10 @@ nb::tuple stepped(const GivenSteps& asked, const nb::object& callback, Context c
   };
   nb::list frames;
   HeatReport report;
+  std::string warning;
   try {
     const WithoutGil computing;
-    auto solver = start(ctx);
+    auto solver = start(ctx, warning);
     auto u = values(ctx, solver);
     with_gil([&] { frames.append(nb::make_tuple(solver.time(), arrays(std::move(u)))); });
     report = take_steps(ctx, solver, asked, callback, frames, values, arrays);
@@ -101,7 +104,7 @@ nb::tuple stepped(const GivenSteps& asked, const nb::object& callback, Context c
     throw;
   }
   if (moving) moving->rethrow();
-  return nb::make_tuple(frames, std::string(to_string(report.status)), report.reason, report.cycles);
+  return nb::make_tuple(frames, std::string(to_string(report.status)), report.reason, report.cycles, warning);
 }
 
 Context context_of(const nb::dict& options) {
@@ -139,12 +142,14 @@ nb::tuple step_on_rectangle(const TensorMesh<2>& mesh, HeatProblem problem, cons
   if (by_volumes)
     return stepped(
         asked, callback, context_of(options), shape, moving,
-        [&](Context& ctx) { return VolumeHeatSolver(ctx, mesh, problem, params); },
+        [&](Context& ctx, std::string& /*warning*/) { return VolumeHeatSolver(ctx, mesh, problem, params); },
         [](Context& ctx, const VolumeHeatSolver& solver) { return solver.cell_values(ctx); });
   return stepped(
       asked, callback, context_of(options), shape, moving,
-      [&](Context& ctx) {
-        return HeatSolver(ctx, Geometry(with_boundaries(mesh, problem.space.boundaries)), problem, params);
+      [&](Context& ctx, std::string& warning) {
+        const ProblemMesh cells(with_boundaries(mesh, problem.space.boundaries));
+        if (const auto map = bodies_on(ctx, cells, problem.space)) warning = corner_contacts(cells, *map).warning();
+        return HeatSolver(ctx, cells, problem, params);
       },
       [](Context& ctx, const HeatSolver& solver) { return solver.nodal_solution(ctx); });
 }
@@ -167,7 +172,12 @@ nb::tuple step_in_box(const SharedBox& mesh, HeatProblem3D problem, const nb::ob
   const auto params = heat_params_of<HeatParams3D>(asked);
   return stepped(
       asked, callback, make_context(device, threads), shape, moving,
-      [&](Context& ctx) { return HeatSolver3D(ctx, *mesh, problem, params); },
+      [&](Context& ctx, std::string& warning) {
+        const TensorMesh<3> box = with_boundaries(*mesh, problem.space.boundaries);
+        const auto map = bodies_on(ctx, box, problem.space);
+        if (map && map->has_solids()) warning = corner_contacts(box, *map).warning();
+        return HeatSolver3D(ctx, *mesh, problem, params);
+      },
       [](Context& ctx, const HeatSolver3D& solver) { return solver.nodal_solution(ctx); });
 }
 

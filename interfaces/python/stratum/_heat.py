@@ -195,7 +195,9 @@ def _by_steps_of_programs(mesh: Mesh | BoxMesh, initial: Any, end: float, steps:
         found = step_in_box(*data, asked["bodies"], *how, asked["device"], threads, after)  # type: ignore[arg-type]
     else:
         found = step_on_rectangle(*data, asked | {"threads": threads, "continue": False}, *how, after)  # type: ignore[arg-type]
-    kept, status, reason, iterations = found
+    kept, status, reason, iterations, warning = found
+    if warning:
+        _report.warn(warning)
     solution = HeatSolution(np.array([t for t, _ in kept]), np.stack([u for _, u in kept]), mesh, iterations)
     failed = status != "converged"
     _report.judge({"status": status, "reason": reason, "iterations": iterations, "failed": failed, "exit_codes": [2 * failed] * 2},

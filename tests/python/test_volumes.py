@@ -1,5 +1,7 @@
 """Finite volumes and coordinates of stratum.Poisson, against an assembly in NumPy and against solutions by hand."""
 
+import warnings
+
 import numpy as np
 import pytest
 import stratum
@@ -111,3 +113,15 @@ def test_what_is_refused(mesh):
         stratum.Poisson(mesh, discretisation="fv").solve(np.ones(3))
     with pytest.raises(TypeError, match="gradients are those of elements"):
         stratum.gradients.vjp(stratum.Poisson(mesh, discretisation="fv"), np.ones(mesh.cells))
+
+
+def test_films_warn():
+    """Which lose digits by finite volumes, and by elements none."""
+    film = (np.linspace(0, 1, 9), np.linspace(0, 1e-6, 9))
+    for call in (lambda **how: stratum.poisson(film, 0, walls, **how), lambda **how: stratum.heat(film, 0, 1, 1, boundaries=walls, **how)):
+        with pytest.warns(UserWarning, match="round-off of finite volumes may change u by about") as said:
+            call(discretisation="fv")
+        assert said[0].filename == __file__
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            call()

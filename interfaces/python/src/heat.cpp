@@ -142,7 +142,11 @@ nb::tuple step_on_rectangle(const TensorMesh<2>& mesh, HeatProblem problem, cons
   if (by_volumes)
     return stepped(
         asked, callback, context_of(options), shape, moving,
-        [&](Context& ctx, std::string& /*warning*/) { return VolumeHeatSolver(ctx, mesh, problem, params); },
+        [&](Context& ctx, std::string& warning) {
+          VolumeHeatSolver solver(ctx, mesh, problem, params);
+          warning = warning_of_films(solver.volumes().round_off_of_films());
+          return solver;
+        },
         [](Context& ctx, const VolumeHeatSolver& solver) { return solver.cell_values(ctx); });
   return stepped(
       asked, callback, context_of(options), shape, moving,

@@ -213,6 +213,7 @@ class PoissonSystem {
       expects(coordinates == Coordinates::cartesian, "finite volumes are for Cartesian coordinates; take elements");
       volumes_.emplace(ctx_, mesh, problem_);
       singular_ = volumes_->is_singular();
+      warning_ = warning_of_films(volumes_->round_off_of_films());
       solver_ = std::make_unique<PoissonSolver>(ctx_, *volumes_, params_);
     } else {
       set_elements(coordinates);
@@ -542,7 +543,7 @@ class PoissonSystem {
   std::shared_ptr<const CellCoefficients> cells_;
   std::optional<Rooms> rooms_;  // around bodies
   bool singular_ = false;
-  std::string warning_;  // of bodies
+  std::string warning_;  // of bodies, or of films
   double setup_seconds_ = 0;
   std::unique_ptr<PoissonSolver> solver_;
 };

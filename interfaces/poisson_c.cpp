@@ -211,6 +211,7 @@ class Rectangle {
       cells_ = std::make_shared<const CellCoefficients>(std::move(*k));
     params.coefficients = cells_;
     if (cells_) problem_.on_mesh = cells_->bodies;
+    if (problem_.on_mesh) warning_ = corner_contacts(*mesh_, *problem_.on_mesh).warning();
     params.full_multigrid_from_x = has_boundary_values(problem_);
     rooms_ = rooms_around_bodies(*mesh_, params.terms, cells_.get());
     singular_ = !rooms_ && is_singular(ctx_, *mesh_, problem_, cells_.get());

@@ -21,7 +21,7 @@ optional_for_benchmark=(libhypre-dev libfftw3-dev)
 usage() {
   cat <<END
 Usage: ./bootstrap.sh run PROGRAM [ARGS...]   install what is missing, build PROGRAM, run it where you are
-       ./bootstrap.sh run PROGRAM --ranks N [ARGS...]   on N ranks, by mpirun (programs that can: poisson2d, poisson3d, heat2d)
+       ./bootstrap.sh run PROGRAM --ranks N [ARGS...]   on N ranks, by mpirun (programs that can: poisson2d, poisson3d, heat2d, heat3d)
        ./bootstrap.sh test [--heavy] [CTEST ARGS...]   the same for the test suite; GTEST_FILTER chooses cases
        ./bootstrap.sh build [TARGETS...]      the same without running anything (default: all programs)
        ./bootstrap.sh deps                    only install what programs and tests need

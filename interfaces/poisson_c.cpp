@@ -16,10 +16,12 @@
 #include <stratum/assembly/body_fluxes.hpp>
 #include <stratum/assembly/box_values.hpp>
 #include <stratum/assembly/corner_contacts.hpp>
+#include <stratum/assembly/films.hpp>
 #include <stratum/assembly/point_values.hpp>
 #include <stratum/assembly/poisson_problem.hpp>
 #include <stratum/assembly/rooms.hpp>
 #include <stratum/mesh/graded.hpp>
+#include <stratum/multigrid/film_warning.hpp>
 #include <stratum/multigrid/poisson_solver.hpp>
 #include <stratum/multigrid/poisson_solver_3d.hpp>
 
@@ -217,6 +219,8 @@ class Rectangle {
     singular_ = !rooms_ && is_singular(ctx_, *mesh_, problem_, cells_.get());
     project_ = options.project != 0;
     solver_ = std::make_unique<PoissonSolver>(ctx_, *mesh_, params);
+    if (warning_.empty() && solver_->fine_operator().traits().has_bands)
+      warning_ = warning_of_films(*solver_, round_off_of_films(*mesh_, cells_.get(), params.terms.reaction));
   }
 
   SolveReport solve(const Problem& given, std::span<const double> f, std::span<double> u) {
@@ -258,7 +262,7 @@ class Rectangle {
   std::shared_ptr<const CellCoefficients> cells_;
   StoppingParams stop_;
   bool singular_ = false, project_ = false;
-  std::string warning_;  // of bodies
+  std::string warning_;  // of bodies, or of films
   std::unique_ptr<PoissonSolver> solver_;
 };
 

@@ -5,12 +5,12 @@
 #include <vector>
 
 #include <stratum/assembly/picture.hpp>
+#include <stratum/multigrid/film_warning.hpp>
 
 #include "output.hpp"
 #include "report.hpp"
 #include "steps.hpp"
 #include "support/body_warnings.hpp"
-#include "support/film_warnings.hpp"
 #include "support/probe.hpp"
 #include "support/rank_output.hpp"
 #include "volumes.hpp"
@@ -61,7 +61,7 @@ class PlaneCase {
     Context own = ctx;
     warn_of_bodies(program_name, own, mesh_, at_time(settings_.problem, solver.time()),
                    message("at t = ", solver.time(), " "));
-    warn_of_films(program_name, solver.solver(), solver.round_off_of_films());
+    warn(program_name, warning_of_films(solver.solver(), solver.round_off_of_films()));
     print_heading(settings_, options_, ctx, on(solver), ranks);
   }
   [[nodiscard]] std::vector<double> values(Context& ctx, const HeatSolver& solver) const {

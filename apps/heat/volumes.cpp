@@ -7,13 +7,14 @@
 #include <vector>
 
 #include <stratum/assembly/picture.hpp>
+#include <stratum/multigrid/film_warning.hpp>
 #include <stratum/multigrid/heat_solver_volumes.hpp>
 
 #include "output.hpp"
 #include "report.hpp"
 #include "steps.hpp"
-#include "support/film_warnings.hpp"
 #include "support/probe.hpp"
+#include "support/program.hpp"
 #include "support/rank_output.hpp"
 
 namespace stratum::apps::heat {
@@ -70,7 +71,7 @@ class VolumeCase {
   void heading(const Context& ctx, const VolumeHeatSolver& solver, const std::vector<RankNumbers>& ranks) const {
     warn_of_body(solver.time(), volumes_.largest_body_gap(at_time(settings_.problem, solver.time())),
                  "where they touch: what flows between them is not counted");
-    warn_of_films(program_name, solver.solver(), volumes_.round_off_of_films());
+    warn(program_name, warning_of_films(solver.solver(), volumes_.round_off_of_films()));
     print_heading(settings_, options_, ctx, on(solver), ranks);
   }
   [[nodiscard]] static std::vector<double> values(Context& ctx, const VolumeHeatSolver& solver) {

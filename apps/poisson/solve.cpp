@@ -11,11 +11,11 @@
 #include <stratum/assembly/rooms.hpp>
 #include <stratum/assembly/solution_range.hpp>
 #include <stratum/core/field/blas.hpp>
+#include <stratum/multigrid/film_warning.hpp>
 
 #include "screen.hpp"
 #include "solve_parts.hpp"
 #include "support/body_warnings.hpp"
-#include "support/film_warnings.hpp"
 #include "support/progress.hpp"
 #include "support/rank_output.hpp"
 #include "support/solve_output.hpp"
@@ -144,7 +144,7 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
                                "); it has the value of the left or right one"));
   if (talk && !problems[0].bodies.empty()) warn_of_bodies(program_name, ctx, mesh, problems[0]);
   if (talk && solver->fine_operator().traits().has_bands)
-    warn_of_films(program_name, *solver, round_off_of_films(mesh, cells.get(), params.terms.reaction));
+    warn(program_name, warning_of_films(*solver, round_off_of_films(mesh, cells.get(), params.terms.reaction)));
   progress(settings, "setting up ...");
   solver->warm_up(ctx);
   const GridLayout<2> subdomain = subdomain_of(ctx, mesh.logical(), params);

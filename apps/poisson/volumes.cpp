@@ -8,11 +8,12 @@
 #include <stratum/assembly/boundary_fluxes.hpp>
 #include <stratum/assembly/solution_range.hpp>
 #include <stratum/mesh/vtk/vtk.hpp>
+#include <stratum/multigrid/film_warning.hpp>
 
 #include "output.hpp"
 #include "screen.hpp"
 #include "solve_parts.hpp"
-#include "support/film_warnings.hpp"
+#include "support/program.hpp"
 #include "support/progress.hpp"
 #include "support/rank_output.hpp"
 #include "vtk_cells.hpp"
@@ -90,7 +91,7 @@ Solved solve_volumes(Context& ctx, const Settings& settings, const CommandLine& 
   auto& [mesh, params, expected, solver, kept_volumes] = prepared;
   const FiniteVolumes& volumes = *kept_volumes;
   const bool talk = !settings.quiet && !settings.table;
-  if (talk) warn_of_films(program_name, *solver, volumes.round_off_of_films());
+  if (talk) warn(program_name, warning_of_films(*solver, volumes.round_off_of_films()));
   if (const auto body = volumes.largest_body_gap(settings.problems[0]); talk && body.gap > 0)
     warn(program_name, message("a body and a boundary differ by ", body.gap, " at (", body.x, ", ", body.y,
                                "), where they touch: what flows between them is not counted"));

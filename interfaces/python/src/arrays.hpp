@@ -107,9 +107,6 @@ template <class Entries>
   throw UsageError(message(what, " is one of ", list_of_names(all), "; not '", shown(name), "'"));
 }
 
-/// Of FiniteVolumes::round_off_of_films; empty where it is little.
-[[nodiscard]] std::string warning_of_films(double lost);
-
 void add_mesh(nb::module_& m);
 void add_poisson(nb::module_& m);
 void add_poisson_3d(nb::module_& m);

@@ -16,6 +16,7 @@
 
 #include <stratum/assembly/corner_contacts.hpp>
 #include <stratum/assembly/problem_mesh.hpp>
+#include <stratum/multigrid/film_warning.hpp>
 #include <stratum/multigrid/heat_solver.hpp>
 #include <stratum/multigrid/heat_solver_3d.hpp>
 #include <stratum/multigrid/heat_solver_volumes.hpp>
@@ -144,7 +145,7 @@ nb::tuple step_on_rectangle(const TensorMesh<2>& mesh, HeatProblem problem, cons
         asked, callback, context_of(options), shape, moving,
         [&](Context& ctx, std::string& warning) {
           VolumeHeatSolver solver(ctx, mesh, problem, params);
-          warning = warning_of_films(solver.volumes().round_off_of_films());
+          warning = warning_of_films(solver.solver(), solver.volumes().round_off_of_films());
           return solver;
         },
         [](Context& ctx, const VolumeHeatSolver& solver) { return solver.cell_values(ctx); });
@@ -153,7 +154,9 @@ nb::tuple step_on_rectangle(const TensorMesh<2>& mesh, HeatProblem problem, cons
       [&](Context& ctx, std::string& warning) {
         const ProblemMesh cells(with_boundaries(mesh, problem.space.boundaries));
         if (const auto map = bodies_on(ctx, cells, problem.space)) warning = corner_contacts(cells, *map).warning();
-        return HeatSolver(ctx, cells, problem, params);
+        HeatSolver solver(ctx, cells, problem, params);
+        if (warning.empty()) warning = warning_of_films(solver.solver(), solver.round_off_of_films());
+        return solver;
       },
       [](Context& ctx, const HeatSolver& solver) { return solver.nodal_solution(ctx); });
 }

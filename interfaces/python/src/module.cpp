@@ -71,14 +71,6 @@ StoppingParams stopping_of(double rtol, double atol, int maxiter, const std::opt
   return stop;
 }
 
-std::string warning_of_films(double lost) {
-  if (!(lost > 1e-6)) return {};
-  return message(
-      "cells between boundaries without values are so long and thin that round-off of finite volumes may change "
-      "u by about ",
-      lost, " of itself; elements keep its digits there");
-}
-
 Monitor monitor_of(const nb::object& callback) {
   return [&callback](int iteration, double residual) {
     with_gil([&] {

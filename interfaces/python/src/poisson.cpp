@@ -12,11 +12,13 @@
 #include <stratum/assembly/body_fluxes.hpp>
 #include <stratum/assembly/corner_contacts.hpp>
 #include <stratum/assembly/expressions/expression.hpp>
+#include <stratum/assembly/films.hpp>
 #include <stratum/assembly/finite_volumes.hpp>
 #include <stratum/assembly/problem_mesh.hpp>
 #include <stratum/assembly/rooms.hpp>
 #include <stratum/core/field/blas.hpp>
 #include <stratum/mesh/tensor_mesh.hpp>
+#include <stratum/multigrid/film_warning.hpp>
 
 #include "problems.hpp"
 
@@ -213,8 +215,8 @@ class PoissonSystem {
       expects(coordinates == Coordinates::cartesian, "finite volumes are for Cartesian coordinates; take elements");
       volumes_.emplace(ctx_, mesh, problem_);
       singular_ = volumes_->is_singular();
-      warning_ = warning_of_films(volumes_->round_off_of_films());
       solver_ = std::make_unique<PoissonSolver>(ctx_, *volumes_, params_);
+      warning_ = warning_of_films(*solver_, volumes_->round_off_of_films());
     } else {
       set_elements(coordinates);
     }
@@ -409,6 +411,8 @@ class PoissonSystem {
     singular_ = is_singular(ctx_, geometry_, problem_, cells_.get());
     params_.full_multigrid_from_x = has_boundary_values(problem_);
     solver_ = std::make_unique<PoissonSolver>(ctx_, geometry_, params_);
+    if (warning_.empty() && solver_->fine_operator().traits().has_bands)
+      warning_ = warning_of_films(*solver_, round_off_of_films(geometry_, cells_.get(), params_.terms.reaction));
   }
 
   /// Axes, centres and poles of which nothing is said are free.

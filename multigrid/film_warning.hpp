@@ -1,0 +1,14 @@
+#pragma once
+
+// What programs and languages warn of in films (assembly/films.hpp).
+
+#include <string>
+
+#include <stratum/multigrid/structured_solver.hpp>
+
+namespace stratum {
+
+/// Of a solver whose operator is in bands; empty where films cost little. `lost`: by round_off_of_films.
+[[nodiscard]] std::string warning_of_films(const StructuredSolver& solver, double lost);
+
+}  // namespace stratum

@@ -285,11 +285,8 @@ ElementOperator<double> cell_operator(Context& ctx, const TensorMesh<2>& mesh, c
 
 /// K = 1
 CellCoefficients unit_coefficients(const TensorMesh<2>& mesh) {
-  CellCoefficients cells;
-  cells.nx = mesh.x().size();
-  cells.ny = mesh.y().size();
-  cells.xx.assign(static_cast<std::size_t>(mesh.cells()), 1.0);
-  return cells;
+  return {
+      mesh.x().size(), mesh.y().size(), std::vector<double>(static_cast<std::size_t>(mesh.cells()), 1.0), {}, {}, {}};
 }
 
 }  // namespace
@@ -375,6 +372,7 @@ GridOperator<double> assemble_cells(Context& ctx, const TensorMesh<2>& mesh, con
                                     const OperatorTerms& terms, CellTensor tensor, StorageFormat format,
                                     const GridLayout<2>& subdomain) {
   check_range<double>(mesh);
+  expects(!terms.varies() || traits(format).has_bands, "cells cannot hold an alpha that varies; store bands");
   ElementOperator<double> cells(ctx, subdomain, tensor, true);
   fill_cells(ctx, mesh, fields, terms, cells);
   if (format == StorageFormat::cell) return GridOperator<double>(std::move(cells));

@@ -168,12 +168,9 @@ void HeatOperators::make_cells(Context& ctx, const Coefficients& now, PoissonSol
                        : varies_ && yy.is_given()            ? CellTensor::diagonal
                                                              : CellTensor::scalar;
     const auto tensor = std::max(least, cell_tensor(mesh, now.k));
-    const BoundaryConditions& boundaries = problem_.space.boundaries;
-    const bool alpha_may_vary = varies_ && (has_alpha(boundaries.left.kind) || has_alpha(boundaries.right.kind) ||
-                                            has_alpha(boundaries.bottom.kind) || has_alpha(boundaries.top.kind));
-    const bool bands = now.terms.varies() || alpha_may_vary || problem_.lumped;
+    const bool bands = now.terms.varies() || alpha_may_vary() || problem_.lumped;
     const auto format = bands ? StorageFormat::symmetric : StorageFormat::cell;
-    has_films_ = problem_.lumped && !alpha_may_vary && has_films(now);
+    has_films_ = problem_.lumped && has_films(now);
     const CellCoefficients mass = mass_coefficients(now.k, now.capacity);
     fields_.emplace(ctx, mesh, now.k);
     fields_of_mass_.emplace(ctx, mesh, mass);
@@ -221,8 +218,14 @@ GridOperator<double> HeatOperators::cells(Context& ctx, const CellCoefficients& 
   return a;
 }
 
+bool HeatOperators::alpha_may_vary() const {
+  const auto& [left, right, bottom, top] = problem_.space.boundaries;
+  return varies_ && (has_alpha(left.kind) || has_alpha(right.kind) || has_alpha(bottom.kind) || has_alpha(top.kind));
+}
+
 bool HeatOperators::has_films(const Coefficients& now) const {
-  return !mesh_.mapped() && !now.terms.varies() && stratum::round_off_of_films(mesh_, &now.k, 0) > film;
+  return !mesh_.mapped() && !now.terms.varies() && !alpha_may_vary() &&
+         stratum::round_off_of_films(mesh_, &now.k, 0) > film;
 }
 
 /// All but their sum.

@@ -87,6 +87,8 @@ class HeatOperators {
   void assemble_around_bodies(Context& ctx, const Coefficients& now);
   [[nodiscard]] GridOperator<double> bands(Context& ctx, const CellCoefficients& k, const OperatorTerms& terms) const;
   [[nodiscard]] GridOperator<double> cells(Context& ctx, const CellCoefficients& k, const OperatorTerms& terms) const;
+  /// Along a boundary, at some time: cells then cannot hold A.
+  [[nodiscard]] bool alpha_may_vary() const;
   /// Whether bands of A would lose digits that cells keep.
   [[nodiscard]] bool has_films(const Coefficients& now) const;
   void find_boundary_types(double t, const Coefficients& now);

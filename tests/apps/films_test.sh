@@ -66,6 +66,16 @@ assert abs(first - last) < 2e-3, (first, last)" || fail "$what: not at rest"
   done
 }
 
+# Whether an alpha varies along its boundary at the start, or later, u is the same: cells, which are differences, cannot hold it.
+case_robin_coefficients_that_vary_later() {
+  local at
+  for at in t 't+1e-9'; do
+    of heat2d run 0 --cells 16 --initial 293+x*x --method euler --dt 0.1 --end 0.5 --rtol 1e-10 --domain 1,1e-4 --top neumann "${ends[@]}" \
+      --bottom "robin:1e-4*(1+x*($at)),0" --body 'rectangle(0,0.25e-4,1,0.75e-4):no-flux' --vtk none --report report.json
+    check "abs(r['heat'] / 0.012696223 - 1) < 1e-6"
+  done
+}
+
 # The coarsest level is singular to rounding, the problem is not.
 case_thinner_than_double_resolves() {
   for height in 1e-9 1e-12; do

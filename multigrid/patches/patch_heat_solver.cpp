@@ -140,8 +140,9 @@ class PatchEquation {
 
   [[nodiscard]] double s() const { return s_; }
   bool update(Context& ctx, double t, double s) {
-    const bool other_coefficients = problem.coefficients_vary && t != coefficients_at_;
-    if (s == s_ && !other_coefficients) return false;
+    // There is no solver where coefficients of the last time were refused.
+    const bool other_coefficients = problem.coefficients_vary && (t != coefficients_at_ || !solver);
+    if (s == s_ && solver && !other_coefficients) return false;
     s_ = s;
     if (other_coefficients) {
       coefficients_at_ = t;

@@ -143,4 +143,26 @@ TEST(PatchHeat, StaysWhereNothingFlows) {
   }
 }
 
+/// Coefficients that are refused at one time leave a solver that refuses them again, and steps over that time.
+TEST(PatchHeat, GoesOnBesideCoefficientsThatAreRefused) {
+  Context ctx = test::context_on(Backend::cpu);
+  PatchHeatProblem problem;
+  problem.space.exact = [](const Point& p) { return p.x + 2 * p.y; };
+  problem.space.rhs = [](const Point& /*p*/) { return 0.0; };
+  problem.space.diffusion = [](const Point& p) { return std::abs(p.t - 0.5) < 0.1 ? -1 : 1 + p.t; };
+  problem.coefficients_vary = true;
+  PatchHeatParams params;
+  params.method = TimeMethod::euler;
+  params.dt = 0.5;
+  PatchHeatSolver solver(ctx, PatchMesh(test::with_cells(patch_grid(2, 2), 8)), problem, params);
+  for (int attempt = 0; attempt < 2; ++attempt) try {
+      (void)solver.advance(ctx, 0.5);
+      FAIL() << "nothing was refused";
+    } catch (const UsageError& error) {
+      EXPECT_NE(std::string(error.what()).find("at t = 0.5: K is -1 in cell"), std::string::npos) << error.what();
+    }
+  for (const double t : {0.3, 0.8}) EXPECT_EQ(solver.advance(ctx, t).status, Status::converged);
+  EXPECT_LT(solver.relative_errors(ctx)->l2, 1e-7);
+}
+
 }  // namespace

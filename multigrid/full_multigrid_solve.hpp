@@ -9,7 +9,8 @@
 // while the residual falls. (An iteration sees that its cycle is a bad one.) Hence before the first pass the float cycle is
 // asked for a constant: M A 1 = 1 but for what a cycle leaves. Where that is much it is compared with the cycle in double; of a
 // singular A, with a ramp in place of 1, always; of K = 1 on cells that are not that thin, never. Where the cycles differ, and
-// where no less than the rounding of float is left of the residual, the pass is one in double.
+// where no less than the rounding of float is left of the residual, the pass is one in double. The reason says
+// where one rank has no memory to compare them.
 
 #include <functional>
 #include <memory>
@@ -49,7 +50,7 @@ class FullMultigridSolve {
   void look_closer(Context& ctx, const GridOperator<double>& a, FieldView<const double> b, FieldView<const double> x,
                    double interpolated, SolveReport& report) const;
 
-  bool from_x_, goes_on_, suits_float_;
+  bool from_x_, goes_on_, suits_float_, compared_ = true;  // the last: unless memory did not suffice
   std::unique_ptr<FullMultigrid<float>> float_;
   std::unique_ptr<FullMultigrid<double>> double_;
   std::shared_ptr<Multigrid<float>> float_cycle_;  // of float_

@@ -214,7 +214,8 @@ stratum_status stratum_poisson_solve(stratum_poisson* poisson, const double* f, 
 stratum_status stratum_poisson_body_flux(stratum_poisson* poisson, int body, double* body_flux);
 
 /* What may be wrong with u although every call succeeds: bodies of STRATUM_BODY_NO_FLUX touch in corners alone, through which u
- * leaks. It is known from stratum_poisson_create on; "" if there is nothing to warn of. */
+ * leaks; or cells of a rectangle are so long and thin between boundaries without values that round-off of the matrix changes u.
+ * It is known from stratum_poisson_create on; "" if there is nothing to warn of. */
 const char* stratum_poisson_warning(const stratum_poisson* poisson);
 
 /* As stratum_last_error and stratum_destroy. */

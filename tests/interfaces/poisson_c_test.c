@@ -146,6 +146,16 @@ static void bodies(void) {
     poisson = stratum_poisson_create(&problem, NULL);
     expect(strcmp(stratum_poisson_warning(poisson), "") == 0, "one solid", stratum_poisson_warning(poisson));
     stratum_poisson_destroy(poisson);
+    if (dimensions == 2) {
+      stratum_poisson_problem film = problem;
+      film.lengths[1] = 1e-8;
+      film.boundaries[0] = film.boundaries[1] = STRATUM_DIRICHLET;
+      poisson = stratum_poisson_create(&film, NULL);
+      expect(strstr(stratum_poisson_warning(poisson), "cells between boundaries without values are so long and thin") !=
+                 NULL,
+             "a film", stratum_poisson_warning(poisson));
+      stratum_poisson_destroy(poisson);
+    }
     stratum_body bad = all[0];
     problem.bodies = &bad;
     bad.kind = 7;

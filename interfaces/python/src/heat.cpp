@@ -39,7 +39,7 @@ class InTime {
 
   template <class Place>
   double operator()(const Place& p) {
-    if (!(known_.load(std::memory_order_acquire) && t_ == p.t)) bring(p.t);
+    if (at_.load(std::memory_order_acquire) != p.t) bring(p.t);
     return now_ ? now_(p) : std::numeric_limits<double>::quiet_NaN();
   }
   /// Throws what was raised.
@@ -50,23 +50,21 @@ class InTime {
  private:
   void bring(double t) {
     const std::lock_guard lock(mutex_);
-    if (known_.load(std::memory_order_relaxed) && t_ == t) return;
+    if (at_.load(std::memory_order_relaxed) == t) return;
     try {
       if (!raised_) now_ = with_gil([&] { return make_(load_(t)); });
     } catch (...) {
       raised_ = std::current_exception();
       now_ = {};
     }
-    t_ = t;
-    known_.store(true, std::memory_order_release);
+    at_.store(t, std::memory_order_release);
   }
 
   nb::object load_;
   Make make_;
   std::mutex mutex_;
-  std::atomic<bool> known_ = false;
-  double t_ = 0;
-  Function now_{};
+  std::atomic<double> at_ = std::numeric_limits<double>::quiet_NaN();  // no time is that of `now_` yet
+  Function now_{};                                                     // read by threads that have seen its time
   std::exception_ptr raised_{};
 };
 

@@ -104,8 +104,7 @@ SolveReport FullMultigridSolve::solve(Context& ctx, const GridOperator<double>& 
       return second;
     }
     if (is_left_by_float && diverged) report.reason += ", which is what float leaves; use double precision";
-    if (!compared_)
-      report.reason += "; there is no memory to compare the cycle in float with one in double, and it may be a bad one";
+    if (!compared_) report.reason += float_not_compared;
   }
   if (from_x_) copy(ctx, corrected_.cview(), x);
   for (std::size_t k = 0; monitor && k < report.history.size(); ++k) monitor(static_cast<int>(k), report.history[k]);
@@ -131,8 +130,6 @@ Field<double> FullMultigridSolve::cycle_of(Context& ctx, const GridOperator<doub
 
 std::string FullMultigridSolve::float_fails(Context& ctx, const GridOperator<double>& a, const Factory& in_double) {
   if (suits_float_) return {};
-  // Good cycles leave about 0.02 of a constant. Where float does, cycles in float and in double differ by 1e-4, good or bad.
-  constexpr double left = 0.025, much = 0.003;
   Field<double> v(ctx, a.shape());
   set(ctx, 1.0, v.view());
   const bool singular = float_cycle_->hierarchy().is_singular();
@@ -148,14 +145,14 @@ std::string FullMultigridSolve::float_fails(Context& ctx, const GridOperator<dou
     Field<double> error(ctx, a.shape());
     copy(ctx, of_float.cview(), error.view());
     axpy<double, double>(ctx, -1, v.cview(), error.view());
-    if (norm_max(ctx, error.cview()) <= left) return {};
+    if (norm_max(ctx, error.cview()) <= float_may_leave) return {};
   }
   try {
     auto second = in_double();
     const Field<double> of_double = second->cycle_of(ctx, a, v.cview());
     axpy<double, double>(ctx, -1, of_double.cview(), of_float.view());
     const double difference = norm2(ctx, of_float.cview()) / norm2(ctx, of_double.cview());
-    if (difference <= much) return {};
+    if (difference <= float_may_differ) return {};
     instead_ = std::move(second);
     return message("cycles in float differ from those in double by ", difference);
   } catch (const ResourceError&) {

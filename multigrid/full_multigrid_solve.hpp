@@ -60,6 +60,12 @@ class FullMultigridSolve {
   Field<double> defect_, corrected_;             // from a given x
 };
 
+/// What a float cycle may leave of a constant, and by how much it may differ from one in double. Good cycles leave about 0.02; where
+/// float suffices, good and bad ones differ by 1e-4.
+inline constexpr double float_may_leave = 0.025, float_may_differ = 0.003;
+inline constexpr const char* float_not_compared =
+    "; there is no memory to compare the cycle in float with one in double, and it may be a bad one";
+
 [[nodiscard]] std::string blown_up_reason(double residual, double initial);
 
 /// Whether a residual is no more than float leaves of an x as large as this one. An iteration that ends so would not in

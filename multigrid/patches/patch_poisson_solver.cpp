@@ -306,11 +306,11 @@ struct PatchPoissonSolver::Implementation {
     const std::string failure = float_cycles && params.retry_in_double && !float_suits ? float_fails() : std::string();
     SolveReport report = completed("one FMG cycle", [&] { return one_pass(); });
     if (!failure.empty()) report.reason = message("double-precision fallback (", failure, "): ", report.reason);
+    if (float_cycles && !float_compared) report.reason += float_not_compared;
     return report;
   }
   /// Why not, and cycles in double from there on; empty where they do: as multigrid/full_multigrid_solve.hpp.
   std::string float_fails() {
-    constexpr double left = 0.025, much = 0.003;
     std::vector<bool> fixed(static_cast<std::size_t>(mesh.edges()), false);
     for (int e = 0; e < mesh.edges(); ++e)
       fixed[static_cast<std::size_t>(e)] =
@@ -336,19 +336,30 @@ struct PatchPoissonSolver::Implementation {
     c.multigrid->apply(ctx, c.r, c.z);
     copy_scaled(ctx, 1 / scale, c.z.numbers.cview(), x.numbers.view());
     axpy(ctx, -1, x.numbers.cview(), p.numbers.view());
-    float_suits = !singular && norm_max(ctx, p.numbers.cview()) <= left;
+    float_suits = !singular && norm_max(ctx, p.numbers.cview()) <= float_may_leave;
     if (float_suits) return {};
     auto kept = std::move(float_cycles);
-    continue_in_double();
+    const auto return_to_float = [&] {
+      double_cycles.reset();
+      t = {};
+      float_cycles = std::move(kept);
+    };
+    try {
+      continue_in_double();
+    } catch (const ResourceError&) {
+      return_to_float();
+      if (ctx.subdomains() > 1) throw;  // others may have had room
+      float_compared = false;
+      return {};
+    }
     double_cycles->apply(ctx, q, t);
     copy(ctx, t.numbers.cview(), p.numbers.view());
     axpy(ctx, -1, x.numbers.cview(), p.numbers.view());
     const double difference = norm2(ctx, p.numbers.cview()) / norm2(ctx, t.numbers.cview());
-    if (!(difference <= much)) return message("cycles in float differ from those in double by ", difference);
+    if (!(difference <= float_may_differ))
+      return message("cycles in float differ from those in double by ", difference);
     float_suits = true;
-    double_cycles.reset();
-    t = {};
-    float_cycles = std::move(kept);
+    return_to_float();
     return {};
   }
   SolveReport solve(const Monitor& monitor) {
@@ -449,8 +460,9 @@ struct PatchPoissonSolver::Implementation {
   std::vector<double> measure;
   std::vector<PatchLevelPlan> plans;
   double setup_seconds = 0;
-  bool float_suits = false;  // it is known that float cycles do
-  double load = 0;           // integral of f, and of g over Neumann and Robin boundaries
+  bool float_suits = false;    // it is known that float cycles do
+  bool float_compared = true;  // false: there was no memory for cycles in double beside them
+  double load = 0;             // integral of f, and of g over Neumann and Robin boundaries
 
   std::unique_ptr<PatchRows> rows;
   std::unique_ptr<SharedNodes> shared;

@@ -219,8 +219,9 @@ class Rectangle {
     singular_ = !rooms_ && is_singular(ctx_, *mesh_, problem_, cells_.get());
     project_ = options.project != 0;
     solver_ = std::make_unique<PoissonSolver>(ctx_, *mesh_, params);
-    if (warning_.empty() && solver_->fine_operator().traits().has_bands)
-      warning_ = warning_of_films(*solver_, round_off_of_films(*mesh_, cells_.get(), params.terms.reaction));
+    if (!solver_->fine_operator().traits().has_bands) return;
+    const double lost = round_off_of_films(*mesh_, cells_.get(), params.terms.reaction);
+    warning_ = both_warnings(warning_, warning_of_films(*solver_, lost));
   }
 
   SolveReport solve(const Problem& given, std::span<const double> f, std::span<double> u) {
@@ -262,7 +263,7 @@ class Rectangle {
   std::shared_ptr<const CellCoefficients> cells_;
   StoppingParams stop_;
   bool singular_ = false, project_ = false;
-  std::string warning_;  // of bodies, or of films
+  std::string warning_;  // of bodies and films
   std::unique_ptr<PoissonSolver> solver_;
 };
 

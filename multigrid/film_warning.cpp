@@ -21,4 +21,8 @@ std::string warning_of_films(const StructuredSolver& solver, double lost) {
          "or fewer along the film, are solved better";
 }
 
+std::string both_warnings(const std::string& first, const std::string& second) {
+  return first + (first.empty() || second.empty() ? "" : "; ") + second;
+}
+
 }  // namespace stratum

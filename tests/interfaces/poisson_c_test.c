@@ -155,6 +155,12 @@ static void bodies(void) {
                  NULL,
              "a film", stratum_poisson_warning(poisson));
       stratum_poisson_destroy(poisson);
+      film.bodies = &corner;
+      poisson = stratum_poisson_create(&film, NULL);
+      expect(strstr(stratum_poisson_warning(poisson), "corners alone at 1 node") != NULL &&
+                 strstr(stratum_poisson_warning(poisson), "so long and thin") != NULL,
+             "a film whose solids touch in a corner", stratum_poisson_warning(poisson));
+      stratum_poisson_destroy(poisson);
     }
     stratum_body bad = all[0];
     problem.bodies = &bad;

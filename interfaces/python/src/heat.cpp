@@ -153,7 +153,7 @@ nb::tuple step_on_rectangle(const TensorMesh<2>& mesh, HeatProblem problem, cons
         const ProblemMesh cells(with_boundaries(mesh, problem.space.boundaries));
         if (const auto map = bodies_on(ctx, cells, problem.space)) warning = corner_contacts(cells, *map).warning();
         HeatSolver solver(ctx, cells, problem, params);
-        if (warning.empty()) warning = warning_of_films(solver.solver(), solver.round_off_of_films());
+        warning = both_warnings(warning, warning_of_films(solver.solver(), solver.round_off_of_films()));
         return solver;
       },
       [](Context& ctx, const HeatSolver& solver) { return solver.nodal_solution(ctx); });

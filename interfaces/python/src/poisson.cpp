@@ -411,8 +411,9 @@ class PoissonSystem {
     singular_ = is_singular(ctx_, geometry_, problem_, cells_.get());
     params_.full_multigrid_from_x = has_boundary_values(problem_);
     solver_ = std::make_unique<PoissonSolver>(ctx_, geometry_, params_);
-    if (warning_.empty() && solver_->fine_operator().traits().has_bands)
-      warning_ = warning_of_films(*solver_, round_off_of_films(geometry_, cells_.get(), params_.terms.reaction));
+    if (!solver_->fine_operator().traits().has_bands) return;
+    const double lost = round_off_of_films(geometry_, cells_.get(), params_.terms.reaction);
+    warning_ = both_warnings(warning_, warning_of_films(*solver_, lost));
   }
 
   /// Axes, centres and poles of which nothing is said are free.
@@ -547,7 +548,7 @@ class PoissonSystem {
   std::shared_ptr<const CellCoefficients> cells_;
   std::optional<Rooms> rooms_;  // around bodies
   bool singular_ = false;
-  std::string warning_;  // of bodies, or of films
+  std::string warning_;  // of bodies and films
   double setup_seconds_ = 0;
   std::unique_ptr<PoissonSolver> solver_;
 };

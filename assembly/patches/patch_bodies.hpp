@@ -19,6 +19,8 @@
 // staircase, each step of which ends patches: a disc 40 cells wide makes 300, one 80 cells wide 1100. The nodes keep their
 // places, and steps between them become differences of these.
 //
+// Where a body changes K, K of all cells becomes numbers, those of t = 0: a K that changes with the time goes with other bodies.
+//
 // Work: all cells once, and where some are left out a search by edges: some microseconds a cell, on the host, on every rank
 // alike.
 //

@@ -15,7 +15,7 @@ required=(g++ cmake ninja-build libboost-program-options-dev nlohmann-json3-dev)
 optional=(libmuparser-dev libvtk9-dev libnetcdf-dev)
 required_by_tests=(libgtest-dev libgmock-dev)
 required_by_ranks=(libopenmpi-dev openmpi-bin)
-optional_for_tests=(libdeal.ii-dev libpetsc-real-dev pkg-config python3-dev python3-venv "${required_by_ranks[@]}")
+optional_for_tests=(libdeal.ii-dev libpetsc-real-dev pkg-config python3-dev python3-numpy python3-venv "${required_by_ranks[@]}")
 optional_for_benchmark=(libhypre-dev libfftw3-dev)
 
 usage() {

@@ -104,8 +104,9 @@ case_bodies_that_cannot_be() {
 # ISO 10211, annex A: half of a square column, and concrete on insulation with a rail of aluminium in it. The standard gives
 # temperatures to 0.1 degrees and the flow to 0.1 W/m.
 case_iso_10211() {
+  needs_numpy
   run 0 --domain 1,2 --cells 32,64 --rhs 0 --right neumann --top dirichlet:20 --quiet --vtk column.npy
-  python3 - << 'END' || fail "case A.1 has other temperatures"
+  "$python" - << 'END' || fail "case A.1 has other temperatures"
 import numpy as np
 given = [[9.7, 13.4, 14.7, 15.1], [5.3, 8.6, 10.3, 10.8], [3.2, 5.6, 7.0, 7.5], [2.0, 3.6, 4.7, 5.0], [1.3, 2.3, 3.0, 3.2],
          [0.7, 1.4, 1.8, 1.9], [0.3, 0.6, 0.8, 0.9]]
@@ -123,7 +124,7 @@ END
       --body 'y<0.0015 || x<0.0015 && y<0.0365 || x<0.015 && y<0.0365 && y>0.035:k:230' --quiet --vtk rail_$discretisation.npy --report report.json
     check "abs(r['fluxes'][3] - 9.5) < 0.05 and abs(sum(r['fluxes'])) < 1e-5 and r['iterations'] <= 10"
   done
-  python3 - << 'END' || fail "case A.2 has other temperatures"
+  "$python" - << 'END' || fail "case A.2 has other temperatures"
 import numpy as np
 x, y = (np.concatenate([[0], np.cumsum(np.loadtxt(name))]) for name in ("x.txt", "y.txt"))
 u = np.load("rail_elements.npy")

@@ -224,9 +224,9 @@ case_vtk_file_holds_the_fields() {
 }
 
 case_arrays_for_numpy() {
-  python3 -c 'import numpy' 2>/dev/null || skip "no NumPy"
+  needs_numpy
   run 0 --cells 4,3,2 --rhs 0 --exact 'x+10*y+100*z' --vtk u.npy
-  python3 - <<'END' || fail "not the array"
+  "$python" - <<'END' || fail "not the array"
 import numpy as np
 u = np.load("u.npy")
 assert u.shape == (3, 4, 5) and u.dtype == float

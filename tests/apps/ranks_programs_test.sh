@@ -111,12 +111,13 @@ case_multigrid_of_boxes() {
 }
 
 case_bodies_of_boxes() {
+  needs_numpy
   boxes
   local options=(--cells 14,13,24 --rhs 1 --top neumann --body 'ball(0.3,0.3,0.5,0.2):value:2' --body 'box(0.6,0.1,-1,0.8,0.6,0.7):no-flux')
   run 0 "${options[@]}" --quiet --vtk one.npy --report one.json
   ranks 2 0 "${options[@]}" --vtk several.npy --report report.json
   prints '^ranks +2, with 11 to 12 planes' '^body 1 +ball'
-  python3 - <<'END' || fail "two ranks give something else than one"
+  "$python" - <<'END' || fail "two ranks give something else than one"
 import json, numpy as np
 one, several = np.load('one.npy'), np.load('several.npy')
 assert (np.isnan(one) == np.isnan(several)).all() and np.nanmax(abs(one - several)) < 1e-9 and np.isnan(one).any()

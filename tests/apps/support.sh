@@ -21,6 +21,14 @@ skip() {
   exit 77
 }
 
+# $python is one that has NumPy: that on the PATH, or the system's, for which bootstrap.sh installs it.
+needs_numpy() {
+  for python in python3 /usr/bin/python3; do
+    if "$python" -c 'import numpy' 2>/dev/null; then return; fi
+  done
+  skip "no NumPy"
+}
+
 # run CODE ARGS...: the program must end with CODE.
 run() {
   local expected=$1 code

@@ -9,11 +9,12 @@ solve() { run 0 --discretisation fv --report report.json "$@"; }
 
 # Layers in series: exact on any mesh whose faces are the interfaces, and so is the flux.
 case_layers_in_series_are_exact() {
+  needs_numpy
   solve --cells 7,3 --domain 7,1 --rhs 0 --kappa 'x<3?1:x<4?0.01:10' --left dirichlet:0 --right dirichlet:1 --bottom neumann --top neumann \
     --vtk u.npy --probe 0,0.5,7,0.5,15:line.csv
   check "abs(r['fluxes'][0] - 1 / 103.3) < 1e-9 and abs(r['fluxes'][1] + 1 / 103.3) < 1e-9"
   check "r['discretisation'] == 'fv' and r['cells'] == [7, 3] and r['unknowns'] == 21 and r['hierarchy'][-1] == [7, 3]"
-  python3 - <<'PY' || fail "the values of cells are others"
+  "$python" - <<'PY' || fail "the values of cells are others"
 import csv, numpy as np
 u = np.load("u.npy")
 resistance = np.array([1, 1, 1, 100, .1, .1, .1])
@@ -67,6 +68,7 @@ PY
 }
 
 case_bodies() {
+  needs_numpy
   local body=(--level 4 --rhs 1 --vtk none --body)
   # A wall with resistances on both of its surfaces; conductors; a solid, which has no u.
   solve --cells 8,2 --rhs 0 --left dirichlet:1 --top neumann --bottom neumann --body 'rectangle(1/4,0,1/2,1):k:4' \
@@ -76,7 +78,7 @@ case_bodies() {
   prints '^body 2      x > 0\.8 && y < 0\.3:no-flux: .* flux out of it 0, .* on its surface'
   check "abs(sum(r['fluxes']) - r['load_integral'] - r['bodies'][0]['flux']) < 1e-9 and r['iterations'] <= 10"
   says_nothing
-  python3 - << 'END' || fail "other cells have no value"
+  "$python" - << 'END' || fail "other cells have no value"
 import numpy as np
 u = np.load("u.npy")
 x = (np.arange(64) + 0.5) / 64

@@ -117,7 +117,7 @@ def test_what_is_refused(mesh):
 
 def test_films():
     """Their u is that of a line; where the matrix is stored alone, as of a Robin coefficient that varies, a warning tells."""
-    mesh = stratum.Mesh(np.linspace(0, 1, 9), np.linspace(0, 1e-6, 9))
+    mesh = (np.linspace(0, 1, 9), np.linspace(0, 1e-6, 9))
     ends = dict(left=293, right=294, bottom="neumann", top="neumann")
     line = 293 + (np.arange(8) + 0.5) / 8
     with warnings.catch_warnings():

@@ -43,9 +43,11 @@ class FullMultigridSolve {
   [[nodiscard]] std::string float_fails(Context& ctx, const GridOperator<double>& a, const Factory& in_double);
   /// M A v
   [[nodiscard]] Field<double> cycle_of(Context& ctx, const GridOperator<double>& a, FieldView<const double> v) const;
+  /// Which part of a constant error a cycle leaves; 0 where that is not asked.
+  [[nodiscard]] double left_of_constant(Context& ctx, const GridOperator<double>& a);
   /// How a single pass went.
   void judge(Context& ctx, const GridOperator<double>& a, FieldView<const double> b, FieldView<const double> x,
-             double interpolated, SolveReport& report) const;
+             double interpolated, SolveReport& report);
   /// A pass whose last cycle gained little, or that ended above the residual of zero.
   void look_closer(Context& ctx, const GridOperator<double>& a, FieldView<const double> b, FieldView<const double> x,
                    double interpolated, SolveReport& report) const;
@@ -56,6 +58,7 @@ class FullMultigridSolve {
   std::shared_ptr<Multigrid<float>> float_cycle_;  // of float_
   std::shared_ptr<Multigrid<double>> double_cycle_;
   std::optional<std::string> failure_;           // of float; none: it is not known yet
+  std::optional<double> left_;                   // of a constant; none: it is not known yet
   std::unique_ptr<FullMultigridSolve> instead_;  // in double, where float fails
   Field<double> defect_, corrected_;             // from a given x
 };

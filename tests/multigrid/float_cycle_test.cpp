@@ -177,4 +177,30 @@ TEST(FloatCycle, IsNotThatOfAPassWhereItsRoundingChangesWhatHoldsU) {
       }
 }
 
+/// A film between boundaries without flux, held at its ends: where K varies across it, a cycle hardly changes u along it, while
+/// the residual falls to 1e-4. The pass is wrong by up to 70 times the range of u.
+TEST(FloatCycle, IsNotTheOnlyOneOfAPassWhereItLeavesWhatTheSolutionIs) {
+  for (const Backend backend : test::available_backends())
+    for (const Precision precision : {Precision::mixed, Precision::full})
+      for (const bool across : {true, false}) {
+        SCOPED_TRACE(message(test::backend_name(backend), ", ", to_string(precision), ", ", across));
+        Context ctx(backend, test::cpu_threads);
+        PoissonProblem problem;
+        problem.rhs = number(1);
+        problem.diffusion.xx = ScalarFunction([across](const Point& p) { return 1 + p.x + (across ? 1e4 * p.y : 0); });
+        problem.boundaries.bottom.kind = problem.boundaries.top.kind = Type::neumann;
+        const TensorMesh<2> film(Axis(std::vector<double>(64, 1.0 / 64)), Axis(std::vector<double>(32, 1e-4 / 32)),
+                                 "film");
+        Solve p(ctx, film, problem);
+        p.params.full_multigrid = true;
+        p.params.precision = precision;
+        PoissonSolver solver(ctx, p.mesh, p.params);
+        for (int k = 0; k < 2; ++k) {
+          const auto report = solver.solve(ctx, p.b.cview(), p.x.view());
+          EXPECT_EQ(report.status, across ? Status::stagnated : Status::converged) << report.reason;
+          EXPECT_EQ(report.reason.find("% of a constant error") != std::string::npos, across) << report.reason;
+        }
+      }
+}
+
 }  // namespace

@@ -1,4 +1,7 @@
-#include <stratum/smoothers/box/box_smoothers.hpp>
+#pragma once
+
+// Definitions of box_points and BoxLines (smoothers/box/box_smoothers.hpp), on CPUs and GPUs. The build generates one source per
+// number type: together they take too long to compile.
 
 #include <algorithm>
 #include <cstddef>
@@ -7,6 +10,7 @@
 
 #include <stratum/core/field/blas_3d.hpp>
 #include <stratum/core/field/for_each_node_3d.hpp>
+#include <stratum/smoothers/box/box_smoothers.hpp>
 #if defined(__CUDACC__)
 #include <stratum/smoothers/box/box_cell_planes.hpp>
 #include <stratum/smoothers/box/box_line_kernels.hpp>
@@ -548,12 +552,5 @@ void BoxLines<T>::apply(Context& ctx, const BoxMatrix<T>& a, FieldView<const T, 
 #endif
   });
 }
-
-template void box_points(Context&, const BoxMatrix<float>&, FieldView<const float, 3>, Field<float, 3>&,
-                         Field<float, 3>&, bool, bool);
-template void box_points(Context&, const BoxMatrix<double>&, FieldView<const double, 3>, Field<double, 3>&,
-                         Field<double, 3>&, bool, bool);
-template class BoxLines<float>;
-template class BoxLines<double>;
 
 }  // namespace stratum

@@ -49,9 +49,14 @@ FullMultigridSolve::FullMultigridSolve(Context& ctx, const GridOperator<double>&
     float_ = std::move(made);
     float_cycle_ = std::move(cycle);
   }
-  if (!from_x_) return;
-  defect_ = Field<double>(ctx, a.shape());
-  corrected_ = Field<double>(ctx, a.shape());
+  if (from_x_) {
+    defect_ = Field<double>(ctx, a.shape());
+    corrected_ = Field<double>(ctx, a.shape());
+  }
+  if (!ctx.is_dry_run() || goes_on_ || suits_float_ || (double_ && hierarchy.is_singular())) return;
+  // What left_of_constant takes for a while.
+  const Field<double> v(ctx, a.shape()), r(ctx, a.shape()), z(ctx, a.shape());
+  if (float_cycle_) (void)PrecisionCast<double, float>(ctx, a.shape(), float_cycle_);
 }
 
 template FullMultigridSolve::FullMultigridSolve(Context&, const GridOperator<double>&, const Hierarchy<double>&,

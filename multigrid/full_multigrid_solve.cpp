@@ -49,14 +49,9 @@ FullMultigridSolve::FullMultigridSolve(Context& ctx, const GridOperator<double>&
     float_ = std::move(made);
     float_cycle_ = std::move(cycle);
   }
-  if (from_x_) {
-    defect_ = Field<double>(ctx, a.shape());
-    corrected_ = Field<double>(ctx, a.shape());
-  }
-  if (!ctx.is_dry_run() || goes_on_ || suits_float_ || (double_ && hierarchy.is_singular())) return;
-  // What left_of_constant takes for a while.
-  const Field<double> v(ctx, a.shape()), r(ctx, a.shape()), z(ctx, a.shape());
-  if (float_cycle_) (void)PrecisionCast<double, float>(ctx, a.shape(), float_cycle_);
+  if (!from_x_) return;
+  defect_ = Field<double>(ctx, a.shape());
+  corrected_ = Field<double>(ctx, a.shape());
 }
 
 template FullMultigridSolve::FullMultigridSolve(Context&, const GridOperator<double>&, const Hierarchy<double>&,
@@ -114,6 +109,12 @@ SolveReport FullMultigridSolve::solve(Context& ctx, const GridOperator<double>& 
   if (from_x_) copy(ctx, corrected_.cview(), x);
   for (std::size_t k = 0; monitor && k < report.history.size(); ++k) monitor(static_cast<int>(k), report.history[k]);
   return report;
+}
+
+void FullMultigridSolve::count_check(Context& ctx, const GridLayout<2>& shape) const {
+  if (goes_on_ || suits_float_ || (double_cycle_ && double_cycle_->hierarchy().is_singular())) return;
+  const Field<double> v(ctx, shape), r(ctx, shape), z(ctx, shape);
+  if (float_cycle_) (void)PrecisionCast<double, float>(ctx, shape, float_cycle_);
 }
 
 void FullMultigridSolve::forget() {

@@ -35,6 +35,8 @@ class FullMultigridSolve {
   /// float has to do.
   SolveReport solve(Context& ctx, const GridOperator<double>& a, FieldView<const double> b, FieldView<double> x,
                     ReferenceNorm reference_norm, const Monitor& monitor, const Factory& in_double = {});
+  /// Takes, and gives back, the vectors that the check of a cycle takes while it runs: for dry runs, which count memory.
+  void count_check(Context& ctx, const GridLayout<2>& shape) const;
   /// Of other coefficients it is not known whether float does.
   void forget();
 

@@ -86,6 +86,7 @@ struct StructuredSolver::State {
     plan.params.format = a.format();
     make_strategy(ctx);
     reserve_reductions(ctx, a.shape());
+    if (pass && ctx.is_dry_run()) pass->count_check(ctx, a.shape());
     ctx.synchronise();
     setup_seconds = seconds_since(problem.begun);
     problem.conductances = nullptr;

@@ -51,7 +51,7 @@ double SumByDifferences::magnitude(Context& ctx, FieldView<const double> b, Fiel
 
 double SumByDifferences::backward_error(Context& ctx, FieldView<const double> b, FieldView<const double> x,
                                         double least) const {
-  return m_ ? 0 : a_.backward_error(ctx, b, x, least);
+  return m_ ? 0 : a_.backward_error(ctx, b, x, least);  // 0: not known
 }
 
 namespace {

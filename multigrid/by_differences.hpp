@@ -7,8 +7,8 @@
 //                                                    nodes that are no unknowns and one at others
 //     FiveBandsByDifferences   y_i = e_i x_i + sum over the four neighbours k of a_ik (x_k - x_i) ,    e the sums of rows
 //
-// The size of their terms is that of the operator with all entries: x has the digits of double alone. Vectors of another shape
-// throw UsageError. SumByDifferences has a vector of its own: one thread may use it at a time.
+// magnitude and backward_error are those of A, since x is rounded to double whatever the sums are; with M the backward error is
+// not known. Vectors of another shape throw UsageError. SumByDifferences has a vector of its own: one thread may use it at a time.
 
 #include <memory>
 #include <optional>

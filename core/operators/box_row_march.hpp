@@ -269,8 +269,8 @@ class CellRowMarch {
 /// Pairs of columns of a warp that are its own: one behind them belongs to another warp.
 inline constexpr int product_pairs = 31;
 
-/// r = scale (b - A u) by `chunk` rows a warp, 1 being the scale where r has u's precision; `product`: r = A u, and, where it
-/// is given, to `partial` the sum of u A u of every block.
+/// r = scale (b - A u) by `chunk` rows a warp; `product`: r = A u, and, where it is given, to `partial` the sum of u A u of every
+/// block.
 template <bool ghosts, bool product, BoxKind kind, class T, class R>
 __global__ void __launch_bounds__(32 * march_planes, march_blocks<T>)
     march_products(const BoxCellRows<T> rows, double scale, const FieldView<const T, 3> b,
@@ -282,6 +282,7 @@ __global__ void __launch_bounds__(32 * march_planes, march_blocks<T>)
   const int column = 2 * (static_cast<int>(blockIdx.x) * product_pairs + lane);
   const int first = static_cast<int>(blockIdx.y) * chunk, end = first + chunk < ny ? first + chunk : ny;
   const bool stores[2] = {lane < product_pairs && column < nx, lane < product_pairs && column + 1 < nx};
+  const T of_result = static_cast<T>(scale);
   double sum = 0;
   for (int l = static_cast<int>(blockIdx.z * blockDim.y + threadIdx.y); l < nz;
        l += static_cast<int>(gridDim.z * blockDim.y)) {
@@ -302,9 +303,7 @@ __global__ void __launch_bounds__(32 * march_planes, march_blocks<T>)
 #pragma unroll
         for (int node = 0; node < 2; ++node) {
           left[node] = product ? sums.value[node] : before.b[node] - sums.value[node];
-          const R rounded = std::is_same_v<T, R> ? static_cast<R>(left[node])
-                                                 : static_cast<R>(scale * static_cast<double>(left[node]));
-          if (stores[node]) to[node] = rounded;
+          if (stores[node]) to[node] = static_cast<R>(product ? left[node] : of_result * left[node]);
         }
         to += r.strides.row;
         if constexpr (product)

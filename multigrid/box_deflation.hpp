@@ -44,6 +44,7 @@ struct BoxDeflation {
                                               std::span<const double> sums);
 
 /// Bodies that share no node with a Dirichlet face; none of a K that jumps by less than jump_for_vectors. One pass over the cells.
+/// Of more than most_vectors there is the count alone.
 struct IsolatedBodies {
   int count = 0;
   double jump = 1;               // of K: the largest by the smallest

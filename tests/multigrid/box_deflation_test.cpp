@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include <stratum/multigrid/poisson_solver_3d.hpp>
 
 #include "support/backends.hpp"
+#include "support/random.hpp"
 
 namespace {
 
@@ -124,6 +126,58 @@ TEST(BoxDeflation, FindsBodiesThatNothingHolds) {
   EXPECT_EQ(count(held, {{2, 2, 2}, {0, 4, 4}, {4, 7, 4}}), 1);
   EXPECT_EQ(count({natural, plain, plain}, {{0, 4, 4}, {7, 2, 4}}), 1);
   EXPECT_EQ(count({round, plain, plain}, {{0, 4, 4}, {7, 4, 4}, {3, 4, 4}}), 2);
+}
+
+TEST(BoxDeflation, FindsBodiesOfRandomCells) {
+  test::Random random(7);
+  const auto below = [&random](int n) { return std::min(static_cast<int>(random.uniform(0, n)), n - 1); };
+  for (int round = 0; round < 300; ++round) {
+    const std::array<int, 3> n{1 + below(7), 1 + below(5), 2 + below(5)};
+    std::array<bool, 3> around{};
+    std::vector<Axis> axes;
+    for (std::size_t d = 0; d < 3; ++d) {
+      const int kind = below(3);
+      around[d] = kind == 0 && n[d] > 2;
+      const auto end = around[d] ? BoundaryType::periodic : kind == 1 ? BoundaryType::dirichlet : BoundaryType::neumann;
+      axes.push_back(uniform(n[d]).with_boundaries(end, end));
+    }
+    std::vector<double> k(static_cast<std::size_t>(n[0] * n[1] * n[2]));
+    for (double& value : k) value = below(4) == 0 ? 1e4 : 1;
+    // A body is what the smallest number of its cells reaches.
+    std::vector<int> body(k.size(), -1);
+    for (std::size_t c = 0; c < k.size(); ++c) body[c] = k[c] > 1 ? static_cast<int>(c) : -1;
+    std::vector<char> held(k.size(), 0);
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (int c = 0; c < static_cast<int>(k.size()); ++c) {
+        int& own = body[static_cast<std::size_t>(c)];
+        if (own < 0) continue;
+        for (int o = 0; o < 27; ++o) {
+          std::array<int, 3> to{c % n[0] + o % 3 - 1, c / n[0] % n[1] + o / 3 % 3 - 1, c / n[0] / n[1] + o / 9 - 1};
+          bool inside = true;
+          for (std::size_t d = 0; d < 3; ++d) {
+            if (around[d]) to[d] = (to[d] + n[d]) % n[d];
+            if (to[d] >= 0 && to[d] < n[d]) continue;
+            inside = false;
+            if (axes[d].first_boundary() == BoundaryType::dirichlet) held[static_cast<std::size_t>(c)] = 1;
+          }
+          const auto other = static_cast<std::size_t>((to[2] * n[1] + to[1]) * n[0] + to[0]);
+          if (!inside || body[other] < 0 || body[other] >= own) continue;
+          own = body[other];
+          changed = true;
+        }
+      }
+    }
+    std::set<int> all, of_held;
+    for (std::size_t c = 0; c < k.size(); ++c)
+      if (body[c] >= 0) {
+        all.insert(body[c]);
+        if (held[c] != 0) of_held.insert(body[c]);
+      }
+    const bool is_flat = *std::min_element(k.begin(), k.end()) == *std::max_element(k.begin(), k.end());
+    const IsolatedBodies found({axes[0], axes[1], axes[2]}, k);
+    EXPECT_EQ(found.count, is_flat ? 0 : static_cast<int>(all.size() - of_held.size())) << "round " << round;
+  }
 }
 
 TEST(BoxDeflation, TakesRowsOnSurfacesAlone) {

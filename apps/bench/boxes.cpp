@@ -28,9 +28,14 @@ namespace stratum::apps::bench {
 
 namespace {
 
-enum class Kind : std::uint8_t { uniform, graded, bisected, neumann, uniform_jumps, graded_jumps };
+enum class Kind : std::uint8_t { uniform, graded, bisected, neumann, uniform_jumps, flat_jumps, graded_jumps };
 
-bool has_jumps(Kind kind) { return kind == Kind::uniform_jumps || kind == Kind::graded_jumps; }
+bool has_jumps(Kind kind) {
+  return kind == Kind::uniform_jumps || kind == Kind::flat_jumps || kind == Kind::graded_jumps;
+}
+
+/// Direct solutions have no use for fewer digits.
+double rtol_of(Kind kind) { return has_jumps(kind) ? 1e-8 : 1e-10; }
 
 const char* name_of(Kind kind) {
   switch (kind) {
@@ -39,6 +44,7 @@ const char* name_of(Kind kind) {
     case Kind::bisected: return "A3 in x, y, z";
     case Kind::neumann: return "graded, Neumann";
     case Kind::uniform_jumps: return "uniform, K of 1 and 10000";
+    case Kind::flat_jumps: return "graded in z, K of 1 and 10000";
     case Kind::graded_jumps: return "graded, K of 1 and 10000";
   }
   return "";
@@ -53,13 +59,13 @@ std::optional<int> level_of(const BoxCells& cells) {
 
 TensorMesh<3> mesh_of(const BoxCells& cells, Kind kind) {
   if (kind == Kind::bisected) return make_mesh(box_family("A3", "xyz"), level_of(cells).value());
-  const auto axis = [&](int n) {
+  const auto axis = [&](int d) {
+    const int n = cells[static_cast<std::size_t>(d)];
     const double smallest = std::min(1e-6, 0.5 / n);
-    return kind == Kind::uniform || kind == Kind::uniform_jumps
-               ? uniform(1, n)
-               : geometric_with_smallest(1, n, smallest, GradedSide::first);
+    const bool even = kind == Kind::uniform || kind == Kind::uniform_jumps || (kind == Kind::flat_jumps && d < 2);
+    return even ? uniform(1, n) : geometric_with_smallest(1, n, smallest, GradedSide::first);
   };
-  return {axis(cells[0]), axis(cells[1]), axis(cells[2])};
+  return {axis(0), axis(1), axis(2)};
 }
 
 /// A checkerboard of seven fields a direction; null: 1.
@@ -72,7 +78,6 @@ ScalarFunction3D diffusion_of(Kind kind) {
   };
 }
 
-constexpr double box_rtol = 1e-10;
 constexpr int most_cycles = 100;
 
 /// What a peer made of the same matrix.
@@ -97,7 +102,10 @@ Json measure_box(const Recorder& recorder, const BoxCells& cells, Kind kind) {
   if (kind == Kind::neumann)
     for (const BoxFace face : {BoxFace::left, BoxFace::bottom, BoxFace::front})
       problem.boundaries[face].kind = BoundaryConditionType::neumann;
-  PoissonSolver3D solver(ctx, mesh, problem);
+  PoissonSolver3DParams params;
+  params.stop.rtol = rtol_of(kind);
+  params.float_cycles = has_jumps(kind);
+  PoissonSolver3D solver(ctx, mesh, problem, params);
   SolveReport report;
   const double seconds = seconds_of(recorder, [&] { report = solver.solve(); });
   const auto& n = solver.plan().unknowns;
@@ -195,10 +203,12 @@ Json measure_parts(const Recorder& recorder, BoxCells cells) {
 
 Json measure_boxes(Recorder& recorder, const Hypre* hypre) {
   Json all = Json::array();
-  std::printf("\nBoxes, double: solves by fast diagonalization to 1e-10\n");
+  std::printf("\nBoxes: solves in double by fast diagonalization to 1e-10; of K that jumps by multigrid in float and "
+              "refinement to "
+              "1e-8\n");
   for (const BoxCells& cells : recorder.settings().boxes)
-    for (const Kind kind :
-         {Kind::uniform, Kind::graded, Kind::bisected, Kind::neumann, Kind::uniform_jumps, Kind::graded_jumps}) {
+    for (const Kind kind : {Kind::uniform, Kind::graded, Kind::bisected, Kind::neumann, Kind::uniform_jumps,
+                            Kind::flat_jumps, Kind::graded_jumps}) {
       if (kind == Kind::bisected && !level_of(cells)) continue;
       recorder.attempt(message("box ", cells[0], "x", cells[1], "x", cells[2]), [&] {
         all.push_back(measure_box(recorder, cells, kind));
@@ -208,12 +218,12 @@ Json measure_boxes(Recorder& recorder, const Hypre* hypre) {
         const TensorMesh<3> mesh = mesh_of(cells, kind);
         if (settings.sine_transforms && !has_jumps(kind) && !recorder.ctx().on_gpu() && sines_solve(mesh))
           all.push_back(
-              of_peer(solve_box_by_sines(mesh, box_rtol, settings.now), "FFTW, sines in x, y, z", cells, kind));
+              of_peer(solve_box_by_sines(mesh, rtol_of(kind), settings.now), "FFTW, sines in x, y, z", cells, kind));
         if (hypre == nullptr) return;
         for (const std::string& name : settings.peers)
-          all.push_back(
-              of_peer(solve_box_by_hypre(*hypre, name, mesh, diffusion_of(kind), box_rtol, most_cycles, settings.now),
-                      "hypre " + name, cells, kind));
+          all.push_back(of_peer(
+              solve_box_by_hypre(*hypre, name, mesh, diffusion_of(kind), rtol_of(kind), most_cycles, settings.now),
+              "hypre " + name, cells, kind));
       });
     }
   if (recorder.ctx().subdomains() > 1) return all;

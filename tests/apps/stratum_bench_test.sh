@@ -68,8 +68,8 @@ run 0 --threads 1 --what boxes --peers all --json bench.json
 has 3 '"cells": \[24, 32, 40\], .*"status": "(converged|round-off limit)", .*"choice": "fast diagonalization'
 has 2 '"kernel": "(box residual|norm of it alone)",.*"gb_per_s": [0-9]'
 has 1 '"kernel": "box direct solution", .*"seconds": [0-9]'
-has 2 '"kind": "(uniform|graded), K of 1 and 10000", .*"status": "converged", .*"choice": "conjugate gradients around V-cycles'
-if [ "${2:-OFF}" = ON ]; then has 4 '"peer": "hypre SMG", .*"status": "converged"'; fi
+has 3 '"kind": "(uniform|graded in z|graded), K of 1 and 10000", .*"status": "converged", .*"choice": "conjugate gradients around V-cycles'
+if [ "${2:-OFF}" = ON ]; then has 5 '"peer": "hypre SMG", .*"status": "converged"'; fi
 if grep -q '"peers": ".*fftw' bench.json; then has 1 '"kind": "uniform", "peer": "FFTW, .*"status": "converged"'; fi
 run 0 --threads 1 --what boxes --boxes 16x16x16 --peers none --json bench.json
 has 1 '"kind": "A3 in x, y, z", .*"status": "converged"'

@@ -201,7 +201,8 @@ NodeRange<2> lines_of(const AxisRange& p, const AxisRange& q) {
 
 constexpr int warp = 32;
 
-/// A warp has 32 lines along x, and goes through them in tiles of 32 columns, which it loads and stores by rows.
+/// A warp has 32 lines along x, and goes through them in tiles of 32 columns, which it loads and stores by rows. All rows of a
+/// tile are asked for before one is waited for: there is no other warp to wait with.
 template <class T>
 struct XLines {
   SolveLine<T> solve;
@@ -210,29 +211,46 @@ struct XLines {
   struct Tile {
     T numbers[warp][warp + 1];
   };
-  /// Line `l` of the range.
-  __device__ STRATUM_INLINE void place(int l, int& j, int& k) const {
-    j = p.begin + l % p.count() * p.step;
-    k = q.begin + l / p.count() * q.step;
+  /// The last line that there is stands for those behind it.
+  struct Place {
+    int j, k;
+  };
+  [[nodiscard]] __device__ STRATUM_INLINE Place place(int line) const {
+    return {p.begin + line % p.count() * p.step, q.begin + line / p.count() * q.step};
   }
-  template <class View>
-  __device__ STRATUM_INLINE void load(const View& v, Tile& tile, int first_line, int lines, int begin, int end) const {
-    const int i = begin + static_cast<int>(threadIdx.x);
-    for (int l = 0; l < warp && first_line + l < lines; ++l) {
-      int j, k;
-      place(first_line + l, j, k);
-      if (i < end) tile.numbers[l][threadIdx.x] = v(i, j, k);
+  __device__ STRATUM_INLINE void go_on(Place& at) const {
+    if (at.j + p.step < p.end) {
+      at.j += p.step;
+    } else if (at.k + q.step < q.end) {
+      at.j = p.begin;
+      at.k += q.step;
     }
   }
   template <class View>
-  __device__ STRATUM_INLINE void store(const View& v, const Tile& tile, int first_line, int lines, int begin, int end,
+  __device__ STRATUM_INLINE void read(const View& v, Place at, int i, T (&numbers)[warp]) const {
+#pragma unroll
+    for (int l = 0; l < warp; ++l, go_on(at)) numbers[l] = v(i, at.j, at.k);
+  }
+  template <class View>
+  __device__ STRATUM_INLINE void load(const View& v, Tile& tile, Place at, int begin, int end) const {
+    const int i = begin + static_cast<int>(threadIdx.x);
+    if (i >= end) return;
+    T numbers[warp];
+    read(v, at, i, numbers);
+#pragma unroll
+    for (int l = 0; l < warp; ++l) tile.numbers[l][threadIdx.x] = numbers[l];
+  }
+  /// Of `lines` lines.
+  template <class View>
+  __device__ STRATUM_INLINE void store(const View& v, const Tile& tile, Place at, int lines, int begin, int end,
                                        bool add) const {
     const int i = begin + static_cast<int>(threadIdx.x);
-    for (int l = 0; l < warp && first_line + l < lines; ++l) {
-      int j, k;
-      place(first_line + l, j, k);
-      if (i < end) v(i, j, k) = tile.numbers[l][threadIdx.x] + (add ? v(i, j, k) : T(0));
-    }
+    if (i >= end) return;
+    T numbers[warp] = {};
+    if (add) read(v, at, i, numbers);
+#pragma unroll
+    for (int l = 0; l < warp; ++l, go_on(at))
+      if (l < lines) v(i, at.j, at.k) = numbers[l] + tile.numbers[l][threadIdx.x];
   }
 };
 
@@ -242,26 +260,27 @@ __global__ void __launch_bounds__(warp) x_lines_kernel(const XLines<T> lines) {
   __shared__ Tile r, factor, inverse;
   cuda::after_previous();
   const SolveLine<T>& s = lines.solve;
-  const int count = lines.p.count() * lines.q.count(), first = static_cast<int>(blockIdx.x) * warp;
+  const int first = static_cast<int>(blockIdx.x) * warp, count = lines.p.count() * lines.q.count() - first;
+  const auto place = lines.place(first);
   const int t = static_cast<int>(threadIdx.x), end = s.periodic ? s.n - 1 : s.n;
   T y = 0;
   for (int begin = 0; begin < end; begin += warp) {
     const int stop = begin + warp < end ? begin + warp : end;
     __syncwarp();
-    lines.load(s.r, r, first, count, begin, stop);
-    lines.load(s.a.lower, factor, first, count, begin, stop);
+    lines.load(s.r, r, place, begin, stop);
+    lines.load(s.a.lower, factor, place, begin, stop);
     __syncwarp();
     for (int i = 0; i < stop - begin; ++i) r.numbers[t][i] = y = r.numbers[t][i] + factor.numbers[t][i] * y;
     __syncwarp();
-    lines.store(s.r, r, first, count, begin, stop, false);
+    lines.store(s.r, r, place, count, begin, stop, false);
   }
   T d = 0, f = 0, last = 0;
   for (int begin = (end - 1) / warp * warp; begin >= 0; begin -= warp) {
     const int stop = begin + warp < end ? begin + warp : end;
     __syncwarp();
-    lines.load(s.r, r, first, count, begin, stop);
-    lines.load(s.a.factor, factor, first, count, begin, stop);
-    lines.load(s.a.inverse, inverse, first, count, begin, stop);
+    lines.load(s.r, r, place, begin, stop);
+    lines.load(s.a.factor, factor, place, begin, stop);
+    lines.load(s.a.inverse, inverse, place, begin, stop);
     __syncwarp();
     for (int i = stop - begin - 1; i >= 0; --i) {
       r.numbers[t][i] = d = r.numbers[t][i] * inverse.numbers[t][i] + f * d;
@@ -270,14 +289,13 @@ __global__ void __launch_bounds__(warp) x_lines_kernel(const XLines<T> lines) {
     }
     __syncwarp();
     if (s.periodic)
-      lines.store(s.r, r, first, count, begin, stop, false);
+      lines.store(s.r, r, place, count, begin, stop, false);
     else
-      lines.store(s.x, r, first, count, begin, stop, true);
+      lines.store(s.x, r, place, count, begin, stop, true);
   }
   __syncwarp();
-  if (!s.periodic || first + t >= count) return;
-  int j, k;
-  lines.place(first + t, j, k);
+  if (!s.periodic || t >= count) return;
+  const auto [j, k] = lines.place(first + t);
   const T of_end = (s.r(end, j, k) + s.a.factor(end, j, k) * d + s.a.around(end, j, k) * last) * s.a.inverse(end, j, k);
   for (int i = 0; i < end; ++i) s.x(i, j, k) += s.r(i, j, k) + s.a.around(i, j, k) * of_end;
   s.x(end, j, k) += of_end;

@@ -39,7 +39,7 @@ template <class T>
 FullMultigridSolve::FullMultigridSolve(Context& ctx, const GridOperator<double>& a, const Hierarchy<double>& hierarchy,
                                        const Multigrid<T>& multigrid, const PoissonSolverParams& params)
     : from_x_(params.full_multigrid_from_x), goes_on_(params.continue_after_full_multigrid),
-      suits_float_(suits_float(a, hierarchy.meshes().back(), params)) {
+      suits_float_(suits_float(a, hierarchy.meshes().back(), params)), singular_(hierarchy.is_singular()) {
   auto made = std::make_unique<FullMultigrid<T>>(ctx, hierarchy, multigrid);
   auto cycle = std::make_shared<Multigrid<T>>(multigrid);
   if constexpr (std::is_same_v<T, double>) {
@@ -112,7 +112,7 @@ SolveReport FullMultigridSolve::solve(Context& ctx, const GridOperator<double>& 
 }
 
 void FullMultigridSolve::count_check(Context& ctx, const GridLayout<2>& shape) const {
-  if (goes_on_ || suits_float_ || (double_cycle_ && double_cycle_->hierarchy().is_singular())) return;
+  if (goes_on_ || suits_float_ || (double_cycle_ && singular_)) return;
   const Field<double> v(ctx, shape), r(ctx, shape), z(ctx, shape);
   if (float_cycle_) (void)PrecisionCast<double, float>(ctx, shape, float_cycle_);
 }
@@ -135,25 +135,28 @@ Field<double> FullMultigridSolve::cycle_of(Context& ctx, const GridOperator<doub
   return z;
 }
 
+Field<double> FullMultigridSolve::error_of(Context& ctx, const GridOperator<double>& a, FieldView<const double> v) {
+  Field<double> error = cycle_of(ctx, a, v);
+  axpy<double, double>(ctx, -1, v, error.view());
+  left_ = norm2(ctx, error.cview()) / norm2(ctx, v);
+  return error;
+}
+
 std::string FullMultigridSolve::float_fails(Context& ctx, const GridOperator<double>& a, const Factory& in_double) {
   if (suits_float_) return {};
   Field<double> v(ctx, a.shape());
   set(ctx, 1.0, v.view());
-  const bool singular = float_cycle_->hierarchy().is_singular();
-  if (singular) {
+  if (singular_) {
     const auto nodes = static_cast<std::size_t>(v.view().nodes());
     std::vector<double> ramp(nodes);
     for (std::size_t k = 0; k < nodes; ++k) ramp[k] = static_cast<double>(k) / static_cast<double>(nodes);
     copy_from_host(ctx, ramp.data(), v.view());
     ctx.synchronise();
   }
-  Field<double> of_float = cycle_of(ctx, a, v.cview());
-  if (!singular) {
-    Field<double> error(ctx, a.shape());
-    copy(ctx, of_float.cview(), error.view());
-    axpy<double, double>(ctx, -1, v.cview(), error.view());
-    left_ = norm2(ctx, error.cview()) / norm2(ctx, v.cview());
-    if (norm_max(ctx, error.cview()) <= float_may_leave) return {};
+  Field<double> of_float = singular_ ? cycle_of(ctx, a, v.cview()) : error_of(ctx, a, v.cview());
+  if (!singular_) {
+    if (norm_max(ctx, of_float.cview()) <= float_may_leave) return {};
+    axpy<double, double>(ctx, 1, v.cview(), of_float.view());
   }
   try {
     auto second = in_double();
@@ -171,15 +174,13 @@ std::string FullMultigridSolve::float_fails(Context& ctx, const GridOperator<dou
 }
 
 double FullMultigridSolve::left_of_constant(Context& ctx, const GridOperator<double>& a) {
-  const bool singular =
-      float_cycle_ ? float_cycle_->hierarchy().is_singular() : double_cycle_->hierarchy().is_singular();
-  if (suits_float_ || singular) return 0;
-  if (left_) return *left_;
-  Field<double> v(ctx, a.shape());
-  set(ctx, 1.0, v.view());
-  Field<double> error = cycle_of(ctx, a, v.cview());
-  axpy<double, double>(ctx, -1, v.cview(), error.view());
-  return left_.emplace(norm2(ctx, error.cview()) / norm2(ctx, v.cview()));
+  if (suits_float_ || singular_) return 0;
+  if (!left_) {
+    Field<double> v(ctx, a.shape());
+    set(ctx, 1.0, v.view());
+    (void)error_of(ctx, a, v.cview());
+  }
+  return *left_;
 }
 
 void FullMultigridSolve::judge(Context& ctx, const GridOperator<double>& a, FieldView<const double> b,

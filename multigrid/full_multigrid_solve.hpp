@@ -45,6 +45,8 @@ class FullMultigridSolve {
   [[nodiscard]] std::string float_fails(Context& ctx, const GridOperator<double>& a, const Factory& in_double);
   /// M A v
   [[nodiscard]] Field<double> cycle_of(Context& ctx, const GridOperator<double>& a, FieldView<const double> v) const;
+  /// M A v - v, of a v that is 1; what it leaves of it is left_ then.
+  [[nodiscard]] Field<double> error_of(Context& ctx, const GridOperator<double>& a, FieldView<const double> v);
   /// Which part of a constant error a cycle leaves; 0 where that is not asked.
   [[nodiscard]] double left_of_constant(Context& ctx, const GridOperator<double>& a);
   /// How a single pass went.
@@ -54,7 +56,7 @@ class FullMultigridSolve {
   void look_closer(Context& ctx, const GridOperator<double>& a, FieldView<const double> b, FieldView<const double> x,
                    double interpolated, SolveReport& report) const;
 
-  bool from_x_, goes_on_, suits_float_, compared_ = true;  // the last: unless memory did not suffice
+  bool from_x_, goes_on_, suits_float_, singular_, compared_ = true;  // the last: unless memory did not suffice
   std::unique_ptr<FullMultigrid<float>> float_;
   std::unique_ptr<FullMultigrid<double>> double_;
   std::shared_ptr<Multigrid<float>> float_cycle_;  // of float_

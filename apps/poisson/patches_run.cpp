@@ -72,7 +72,7 @@ Balance balance_of(const Outcome& outcome) {
 
 void print_outcome(const Outcome& outcome) {
   const SolveReport& report = outcome.report;
-  print_end(report, false);
+  print_end(report, false, {outcome.smallest.value, outcome.largest.value});
   if (outcome.errors)
     std::printf("error       %.7e (L2, relative to the exact solution), largest %.2e\n", outcome.errors->l2,
                 outcome.errors->largest);

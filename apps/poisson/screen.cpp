@@ -102,9 +102,11 @@ void print_heading(const Settings& settings, const CommandLine& options, const C
 
 void print_outcome(const Settings& settings, const Outcome& outcome) {
   const auto& report = outcome.report;
-  print_end(report, settings.solver.precision == Precision::mixed);
+  const auto& summary = outcome.systems.front().summary;
+  const SolutionRange u = summary ? summary->range : SolutionRange{};
+  print_end(report, settings.solver.precision == Precision::mixed, {u.smallest.value, u.largest.value});
   print_errors(outcome.errors());
-  if (const auto& summary = outcome.systems.front().summary) print_summary(*summary, settings.problems.front());
+  if (summary) print_summary(*summary, settings.problems.front());
   std::printf("time        %.3g s set-up, %.3g s solve", report.setup_seconds, report.solve_seconds);
   if (report.iterations > 0) std::printf(": %.3g million unknowns per second", outcome.unknowns_per_second() / 1e6);
   std::printf("\n");
@@ -121,21 +123,17 @@ void print_systems(const Outcome& outcome) {
   }
 }
 
-void warn_of_balance(const Outcome& outcome) {
-  for (std::size_t k = 0; k < outcome.systems.size(); ++k)
-    if (const auto& summary = outcome.systems[k].summary)
-      apps::warn_of_balance(program_name, outcome.systems.size() == 1 ? "" : message("solution ", k + 1, ": "),
-                            balance_of(*summary), outcome.params.stop.error_limit(), outcome.systems[k].report);
-}
-
-void warn_of_layers(const Outcome& outcome) {
-  for (std::size_t k = 0; k < outcome.systems.size(); ++k)
-    if (const auto& summary = outcome.systems[k].summary) {
-      const auto& [from, to] = std::pair{summary->range.step_from, summary->range.step_to};
-      apps::warn_of_layers(program_name, outcome.systems.size() == 1 ? "the solution" : message("solution ", k + 1),
-                           summary->range.largest_step(), summary->change_of_flux, message(from.x, ", ", from.y),
-                           message(to.x, ", ", to.y));
-    }
+void warn_of_solutions(const Outcome& outcome) {
+  for (std::size_t k = 0; k < outcome.systems.size(); ++k) {
+    const auto& [rhs, report, errors, summary] = outcome.systems[k];
+    if (!summary) continue;
+    const std::string name = outcome.systems.size() == 1 ? "" : message("solution ", k + 1);
+    apps::warn_of_balance(program_name, name.empty() ? "" : name + ": ", balance_of(*summary),
+                          outcome.params.stop.error_limit(), report);
+    const auto& [from, to] = std::pair{summary->range.step_from, summary->range.step_to};
+    apps::warn_of_layers(program_name, name.empty() ? "the solution" : name, summary->range.largest_step(),
+                         summary->change_of_flux, message(from.x, ", ", from.y), message(to.x, ", ", to.y));
+  }
 }
 
 }  // namespace stratum::apps::poisson

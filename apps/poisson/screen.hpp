@@ -16,11 +16,7 @@ void print_outcome(const Settings& settings, const Outcome& outcome);
 /// The same of several right-hand sides: a line each.
 void print_systems(const Outcome& outcome);
 
-/// Warns where the fluxes and the load do not balance: some equations are not solved then, whatever the norm of the residual
-/// is.
-void warn_of_balance(const Outcome& outcome);
-
-/// Warns where neighbouring nodes differ by a large part of the range, and the solution is not linear there.
-void warn_of_layers(const Outcome& outcome);
+/// Warns where fluxes and load do not balance, and where the mesh does not resolve a solution.
+void warn_of_solutions(const Outcome& outcome);
 
 }  // namespace stratum::apps::poisson

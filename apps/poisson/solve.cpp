@@ -114,8 +114,7 @@ void print_solved(const Settings& settings, const Outcome& outcome) {
     print_outcome(settings, outcome);
   else
     print_systems(outcome);
-  warn_of_balance(outcome);
-  warn_of_layers(outcome);
+  warn_of_solutions(outcome);
 }
 
 Prepared prepare(Context& ctx, const Settings& settings, int level, const Uses& uses) {

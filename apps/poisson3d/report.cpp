@@ -88,7 +88,8 @@ void print_heading(const Settings& settings, const CommandLine& options, const C
 
 void print_outcome(const Settings& settings, const Outcome& outcome) {
   const auto& report = outcome.report;
-  print_end(report, false);
+  const SolutionRange3D u = outcome.range.value_or(SolutionRange3D{});
+  print_end(report, false, {u.smallest.value, u.largest.value});
   print_errors(outcome.errors);
   if (outcome.range)
     std::printf("solution    %s to %s; %.6g to %.6g on the boundary\n", text_of(outcome.range->smallest).c_str(),

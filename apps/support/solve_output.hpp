@@ -85,18 +85,20 @@ inline void expect_room(const Context& ctx, const std::string& what, std::int64_
   return out.str();
 }
 
-/// How it ended: status, iterations and residual, a line each.
-inline void print_end(const SolveReport& report, bool with_inner) {
+/// How it ended: status, iterations and residual, a line each. `u`: the smallest and the largest, where they are known; errors are
+/// beside a thousandth of the largest magnitude where u varies by less (solvers/error_estimate.hpp).
+inline void print_end(const SolveReport& report, bool with_inner, std::pair<double, double> u = {}) {
   std::printf("\nstatus      %s: %s\n", std::string(to_string(report.status)).c_str(), report.reason.c_str());
   std::printf("iterations  %d", report.iterations);
   if (with_inner && report.inner_iterations != report.iterations) std::printf(" (%d inner)", report.inner_iterations);
   std::printf("\nresidual    %.3e, %.3e of the %s\n", report.residual, report.relative_residual(),
               report.reference_norm == ReferenceNorm::rhs ? "right-hand side" : "initial residual");
   if (report.estimated_error)
-    std::printf("iteration error about %.1e of the range of u (without the error of the mesh)\n",
-                *report.estimated_error);
+    std::printf("iteration error about %.1e of %s (without the error of the mesh)\n", *report.estimated_error,
+                1e3 * (u.second - u.first) < std::max(-u.first, u.second) ? "max |u| / 1000, since u varies by less"
+                                                                          : "the range of u");
 }
-/// The same where nothing else is printed, when it did not end well.
+/// How it ended where nothing else is printed, when it did not end well.
 inline void print_failure(const char* program, const SolveReport& report) {
   (void)std::fprintf(stderr, "%s: %s: %s\n", program, std::string(to_string(report.status)).c_str(),
                      report.reason.c_str());

@@ -5,12 +5,6 @@ source "$(dirname "${BASH_SOURCE[0]}")/support.sh"
 
 small=(--cells 24)
 
-needs_vtk() {
-  export ASAN_OPTIONS=detect_leaks=0 # VTK's writer loses some bytes where it fails
-  "$program" --backend cpu --cells 4 --quiet --vtk probe.vtr 2>/dev/null || skip "this build has no VTK"
-  rm probe.vtr
-}
-
 needs_expressions() {
   "$program" --backend cpu --cells 4 --quiet --rhs 'x-1/2' 2>/dev/null || skip "this build has no muParser"
 }

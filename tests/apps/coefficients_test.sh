@@ -23,7 +23,12 @@ open('k.npy', 'wb').write(b'\x93NUMPY\x01\x00' + struct.pack('<H', len(header)) 
 END
   solve --kappa file:k.npy
   same
-  # What poisson2d itself wrote: the aspect ratios of its cells.
+}
+
+# What poisson2d itself wrote: the aspect ratios of its cells.
+case_coefficients_from_files_of_vtk() {
+  needs_vtk
+  printf '1,100\n' >k.csv
   run 0 --mesh A2 --level 3 --vtk a2.vtr
   run 0 --rhs 1 --kappa file:a2.vtr --level 5 --vtk none
   run 0 --rhs 1 --kappa 1+x,0,file:a2.vtr:aspect_ratio --reaction file:k.csv --level 3 --vtk none

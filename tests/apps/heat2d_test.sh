@@ -6,12 +6,6 @@ source "$(dirname "${BASH_SOURCE[0]}")/support.sh"
 walls=(--left neumann --right neumann --bottom neumann --top neumann)
 small=(--cells 12,10)
 
-needs_vtk() {
-  export ASAN_OPTIONS=detect_leaks=0 # VTK's writer loses some bytes where it fails
-  "$program" --backend cpu --cells 2,2 --quiet --vtk probe.pvd 2>/dev/null || skip "this build has no VTK"
-  rm probe*
-}
-
 # --- what works ----------------------------------------------------------------------------------------------------------
 
 case_default_run_knows_its_error() {
@@ -153,7 +147,7 @@ sys.exit(abs(ratio - 4) > 0.3 or fine["operator"] != "symmetric" or fine["map"] 
   refused --map 'x,-y' --initial x -- "cell (0, 0) of the mesh is turned over"
   refused --map "$ring" --initial x --capacity 'x-1/2' --level 4 -- "the capacity must be positive; in cell"
   refused --map "$ring" --initial 'ln(x-1)' --level 4 -- "the initial value is"
-  needs_vtk
+  has_vtk || return 0
   rm ./*.json half.state
   run 0 --map "$ring" --level 4 --initial x --output-every 0.05 --vtk film.pvd --png u.png --quiet
   has_files film.pvd film_0000.vts film_0001.vts film_0002.vts u.png
@@ -359,8 +353,9 @@ assert u[3] == 0 == u[5] and abs(u[4] / math.exp(-4 * math.pi**2 * 0.02) - 1) < 
 # A wall of layers comes to rest at the flux of its resistances; heat is kept, on cells; a run goes on with the same bits.
 case_finite_volumes() {
   local fv=(--discretisation fv --report report.json)
-  run 0 "${fv[@]}" --cells 7,3 --domain 7,1 --kappa 'x<3?1:x<4?0.01:10' --left dirichlet:0 --right dirichlet:1 --bottom neumann --top neumann \
-    --method euler --dt 1e6 --end 5e6 --probe 0,0.5,7,0.5,15:line.csv --vtk film.pvd --png u.png
+  local layers=(--cells 7,3 --domain 7,1 --kappa 'x<3?1:x<4?0.01:10' --left dirichlet:0 --right dirichlet:1 --bottom neumann --top neumann
+    --method euler --dt 1e6 --end 5e6)
+  run 0 "${fv[@]}" "${layers[@]}" --probe 0,0.5,7,0.5,15:line.csv
   check "abs(r['fluxes'][0] - 1 / 103.3) < 1e-9 and abs(r['heat_gain']) < 1e-8 and abs(r['balance_difference']) < 1e-8"
   check "r['discretisation'] == 'fv' and r['unknowns'] == 21 and 'mass' not in r"
   prints '^flux +outward at the end: left 0\.0096'
@@ -368,9 +363,6 @@ case_finite_volumes() {
 import csv
 u = [float(row['u']) for row in csv.DictReader(open('line.csv'))][-15:]
 assert u[0] == 0 and u[-1] == 1 and abs(u[7] - 53 / 103.3) < 1e-8, u" || fail "other values"
-  python3 -c "
-head = open('film_0001.vtr', 'rb').read(3000).decode('latin1')
-assert head.index('<CellData') < head.index('\"u\"') < head.index('\"kappa\"') < head.index('</CellData>')" || fail "u is not on cells"
   local keeps=("${fv[@]}" --cells 24,16 --initial 'x<1/2' "${walls[@]}" --kappa 1+x --body 'disc(0.6,0.5,0.2):no-flux' --tol 1e-3)
   run 0 "${keeps[@]}" --end 1 --restart-every 0.5 --save run.state
   check "abs(r['heat'] - r['heat_at_first']) < 1e-14"
@@ -383,6 +375,11 @@ assert head.index('<CellData') < head.index('\"u\"') < head.index('\"kappa\"') <
   refused "${fv[@]:0:2}" --mass consistent -- "--mass: finite volumes have a diagonal"
   refused "${fv[@]:0:2}" --rhs 1 --kappa 1,0.5,1 -- "diagonal K"
   refused --discretisation fe -- "--discretisation: unknown name 'fe'"
+  has_vtk || return 0
+  run 0 "${fv[@]}" "${layers[@]}" --vtk film.pvd --png u.png
+  python3 -c "
+head = open('film_0001.vtr', 'rb').read(3000).decode('latin1')
+assert head.index('<CellData') < head.index('\"u\"') < head.index('\"kappa\"') < head.index('</CellData>')" || fail "u is not on cells"
 }
 
 run_case "$2"

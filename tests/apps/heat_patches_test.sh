@@ -52,7 +52,7 @@ case_walls_keep_the_heat() {
 }
 
 case_files() {
-  of poisson2d needs_vtk
+  needs_vtk
   l_shape 8
   local options=(--patches l_shape.patches --initial 1 --boundary 'corner=dirichlet:sin(5*t)' --quiet)
   run 0 "${options[@]}" --end 0.2 --output-every 0.1 --vtk film.pvd --png u.png --probe=-0.5,0.5,0.5,0.5,3:line.csv

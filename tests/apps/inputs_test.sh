@@ -10,11 +10,6 @@ poisson2d=$program
 heat2d=$(dirname "$program")/heat2d
 walls=(--left neumann --right neumann --bottom neumann --top neumann)
 
-needs_vtk() {
-  "$poisson2d" --level 1 --quiet --vtk probe.vtr 2>/dev/null || skip "this build has no VTK"
-  rm probe.vtr
-}
-
 # ranks CODE PROGRAM ARGS...: on two ranks, the second one in the folder `other`.
 ranks() {
   local expected=$1 name=$2 mpirun=${MPIRUN:-mpirun} code

@@ -48,8 +48,7 @@ case_conditions_by_name() {
 }
 
 case_files() {
-  "$program" --backend cpu --level 1 --quiet --vtk probe.vtr 2>/dev/null || skip "this build has no VTK"
-  rm probe.vtr
+  needs_vtk
   l_shape 16
   run 0 --patches l_shape.patches --rhs 1 --kappa 2 --probe=-0.5,0.5,0.5,0.5,3:line.csv --png picture.png --quiet --report report.json
   has_files l_shape.patches line.csv picture.png poisson2d_l_shape_L0 poisson2d_l_shape_L0.vtm poisson2d_l_shape_L0/0.vts \

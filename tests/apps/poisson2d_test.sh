@@ -43,8 +43,8 @@ END
 }
 
 case_vtk_file_holds_the_fields() {
+  needs_vtk
   run 0 --mesh A2 --level 4 --vtk out.vtr
-  if grep -q 'has no VTK' .errors; then skip "this build has no VTK"; fi
   has_files out.vtr
   for field in solution exact error rhs aspect_ratio; do
     grep -aqF "Name=\"$field\"" out.vtr || fail "no field $field in the file"
@@ -408,16 +408,14 @@ case_smoother_auto_says_what_it_chose_and_why() {
 }
 
 case_several_right_hand_sides() {
-  run 0 --level 4 --rhs 1 --rhs 'sin(x)*y' --rhs 0 --vtk three.vtr --report r.json --history h.csv
+  run 0 --level 4 --rhs 1 --rhs 'sin(x)*y' --rhs 0 --vtk none --report r.json --history h.csv
   prints '^    1 .* converged'
   prints '^    3 +0 .* converged'
-  has_files h.csv r.json three.vtr
+  has_files h.csv r.json
   [ "$(grep -c '"rhs": ".*"history": \[' r.json)" -eq 3 ] || fail "not three right-hand sides in the report"
   grep -q '"rhs": "sin(x)\*y",' r.json || fail "the report does not name the right-hand side"
   grep -q '^rhs,iteration,residual,relative_residual$' h.csv && grep -q '^2,1,' h.csv || fail "history"
-  local name
-  for name in solution_1 solution_3 rhs_2; do grep -q "Name=\"$name\"" three.vtr || fail "$name is not in the file"; done
-  rm h.csv r.json three.vtr
+  rm h.csv r.json
   local pi='3.14159265358979'
   run 0 --level 4 --rhs "2*$pi^2*sin($pi*x)*sin($pi*y)" --rhs 4 --exact "sin($pi*x)*sin($pi*y)" --exact '-x*x-y*y' --vtk none
   [ "$(grep -c 'converged' .output)" -eq 2 ] && ! grep -q 'not known' .output || fail "two errors"
@@ -426,6 +424,11 @@ case_several_right_hand_sides() {
   run 2 --level 4 --rhs 0 --rhs 1 --max-iterations 1 --vtk none
   refused --rhs 1 --rhs 2 --exact x -- '--exact' '1 given for 2'
   refused --rhs 1 --rhs 2 --exact x --exact y --convergence-table 2..3 -- 'one right-hand side, not 2'
+  has_vtk || return 0
+  run 0 --level 4 --rhs 1 --rhs 'sin(x)*y' --rhs 0 --vtk three.vtr
+  has_files three.vtr
+  local name
+  for name in solution_1 solution_3 rhs_2; do grep -q "Name=\"$name\"" three.vtr || fail "$name is not in the file"; done
 }
 
 case_bare_nu_and_domain_describe_a_mesh() {

@@ -23,11 +23,6 @@ ranks() {
   [ "$code" -eq "$expected" ] || fail "exit code $code, not $expected"
 }
 
-needs_vtk() {
-  "$program" --backend cpu --level 1 --quiet --vtk probe.vtr 2>/dev/null || skip "this build has no VTK"
-  rm probe.vtr
-}
-
 # Largest difference of two arrays, relative to the largest number, must be at most so much.
 same_array() {
   python3 - "$@" <<'END' || fail "$1 and $2 differ"

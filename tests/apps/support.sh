@@ -90,12 +90,18 @@ report() {
   python3 -c 'import json, sys; print(json.load(open("report.json"))[sys.argv[1]])' "$1"
 }
 
-# Skips a case where this build of poisson2d writes no files of VTK.
-needs_vtk() {
+# Whether this build writes files of VTK; what poisson2d says holds for the programs beside it.
+has_vtk() {
   export ASAN_OPTIONS=detect_leaks=0 # VTK's writer loses some bytes where it fails
-  "$program" --backend cpu --level 1 --quiet --vtk probe.vtr 2>/dev/null || skip "this build has no VTK"
-  rm probe.vtr
+  "$(dirname "$program")/poisson2d" --backend cpu --level 1 --quiet --vtk probe.vtr >/dev/null 2>&1 && rm probe.vtr
 }
+
+# The same of pictures.
+has_pictures() {
+  "$(dirname "$program")/poisson2d" --backend cpu --level 1 --quiet --vtk none --png probe.png >/dev/null 2>&1 && rm probe.png
+}
+
+needs_vtk() { has_vtk || skip "this build has no VTK"; }
 
 # Everything but the captured output, temporary files among it.
 files() { find . -mindepth 1 ! -name .output ! -name .errors -printf '%P\n' | sort | paste -sd ' '; }

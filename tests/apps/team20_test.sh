@@ -88,14 +88,16 @@ case_files() {
   [ "$(wc -l <outer.csv)" -eq 8 ] || fail "outer history"
   head -n 1 inner.csv | grep -qx 'solve,iteration,relative_residual' || fail "inner history"
   [ "$(tail -n 1 inner.csv | cut -d, -f1)" -eq 6 ] || fail "six inner solves"
-  run 0 "${small[@]}" --vtk field.vtu || return
+  has_files inner.csv outer.csv report.json
+  has_vtk || return 0
+  run 0 "${small[@]}" --vtk field.vtu
   for array in '|B|' material B H J; do
     grep -aqF "Name=\"$array\"" field.vtu || fail "no array $array"
   done
+  has_files field.vtu inner.csv outer.csv report.json
+  has_pictures || return 0
   run 0 "${small[@]}" --quiet --png field.png
   head -c 4 field.png | grep -aq PNG || fail "no picture"
-  rm -f field.png
-  has_files field.vtu inner.csv outer.csv report.json
 }
 
 case_a_limit_is_no_success() {
@@ -123,8 +125,8 @@ case_bad_input() {
   refused --precision mixed -- --precision "neither"
   refused --block-size 4 -- --block-size block-ic
   refused --code 5 --report no/report.json -- no/report.json
-  refused --code 5 --vtk no/field.vtu -- no/field.vtu
   refused --history same.csv --report same.csv -- same.csv
+  if has_vtk; then refused --code 5 --vtk no/field.vtu -- no/field.vtu; fi
 }
 
 run_case "$2"

@@ -302,7 +302,7 @@ case_levels_that_do_not_fit_in_memory() {
   refused --code 4 --mesh A2 --level 20 --operator nine-band --vtk none -- GiB
   refused --code 4 --level 20 --vtk none --report out.json --history out.csv -- GiB
   if [ "$vtk" ]; then refused --code 4 --level 20 --vtk out.vtr --report out.json --history out.csv -- GiB '--vtk none'; fi
-  refused --code 4 --level 18 --rhs 1 --rhs x --rhs y --vtk none -- GiB
+  refused --code 4 --level 20 --rhs 1 --rhs x --rhs y --vtk none -- GiB
   refused --code 4 --convergence-table 9..20 -- GiB
   if grep -q '^ *9 ' .output; then fail "solved smaller levels first"; fi
 }

@@ -281,16 +281,16 @@ case_what_is_refused() {
   no_files
 }
 
-# What a host has is compared with what all of its ranks take, before any takes it.
+# What a host has is compared with what all of its ranks take, before any takes it. Level 20 takes 16 TiB and more.
 case_ranks_that_do_not_fit_in_memory() {
   local level
   for program in "$program" "$(dirname "$program")/heat2d"; do
-    level=$([[ $program == *heat2d ]] && echo 11 || echo 12)
+    level=$([[ $program == *heat2d ]] && echo 12 || echo 13)
     for kappa in 1 '1+x'; do
-      ranks 2 4 --mesh U2 --level 16 --kappa "$kappa" --rhs 1
-      says "^$(basename "$program"): mesh U2 with 65535 x 65535 unknowns, 2 ranks on a host, needs [0-9.]+ GiB of memory, [0-9.]+ GiB are av"
+      ranks 2 4 --mesh U2 --level 20 --kappa "$kappa" --rhs 1
+      says "^$(basename "$program"): mesh U2 with 1048575 x 1048575 unknowns, 2 ranks on a host, needs [0-9.]+ GiB of memory, [0-9.]+ GiB are av"
     done
-    ranks 2 4 --mesh U2 --level 16 --map x+y,y --rhs 1
+    ranks 2 4 --mesh U2 --level 20 --map x+y,y --rhs 1
     says "^$(basename "$program"): mesh U2, 2 ranks on a host, needs [0-9.]+ GiB of memory, [0-9.]+ GiB are available"
     command="a rank with less memory than the other"
     timeout 20 "$mpirun" -n 1 "$program" "${common[@]}" --level $level --rhs 1 --vtk none : \

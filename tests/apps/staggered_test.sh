@@ -117,7 +117,15 @@ case_bad_input() {
   refused --precision mixed16 --reals 10 -- --reals "12 or 18"
   refused --source random --correlator c.csv -- --correlator
   refused --gauge field.nersc --lattice 4,4,4,4 -- --lattice --gauge
-  refused --code 4 --lattice 96,96,96,96 -- "GiB"
+}
+
+case_lattices_that_do_not_fit_in_memory() {
+  case $(ldd "$program") in *libasan*) skip "the sanitizer takes memory of its own" ;; esac
+  (
+    ulimit -v 4000000
+    refused --code 4 --lattice 48,48,48,48 -- "48 x 48 x 48 x 48 sites needs" "GiB of memory" "GiB are available"
+    exit "$failures"
+  ) || failures=$((failures + 1))
 }
 
 case_damaged_files() {

@@ -496,7 +496,7 @@ struct PartMeans::State {
   std::vector<int> part;
   std::vector<double> nodes;
   std::vector<double> numbers;  // scratch
-  Field<double> free;           // zero at fixed nodes; where there are no singular parts
+  Field<double> free;           // zero at fixed nodes
 };
 
 PartMeans::PartMeans(Context& ctx, const GridLayout<2>& shape, const SingularParts& parts)
@@ -504,16 +504,15 @@ PartMeans::PartMeans(Context& ctx, const GridLayout<2>& shape, const SingularPar
   state_->shape = shape;
   state_->part = parts.of_node;
   for (const auto& part : parts.parts) state_->nodes.push_back(static_cast<double>(part.nodes));
-  if (state_->nodes.empty()) {
-    std::vector<double> free(state_->part.size());
-    std::transform(state_->part.begin(), state_->part.end(), free.begin(),
-                   [](int part) { return part == SingularParts::fixed ? 0.0 : 1.0; });
-    state_->free = Field<double>(ctx, GridLayout<2>::flat(static_cast<int>(free.size())));
-    if (!ctx.is_dry_run()) copy_from_host(ctx, free.data(), state_->free.view());
+  std::vector<double> free(state_->part.size());
+  std::transform(state_->part.begin(), state_->part.end(), free.begin(),
+                 [](int part) { return part == SingularParts::fixed ? 0.0 : 1.0; });
+  state_->free = Field<double>(ctx, GridLayout<2>::flat(static_cast<int>(free.size())));
+  if (!ctx.is_dry_run()) copy_from_host(ctx, free.data(), state_->free.view());
+  if (state_->nodes.empty())
     state_->part.clear();
-    return;
-  }
-  state_->numbers.resize(state_->part.size());
+  else
+    state_->numbers.resize(state_->part.size());
 }
 
 std::vector<PartMeans::Sum> PartMeans::sums(Context& ctx, FieldView<const double> b) const {
@@ -548,6 +547,22 @@ void PartMeans::project(Context& ctx, FieldView<double> x) const {
       state_->numbers[k] = 0;
   }
   copy_from_host(ctx, state_->numbers.data(), x);
+}
+
+Extremes PartMeans::extremes_of_free(Context& ctx, FieldView<const double> x, FieldView<double> scratch) const {
+  // With zeros at fixed nodes, of x - by at the others.
+  const auto of_difference = [&](double by) {
+    set(ctx, -by, scratch);
+    axpy(ctx, 1.0, x, scratch);
+    times_rows(ctx, state_->free, scratch, scratch);
+    return extremes<double>(ctx, scratch);
+  };
+  Extremes found = of_difference(0);
+  if (found.least == 0 && found.most > 0)
+    found.least = found.most + of_difference(found.most).least;
+  else if (found.most == 0 && found.least < 0)
+    found.most = found.least + of_difference(found.least).most;
+  return found;
 }
 
 PartsProjected::PartsProjected(Context& ctx, const GridLayout<2>& shape, PartMeans means,

@@ -31,6 +31,7 @@
 #include <stratum/core/operators/grid_operator.hpp>
 #include <stratum/core/operators/linear_operator.hpp>
 #include <stratum/core/shared.hpp>
+#include <stratum/solvers/extremes_of_unknowns.hpp>
 
 namespace stratum {
 
@@ -109,6 +110,8 @@ class PartMeans final : public Handle {
   [[nodiscard]] std::vector<Sum> sums(Context& ctx, FieldView<const double> b) const;
   /// x loses its mean on every part, and is zero at fixed nodes.
   void project(Context& ctx, FieldView<double> x) const;
+  /// Of x at nodes that are not fixed.
+  [[nodiscard]] Extremes extremes_of_free(Context& ctx, FieldView<const double> x, FieldView<double> scratch) const;
 
  private:
   struct State;
@@ -116,7 +119,7 @@ class PartMeans final : public Handle {
 };
 
 /// P M P, P the projection of PartMeans. Symmetric and constant where M is.
-class PartsProjected final : public Preconditioner<double>, public Handle {
+class PartsProjected final : public Preconditioner<double>, public ExtremesOfUnknowns<double>, public Handle {
  public:
   PartsProjected(Context& ctx, const GridLayout<2>& shape, PartMeans means, std::shared_ptr<Preconditioner<double>> m);
   void apply(Context& ctx, FieldView<const double> r, FieldView<double> z) override;
@@ -124,6 +127,9 @@ class PartsProjected final : public Preconditioner<double>, public Handle {
   [[nodiscard]] bool is_symmetric() const override { return m_->is_symmetric(); }
   [[nodiscard]] bool estimates_error() const override { return m_->estimates_error(); }
   [[nodiscard]] int iterations() const override { return m_->iterations(); }
+  [[nodiscard]] Extremes extremes_of_unknowns(Context& ctx, FieldView<const double> x) override {
+    return means_.extremes_of_free(ctx, x, r_.view());
+  }
 
  private:
   PartMeans means_;

@@ -12,6 +12,7 @@
 
 #include <stratum/core/field/blas.hpp>
 #include <stratum/solvers/error_estimate.hpp>
+#include <stratum/solvers/extremes_of_unknowns.hpp>
 #include <stratum/solvers/rounding.hpp>
 #include <stratum/solvers/solver.hpp>
 
@@ -208,8 +209,7 @@ class KrylovIteration {
     estimate_.add(iteration_, norm_max<T>(ctx_, corrections_.whole_correction ? corrections_.whole_correction(z) : z));
   }
   [[nodiscard]] Extremes extremes_of_x() const {
-    const FieldView<const T> x = x_;
-    return extremes(ctx_, corrections_.whole_solution ? corrections_.whole_solution(x) : x);
+    return extremes_of_unknowns<T>(ctx_, m_, corrections_.whole_solution ? corrections_.whole_solution(x_) : x_);
   }
   /// Where one stops for no reason but rounding the iteration may be as slow as a stationary one.
   [[nodiscard]] std::optional<double> known_error(bool stops = false) const {

@@ -216,13 +216,14 @@ precompiles_with() {
 # Warnings are errors where the tests are built: a user's build never fails over one.
 # CMake runs again only when what it would find or be told has changed; changed sources are ninja's business.
 configure() {
-  local tests=$1 stamp version fresh=() launcher=${CMAKE_CXX_COMPILER_LAUNCHER-$(command -v ccache)} precompile=ON
+  local tests=$1 stamp version fresh=() launcher=${CMAKE_CXX_COMPILER_LAUNCHER-$(command -v ccache)} precompile=ON batch=1
   [ -e "$root/CMakeLists.txt" ] || die "no CMakeLists.txt beside this script"
   if grep -qs '^STRATUM_TESTS:[A-Z]*=ON' "$build/CMakeCache.txt"; then tests=ON; fi
   [ "$preset" != cuda ] || cuda=ON
   [ -z "$launcher" ] || precompiles_with "$launcher" || precompile=OFF
+  [ "$preset" != release ] || batch=8 # with debugging information or sanitizers they would take too much memory
   stamp=$(
-    echo "$root" "$tests" "$cuda" "${CXX:-}" "$(describe_cuda)" "$launcher"
+    echo "$root" "$tests" "$cuda" "${CXX:-}" "$(describe_cuda)" "$launcher" "$batch"
     dpkg-query -W -f='${Package} ${Version} ${db:Status-Status}\n' cmake "${required[@]}" "${optional[@]}" \
       "${required_by_tests[@]}" "${optional_for_tests[@]}" "${optional_for_benchmark[@]}" 2>/dev/null | sort -u || true
   )
@@ -241,7 +242,7 @@ configure() {
   grep -qsxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$build/CMakeCache.txt" || fresh=(--fresh)
   (cd "$root" && quietly cmake --preset "$preset" "${fresh[@]}" -DCMAKE_{C,CXX,CUDA}_COMPILER_LAUNCHER="$launcher" \
     -DSTRATUM_TESTS="$tests" -DSTRATUM_CUDA="$cuda" -DSTRATUM_WERROR="$tests" \
-    -DSTRATUM_PRECOMPILED_HEADERS="$precompile") || fail_with_log "configuring failed"
+    -DSTRATUM_PRECOMPILED_HEADERS="$precompile" -DSTRATUM_TEST_BATCH="$batch") || fail_with_log "configuring failed"
   sed -n 's/^-- stratum: /  /p' "$log" >&2
   printf '%s\n' "$stamp" >"$build/bootstrap.stamp"
 }

@@ -122,8 +122,10 @@ std::vector<BodyFlux> body_fluxes(Context& ctx, const Geometry& mesh, const Pois
       }
     own_sums[flux] -= given_beside(mesh, problem, u, body, rows);
     if (map->kinds[b] != BodyKind::no_flux) continue;
-    for (int j = rows.first; j < rows.last + (rows.last == map->ny ? 1 : 0); ++j)
-      for (int i = 0; i <= map->nx; ++i)
+    // Of nodes that periodic boundaries join the first one counts.
+    const bool has_last_row = rows.last == map->ny && !mesh.logical().y().is_periodic();
+    for (int j = rows.first; j < rows.last + (has_last_row ? 1 : 0); ++j)
+      for (int i = 0; i < map->nx + (mesh.logical().x().is_periodic() ? 0 : 1); ++i)
         if (body.has_node(i, j) && map->node_at(i, j) == BodyMap::unknown) {
           own_sums[surface_sum] +=
               nodal[static_cast<std::size_t>(j - rows.first) * (static_cast<std::size_t>(map->nx) + 1) +

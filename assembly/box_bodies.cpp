@@ -367,7 +367,7 @@ BoxRooms rooms_of(const TensorMesh<3>& mesh, const PoissonProblem3D& problem, co
         own.singular = false;
     bodies.for_each_corner(c, [&](const Place& at) {
       if (is_free(at))
-        found.of_node[bodies.node_number(at[0], at[1], at[2])] = room;
+        found.of_node[bodies.joined_node(at)] = room;
       else
         own.singular = false;
     });
@@ -398,10 +398,12 @@ std::vector<double> sums_of_bodies(const TensorMesh<3>& mesh, const BoxBodies& b
       if (!solid && !own_cell) continue;
       const double weight = solid ? 1 : volume_of(mesh, cell) / 8;
       bodies.for_each_corner(c, [&](const Place& at) {
-        // Nodes of a surface are counted once: planes belong to the layer behind them, the last one to the last layer.
-        const bool own_plane = at[2] >= begin && (at[2] < end || (end == layers && at[2] == layers));
+        // Nodes of a surface are counted once, and so are those that periodic faces join: planes belong to the layer behind
+        // them, the last one to the last layer.
+        const std::size_t node = solid ? bodies.joined_node(at) : bodies.node_number(at[0], at[1], at[2]);
+        const std::size_t plane = node / bodies.node_number(0, 0, 1);
+        const bool own_plane = plane >= begin && (plane < end || (end == layers && plane == layers));
         if (solid && !own_plane) return;
-        const std::size_t node = bodies.node_number(at[0], at[1], at[2]);
         if (solid && (seen[node - before] != 0 || bodies.node[node] != BoxBodies::unknown)) return;
         if (solid) seen[node - before] = 1;
         integral += weight * nodal[node - before];

@@ -99,8 +99,8 @@ struct BoxRooms {
     bool singular = false;
   };
   std::vector<Room> rooms;
-  std::vector<int> of_node;      // of all nodes; -1: one that has a value, or no equation
-  std::vector<double> integral;  // of phi over live cells, of all nodes
+  std::vector<int> of_node;  // of all nodes, of those that periodic faces join the first; -1: a value, or no equation
+  std::vector<double> integral;  // of phi over live cells, of the same nodes
 
   [[nodiscard]] bool any_singular() const;
   [[nodiscard]] bool all_singular() const;

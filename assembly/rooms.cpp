@@ -135,7 +135,7 @@ Rooms rooms_of(const Geometry& mesh, const OperatorTerms& terms, const CellCoeff
       if (cells.reaction(i, j) + terms.reaction > 0) own.singular = false;
       for_each_corner(i, j, [&](int p, int q) {
         if (is_free(p, q))
-          found.of_node[static_cast<std::size_t>(q) * nodes.columns + static_cast<std::size_t>(p)] = room;
+          found.of_node[nodes.number(p, q)] = room;
         else
           own.singular = false;
       });

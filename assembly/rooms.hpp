@@ -24,7 +24,8 @@ struct Rooms {
   };
   std::vector<Room> rooms;
   std::vector<int> of_cell;  // -1: none, in a body without an equation
-  std::vector<int> of_node;  // of all nodes, x fastest; -1: one that has a value, or no equation
+  std::vector<int>
+      of_node;  // of all nodes, x fastest, of those that periodic boundaries join the first; -1: no equation
 
   [[nodiscard]] int singular() const;
 };

@@ -319,7 +319,8 @@ TEST(Bodies, Subdomains) {
   problem.boundaries = {neumann(), {Type::robin, number(1), number(2)}, {Type::periodic}, {Type::periodic}};
   problem.rhs = [](const Point& p) { return p.x * p.y; };
   problem.bodies = {held(disc_shape(0.3, 0.3, 0.15), 1), solid(disc_shape(0.7, 0.6, 0.2)),
-                    solid(rectangle_shape(0.1, 0.95, 0.2, 2)), material(rectangle_shape(0.1, 0.6, 0.3, 0.8), 20)};
+                    solid(rectangle_shape(0.1, 0.95, 0.2, 2)), solid(rectangle_shape(0.6, -1, 0.8, 0.1)),
+                    material(rectangle_shape(0.1, 0.6, 0.3, 0.8), 20)};
   PoissonProblem closed;
   closed.boundaries = all_neumann();
   closed.bodies = {solid(rectangle_shape(0.45, -1, 0.55, 2))};
@@ -334,6 +335,58 @@ TEST(Bodies, Subdomains) {
     };
     test::expect_the_same_on_subdomains(1e-7, numbers);
   }
+}
+
+/// Bodies that move along a periodic direction, over its ends too: the solution moves with them.
+TEST(Bodies, PeriodicDirectionsHaveNoEnds) {
+  Context ctx(Backend::cpu, 1);
+  constexpr int n = 12;
+  for (const bool along_x : {true, false})
+    for (const bool leaves_room : {true, false}) {
+      PoissonProblem problem;
+      const BoundaryCondition held_at_one{Type::dirichlet, number(1)}, periodic{Type::periodic};
+      problem.boundaries = along_x ? BoundaryConditions{periodic, periodic, held_at_one, neumann()}
+                                   : BoundaryConditions{held_at_one, neumann(), periodic, periodic};
+      problem.rhs = number(1);
+      const auto solution = [&](int cells) {
+        const double shift = static_cast<double>(cells) / n;
+        const auto moved = [=](double first, double last) -> ScalarFunction {
+          return [=](const Point& p) {
+            const double along = along_x ? p.x : p.y, across = along_x ? p.y : p.x,
+                         s = along - shift + (along < shift ? 1 : 0);
+            return std::min({s - first, last - s, across - 0.25, 0.5 - across});
+          };
+        };
+        problem.bodies = {solid(moved(0.25, 0.5))};
+        if (!leaves_room) problem.bodies.push_back(held(moved(0.75, 0.9), 2));
+        return solve(ctx, unit_square(n), problem);
+      };
+      const Solution base = solution(0);
+      for (int cells = 1; cells < n; ++cells) {
+        SCOPED_TRACE(testing::Message() << "by " << cells << " cells along " << (along_x ? "x" : "y"));
+        const Solution moved = solution(cells);
+        ASSERT_EQ(moved.report.status, Status::converged) << moved.report.reason;
+        for (int along = 0; along <= n; ++along)
+          for (int across = 0; across <= n; ++across) {
+            const auto value = [&](const Solution& of, int s) {
+              return of.nodal[static_cast<std::size_t>(along_x ? across * (n + 1) + s : s * (n + 1) + across)];
+            };
+            const double u = value(moved, (along + cells) % n), expected = value(base, along);
+            ASSERT_EQ(std::isnan(u), std::isnan(expected)) << along << ' ' << across;
+            if (!std::isnan(u)) {
+              ASSERT_NEAR(u, expected, 1e-8) << along << ' ' << across;
+            }
+          }
+        for (std::size_t b = 0; b < base.bodies.size(); ++b) {
+          EXPECT_NEAR(moved.bodies[b].flux, base.bodies[b].flux, 1e-7);
+          EXPECT_NEAR(moved.bodies[b].mean, base.bodies[b].mean, 1e-8);
+        }
+        const auto& [left, right, bottom, top] =
+            std::array{moved.sides.left, moved.sides.right, moved.sides.bottom, moved.sides.top};
+        EXPECT_NEAR(along_x ? left : bottom, along_x ? -right : -top, 1e-7);
+        EXPECT_NEAR(along_x ? bottom : left, along_x ? base.sides.bottom : base.sides.left, 1e-7);
+      }
+    }
 }
 
 /// A wall between u = 0 and u = 1 with resistances on both of its surfaces conducts as their series; a cylinder likewise.

@@ -122,6 +122,69 @@ TEST(BoxBodiesRanks, PeriodicBoxesAndGradedCellsAsOnOne) {
                    {2, 3});
 }
 
+/// A box that wraps around in direction d, of which each coordinate goes from 0 to 1; `shift` moves it.
+ScalarFunction3D wrapped(std::size_t d, double shift, std::array<double, 3> first, std::array<double, 3> last) {
+  return [=, inside = box_shape(first, last)](Point3D p) {
+    double& along = *std::array{&p.x, &p.y, &p.z}[d];
+    along = along - shift + (along < shift ? 1 : 0);
+    return inside(p);
+  };
+}
+
+// Bodies that move along a periodic direction, over its ends too: the solution moves with them.
+TEST(BoxBodiesRanks, PeriodicDirectionsHaveNoEnds) {
+  constexpr int n = 8;
+  const TensorMesh<3> mesh{uniform(1, n), uniform(1, n), uniform(1, n)};
+  for (std::size_t d = 0; d < 3; ++d)
+    for (const int ranks : {1, 2})
+      for (const bool leaves_room : {true, false}) {
+        std::array<BoundaryConditionType, 6> kinds{};
+        kinds.fill(N);
+        kinds[2 * d] = kinds[2 * d + 1] = P;
+        kinds[2 * ((d + 1) % 3)] = D;
+        PoissonProblem3D problem = problem_of(kinds);
+        problem.rhs = [](const Point3D&) { return 1; };
+        const auto solution = [&](int cells) {
+          const double shift = static_cast<double>(cells) / n;
+          std::array<double, 3> low{0.25, 0.25, 0.25}, high{0.5, 0.5, 0.5};
+          problem.bodies = {solid(wrapped(d, shift, low, high))};
+          low[d] = 0.75;
+          high[d] = 0.875;
+          if (!leaves_room) problem.bodies.push_back(held(wrapped(d, shift, low, high), 2));
+          return solve(Backend::cpu, ranks, mesh, problem, false);
+        };
+        const Solution base = solution(0);
+        for (int cells = 1; cells < n; ++cells) {
+          SCOPED_TRACE(testing::Message() << ranks << " ranks, by " << cells << " cells along " << axis_names[d]);
+          const Solution moved = solution(cells);
+          ASSERT_EQ(moved.report.status, Status::converged) << moved.report.reason;
+          std::array<std::size_t, 3> at{};
+          const auto number = [](const std::array<std::size_t, 3>& node) {
+            return (node[2] * (n + 1) + node[1]) * (n + 1) + node[0];
+          };
+          for (at[2] = 0; at[2] <= n; ++at[2])
+            for (at[1] = 0; at[1] <= n; ++at[1])
+              for (at[0] = 0; at[0] <= n; ++at[0]) {
+                auto to = at;
+                to[d] = (at[d] + static_cast<std::size_t>(cells)) % n;
+                const double u = moved.nodal[number(to)], expected = base.nodal[number(at)];
+                ASSERT_EQ(std::isnan(u), std::isnan(expected)) << number(at);
+                if (!std::isnan(u)) {
+                  ASSERT_NEAR(u, expected, 1e-8) << number(at);
+                }
+              }
+          for (std::size_t b = 0; b < base.bodies.size(); ++b) {
+            EXPECT_NEAR(*moved.bodies[b].flux, *base.bodies[b].flux, 1e-7);
+            EXPECT_NEAR(moved.bodies[b].mean, base.bodies[b].mean, 1e-8);
+          }
+          for (std::size_t face = 0; face < 6; ++face) {
+            if (face / 2 == d) continue;
+            EXPECT_NEAR(moved.fluxes.faces[face], base.fluxes.faces[face], 1e-7) << face;
+          }
+        }
+      }
+}
+
 TEST(BoxBodiesRanks, OtherKAloneAsOnOne) {
   PoissonProblem3D problem = problem_of({D, N, N, D, N, N});
   problem.bodies = {material(ball_shape({0.5, 0.5, 0.5}, 0.3), 20)};

@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <stratum/assembly/box_bodies.hpp>
 #include <stratum/assembly/box_discretization.hpp>
 #include <stratum/assembly/box_points.hpp>
 #include <stratum/assembly/error_sums.hpp>
@@ -281,6 +282,12 @@ BoundaryFluxes3D BoxDiscretization::fluxes(Context& ctx, StoredBox<const double>
     fluxes.magnitudes += fields.magnitudes;
   }
 
+  // What nodes have that bodies hold is the bodies' flux, but for those of Dirichlet faces.
+  const BoxBodies* const bodies = material_->bodies.get();
+  const auto is_held = [&](const std::array<std::size_t, 3>& n) {
+    const auto place = [&](std::size_t d) { return n[d] + static_cast<std::size_t>(first_node_[d]); };
+    return bodies != nullptr && bodies->node[bodies->node_number(place(0), place(1), place(2))] == BoxBodies::given;
+  };
   // The parts of Dirichlet and periodic faces, node by node.
   for (const BoxFace face : all_box_faces) {
     const BoundaryConditionType kind = problem_.boundaries[face].kind;
@@ -318,7 +325,7 @@ BoundaryFluxes3D BoxDiscretization::fluxes(Context& ctx, StoredBox<const double>
           fluxes.faces[opposite] += fields.own[next] / 2;
         } else if (dirichlet > 1) {
           sum += fields.own[next] + (rest - of_dirichlet) / dirichlet;
-        } else {
+        } else if (dirichlet > 0 || !is_held(n)) {
           sum += rest;
         }
       }

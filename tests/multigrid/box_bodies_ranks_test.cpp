@@ -173,14 +173,18 @@ TEST(BoxBodiesRanks, PeriodicDirectionsHaveNoEnds) {
                   ASSERT_NEAR(u, expected, 1e-8) << number(at);
                 }
               }
+          double out = moved.fluxes.sum() - moved.fluxes.load;
           for (std::size_t b = 0; b < base.bodies.size(); ++b) {
             EXPECT_NEAR(*moved.bodies[b].flux, *base.bodies[b].flux, 1e-7);
             EXPECT_NEAR(moved.bodies[b].mean, base.bodies[b].mean, 1e-8);
+            out -= *moved.bodies[b].flux;
           }
+          EXPECT_NEAR(out, 0, 1e-7);
           for (std::size_t face = 0; face < 6; ++face) {
             if (face / 2 == d) continue;
             EXPECT_NEAR(moved.fluxes.faces[face], base.fluxes.faces[face], 1e-7) << face;
           }
+          EXPECT_NEAR(moved.fluxes.faces[2 * d], -moved.fluxes.faces[2 * d + 1], 1e-7);
         }
       }
 }

@@ -116,6 +116,7 @@ BoxDiscretization::BoxDiscretization(Context& ctx, const BoxDiscretization& whol
     own->bodies = material_->bodies;
     own->contrast = material_->contrast;
     own->jump = material_->jump;
+    own->steepness = material_->steepness;
     for (Values BoxMaterial::*const k : {&BoxMaterial::xx, &BoxMaterial::yy, &BoxMaterial::zz}) {
       const Values& of_all = (*material_).*k;
       if (!of_all.empty()) (*own).*k = {of_all.begin() + first * layer, of_all.begin() + end * layer};

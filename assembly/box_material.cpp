@@ -164,11 +164,22 @@ std::string separate(const Context& ctx, const TensorMesh<3>& mesh, const Poisso
   return {};
 }
 
-void measure(const Context& ctx, const Values& k, const std::array<std::size_t, 3>& cells, BoxMaterial& material) {
+/// Neighbours lie across periodic faces, too.
+void measure(const Context& ctx, const TensorMesh<3>& mesh, const Values& k, BoxMaterial& material) {
+  std::array<std::size_t, 3> cells{};
+  std::array<Values, 3> thinness;  // of each cell and the one before it, L / h; 0: there is none
+  for (std::size_t d = 0; d < 3; ++d) {
+    const Axis& axis = mesh.axis(static_cast<int>(d));
+    const Values& h = axis.widths();
+    cells[d] = h.size();
+    for (std::size_t i = 0; i < h.size(); ++i)
+      thinness[d].push_back(
+          i == 0 && !axis.is_periodic() ? 0 : axis.length() / std::min(h[i], i == 0 ? h.back() : h[i - 1]));
+  }
   const std::array<std::size_t, 3> stride{1, cells[0], cells[0] * cells[1]};
-  const auto layers = static_cast<int>(cells[2]);
-  double least = k.front(), most = k.front(), jump = material.jump;
-#pragma omp parallel for num_threads(std::max(1, ctx.threads())) reduction(min : least) reduction(max : most, jump)
+  const int layers = static_cast<int>(cells[2]), threads = std::max(1, ctx.threads());
+  double least = k.front(), most = k.front(), jump = material.jump, steep = material.steepness;
+#pragma omp parallel for num_threads(threads) reduction(min : least) reduction(max : most, jump, steep)
   for (int layer = 0; layer < layers; ++layer) {
     const auto l = static_cast<std::size_t>(layer);
     std::size_t cell = l * stride[2];
@@ -178,14 +189,18 @@ void measure(const Context& ctx, const Values& k, const std::array<std::size_t, 
         least = std::min(least, k[cell]);
         most = std::max(most, k[cell]);
         for (std::size_t d = 0; d < 3; ++d) {
-          if (at[d] == 0) continue;
-          const double own = k[cell], other = k[cell - stride[d]];
-          jump = std::max(jump, own > other ? own / other : other / own);
+          const double thin = thinness[d][at[d]];
+          if (thin == 0) continue;
+          const double own = k[cell], other = k[at[d] == 0 ? cell + (cells[d] - 1) * stride[d] : cell - stride[d]];
+          const double ratio = own > other ? own / other : other / own;
+          jump = std::max(jump, ratio);
+          steep = std::max(steep, (ratio - 1) * (ratio - 1) * thin);
         }
       }
   }
   material.contrast = std::max(material.contrast, most / least);
   material.jump = jump;
+  material.steepness = steep;
 }
 
 }  // namespace
@@ -227,7 +242,7 @@ BoxMaterial find_material(const Context& ctx, const TensorMesh<3>& mesh, const P
   if (material.bodies) set_bodies(ctx, mesh, problem, *material.bodies, material.xx, material.yy, material.zz);
   for (std::vector<double>* const k : {&material.xx, &material.yy, &material.zz}) {
     if (k->empty()) continue;
-    if (diffusion.is_given() || material.bodies) measure(ctx, *k, cells, material);
+    if (diffusion.is_given() || material.bodies) measure(ctx, mesh, *k, material);
     if (material.bodies)
       for (std::size_t c = 0; c < k->size(); ++c)
         if (material.bodies->cell[c] != BoxBodies::live) (*k)[c] = 0;

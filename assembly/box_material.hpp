@@ -29,7 +29,8 @@ struct BoxMaterial {
   std::array<std::vector<double>, 3> k, w;    // of a separable one, an interval; else ones
   std::vector<double> xx, yy, zz;             // of another one, a cell, x fastest; yy and zz empty: a scalar K
   double contrast = 1;                        // of another one: largest K by smallest of a direction,
-  double jump = 1;                            // and the most of two neighbouring cells
+  double jump = 1;                            // the most of two neighbouring cells, k,
+  double steepness = 0;                       // and of (k - 1)^2 L / h, L the axis, h the thinner of the two
 
   [[nodiscard]] bool is_separable() const { return why_not_separable.empty(); }
   /// kxx, kyy and kzz of a cell by its number, of one that is not separable.

@@ -211,10 +211,15 @@ BoxSolverPlan select_box_method(const Context& ctx, const TensorMesh<3>& mesh, c
     if (asked == BoxMethod::planes) planes->reason = "it was asked for";
     return *planes;
   }
-  const bool is_smooth = modes.empty() && scalar && !singular && material.jump <= jump && material.contrast <= contrast;
+  // Of K^1/2 between two nodes of a thin cell (multigrid/scaled_diagonalization.hpp).
+  constexpr double steepest = 250;
+  const bool is_steep = material.steepness > steepest;
+  const bool is_smooth =
+      modes.empty() && scalar && !singular && !is_steep && material.jump <= jump && material.contrast <= contrast;
   const std::string differs =
       message(is_smooth ? "K is smooth: it" : "K", " differs by a factor of ", is_smooth ? "at most " : "",
-              material.jump, " between neighbouring cells and ", material.contrast, " in all");
+              material.jump, " between neighbouring cells and ", material.contrast, " in all",
+              is_steep && material.jump <= jump ? ", too much for thin cells" : "");
   plan.kind = asked;
   if (asked != BoxMethod::automatic) {
     plan.reason = solids ? material.why_not_separable : "it was asked for";

@@ -9,8 +9,8 @@
 //     fd-cg        of a smooth scalar K: conjugate gradients around fast diagonalization of K = 1, scaled by K^-1/2
 //                  (multigrid/scaled_diagonalization.hpp)
 //     automatic    direct where it can be, planes where that costs less; fd-cg where a scalar K differs by at most
-//                  `smooth_jump` between neighbouring cells and by at most `smooth_contrast` in all, and u is not known up to
-//                  a constant only; else multigrid
+//                  `smooth_jump` between neighbouring cells, by less between thin ones, and by at most `smooth_contrast` in
+//                  all, and u is not known up to a constant only; else multigrid
 //
 // Fast diagonalization:
 //

@@ -5,7 +5,9 @@
 //
 //     z = S A_1^-1 S r ,    S = K^-1/2 at nodes, the mean of log K over the cells around one.
 //
-// Conjugate gradients take 8 to 26 iterations whatever the mesh and for contrasts up to e^6 of a smooth K; for jumps many more.
+// Conjugate gradients take 8 to 26 iterations whatever the mesh and for contrasts up to e^6 of a smooth K; for jumps many more,
+// and for small ones beside thin cells, too: a jump by k in a cell of width h, of an axis of length L, is in the energy of
+// S u about (k - 1)^2 L / (16 h) of that of u. k = 1.46 takes 12 iterations with L / h = 100, 24 with 1000, 75 with 10 000.
 // A reaction is divided by the mean of K. Memory: 3 vectors, and the modes. Waits for nothing.
 
 #include <array>

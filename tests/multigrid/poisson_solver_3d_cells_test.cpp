@@ -5,7 +5,9 @@
 
 #include <cmath>
 #include <numbers>
+#include <numeric>
 
+#include <stratum/mesh/graded.hpp>
 #include <stratum/multigrid/poisson_solver_3d.hpp>
 
 #include "support/backends.hpp"
@@ -180,6 +182,40 @@ TEST(PoissonSolver3DCells, ChoosesTheMethodAndSaysWhy) {
   EXPECT_EQ(plan_with(problem).kind, BoxMethod::multigrid);
   EXPECT_THROW((void)plan_with(problem, BoxMethod::fd_cg), UsageError);
   EXPECT_THROW((void)plan_with(problem, BoxMethod::direct), UsageError);
+}
+
+/// Fast diagonalization scaled by K is no preconditioner where K differs by little between two cells, one of them thin: across a
+/// periodic face or inside.
+TEST(PoissonSolver3DCells, SmallStepsOfKBesideThinCellsAreNotSmooth) {
+  Context ctx(Backend::cpu, 1);
+  const auto taken = [&](const Axis& x, Kind at_ends, double step, double slope) {
+    PoissonProblem3D problem{.rhs = [](const Point3D& p) { return std::sin(2 * std::numbers::pi * p.x) + p.y; }};
+    problem.boundaries[BoxFace::left].kind = problem.boundaries[BoxFace::right].kind = at_ends;
+    problem.diffusion.xx = [=](const Point3D& p) {
+      return 1 + (p.x < 0.5 ? 0 : step) + slope * p.x + 0.1 * std::sin(p.x * p.y + p.z);
+    };
+    PoissonSolver3D solver(ctx, {x, uniform(1, 12), uniform(1, 12)}, problem);
+    const SolveReport report = solver.solve();
+    EXPECT_EQ(report.status, Status::converged) << report.reason;
+    EXPECT_LE(report.iterations, 14);
+    return solver.plan();
+  };
+  const Axis thin_end = geometric_with_smallest(1, 24, 1e-6, GradedSide::first);
+  std::vector<double> widths;
+  for (int i = 0; i < 12; ++i) widths.push_back(std::pow(3.0, 11 - i));
+  widths.insert(widths.end(), widths.rbegin(), widths.rend());
+  const double sum = std::accumulate(widths.begin(), widths.end(), 0.0);
+  for (double& h : widths) h /= sum;
+  EXPECT_EQ(taken(thin_end, P, 0, 0.5).kind, BoxMethod::multigrid);
+  EXPECT_THAT(taken(thin_end, P, 0, 0.5).reason, HasSubstr("too much for thin cells"));
+  EXPECT_EQ(taken(thin_end, P, 0, 1).kind, BoxMethod::multigrid);
+  EXPECT_EQ(taken(Axis(widths), N, 0.1, 0).kind, BoxMethod::multigrid);
+  // Steps of wide cells, and slopes in thin ones, are smooth.
+  EXPECT_EQ(taken(uniform(1, 24), P, 0, 0.3).kind, BoxMethod::fd_cg);
+  EXPECT_EQ(taken(uniform(1, 24), P, 0, 1).kind, BoxMethod::multigrid);
+  EXPECT_EQ(taken(uniform(1, 24), N, 0.1, 0).kind, BoxMethod::fd_cg);
+  EXPECT_EQ(taken(thin_end, N, 0, 0.5).kind, BoxMethod::fd_cg);
+  EXPECT_EQ(taken(Axis(widths), N, 0, 1).kind, BoxMethod::fd_cg);
 }
 
 /// A layer of K = diag(1, 1, 1e4) everywhere is a box of another shape: the gate sees it by K.

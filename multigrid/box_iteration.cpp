@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <stratum/core/errors.hpp>
 #include <stratum/core/field/blas.hpp>
@@ -12,21 +13,29 @@ namespace stratum {
 BoxIteration::BoxIteration(Context& ctx, const BoxMatrix<double>& matrix, const std::array<GatedAxis, 3>& gate,
                            const BoxMultigridParams& params, bool in_float)
     : a(matrix), b(ctx, rows_of(a.shape())), x(ctx, rows_of(a.shape())), op_(ctx, a) {
+  const auto take = [&](auto cycle, auto& to) {
+    levels_ = cycle->gate();
+    distributed_ = cycle->distributed_levels();
+    to.emplace(ctx, std::move(cycle), b.shape());
+  };
   if (in_float) {
-    auto cycle = std::make_shared<BoxMultigrid<float>>(ctx, a, gate, params);
-    levels_ = cycle->gate();
-    distributed_ = cycle->distributed_levels();
-    in_float_.emplace(ctx, std::move(cycle), b.shape());
-  } else {
-    auto cycle = std::make_unique<BoxMultigrid<double>>(ctx, a, gate, params);
-    levels_ = cycle->gate();
-    distributed_ = cycle->distributed_levels();
-    in_double_.emplace(ctx, std::move(cycle), b.shape());
+    try {
+      take(std::make_shared<BoxMultigrid<float>>(ctx, a, gate, params), in_float_);
+      make_in_double_ = [matrix, gate, params](Context& there) {
+        return std::make_shared<BoxMultigrid<double>>(there, matrix, gate, params);
+      };
+      return;
+    } catch (const BreakdownError&) {
+      // The matrix of the coarsest level, by weights in float: those in double may do.
+    }
   }
+  take(std::make_unique<BoxMultigrid<double>>(ctx, a, gate, params), in_double_);
 }
 
-BoxIteration::BoxIteration(Context& ctx, const BoxMatrix<double>& matrix, Shared<Preconditioner<double>> m)
-    : a(matrix), b(ctx, rows_of(a.shape())), x(ctx, rows_of(a.shape())), op_(ctx, a) {
+BoxIteration::BoxIteration(Context& ctx, const BoxMatrix<double>& matrix, Shared<Preconditioner<double>> m,
+                           MakeCycle in_double)
+    : a(matrix), b(ctx, rows_of(a.shape())), x(ctx, rows_of(a.shape())), op_(ctx, a),
+      make_in_double_(std::move(in_double)) {
   in_double_.emplace(ctx, std::move(m), b.shape());
 }
 
@@ -47,31 +56,47 @@ void BoxIteration::precondition(Context& ctx) { in_double(ctx).m->apply(ctx, b.c
 
 SolveReport BoxIteration::solve(Context& ctx, const StoppingParams& stop, const Monitor& monitor) {
   set(ctx, 0, x.view());
-  if (solver_) return solver_->solve(ctx, op_, *in_double(ctx).m, b.cview(), x.view(), stop, monitor);
-  if (!in_float_) return in_double_->cg.solve(ctx, op_, *in_double_->m, b.cview(), x.view(), stop, monitor);
   // What conjugate gradients take for granted of a cycle one in float may not have: it is not waited for long.
   constexpr int patience = 30;
   StoppingParams of_float = stop;
-  if (!of_float.patience) of_float.patience = patience;
-  SolveReport report =
-      in_float_->cg.solve(ctx, op_, in_float_->op, *in_float_->m, b.cview(), x.view(), of_float, monitor);
-  constexpr double most = 1e-6;
-  const bool may_be_better = report.estimated_error.value_or(0) > std::max(stop.error_limit(), most);
-  const bool failed = report.status == Status::stagnated || report.status == Status::breakdown ||
-                      report.status == Status::diverged || (report.status == Status::round_off_limit && may_be_better);
-  return failed && report.iterations < stop.max_iterations ? go_on(ctx, report, stop, monitor) : report;
+  if (make_in_double_ && !of_float.patience) of_float.patience = patience;
+  const auto may_go_on = [&](const SolveReport& report) {
+    return report.iterations < stop.max_iterations &&
+           (report.status == Status::stagnated || report.status == Status::breakdown ||
+            report.status == Status::diverged);
+  };
+  SolveReport report;
+  if (in_float_ && !solver_) {
+    report = in_float_->cg.solve(ctx, op_, in_float_->op, *in_float_->m, b.cview(), x.view(), of_float, monitor);
+    constexpr double most = 1e-6;
+    const bool may_be_better = report.status == Status::round_off_limit && report.iterations < stop.max_iterations &&
+                               report.estimated_error.value_or(0) > std::max(stop.error_limit(), most);
+    if (!may_go_on(report) && !may_be_better) return report;
+    report = go_on(ctx, "conjugate gradients in float", report, of_float, monitor);
+  } else {
+    InDouble& by = in_double(ctx);
+    report = solver_ ? solver_->solve(ctx, op_, *by.m, b.cview(), x.view(), stop, monitor)
+                     : by.cg.solve(ctx, op_, *by.m, b.cview(), x.view(), of_float, monitor);
+  }
+  if (!make_in_double_ || !may_go_on(report)) return report;
+  // From zero: what is not positive definite leaves errors in x that its residual hardly shows.
+  set(ctx, 0, x.view());
+  in_double_.reset();  // makes room
+  in_float_.reset();
+  in_double_.emplace(ctx, std::exchange(make_in_double_, {})(ctx), b.shape());
+  return go_on(ctx, "conjugate gradients around a cycle in float", report, stop, monitor);
 }
 
-SolveReport BoxIteration::go_on(Context& ctx, const SolveReport& before, const StoppingParams& stop,
-                                const Monitor& monitor) {
+SolveReport BoxIteration::go_on(Context& ctx, const char* in_float, const SolveReport& before,
+                                const StoppingParams& stop, const Monitor& monitor) {
   InDouble& by = in_double(ctx);
   if (before.status == Status::diverged || !std::isfinite(before.residual)) set(ctx, 0, x.view());
   const Monitor on = [&](int k, double r) {
     if (k > 0 && monitor) monitor(before.iterations + k, r);
   };
   SolveReport report = by.cg.solve(ctx, op_, *by.m, b.cview(), x.view(), rest_of(stop, before), on);
-  report.reason = message("in double, since conjugate gradients in float ended as ", to_string(before.status), " (",
-                          before.reason, "): ", report.reason);
+  report.reason = message("in double, since ", in_float, " ended as ", to_string(before.status), " (", before.reason,
+                          "): ", report.reason);
   put_before(before, report);
   return report;
 }

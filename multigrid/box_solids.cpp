@@ -8,6 +8,7 @@
 #include <stratum/assembly/box_points.hpp>
 #include <stratum/assembly/points.hpp>
 #include <stratum/assembly/room_balance.hpp>
+#include <stratum/core/errors.hpp>
 #include <stratum/core/field/blas_3d.hpp>
 #include <stratum/multigrid/box_plan.hpp>
 #include <stratum/multigrid/box_slabs.hpp>
@@ -142,7 +143,7 @@ BoxSolids::BoxSolids(Context& ctx, const TensorMesh<3>& mesh, const PoissonProbl
   for_each_node_of_planes(0, own.all_planes(), [&](std::size_t node) { of_unknown_.push_back(rooms_.of_node[node]); });
   const BoxBands<double> bands = decoupled(ctx, cells_, fixed);
   matrix_ = bands;
-  BoxBands<double> of_cycle = bands;
+  matrix_of_cycle_ = [bands](Context& /*ctx*/) { return bands; };
   if (bodies_->has_empty_cells) {
     BoxCoefficients conducting = c;
     for (const auto& [of_box, k] :
@@ -152,14 +153,17 @@ BoxSolids::BoxSolids(Context& ctx, const TensorMesh<3>& mesh, const PoissonProbl
         if (value > 0) least = std::min(least, value);
       std::replace(k->begin(), k->end(), 0.0, conductance_of_solids * least);
     }
-    of_cycle = decoupled(ctx, BoxCells<double>(ctx, conducting, material.yy.empty()), given);
-  } else if (shift) {
-    of_cycle = decoupled(ctx, cells_, fixed);
+    matrix_of_cycle_ = [conducting = std::move(conducting), given, scalar = material.yy.empty()](Context& there) {
+      return decoupled(there, BoxCells<double>(there, conducting, scalar), given);
+    };
   }
   if (!shift) {
-    make_cycle(ctx, of_cycle);
+    make_cycle(ctx);
+    if (!has_float_cycle()) matrix_of_cycle_ = {};
     return;
   }
+  const BoxBands<double> of_cycle = bodies_->has_empty_cells ? matrix_of_cycle_(ctx) : decoupled(ctx, cells_, fixed);
+  matrix_of_cycle_ = {};
   const GridLayout<3> box = GridLayout<3>::box(own.n, {}, 0);
   masses_ = Field<double, 3>(ctx, box);
   if (!ctx.is_dry_run()) copy_from_host<double>(ctx, masses().data(), masses_.view());
@@ -170,26 +174,43 @@ BoxSolids::BoxSolids(Context& ctx, const TensorMesh<3>& mesh, const PoissonProbl
   (void)set_shift(ctx, *shift);
 }
 
-void BoxSolids::make_cycle(Context& ctx, const BoxMatrix<double>& of_cycle) {
-  const bool shifted = of_cycle_.has_value();
-  const BoxMultigridParams params{.gate = {}, .singular = free_ && !shifted, .cuts = cuts_};
-  const GridLayout<2> shape = rows_of(of_cycle.shape());
-  const BoxShape& own = of_cycle.shape();
+template <class T>
+std::shared_ptr<BoxMultigrid<T>> BoxSolids::multigrid(Context& ctx) const {
+  return std::make_shared<BoxMultigrid<T>>(
+      ctx, of_cycle_ ? of_cycle_->bands : matrix_of_cycle_(ctx), gate_,
+      BoxMultigridParams{.gate = {}, .singular = free_ && !of_cycle_, .cuts = cuts_});
+}
+
+std::shared_ptr<Preconditioner<double>> BoxSolids::projected(Context& ctx,
+                                                             std::shared_ptr<Preconditioner<double>> cycle) const {
+  const BoxShape& own = matrix_.shape();
+  const GridLayout<2> shape = rows_of(own);
   const std::size_t before = static_cast<std::size_t>(own.slab.first) * static_cast<std::size_t>(own.n.nx) *
                              static_cast<std::size_t>(own.n.ny);
-  std::shared_ptr<Preconditioner<double>> cycle;
-  const auto make = [&](auto number) {
-    auto made = std::make_shared<BoxMultigrid<decltype(number)>>(ctx, of_cycle, gate_, params);
+  return std::make_shared<PartsProjected>(
+      ctx, shape, PartMeans(ctx, shape, parts_of_rooms(rooms_.rooms, of_unknown_, before, unknowns())),
+      std::move(cycle));
+}
+
+void BoxSolids::make_cycle(Context& ctx) {
+  const auto take = [&](const auto& made) {
     distributed_ = made->distributed_levels();
     return made;
   };
-  if (float_cycles_ && !is_singular())
-    cycle = std::make_shared<PrecisionCast<double, float>>(ctx, shape, make(0.0F));
-  else
-    cycle = make(0.0);
-  cycle_ = std::make_shared<PartsProjected>(
-      ctx, shape, PartMeans(ctx, shape, parts_of_rooms(rooms_.rooms, of_unknown_, before, unknowns())),
-      std::move(cycle));
+  if (has_float_cycle()) {
+    try {
+      cycle_ = projected(ctx, std::make_shared<PrecisionCast<double, float>>(ctx, rows_of(matrix_.shape()),
+                                                                             take(multigrid<float>(ctx))));
+      return;
+    } catch (const BreakdownError&) {
+      float_cycles_ = false;  // as in BoxIteration
+    }
+  }
+  cycle_ = projected(ctx, take(multigrid<double>(ctx)));
+}
+
+std::shared_ptr<Preconditioner<double>> BoxSolids::cycle_in_double(Context& ctx) const {
+  return projected(ctx, multigrid<double>(ctx));
 }
 
 void BoxSolids::Shifted::set(Context& ctx, const Field<double, 3>& masses, double to) {
@@ -207,7 +228,7 @@ bool BoxSolids::set_shift(Context& ctx, double shift) {
   if (cycle_ != nullptr && of_levels == of_cycle_->shift) return false;
   cycle_.reset();  // makes room
   of_cycle_->set(ctx, masses_, of_levels);
-  make_cycle(ctx, of_cycle_->bands);
+  make_cycle(ctx);
   return true;
 }
 
@@ -317,6 +338,11 @@ void BoxSolids::add_fluxes(Context& ctx, FieldView<const double, 3> b, FieldView
     if (bodies_->kinds[n] == BodyKind::value || bodies_->kinds[n] == BodyKind::no_flux) of_bodies[n].flux = fluxes[n];
     of_bodies[n].rounding = of_residual * std::sqrt(nodes[n]);
   }
+}
+
+BoxIteration::MakeCycle in_double(const BoxSolids& solids) {
+  if (!solids.has_float_cycle()) return {};
+  return [&solids](Context& ctx) { return solids.cycle_in_double(ctx); };
 }
 
 }  // namespace stratum

@@ -14,6 +14,7 @@
 // on the host; all calls wait for the stream, and all ranks call together.
 
 #include <array>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -22,6 +23,7 @@
 #include <stratum/assembly/box_material.hpp>
 #include <stratum/assembly/rooms.hpp>
 #include <stratum/core/field/field_3d.hpp>
+#include <stratum/multigrid/box_iteration.hpp>
 #include <stratum/multigrid/box_multigrid.hpp>
 #include <stratum/multigrid/singular_parts.hpp>
 
@@ -54,6 +56,9 @@ class BoxSolids {
   /// Some room is known up to a constant only: then cycles are in double, since float has no digits for what solids conduct.
   [[nodiscard]] bool is_singular() const { return singular_; }
   [[nodiscard]] const std::shared_ptr<Preconditioner<double>>& cycle() const { return cycle_; }
+  [[nodiscard]] bool has_float_cycle() const { return float_cycles_ && !is_singular(); }
+  /// The same cycle, made in double.
+  [[nodiscard]] std::shared_ptr<Preconditioner<double>> cycle_in_double(Context& ctx) const;
   /// Of the cycle, those that ranks share.
   [[nodiscard]] int distributed_levels() const { return distributed_; }
 
@@ -89,7 +94,12 @@ class BoxSolids {
 
     void set(Context& ctx, const Field<double, 3>& masses, double to);
   };
-  void make_cycle(Context& ctx, const BoxMatrix<double>& of_cycle);
+  /// A cycle in T before projections.
+  template <class T>
+  [[nodiscard]] std::shared_ptr<BoxMultigrid<T>> multigrid(Context& ctx) const;
+  [[nodiscard]] std::shared_ptr<Preconditioner<double>> projected(Context& ctx,
+                                                                  std::shared_ptr<Preconditioner<double>> cycle) const;
+  void make_cycle(Context& ctx);
 
   std::array<GatedAxis, 3> gate_;
   std::vector<int> cuts_;
@@ -98,7 +108,11 @@ class BoxSolids {
   Field<double, 3> masses_;
   std::optional<Shifted> of_matrix_, of_cycle_;
   std::shared_ptr<Preconditioner<double>> cycle_;
+  std::function<BoxBands<double>(Context&)> matrix_of_cycle_;  // without a shift
   int distributed_ = 0;
 };
+
+/// Of a cycle in float what makes it in double, while `solids` is there; else nothing.
+[[nodiscard]] BoxIteration::MakeCycle in_double(const BoxSolids& solids);
 
 }  // namespace stratum

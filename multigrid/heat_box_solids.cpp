@@ -21,12 +21,13 @@ BoxHeatSolids::BoxHeatSolids(Context& ctx, const TensorMesh<3>& mesh, const Heat
       "errors around bodies that hold u or let nothing in are not computed in a box: leave the exact solution out, and "
       "give the initial and the boundary values");
   solids_.emplace(ctx, mesh, problem.space, material, c, cuts, params.float_cycles, s * problem.capacity);
-  plan_.float_cycles = params.float_cycles && !solids_->is_singular();
+  plan_.float_cycles = solids_->has_float_cycle();
   if (params.float_cycles && !plan_.float_cycles)
-    plan_.reason += "; cycles in double, since nothing but the steps holds u in some room";
+    plan_.reason += solids_->is_singular() ? "; cycles in double, since nothing but the steps holds u in some room"
+                                           : broken_in_float;
   plan_.set_distributed(solids_->distributed_levels());
   shape_ = solids_->matrix().shape();
-  iteration_.emplace(ctx, solids_->matrix(), solids_->cycle());
+  iteration_.emplace(ctx, solids_->matrix(), solids_->cycle(), in_double(*solids_));
   std::vector<double> mass = solids_->masses(), inverse = mass;
   for (double& m : mass) m *= problem.capacity;
   std::transform(mass.begin(), mass.end(), inverse.begin(), [](double m) { return m > 0 ? 1 / m : 0; });
@@ -80,7 +81,7 @@ void BoxHeatSolids::set_values(Context& ctx, double t, View x) {
 void BoxHeatSolids::set_shift(Context& ctx, double s) {
   if (!solids_->set_shift(ctx, s * problem_.capacity)) return;
   iteration_.reset();  // makes room
-  iteration_.emplace(ctx, solids_->matrix(), solids_->cycle());
+  iteration_.emplace(ctx, solids_->matrix(), solids_->cycle(), in_double(*solids_));
 }
 
 double BoxHeatSolids::sum_of_mass(Context& ctx) const { return dot(ctx, mass_.cview(), kept_.cview()); }

@@ -179,10 +179,11 @@ struct PoissonSolver3D::Implementation {
     if (discretization) c = discretization->coefficients(ctx, c.slab, planes);
     if (has_solids(material)) {
       solids.emplace(ctx, mesh, problem, material, c, slabs.cuts(), params.float_cycles);
-      plan.float_cycles = params.float_cycles && !solids->is_singular();
+      plan.float_cycles = solids->has_float_cycle();
       if (params.float_cycles && !plan.float_cycles)
-        plan.reason += "; cycles in double, since nothing holds u in some room";
-      iterative.emplace(ctx, solids->matrix(), solids->cycle());
+        plan.reason +=
+            solids->is_singular() ? "; cycles in double, since nothing holds u in some room" : broken_in_float;
+      iterative.emplace(ctx, solids->matrix(), solids->cycle(), in_double(*solids));
       return plan.set_distributed(solids->distributed_levels());
     }
     const BoxMatrix<double> matrix = BoxCells<double>(ctx, c, material.yy.empty());
@@ -190,9 +191,10 @@ struct PoissonSolver3D::Implementation {
       scaled = std::make_shared<ScaledDiagonalization>(ctx, c, factors, plan.lines, slabs.cuts());
       iterative.emplace(ctx, matrix, scaled);
     } else {
-      plan.float_cycles = params.float_cycles;
       gate = gate_of(mesh, material);
       make_levels(matrix, problem.reaction);
+      plan.float_cycles = iterative->is_in_float();
+      if (params.float_cycles && !plan.float_cycles) plan.reason += broken_in_float;
       deflate(c, material);
     }
     plan.set_distributed(iterative->distributed_levels());

@@ -244,9 +244,10 @@ BoxSolverPlan select_box_method(const Context& ctx, const TensorMesh<3>& mesh, c
     expects(most >= ctx.subdomains(), to_string(plan.kind), " gives every rank planes across z, of which ",
             ctx.subdomains(), " ranks need as many, one more where the last face is natural; this box has ", z,
             ". Take fewer ranks, or turn the box");
-    expects(!solids || most / ctx.subdomains() >= BoxSlab::overlap,
-            "around bodies that hold u or let nothing in, every rank needs ", BoxSlab::overlap,
-            " planes across z; this box has ", z, " for ", ctx.subdomains(), " ranks. Take fewer ranks");
+    const int needed = BoxSlab::overlap * ctx.subdomains();
+    expects(!solids || most >= needed, "around bodies that hold u or let nothing in, every rank needs ",
+            BoxSlab::overlap, " planes across z", z > most ? ", the last one another one at a natural face" : "", ": ",
+            ctx.subdomains(), " ranks need ", needed + z - most, ", and this box has ", z, ". Take fewer ranks");
     plan.lines = 2;
   }
   if (plan.kind == BoxMethod::direct && asked == BoxMethod::direct) plan.reason += "; " + direct_reason;

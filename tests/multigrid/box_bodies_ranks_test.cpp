@@ -202,7 +202,20 @@ TEST(BoxBodiesRanks, RanksOfTwoPlanesAreRefused) {
     PoissonSolver3D(ctx, {uniform(1, 10), uniform(1, 10), uniform(1, 10)}, problem);
     return Values{};
   });
-  EXPECT_THAT(result.errors, testing::Each(testing::HasSubstr("every rank needs 3 planes across z")));
+  EXPECT_THAT(result.errors,
+              testing::Each(testing::HasSubstr("every rank needs 3 planes across z: 4 ranks need 12, and "
+                                               "this box has 9")));
+  const auto ends = [](int cells) {
+    return test::on_subdomains(Backend::cpu, 2, [&](Context& ctx) {
+      PoissonProblem3D natural = problem_of({D, D, D, D, D, N});
+      natural.bodies = {held(ball_shape({0.5, 0.5, 0.5}, 0.2), 1)};
+      PoissonSolver3D(ctx, {uniform(1, 10), uniform(1, 10), uniform(1, cells)}, natural);
+      return Values{};
+    });
+  };
+  EXPECT_THAT(ends(6).errors, testing::Each(testing::HasSubstr("the last one another one at a natural face: 2 ranks "
+                                                               "need 7, and this box has 6")));
+  EXPECT_FALSE(ends(7).failed());
 }
 
 }  // namespace

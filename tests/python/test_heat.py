@@ -155,3 +155,16 @@ def test_what_is_refused(arguments, words):
 def test_no_volumes_in_a_box():
     with pytest.raises(ValueError, match="finite volumes are for rectangles"):
         stratum.heat((LINE, LINE, LINE), 1.0, 0.1, 2, discretisation="fv")
+
+
+@pytest.mark.parametrize("axes", [2, 3])
+def test_boundaries_hold_from_the_start(axes):
+    """Where they differ from the initial value all methods begin as the programs' do, and nothing overshoots."""
+    mesh = (np.linspace(0, 1, 5),) + (np.linspace(0, 1, 3),) * (axes - 1)
+    walls = dict.fromkeys(("right", "bottom", "top") + ("front", "back") * (axes == 3), "neumann")
+    beside = {}
+    for method in ("euler", "midpoint", "crank-nicolson", "tr-bdf2"):
+        found = stratum.heat(mesh, 1.0, 1e-3, 400, boundaries={"left": 0.0, **walls}, method=method, rtol=1e-10, threads=1)
+        assert (found.u[0][..., 0] == 0).all() and (found.u[0][..., 1:] == 1).all()
+        beside[method] = found.u[-1].reshape(-1, 5)[0, 1]
+    np.testing.assert_allclose(list(beside.values()), 0.9751, atol=2e-4)

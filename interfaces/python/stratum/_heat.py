@@ -67,7 +67,8 @@ def heat(mesh: Any, initial: Any, end: float, steps: int, *, kappa: Any = 1.0, b
     """u_t - div(K grad u) + c u = f from time 0 to `end`, in `steps` implicit steps of one length.
 
     mesh, kappa, boundaries, reaction   as of stratum.Poisson or, with three axes, stratum.Poisson3D; they stay as they are
-    initial     u at time 0: a number, an array at the nodes, or a function of x and y (and z)
+    initial     u at time 0: a number, an array at the nodes, or a function of x and y (and z); nodes of Dirichlet boundaries have the
+                boundary's value from the start
     f           a number, an array, a function of x and y (and z), or of these and t
     method      "midpoint", of second order, which damps little in long steps; its first step is two of Euler's of half its length,
                 so that data that do not fit the boundaries do not oscillate. It is the default on meshes without bodies. Or those
@@ -133,6 +134,7 @@ def heat(mesh: Any, initial: Any, end: float, steps: int, *, kappa: Any = 1.0, b
     problem = kind(mesh, boundaries, kappa, c, **options)
     u = _at_start(initial, coordinates(mesh))
     load = _loads_in_time(problem, f)
+    u = _with_boundaries(problem, u, load(dt))
     kept, times, iterations = [u.copy()], [0.0], 0
     for step in _counted(steps, progress):
         begin = step * dt
@@ -213,6 +215,21 @@ def _at_start(initial: Any, places: list[np.ndarray]) -> np.ndarray:
     u = np.array(np.broadcast_to(array_of("the initial value", initial, [shape]), shape))
     if not np.isfinite(u).all():
         raise ValueError(f"the initial value must be finite; given is {initial!r}")
+    return u
+
+
+def _with_boundaries(problem: Any, u: np.ndarray, load: Any) -> np.ndarray:
+    """u with the values that Dirichlet boundaries have from the start on, as heat2d and heat3d take it."""
+    held = [n for n, given in enumerate(problem._given.boundaries) if given[0] == "dirichlet"]
+    if not held:
+        return u
+    # Any solution has them.
+    values, _ = problem._system.solve(load, 0.5, 0.0, problem._maxiter, None, False, None)
+    u = u.copy()
+    for n in held:
+        side = [slice(None)] * u.ndim
+        side[-1 - n // 2] = slice(-1, None) if n % 2 else slice(0, 1)
+        u[tuple(side)] = values[tuple(side)]
     return u
 
 

@@ -4,11 +4,15 @@
 #include <cstddef>
 
 #include <stratum/assembly/box_points.hpp>
+#include <stratum/assembly/corner_cells.hpp>
 #include <stratum/core/errors.hpp>
 
 namespace stratum {
 
 namespace {
+
+using detail::cell_beside;
+using detail::counts;
 
 /// Whether the cells around a node form several groups without a common face. Bit k of `live`: the cell before the node in the
 /// directions that are bits of k, and behind it in others, has an equation.
@@ -22,18 +26,6 @@ bool has_several_groups(unsigned live, std::size_t directions) {
         if ((group >> k & 1) != 0) group |= live & (1U << (k ^ (1U << d)));
   }
   return group != live;
-}
-
-/// An axis of `cells` cells: the one before or behind a node; negative outside.
-int cell_beside(const Axis& axis, int node, bool before) {
-  const int n = axis.size(), cell = before ? node - 1 : node;
-  if (axis.is_periodic()) return (cell + n) % n;
-  return cell < n ? cell : -1;
-}
-
-/// Nodes that are unknowns; of those that a periodic boundary joins the first.
-bool counts(const Axis& axis, int node) {
-  return unknown_at(axis, node) >= 0 && !(axis.is_periodic() && node == axis.size());
 }
 
 }  // namespace

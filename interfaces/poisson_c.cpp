@@ -16,6 +16,7 @@
 #include <stratum/assembly/body_fluxes.hpp>
 #include <stratum/assembly/box_values.hpp>
 #include <stratum/assembly/corner_contacts.hpp>
+#include <stratum/assembly/corner_leaks.hpp>
 #include <stratum/assembly/films.hpp>
 #include <stratum/assembly/point_values.hpp>
 #include <stratum/assembly/poisson_problem.hpp>
@@ -219,9 +220,11 @@ class Rectangle {
     singular_ = !rooms_ && is_singular(ctx_, *mesh_, problem_, cells_.get());
     project_ = options.project != 0;
     solver_ = std::make_unique<PoissonSolver>(ctx_, *mesh_, params);
-    if (!solver_->fine_operator().traits().has_bands) return;
-    const double lost = round_off_of_films(*mesh_, cells_.get(), params.terms.reaction);
-    warning_ = both_warnings(warning_, warning_of_films(*solver_, lost));
+    if (solver_->fine_operator().traits().has_bands) {
+      const double lost = round_off_of_films(*mesh_, cells_.get(), params.terms.reaction);
+      warning_ = both_warnings(warning_, warning_of_films(*solver_, lost));
+    }
+    at_set_up_ = warning_;
   }
 
   SolveReport solve(const Problem& given, std::span<const double> f, std::span<double> u) {
@@ -249,6 +252,8 @@ class Rectangle {
     std::copy(nodal.begin(), nodal.end(), u.begin());
     fluxes_.clear();
     for (const BodyFlux& body : body_fluxes(ctx_, *mesh_, problem, x, cells_.get())) fluxes_.push_back(body.flux);
+    const CornerLeaks leaks = corner_leaks(ctx_, *mesh_, problem_, x, cells_.get());
+    warning_ = both_warnings(at_set_up_, leaks.warning());
     return report;
   }
   [[nodiscard]] const std::vector<double>& fluxes() const { return fluxes_; }
@@ -263,7 +268,7 @@ class Rectangle {
   std::shared_ptr<const CellCoefficients> cells_;
   StoppingParams stop_;
   bool singular_ = false, project_ = false;
-  std::string warning_;  // of bodies and films
+  std::string at_set_up_, warning_;  // of bodies and films; of the latest u, too
   std::unique_ptr<PoissonSolver> solver_;
 };
 

@@ -215,7 +215,9 @@ stratum_status stratum_poisson_body_flux(stratum_poisson* poisson, int body, dou
 
 /* What may be wrong with u although every call succeeds: bodies of STRATUM_BODY_NO_FLUX touch in corners alone, through which u
  * leaks; or cells of a rectangle are so long and thin between boundaries without values that round-off of the matrix changes u.
- * It is known from stratum_poisson_create on; "" if there is nothing to warn of. */
+ * This is known from stratum_poisson_create on. After stratum_poisson_solve in a rectangle it may also be that much of what flows
+ * in u leaks between cells that touch in corners alone, around which K is a hundredth of theirs. "" if there is nothing to warn
+ * of. The text stays until the next call for this solver. */
 const char* stratum_poisson_warning(const stratum_poisson* poisson);
 
 /* As stratum_last_error and stratum_destroy. */

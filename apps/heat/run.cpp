@@ -64,6 +64,12 @@ class PlaneCase {
     warn(program_name, warning_of_films(solver.solver(), solver.round_off_of_films()));
     print_heading(settings_, options_, ctx, on(solver), ranks);
   }
+  void warn_at_end(Context& ctx, const HeatSolver& solver) const {
+    const PoissonProblem now = at_time(settings_.problem, solver.time());
+    const auto cells = cell_coefficients(ctx, mesh_, now);
+    warn_of_leaks(program_name, ctx, mesh_, now, {solver.solution(), solver.unknowns()}, cells ? &*cells : nullptr,
+                  message("at t = ", solver.time(), " "));
+  }
   [[nodiscard]] std::vector<double> values(Context& ctx, const HeatSolver& solver) const {
     return gathered(ctx, mesh_.logical(), rows_of(solver), solver.nodal_solution(ctx));
   }

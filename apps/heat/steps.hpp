@@ -17,6 +17,7 @@
 //     write_png(path, u, title)
 //     fluxes_at_end(ctx, solver)                             what flows, where that is computed; may be left out
 //     json_report(ctx, solver, run)
+//     warn_at_end(ctx, solver)                               what u at the end shows to be wrong; may be left out
 //     ended(ctx, solver, run)  print_ended()                 where it has these: what else it finds at the end, and prints
 
 #include <algorithm>
@@ -146,6 +147,8 @@ int run_steps(typename Case::Settings settings, const CommandLine& options, Outp
   if (!settings.quiet) {
     progress("");
     print_end(result);
+    if constexpr (requires { with.warn_at_end(ctx, solver); })
+      if (code != 3) with.warn_at_end(ctx, solver);
     if constexpr (finds_more) with.print_ended();
   } else if (code != 0) {
     (void)std::fprintf(stderr, "%s: %s: %s\n", Case::program_name, std::string(to_string(result.report.status)).c_str(),

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "support/body_warnings.hpp"
 #include "support/problem_options.hpp"
 #include "support/program.hpp"
 #include "support/solution_summary.hpp"
@@ -128,7 +129,7 @@ void warn_of_solutions(const Outcome& outcome) {
     const auto& [rhs, report, errors, summary] = outcome.systems[k];
     if (!summary) continue;
     const std::string name = outcome.systems.size() == 1 ? "" : message("solution ", k + 1);
-    apps::warn_of_balance(program_name, name.empty() ? "" : name + ": ", balance_of(*summary),
+    apps::warn_of_balance(program_name, of_solution(k, outcome.systems.size()), balance_of(*summary),
                           outcome.params.stop.error_limit(), report);
     const auto& [from, to] = std::pair{summary->range.step_from, summary->range.step_to};
     apps::warn_of_layers(program_name, name.empty() ? "the solution" : name, summary->range.largest_step(),

@@ -1,7 +1,6 @@
 #include "solve.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -148,7 +147,7 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
   solver->warm_up(ctx);
   const GridLayout<2> subdomain = subdomain_of(ctx, mesh.logical(), params);
   std::vector<Field<double>> bs, xs;
-  std::vector<double> means(settings.problems.size(), 0.0), loads(means), magnitudes(means);
+  std::vector<double> loads(settings.problems.size(), 0.0), magnitudes(loads);
   progress(settings, "assembling the right-hand side ...");
   for (std::size_t k = 0; k < problems.size(); ++k) {
     const auto& problem = problems[k];
@@ -163,11 +162,10 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
     if (rooms) loads[k] -= make_compatible(ctx, mesh, *rooms, bs.back(), settings.project, solved_problems.back());
     if (!singular) continue;
     const auto found = make_compatible(ctx, mesh, bs.back());
-    means[k] = found.mean;
     loads[k] -= found.sum;
     magnitudes[k] = found.sum_of_magnitudes;
     expect_compatible(found, settings.project, "the integral of f plus the boundary fluxes");
-    solved_problems.back() = solved_problem(problem, means[k]);
+    solved_problems.back() = solved_problem(problem, found.mean);
   }
   measure_by_rhs_at_solution(ctx, settings, params, *solver, bs, xs);
   progress(settings, "");
@@ -193,6 +191,7 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
                         loads[k]};
       system.summary->change_of_flux = change_of_flux(mesh, system.summary->range, cells.get());
       system.summary->bodies = body_fluxes(ctx, mesh, solved, u, cells.get());
+      if (talk) warn_of_leaks(program_name, ctx, mesh, problem, u, cells.get(), of_solution(k, reports.size()));
       for (std::size_t n = 0; n < problem.bodies.size(); ++n)
         if (problem.bodies[n].kind == BodyKind::value) system.summary->from_bodies += system.summary->bodies[n].flux;
       system.summary->load += system.summary->from_bodies;

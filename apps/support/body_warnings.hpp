@@ -1,12 +1,14 @@
 #pragma once
 
 // What programs warn of where bodies hold u or let nothing in: values that differ from those of boundaries, and solids that
-// touch in corners alone (assembly/corner_contacts.hpp). `when` begins the messages that depend on the time.
+// touch in corners alone (assembly/corner_contacts.hpp); of a solution, what leaks between cells of high K that touch in corners
+// alone (assembly/corner_leaks.hpp). `when` begins the messages that depend on the time.
 
 #include <string>
 
 #include <stratum/assembly/body_fluxes.hpp>
 #include <stratum/assembly/corner_contacts.hpp>
+#include <stratum/assembly/corner_leaks.hpp>
 
 #include "program.hpp"
 
@@ -18,6 +20,16 @@ inline void warn_of_bodies(const char* program, Context& ctx, const Geometry& me
   if (const CornerGap body = largest_body_gap(ctx, mesh, problem); body.gap > 0)
     warn(program, message(when, "a body and a boundary differ by ", body.gap, " at (", body.x, ", ", body.y,
                           "); there u has the value of the boundary"));
+}
+
+/// Of several right-hand sides.
+inline std::string of_solution(std::size_t k, std::size_t count) {
+  return count > 1 ? message("solution ", k + 1, ": ") : "";
+}
+/// `when` names the solution.
+inline void warn_of_leaks(const char* program, Context& ctx, const Geometry& mesh, const PoissonProblem& problem,
+                          const GridFunction<const double>& u, const CellCoefficients* cells, const std::string& when) {
+  if (auto leaks = corner_leaks(ctx, mesh, problem, u, cells).warning(); !leaks.empty()) warn(program, when + leaks);
 }
 
 inline void warn_of_bodies(const char* program, const Context& ctx, const TensorMesh<3>& mesh,

@@ -43,6 +43,26 @@ case_errors_beside_exact_solutions() {
   check "r['relative_l2_error'] < 1e-9"
 }
 
+# A wall of low K along a diagonal holds 3e-8 back by finite volumes; with elements 0.887 flows through its corners.
+case_cells_of_low_k_that_touch_in_a_corner_leak() {
+  local wall=(--cells 16 --rhs 0 --left dirichlet:0 --right dirichlet:1 --bottom neumann --top neumann --vtk none --report report.json)
+  for given in --body='abs(x-y)<.5/16:k:1e-9' --body='abs(x-y)<.5/16:contact:1e9' --kappa='abs(x-y)<.5/16 ? 1e-9 : 1'; do
+    run 0 "${wall[@]}" "$given"
+    says 'warning: cells that conduct well touch each other in corners alone at 15 nodes, the first of them \(0\.0625, 0\.0625\)'
+    check "abs(r['fluxes'][0] - 0.886799) < 1e-5"
+    run 0 "${wall[@]}" "$given" --discretisation fv --rtol 1e-12
+    says_nothing
+    check "abs(r['fluxes'][0]) < 1e-7"
+  done
+  run 0 "${wall[@]}" --body '-0.001 < x-y && x-y < 0.09:k:1e-9' --rtol 1e-12
+  says_nothing
+  check "abs(r['fluxes'][0]) < 1e-6"
+  # One crossing where nothing is to flow from square to square: finite volumes differ by 1e-4.
+  run 0 --rhs 1 --kappa '(x<0.46)==(y<0.54) ? 1 : 1e4' --level 7 --vtk none --report report.json
+  says_nothing
+  check "abs(r['maximum'] - 0.018) < 0.0002"
+}
+
 # The solids close two quadrants, one of which has f: nothing flows out of the other one.
 case_solids_that_touch_in_a_corner_leak() {
   local two=(--cells 16 --rhs 'x<1/2 && y>1/2' --top neumann --left neumann --right dirichlet:0 --bottom neumann --vtk none --project

@@ -343,6 +343,8 @@ assert u[3] == 0 == u[5] and abs(u[4] / math.exp(-4 * math.pi**2 * 0.02) - 1) < 
   says 'warning: at t = 0 a body and a boundary differ by 1 at \(0, 0\); there u has the value of the boundary'
   run 0 --level 3 --initial x --body 'rectangle(0.25,0.25,0.5,0.5):no-flux' --body 'rectangle(0.5,0.5,0.75,0.75):no-flux' --end 0.1 --dt 0.1
   says 'warning: solids without flux touch each other in corners alone at 1 node, \(0\.5, 0\.5\): there u leaks'
+  run 0 --level 4 --initial x --left dirichlet:0 --right dirichlet:1 "${walls[@]:4}" --body 'abs(x-y)<1/32:k:1e-6' --end 1 --dt 0.1
+  says 'warning: at t = 1 cells that conduct well touch each other in corners alone at 15 nodes'
   run 0 --discretisation fv --level 4 --body 'x<0.3:value:1' --left dirichlet:0 --right neumann "${walls[@]:4}" --method euler --dt 0.1 --end 0.1
   says 'warning: at t = 0 a body and a boundary differ by 1 at \(0, 0.*\); where they touch'
   refused --body 'x<t:value:1' -- "--body: the shape 'x<t' depends on the time"

@@ -147,6 +147,27 @@ static void bodies(void) {
     expect(strcmp(stratum_poisson_warning(poisson), "") == 0, "one solid", stratum_poisson_warning(poisson));
     stratum_poisson_destroy(poisson);
     if (dimensions == 2) {
+      /* Cells of high K that touch in a corner, known once something flows. */
+      static double kappa[n * n];
+      for (int c = 0; c < n * n; ++c) kappa[c] = pair[c] ? 1e-6 : 1;
+      stratum_poisson_problem leaks = problem;
+      leaks.body_count = 0;
+      leaks.kappa = kappa;
+      leaks.boundaries[0] = leaks.boundaries[1] = STRATUM_DIRICHLET;
+      leaks.values[1] = 1;
+      for (int k = 0; k < most; ++k) f[k] = 0;
+      poisson = stratum_poisson_create(&leaks, NULL);
+      expect(strcmp(stratum_poisson_warning(poisson), "") == 0, "no u yet", stratum_poisson_warning(poisson));
+      expect(stratum_poisson_solve(poisson, f, u, NULL) == STRATUM_CONVERGED &&
+                 strstr(stratum_poisson_warning(poisson), "in corners alone at 1 node, (0.5, 0.5), between") != NULL,
+             "a leak", stratum_poisson_warning(poisson));
+      leaks.values[1] = 0;
+      stratum_poisson_destroy(poisson);
+      poisson = stratum_poisson_create(&leaks, NULL);
+      expect(stratum_poisson_solve(poisson, f, u, NULL) == STRATUM_CONVERGED &&
+                 strcmp(stratum_poisson_warning(poisson), "") == 0,
+             "nothing flows", stratum_poisson_warning(poisson));
+      stratum_poisson_destroy(poisson);
       stratum_poisson_problem film = problem;
       film.lengths[1] = 1e-8;
       film.boundaries[0] = film.boundaries[1] = STRATUM_DIRICHLET;

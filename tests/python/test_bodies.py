@@ -1,4 +1,6 @@
 """Bodies inside the domain of stratum.Poisson."""
+import warnings
+
 import numpy as np
 import pytest
 
@@ -64,6 +66,23 @@ def test_corner_contacts_warn():
     assert [warning.filename for warning in said] == [__file__]
     with pytest.warns(UserWarning, match="in edges or corners alone at 3 nodes"):
         stratum.heat(box, 0, 0.1, 1, f=1, bodies=[(columns, "no-flux")])
+
+
+def test_corner_leaks_warn():
+    """Of a solution: cells of low K along the diagonal let u through their corners."""
+    low = np.where(np.eye(N, dtype=bool), 1e-9, 1)
+    sides = {"left": 0, "right": 1, "bottom": "neumann", "top": "neumann"}
+    problem = stratum.Poisson(mesh(), sides, kappa=low)
+    with pytest.warns(UserWarning, match=rf"in corners alone at {N - 1} nodes") as said:
+        problem.solve(0)
+    assert [warning.filename for warning in said] == [__file__]
+    with pytest.warns(UserWarning, match=rf"in corners alone at {N - 1} nodes"):
+        problem.solve(np.zeros((3, N + 1, N + 1)))
+    with pytest.warns(UserWarning, match=rf"in corners alone at {N - 1} nodes"):
+        stratum.heat(mesh(), 0, 0.1, 1, boundaries=sides, kappa=low)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        stratum.Poisson(mesh(), sides, kappa=np.fmax(low, 0.02)).solve(0)
 
 
 @pytest.mark.parametrize("bodies, words", [

@@ -15,6 +15,7 @@
 #include <nanobind/stl/array.h>
 
 #include <stratum/assembly/corner_contacts.hpp>
+#include <stratum/assembly/corner_leaks.hpp>
 #include <stratum/assembly/problem_mesh.hpp>
 #include <stratum/multigrid/film_warning.hpp>
 #include <stratum/multigrid/heat_solver.hpp>
@@ -80,11 +81,15 @@ ScalarFunction at_gauss_points(const TensorMesh<2>& mesh, const HostArray<double
   };
 }
 
-/// ((t, u) of the start and each frame, the status and its reason, cycles, what to warn of), by start(ctx, warning), a solver.
-template <class Start, class Values, class Moving>
+/// Of a solution that has nothing to warn of.
+constexpr auto no_warning = [](Context& /*ctx*/, const auto& /*solver*/) { return std::string(); };
+
+/// ((t, u) of the start and each frame, the status and its reason, cycles, what to warn of), by start(ctx, warning), a solver, and
+/// warning_of(ctx, solver) at the end.
+template <class Start, class Values, class Moving, class WarningOf = decltype(no_warning)>
 nb::tuple stepped(const GivenSteps& asked, const nb::object& callback, Context ctx,
-                  const std::vector<std::size_t>& shape, const Moving& moving, const Start& start,
-                  const Values& values) {
+                  const std::vector<std::size_t>& shape, const Moving& moving, const Start& start, const Values& values,
+                  const WarningOf& warning_of = no_warning) {
   const auto arrays = [&](std::vector<double> u) {
     return shape.size() == 2 ? numpy_array(std::move(u), {shape[0], shape[1]})
                              : numpy_array(std::move(u), {shape[0], shape[1], shape[2]});
@@ -98,6 +103,7 @@ nb::tuple stepped(const GivenSteps& asked, const nb::object& callback, Context c
     auto u = values(ctx, solver);
     with_gil([&] { frames.append(nb::make_tuple(solver.time(), arrays(std::move(u)))); });
     report = take_steps(ctx, solver, asked, callback, frames, values, arrays);
+    if (exit_code(report.status) != 3) warning = both_warnings(warning, warning_of(ctx, solver));
   } catch (const std::exception&) {
     if (moving) moving->rethrow();
     throw;
@@ -156,7 +162,13 @@ nb::tuple step_on_rectangle(const TensorMesh<2>& mesh, HeatProblem problem, cons
         warning = both_warnings(warning, warning_of_films(solver.solver(), solver.round_off_of_films()));
         return solver;
       },
-      [](Context& ctx, const HeatSolver& solver) { return solver.nodal_solution(ctx); });
+      [](Context& ctx, const HeatSolver& solver) { return solver.nodal_solution(ctx); },
+      [&](Context& ctx, const HeatSolver& solver) {
+        const auto cells = cell_coefficients(ctx, solver.geometry(), problem.space);
+        return corner_leaks(ctx, solver.geometry(), problem.space, {solver.solution(), solver.unknowns()},
+                            cells ? &*cells : nullptr)
+            .warning();
+      });
 }
 
 nb::tuple step_in_box(const SharedBox& mesh, HeatProblem3D problem, const nb::object& initial, const nb::object& f,

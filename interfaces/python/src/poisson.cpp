@@ -11,6 +11,7 @@
 
 #include <stratum/assembly/body_fluxes.hpp>
 #include <stratum/assembly/corner_contacts.hpp>
+#include <stratum/assembly/corner_leaks.hpp>
 #include <stratum/assembly/expressions/expression.hpp>
 #include <stratum/assembly/films.hpp>
 #include <stratum/assembly/finite_volumes.hpp>
@@ -225,6 +226,7 @@ class PoissonSystem {
 
   [[nodiscard]] bool is_singular_problem() const { return singular_; }
   [[nodiscard]] const std::string& warning() const { return warning_; }
+  [[nodiscard]] const std::string& warning_of_u() const { return warning_of_u_; }
   [[nodiscard]] int levels() const { return solver_->levels(); }
 
   /// f as text, as integrals of f phi_i at all nodes, boundary included, or, in other coordinates and of finite volumes, as
@@ -375,10 +377,7 @@ class PoissonSystem {
     }
     StoppingParams stop = asked_for;
     if (has_boundary_values(problem)) {
-      if (volumes_)
-        volumes_->lift_boundary(ctx_, problem, u);
-      else
-        lift_boundary(ctx_, geometry_, problem, u);
+      volumes_ ? volumes_->lift_boundary(ctx_, problem, u) : lift_boundary(ctx_, geometry_, problem, u);
       // Values on the boundaries of thin cells make a large right-hand side: nothing to measure a residual by.
       constexpr double rounding = 1e-14;
       if (reference_norm_is_open && solver_->fine_operator().backward_error(ctx_, b.cview(), u.cview()) > rounding)
@@ -393,6 +392,7 @@ class PoissonSystem {
     } else if (singular_) {
       subtract_integral_mean(ctx_, geometry_, u);
     }
+    if (!volumes_) warning_of_u_ = corner_leaks(ctx_, geometry_, problem, u, cells_.get()).warning();
     return report;
   }
 
@@ -548,7 +548,7 @@ class PoissonSystem {
   std::shared_ptr<const CellCoefficients> cells_;
   std::optional<Rooms> rooms_;  // around bodies
   bool singular_ = false;
-  std::string warning_;  // of bodies and films
+  std::string warning_, warning_of_u_;  // of bodies and films; of what leaks in corners
   double setup_seconds_ = 0;
   std::unique_ptr<PoissonSolver> solver_;
 };
@@ -592,6 +592,7 @@ void add_poisson(nb::module_& m) {
       .def("after_fork", &PoissonSystem::after_fork)
       .def_prop_ro("singular", &PoissonSystem::is_singular_problem)
       .def_prop_ro("warning", &PoissonSystem::warning)
+      .def_prop_ro("warning_of_u", &PoissonSystem::warning_of_u)
       .def_prop_ro("levels", &PoissonSystem::levels);
 }
 

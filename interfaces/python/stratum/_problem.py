@@ -78,15 +78,19 @@ class Problem(Generic[S]):
         expect_unmasked("f", f)
         arrays, several = np.asarray(f), [np.empty(0)] * len(indices)
         reports: list[dict[str, Any]] = [{}] * len(indices)
+        warnings = [""] * len(indices)
 
         def one(system: Any, n: int) -> None:
             several[n], reports[n] = system.solve(self._load(arrays[indices[n]]), *stop)
+            warnings[n] = _warning_of_u(system)
 
         if stop[-1] is None:
             self._for_each(len(indices), one)
         else:
             for n in range(len(indices)):
                 one(self._system, n)
+        if found := max(warnings):
+            _report.warn(found)
         u = np.stack(several)
         return u.reshape((*batch, *u.shape[1:])), reports
 
@@ -159,8 +163,15 @@ class Problem(Generic[S]):
             u, report = self._solve_on_device(f, *stop)
         else:
             u, report = self._system.solve(f if isinstance(f, str) else self._load(f), *stop)
+        if found := _warning_of_u(self._system):
+            _report.warn(found)
         _report.judge(report, u, on_failure, asked_for)
         return self._solution(u, report)
+
+
+def _warning_of_u(system: Any) -> str:
+    """Of the latest solution; boxes have none."""
+    return getattr(system, "warning_of_u", "")
 
 
 def _kept(given: Any) -> Any:

@@ -12,7 +12,7 @@ from ._mesh import as_mesh
 from ._patches import heat_on_patches
 from ._poisson import Poisson
 from ._poisson_3d import Poisson3D
-from ._problem import Given
+from ._problem import Given, warning_of_u
 from ._sampling import array_of, centres, coordinates, grid, samples, samples_of_two, values_of
 from ._stratum import BoxMesh, Mesh, PatchMesh, step_in_box, step_on_rectangle
 
@@ -152,6 +152,8 @@ def heat(mesh: Any, initial: Any, end: float, steps: int, *, kappa: Any = 1.0, b
         if (step + 1) * frames // steps > step * frames // steps:
             kept.append(u.copy())
             times.append(end if step == steps - 1 else begin + dt)
+    if warning := warning_of_u(problem._system):
+        _report.warn(warning)
     return HeatSolution(np.array(times), np.stack(kept), mesh, iterations)
 
 

@@ -82,7 +82,7 @@ class Problem(Generic[S]):
 
         def one(system: Any, n: int) -> None:
             several[n], reports[n] = system.solve(self._load(arrays[indices[n]]), *stop)
-            warnings[n] = _warning_of_u(system)
+            warnings[n] = warning_of_u(system)
 
         if stop[-1] is None:
             self._for_each(len(indices), one)
@@ -163,13 +163,13 @@ class Problem(Generic[S]):
             u, report = self._solve_on_device(f, *stop)
         else:
             u, report = self._system.solve(f if isinstance(f, str) else self._load(f), *stop)
-        if found := _warning_of_u(self._system):
+        if found := warning_of_u(self._system):
             _report.warn(found)
         _report.judge(report, u, on_failure, asked_for)
         return self._solution(u, report)
 
 
-def _warning_of_u(system: Any) -> str:
+def warning_of_u(system: Any) -> str:
     """Of the latest solution; boxes have none."""
     return getattr(system, "warning_of_u", "")
 

@@ -36,7 +36,8 @@ std::string max_iterations_reason(double residual, int iterations, double target
 }
 
 std::string rounding_reason(double residual, double target) {
-  return message("rounding keeps the residual at ", residual, ", above the tolerance ", target);
+  const char* const beside = residual <= target ? ", below the tolerance " : ", above the tolerance ";
+  return message("rounding keeps the residual at ", residual, beside, target);
 }
 
 void judge_single_precision(SolveReport& report, const StoppingParams& stop, double scale, double true_residual,

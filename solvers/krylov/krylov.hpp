@@ -120,8 +120,8 @@ class KrylovIteration {
     if (!done_ && (claimed || slow || test_.rounding_will_do(iteration_, norm))) falls = check_rounding();
     if (!done_ && stopped) falls = check_rounding(Rounding<T>::stopped);
     if (!done_ && stopped && !falls && !(norm <= target() && !estimate_.stopped(iteration_)))
-      end(Status::breakdown, message("the true residual no longer follows the recursive one and stays at ", norm,
-                                     ", above the tolerance ", target()));
+      give_up(message("the true residual no longer follows the recursive one and stays at ", norm,
+                      norm <= target() ? "" : message(", above the tolerance ", target())));
     if (claimed && !done_ && norm > target()) keep_best(norm);
     best_verified_ = std::min(best_verified_, norm);
   }
@@ -154,7 +154,10 @@ class KrylovIteration {
     test_.end_at_rounding();
     done_ = true;
   }
-  void break_down(const std::string& why) { end(Status::breakdown, message(why, " in iteration ", iteration_ + 1)); }
+  void break_down(const std::string& why) {
+    if (!verified_) test_.report().residual = residual_ = true_residual();
+    give_up(message(why, " in iteration ", iteration_ + 1));
+  }
   void stagnate(std::string why) { end(Status::stagnated, std::move(why)); }
 
   /// The report, with the true residual of x. `as_recorded` keeps the recursive one.
@@ -250,6 +253,25 @@ class KrylovIteration {
     const auto reached = [&](double times) { return rounding_.template reached<T>(norm, r_, times); };
     if (is_worse(norm) || !reached(estimates_ ? Rounding<T>::stopped : slack)) return false;
     return end_where([&] { return reached(slack); });
+  }
+  /// The iteration cannot go on, with its true residual in r. That is no breakdown where this is as small as was asked for, or
+  /// as rounding lets it be: what is left of it has no direction.
+  void give_up(const std::string& why) {
+    const SolveReport& report = test_.report();
+    if (!(residual_ <= target())) {
+      (void)check_rounding(Rounding<T>::stopped);
+      if (!done_) end(Status::breakdown, why);
+      return;
+    }
+    constexpr double rounding_of_rows = 16 * static_cast<double>(std::numeric_limits<T>::epsilon());
+    if (rounding_.worst_row() <= rounding_of_rows) {
+      test_.end_at_rounding(report.estimated_error);
+      done_ = true;
+    } else {
+      end(Status::stagnated, message("residual ", residual_, " <= ", target(), ", but the estimated error stays at ",
+                                     report.estimated_error.value_or(0), " of the range of x, above the limit ",
+                                     test_.error_limit(), ": ", why));
+    }
   }
   /// x is kept where the recursion meets the target and the truth comes near it: what follows may be worse.
   void keep_best(double norm) {

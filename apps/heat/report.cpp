@@ -41,7 +41,7 @@ void print_heading(const Settings& settings, const CommandLine& options, const C
   print_times(settings, on.t);
   std::printf("solver    %s, %s; %s precision, %s operator; %s\n",
               std::string(to_string(params.method.value_or(Method::multigrid))).c_str(),
-              options.text("smoother").c_str(), options.text("precision").c_str(),
+              options.text("smoother").c_str(), std::string(to_string(params.precision)).c_str(),
               std::string(to_string(params.format)).c_str(), ctx.description().c_str());
   print_ranks(ctx, ranks);
   print_alone(settings.machine);
@@ -68,7 +68,8 @@ std::string json_report(const Settings& settings, const CommandLine& options, co
   add_steps(json, settings, run);
   const auto& params = on.solver.params();
   json.add("solver", to_string(params.method.value_or(Method::multigrid))).add("operator", to_string(params.format));
-  for (const char* name : {"smoother", "precision", "inner"}) json.add(name, options.text(name));
+  for (const char* name : {"smoother", "inner"}) json.add(name, options.text(name));
+  json.add("precision", to_string(params.precision));
   add_machine(json, ctx);
   add_ends(json, run);
   add_ranks(json, ctx, run.ranks);

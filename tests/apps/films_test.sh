@@ -41,6 +41,19 @@ case_finite_volumes() {
   fluxes 16/25 -16/25
 }
 
+# Cycles in double are said to be that.
+case_headings_of_steps() {
+  for what in "${slab[*]}" "${fv[*]} ${slab[*]}"; do
+    # shellcheck disable=SC2086
+    of heat2d run 0 --cells 16 --initial 293+x*x --dt 0.1 --end 0.1 "${thin[@]}" "${ends[@]}" $what
+    prints '^solver .*; double precision, symmetric operator'
+    check "r['precision'] == 'double'"
+  done
+  of heat2d run 0 --cells 16 --initial 293+x*x --dt 0.1 --end 0.1 --vtk none --report report.json
+  prints '^solver .*; mixed precision'
+  check "r['precision'] == 'mixed'"
+}
+
 # At rest u is linear.
 case_steps_in_time() {
   at_rest() { of heat2d run 0 --cells 16 --initial 293+x*x --tol 1e-5 --end 50 "${thin[@]}" "$@"; }

@@ -211,7 +211,10 @@ class HeatSteps : public HeatProgress {
     stop.error_tol = 1e-14;
     stop.rounding_will_do = true;
     stop.max_iterations = 1000;
-    const SolveReport found = equation->solve_mass(ctx, stop, b_, slope);
+    const SolveReport found =
+        solve_in_range(ctx, true, stop, slope, [&](bool /*scaled*/, const StoppingParams& its, Vector& x) {
+          return equation->solve_mass(ctx, its, b_, x);
+        });
     if (exit_code(found.status, false) != 0)
       throw BreakdownError(message("du/dt at t = ", t, " was not found: ", found.reason));
     known_slopes = 1;
@@ -243,6 +246,35 @@ class HeatSteps : public HeatProgress {
     equation->axpys(ctx, tau + change, *k1, -change, *k0, to);
   }
 
+  /// x = a x, of all numbers.
+  void scale(Context& ctx, double a, Vector& x) {
+    equation->copy(ctx, x, work_);
+    equation->axpy(ctx, -1.0, x, work_);
+    equation->axpy(ctx, a, x, work_);
+    std::swap(x, work_);
+  }
+  /// A solve with b, which solvers refuse where its norm is too small to be squared, as tails of functions are: such a b and x
+  /// are made larger for it.
+  template <class Solve>
+  SolveReport solve_in_range(Context& ctx, bool may_be_tiny, const StoppingParams& stop, Vector& x,
+                             const Solve& solve_b) {
+    constexpr double tiny = 1e-110;  // of which rounding may be what is solved for
+    if (may_be_tiny) {
+      const double size = equation->norm2(ctx, b_);
+      may_be_tiny = size > 0 && size < tiny;
+    }
+    if (!may_be_tiny) return solve_b(false, stop, x);
+    const double up = std::ldexp(1.0, 700);
+    StoppingParams its = stop;
+    its.atol *= up;
+    scale(ctx, up, b_);
+    scale(ctx, up, x);
+    const SolveReport solved = solve_b(true, its, x);
+    scale(ctx, 1 / up, b_);
+    scale(ctx, 1 / up, x);
+    return solved;
+  }
+
   /// S x = b from the better of two starts; x has g. False where that did not end well; the report then says how.
   bool solve(Context& ctx, const std::vector<Slope>& slopes, double tau) {
     equation->copy_unknowns(ctx, u, x_);
@@ -265,7 +297,13 @@ class HeatSteps : public HeatProgress {
     stop.rtol = eta();
     stop.atol = eta() * equation->s() * size_of_load;
     stop.error_tol = StoppingParams::errors_per_residual * eta();
-    const SolveReport solved = equation->solve(ctx, stop, b_, x_, known);
+    // b is about s M u, or larger.
+    constexpr double far_above_tiny = 1e-80;
+    const bool may_be_tiny = !(equation->s() * size_of_load > far_above_tiny);
+    const SolveReport solved =
+        solve_in_range(ctx, may_be_tiny, stop, x_, [&](bool scaled, const StoppingParams& its, Vector& x) {
+          return equation->solve(ctx, its, b_, x, scaled ? nullptr : known);
+        });
     ++report.solves;
     report.cycles += solved.iterations;
     report.most_cycles = std::max(report.most_cycles, solved.iterations);
@@ -335,7 +373,10 @@ class HeatSteps : public HeatProgress {
     // Two digits of an estimate: one cycle from zero leaves as little everywhere.
     stop.rtol = 0.05;
     stop.error_tol = std::numeric_limits<double>::infinity();
-    const SolveReport solved = equation->solve_error(ctx, stop, b_, other_);
+    const SolveReport solved =
+        solve_in_range(ctx, true, stop, other_, [&](bool /*scaled*/, const StoppingParams& its, Vector& x) {
+          return equation->solve_error(ctx, its, b_, x);
+        });
     report.cycles += solved.iterations;
     constexpr double nothing = 1e-14;
     const double found = equation->size(ctx, other_, work_),
@@ -379,7 +420,9 @@ class HeatSteps : public HeatProgress {
 
   void advance_fixed(Context& ctx, double to, const HeatMonitor& monitor) {
     const double from = report.t;
-    const double count = std::ceil((to - from) / dt * (1 - 1e-12));
+    // Both times are rounded, beside which a step may be short.
+    const double rounding = 4 * std::numeric_limits<double>::epsilon() * std::max(std::abs(to), std::abs(from));
+    const double count = std::max(1.0, std::ceil((to - from - rounding) / dt * (1 - 1e-12)));
     expects(count <= static_cast<double>(params.max_steps), count, " steps of ", dt, " lead to t = ", to, "; at most ",
             params.max_steps, " are taken");
     const double step = (to - from) / count;

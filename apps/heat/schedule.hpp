@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace stratum::apps::heat {
 
@@ -15,7 +16,7 @@ class Stops {
   [[nodiscard]] double after(double t) const { return every_ > 0 ? std::min(at(number(t) + 1), end_) : end_; }
   /// How many have come until t; the end is one.
   [[nodiscard]] int number(double t) const {
-    if (t >= end_) return every_ > 0 ? static_cast<int>(std::ceil((end_ - start_) / every_ * (1 - rounding))) : 1;
+    if (t >= end_) return every_ > 0 ? std::max(1, static_cast<int>(std::ceil(stops() * (1 - rounding)))) : 1;
     return every_ > 0 ? static_cast<int>(std::floor((t - start_) / every_ * (1 + rounding) + rounding)) : 0;
   }
   [[nodiscard]] bool has(double t) const {
@@ -24,6 +25,11 @@ class Stops {
   [[nodiscard]] double at(int n) const { return n >= number(end_) ? end_ : start_ + n * every_; }
 
  private:
+  /// Between both ends, whose own rounding is none.
+  [[nodiscard]] double stops() const {
+    const double of_times = 4 * std::numeric_limits<double>::epsilon() * std::max(std::abs(start_), std::abs(end_));
+    return std::max(0.0, end_ - start_ - of_times) / every_;
+  }
   static constexpr double rounding = 1e-12;  // 3 * 0.1 is 0.3
   double start_, end_, every_;
 };

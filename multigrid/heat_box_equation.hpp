@@ -23,6 +23,7 @@
 #include <stratum/multigrid/box_multigrid.hpp>
 #include <stratum/multigrid/box_plan.hpp>
 #include <stratum/multigrid/box_slabs.hpp>
+#include <stratum/multigrid/data_in_time.hpp>
 #include <stratum/multigrid/heat_box_operator.hpp>
 #include <stratum/multigrid/heat_box_solids.hpp>
 #include <stratum/multigrid/heat_solver_3d.hpp>
@@ -332,6 +333,10 @@ class BoxEquation {
   }
 
   void forget_load() { load_known_ = false; }
+
+  [[nodiscard]] std::vector<TimeFunction> functions_of_time() const {
+    return stratum::functions_of_time(mesh, problem);
+  }
 
   /// Out of bodies that are held, of u and du/dt: A u - F + M k at their nodes.
   void add_fluxes(Context& ctx, double t, Vector& u, const Vector& k, std::vector<BoxBodyFlux>& of_bodies) {

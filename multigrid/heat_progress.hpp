@@ -23,7 +23,8 @@
 // with e = || est || / (tol || u ||) > 1 is rejected; the next is 0.9 e^(-0.7/3) e_before^(0.4/3) times as long, within [0.2,
 // 5], and one that would shrink by less than a tenth or grow by less than a fifth stays, which spares an update. Steps end at
 // the times asked for, and are not made shorter than 1e-10 of the time until then: one of that length is taken whatever its
-// error, as where data jump in time, and counted as forced.
+// error, as where data jump in time, and counted as forced. None is so long that it passes over what data do between its
+// stages (multigrid/data_in_time.hpp).
 //
 // Every stage starts from the better of u_n and the line through the last two k, integrated, and is solved until
 // || residual || <= eta s || M u_n ||, as small as a change of the step's start by eta, or has fallen by eta; and until the

@@ -206,6 +206,10 @@ class PlaneEquation {
 
   void forget_load() { load_known_ = false; }
 
+  [[nodiscard]] std::vector<TimeFunction> functions_of_time() const {
+    return stratum::functions_of_time(geometry, problem);
+  }
+
  private:
   /// load = F(t), without what boundaries add.
   void find_load(Context& ctx, double t) {

@@ -215,6 +215,10 @@ class VolumeEquation {
 
   void forget_load() { load_known_ = false; }
 
+  [[nodiscard]] std::vector<TimeFunction> functions_of_time() const {
+    return stratum::functions_of_time(volumes->mesh(), problem);
+  }
+
   /// Of all subdomains.
   [[nodiscard]] static double sum_of(const Context& ctx, const Values& own) {
     const double sum = std::accumulate(own.begin(), own.end(), 0.0);

@@ -25,6 +25,7 @@
 //     conserves()                   A u = 0 for constants: heat is conserved but for F
 //     conserve(ctx, b, x, scratch)  a constant that takes up the sum of b - S x, where that is so
 //     count_memory(ctx, slopes)     what all that allocates for a while, of a memory dry run
+//     functions_of_time()           of multigrid/data_in_time.hpp
 //
 // Errors: UsageError for parameters that do not go together, and with the time what functions give that cannot be.
 
@@ -38,6 +39,7 @@
 
 #include <stratum/core/errors.hpp>
 #include <stratum/core/reentrancy_guard.hpp>
+#include <stratum/multigrid/data_in_time.hpp>
 #include <stratum/multigrid/heat_progress.hpp>
 
 namespace stratum {
@@ -147,6 +149,7 @@ class HeatSteps : public HeatProgress {
 
   HeatTableau tableau_;
   ReentrancyGuard guard_;
+  std::optional<std::vector<TimeFunction>> functions_;
   Vector x_, b_, work_, other_;
   std::array<Vector, HeatTableau::most_stages> k_;
 
@@ -438,11 +441,17 @@ class HeatSteps : public HeatProgress {
     const double least = least_step * (to - from);
     if (!std::isfinite(dt)) dt = 1e-3 * (to - from);
     dt = std::max(dt, least);
+    if (!functions_) functions_ = equation->functions_of_time();
+    const DataInTime data(*functions_, params.start, from, to, *params.tol);
+    std::vector<DataInTime::Stage> stages;
+    for (std::size_t i = 0; i < tableau_.stages; ++i)
+      stages.push_back({tableau_.c[i], tableau_.a[tableau_.stages - 1][i]});
     int failures = 0;
     while (report.t < to) {
       const double left = to - report.t;
       // Not to leave a sliver behind.
-      const double step = dt >= 0.99 * left || left <= 2 * least ? left : dt > 0.5 * left ? 0.5 * left : dt;
+      const double wanted = dt >= 0.99 * left || left <= 2 * least ? left : dt > 0.5 * left ? 0.5 * left : dt;
+      const double step = data.longest(report.t, wanted, stages);
       if (report.steps + report.rejected >= params.max_steps) {
         report.status = Status::max_iterations;
         report.reason = message(params.max_steps, " steps have led to t = ", report.t);

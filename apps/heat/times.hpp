@@ -37,12 +37,14 @@ struct TimeSettings {
         "oscillating) or tr-bdf2 (second order; damps such oscillations)"},
        {"tol", "X", "",
         "tr-bdf2 adapts its steps so that the error of each is X times the norm of u, X in (0, 1) (1e-4 without "
-        "--dt)"},
+        "--dt). Data are looked at 512 times between the start and the end; a change that is shorter than that may be "
+        "missed: give --output-every or --dt"},
        {"dt", "DT", "", "length of the steps, which may be a little shorter; with --tol the length of the first step"},
        {"max-steps", "N", "10000000", "1 .. 1000000000"},
-       input_file("restart", "FILE",
-                  "continue from a file of --save, bit for bit like a run without the break. If the data have "
-                  "changed, continue from its u alone, with a warning")}};
+       input_file(
+           "restart", "FILE",
+           "continue from a file of --save, bit for bit like the run that saved it and went on. If the data have "
+           "changed, continue from its u alone, with a warning")}};
 }
 
 /// All of `settings` but the level.

@@ -10,6 +10,7 @@
 #include <stratum/core/patches/patch_operator.hpp>
 #include <stratum/core/patches/patch_rows.hpp>
 #include <stratum/core/patches/split_nodes.hpp>
+#include <stratum/multigrid/data_in_time.hpp>
 #include <stratum/multigrid/heat_steps.hpp>
 #include <stratum/multigrid/patches/patch_levels.hpp>
 #include <stratum/solvers/rounding.hpp>
@@ -297,6 +298,30 @@ class PatchEquation {
     ctx.synchronise();
   }
   void forget_data() { known_at_.reset(); }
+  /// At nodes of some patches and edges. A load that is no function of points is not among them.
+  [[nodiscard]] std::vector<TimeFunction> functions_of_time() const {
+    std::vector<TimeFunction> found;
+    const auto add = [&](const ScalarFunction& f, const SharedPoints<Point>& points) {
+      if (f && !points->empty()) found.push_back(time_function<Point>(f, points));
+    };
+    const PatchProblem& space = problem.space;
+    const bool moving = problem.coefficients_vary;
+    if (!problem.steady || moving) {
+      const SharedPoints<Point> inside = some_points();
+      if (!problem.steady) add(space.rhs, inside);
+      if (moving)
+        for (const auto* f : {&space.diffusion, &space.reaction_of_cells, &problem.capacity_of_cells}) add(*f, inside);
+    }
+    for (int b = 0; b < static_cast<int>(mesh.boundary_names().size()) && (!problem.steady || moving); ++b) {
+      const auto given = space.boundaries.find(mesh.boundary_names()[static_cast<std::size_t>(b)]);
+      const BoundaryCondition condition = given == space.boundaries.end() ? BoundaryCondition{} : given->second;
+      const bool of_exact = condition.kind == BoundaryConditionType::dirichlet && !condition.value;
+      const SharedPoints<Point> points = some_points_of(b);
+      if (!problem.steady) add(of_exact ? space.exact : condition.value, points);
+      if (moving) add(condition.alpha, points);
+    }
+    return found;
+  }
   [[nodiscard]] PatchProblem at(double t) const {
     PatchProblem now = problem.space;
     for (ScalarFunction* f : {&now.rhs, &now.exact, &now.diffusion, &now.reaction_of_cells})
@@ -309,6 +334,43 @@ class PatchEquation {
   }
 
  private:
+  [[nodiscard]] static Point point_at(const Position& at) { return make_point(at, 0, 0); }
+  /// Every k-th of `count`, so that there are about 256.
+  [[nodiscard]] static int stride_of(int count) { return std::max(1, count / 256); }
+  [[nodiscard]] SharedPoints<Point> some_points() const {
+    constexpr int all = 256;
+    std::vector<Point> points;
+    const int patches = mesh.patches(), stride = stride_of(patches), of_patch = std::max(1, all * stride / patches);
+    for (int n = 0; n < of_patch; ++n)
+      for (int p = 0; p < patches; p += stride) points.emplace_back();
+    for (int p = 0, k = 0; p < patches; p += stride, ++k) {
+      const PatchNodes nodes = mesh.nodes_of(p);
+      for (int n = 0; n < of_patch; ++n) {
+        constexpr double ratio_x = 0.7548776662466927, ratio_y = 0.5698402909980532;
+        const auto node = [n](double ratio, int count) {
+          const double x = (n + 0.5) * ratio;
+          return static_cast<int>((x - std::floor(x)) * count);
+        };
+        points[static_cast<std::size_t>(n * ((patches + stride - 1) / stride) + k)] =
+            point_at(nodes.at[nodes.node(node(ratio_x, nodes.nx + 1), node(ratio_y, nodes.ny + 1))]);
+      }
+    }
+    return std::make_shared<const std::vector<Point>>(std::move(points));
+  }
+  /// In the middle of edges and at an end.
+  [[nodiscard]] SharedPoints<Point> some_points_of(int boundary) const {
+    std::vector<Point> middles, ends;
+    for (int p = 0; p < mesh.patches(); ++p)
+      for (std::size_t e = 0; e < 4; ++e) {
+        if (mesh.edge(mesh.local_edges(p)[e].number).boundary != boundary) continue;
+        const PatchNodes nodes = mesh.nodes_of(p);
+        const int i = e == 1 ? nodes.nx : e == 3 ? 0 : nodes.nx / 2, j = e == 2 ? nodes.ny : e == 0 ? 0 : nodes.ny / 2;
+        middles.push_back(point_at(nodes.at[nodes.node(i, j)]));
+        ends.push_back(point_at(nodes.at[nodes.node(e % 2 == 0 ? 0 : i, e % 2 == 0 ? j : 0)]));
+      }
+    middles.insert(middles.end(), ends.begin(), ends.end());
+    return std::make_shared<const std::vector<Point>>(std::move(middles));
+  }
   template <class Body>
   void for_nodes(int patch, const Body& body) const {
     const auto& p = layout.patch(patch);

@@ -203,9 +203,7 @@ Json measure_parts(const Recorder& recorder, BoxCells cells) {
 
 Json measure_boxes(Recorder& recorder, const Hypre* hypre) {
   Json all = Json::array();
-  std::printf("\nBoxes: solves in double by fast diagonalization to 1e-10; of K that jumps by multigrid in float and "
-              "refinement to "
-              "1e-8\n");
+  std::printf("\nBoxes: by fast diagonalization in double to 1e-10; where K jumps by multigrid in float to 1e-8\n");
   for (const BoxCells& cells : recorder.settings().boxes)
     for (const Kind kind : {Kind::uniform, Kind::graded, Kind::bisected, Kind::neumann, Kind::uniform_jumps,
                             Kind::flat_jumps, Kind::graded_jumps}) {

@@ -128,12 +128,12 @@ void warn_of_solutions(const Outcome& outcome) {
   for (std::size_t k = 0; k < outcome.systems.size(); ++k) {
     const auto& [rhs, report, errors, summary] = outcome.systems[k];
     if (!summary) continue;
-    const std::string name = outcome.systems.size() == 1 ? "" : message("solution ", k + 1);
     apps::warn_of_balance(program_name, of_solution(k, outcome.systems.size()), balance_of(*summary),
                           outcome.params.stop.error_limit(), report);
     const auto& [from, to] = std::pair{summary->range.step_from, summary->range.step_to};
-    apps::warn_of_layers(program_name, name.empty() ? "the solution" : name, summary->range.largest_step(),
-                         summary->change_of_flux, message(from.x, ", ", from.y), message(to.x, ", ", to.y));
+    apps::warn_of_layers(program_name, outcome.systems.size() == 1 ? "the solution" : message("solution ", k + 1),
+                         summary->range.largest_step(), summary->change_of_flux, message(from.x, ", ", from.y),
+                         message(to.x, ", ", to.y));
   }
 }
 

@@ -305,7 +305,9 @@ void BoxMatrix<T>::scaled_residual(Context& ctx, double scale, FieldView<const T
     using Rows = std::remove_cvref_t<decltype(rows)>;
 #if defined(__CUDACC__)
     if constexpr (std::is_same_v<Rows, BoxCellRows<T>>)
-      if (ctx.on_gpu() && ghosts == BoxGhosts::none) return cuda::run_products<false>(ctx, rows, scale, b, u, r);
+      if (ctx.on_gpu())
+        return ghosts == BoxGhosts::filled ? cuda::run_products<true>(ctx, rows, scale, b, u, r)
+                                           : cuda::run_products<false>(ctx, rows, scale, b, u, r);
 #endif
     for_each_node(ctx, all_nodes(r), ScaledResidualOfRows<Rows>{rows, scale, b, u, r});
   });
@@ -318,7 +320,9 @@ void BoxMatrix<T>::apply(Context& ctx, FieldView<const T, 3> u, FieldView<T, 3> 
     using Rows = std::remove_cvref_t<decltype(rows)>;
 #if defined(__CUDACC__)
     if constexpr (std::is_same_v<Rows, BoxCellRows<T>>)
-      if (ctx.on_gpu() && ghosts == BoxGhosts::none) return cuda::run_products<false, true, T>(ctx, rows, 1, {}, u, y);
+      if (ctx.on_gpu())
+        return ghosts == BoxGhosts::filled ? cuda::run_products<true, true, T>(ctx, rows, 1, {}, u, y)
+                                           : cuda::run_products<false, true, T>(ctx, rows, 1, {}, u, y);
 #endif
     for_each_node(ctx, all_nodes(y), ProductOfRows<Rows>{rows, u, y});
   });

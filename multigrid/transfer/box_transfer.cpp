@@ -349,7 +349,7 @@ void BoxTransfer<T>::restrict_to(Context& ctx, FieldView<const T, 3> r, FieldVie
 template <class T>
 void BoxTransfer<T>::prolong(Context& ctx, FieldView<const T, 3> coarse, FieldView<T, 3> x) const {
 #if defined(__CUDACC__)
-  if (ctx.on_gpu() && !view_.fine.is_slab()) {
+  if (ctx.on_gpu()) {
     const auto& [nx, ny, nz] = view_.coarse.n;
     return for_each_node(ctx, all_nodes(Extents<3>{nx + 1, ny + 1, nz + 1}), ProlongFromCell<T>{view_, coarse, x});
   }

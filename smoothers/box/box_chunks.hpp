@@ -5,8 +5,9 @@
 // and rank are gathered and solved for the ends of all chunks, and every rank substitutes. Every rank solves the same reduced
 // systems, so that all have the same bits.
 //
-// Memory: 7 numbers a line and rank, factored, and one more a line. A solve of n lines gathers 2 n numbers of every rank. All
-// ranks make one and call it together. It does not wait for the stream unless the communicator does.
+// Memory: a number an unknown, and 7 numbers a line and rank, factored. A solve of n lines gathers 2 n numbers of every rank, and
+// reads or writes 10 numbers an unknown. All ranks make one and call it together. It does not wait for the stream unless the
+// communicator does.
 
 #include <memory>
 
@@ -33,7 +34,8 @@ class BoxChunks {
  private:
   int me_, count_, nx_, lines_;
   bool cyclic_;
-  SharedField<T> factors_, before_, sides_;  // before: the coupling to the unknown before the chunk
+  SharedField<T> factors_, sides_;
+  std::shared_ptr<Field<T, 3>> before_;  // what the unknown before the chunk gives to each row, eliminated
 };
 
 }  // namespace stratum

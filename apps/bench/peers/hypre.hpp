@@ -5,7 +5,8 @@
 //
 //   SMG            semicoarsening and plane relaxation, one step before and after, through the Struct interface
 //   SMG-CG         conjugate gradients preconditioned by one cycle of it
-//   PFMG-CG        semicoarsening, Jacobi relaxation weighted by 0.5, two steps before and after, Galerkin coarse matrices
+//   PFMG-CG        semicoarsening, Jacobi relaxation weighted by 0.5, in boxes by 0.44, two steps before and after,
+//                  Galerkin coarse matrices
 //   BoomerAMG-CG   algebraic multigrid with a strong threshold of 0.5, its other parameters as they come, through IJ
 //
 // and, for the matrix of edge elements,

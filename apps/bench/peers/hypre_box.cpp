@@ -74,7 +74,8 @@ Outcome solve_struct(const std::string& name, const BoxSystem& system, double rt
   if (pfmg) {
     HYPRE_StructPFMGCreate(MPI_COMM_WORLD, &cycle);
     HYPRE_StructPFMGSetRelaxType(cycle, 1);
-    HYPRE_StructPFMGSetJacobiWeight(cycle, 0.5);
+    // Where cells are flat, the Q1 matrix over its diagonal reaches 9/2, and more than 4/9 of Jacobi's step diverges.
+    HYPRE_StructPFMGSetJacobiWeight(cycle, 0.44);
     HYPRE_StructPFMGSetNumPreRelax(cycle, 2);
     HYPRE_StructPFMGSetNumPostRelax(cycle, 2);
     HYPRE_StructPFMGSetSkipRelax(cycle, 0);

@@ -80,6 +80,9 @@ ScalarFunction3D diffusion_of(Kind kind) {
 
 constexpr int most_cycles = 100;
 
+// For an unknown: 27 entries of 12 bytes, as many again on coarse levels, and what they are made by.
+constexpr double gpu_peer_bytes = 1500;
+
 /// What a peer made of the same matrix.
 Json of_peer(const SolveReport& report, const std::string& name, const BoxCells& cells, Kind kind) {
   std::printf("  %-32s %9.3f ms %23d cycles, residual %.1e, %s; set-up %.2f s\n", name.c_str(),
@@ -124,6 +127,23 @@ Json measure_box(const Recorder& recorder, const BoxCells& cells, Kind kind) {
   json.add("operations", solver.plan().operations).add("setup_seconds", report.setup_seconds);
   json.add("choice", report.choice);
   return json.value();
+}
+
+/// What hypre makes of it.
+void measure_hypre(Recorder& recorder, const Hypre& hypre, const BoxCells& cells, Kind kind, Json& all) {
+  Context& ctx = recorder.ctx();
+  const double unknowns = (cells[0] - 1.0) * (cells[1] - 1.0) * (cells[2] - 1.0), entries = BoxSystem::bands * unknowns;
+  if (entries > static_cast<double>(Hypre::most_entries())) {
+    std::printf("  hypre: none, its integers do not count %.2g entries of a matrix\n", entries);
+    return;
+  }
+  if (ctx.on_gpu()) expect_available(ctx, static_cast<std::int64_t>(gpu_peer_bytes * unknowns), "hypre: about ");
+  BoxSystem system(mesh_of(cells, kind), diffusion_of(kind), ctx.on_gpu() ? ctx.threads() : 1);
+  for (const std::string& name : recorder.settings().box_peers)
+    recorder.attempt(message("hypre ", name), [&] {
+      all.push_back(of_peer(solve_box_by_hypre(hypre, name, system, rtol_of(kind), most_cycles),
+                            message("hypre ", name, ctx.on_gpu() ? " (GPU)" : ""), cells, kind));
+    });
 }
 
 /// The parts of a solve, of an operator of its own whose longest direction has the lines; for times the numbers do not matter.
@@ -217,11 +237,7 @@ Json measure_boxes(Recorder& recorder, const Hypre* hypre) {
         if (settings.sine_transforms && !has_jumps(kind) && !recorder.ctx().on_gpu() && sines_solve(mesh))
           all.push_back(
               of_peer(solve_box_by_sines(mesh, rtol_of(kind), settings.now), "FFTW, sines in x, y, z", cells, kind));
-        if (hypre == nullptr) return;
-        for (const std::string& name : settings.peers)
-          all.push_back(of_peer(
-              solve_box_by_hypre(*hypre, name, mesh, diffusion_of(kind), rtol_of(kind), most_cycles, settings.now),
-              "hypre " + name, cells, kind));
+        if (hypre != nullptr) measure_hypre(recorder, *hypre, cells, kind, all);
       });
     }
   if (recorder.ctx().subdomains() > 1) return all;

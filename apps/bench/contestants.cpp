@@ -179,13 +179,12 @@ std::vector<Contestant> peer_contestants(Context& ctx, const Settings& settings,
 }
 
 std::string peers(const Context& ctx, const Settings& settings) {
-  std::string names = settings.peers.empty() ? "" : message("hypre ", Hypre::version());
-  if (ctx.on_gpu() && (settings.sine_transforms || settings.cudss)) {
-    if (settings.sine_transforms) names = CufftSines::version();
-    if (settings.cudss) names += message(names.empty() ? "" : ", ", Cudss::version());
-    return names;
-  }
-  if (settings.sine_transforms) names += message(names.empty() ? "" : ", ", SineTransforms::version());
+  const bool on_gpu = ctx.on_gpu(), has_hypre = !settings.peers.empty() || !settings.box_peers.empty();
+  std::string names = has_hypre ? message("hypre ", Hypre::version(), on_gpu ? " in boxes" : "") : "";
+  const auto add = [&names](const std::string& version) { names += message(names.empty() ? "" : ", ", version); };
+  if (settings.sine_transforms) add(on_gpu ? CufftSines::version() : SineTransforms::version());
+  if (settings.cudss) add(Cudss::version());
+  if (on_gpu && !names.empty()) return names;
   return names.empty() ? "none, " + settings.no_peers : names + " on one core";
 }
 

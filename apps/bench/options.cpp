@@ -29,10 +29,11 @@ CommandLine make_command_line() {
          {"random", "N", "50", "how many random meshes for --auto, 0 .. 1000"},
          {"rounds", "N", "3", "how often all solves of a mesh and level take turns, 1 .. 100 (with --quick: 1)"},
          {"peers", "LIST", "all",
-          "solvers of hypre: SMG, SMG-CG, PFMG-CG, BoomerAMG-CG; sine-transforms, by FFTW or on a GPU cuFFT, which "
-          "solve on uniform meshes; amgcl and ginkgo, of matrices in CSR; on a GPU cuDSS, a direct solver; all that "
-          "are "
-          "there, or none (no cuSPARSE either)"},
+          "solvers of hypre: SMG, SMG-CG, PFMG-CG, BoomerAMG-CG, in boxes on a GPU PFMG-CG, BoomerAMG-CG, "
+          "BoomerAMG-Chebyshev-CG; sine-transforms, by FFTW or on a GPU cuFFT, which solve on uniform meshes; amgcl "
+          "and "
+          "ginkgo, of matrices in CSR; on a GPU cuDSS, a direct solver; all that are there, or none (no cuSPARSE "
+          "either)"},
          {"peer-level", "N", "10", "finest level that peers solve too, 2 .. 15"},
          {"quick", "", "", "level 7, U1 and A3, a copy of 64 MiB: seconds, to see that it works"},
          {"clock", "NAME", "wall", "wall, or cpu: what one thread has spent, for a machine shared with others"},

@@ -74,7 +74,7 @@ SmootherVariant parse_smoother(const std::string& text) {
 }
 
 /// Peers of the CPU run in this process, on one core: they are compared with one thread of our own, or not at all. On a GPU
-/// there are sine transforms and a direct solver.
+/// there are sine transforms, a direct solver and, in boxes, hypre.
 void parse_peers(const std::string& text, const Context& ctx, Settings& settings) {
   if (text == "none") {
     settings.no_peers = "not asked for";
@@ -86,18 +86,21 @@ void parse_peers(const std::string& text, const Context& ctx, Settings& settings
     return;
   }
   const bool on_gpu = ctx.on_gpu(), has_sines = on_gpu ? CufftSines::available() : SineTransforms::available();
-  const bool has_cudss = on_gpu && Cudss::available(), one_core = !on_gpu && ctx.threads() == 1;
+  const bool has_cudss = on_gpu && Cudss::available(), has_hypre = Hypre::available(on_gpu),
+             one_core = !on_gpu && ctx.threads() == 1;
   const auto of_csr = csr_peers();
-  if (on_gpu && !has_sines && !has_cudss)
-    settings.no_peers = "built without cuFFT and cuDSS; other peers have one core: --backend cpu --threads 1 compares";
+  if (on_gpu && !has_sines && !has_cudss && !has_hypre)
+    settings.no_peers = "built without cuFFT, cuDSS and a hypre with CUDA; other peers have one core: --backend cpu "
+                        "--threads 1 compares";
   else if (!on_gpu && ctx.threads() != 1)
     settings.no_peers = "peers have one core: --backend cpu --threads 1 compares";
-  else if (!on_gpu && !Hypre::available() && !has_sines)
+  else if (!on_gpu && !has_hypre && !has_sines)
     settings.no_peers = "built without hypre and FFTW (Debian: libhypre-dev, libfftw3-dev)";
   if (text == "all") {
     if (one_core) std::ranges::copy_if(of_csr, std::back_inserter(settings.csr_peers), &CsrPeer::available);
     if (!settings.no_peers.empty()) return;
-    if (Hypre::available() && !on_gpu) settings.peers = Hypre::solvers();
+    if (has_hypre && settings.in_boxes) settings.box_peers = Hypre::solvers(on_gpu);
+    if (has_hypre && !on_gpu) settings.peers = Hypre::solvers();
     settings.sine_transforms = has_sines;
     settings.cudss = has_cudss;
     return;
@@ -106,7 +109,7 @@ void parse_peers(const std::string& text, const Context& ctx, Settings& settings
       {std::string(sine_transforms_name), std::string(sine_transforms_name)},
       {std::string(cudss_name), std::string(cudss_name)}};
   for (const auto& peer : of_csr) known.emplace_back(peer.option, peer.option);
-  for (const auto& solver : Hypre::solvers()) known.emplace_back(solver, solver);
+  for (const auto& solver : Hypre::solvers(on_gpu)) known.emplace_back(solver, solver);
   for (const auto& name :
        parse_list("--peers", text, [&](const std::string& peer) { return choice("--peers", peer, known); })) {
     if (const auto csr = std::ranges::find(of_csr, name, &CsrPeer::option); csr != of_csr.end()) {
@@ -117,21 +120,25 @@ void parse_peers(const std::string& text, const Context& ctx, Settings& settings
     }
     const bool sines = name == sine_transforms_name, direct = name == cudss_name;
     expects(settings.no_peers.empty(), "--peers ", text, ": ", settings.no_peers);
-    expects(sines || direct == on_gpu, "--peers ", name, ": on a GPU there are ", sine_transforms_name, " and ",
-            cudss_name);
+    expects(!direct || on_gpu, "--peers ", name, ": it runs on a GPU; --backend cuda compares");
+    expects(sines || direct || !on_gpu || settings.in_boxes, "--peers ", name,
+            ": on a GPU hypre solves in boxes; --what boxes compares");
     expects(direct  ? has_cudss
             : sines ? has_sines
-                    : Hypre::available(),
+                    : has_hypre,
             "--peers ", name, ": built without ",
-            direct  ? "cuDSS (pip: nvidia-cudss-cu13)"
-            : sines ? (on_gpu ? "cuFFT" : "FFTW (Debian: libfftw3-dev)")
-                    : "hypre (Debian: libhypre-dev)");
+            direct   ? "cuDSS (pip: nvidia-cudss-cu13)"
+            : sines  ? (on_gpu ? "cuFFT" : "FFTW (Debian: libfftw3-dev)")
+            : on_gpu ? "a hypre with CUDA"
+                     : "hypre (Debian: libhypre-dev)");
     if (sines)
       settings.sine_transforms = true;
     else if (direct)
       settings.cudss = true;
-    else
-      settings.peers.push_back(name);
+    else {
+      settings.box_peers.push_back(name);
+      if (!on_gpu) settings.peers.push_back(name);
+    }
   }
 }
 

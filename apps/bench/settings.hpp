@@ -63,6 +63,7 @@ struct Settings {
   BoundaryConditions boundaries;           // of the grids of the kernels
   std::vector<SmootherVariant> smoothers;  // of the solves
   std::vector<std::string> peers;          // solvers of hypre
+  std::vector<std::string> box_peers;      // those in boxes: on a GPU there are no others
   std::vector<CsrPeer> csr_peers;          // of matrices in CSR
   bool sine_transforms = false;            // on uniform meshes
   bool cudss = false;

@@ -51,7 +51,7 @@ double load_average() {
 /// Measures and prints all that is asked for. Returns 4 where something did not fit.
 int measure(Context& ctx, const Settings& settings, OutputFiles& outputs) {
   std::optional<Hypre> library;
-  if (!settings.peers.empty()) library.emplace(settings.now);
+  if (!settings.peers.empty() || !settings.box_peers.empty()) library.emplace(settings.now, ctx.on_gpu());
   const Hypre* hypre = library ? &*library : nullptr;
   const double load_before = load_average();
   Recorder recorder(ctx, settings);

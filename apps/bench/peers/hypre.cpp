@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <stdexcept>
 #include <utility>
@@ -16,13 +17,17 @@
 #include <HYPRE_struct_ls.h>
 #include <HYPRE_utilities.h>
 #include <mpi.h>
+#ifdef HYPRE_USING_CUDA
+#include <cuda_runtime_api.h>
+#endif
 #endif
 
 namespace stratum::apps {
 
-const std::vector<std::string>& Hypre::solvers() {
-  static const std::vector<std::string> names{"SMG", "SMG-CG", "PFMG-CG", "BoomerAMG-CG"};
-  return names;
+const std::vector<std::string>& Hypre::solvers(bool on_gpu) {
+  static const std::vector<std::string> on_cpus{"SMG", "SMG-CG", "PFMG-CG", "BoomerAMG-CG"},
+      on_gpus{"PFMG-CG", "BoomerAMG-CG", "BoomerAMG-Chebyshev-CG"};
+  return on_gpu ? on_gpus : on_cpus;
 }
 
 #ifdef STRATUM_HAVE_HYPRE
@@ -39,16 +44,6 @@ Owned<H> make(const Create& create, HYPRE_Int (*destroy)(H), const Arguments&...
   H handle = nullptr;
   create(arguments..., &handle);
   return Owned<H>(handle, destroy);
-}
-
-/// Failing to converge is an outcome; anything else is an error.
-void check(const char* what) {
-  const HYPRE_Int error = HYPRE_GetError() & ~HYPRE_ERROR_CONV;
-  HYPRE_ClearAllErrors();
-  if (error == 0) return;
-  std::array<char, 512> text{};
-  HYPRE_DescribeError(error, text.data());
-  throw std::runtime_error(message("hypre, ", what, ": ", text.data()));
 }
 
 /// (A x)_ij takes this much of x at (i + dx, j + dy), for all nodes, x fastest.
@@ -79,7 +74,7 @@ class Solver : public HypreSolver {
     report.iterations = iterate();
     report.solve_seconds = now_() - begin;
     report.setup_seconds = setup_seconds_;
-    check("solve");
+    Hypre::check("solve");
     get_solution(values_.data());
     copy_from_host(ctx, values_.data(), x);
 
@@ -101,7 +96,7 @@ class Solver : public HypreSolver {
     const double begin = now_();
     set_up();
     setup_seconds_ = now_() - begin;
-    check("set-up");
+    Hypre::check("set-up");
   }
   [[nodiscard]] GridLayout<2> shape() const { return a_.shape(); }
   [[nodiscard]] double rtol() const { return rtol_; }
@@ -135,7 +130,7 @@ class StructSolver final : public Solver {
       HYPRE_StructVectorInitialize(vector);
       HYPRE_StructVectorAssemble(vector);
     }
-    check("matrix");
+    Hypre::check("matrix");
 
     conjugate_gradients_ = name != "SMG";
     multigrid_ = name == "PFMG-CG" ? pfmg(singular) : smg();
@@ -318,7 +313,7 @@ class IjCg : public Solver {
  public:
   IjCg(const LinearOperator<double>& a, const SparseRows& rows, double rtol, int max_iterations, Stopwatch now)
       : Solver(a, rtol, max_iterations, now), matrix_(rows), b_(rows.rows), x_(rows.rows) {
-    check("matrix");
+    Hypre::check("matrix");
     HYPRE_ParCSRPCGSetTol(pcg_.get(), rtol);
     HYPRE_ParCSRPCGSetMaxIter(pcg_.get(), max_iterations);
     HYPRE_ParCSRPCGSetTwoNorm(pcg_.get(), 1);
@@ -407,9 +402,28 @@ class AmsCg final : public IjCg {
 
 }  // namespace
 
-Hypre::Hypre(Stopwatch now) : now_(now) {
+void Hypre::check(const char* what) {
+  const HYPRE_Int error = HYPRE_GetError() & ~HYPRE_ERROR_CONV;
+  HYPRE_ClearAllErrors();
+  if (error == 0) return;
+  std::array<char, 512> text{};
+  HYPRE_DescribeError(error, text.data());
+  throw std::runtime_error(message("hypre, ", what, ": ", text.data()));
+}
+
+Hypre::Hypre(Stopwatch now, bool on_gpu) : now_(now), on_gpu_(on_gpu) {
+  if (!available(on_gpu)) throw ResourceError("this program was built with a hypre without CUDA");
   MPI_Init(nullptr, nullptr);
   HYPRE_Init();
+#ifdef HYPRE_USING_CUDA
+  // Either is of the whole process, and CUDA's hypre computes on GPUs unless told.
+  HYPRE_SetMemoryLocation(on_gpu ? HYPRE_MEMORY_DEVICE : HYPRE_MEMORY_HOST);
+  HYPRE_SetExecutionPolicy(on_gpu ? HYPRE_EXEC_DEVICE : HYPRE_EXEC_HOST);
+  if (!on_gpu) return;
+  HYPRE_DeviceInitialize();
+  HYPRE_SetSpGemmUseVendor(0);
+  HYPRE_SetUseGpuRand(1);
+#endif
 }
 
 Hypre::~Hypre() {
@@ -417,8 +431,58 @@ Hypre::~Hypre() {
   MPI_Finalize();
 }
 
-bool Hypre::available() { return true; }
 std::string Hypre::version() { return HYPRE_RELEASE_VERSION; }
+std::int64_t Hypre::most_entries() { return std::numeric_limits<HYPRE_Int>::max() / 2; }
+
+#ifdef HYPRE_USING_CUDA
+
+namespace {
+
+void expect_success(cudaError_t error) {
+  if (error != cudaSuccess) throw ResourceError(message("CUDA, beside hypre: ", cudaGetErrorString(error)));
+}
+
+}  // namespace
+
+bool Hypre::available(bool /*on_gpu*/) { return true; }
+
+double Hypre::seconds() const {
+  if (on_gpu_) expect_success(cudaDeviceSynchronize());
+  return now_();
+}
+
+std::shared_ptr<double> Hypre::lend(std::vector<double>& values) const {
+  if (!on_gpu_) return {values.data(), [](double*) {}};
+  void* memory = nullptr;
+  expect_success(cudaMalloc(&memory, values.size() * sizeof(double)));
+  std::shared_ptr<double> lent(static_cast<double*>(memory), [](double* copy) { cudaFree(copy); });
+  expect_success(cudaMemcpy(memory, values.data(), values.size() * sizeof(double), cudaMemcpyHostToDevice));
+  return lent;
+}
+
+void Hypre::take_back(const std::shared_ptr<double>& lent, std::vector<double>& values) const {
+  if (!on_gpu_) return;
+  expect_success(cudaMemcpy(values.data(), lent.get(), values.size() * sizeof(double), cudaMemcpyDeviceToHost));
+}
+
+void Hypre::trim_memory() const {
+  int device = 0;
+  cudaMemPool_t pool = nullptr;
+  if (!on_gpu_ || cudaDeviceSynchronize() != cudaSuccess || cudaGetDevice(&device) != cudaSuccess) return;
+  if (cudaDeviceGetDefaultMemPool(&pool, device) == cudaSuccess) (void)cudaMemPoolTrimTo(pool, 0);
+}
+
+#else
+
+bool Hypre::available(bool on_gpu) { return !on_gpu; }
+double Hypre::seconds() const { return now_(); }
+std::shared_ptr<double> Hypre::lend(std::vector<double>& values) const {
+  return {values.data(), [](double*) {}};
+}
+void Hypre::take_back(const std::shared_ptr<double>& /*lent*/, std::vector<double>& /*values*/) const {}
+void Hypre::trim_memory() const {}
+
+#endif
 
 std::unique_ptr<HypreSolver> Hypre::set_up(const std::string& name, const GridOperator<double>& a, double rtol,
                                            int max_iterations, bool singular) const {
@@ -439,12 +503,18 @@ std::unique_ptr<HypreSolver> Hypre::set_up_ams(const CsrMatrix<double>& a, const
 
 #else
 
-Hypre::Hypre(Stopwatch now) : now_(now) {
+Hypre::Hypre(Stopwatch now, bool on_gpu) : now_(now), on_gpu_(on_gpu) {
   throw ResourceError("this program was built without hypre (Debian: libhypre-dev)");
 }
 Hypre::~Hypre() = default;
-bool Hypre::available() { return false; }
+bool Hypre::available(bool /*on_gpu*/) { return false; }
 std::string Hypre::version() { return ""; }
+std::int64_t Hypre::most_entries() { return 0; }
+void Hypre::check(const char* /*what*/) {}
+double Hypre::seconds() const { return now_(); }
+std::shared_ptr<double> Hypre::lend(std::vector<double>& /*values*/) const { return {}; }
+void Hypre::take_back(const std::shared_ptr<double>& /*lent*/, std::vector<double>& /*values*/) const {}
+void Hypre::trim_memory() const {}
 std::unique_ptr<HypreSolver> Hypre::set_up(const std::string&, const GridOperator<double>&, double, int, bool) const {
   return nullptr;
 }

@@ -13,12 +13,19 @@
 //
 //   AMS-CG         conjugate gradients around one step of AMS, its parameters as they come, told that there is no mass term
 //
+// hypre runs on one core; built with CUDA (2.33 or later) it solves on a GPU, too, in boxes:
+//
+//   PFMG-CG                  as above
+//   BoomerAMG-CG             PMIS, extended+i interpolation, l1-Jacobi relaxation
+//   BoomerAMG-Chebyshev-CG   the same with Chebyshev polynomials of degree 2
+//
 // The Struct matrices are stored as symmetric ones. Set-up is the time of hypre's own; handing over the matrix is free.
 // An iteration stops on the 2-norm of the residual that hypre keeps. The report tells the true one, ||b - A x||_2 of
 // the solution returned, and claims convergence on it alone, with one per cent of tolerance between the two.
-// Source: hypre Reference Manual, version 2.26, chapters Struct Solvers, ParCSR Solvers.
+// Source: hypre Reference Manual, version 2.26, chapters Struct Solvers, ParCSR Solvers; version 3.1, GPU-supported Options.
 
 #include <array>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -48,17 +55,31 @@ class HypreSolver {
 /// MPI and hypre, running as long as this lives: once in a process, and longer than any solver.
 class Hypre {
  public:
-  /// Throws ResourceError when this program was built without hypre.
-  explicit Hypre(Stopwatch now);
+  /// Throws ResourceError when this program was built without hypre, or is to run on a GPU with a hypre without CUDA.
+  explicit Hypre(Stopwatch now, bool on_gpu = false);
   Hypre(const Hypre&) = delete;
   Hypre& operator=(const Hypre&) = delete;
   Hypre(Hypre&&) = delete;
   Hypre& operator=(Hypre&&) = delete;
   ~Hypre();
 
-  [[nodiscard]] static bool available();
+  [[nodiscard]] static bool available(bool on_gpu = false);
   [[nodiscard]] static std::string version();
-  [[nodiscard]] static const std::vector<std::string>& solvers();
+  [[nodiscard]] static const std::vector<std::string>& solvers(bool on_gpu = false);
+  /// How many entries a matrix can have: half of what its integers count, for it has ghosts and makes coarse matrices.
+  [[nodiscard]] static std::int64_t most_entries();
+  /// Failing to converge is an outcome; of anything else that hypre has noted std::runtime_error says `what` it did.
+  static void check(const char* what);
+
+  [[nodiscard]] bool on_gpu() const { return on_gpu_; }
+  /// The clock, once the GPU has done what it was given.
+  [[nodiscard]] double seconds() const;
+  /// The values where hypre reads and writes them: themselves on the host, on a GPU a copy that lives as long as the pointer.
+  [[nodiscard]] std::shared_ptr<double> lend(std::vector<double>& values) const;
+  /// What hypre has written there becomes the values.
+  void take_back(const std::shared_ptr<double>& lent, std::vector<double>& values) const;
+  /// Memory that hypre keeps on a GPU for later goes back to it.
+  void trim_memory() const;
 
   /// `a` must outlive the solver; where it is singular, A 1 = 0, the coarsest level is relaxed and not solved, or hypre would
   /// divide by what rounding leaves of it. Throws UsageError for an unknown name and for a storage format other than these
@@ -75,6 +96,7 @@ class Hypre {
 
  private:
   Stopwatch now_;
+  bool on_gpu_;
 };
 
 }  // namespace stratum::apps

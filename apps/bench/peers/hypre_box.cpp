@@ -7,8 +7,6 @@
 #include <type_traits>
 #include <vector>
 
-#include "box_system.hpp"
-
 #ifdef STRATUM_HAVE_HYPRE
 #include <HYPRE.h>
 #include <HYPRE_IJ_mv.h>
@@ -36,39 +34,19 @@ struct Outcome {
   double setup_seconds = 0, solve_seconds = 0;
 };
 
-Outcome solve_struct(const std::string& name, const BoxSystem& system, double rtol, int limit, Stopwatch now,
-                     std::vector<double>& x) {
-  std::array<HYPRE_Int, 3> first{}, last{system.n[0] - 1, system.n[1] - 1, system.n[2] - 1};
-  HYPRE_StructGrid grid = nullptr;
-  HYPRE_StructGridCreate(MPI_COMM_WORLD, 3, &grid);
-  const Owned<HYPRE_StructGrid> grid_owner(grid, HYPRE_StructGridDestroy);
-  HYPRE_StructGridSetExtents(grid, first.data(), last.data());
-  HYPRE_StructGridAssemble(grid);
-  HYPRE_StructStencil stencil = nullptr;
-  HYPRE_StructStencilCreate(3, bands, &stencil);
-  const Owned<HYPRE_StructStencil> stencil_owner(stencil, HYPRE_StructStencilDestroy);
-  std::array<HYPRE_Int, bands> numbers{};
-  BoxSystem::each_band([&](int band, int dx, int dy, int dz) {
-    std::array<HYPRE_Int, 3> offset{dx, dy, dz};
-    HYPRE_StructStencilSetElement(stencil, band, offset.data());
-    numbers[static_cast<std::size_t>(band)] = band;
-  });
-  HYPRE_StructMatrix matrix = nullptr;
-  HYPRE_StructMatrixCreate(MPI_COMM_WORLD, grid, stencil, &matrix);
-  const Owned<HYPRE_StructMatrix> matrix_owner(matrix, HYPRE_StructMatrixDestroy);
-  HYPRE_StructMatrixInitialize(matrix);
-  HYPRE_StructMatrixSetBoxValues(matrix, first.data(), last.data(), bands, numbers.data(),
-                                 const_cast<double*>(system.rows.data()));
-  HYPRE_StructMatrixAssemble(matrix);
-  const auto vector = [&](const std::vector<double>& values) {
-    HYPRE_StructVector made = nullptr;
-    HYPRE_StructVectorCreate(MPI_COMM_WORLD, grid, &made);
-    HYPRE_StructVectorInitialize(made);
-    HYPRE_StructVectorSetBoxValues(made, first.data(), last.data(), const_cast<double*>(values.data()));
-    HYPRE_StructVectorAssemble(made);
-    return Owned<HYPRE_StructVector>(made, HYPRE_StructVectorDestroy);
-  };
-  const auto b = vector(system.b), u = vector(x);
+/// Of `run`, which sets up and solves from zero; on a GPU of its second time.
+template <class Run>
+Outcome measured(const Hypre& running, const Run& run) {
+  Outcome outcome = run();
+  Hypre::check("solve");
+  if (!running.on_gpu()) return outcome;
+  outcome = run();
+  Hypre::check("second solve");
+  return outcome;
+}
+
+Outcome run_struct(const Hypre& running, const std::string& name, HYPRE_StructMatrix matrix, HYPRE_StructVector b,
+                   HYPRE_StructVector u, double rtol, int limit) {
   const bool pfmg = name == "PFMG-CG", alone = name == "SMG";
   HYPRE_StructSolver cycle = nullptr;
   if (pfmg) {
@@ -99,35 +77,111 @@ Outcome solve_struct(const std::string& name, const BoxSystem& system, double rt
   HYPRE_StructPCGSetMaxIter(cg, limit);
   HYPRE_StructPCGSetPrecond(cg, pfmg ? HYPRE_StructPFMGSolve : HYPRE_StructSMGSolve,
                             pfmg ? HYPRE_StructPFMGSetup : HYPRE_StructSMGSetup, cycle);
-  Outcome outcome;
   HYPRE_Int iterations = 0;
-  const double begin = now();
+  const double begin = running.seconds();
   if (alone)
-    HYPRE_StructSMGSetup(cycle, matrix, b.get(), u.get());
+    HYPRE_StructSMGSetup(cycle, matrix, b, u);
   else
-    HYPRE_StructPCGSetup(cg, matrix, b.get(), u.get());
-  const double middle = now();
+    HYPRE_StructPCGSetup(cg, matrix, b, u);
+  const double middle = running.seconds();
   if (alone) {
-    HYPRE_StructSMGSolve(cycle, matrix, b.get(), u.get());
+    HYPRE_StructSMGSolve(cycle, matrix, b, u);
     HYPRE_StructSMGGetNumIterations(cycle, &iterations);
   } else {
-    HYPRE_StructPCGSolve(cg, matrix, b.get(), u.get());
+    HYPRE_StructPCGSolve(cg, matrix, b, u);
     HYPRE_StructPCGGetNumIterations(cg, &iterations);
   }
-  outcome = {static_cast<int>(iterations), middle - begin, now() - middle};
-  HYPRE_StructVectorGetBoxValues(u.get(), first.data(), last.data(), x.data());
+  return {static_cast<int>(iterations), middle - begin, running.seconds() - middle};
+}
+
+Outcome solve_struct(const Hypre& running, const std::string& name, BoxSystem& system, double rtol, int limit,
+                     std::vector<double>& x) {
+  std::array<HYPRE_Int, 3> first{}, last{system.n[0] - 1, system.n[1] - 1, system.n[2] - 1};
+  HYPRE_StructGrid grid = nullptr;
+  HYPRE_StructGridCreate(MPI_COMM_WORLD, 3, &grid);
+  const Owned<HYPRE_StructGrid> grid_owner(grid, HYPRE_StructGridDestroy);
+  HYPRE_StructGridSetExtents(grid, first.data(), last.data());
+  HYPRE_StructGridAssemble(grid);
+  HYPRE_StructStencil stencil = nullptr;
+  HYPRE_StructStencilCreate(3, bands, &stencil);
+  const Owned<HYPRE_StructStencil> stencil_owner(stencil, HYPRE_StructStencilDestroy);
+  std::array<HYPRE_Int, bands> numbers{};
+  BoxSystem::each_band([&](int band, int dx, int dy, int dz) {
+    std::array<HYPRE_Int, 3> offset{dx, dy, dz};
+    HYPRE_StructStencilSetElement(stencil, band, offset.data());
+    numbers[static_cast<std::size_t>(band)] = band;
+  });
+  HYPRE_StructMatrix matrix = nullptr;
+  HYPRE_StructMatrixCreate(MPI_COMM_WORLD, grid, stencil, &matrix);
+  const Owned<HYPRE_StructMatrix> matrix_owner(matrix, HYPRE_StructMatrixDestroy);
+  HYPRE_StructMatrixInitialize(matrix);
+  HYPRE_StructMatrixSetBoxValues(matrix, first.data(), last.data(), bands, numbers.data(),
+                                 running.lend(system.rows).get());
+  HYPRE_StructMatrixAssemble(matrix);
+  const auto vector = [&](std::vector<double>& values) {
+    HYPRE_StructVector made = nullptr;
+    HYPRE_StructVectorCreate(MPI_COMM_WORLD, grid, &made);
+    HYPRE_StructVectorInitialize(made);
+    HYPRE_StructVectorSetBoxValues(made, first.data(), last.data(), running.lend(values).get());
+    HYPRE_StructVectorAssemble(made);
+    return Owned<HYPRE_StructVector>(made, HYPRE_StructVectorDestroy);
+  };
+  const auto b = vector(system.b), u = vector(x);
+  Hypre::check("box");
+  const Outcome outcome = measured(running, [&] {
+    HYPRE_StructVectorSetConstantValues(u.get(), 0);
+    return run_struct(running, name, matrix, b.get(), u.get(), rtol, limit);
+  });
+  const auto solution = running.lend(x);
+  HYPRE_StructVectorGetBoxValues(u.get(), first.data(), last.data(), solution.get());
+  running.take_back(solution, x);
   return outcome;
 }
 
-Outcome solve_boomer(const BoxSystem& system, double rtol, int limit, Stopwatch now, std::vector<double>& x) {
+Outcome run_boomer(const Hypre& running, const std::string& name, HYPRE_ParCSRMatrix matrix, HYPRE_ParVector b,
+                   HYPRE_ParVector u, double rtol, int limit) {
+  HYPRE_Solver cg = nullptr, amg = nullptr;
+  HYPRE_ParCSRPCGCreate(MPI_COMM_WORLD, &cg);
+  const Owned<HYPRE_Solver> cg_owner(cg, HYPRE_ParCSRPCGDestroy);
+  HYPRE_BoomerAMGCreate(&amg);
+  const Owned<HYPRE_Solver> amg_owner(amg, HYPRE_BoomerAMGDestroy);
+  HYPRE_BoomerAMGSetStrongThreshold(amg, 0.5);
+  if (running.on_gpu()) {
+    constexpr HYPRE_Int pmis = 8, extended_i = 6, chebyshev = 16, l1_jacobi = 18;
+    HYPRE_BoomerAMGSetCoarsenType(amg, pmis);
+    HYPRE_BoomerAMGSetInterpType(amg, extended_i);
+    HYPRE_BoomerAMGSetRelaxType(amg, name == "BoomerAMG-CG" ? l1_jacobi : chebyshev);
+    HYPRE_BoomerAMGSetRelaxOrder(amg, 0);
+    HYPRE_BoomerAMGSetKeepTranspose(amg, 1);
+    HYPRE_BoomerAMGSetRAP2(amg, 0);
+  }
+  HYPRE_BoomerAMGSetTol(amg, 0);
+  HYPRE_BoomerAMGSetMaxIter(amg, 1);
+  HYPRE_PCGSetTol(cg, rtol);
+  HYPRE_PCGSetTwoNorm(cg, 1);
+  HYPRE_PCGSetMaxIter(cg, limit);
+  HYPRE_PCGSetPrecond(cg, reinterpret_cast<HYPRE_PtrToSolverFcn>(HYPRE_BoomerAMGSolve),
+                      reinterpret_cast<HYPRE_PtrToSolverFcn>(HYPRE_BoomerAMGSetup), amg);
+  const double begin = running.seconds();
+  HYPRE_ParCSRPCGSetup(cg, matrix, b, u);
+  const double middle = running.seconds();
+  HYPRE_ParCSRPCGSolve(cg, matrix, b, u);
+  const double end = running.seconds();
+  HYPRE_Int iterations = 0;
+  HYPRE_PCGGetNumIterations(cg, &iterations);
+  return {static_cast<int>(iterations), middle - begin, end - middle};
+}
+
+Outcome solve_boomer(const Hypre& running, const std::string& name, BoxSystem& system, double rtol, int limit,
+                     std::vector<double>& x) {
   const auto count = static_cast<HYPRE_Int>(system.count());
   HYPRE_IJMatrix ij = nullptr;
   HYPRE_IJMatrixCreate(MPI_COMM_WORLD, 0, count - 1, 0, count - 1, &ij);
   const Owned<HYPRE_IJMatrix> matrix_owner(ij, HYPRE_IJMatrixDestroy);
   HYPRE_IJMatrixSetObjectType(ij, HYPRE_PARCSR);
-  std::vector<HYPRE_Int> sizes(system.count(), bands), ids(system.count());
+  std::vector<HYPRE_Int> sizes(system.count(), bands);
   HYPRE_IJMatrixSetRowSizes(ij, sizes.data());
-  HYPRE_IJMatrixInitialize(ij);
+  HYPRE_IJMatrixInitialize_v2(ij, HYPRE_MEMORY_HOST);
   for (HYPRE_Int row = 0; row < count; ++row) {
     std::array<HYPRE_Int, bands> columns{};
     std::array<double, bands> entries{};
@@ -139,17 +193,19 @@ Outcome solve_boomer(const BoxSystem& system, double rtol, int limit, Stopwatch 
       entries[static_cast<std::size_t>(used++)] = entry;
     });
     HYPRE_IJMatrixSetValues(ij, 1, &used, &row, columns.data(), entries.data());
-    ids[static_cast<std::size_t>(row)] = row;
   }
   HYPRE_IJMatrixAssemble(ij);
+#ifdef HYPRE_USING_CUDA
+  if (running.on_gpu()) HYPRE_IJMatrixMigrate(ij, HYPRE_MEMORY_DEVICE);
+#endif
   HYPRE_ParCSRMatrix matrix = nullptr;
   HYPRE_IJMatrixGetObject(ij, reinterpret_cast<void**>(&matrix));
-  const auto vector = [&](const std::vector<double>& values) {
+  const auto vector = [&](std::vector<double>& values) {
     HYPRE_IJVector made = nullptr;
     HYPRE_IJVectorCreate(MPI_COMM_WORLD, 0, count - 1, &made);
     HYPRE_IJVectorSetObjectType(made, HYPRE_PARCSR);
     HYPRE_IJVectorInitialize(made);
-    HYPRE_IJVectorSetValues(made, count, ids.data(), values.data());
+    HYPRE_IJVectorSetValues(made, count, nullptr, running.lend(values).get());
     HYPRE_IJVectorAssemble(made);
     return Owned<HYPRE_IJVector>(made, HYPRE_IJVectorDestroy);
   };
@@ -157,41 +213,34 @@ Outcome solve_boomer(const BoxSystem& system, double rtol, int limit, Stopwatch 
   HYPRE_ParVector b = nullptr, u = nullptr;
   HYPRE_IJVectorGetObject(of_b.get(), reinterpret_cast<void**>(&b));
   HYPRE_IJVectorGetObject(of_x.get(), reinterpret_cast<void**>(&u));
-  HYPRE_Solver cg = nullptr, amg = nullptr;
-  HYPRE_ParCSRPCGCreate(MPI_COMM_WORLD, &cg);
-  const Owned<HYPRE_Solver> cg_owner(cg, HYPRE_ParCSRPCGDestroy);
-  HYPRE_BoomerAMGCreate(&amg);
-  const Owned<HYPRE_Solver> amg_owner(amg, HYPRE_BoomerAMGDestroy);
-  HYPRE_BoomerAMGSetStrongThreshold(amg, 0.5);
-  HYPRE_BoomerAMGSetTol(amg, 0);
-  HYPRE_BoomerAMGSetMaxIter(amg, 1);
-  HYPRE_PCGSetTol(cg, rtol);
-  HYPRE_PCGSetTwoNorm(cg, 1);
-  HYPRE_PCGSetMaxIter(cg, limit);
-  HYPRE_PCGSetPrecond(cg, reinterpret_cast<HYPRE_PtrToSolverFcn>(HYPRE_BoomerAMGSolve),
-                      reinterpret_cast<HYPRE_PtrToSolverFcn>(HYPRE_BoomerAMGSetup), amg);
-  const double begin = now();
-  HYPRE_ParCSRPCGSetup(cg, matrix, b, u);
-  const double middle = now();
-  HYPRE_ParCSRPCGSolve(cg, matrix, b, u);
-  const double end = now();
-  HYPRE_Int iterations = 0;
-  HYPRE_PCGGetNumIterations(cg, &iterations);
-  HYPRE_IJVectorGetValues(of_x.get(), count, ids.data(), x.data());
-  return {static_cast<int>(iterations), middle - begin, end - middle};
+  Hypre::check("box");
+  const Outcome outcome = measured(running, [&] {
+    HYPRE_ParVectorSetConstantValues(u, 0);
+    return run_boomer(running, name, matrix, b, u, rtol, limit);
+  });
+  const auto solution = running.lend(x);
+  HYPRE_IJVectorGetValues(of_x.get(), count, nullptr, solution.get());
+  running.take_back(solution, x);
+  return outcome;
 }
 
 }  // namespace
 
-SolveReport solve_box_by_hypre(const Hypre& /*running*/, const std::string& name, const TensorMesh<3>& mesh,
-                               const ScalarFunction3D& k, double rtol, int max_iterations, Stopwatch now) {
-  const auto& known = Hypre::solvers();
+SolveReport solve_box_by_hypre(const Hypre& running, const std::string& name, BoxSystem& system, double rtol,
+                               int max_iterations) {
+  const auto& known = Hypre::solvers(running.on_gpu());
   expects(std::find(known.begin(), known.end(), name) != known.end(), "hypre has no solver '", name, "' here");
-  const BoxSystem system(mesh, k);
+  if (static_cast<std::int64_t>(system.rows.size()) > Hypre::most_entries())
+    throw ResourceError(message("hypre's integers do not count ", system.rows.size(), " entries of a matrix"));
+  struct Trimmed {
+    const Hypre& running;
+    ~Trimmed() { running.trim_memory(); }
+  } const trimmed{running};
   std::vector<double> x(system.count(), 0.0);
-  const Outcome outcome = name == "BoomerAMG-CG" ? solve_boomer(system, rtol, max_iterations, now, x)
-                                                 : solve_struct(name, system, rtol, max_iterations, now, x);
-  HYPRE_ClearAllErrors();
+  const bool boomer = name.starts_with("BoomerAMG");
+  const Outcome outcome = boomer ? solve_boomer(running, name, system, rtol, max_iterations, x)
+                                 : solve_struct(running, name, system, rtol, max_iterations, x);
+  Hypre::check("solution");
   SolveReport report;
   report.iterations = outcome.iterations;
   report.setup_seconds = outcome.setup_seconds;
@@ -208,9 +257,8 @@ SolveReport solve_box_by_hypre(const Hypre& /*running*/, const std::string& name
 
 #else
 
-SolveReport solve_box_by_hypre(const Hypre& /*running*/, const std::string& /*name*/, const TensorMesh<3>& /*mesh*/,
-                               const ScalarFunction3D& /*k*/, double /*rtol*/, int /*max_iterations*/,
-                               Stopwatch /*now*/) {
+SolveReport solve_box_by_hypre(const Hypre& /*running*/, const std::string& /*name*/, BoxSystem& /*system*/,
+                               double /*rtol*/, int /*max_iterations*/) {
   throw ResourceError("this program was built without hypre (Debian: libhypre-dev)");
 }
 

@@ -147,9 +147,10 @@ Outcome run_boomer(const Hypre& running, const std::string& name, HYPRE_ParCSRMa
   const Owned<HYPRE_Solver> amg_owner(amg, HYPRE_BoomerAMGDestroy);
   HYPRE_BoomerAMGSetStrongThreshold(amg, 0.5);
   if (running.on_gpu()) {
-    constexpr HYPRE_Int pmis = 8, extended_i = 6, chebyshev = 16, l1_jacobi = 18;
+    constexpr HYPRE_Int pmis = 8, extended_e = 18, chebyshev = 16, l1_jacobi = 18;
+    HYPRE_BoomerAMGSetStrongThreshold(amg, 0.7);
     HYPRE_BoomerAMGSetCoarsenType(amg, pmis);
-    HYPRE_BoomerAMGSetInterpType(amg, extended_i);
+    HYPRE_BoomerAMGSetInterpType(amg, extended_e);
     HYPRE_BoomerAMGSetRelaxType(amg, name == "BoomerAMG-CG" ? l1_jacobi : chebyshev);
     HYPRE_BoomerAMGSetRelaxOrder(amg, 0);
     HYPRE_BoomerAMGSetKeepTranspose(amg, 1);

@@ -18,7 +18,7 @@ ranks() {
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
   export OMPI_MCA_btl_vader_single_copy_mechanism=none PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
   command="two ranks of $(basename "$name") $*"
-  timeout 60 "$mpirun" -n 1 "$name" "${common[@]}" "$@" : -n 1 --wdir "$work/other" "$name" "${common[@]}" "$@" >.output 2>.errors
+  timeout 200 "$mpirun" -n 1 "$name" "${common[@]}" "$@" : -n 1 --wdir "$work/other" "$name" "${common[@]}" "$@" >.output 2>.errors
   code=$?
   grep -q 'has no MPI' .errors && skip "this build has no MPI"
   [ "$code" -eq "$expected" ] || fail "exit code $code, not $expected"

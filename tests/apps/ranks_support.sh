@@ -18,7 +18,7 @@ ranks() {
   case $expected in [124]) seconds=0 ;; esac
   shift 2
   command="mpirun -n $count $(basename "$program") $*"
-  OMPI_MCA_odls_base_sigkill_timeout=$seconds timeout 60 "$mpirun" -n "$count" "$program" "${common[@]}" "$@" >"$work/.output" 2>"$work/.errors"
+  OMPI_MCA_odls_base_sigkill_timeout=$seconds timeout 200 "$mpirun" -n "$count" "$program" "${common[@]}" "$@" >"$work/.output" 2>"$work/.errors"
   code=$?
   [ "$code" -eq "$expected" ] || fail "exit code $code, not $expected"
 }

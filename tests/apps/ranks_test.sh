@@ -315,7 +315,7 @@ case_ranks_that_are_bound_say_so() {
   local first
   first=$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')
   command="taskset -c $first mpirun -n 2 poisson2d --threads 2"
-  timeout 60 taskset -c "$first" "$mpirun" --bind-to none -n 2 "$program" --backend cpu --threads 2 --level 4 --vtk none \
+  timeout 200 taskset -c "$first" "$mpirun" --bind-to none -n 2 "$program" --backend cpu --threads 2 --level 4 --vtk none \
     >"$work/.output" 2>"$work/.errors" || fail "exit code $?"
   says '^poisson2d: warning: mpirun has bound each rank to 1 core, and it has use for 2: .*--bind-to none'
   [ "$(grep -c bound "$work/.errors")" -eq 1 ] || fail "not once"

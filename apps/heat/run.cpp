@@ -62,6 +62,7 @@ class PlaneCase {
     warn_of_bodies(program_name, own, mesh_, at_time(settings_.problem, solver.time()),
                    message("at t = ", solver.time(), " "));
     warn(program_name, warning_of_films(solver.solver(), solver.round_off_of_films()));
+    warn(program_name, warning_of_data(own, mesh_, settings_.problem, solver.time(), settings_.end));
     print_heading(settings_, options_, ctx, on(solver), ranks);
   }
   void warn_at_end(Context& ctx, const HeatSolver& solver) const {

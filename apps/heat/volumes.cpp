@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <stratum/assembly/picture.hpp>
+#include <stratum/assembly/unresolved_data.hpp>
 #include <stratum/multigrid/film_warning.hpp>
 #include <stratum/multigrid/heat_solver_volumes.hpp>
 
@@ -72,6 +73,9 @@ class VolumeCase {
     warn_of_body(solver.time(), volumes_.largest_body_gap(at_time(settings_.problem, solver.time())),
                  "where they touch: what flows between them is not counted");
     warn(program_name, warning_of_films(solver.solver(), volumes_.round_off_of_films()));
+    Context own = ctx;
+    warn(program_name, warning_of_data(own, mesh_, settings_.problem, solver.time(), settings_.end,
+                                       {.points = 0, .boundary_means = true}));
     print_heading(settings_, options_, ctx, on(solver), ranks);
   }
   [[nodiscard]] static std::vector<double> values(Context& ctx, const VolumeHeatSolver& solver) {

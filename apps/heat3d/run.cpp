@@ -91,6 +91,9 @@ class BoxCase {
     const std::string when = message("at t = ", solver.time(), " ");
     if (const auto text = poisson3d::warning_of_edges(mesh_, now); !text.empty()) warn(program_name, when + text);
     warn_of_bodies(program_name, ctx, mesh_, now, when);
+    Context own = ctx;
+    warn(program_name, warning_of_data(own, mesh_, settings_.problem, solver.time(), settings_.end,
+                                       {.points = settings_.params.solver.quadrature_points}));
     std::printf("solver    %s; %s\n          %s\n", solver.plan().method.c_str(), ctx.description().c_str(),
                 solver.plan().reason.c_str());
     poisson3d::print_ranks(ctx, solver.plan(), ranks);

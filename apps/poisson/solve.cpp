@@ -157,6 +157,9 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
     if (uses.summary) loads[k] = load_integral(ctx, mesh, problem, bs.back(), cells.get());
     if (has_boundary_values(problem)) lift_boundary(ctx, mesh, problem, xs.back());
     solved_problems.push_back(problem);
+    if (talk)
+      warn_of_data(program_name, ctx, mesh, problem, {.vanishes = norm_max(ctx, bs.back().cview()) == 0},
+                   of_solution(k, problems.size()));
     if (uses.summary) magnitudes[k] = load_magnitudes(ctx, problem, bs.back().cview());
     if (rooms) magnitudes[k] = norm2(ctx, bs.back().cview());
     if (rooms) loads[k] -= make_compatible(ctx, mesh, *rooms, bs.back(), settings.project, solved_problems.back());

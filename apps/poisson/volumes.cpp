@@ -7,12 +7,14 @@
 
 #include <stratum/assembly/boundary_fluxes.hpp>
 #include <stratum/assembly/solution_range.hpp>
+#include <stratum/core/field/blas.hpp>
 #include <stratum/mesh/vtk/vtk.hpp>
 #include <stratum/multigrid/film_warning.hpp>
 
 #include "output.hpp"
 #include "screen.hpp"
 #include "solve_parts.hpp"
+#include "support/body_warnings.hpp"
 #include "support/program.hpp"
 #include "support/progress.hpp"
 #include "support/rank_output.hpp"
@@ -104,6 +106,10 @@ Solved solve_volumes(Context& ctx, const Settings& settings, const CommandLine& 
     bs.emplace_back(ctx, subdomain);
     xs.emplace_back(ctx, subdomain);
     loads.push_back(volumes.assemble_load(ctx, problem, bs.back()));
+    if (talk)
+      warn_of_data(program_name, ctx, mesh, problem,
+                   {.boundary_means = true, .vanishes = norm_max(ctx, bs.back().cview()) == 0},
+                   of_solution(loads.size() - 1, settings.problems.size()));
     if (uses.summary) magnitudes[loads.size() - 1] = load_magnitudes(ctx, problem, bs.back().cview());
     if (has_boundary_values(problem)) volumes.lift_boundary(ctx, problem, xs.back());
     if (!volumes.is_singular()) continue;

@@ -118,7 +118,14 @@ Solved solve(Context& ctx, const Settings& given, const CommandLine& options, in
                                                         std::move(solved.nodal))
                                  : std::vector<double>();
   outcome.ranks = of_ranks();
-  if (talk) print_outcome(settings, outcome);
+  if (talk) {
+    print_outcome(settings, outcome);
+    const auto& u = outcome.range;
+    warn_of_data(
+        program_name, ctx, mesh, settings.problem,
+        {.points = settings.solver.quadrature_points, .vanishes = u && u->smallest.value == 0 && u->largest.value == 0},
+        "");
+  }
   return solved;
 }
 

@@ -56,6 +56,32 @@ case_layers_are_where_the_solution_bends() {
   says_nothing
 }
 
+case_data_between_all_points_are_told() {
+  local zero='the right-hand side is zero at all [0-9]+ points where it is taken, as all data are: so u is zero'
+  local narrow='abs(x-0.53)<0.001 && abs(y-0.5)<0.001 ? 1e6 : 0' wall='dirichlet:abs(y-0.53)<0.01 ? 100 : 0'
+  for mesh in '' '--discretisation fv' '--map x+y/4,y'; do
+    # shellcheck disable=SC2086  # none, or an option and its value
+    run 0 --cells 16 --rhs "$narrow" --vtk none $mesh
+    says "$zero"
+  done
+  run 0 --cells 16 --rhs "$narrow" --rhs 1 --vtk none
+  says "solution 1: $zero"
+  run 0 --cells 16 --rhs 0 --left "$wall" --vtk none
+  says 'u of the left boundary is zero at all nodes, but 100 at \(0, 0.52'
+  run 0 --cells 16 --rhs 0 --vtk none
+  says_nothing
+  of poisson3d run 0 --cells 8 --rhs "$narrow" --vtk none
+  says "$zero"
+  of poisson3d run 0 --cells 64 --rhs "${narrow//0.001/1e-6}" --vtk none
+  says "$zero"
+  of heat2d run 0 --cells 16 --initial "$narrow" --rhs "$narrow" --vtk none
+  says "$zero"
+  of heat2d run 0 --cells 16 --initial 'abs(x-0.53)<0.01' --vtk none
+  says 'at t = 0 u at the start is zero at all nodes, but 1 at'
+  of heat3d run 0 --cells 8 --initial 'abs(x-0.5625)<0.03' --vtk none
+  says 'at t = 0 u at the start is zero at all nodes, but 1 at'
+}
+
 case_singular_systems_are_called_so() {
   python3 - <<'END'
 n = 16

@@ -1,0 +1,294 @@
+#pragma once
+
+// Functions at more points than those where a discretisation takes them: common code of assembly/unresolved_data.cpp and of its
+// counterpart for patches. `Cells` are cells, or intervals or rectangles of a boundary:
+//
+//     D                 how many fractions give a point of a cell
+//     P                 the type of points
+//     count()           how many cells there are
+//     cell(k)           cell k, with at(fractions), a point, and measure(fractions), what the product of dt counts
+//
+// Of many cells some are looked at, so that the work is bounded.
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <stratum/assembly/expressions/expression_source.hpp>
+#include <stratum/assembly/gauss_rules.hpp>
+#include <stratum/assembly/points.hpp>
+
+namespace stratum::detail {
+
+/// use(fractions, weight) for the points of a rule in each of D directions.
+template <std::size_t D, class Use>
+void for_each_fraction(std::span<const GaussPoint> rule, const Use& use) {
+  std::size_t points = 1;
+  for (std::size_t d = 0; d < D; ++d) points *= rule.size();
+  for (std::size_t n = 0; n < points; ++n) {
+    std::array<double, D> at{};
+    double weight = 1;
+    std::size_t rest = n;
+    for (std::size_t d = 0; d < D; ++d) {
+      at[d] = rule[rest % rule.size()].t;
+      weight *= rule[rest % rule.size()].weight;
+      rest /= rule.size();
+    }
+    use(at, weight);
+  }
+}
+
+/// The cells that are looked at: all of them, or some of many.
+template <std::size_t D>
+struct LookedAt {
+  std::int64_t cells, count;
+  std::vector<GaussPoint> samples{};  // of a direction
+
+  explicit LookedAt(std::int64_t cells_) : cells(cells_), count(std::min(cells_, std::int64_t{D == 1 ? 4096 : 8192})) {
+    constexpr double most_points = 1 << 17;
+    const int more = static_cast<int>(std::pow(most_points / static_cast<double>(count), 1.0 / static_cast<double>(D)));
+    const int n = std::clamp(more, 4, 32);
+    for (int k = 0; k < n; ++k) samples.push_back({(k + 0.5) / n, 1.0 / n});
+  }
+  [[nodiscard]] bool all() const { return cells == count; }
+  [[nodiscard]] std::int64_t cell(int n) const {
+    if (all()) return n;
+    const std::int64_t stride = cells / count;  // a place in each of the parts, so that columns are not skipped
+    return n * stride + (n * std::int64_t{7919}) % stride;
+  }
+};
+
+/// What a function is worth where it is taken, and at more points.
+template <class P>
+struct DataSamples {
+  double difference =
+      0;             // of integrals by both, the sum over cells of its magnitude; or what lies outside of nodal values
+  double size = 0;   // integral of the magnitude, or of the difference from the mean of nodal values
+  double taken = 0;  // integral of the magnitude where it is taken
+  std::int64_t points = 0, cells = 0;  // where it is taken; cells that differ or where it is not zero
+  bool all = true, zero = true;        // all cells are looked at; nothing else than zero is found
+  double value = 0;                    // the largest magnitude, in the cell that differs most
+  P where{};
+};
+
+/// Of a cell.
+template <class P>
+struct CellSamples {
+  double taken = 0, taken_size = 0, sampled = 0, sampled_size = 0;
+  double value = 0;
+  P where{};
+
+  void sample(const P& p, double value_there) {
+    if (std::abs(value_there) > std::abs(value) || (value == 0 && value_there != 0)) value = value_there, where = p;
+  }
+  [[nodiscard]] bool is_finite() const { return std::isfinite(taken_size + sampled_size); }
+};
+
+/// body(n, cell, samples of it, own copy of the function) for all that are looked at.
+template <class Cells, class Body>
+std::vector<CellSamples<typename Cells::P>>
+samples_of_cells(const Context& ctx, const Cells& cells, const LookedAt<Cells::D>& some,
+                 const std::function<double(const typename Cells::P&)>& f, const Body& body) {
+  std::vector<CellSamples<typename Cells::P>> found(static_cast<std::size_t>(some.count));
+  for_each_row(
+      ctx, static_cast<int>(some.count),
+      [&](int n, const auto& own) { body(cells.cell(some.cell(n)), found[static_cast<std::size_t>(n)], own); }, f);
+  return found;
+}
+
+/// Of integrals by a rule in each direction.
+template <class Cells>
+DataSamples<typename Cells::P> samples_of_integrals(const Context& ctx, const Cells& cells,
+                                                    const std::function<double(const typename Cells::P&)>& f,
+                                                    std::span<const GaussPoint> rule) {
+  using P = typename Cells::P;
+  const LookedAt<Cells::D> some(cells.count());
+  const auto found = samples_of_cells(ctx, cells, some, f, [&](const auto& cell, CellSamples<P>& s, const auto& own) {
+    for_each_fraction<Cells::D>(rule, [&](const auto& at, double weight) {
+      const double part = weight * cell.measure(at) * own(cell.at(at));
+      s.taken += part;
+      s.taken_size += std::abs(part);
+    });
+    for_each_fraction<Cells::D>(some.samples, [&](const auto& at, double weight) {
+      const P p = cell.at(at);
+      const double value = own(p), part = weight * cell.measure(at) * value;
+      s.sampled += part;
+      s.sampled_size += std::abs(part);
+      s.sample(p, value);
+    });
+  });
+  DataSamples<P> all;
+  all.all = some.all();
+  all.points = cells.count();
+  for (std::size_t d = 0; d < Cells::D; ++d) all.points *= static_cast<std::int64_t>(rule.size());
+  double most = -1;
+  for (const CellSamples<P>& s : found) {
+    all.zero = all.zero && s.taken_size == 0 && s.sampled_size == 0;
+    if (!s.is_finite()) continue;
+    const double size = std::max(s.taken_size, s.sampled_size), difference = std::abs(s.taken - s.sampled);
+    all.difference += difference;
+    all.size += size;
+    all.taken += s.taken_size;
+    if (size > 0) ++all.cells;
+    if (difference > most) most = difference, all.value = s.value, all.where = s.where;
+  }
+  return all;
+}
+
+/// Of values at the corners of cells, between which they are linear in each direction.
+template <class Cells>
+DataSamples<typename Cells::P> samples_of_nodes(const Context& ctx, const Cells& cells,
+                                                const std::function<double(const typename Cells::P&)>& f) {
+  using P = typename Cells::P;
+  constexpr std::array<GaussPoint, 2> ends{{{0, 0.5}, {1, 0.5}}};
+  const LookedAt<Cells::D> some(cells.count());
+  // Nodal values first, whose mean is what sizes are measured from.
+  const auto nodal = samples_of_cells(ctx, cells, some, f, [&](const auto& cell, CellSamples<P>& s, const auto& own) {
+    for_each_fraction<Cells::D>(ends, [&](const auto& at, double weight) {
+      const double measure = weight * cell.measure(at), value = own(cell.at(at));
+      s.taken += measure * value;
+      s.taken_size += measure * std::abs(value);
+      s.sampled += measure;
+    });
+  });
+  DataSamples<P> all;
+  double sum = 0, measure = 0;
+  for (const CellSamples<P>& s : nodal) {
+    all.zero = all.zero && s.taken_size == 0;
+    if (!std::isfinite(s.taken)) continue;
+    sum += s.taken;
+    measure += s.sampled;
+    all.taken += s.taken_size;
+  }
+  const double mean = measure > 0 ? sum / measure : 0;
+  const auto found = samples_of_cells(ctx, cells, some, f, [&](const auto& cell, CellSamples<P>& s, const auto& own) {
+    double low = HUGE_VAL, high = -HUGE_VAL;
+    for_each_fraction<Cells::D>(ends, [&](const auto& at, double /*weight*/) {
+      const double value = own(cell.at(at));
+      low = std::min(low, value);
+      high = std::max(high, value);
+    });
+    for_each_fraction<Cells::D>(some.samples, [&](const auto& at, double weight) {
+      const P p = cell.at(at);
+      const double value = own(p), part = weight * cell.measure(at),
+                   outside = std::max({value - high, low - value, 0.0});
+      s.taken += part * outside;
+      s.taken_size += part * std::abs(value);
+      s.sampled_size += part * std::abs(value - mean);
+      if (outside > 0) s.sample(p, value);
+    });
+  });
+  all.all = some.all();
+  all.points = cells.count();
+  double most = -1, values = all.taken;
+  for (const CellSamples<P>& s : found) {
+    all.zero = all.zero && s.taken_size == 0;
+    if (!s.is_finite()) continue;
+    all.difference += s.taken;
+    all.size += s.sampled_size;
+    values += s.taken_size;
+    if (s.taken > 0) ++all.cells;
+    if (s.taken > most) most = s.taken, all.value = s.value, all.where = s.where;
+  }
+  constexpr double rounding = 1e-10;
+  if (all.difference <= rounding * values) all.difference = 0;
+  return all;
+}
+
+inline std::string text_of(const Point& p) { return message("(", p.x, ", ", p.y, ")"); }
+inline std::string text_of(const Point3D& p) { return message("(", p.x, ", ", p.y, ", ", p.z, ")"); }
+
+/// Empty where a function is no expression, or one of the time.
+inline std::string text_of_steady(const ScalarFunction& f) {
+  const auto expression = expression_of(f);
+  return expression ? expression->text : "";
+}
+inline std::string text_of_steady(const ScalarFunction3D& f) {
+  const auto expression = expression_of(f);
+  return expression && !expression->has_time ? expression->text : "";
+}
+
+/// What all data of a problem come to.
+template <class P>
+class DataCheck {
+ public:
+  using Function = std::function<double(const P&)>;
+  explicit DataCheck(const Context& ctx) : ctx_(ctx) {}
+
+  /// That are taken at Gauss points.
+  template <class Cells>
+  void add_integrals(const std::string& what, const Function& f, const Cells& cells, std::span<const GaussPoint> rule,
+                     bool is_f = false) {
+    constexpr double most = 0.2;
+    if (!is_to_be_looked_at(f)) return;
+    const DataSamples<P> found = samples_of_integrals(ctx_, cells, f, rule);
+    add(what, found, most, message("all ", found.points, " points where it is taken"),
+        "its integrals over cells, by more points, differ by ", is_f);
+  }
+  /// That are taken at nodes.
+  template <class Cells>
+  void add_nodal(const std::string& what, const Function& f, const Cells& cells) {
+    constexpr double most = 0.25;
+    if (!is_to_be_looked_at(f)) return;
+    add(what, samples_of_nodes(ctx_, cells, f), most, "all nodes", "between nodes it lies outside of their values by ",
+        false);
+  }
+
+  /// `vanishes`: all equations have zero on their right-hand side, bodies and what else is not looked at here included.
+  [[nodiscard]] std::string warning(bool vanishes) const {
+    if (!warning_.empty() || missed_.empty()) return warning_;
+    const char* const to_do = "A source that is narrower than a cell needs a finer mesh there";
+    if (zero_ && (all_ || vanishes)) return message(missed_, ", as all data are: so u is zero. ", to_do);
+    return misses_f_ ? message(missed_, ". ", to_do) : "";
+  }
+  /// Something else than what was added is known not to be zero.
+  void is_not_zero() { zero_ = false; }
+
+ private:
+  /// Numbers are resolved.
+  bool is_to_be_looked_at(const Function& f) {
+    if (!f) return false;
+    text_ = text_of_steady(f);
+    if (text_.empty()) return true;
+    char* end = nullptr;
+    const double value = std::strtod(text_.c_str(), &end);
+    const bool is_number = *end == 0 && end != text_.c_str();
+    if (is_number && value != 0) zero_ = false;
+    return !is_number;
+  }
+
+  void add(const std::string& what, const DataSamples<P>& found, double most, const std::string& points,
+           const char* differ_by, bool is_f) {
+    zero_ = zero_ && found.zero;
+    all_ = all_ && found.all;
+    if (found.zero && missed_.empty() && !text_.empty()) {
+      missed_ = message(what, " is zero at ", points);
+      misses_f_ = is_f && found.all;  // an expression for boundaries may be there for another of them
+    }
+    // Some of many cells say little where few of them have anything.
+    constexpr std::int64_t few = 16;
+    if (!(found.difference > most * found.size) || (!found.all && found.cells < few)) return;
+    if (!warning_.empty()) warning_ += "; ";
+    const std::string where = text_of(found.where);
+    if (found.taken == 0 && found.all)
+      warning_ += message(what, " is zero at ", points, ", but ", found.value, " at ", where,
+                          " between them: what is narrower than a cell needs a finer mesh there");
+    else
+      warning_ += message("the mesh does not resolve ", what, ": ", differ_by,
+                          std::lround(100 * found.difference / found.size), " % of its size, most of all near ", where,
+                          ", where it is ", found.value, ". It needs a finer mesh there");
+  }
+
+  const Context& ctx_;
+  std::string warning_, text_, missed_;
+  bool zero_ = true, all_ = true, misses_f_ = false;
+};
+
+}  // namespace stratum::detail

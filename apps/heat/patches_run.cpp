@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <stratum/assembly/heat_problem.hpp>
+#include <stratum/assembly/patches/patch_checks.hpp>
 #include <stratum/assembly/picture.hpp>
 #include <stratum/version.h>
 
@@ -81,6 +82,7 @@ class PatchCase {
     print_ranks_of_patches(ctx, ranks);
     print_alone(settings_.machine);
     std::printf("\n");
+    warn_at(ctx, solver.time());
   }
   /// On the first rank.
   [[nodiscard]] PatchValues values(Context& ctx, const PatchHeatSolver& solver) const {
@@ -145,6 +147,20 @@ class PatchCase {
   }
 
  private:
+  /// Of data at a time.
+  void warn_at(const Context& ctx, double t) const {
+    PatchProblem now = problem_.space;
+    now.rhs = at_time(now.rhs, t);
+    now.exact = at_time(now.exact, t);
+    for (auto& [name, condition] : now.boundaries) {
+      condition.value = at_time(condition.value, t);
+      condition.alpha = at_time(condition.alpha, t);
+    }
+    Context own = ctx;
+    for (const std::string& text : {warning_of_vertices(mesh_, now), warning_of_data(own, mesh_, now)})
+      if (!text.empty()) warn(program_name, message("at t = ", t, " ", text));
+  }
+
   const PatchSettings& settings_;
   const CommandLine& options_;
   PatchesWithBodies on_;

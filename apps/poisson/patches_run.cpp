@@ -6,6 +6,7 @@
 #include <functional>
 #include <utility>
 
+#include <stratum/assembly/patches/patch_checks.hpp>
 #include <stratum/assembly/picture.hpp>
 #include <stratum/version.h>
 
@@ -40,6 +41,7 @@ struct Outcome {
   PatchValues nodal{};
   std::optional<PatchFluxes> fluxes{};  // of a solution that is finite
   Extreme smallest{HUGE_VAL}, largest{-HUGE_VAL};
+  PatchStep step{};                  // the largest between neighbouring nodes
   std::vector<RankNumbers> ranks{};  // rows: patches
 };
 
@@ -117,6 +119,10 @@ Outcome solve(Context& ctx, const PatchSettings& settings, const Machine& machin
   const std::int64_t nodes_of_rank = mesh.nodes() / ctx.subdomains();
   expect_room_on_ranks(ctx, machine, message("a mesh of ", mesh.nodes(), " nodes on ", mesh.patches(), " patches"),
                        host_bytes * nodes_of_rank, device_bytes * nodes_of_rank);
+  if (talk) {
+    warn(program, warning_of_vertices(mesh, outcome.on.problem));
+    warn(program, warning_of_data(ctx, mesh, outcome.on.problem));
+  }
   progress(settings, "setting up ...");
   PatchPoissonSolver solver(ctx, mesh, outcome.on.problem, settings.solver);
   const auto is_own = [&, rank = ctx.subdomains() == 1 ? 0 : ctx.communicator()->rank()](int p) {
@@ -152,6 +158,9 @@ Outcome solve(Context& ctx, const PatchSettings& settings, const Machine& machin
         keep_it();
         continue;
       }
+      if (talk)
+        if (const PatchStep step = largest_step(ctx, mesh, outcome.on.problem, p, u, outcome.step.step); step.step > 0)
+          outcome.step = step;
       const auto [low, high] = std::minmax_element(u.begin(), u.end());
       const bool lower = *low<outcome.smallest.value, higher = *high> outcome.largest.value;
       if (lower || higher) {
@@ -165,12 +174,17 @@ Outcome solve(Context& ctx, const PatchSettings& settings, const Machine& machin
     outcome.smallest = least_of_ranks(ctx, outcome.smallest, by_value);
     outcome.largest =
         least_of_ranks(ctx, outcome.largest, [&](const auto& l, const auto& r) { return by_value(r, l); });
+    outcome.step = least_of_ranks(ctx, outcome.step, [](const auto& l, const auto& r) { return l.step > r.step; });
   }
   numbers.setup_seconds = outcome.report.setup_seconds;
   numbers.solve_seconds = outcome.report.solve_seconds;
   numbers.expected_memory = (ctx.on_gpu() ? device_bytes : host_bytes) * nodes_of_rank;
   outcome.ranks = rank_numbers(ctx, machine, numbers);
   if (talk) print_outcome(outcome);
+  if (const double range = outcome.largest.value - outcome.smallest.value; talk && range > 0)
+    warn_of_layers(program, "the solution", outcome.step.step / range, outcome.step.change_of_flux,
+                   message(outcome.step.from.x, ", ", outcome.step.from.y),
+                   message(outcome.step.to.x, ", ", outcome.step.to.y));
   return outcome;
 }
 

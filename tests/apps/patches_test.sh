@@ -47,6 +47,32 @@ case_conditions_by_name() {
   refused --patches l_shape.patches --rhs 1 --boundary lid=neumann --boundary wall=neumann --boundary corner=neumann -- --project
 }
 
+case_warnings_of_rectangles() {
+  printf '%s\n' 'cells 16' vertices 'a 0 0' 'b 1 0' 'c 1 1' 'd 0 1' patches 'a b c d' boundaries 'd a left' 'b c right' '* wall' >one.patches
+  printf '%s\n' 'cells 16' vertices 'a 0 0' 'b 1 0' 'c 1 1' 'd 0 1' 'e 2 0' 'f 2 1' patches 'a b c d' 'b e f c' \
+    boundaries 'd a left' 'e f right' '* wall' >two.patches
+  local mesh ends=(--boundary left=dirichlet:1 --boundary right=dirichlet:0)
+  for mesh in one two; do
+    run 0 --patches $mesh.patches --rhs 0 "${ends[@]}" --boundary wall=neumann --vtk none
+    says_nothing
+    # Kinks of K are no layers.
+    run 0 --patches $mesh.patches --rhs 0 "${ends[@]}" --boundary wall=neumann --kappa 'x>0.125 && x<0.1875 ? 0.001 : 1' --vtk none
+    says_nothing
+    run 0 --patches $mesh.patches --rhs 0 "${ends[@]}" --boundary wall=neumann --reaction 1e6 --vtk none
+    says 'the solution changes by 100 % of its range between the neighbouring nodes \(0.0625, .*\) and \(0, .*\): the mesh does not resolve it there'
+    run 0 --patches $mesh.patches --rhs 0 "${ends[@]}" --boundary wall=dirichlet:3 --vtk none
+    says "the boundaries 'right' and 'wall' differ by 3 at their corner \\([12], 0\\); it has the value of 'right'"
+    run 0 --patches $mesh.patches --rhs 'abs(x-0.53)<0.001 && abs(y-0.5)<0.001 ? 1e6 : 0' --vtk none
+    says 'the right-hand side is zero at all (4096|8192) points where it is taken, as all data are: so u is zero'
+    run 0 --patches $mesh.patches --rhs 0 --boundary 'left=dirichlet:abs(y-0.53)<0.01 ? 100 : 0' --vtk none
+    says "u of boundary 'left' is zero at all nodes, but 100 at \\(0, 0.52"
+    run 0 --patches $mesh.patches --rhs 0 --boundary 'left=neumann:abs(y-0.53)<0.003 ? 100 : 0' --vtk none
+    says "g of boundary 'left' is zero at all 64 points where it is taken, but 100 at \\(0, 0.5"
+    of heat2d run 0 --patches $mesh.patches "${ends[@]}" --boundary 'wall=dirichlet:3*t' --start 1 --end 1.01 --vtk none
+    says "at t = 1 the boundaries 'right' and 'wall' differ by 3 at their corner"
+  done
+}
+
 case_files() {
   needs_vtk
   l_shape 16

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <string_view>
 
+#include <stratum/assembly/cell_means.hpp>
 #include <stratum/assembly/gauss_rules.hpp>
 #include <stratum/assembly/points.hpp>
 
@@ -28,49 +29,6 @@ std::string place(const Geometry& mesh, int i, int j) {
   return message("cell (", i, ", ", j, "), around (", centre.x, ", ", centre.y, ")");
 }
 
-struct Sample {
-  double value;
-  bool is_mean;
-};
-
-/// Of a function that is not negative: its value at the centre of the cell, or the mean of the Gauss points where it jumps by
-/// more than a twentieth of its largest value. Jumps show in third differences, in which smooth functions are small, or, where
-/// they are symmetric about the middle, in the distance from a bilinear surface. A negative or infinite value, if there is one,
-/// to be refused.
-Sample sample(const CellPoints& cell, const ScalarFunction& f) {
-  constexpr double in_third_differences = 0.02, in_distances = 0.25;
-  constexpr double outer = 0.395;  // third divided differences of the Gauss points, the middle ones weighing one
-  constexpr std::size_t n = gauss4.size();
-  double at[n][n], sum = 0, area = 0, largest = 0;
-  for (std::size_t q = 0; q < n; ++q)
-    for (std::size_t p = 0; p < n; ++p) {
-      const auto [s, weight_s] = gauss4[q];
-      const auto [t, weight_t] = gauss4[p];
-      const double value = at[q][p] = f(cell.at(t, s)), part = weight_s * weight_t * cell.measure(t, s);
-      if (!(value >= 0 && std::isfinite(value))) return {value, false};
-      sum += part * value;
-      area += part;
-      largest = std::max(largest, value);
-    }
-  const auto third = [](double a, double b, double c, double d) { return std::abs(outer * (d - a) + b - c); };
-  const auto place = [](std::size_t k) {
-    return (gauss4[k].t - gauss4.front().t) / (gauss4.back().t - gauss4.front().t);
-  };
-  double difference = 0, distance = 0;
-  for (std::size_t q = 0; q < n; ++q) {
-    difference = std::max(
-        {difference, third(at[q][0], at[q][1], at[q][2], at[q][3]), third(at[0][q], at[1][q], at[2][q], at[3][q])});
-    for (std::size_t p = 0; p < n; ++p) {
-      const double t = place(p), s = place(q);
-      const double bilinear =
-          (1 - s) * ((1 - t) * at[0][0] + t * at[0][n - 1]) + s * ((1 - t) * at[n - 1][0] + t * at[n - 1][n - 1]);
-      distance = std::max(distance, std::abs(at[q][p] - bilinear));
-    }
-  }
-  const bool smooth = difference <= in_third_differences * largest && distance <= in_distances * largest;
-  return smooth ? Sample{f(cell.at(0.5, 0.5)), false} : Sample{sum / area, true};
-}
-
 /// `averaged`: where it is given, means may take the place of values at centres, and their cells are added to it.
 std::vector<double> values_on_cells(const Context& ctx, const Geometry& mesh, const Coefficient& coefficient,
                                     std::string_view name, std::vector<std::size_t>* averaged = nullptr) {
@@ -91,7 +49,8 @@ std::vector<double> values_on_cells(const Context& ctx, const Geometry& mesh, co
         [&](int j, const ScalarFunction& own) {
           for (int i = 0; i < nx; ++i) {
             const CellPoints cell = mesh.cell(i, j);
-            const Sample found = averaged != nullptr ? sample(cell, own) : Sample{own(cell.at(0.5, 0.5)), false};
+            const detail::Sample found =
+                averaged != nullptr ? detail::sample(cell, own) : detail::Sample{own(cell.at(0.5, 0.5)), false};
             check(i, j, found.value);
             const std::size_t k = row(j) + static_cast<std::size_t>(i);
             values[k] = found.value;

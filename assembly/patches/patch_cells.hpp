@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include <stratum/assembly/cell_means.hpp>
 #include <stratum/assembly/gauss_rules.hpp>
 #include <stratum/assembly/mapped_element.hpp>
 #include <stratum/assembly/patches/patch_problem.hpp>
@@ -45,6 +46,13 @@ struct Cell {
   }
 };
 
+/// As CellPoints are of a rectangle.
+struct PointsOf {
+  const Cell& cell;
+  [[nodiscard]] Point at(double t, double s) const { return cell.point(t, s); }
+  [[nodiscard]] double measure(double t, double s) const { return cell.det(t, s); }
+};
+
 /// Weights of the corners (0, 0), (1, 0), (0, 1), (1, 1).
 inline std::array<double, 4> shape(double t, double s) { return {(1 - t) * (1 - s), t * (1 - s), (1 - t) * s, t * s}; }
 
@@ -67,8 +75,10 @@ inline const BoundaryCondition& condition_of(const PatchMesh& mesh, const PatchP
 struct CellPlace {
   int patch, nx, i, j;
 };
+/// `c_is_mean`: whether c jumps in the cell, which then has the means of c and of f.
 inline CellMaterial material_of(const PatchProblem& problem, const CellPlace& place, const Cell& cell,
-                                const ScalarFunction& diffusion, const ScalarFunction& reaction) {
+                                const ScalarFunction& diffusion, const ScalarFunction& reaction,
+                                bool* c_is_mean = nullptr) {
   CellMaterial k;
   const Point centre = cell.point(0.5, 0.5);
   const auto [number, nx, i, j] = place;
@@ -94,7 +104,9 @@ inline CellMaterial material_of(const PatchProblem& problem, const CellPlace& pl
     if (!(std::isfinite(k.xx) && k.xx > 0)) refuse(message("K is ", k.xx), "positive and finite");
     k.yy = k.xx;
   }
-  k.c = problem.reaction + (reaction ? reaction(centre) : 0.0);
+  const detail::Sample c = reaction ? detail::sample(PointsOf{cell}, reaction) : detail::Sample{0, false};
+  if (c_is_mean != nullptr) *c_is_mean = c.is_mean;
+  k.c = problem.reaction + c.value;
   if (!(std::isfinite(k.c) && k.c >= 0)) refuse(message("the reaction is ", k.c), "finite and not negative");
   return k;
 }

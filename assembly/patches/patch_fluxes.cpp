@@ -88,8 +88,9 @@ class Fluxes {
         }
         if (!some) continue;
         const Cell cell(nodes, i, j);
+        bool c_is_mean = false;
         const CellMaterial material =
-            material_of(problem_, {p, nx, i, j}, cell, problem_.diffusion, problem_.reaction_of_cells);
+            material_of(problem_, {p, nx, i, j}, cell, problem_.diffusion, problem_.reaction_of_cells, &c_is_mean);
         const auto element = MappedElement::of_edges(cell.x, cell.y, material);
         double value[4], of_load[4] = {};
         for (std::size_t c = 0; c < 4; ++c) value[c] = u[nodes.node(x[c], y[c])];
@@ -100,10 +101,13 @@ class Fluxes {
             // The sum of a row; the rest of c is in the differences.
             for (std::size_t c = 0; c < 4; ++c) of_load[c] -= measure * phi[c] * value[c];
           }
+        const double mean =
+            problem_.rhs && c_is_mean ? detail::mean_of(PointsOf{cell}, problem_.rhs, "right-hand side") : 0;
         if (problem_.rhs)
           for (const auto& [s, ws] : rule)
             for (const auto& [t, wt] : rule) {
-              const double f = evaluate(problem_.rhs, cell.point(t, s), "right-hand side") * wt * ws * cell.det(t, s);
+              const double here = c_is_mean ? mean : evaluate(problem_.rhs, cell.point(t, s), "right-hand side"),
+                           f = here * wt * ws * cell.det(t, s);
               const auto phi = shape(t, s);
               for (std::size_t c = 0; c < 4; ++c) of_load[c] += f * phi[c];
             }

@@ -6,8 +6,8 @@
 //     dirichlet  u = g      neumann  n.K grad u = g      robin  n.K grad u + alpha u = g
 //
 // A vertex where a Dirichlet boundary meets another one is Dirichlet; of two Dirichlet boundaries that with the lower number in
-// boundary_names() wins. Functions see x and y of their Point alone. K and c are constant in a cell: K has the value at its
-// centre.
+// boundary_names() wins. Functions see x and y of their Point alone. K and c are constant in a cell and have the value at its
+// centre; a cell in which c jumps has the means of c and of f instead, as on rectangles (assembly/coefficients.hpp).
 
 #include <map>
 #include <memory>

@@ -81,9 +81,11 @@ class Assembly {
         [&](int j, const ScalarFunction& f, const ScalarFunction& diffusion, const ScalarFunction& reaction) {
           for (int i = 0; i < p.nx; ++i) {
             const Cell cell(nodes, i, j);
-            const CellMaterial material = part_ == Part::mass
-                                              ? CellMaterial{0, 0, 0, capacity_at(reaction, cell.point(0.5, 0.5))}
-                                              : material_of(problem_, {number, p.nx, i, j}, cell, diffusion, reaction);
+            bool c_is_mean = false;
+            const CellMaterial material =
+                part_ == Part::mass
+                    ? CellMaterial{0, 0, 0, capacity_at(reaction, cell.point(0.5, 0.5))}
+                    : material_of(problem_, {number, p.nx, i, j}, cell, diffusion, reaction, &c_is_mean);
             const int sw = p.node(i, j), corners[4] = {sw, sw + 1, sw + p.pitch, sw + p.pitch + 1};
             const auto add = [](std::vector<double>& v, int k, double number_) { v[at(k)] += number_; };
             if (part_ != Part::data) {
@@ -107,9 +109,11 @@ class Assembly {
                 }
             }
             if (!f) continue;
+            const double mean = c_is_mean ? detail::mean_of(PointsOf{cell}, f, "right-hand side") : 0;
             for (const auto& [s, ws] : rule)
               for (const auto& [t, wt] : rule) {
-                const double value = evaluate(f, cell.point(t, s), "right-hand side") * wt * ws * cell.det(t, s);
+                const double here = c_is_mean ? mean : evaluate(f, cell.point(t, s), "right-hand side"),
+                             value = here * wt * ws * cell.det(t, s);
                 const auto phi = shape(t, s);
                 for (std::size_t c = 0; c < 4; ++c) add(system_.load, corners[c], value * phi[c]);
               }

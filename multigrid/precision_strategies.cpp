@@ -123,6 +123,7 @@ class DoubleSingle final : public AroundFloat {
                     const StoppingParams& stop, const Monitor& monitor, std::optional<double> /*rhs_norm*/) override {
     return refinement_.solve(ctx, a, cycle_.fine_operator(), *solver_, *cycle_.in_own_precision, b, x, stop, monitor);
   }
+  [[nodiscard]] std::string_view may_fall_back_as() const override { return "double-single precision"; }
 
  private:
   DoubleSingleRefinement refinement_;

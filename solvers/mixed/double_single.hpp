@@ -13,12 +13,14 @@
 //
 // The residual ||b - A x|| stays at 1e-6 ||b|| or above, twice as much on each finer level, because x is in double-single.
 // Rounds therefore end when the next correction, extrapolated from the last two, would be below float's rounding in the energy
-// norm (usually after two rounds) and the estimated error is small. The residual is then formed once in double, and it decides
-// the status:
+// norm (usually after two rounds) and the estimated error is small. The residual is then formed once in double, and one more
+// cycle makes of it the estimated error of x (solvers/error_estimate.hpp). Both decide the status:
 //
 //     converged       it is within the tolerance, and so is the estimated error (solvers/error_estimate.hpp)
-//     rounding        it is above, the rounds have ended as said, and rounding of float explains it (<= 2 eps || |A| |x| + |b| ||)
-//     stagnated       corrections have not become small, or rounding of float does not explain the residual
+//     rounding        it is above, the rounds have ended as said, the estimated error is small, and rounding of float explains
+//                     the residual (<= 2 eps || |A| |x| + |b| ||)
+//     stagnated       corrections have not become small, or the estimated error has not, or rounding of float does not explain
+//                     the residual
 //     else            the status of the solve in float: max iterations, breakdown, diverged
 //
 // b and x are doubles of the shape that the constructor is given. Iterations and history are those of the solves in float of all

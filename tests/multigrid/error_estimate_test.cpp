@@ -159,6 +159,57 @@ TEST(ErrorsOfSolves, SinglePrecisionSeesAllRows) {
   EXPECT_TRUE(outcome.error < 1e-2 || exit_code(outcome.report.status) != 0) << outcome.error;
 }
 
+/// c u beside K = 1 between boundaries without flux. The right constant of u is the load's sum over that of c M, and the rest is
+/// the solution without c, but for c of it.
+Outcome solve_with_tiny_reaction(double c, const ScalarFunction& rhs, const Way& way) {
+  Context ctx(Backend::cpu, 1);
+  PoissonProblem problem;
+  problem.rhs = rhs;
+  problem.boundaries = {{neumann}, {neumann}, {neumann}, {neumann}};
+  constexpr int cells = 32;
+  const auto mesh = with_boundaries(square(cells), problem.boundaries);
+  const auto solve = [&](double reaction, const Way& by, Field<double>& b, Field<double>& x) {
+    PoissonSolverParams params;
+    params.precision = by.precision;
+    params.method = by.method;
+    params.terms.reaction = reaction;
+    return PoissonSolver(ctx, mesh, params).solve(ctx, b.cview(), x.view());
+  };
+  Field<double> b(ctx, mesh.unknowns()), x(ctx, mesh.unknowns()), rest(ctx, mesh.unknowns()),
+      compatible(ctx, mesh.unknowns());
+  assemble_load(ctx, mesh, problem, b);
+  copy<double, double>(ctx, b.cview(), compatible.view());
+  (void)make_compatible(ctx, mesh, compatible);
+  EXPECT_EQ(solve(0, {Precision::full, Method::cg}, compatible, rest).status, Status::converged);
+  auto report = solve(c, way, b, x);
+  const Values without_c = test::host(ctx, rest.cview()), load = test::host(ctx, b.cview());
+  long double sum = 0, of_rest = 0, whole = 0;
+  for (std::size_t k = 0; k < load.size(); ++k) {
+    const auto inner = [](std::size_t i) { return i > 0 && i < cells; };
+    const double weight = (inner(k % (cells + 1)) ? 1 : 0.5) * (inner(k / (cells + 1)) ? 1 : 0.5);
+    sum += load[k];
+    whole += weight;
+    of_rest += weight * without_c[k];
+  }
+  Values exact(load.size());
+  for (std::size_t k = 0; k < load.size(); ++k)
+    exact[k] = static_cast<double>(without_c[k] + sum * (cells * cells) / c - of_rest / whole);
+  return {std::move(report), test::error_of_range(test::host(ctx, x.cview()), exact)};
+}
+
+TEST(ErrorsOfSolves, DoubleSingleHoldsAConstantThatLittleHolds) {
+  const auto waves = [](const Point& p) {
+    const double pi = std::numbers::pi;
+    return 2 * pi * pi * std::cos(pi * p.x) * std::cos(pi * p.y) + std::cos(2 * pi * p.x);
+  };
+  for (const double c : {1e-4, 1e-6, 1e-8}) {
+    SCOPED_TRACE(c);
+    const auto outcome = solve_with_tiny_reaction(c, waves, {Precision::double_single, Method::cg});
+    EXPECT_EQ(exit_code(outcome.report.status, false), 0) << outcome.report.reason;
+    EXPECT_LT(outcome.error, slack * limit) << outcome.report.reason;
+  }
+}
+
 /// Ordinary problems end where their norm does.
 TEST(ErrorsOfSolves, OrdinaryCountsStay) {
   for (const char* name : {"U1", "A3", "A5"})

@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include <stratum/core/field/blas.hpp>
-#include <stratum/solvers/mixed/double_single.hpp>
 #include <stratum/solvers/mixed/mixed_cg.hpp>
 #include <stratum/solvers/mixed/mixed_refinement.hpp>
 
@@ -75,61 +73,6 @@ class Replaced final : public AroundFloat {
   MixedCg cg_;
 };
 
-/// Everything in float, the residual updated recursively as the solver sees it; then the truth.
-class Single final : public AroundFloat {
- public:
-  Single(Context& ctx, const GridOperator<double>& a, const PoissonSolverParams& params,
-         const CycleInPrecision<float>& cycle)
-      : AroundFloat(cycle), b_(ctx, a.shape()), x_(ctx, a.shape()) {
-    if (params.method == Method::multigrid)
-      solver_ = std::make_unique<Refinement<float>>(ctx, a.shape(), ResidualUpdate::updated);
-    else
-      solver_ = make_solver<float>(ctx, entry_of(params).name, a.shape(), params.krylov);
-  }
-  SolveReport solve(Context& ctx, const GridOperator<double>& a, FieldView<const double> b, FieldView<double> x,
-                    const StoppingParams& asked, const Monitor& monitor, std::optional<double> /*rhs_norm*/) override {
-    // Scaled by a power of two: the loads of the thinnest cells would vanish in float.
-    const double scale = power_of_two_below_reciprocal(norm_max(ctx, b));
-    const auto bf = b_.view(), xf = x_.view();
-    copy_scaled(ctx, scale, b, bf);
-    copy_scaled<double, float>(ctx, scale, x, xf);
-    StoppingParams stop = asked;
-    stop.atol *= scale;
-    const Monitor scaled = monitor ? Monitor([&](int it, double r) { monitor(it, r / scale); }) : Monitor();
-    SolveReport report =
-        solver_->solve(ctx, cycle_.fine_operator(), *cycle_.in_own_precision, b_.cview(), xf, stop, scaled);
-    copy_scaled(ctx, 1 / scale, x_.cview(), x);
-    const double residual = a.scaled_residual_norm<float>(ctx, scale, b, x, bf) / scale;
-    judge_single_precision(report, asked, scale, residual, "use mixed precision");
-    return report;
-  }
-
- private:
-  Field<float> b_, x_;
-  std::unique_ptr<Solver<float>> solver_;
-};
-
-class DoubleSingle final : public AroundFloat {
-  static std::int64_t singular_nodes(const Hierarchy<float>& hierarchy) {
-    return hierarchy.is_singular() ? hierarchy.meshes().back().unknowns().nodes() : 0;
-  }
-
- public:
-  DoubleSingle(Context& ctx, const GridOperator<double>& a, const PoissonSolverParams& params,
-               const CycleInPrecision<float>& cycle)
-      : AroundFloat(cycle), refinement_(ctx, a.shape(), singular_nodes(cycle.multigrid.hierarchy())),
-        solver_(make_solver<float>(ctx, entry_of(params).name, a.shape(), params.krylov)) {}
-  SolveReport solve(Context& ctx, const GridOperator<double>& a, FieldView<const double> b, FieldView<double> x,
-                    const StoppingParams& stop, const Monitor& monitor, std::optional<double> /*rhs_norm*/) override {
-    return refinement_.solve(ctx, a, cycle_.fine_operator(), *solver_, *cycle_.in_own_precision, b, x, stop, monitor);
-  }
-  [[nodiscard]] std::string_view may_fall_back_as() const override { return "double-single precision"; }
-
- private:
-  DoubleSingleRefinement refinement_;
-  std::unique_ptr<Solver<float>> solver_;
-};
-
 }  // namespace
 
 template <class T>
@@ -174,8 +117,8 @@ std::unique_ptr<PrecisionStrategy> make_precision_strategy(Context& ctx, const G
                                                            const PoissonSolverParams& params,
                                                            const CycleInPrecision<float>& cycle) {
   switch (params.precision) {
-    case Precision::single: return std::make_unique<Single>(ctx, a, params, cycle);
-    case Precision::double_single: return std::make_unique<DoubleSingle>(ctx, a, params, cycle);
+    case Precision::single:
+    case Precision::double_single: return make_strategy_in_float(ctx, a, params, cycle);
     case Precision::residual_replacement: return std::make_unique<Replaced>(ctx, a, cycle);
     case Precision::mixed:
       if (params.method == Method::multigrid) return std::make_unique<Refined>(ctx, a, cycle);

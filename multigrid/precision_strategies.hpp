@@ -53,5 +53,9 @@ class PrecisionStrategy {
 [[nodiscard]] std::unique_ptr<PrecisionStrategy> make_precision_strategy(Context& ctx, const GridOperator<double>& a,
                                                                          const PoissonSolverParams& params,
                                                                          const CycleInPrecision<float>& cycle);
+/// The same where vectors are in float as well: precision single and double_single (multigrid/strategies_in_float.cpp).
+[[nodiscard]] std::unique_ptr<PrecisionStrategy> make_strategy_in_float(Context& ctx, const GridOperator<double>& a,
+                                                                        const PoissonSolverParams& params,
+                                                                        const CycleInPrecision<float>& cycle);
 
 }  // namespace stratum

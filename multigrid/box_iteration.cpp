@@ -42,6 +42,7 @@ BoxIteration::BoxIteration(Context& ctx, const BoxMatrix<double>& matrix, Shared
 void BoxIteration::set_reaction(Context& ctx, double c) {
   a = a.with_reaction(c);
   op_ = BoxLinearOperator<double>(ctx, a);
+  constant_.forget();
   if (in_float_) in_float_->op = BoxLinearOperator<float>(ctx, in_float_->m->matrix().with_reaction(c));
 }
 

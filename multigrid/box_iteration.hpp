@@ -16,6 +16,7 @@
 
 #include <stratum/core/shared.hpp>
 #include <stratum/multigrid/box_multigrid.hpp>
+#include <stratum/solvers/held_constant.hpp>
 #include <stratum/solvers/krylov/cg.hpp>
 #include <stratum/solvers/mixed/mixed_cg.hpp>
 
@@ -44,6 +45,11 @@ class BoxIteration {
   void set_solver(std::unique_ptr<Solver<double>> solver) { solver_ = std::move(solver); }
 
   SolveReport solve(Context& ctx, const StoppingParams& stop, const Monitor& monitor);
+  /// Of a symmetric A that is summed by differences: what a constant in the x of the latest solve has left
+  /// (solvers/held_constant.hpp).
+  void settle_constant(Context& ctx, const StoppingParams& stop, SolveReport& report) {
+    constant_.settle(ctx, op_, false, b.cview(), x.view(), stop, report);
+  }
   /// x = M^-1 b, a cycle from zero.
   void precondition(Context& ctx);
   /// Of multigrid; else empty.
@@ -75,6 +81,7 @@ class BoxIteration {
   std::unique_ptr<Solver<double>> solver_;
   std::optional<InDouble> in_double_;
   std::optional<InFloat> in_float_;
+  HeldConstant constant_;
   MakeCycle make_in_double_;  // of a cycle in float
   std::vector<GatedLevel> levels_;
   int distributed_ = 0;

@@ -14,7 +14,7 @@ StructuredSolver solver_on(Context& ctx, const Geometry& mesh, PoissonSolverPara
                            const SmootherRegistry& registry) {
   if (params.coefficients && params.coefficients->bodies && params.coefficients->bodies->has_solids())
     return solver_around_bodies(ctx, mesh, std::move(params), registry);
-  StructuredProblem problem{.mesh = mesh.logical()};
+  StructuredProblem problem{.mesh = mesh.logical(), .settles_constant = is_singular(mesh.logical(), {})};
   if (mesh.mapped() == nullptr) return {ctx, std::move(problem), params, registry};
   expects(params.interpolation != InterpolationKind::split,
           "interpolation split is for rectangles; a deformed mesh takes conductance, bilinear or matrix");

@@ -131,6 +131,12 @@ struct PoissonSolver3D::Implementation {
     return material.bodies && material.bodies->has_solids();
   }
   /// Around bodies every room has its own constant (BoxSolids).
+  [[nodiscard]] bool is_held_by_terms() const {
+    const auto has_values = [&](BoxFace face) {
+      return problem.boundaries[face].kind == BoundaryConditionType::dirichlet;
+    };
+    return !solids && !is_singular_box() && std::none_of(all_box_faces.begin(), all_box_faces.end(), has_values);
+  }
   [[nodiscard]] bool is_singular_box() const { return discretization->is_singular() && !solids; }
   void expects_no_solids() const {
     expects(!solids,
@@ -373,6 +379,7 @@ struct PoissonSolver3D::Implementation {
       iterative->a.residual(ctx, b.view, x.view, rhs);
     }
     SolveReport report = iterative->solve(ctx, params.stop, monitor);
+    if (is_held_by_terms()) iterative->settle_constant(ctx, params.stop, report);
     copy(ctx, box_of(shape, iterative->x.view()), x.view);
     if (solids) solids->complete(ctx, x.view);
     end_solve(true);

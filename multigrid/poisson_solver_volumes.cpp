@@ -8,6 +8,7 @@
 #include <stratum/multigrid/by_differences.hpp>
 #include <stratum/multigrid/poisson_solver.hpp>
 #include <stratum/multigrid/room_parts.hpp>
+#include <stratum/solvers/held_constant.hpp>
 
 namespace stratum {
 
@@ -66,12 +67,15 @@ StructuredProblem problem_of(Context& ctx, const FiniteVolumes& volumes, const P
   problem.facts->lost_in_float = volumes.lost_by_rounding(std::numeric_limits<float>::epsilon() / 2);
   set_solids(ctx, volumes, cells, problem);
   const bool in_double = params.precision == Precision::mixed || params.precision == Precision::full;
-  if (!ctx.on_gpu() && in_double && volumes.round_off_of_films() > film) {
-    const auto sums = std::make_shared<Field<double>>(ctx, cells);
-    if (!ctx.is_dry_run()) copy_from_host(ctx, volumes.row_sums(cells).data(), sums->view());
-    problem.by_differences =
-        std::make_shared<FiveBandsByDifferences>(problem.iterated_on ? *problem.iterated_on : *problem.matrix, sums);
-  }
+  problem.settles_constant = volumes.rooms() == nullptr && !volumes.is_singular() && is_singular(volumes.centres(), {});
+  const bool has_films = volumes.round_off_of_films() > film;
+  if (ctx.on_gpu() || !in_double || !(has_films || problem.settles_constant)) return problem;
+  const auto sums = std::make_shared<Field<double>>(ctx, cells);
+  if (!ctx.is_dry_run()) copy_from_host(ctx, volumes.row_sums(cells).data(), sums->view());
+  auto sum =
+      std::make_shared<FiveBandsByDifferences>(problem.iterated_on ? *problem.iterated_on : *problem.matrix, sums);
+  if (has_films || (!ctx.is_dry_run() && hold_of_constants(ctx, *sum).lost > film))
+    problem.by_differences = std::move(sum);
   return problem;
 }
 

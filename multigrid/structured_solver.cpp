@@ -12,6 +12,7 @@
 #include <stratum/multigrid/full_multigrid_solve.hpp>
 #include <stratum/multigrid/precision_strategies.hpp>
 #include <stratum/multigrid/transfer/operator_dependent.hpp>
+#include <stratum/solvers/held_constant.hpp>
 #include <stratum/solvers/rounding.hpp>
 #include <stratum/solvers/row_scaled.hpp>
 
@@ -53,6 +54,7 @@ struct StructuredSolver::State {
   bool was_compared = false;                   // the cycle in float with one in double
   std::unique_ptr<PrecisionStrategy> instead;  // in double, where they differ
   std::unique_ptr<FullMultigridSolve> pass;    // full multigrid
+  HeldConstant constant;
 
   State(Context& ctx, StructuredProblem given, const PoissonSolverParams& asked, SmootherRegistry r)
       : problem(std::move(given)), registry(std::move(r)), facts(facts_of(ctx, asked)),
@@ -112,6 +114,7 @@ struct StructuredSolver::State {
   decltype(auto) of_cycle(const Use& use) const {
     return float_cycle ? use(float_cycle->multigrid) : use(double_cycle->multigrid);
   }
+  [[nodiscard]] bool keeps_differences() const { return problem.by_differences || !a.traits().has_bands; }
   /// With b and x.
   void expect_room_for_all(const Context& ctx, const PoissonSolverParams& params) const {
     Context dry_run = ctx.memory_dry_run();
@@ -259,6 +262,7 @@ struct StructuredSolver::State {
     instead.reset();
     if (pass) pass->forget();
     was_compared = false;
+    constant.forget();
   }
 
   // --- other numbers -------------------------------------------------------------------------------------------------------
@@ -387,6 +391,9 @@ struct StructuredSolver::State {
     if (pass) before = pass->solve(ctx, a, b, x, stop.reference_norm, monitor, pass_in_double);
     const bool iterates = !pass || (plan.params.continue_after_full_multigrid && before.status != Status::non_finite);
     SolveReport report = iterates ? iterate(ctx, b, x, stop, retries, monitor, pass ? &before : nullptr) : before;
+    if (problem.settles_constant && retries && !of_cycle([](const auto& m) { return m.hierarchy().is_singular(); }))
+      constant.settle(ctx, problem.by_differences ? *problem.by_differences : a, !keeps_differences(), b, x, stop,
+                      report);
     ctx.synchronise();
     report.solve_seconds = seconds_since(begin);
     report.setup_seconds = setup_seconds;
@@ -509,8 +516,6 @@ const std::string& StructuredSolver::coarse_solver() const {
   return state_->of_cycle([](const auto& multigrid) -> const std::string& { return multigrid.coarse_solver(); });
 }
 const GridOperator<double>& StructuredSolver::fine_operator() const { return state_->a; }
-bool StructuredSolver::keeps_differences() const {
-  return state_->problem.by_differences || !fine_operator().traits().has_bands;
-}
+bool StructuredSolver::keeps_differences() const { return state_->keeps_differences(); }
 
 }  // namespace stratum

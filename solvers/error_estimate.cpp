@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace stratum {
 
@@ -14,6 +15,7 @@ double relative_error(double error, const Extremes& of_x) {
   constexpr double of_constants = 0.02;
   const double range = of_x.most - of_x.least, largest = std::max(std::abs(of_x.least), std::abs(of_x.most));
   if (error == 0) return 0;
+  error = std::max(error, std::numeric_limits<double>::epsilon() / 2 * largest);
   return error / (range <= 2 * error ? std::max(range, of_constants * largest) : size_of(of_x));
 }
 

@@ -32,8 +32,8 @@ template <class T>
   return size_of(extremes(ctx, x));
 }
 
-/// An error beside the size of x; where x is a constant but for the error itself, beside 0.02 max |x|: to ask for more would be
-/// to ask for digits of differences that there are none of.
+/// An error, which is at least the rounding of x, beside the size of x; where x is a constant but for the error itself, beside
+/// 0.02 max |x|: to ask for more would be to ask for digits of differences that there are none of.
 [[nodiscard]] double relative_error(double error, const Extremes& of_x);
 
 class ErrorEstimate {

@@ -19,6 +19,7 @@
 #include <stratum/solvers/stopping.hpp>
 
 #include "command_line.hpp"
+#include "error_size.hpp"
 #include "json.hpp"
 
 namespace stratum::apps {
@@ -85,8 +86,7 @@ inline void expect_room(const Context& ctx, const std::string& what, std::int64_
   return out.str();
 }
 
-/// How it ended: status, iterations and residual, a line each. `u`: the smallest and the largest, where they are known; errors are
-/// beside a thousandth of the largest magnitude where u varies by less (solvers/error_estimate.hpp).
+/// How it ended: status, iterations and residual, a line each. `u`: the smallest and the largest, where they are known.
 inline void print_end(const SolveReport& report, bool with_inner, std::pair<double, double> u = {}) {
   std::printf("\nstatus      %s: %s\n", std::string(to_string(report.status)).c_str(), report.reason.c_str());
   std::printf("iterations  %d", report.iterations);
@@ -95,8 +95,9 @@ inline void print_end(const SolveReport& report, bool with_inner, std::pair<doub
               report.reference_norm == ReferenceNorm::rhs ? "right-hand side" : "initial residual");
   if (report.estimated_error)
     std::printf("iteration error about %.1e of %s (without the error of the mesh)\n", *report.estimated_error,
-                1e3 * (u.second - u.first) < std::max(-u.first, u.second) ? "max |u| / 1000, since u varies by less"
-                                                                          : "the range of u");
+                1e3 * (u.second - u.first) < std::max(-u.first, u.second)
+                    ? size_of_near_constant(*report.estimated_error, u).c_str()
+                    : "the range of u");
 }
 /// How it ended where nothing else is printed, when it did not end well.
 inline void print_failure(const char* program, const SolveReport& report) {

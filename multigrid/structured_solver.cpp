@@ -114,12 +114,18 @@ struct StructuredSolver::State {
   decltype(auto) of_cycle(const Use& use) const {
     return float_cycle ? use(float_cycle->multigrid) : use(double_cycle->multigrid);
   }
+  [[nodiscard]] bool settles_constant() const {
+    return problem.settles_constant && !of_cycle([](const auto& m) { return m.hierarchy().is_singular(); });
+  }
   [[nodiscard]] bool keeps_differences() const { return problem.by_differences || !a.traits().has_bands; }
   /// With b and x.
   void expect_room_for_all(const Context& ctx, const PoissonSolverParams& params) const {
     Context dry_run = ctx.memory_dry_run();
     const Field<double> b(dry_run, partition.finest()), x(dry_run, partition.finest());
     const State in_dry_run(dry_run, problem, params, registry);
+    if (in_dry_run.settles_constant()) {
+      const Field<double> ones(dry_run, x.shape()), r(dry_run, x.shape());
+    }
     expect_room(ctx, problem.mesh, dry_run.memory()->peak_bytes);
   }
 
@@ -391,7 +397,7 @@ struct StructuredSolver::State {
     if (pass) before = pass->solve(ctx, a, b, x, stop.reference_norm, monitor, pass_in_double);
     const bool iterates = !pass || (plan.params.continue_after_full_multigrid && before.status != Status::non_finite);
     SolveReport report = iterates ? iterate(ctx, b, x, stop, retries, monitor, pass ? &before : nullptr) : before;
-    if (problem.settles_constant && retries && !of_cycle([](const auto& m) { return m.hierarchy().is_singular(); }))
+    if (settles_constant() && retries)
       constant.settle(ctx, problem.by_differences ? *problem.by_differences : a, !keeps_differences(), b, x, stop,
                       report);
     ctx.synchronise();

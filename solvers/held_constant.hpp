@@ -11,8 +11,9 @@
 //
 //     |1' (s b - A (s x)) / s - 1' r| / (1' A 1)
 //
-// is that error; b has come with another one like it. Twice the largest counts as estimated error of the solve (solvers/error_estimate.hpp). A solve that has converged but for it is
-// one at the round-off limit, or where that is the second digit of x, has stagnated, with the reason.
+// is that error; b has come with another one like it. Twice the largest counts as estimated error of the solve
+// (solvers/error_estimate.hpp). A solve that has converged but for it is one at the round-off limit, or where that is the second
+// digit of x, has stagnated, with the reason.
 // Source: J. Vignes, A stochastic arithmetic for reliable scientific computation, 1993 (to measure rounding by perturbing it).
 //
 // Where A stores its diagonal, its rounding is one of 1' A 1, too, and u is in error by as much of itself.
@@ -30,8 +31,8 @@ namespace stratum {
 
 struct HoldOfConstants {
   double sum;  // 1' A 1
-  double
-      lost;  // what rounding of entries, were they stored, would change it by, as a part of it; 0: A does not know their size
+  /// What rounding of entries, were they stored, would change it by, as a part of it; 0: A does not know their size.
+  double lost;
 };
 [[nodiscard]] HoldOfConstants hold_of_constants(Context& ctx, const LinearOperator<double>& a);
 

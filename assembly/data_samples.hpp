@@ -68,10 +68,10 @@ struct LookedAt {
 /// What a function is worth where it is taken, and at more points.
 template <class P>
 struct DataSamples {
-  double difference =
-      0;             // of integrals by both, the sum over cells of its magnitude; or what lies outside of nodal values
-  double size = 0;   // integral of the magnitude, or of the difference from the mean of nodal values
-  double taken = 0;  // integral of the magnitude where it is taken
+  /// Of integrals by both, the sum over cells of its magnitude; or what lies outside of nodal values.
+  double difference = 0;
+  double size = 0;                     // integral of the magnitude, or of the difference from the mean of nodal values
+  double taken = 0;                    // integral of the magnitude where it is taken
   std::int64_t points = 0, cells = 0;  // where it is taken; cells that differ or where it is not zero
   bool all = true, zero = true;        // all cells are looked at; nothing else than zero is found
   double value = 0;                    // the largest magnitude, in the cell that differs most

@@ -40,7 +40,7 @@ struct StructuredProblem {
   std::optional<PartMeans> means{};
   /// The same operator as the one that would be iterated on, for iterations in double (multigrid/by_differences.hpp).
   std::shared_ptr<const LinearOperator<double>> by_differences{};
-  bool settles_constant = false;  // no boundary has values (solvers/held_constant.hpp)
+  bool settles_constant = false;           // no boundary has values (solvers/held_constant.hpp)
   Clock::time_point begun = Clock::now();  // its set-up
 };
 

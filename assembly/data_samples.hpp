@@ -215,6 +215,90 @@ inline std::string text_of_steady(const ScalarFunction3D& f) {
   return expression && !expression->has_time ? expression->text : "";
 }
 
+/// Of a text that is one.
+inline std::optional<double> number_of(const std::string& text) {
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  return !text.empty() && *end == 0 ? std::optional(value) : std::nullopt;
+}
+
+/// Of f at the centres of cell k and of those around it.
+template <class Cells>
+std::array<double, 2> range_around(const Cells& cells, std::int64_t k,
+                                   const std::function<double(const typename Cells::P&)>& f) {
+  constexpr std::size_t D = Cells::D;
+  const std::array<int, D> sizes = cells.sizes();
+  std::array<double, D> middle;
+  middle.fill(0.5);
+  double low = HUGE_VAL, high = 0;
+  int around = 1;
+  for (std::size_t d = 0; d < D; ++d) around *= 3;
+  for (int n = 0; n < around; ++n) {
+    std::int64_t rest = k, stride = 1, other = k;
+    bool there = true;
+    int offsets = n;
+    for (std::size_t d = 0; d < D; ++d, offsets /= 3) {
+      const int at = static_cast<int>(rest % sizes[d]) + offsets % 3 - 1;
+      there = there && at >= 0 && at < sizes[d];
+      other += (offsets % 3 - 1) * stride;
+      rest /= sizes[d];
+      stride *= sizes[d];
+    }
+    if (!there) continue;
+    const double value = f(cells.cell(other).at(middle));
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+  return {low, high};
+}
+
+/// A coefficient in a cell that lies far from what the cells around have at their centres.
+template <class P>
+struct LostLayer {
+  double times = 1;                     // what the cell conducts is so much more, or less, by more points
+  double value = 0, low = 0, high = 0;  // there, and at the centres around
+  P where{};
+};
+
+/// Of a coefficient that is taken at the centres of cells, on lines through the centre of cell k in each direction: of a layer
+/// across a line the mean is what it conducts along, or of 1/K what it conducts across. Where that is far from the centre's K,
+/// it may yet be that of a neighbour's. `before`: the layer that is most so far.
+template <class Cells>
+void look_for_layers(const Cells& cells, std::int64_t k, int samples,
+                     const std::function<double(const typename Cells::P&)>& f, LostLayer<typename Cells::P>& most) {
+  constexpr std::size_t D = Cells::D;
+  constexpr double far = 4;
+  std::array<double, D> middle;
+  middle.fill(0.5);
+  const auto cell = cells.cell(k);
+  const double own = f(cell.at(middle));
+  if (!(own > 0) || !std::isfinite(own)) return;  // for assembly to refuse
+  for (std::size_t d = 0; d < D; ++d) {
+    double sum = 0, inverse = 0;
+    LostLayer<typename Cells::P> high{}, low{};
+    low.value = HUGE_VAL;
+    for (int n = 0; n < samples; ++n) {
+      std::array<double, D> at = middle;
+      at[d] = (n + 0.5) / samples;
+      const auto p = cell.at(at);
+      const double value = f(p);
+      if (!(value > 0) || !std::isfinite(value)) return;
+      sum += value / samples;
+      inverse += 1 / value / samples;
+      if (value > high.value) high.value = value, high.where = p;
+      if (value < low.value) low.value = value, low.where = p;
+    }
+    if (sum <= far * own && inverse * own <= far) continue;
+    const auto [least, largest] = range_around(cells, k, f);
+    for (LostLayer<typename Cells::P>* const layer : {&high, &low}) {
+      layer->times = layer == &high ? sum / largest : inverse * least;
+      layer->low = least;
+      layer->high = largest;
+      if (layer->times > far && layer->times > most.times) most = *layer;
+    }
+  }
+}
+
 /// What all data of a problem come to.
 template <class P>
 class DataCheck {
@@ -241,6 +325,32 @@ class DataCheck {
         false);
   }
 
+  /// Of K, which is taken at the centres of cells.
+  template <class Cells>
+  void add_layers(const std::string& what, const Function& f, const Cells& cells) {
+    if (!f || number_of(text_of_steady(f))) return;
+    const LookedAt<Cells::D> some(cells.count());
+    constexpr double most_points = 1 << 17;
+    constexpr int least = 8, most = 32;
+    const int samples =
+        std::clamp(static_cast<int>(most_points / static_cast<double>(some.count * Cells::D)), least, most);
+    std::vector<LostLayer<P>> found(static_cast<std::size_t>(some.count));
+    for_each_row(
+        ctx_, static_cast<int>(some.count),
+        [&](int n, const Function& own) {
+          look_for_layers(cells, some.cell(n), samples, own, found[static_cast<std::size_t>(n)]);
+        },
+        f);
+    const auto lost =
+        std::max_element(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.times < b.times; });
+    if (lost == found.end() || lost->times <= 1) return;
+    if (!warning_.empty()) warning_ += "; ";
+    const std::string around = lost->low == lost->high ? message(lost->low) : message(lost->low, " to ", lost->high);
+    warning_ += message("the mesh does not resolve ", what, ": it is ", lost->value, " at ", text_of(lost->where),
+                        ", but ", around, " at the centres of the cells around, where it is taken. A layer that is ",
+                        "thinner than a cell is lost; it needs a finer mesh there");
+  }
+
   /// `vanishes`: all equations have zero on their right-hand side, bodies and what else is not looked at here included.
   [[nodiscard]] std::string warning(bool vanishes) const {
     if (!warning_.empty() || missed_.empty()) return warning_;
@@ -256,12 +366,9 @@ class DataCheck {
   bool is_to_be_looked_at(const Function& f) {
     if (!f) return false;
     text_ = text_of_steady(f);
-    if (text_.empty()) return true;
-    char* end = nullptr;
-    const double value = std::strtod(text_.c_str(), &end);
-    const bool is_number = *end == 0 && end != text_.c_str();
-    if (is_number && value != 0) zero_ = false;
-    return !is_number;
+    const auto value = number_of(text_);
+    if (value && *value != 0) zero_ = false;
+    return !value;
   }
 
   void add(const std::string& what, const DataSamples<P>& found, double most, const std::string& points,

@@ -21,9 +21,8 @@ struct AreaCells {
     [[nodiscard]] Point at(const std::array<double, 2>& f) const { return points.at(f[0], f[1]); }
     [[nodiscard]] double measure(const std::array<double, 2>& f) const { return points.measure(f[0], f[1]); }
   };
-  [[nodiscard]] std::int64_t count() const {
-    return std::int64_t{mesh.logical().x().size()} * mesh.logical().y().size();
-  }
+  [[nodiscard]] std::array<int, 2> sizes() const { return {mesh.logical().x().size(), mesh.logical().y().size()}; }
+  [[nodiscard]] std::int64_t count() const { return std::int64_t{sizes()[0]} * sizes()[1]; }
   [[nodiscard]] Cell cell(std::int64_t k) const {
     const int nx = mesh.logical().x().size();
     return {mesh.cell(static_cast<int>(k % nx), static_cast<int>(k / nx))};
@@ -76,9 +75,14 @@ struct BoxCells {
       return product;
     }
   };
+  [[nodiscard]] std::array<int, D> sizes() const {
+    std::array<int, D> found{};
+    for (std::size_t d = 0; d < D; ++d) found[d] = mesh.axis(axes[d]).size();
+    return found;
+  }
   [[nodiscard]] std::int64_t count() const {
     std::int64_t product = 1;
-    for (const int axis : axes) product *= mesh.axis(axis).size();
+    for (const int size : sizes()) product *= size;
     return product;
   }
   [[nodiscard]] Cell cell(std::int64_t k) const {
@@ -126,6 +130,9 @@ bool have_values(const Bodies& bodies) {
 void add_data(DataCheck<Point>& check, const Geometry& mesh, const PoissonProblem& problem, const DataRule& rule) {
   check.add_integrals("the right-hand side", problem.rhs, AreaCells{mesh},
                       gauss_rule(rule.points == 0 ? 4 : rule.points), true);
+  const Diffusion& k = problem.diffusion;
+  check.add_layers(k.yy.is_given() ? "kxx" : "K", k.xx.function, AreaCells{mesh});
+  check.add_layers("kyy", k.yy.function, AreaCells{mesh});
   for (const detail::BoundaryOf& boundary : detail::all_boundaries(problem.boundaries))
     add_boundary(check, message(boundary.name, " boundary"), boundary.condition, values_of_problem(problem),
                  SideIntervals{mesh, boundary.place}, rule.boundary_means);
@@ -136,6 +143,10 @@ void add_data(DataCheck<Point3D>& check, const TensorMesh<3>& mesh, const Poisso
   constexpr std::int64_t small_box = std::int64_t{1} << 18;
   const int points = rule.points != 0 ? rule.points : mesh.cells() <= small_box ? 4 : 2;
   check.add_integrals("the right-hand side", problem.rhs, cells_of(mesh), gauss_rule(points), true);
+  const Diffusion3D& k = problem.diffusion;
+  check.add_layers(k.yy || k.zz ? "kxx" : "K", k.xx, cells_of(mesh));
+  check.add_layers("kyy", k.yy, cells_of(mesh));
+  check.add_layers("kzz", k.zz, cells_of(mesh));
   for (const BoxFace face : all_box_faces)
     add_boundary(check, message(to_string(face), " face"), problem.boundaries[face], values_of_problem(problem),
                  cells_of(mesh, face), rule.boundary_means);

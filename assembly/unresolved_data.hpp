@@ -15,6 +15,10 @@
 // that have some cells a wave. Another warning says that f, or all data, are zero at all points, though an expression that is
 // no number was given.
 //
+// K is taken at the centres of cells. It is looked at on lines through these, in each direction: where what such a line conducts,
+// along or across, differs by a factor of more than 4 from what the K at the centres of the cells around would have it conduct,
+// a layer is lost. Interfaces within cells are none: the cell beside has the K that comes.
+//
 // Host only; where there are subdomains each of them looks at all. Functions that are not finite there are for assembly.
 
 #include <string>

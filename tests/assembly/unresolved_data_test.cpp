@@ -221,4 +221,50 @@ TEST(UnresolvedData, BoxesHaveTheSame) {
               HasSubstr("g of the top face is zero at all 1024 points where it is taken, but 8 at (0.5"));
 }
 
+PoissonProblem of_k(ScalarFunction k) {
+  PoissonProblem problem = of_source([](const Point&) { return 1.0; });
+  problem.diffusion.xx = std::move(k);
+  return problem;
+}
+std::string warning_of_k(int n, ScalarFunction k) { return warning_of(unit_square(n), of_k(std::move(k))); }
+
+TEST(UnresolvedData, LayersOfKBetweenAllCentresAreLost) {
+  for (const double k : {1e-4, 1e4}) {
+    const std::string text = warning_of_k(16, [k](const Point& p) { return std::abs(p.x - 0.5) < 0.002 ? k : 1.0; });
+    EXPECT_THAT(text, HasSubstr(message("the mesh does not resolve K: it is ", k, " at (0.49902")));
+    EXPECT_THAT(text, HasSubstr("but 1 at the centres of the cells around"));
+  }
+  const std::string diagonal =
+      warning_of_k(32, [](const Point& p) { return std::abs(p.x + 0.7 * p.y - 0.81) < 0.001 ? 1e-6 : 3.0; });
+  EXPECT_THAT(diagonal, HasSubstr("but 3 at the centres"));
+  // Of many cells some are looked at, and a layer crosses many.
+  EXPECT_THAT(warning_of_k(512, [](const Point& p) { return std::abs(p.y - 0.25) < 3e-4 ? 1e-5 : 1.0; }),
+              HasSubstr("does not resolve K"));
+  Context ctx(Backend::cpu, 2);
+  PoissonProblem3D box;
+  box.rhs = [](const Point3D&) { return 1.0; };
+  box.diffusion.xx = box.diffusion.yy = [](const Point3D&) { return 1.0; };
+  box.diffusion.zz = [](const Point3D& p) { return std::abs(p.z - 0.3) < 0.004 ? 1e-3 : 1.0; };
+  EXPECT_THAT(warning_of_data(ctx, unit_cube(8), box), HasSubstr("does not resolve kzz: it is 0.001 at ("));
+}
+
+TEST(UnresolvedData, InterfacesAndSmoothCoefficientsAreResolved) {
+  for (int n = 0; n < 13; ++n) {
+    const double at = 0.3 + n * 0.0137;
+    EXPECT_THAT(warning_of_k(16, [at](const Point& p) { return p.x < at ? 1e6 : 1.0; }), IsEmpty()) << at;
+    EXPECT_THAT(warning_of_k(16, [at](const Point& p) { return p.x + 0.6 * p.y < at ? 1e-6 : 1.0; }), IsEmpty()) << at;
+    const auto disc = [at](const Point& p) { return std::hypot(p.x - at, p.y - 0.5) < 0.2 ? 1e4 : 1.0; };
+    EXPECT_THAT(warning_of_k(16, disc), IsEmpty()) << at;
+    // Layers of one cell and more.
+    EXPECT_THAT(warning_of_k(16, [at](const Point& p) { return std::abs(p.x - at) < 0.032 ? 1e-6 : 1.0; }), IsEmpty());
+  }
+  EXPECT_THAT(warning_of_k(16, [](const Point& p) { return p.x; }), IsEmpty());  // a radius
+  EXPECT_THAT(warning_of_k(16, [](const Point& p) { return 1 / p.x; }), IsEmpty());
+  EXPECT_THAT(warning_of_k(16, [](const Point& p) { return std::exp(20 * p.x * p.y); }), IsEmpty());
+  EXPECT_THAT(warning_of_k(4, [](const Point& p) { return 2 + std::sin(9 * p.x) * std::cos(7 * p.y); }), IsEmpty());
+  const auto field = [](double x) { return static_cast<int>(7 * x); };
+  EXPECT_THAT(warning_of_k(16, [=](const Point& p) { return (field(p.x) + field(p.y)) % 2 == 0 ? 1.0 : 1e4; }),
+              IsEmpty());
+}
+
 }  // namespace

@@ -26,8 +26,7 @@ void count(double error, double hold, const StoppingParams& stop, SolveReport& r
   if (error <= report.estimated_error.value_or(0)) return;
   report.estimated_error = error;
   constexpr double at_rounding = 1e-6, wrong = 1e-2;
-  const bool ended_well = report.status == Status::converged || report.status == Status::round_off_limit;
-  if (!ended_well || error <= std::max(stop.error_limit(), at_rounding)) return;
+  if (error <= std::max(stop.error_limit(), at_rounding)) return;
   report.status = error <= wrong ? Status::round_off_limit : Status::stagnated;
   report.reason = message("residual ", report.residual, ", but so little holds constants (the entries of A sum to ",
                           hold, ") that rounding leaves an estimated error of ", error, " of the size of x");
@@ -38,7 +37,8 @@ void count(double error, double hold, const StoppingParams& stop, SolveReport& r
 void HeldConstant::settle(Context& ctx, const LinearOperator<double>& a, bool stored, FieldView<const double> b,
                           FieldView<double> x, const StoppingParams& stop, SolveReport& report) {
   constexpr double little = 1e-11, much = 1e-2;
-  if (!std::isfinite(report.residual)) return;
+  const bool ended_well = report.status == Status::converged || report.status == Status::round_off_limit;
+  if (!ended_well || !std::isfinite(report.residual)) return;
   if (!hold_) hold_ = hold_of_constants(ctx, a);
   const auto [hold, lost] = *hold_;
   if (!(std::abs(lost) > little) || (hold <= 0 && !stored)) return;

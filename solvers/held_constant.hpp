@@ -18,6 +18,8 @@
 //
 // Where A stores its diagonal, its rounding is one of 1' A 1, too, and u is in error by as much of itself.
 //
+// An iteration that has not ended well is left as it is: of what it lacks a constant may be the least.
+//
 // Where constants are held as in ordinary problems (rounding of stored entries would change 1' A 1 by less than 1e-11 of it)
 // nothing is done. That is detected with the first solve after `forget`, by one product. Takes two vectors meanwhile; waits for
 // the stream. On subdomains of a grid all make the same calls.

@@ -561,15 +561,14 @@ void BoxLines<T>::apply(Context& ctx, const BoxMatrix<T>& a, FieldView<const T, 
           solve_lines(ctx, solve, p, q);
           continue;
         }
-      if constexpr (std::is_same_v<Rows, BoxCellRows<T>>) {
-        if (ctx.is_dry_run()) continue;
-        if (axis_ != 0 && !solve.periodic)
+      if constexpr (std::is_same_v<Rows, BoxCellRows<T>>)
+        if (through_ranks) {
+          if (ctx.is_dry_run()) continue;
           cuda::launch_forming(ctx, cuda::ColourOfLines<Rows>{rows, b, view_.inverse, view_.factor, x, r, p, q}, axis_);
-        else
-          for_each_node(ctx, nodes, residual);
-      } else {
-        for_each_node(ctx, nodes, residual);
-      }
+          chunks_->apply(ctx, view_, r, x, p, q);
+          continue;
+        }
+      for_each_node(ctx, nodes, residual);
       if (through_ranks)
         chunks_->apply(ctx, view_, r, x, p, q);
       else

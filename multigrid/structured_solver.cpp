@@ -123,9 +123,7 @@ struct StructuredSolver::State {
     Context dry_run = ctx.memory_dry_run();
     const Field<double> b(dry_run, partition.finest()), x(dry_run, partition.finest());
     const State in_dry_run(dry_run, problem, params, registry);
-    if (in_dry_run.settles_constant()) {
-      const Field<double> ones(dry_run, x.shape()), r(dry_run, x.shape());
-    }
+    if (in_dry_run.settles_constant()) HeldConstant::count_memory(dry_run, x.shape());
     expect_room(ctx, problem.mesh, dry_run.memory()->peak_bytes);
   }
 

@@ -40,6 +40,10 @@ struct HoldOfConstants {
 
 class HeldConstant {
  public:
+  /// Of a memory dry run: what it takes.
+  static void count_memory(Context& dry_run, const GridLayout<2>& shape) {
+    const Field<double> ones(dry_run, shape), r(dry_run, shape);
+  }
   /// Another A comes.
   void forget() { hold_.reset(); }
   /// `stored`: A is, by entries with those of the diagonal. Of the x that an iteration with this report has ended with.

@@ -67,6 +67,18 @@ Params adaptive(double tol = 1e-4) {
   return params;
 }
 
+/// The heat of steps that adapt is that of short fixed ones, and not little.
+template <class Solver, class Params, class Mesh, class Problem>
+void expect_heat_of_fixed_steps(const Mesh& mesh, const Problem& problem, double dt, double end, double least) {
+  Context ctx(Backend::cpu, 1);
+  Params fixed;
+  fixed.dt = dt;
+  Solver exact(ctx, mesh, problem, fixed), adapting(ctx, mesh, problem, adaptive<Params>());
+  const double expected = heat_at(ctx, exact, end);
+  EXPECT_GT(expected, least);
+  EXPECT_NEAR(heat_at(ctx, adapting, end), expected, 0.01 * expected);
+}
+
 PatchMesh two_squares() {
   PatchMeshParts parts;
   parts.vertices = {{0, 0}, {1, 0}, {2, 0}, {0, 1}, {1, 1}, {2, 1}};
@@ -142,17 +154,11 @@ TEST(DataInTime, APulseOfABoundaryIsNotSteppedOver) {
     held.space.rhs = {};
     held.space.boundaries.left = {dirichlet};
     (of_problem ? held.space.boundary : held.space.boundaries.left.value) = plane(pulse);
-    HeatParams fixed;
-    fixed.dt = 0.005;
-    HeatSolver exact(ctx, square(), held, fixed), adapting(ctx, square(), held, adaptive<HeatParams>());
-    const double expected = heat_at(ctx, exact, 3.5);
-    EXPECT_GT(expected, 0.1);
-    EXPECT_NEAR(heat_at(ctx, adapting, 3.5), expected, 0.01 * expected);
+    expect_heat_of_fixed_steps<HeatSolver, HeatParams>(square(), held, 0.005, 3.5, 0.1);
   }
 }
 
 TEST(DataInTime, APulseOfAHeldBodyIsNotSteppedOver) {
-  Context ctx(Backend::cpu, 1);
   HeatProblem3D problem = box_walls(nullptr);
   problem.space.boundaries[BoxFace::left].kind = dirichlet;
   Body3D body;
@@ -161,12 +167,7 @@ TEST(DataInTime, APulseOfAHeldBodyIsNotSteppedOver) {
   };
   body.value = box(pulse);
   problem.space.bodies = {body};
-  HeatParams3D fixed;
-  fixed.dt = 0.01;
-  HeatSolver3D exact(ctx, cube(), problem, fixed), adapting(ctx, cube(), problem, adaptive<HeatParams3D>());
-  const double expected = heat_at(ctx, exact, 2.9);
-  EXPECT_GT(expected, 0.05);
-  EXPECT_NEAR(heat_at(ctx, adapting, 2.9), expected, 0.01 * expected);
+  expect_heat_of_fixed_steps<HeatSolver3D, HeatParams3D>(cube(), problem, 0.01, 2.9, 0.05);
 }
 
 /// In equilibrium until the pulse: the estimate of an error is zero however long the step is.

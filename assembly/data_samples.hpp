@@ -222,9 +222,10 @@ inline std::optional<double> number_of(const std::string& text) {
   return !text.empty() && *end == 0 ? std::optional(value) : std::nullopt;
 }
 
-/// Of f at the centres of cell k and of those around it.
+/// The smallest and the largest f at the centres of cell k and of those around it, in directions that are `periodic` also from
+/// the other end.
 template <class Cells>
-std::array<double, 2> range_around(const Cells& cells, std::int64_t k,
+std::array<double, 2> range_around(const Cells& cells, const std::array<bool, Cells::D>& periodic, std::int64_t k,
                                    const std::function<double(const typename Cells::P&)>& f) {
   constexpr std::size_t D = Cells::D;
   const std::array<int, D> sizes = cells.sizes();
@@ -234,13 +235,14 @@ std::array<double, 2> range_around(const Cells& cells, std::int64_t k,
   int around = 1;
   for (std::size_t d = 0; d < D; ++d) around *= 3;
   for (int n = 0; n < around; ++n) {
-    std::int64_t rest = k, stride = 1, other = k;
+    std::int64_t rest = k, stride = 1, other = 0;
     bool there = true;
     int offsets = n;
     for (std::size_t d = 0; d < D; ++d, offsets /= 3) {
-      const int at = static_cast<int>(rest % sizes[d]) + offsets % 3 - 1;
+      int at = static_cast<int>(rest % sizes[d]) + offsets % 3 - 1;
+      if (periodic[d]) at = (at + sizes[d]) % sizes[d];
       there = there && at >= 0 && at < sizes[d];
-      other += (offsets % 3 - 1) * stride;
+      other += at * stride;
       rest /= sizes[d];
       stride *= sizes[d];
     }
@@ -255,16 +257,16 @@ std::array<double, 2> range_around(const Cells& cells, std::int64_t k,
 /// A coefficient in a cell that lies far from what the cells around have at their centres.
 template <class P>
 struct LostLayer {
-  double times = 1;                     // what the cell conducts is so much more, or less, by more points
+  double times = 1;                     // by more points the cell conducts so many times as much, or as little
   double value = 0, low = 0, high = 0;  // there, and at the centres around
   P where{};
 };
 
 /// Of a coefficient that is taken at the centres of cells, on lines through the centre of cell k in each direction: of a layer
 /// across a line the mean is what it conducts along, or of 1/K what it conducts across. Where that is far from the centre's K,
-/// it may yet be that of a neighbour's. `before`: the layer that is most so far.
+/// it may yet be that of a neighbour's. `most`: what is changed by the largest factor so far.
 template <class Cells>
-void look_for_layers(const Cells& cells, std::int64_t k, int samples,
+void look_for_layers(const Cells& cells, const std::array<bool, Cells::D>& periodic, std::int64_t k, int samples,
                      const std::function<double(const typename Cells::P&)>& f, LostLayer<typename Cells::P>& most) {
   constexpr std::size_t D = Cells::D;
   constexpr double far = 4;
@@ -289,7 +291,7 @@ void look_for_layers(const Cells& cells, std::int64_t k, int samples,
       if (value < low.value) low.value = value, low.where = p;
     }
     if (sum <= far * own && inverse * own <= far) continue;
-    const auto [least, largest] = range_around(cells, k, f);
+    const auto [least, largest] = range_around(cells, periodic, k, f);
     for (LostLayer<typename Cells::P>* const layer : {&high, &low}) {
       layer->times = layer == &high ? sum / largest : inverse * least;
       layer->low = least;
@@ -327,7 +329,8 @@ class DataCheck {
 
   /// Of K, which is taken at the centres of cells.
   template <class Cells>
-  void add_layers(const std::string& what, const Function& f, const Cells& cells) {
+  void add_layers(const std::string& what, const Function& f, const Cells& cells,
+                  const std::array<bool, Cells::D>& periodic) {
     if (!f || number_of(text_of_steady(f))) return;
     const LookedAt<Cells::D> some(cells.count());
     constexpr double most_points = 1 << 17;
@@ -338,7 +341,7 @@ class DataCheck {
     for_each_row(
         ctx_, static_cast<int>(some.count),
         [&](int n, const Function& own) {
-          look_for_layers(cells, some.cell(n), samples, own, found[static_cast<std::size_t>(n)]);
+          look_for_layers(cells, periodic, some.cell(n), samples, own, found[static_cast<std::size_t>(n)]);
         },
         f);
     const auto lost =

@@ -131,8 +131,10 @@ void add_data(DataCheck<Point>& check, const Geometry& mesh, const PoissonProble
   check.add_integrals("the right-hand side", problem.rhs, AreaCells{mesh},
                       gauss_rule(rule.points == 0 ? 4 : rule.points), true);
   const Diffusion& k = problem.diffusion;
-  check.add_layers(k.yy.is_given() ? "kxx" : "K", k.xx.function, AreaCells{mesh});
-  check.add_layers("kyy", k.yy.function, AreaCells{mesh});
+  const auto is_periodic = [](const BoundaryCondition& side) { return side.kind == BoundaryConditionType::periodic; };
+  const std::array<bool, 2> periodic{is_periodic(problem.boundaries.left), is_periodic(problem.boundaries.bottom)};
+  check.add_layers(k.yy.is_given() ? "kxx" : "K", k.xx.function, AreaCells{mesh}, periodic);
+  check.add_layers("kyy", k.yy.function, AreaCells{mesh}, periodic);
   for (const detail::BoundaryOf& boundary : detail::all_boundaries(problem.boundaries))
     add_boundary(check, message(boundary.name, " boundary"), boundary.condition, values_of_problem(problem),
                  SideIntervals{mesh, boundary.place}, rule.boundary_means);
@@ -144,9 +146,14 @@ void add_data(DataCheck<Point3D>& check, const TensorMesh<3>& mesh, const Poisso
   const int points = rule.points != 0 ? rule.points : mesh.cells() <= small_box ? 4 : 2;
   check.add_integrals("the right-hand side", problem.rhs, cells_of(mesh), gauss_rule(points), true);
   const Diffusion3D& k = problem.diffusion;
-  check.add_layers(k.yy || k.zz ? "kxx" : "K", k.xx, cells_of(mesh));
-  check.add_layers("kyy", k.yy, cells_of(mesh));
-  check.add_layers("kzz", k.zz, cells_of(mesh));
+  const auto is_periodic = [&](BoxFace face) {
+    return problem.boundaries[face].kind == BoundaryConditionType::periodic;
+  };
+  const std::array<bool, 3> periodic{is_periodic(BoxFace::left), is_periodic(BoxFace::bottom),
+                                     is_periodic(BoxFace::front)};
+  check.add_layers(k.yy || k.zz ? "kxx" : "K", k.xx, cells_of(mesh), periodic);
+  check.add_layers("kyy", k.yy, cells_of(mesh), periodic);
+  check.add_layers("kzz", k.zz, cells_of(mesh), periodic);
   for (const BoxFace face : all_box_faces)
     add_boundary(check, message(to_string(face), " face"), problem.boundaries[face], values_of_problem(problem),
                  cells_of(mesh, face), rule.boundary_means);
@@ -182,6 +189,10 @@ PoissonProblem bound(const HeatProblem& problem, double t) {
     bind(side->value);
     bind(side->alpha);
   }
+  if (!problem.steady_coefficients) {
+    bind(now.diffusion.xx.function);
+    bind(now.diffusion.yy.function);
+  }
   return now;
 }
 PoissonProblem3D bound(const HeatProblem3D& problem, double t) {
@@ -201,6 +212,13 @@ bool is_steady(const PoissonProblem3D& space) {
          std::all_of(faces.begin(), faces.end(), [](const auto& face) { return is_steady(face.value); });
 }
 
+/// K may change.
+bool k_moves(const HeatProblem& problem) {
+  const auto& [xx, xy, yy] = problem.space.diffusion;
+  return !problem.steady_coefficients && !(is_steady(xx.function) && is_steady(yy.function));
+}
+bool k_moves(const HeatProblem3D& /*problem*/) { return false; }
+
 /// At the start with the initial values, in the middle and at the end of a run.
 template <class P, class Mesh, class Problem>
 std::string warning_of_run(const Context& ctx, const Mesh& mesh, const Problem& problem, double start, double end,
@@ -216,7 +234,7 @@ std::string warning_of_run(const Context& ctx, const Mesh& mesh, const Problem& 
         check.add_nodal("u at the start", given ? problem.initial : initial_function(problem, start), cells_of(mesh));
     }
     if (const auto text = check.warning(false); !text.empty()) return message("at t = ", t, " ", text);
-    if (steady) break;
+    if (steady && !k_moves(problem)) break;
   }
   return {};
 }

@@ -42,7 +42,7 @@ struct DataRule {
 [[nodiscard]] std::string warning_of_data(Context& ctx, const TensorMesh<3>& mesh, const PoissonProblem3D& problem,
                                           const DataRule& rule = {});
 
-/// Of a run: at the start, with the initial values, and if data change halfway and at the end, too.
+/// Of a run: at the start, with the initial values, and if data or K change halfway and at the end, too.
 [[nodiscard]] std::string warning_of_data(Context& ctx, const Geometry& mesh, const HeatProblem& problem, double start,
                                           double end, const DataRule& rule = {});
 [[nodiscard]] std::string warning_of_data(Context& ctx, const TensorMesh<3>& mesh, const HeatProblem3D& problem,

@@ -248,6 +248,21 @@ TEST(UnresolvedData, LayersOfKBetweenAllCentresAreLost) {
   EXPECT_THAT(warning_of_data(ctx, unit_cube(8), box), HasSubstr("does not resolve kzz: it is 0.001 at ("));
 }
 
+TEST(UnresolvedData, ALayerOfKThatComesLaterIsLost) {
+  Context ctx(Backend::cpu, 2);
+  HeatProblem problem;
+  problem.space = of_k([](const Point& p) { return p.t > 1 && std::abs(p.x - 0.5) < 0.002 ? 1e-4 : 1.0; });
+  EXPECT_THAT(warning_of_data(ctx, unit_square(16), problem, 0, 1), IsEmpty());
+  EXPECT_THAT(warning_of_data(ctx, unit_square(16), problem, 0, 2), HasSubstr("at t = 2 the mesh does not resolve K"));
+}
+
+TEST(UnresolvedData, AnInterfaceAtAPeriodicEndIsNoLayer) {
+  PoissonProblem problem = of_k([](const Point& p) { return p.x < 0.02 || p.x > 0.9 ? 1e6 : 1.0; });
+  EXPECT_THAT(warning_of(unit_square(16), problem), HasSubstr("does not resolve K"));
+  problem.boundaries.left.kind = problem.boundaries.right.kind = Kind::periodic;
+  EXPECT_THAT(warning_of(unit_square(16), problem), IsEmpty());
+}
+
 TEST(UnresolvedData, InterfacesAndSmoothCoefficientsAreResolved) {
   for (int n = 0; n < 13; ++n) {
     const double at = 0.3 + n * 0.0137;

@@ -196,9 +196,10 @@ STRATUM_SIMD_CLONES void sum_chunk(const ChunkSums<T> sums, const DistributedLin
 
 #if defined(__CUDACC__)
 
-constexpr int wide = PatchLinePlan::lines_of_group, parts = 32, chunk_threads = wide * parts;
+constexpr int chunk_threads = 32 * PatchLinePlan::lines_of_group;
 
-/// A block for each chunk: threads that are neighbours take nodes that are neighbours in memory. Then blocks of nodes.
+/// A block for each chunk, whose threads its lines share equally: threads that are neighbours take nodes that are neighbours
+/// in memory. Then blocks of nodes.
 template <class T>
 __global__ void send_kernel(const ChunkSums<T> sums, const DistributedLinesOnHost::Chunk* chunks, int chunk_count,
                             const SendNodes<T> nodes, int node_count, T* to) {
@@ -210,9 +211,11 @@ __global__ void send_kernel(const ChunkSums<T> sums, const DistributedLinesOnHos
     return;
   }
   const DistributedLinesOnHost::Chunk chunk = chunks[blockIdx.x];
-  const int self = static_cast<int>(threadIdx.x);
-  const bool along_x = chunk.of_node == 1 && chunk.group.lines > 1;
-  const int m = along_x ? self / parts : self % wide, part = along_x ? self % parts : self / wide;
+  int lanes = 1;
+  while (lanes < chunk.group.lines) lanes *= 2;
+  const int self = static_cast<int>(threadIdx.x), parts = chunk_threads / lanes;
+  const bool along_x = chunk.of_node == 1;
+  const int m = along_x ? self / parts : self % lanes, part = along_x ? self % parts : self / lanes;
   typename ChunkSums<T>::Two own;
   if (m < chunk.group.lines) own = sums.of_line(chunk, m, part, parts);
   T *first = memory + m * parts, *last = first + chunk_threads;

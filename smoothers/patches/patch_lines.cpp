@@ -45,10 +45,12 @@ struct RelaxVertices {
 /// for each line and chunk. Rows come tile by tile, some nodes of every chunk, by threads that are neighbours in memory,
 /// through shared memory.
 struct Chunking {
-  static constexpr int chunks = 32, threads = chunks * wide, least = 4;  // nodes of a chunk
-  int nodes, count;
+  static constexpr int threads = 32 * wide, least = 4;  // nodes of a chunk
+  int nodes, lines, count;                              // lines: that a block has threads for, the group's or more
 
-  STRATUM_HOST_DEVICE STRATUM_INLINE explicit Chunking(int nodes_of_line) : nodes(nodes_of_line), count(chunks) {
+  STRATUM_HOST_DEVICE STRATUM_INLINE Chunking(int nodes_of_line, int lines_of_group) : nodes(nodes_of_line), lines(1) {
+    while (lines < lines_of_group) lines *= 2;
+    count = threads / lines;
     // A power of two, so that a cyclic system ends with couplings of its unknowns to themselves, which are nothing.
     while (count > 1 && nodes < count * least) count /= 2;
   }
@@ -75,11 +77,12 @@ __global__ void relax_lines_kernel(const LineRows<T> numbers, const PatchSegment
   __shared__ T memory[4 * part];
   cuda::after_previous();
   const GroupLines<T> lines{numbers, segments, groups[blockIdx.x]};
-  const Chunking chunking(lines.nodes());
-  const int self = static_cast<int>(threadIdx.x), chunk = self / wide, line = lines.line(self % wide);
+  const Chunking chunking(lines.nodes(), lines.group.lines);
+  const int self = static_cast<int>(threadIdx.x), lanes = chunking.lines;
+  const int chunk = self / lanes, own = self % lanes, line = lines.line(own);
   const int count = chunking.count, begin = chunk < count ? chunking.first(chunk) : 0,
             end = chunk < count ? chunking.first(chunk + 1) : 0;
-  const bool active = self % wide < lines.group.lines && chunk < count;
+  const bool active = own < lines.group.lines && chunk < count;
   const int along = segments[lines.group.segments_begin].lane[0].along;
   const bool along_x = along == 1 || along == -1;
   T* own_quotients = quotients + lines.group.scratch + self;
@@ -92,12 +95,12 @@ __global__ void relax_lines_kernel(const LineRows<T> numbers, const PatchSegment
     const int behind = along_x ? q % depth : q / Chunking::threads, who = along_x ? q / depth : q % Chunking::threads;
     Item it{};
     it.place = behind * pitch + who;
-    it.valid = who / wide < count && who % wide < lines.group.lines;
+    it.valid = who / lanes < count && who % lanes < lines.group.lines;
     if (!it.valid) return it;
-    it.node = chunking.first(who / wide) + 1 + tile * depth + behind;
-    it.valid = it.node < chunking.first(who / wide + 1);
+    it.node = chunking.first(who / lanes) + 1 + tile * depth + behind;
+    it.valid = it.node < chunking.first(who / lanes + 1);
     if (!it.valid) return it;
-    it.line = lines.line(who % wide);
+    it.line = lines.line(who % lanes);
     it.segment = lines.segment_of(it.node, from);
     return it;
   };
@@ -148,7 +151,7 @@ __global__ void relax_lines_kernel(const LineRows<T> numbers, const PatchSegment
     own_upper = state.upper;
     const int before = chunk > 0 ? chunk - 1 : lines.group.cyclic ? count - 1 : -1;
     if (before >= 0) {
-      const int at = before * wide + self % wide;
+      const int at = before * lanes + own;
       // Of a chunk of one node the quotients of excess and rhs are zero.
       own_excess += first.lower * memory[at];
       own_rhs += first.lower * memory[at + Chunking::threads];
@@ -175,14 +178,14 @@ __global__ void relax_lines_kernel(const LineRows<T> numbers, const PatchSegment
       }
       T e = own_excess, r = own_rhs, l = 0, u = 0;
       if (below >= 0) {
-        const T* at = current + below * wide + self % wide;
+        const T* at = current + below * lanes + own;
         const T factor = own_lower / (at[0] + at[2 * Chunking::threads] + at[3 * Chunking::threads]);
         e += factor * at[0];
         r += factor * at[Chunking::threads];
         l = factor * at[2 * Chunking::threads];
       }
       if (above < count) {
-        const T* at = current + above * wide + self % wide;
+        const T* at = current + above * lanes + own;
         const T factor = own_upper / (at[0] + at[2 * Chunking::threads] + at[3 * Chunking::threads]);
         e += factor * at[0];
         r += factor * at[Chunking::threads];
@@ -201,7 +204,7 @@ __global__ void relax_lines_kernel(const LineRows<T> numbers, const PatchSegment
   T d = 0, next = 0;
   if (active) {
     d = memory[self];
-    next = chunk + 1 < count ? memory[self + wide] : lines.group.cyclic ? memory[self % wide] : T(0);
+    next = chunk + 1 < count ? memory[self + lanes] : lines.group.cyclic ? memory[own] : T(0);
     lines.correct(begin, lines.segment_of(begin, all), line, d);
   }
   __syncthreads();
@@ -272,7 +275,7 @@ PatchLines<T>::PatchLines(Context& ctx, const PatchLayout& layout, PatchLinePlan
     for (int g = plan_.phases[phase]; g < plan_.phases[phase] + blocks_.phases[phase].groups_left; ++g) {
       auto& group = plan_.groups[static_cast<std::size_t>(g)];
       group.scratch = taken;
-      const Chunking chunking(group.cells + (group.cyclic ? 0 : 1));
+      const Chunking chunking(group.cells + (group.cyclic ? 0 : 1), group.lines);
       taken += chunking.tiles(nodes_of_tile<T>) * nodes_of_tile<T> * Chunking::threads;
     }
     most = std::max(most, taken);

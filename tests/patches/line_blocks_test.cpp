@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <random>
@@ -109,6 +110,58 @@ TEST(PatchLineBlocks, CorrectAsTheCpuDoes) {
   const PatchMesh channel(c_grid());
   for (const auto& name : channel.boundary_names()) natural.boundaries[name] = {BoundaryConditionType::neumann};
   expect_same("C-grid, natural", turned_at_random(thin_at_wall(c_grid(), 16, 1e-3), 1), natural, 1e-9);
+}
+
+/// What two sweeps of the finest level correct.
+std::vector<double> swept(Backend backend, const PatchMesh& mesh, const PatchProblem& problem) {
+  Context ctx = test::context_on(backend);
+  PatchSystem system = assemble(ctx, mesh, problem);
+  const PatchLayout layout = system.layout;
+  const auto levels =
+      patch_levels(layout, std::move(system.rows), std::move(system.conductances), system.fixed_edges, 20);
+  const PatchLevelOnHost& level = levels.front();
+  EXPECT_GT(blocks_of(level.lines, 8).phases.front().groups_left, 0);
+  std::mt19937 random(3);
+  std::normal_distribution<double> normal;
+  std::vector<double> numbers(at(layout.size()), 0.0);
+  for (int p = 0; p < layout.patches(); ++p)
+    for (int j = 0; j <= layout.patch(p).ny; ++j)
+      for (int i = 0; i <= layout.patch(p).nx; ++i) numbers[at(layout.patch(p).node(i, j))] = normal(random);
+  for (const int k : level.fixed) numbers[at(k)] = 0;
+  const Partial<double> b{vector_from_host(ctx, numbers)};
+  Consistent<double> x = consistent<double>(ctx, layout);
+  const PatchOperator<double> a(ctx, level.rows, level.fixed);
+  PatchLines<double> lines(ctx, layout, level.lines);
+  for (int times = 0; times < 2; ++times) lines.sweep(ctx, a, b, x);
+  copy_to_host(ctx, x.numbers.cview(), numbers.data());
+  return numbers;
+}
+
+/// Lines of 300 patches have more pieces than a block has threads. Groups of them have 1, 2, 3 and 8 lines.
+TEST(PatchLineBlocks, LeaveLongLinesThatAGpuCorrectsAsTheCpuDoes) {
+  PatchProblem natural;
+  natural.reaction = 1;
+  const PatchMesh grid(patch_grid(300, 1));
+  for (const auto& name : grid.boundary_names()) natural.boundaries[name] = {BoundaryConditionType::neumann};
+  for (const int cells : {4, 6, 16})
+    for (const bool cyclic : {false, true}) {
+      using namespace test;
+      const PatchMesh mesh(turned_at_random(with_cells(cyclic ? patch_ring(300) : patch_grid(300, 1), cells),
+                                            static_cast<std::uint64_t>(cells)));
+      const PatchProblem problem = cyclic ? PatchProblem{} : natural;
+      const auto expected = swept(Backend::cpu, mesh, problem);
+      for (const Backend backend : test::available_backends()) {
+        const auto found = swept(backend, mesh, problem);
+        double off = 0, size = 0;
+        for (std::size_t k = 0; k < expected.size(); ++k) {
+          off = std::max(off, std::isnan(found[k]) ? HUGE_VAL : std::abs(found[k] - expected[k]));
+          size = std::max(size, std::abs(expected[k]));
+        }
+        EXPECT_GT(size, 0);
+        EXPECT_LE(off, 1e-11 * size) << cells << " cells" << (cyclic ? ", cyclic, " : ", ")
+                                     << test::backend_name(backend);
+      }
+    }
 }
 
 }  // namespace

@@ -118,8 +118,8 @@ bool box_loads_on_gpu(Context& ctx, const TensorMesh<3>& mesh, const std::array<
 
 std::optional<std::vector<double>> box_cells_on_gpu(Context& ctx, const TensorMesh<3>& mesh,
                                                     const ScalarFunction3D& f) {
-  // Loads have 64 values a node; a cell has one.
-  if (!ctx.on_gpu() || mesh.cells() < 64 * worth_compiling) return std::nullopt;
+  // Loads have 64 values a node; a cell has one. A dry run has no memory for them.
+  if (!ctx.on_gpu() || ctx.is_dry_run() || mesh.cells() < 64 * worth_compiling) return std::nullopt;
   const auto kernel = kernel_of_expression(f, nodes_of(mesh), "box_cells_of", "BoxCellArguments");
   if (!kernel) return std::nullopt;
   const BoxPoints box(ctx, mesh, {0, 1, 2}, 1, f);

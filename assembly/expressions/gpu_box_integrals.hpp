@@ -53,7 +53,7 @@ struct KeptBoxKernel {
                                     KeptBoxKernel& kept);
 
 /// f, an expression, at the centres of the cells, x fastest. None where the GPU does not evaluate it, of boxes too
-/// small for that to pay, and where a value is not finite and positive.
+/// small for that to pay, in a dry run, and where a value is not finite and positive.
 [[nodiscard]] std::optional<std::vector<double>> box_cells_on_gpu(Context& ctx, const TensorMesh<3>& mesh,
                                                                   const ScalarFunction3D& f);
 

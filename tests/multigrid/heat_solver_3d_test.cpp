@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <stratum/assembly/expressions/expression.hpp>
 #include <stratum/assembly/expressions/expression_source.hpp>
 #include <stratum/multigrid/heat_solver.hpp>
 #include <stratum/multigrid/heat_solver_3d.hpp>
@@ -361,6 +362,23 @@ TEST(HeatSolver3D, TakesTheMemoryThatItSays) {
     const std::int64_t allocations = ctx.memory()->allocations;
     (void)solver.advance(ctx, 0.06);
     EXPECT_EQ(ctx.memory()->allocations, allocations);
+  }
+}
+
+// A GPU evaluates K of large boxes, and must not in the dry run, which has no memory to put it.
+TEST(HeatSolver3D, SaysWhatLargeBoxesWithKFromAnExpressionTakeOnAGpu) {
+  const TensorMesh<3> mesh{uniform(180), uniform(170), uniform(160)};
+  HeatProblem3D problem;
+  problem.initial = number(1);
+  problem.space.diffusion.xx = parse_expression("1 + 999*(sin(20*x)*sin(20*y)*sin(20*z) > 0)", {1, 1, 1});
+  for (const Backend backend : test::available_backends()) {
+    if (backend == Backend::cpu) continue;
+    Context ctx = context_on(backend);
+    const HeatParams3D params = fixed(TimeMethod::tr_bdf2, 0.01);
+    const std::int64_t needed = required_memory(ctx, mesh, problem, params);
+    HeatSolver3D solver(ctx, mesh, problem, params);
+    (void)solver.advance(ctx, 0.02);
+    EXPECT_LE(ctx.memory()->peak_bytes, needed);
   }
 }
 

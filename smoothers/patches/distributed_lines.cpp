@@ -196,13 +196,15 @@ STRATUM_SIMD_CLONES void sum_chunk(const ChunkSums<T> sums, const DistributedLin
 
 #if defined(__CUDACC__)
 
-constexpr int chunk_threads = 32 * PatchLinePlan::lines_of_group;
+// As many as a block can have: there are few chunks, and each round of loads takes a microsecond.
+constexpr int chunk_threads = 1024;
 
 /// A block for each chunk, whose threads its lines share equally: threads that are neighbours take nodes that are neighbours
 /// in memory. Then blocks of nodes.
 template <class T>
-__global__ void send_kernel(const ChunkSums<T> sums, const DistributedLinesOnHost::Chunk* chunks, int chunk_count,
-                            const SendNodes<T> nodes, int node_count, T* to) {
+__global__ void __launch_bounds__(chunk_threads)
+    send_kernel(const ChunkSums<T> sums, const DistributedLinesOnHost::Chunk* chunks, int chunk_count,
+                const SendNodes<T> nodes, int node_count, T* to) {
   __shared__ T memory[2 * chunk_threads];
   cuda::after_previous();
   if (static_cast<int>(blockIdx.x) >= chunk_count) {

@@ -541,34 +541,28 @@ void BoxLines<T>::apply(Context& ctx, const BoxMatrix<T>& a, FieldView<const T, 
       const NodeRange<3> nodes = axis_ == 0   ? NodeRange<3>{along, p, q}
                                  : axis_ == 1 ? NodeRange<3>{p, along, q}
                                               : NodeRange<3>{p, q, along};
-      if constexpr (!is_full<Rows>)
-        if (axis_ != 0 && !solve.periodic && !through_ranks) {
-          if (ctx.is_dry_run()) continue;
-          const bool few = std::int64_t{p.count()} * q.count() < cuda::few_lines;
-          const cuda::ColourOfLines<Rows> lines{rows, b, view_.inverse, view_.factor, x, r, p, q};
-          if (few) {
-            if constexpr (std::is_same_v<Rows, BoxCellRows<T>>)
-              cuda::launch_forming(ctx, lines, axis_);
-            else
-              for_each_node(ctx, nodes, residual);
-          }
-          cuda::launch_lines(ctx, lines, axis_, few);
-          continue;
-        }
-      if constexpr (std::is_same_v<Rows, BoxCellRows<T>>)
+      if (ctx.is_dry_run()) {
+        if (through_ranks) chunks_->apply(ctx, view_, r, x, p, q);
+        continue;
+      }
+      bool formed = false;
+      if constexpr (cuda::is_of_cells<Rows>)
         if (axis_ == 0) {
           cuda::run_pairs<T>(ctx, rows, b, x, r, nodes);
-          solve_lines(ctx, solve, p, q);
-          continue;
+          formed = true;
         }
-      if constexpr (std::is_same_v<Rows, BoxCellRows<T>>)
-        if (through_ranks) {
-          if (ctx.is_dry_run()) continue;
-          cuda::launch_forming(ctx, cuda::ColourOfLines<Rows>{rows, b, view_.inverse, view_.factor, x, r, p, q}, axis_);
-          chunks_->apply(ctx, view_, r, x, p, q);
+      if constexpr (!is_full<Rows>) {
+        const cuda::ColourOfLines<Rows> lines{rows, b, view_.inverse, view_.factor, x, r, p, q};
+        if (!solve.periodic && !through_ranks &&
+            (axis_ == 0 ? cuda::launch_x_lines(ctx, lines) : cuda::launch_lines(ctx, lines, axis_)))
           continue;
-        }
-      for_each_node(ctx, nodes, residual);
+        if constexpr (cuda::is_of_cells<Rows>)
+          if (through_ranks) {
+            cuda::launch_forming(ctx, lines, axis_);
+            formed = true;
+          }
+      }
+      if (!formed) for_each_node(ctx, nodes, residual);
       if (through_ranks)
         chunks_->apply(ctx, view_, r, x, p, q);
       else

@@ -143,6 +143,39 @@ TEST(BoxKernels, AreThoseOfACpu) {
 }
 
 /// (P c, r) = (c, P^T r)
+/// A GPU takes a line by one thread or by 2 to 128, in chunks of 1 to 16 nodes, those that are too long for a block apart, and
+/// by a thread each where they are many.
+TEST(BoxKernels, LinesOfAnyLengthAreThoseOfACpu) {
+  Context host(Backend::cpu, 1);
+  Random random(5);
+  for (const Backend backend : test::available_backends()) {
+    Context ctx = test::context_on(backend);
+    for (const int length : {2, 3, 6, 17, 130, 257, 513, 1025, 2050, 4200}) {
+      if (!ctx.on_gpu() && length > 17) break;
+      for (std::size_t axis = 0; axis < 3; ++axis)
+        for (const bool bands : {false, true}) {
+          Case c{{19, 6, 5}, {"DD", "DN", "DD"}, bands ? 0.0 : 2.0, true, bands};
+          c.cells[axis] = length;
+          SCOPED_TRACE(std::to_string(length) + " cells in direction " + std::to_string(axis) + ", " + name_of(c));
+          const BoxProblem p = problem_of(c, random);
+          const auto n = matrix_of<double>(host, c, p).shape().n.nodes();
+          const Start start{random.values(n), random.values(n), length % 2 == 1, false};
+          const int along = static_cast<int>(axis);
+          EXPECT_LT(apart(stepped<double>(ctx, c, p, start, along), stepped<double>(host, c, p, start, along)), 1e-11);
+          EXPECT_LT(apart(stepped<float>(ctx, c, p, start, along), stepped<float>(host, c, p, start, along)), 1e-4);
+        }
+    }
+    for (const int axis : {1, 2}) {
+      if (!ctx.on_gpu()) break;
+      const Case many{{401, axis == 1 ? 11 : 401, axis == 1 ? 401 : 11}, {"DD", "DD", "DD"}, 0, true, false};
+      const BoxProblem p = problem_of(many, random);
+      const auto n = matrix_of<double>(host, many, p).shape().n.nodes();
+      const Start start{random.values(n), random.values(n), false, false};
+      EXPECT_LT(apart(stepped<double>(ctx, many, p, start, axis), stepped<double>(host, many, p, start, axis)), 1e-11);
+    }
+  }
+}
+
 TEST(BoxKernels, ProlongAsTheyRestrict) {
   for (const Backend backend : test::available_backends()) {
     Context ctx = test::context_on(backend);

@@ -91,7 +91,7 @@ CommandLine make_command_line() {
         {"restart-every", "DT", "", "time between two writes of that file (only at the end)"},
         output_file("png", "FILE.png", "a picture of u at the end, and an enlarged part where the cells are thinnest"),
         output_file("report", "FILE.json", "everything that is printed and more, as JSON"),
-        {"quiet", "", "", "print errors only"}}}};
+        {"quiet", "", "", "print errors and warnings only"}}}};
   return CommandLine(settings, other_options("level=9", {{"list-meshes", "", "", "list the named meshes"},
                                                          {"list-smoothers", "", "", "list the smoothers"}}));
 }

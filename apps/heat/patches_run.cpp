@@ -72,6 +72,14 @@ class PatchCase {
     return rank_numbers(ctx, settings_.machine, numbers);
   }
 
+  void warn_at_start(const Context& ctx, const PatchHeatSolver& solver) const {
+    const double t = solver.time();
+    const PatchProblem now = at_time(problem_.space, t);
+    Context own = ctx;
+    const bool starts = problem_.initial || !problem_.initial_values.empty();
+    for (const std::string& text : {warning_of_vertices(mesh_, now), warning_of_data(own, mesh_, now, starts)})
+      if (!text.empty()) warn(program_name, message("at t = ", t, " ", text));
+  }
   void heading(const Context& ctx, const PatchHeatSolver& solver, const std::vector<RankNumbers>& ranks) const {
     print_patch_mesh(settings_.path, settings_.file, on_, settings_.bodies.bodies, sizes_);
     std::printf("problem   %s\n", problem_on_patches(options_, mesh_, settings_.conditions, problem_names).c_str());
@@ -82,7 +90,6 @@ class PatchCase {
     print_ranks_of_patches(ctx, ranks);
     print_alone(settings_.machine);
     std::printf("\n");
-    warn_at(ctx, solver.time());
   }
   /// On the first rank.
   [[nodiscard]] PatchValues values(Context& ctx, const PatchHeatSolver& solver) const {
@@ -147,20 +154,6 @@ class PatchCase {
   }
 
  private:
-  /// Of data at a time.
-  void warn_at(const Context& ctx, double t) const {
-    PatchProblem now = problem_.space;
-    now.rhs = at_time(now.rhs, t);
-    now.exact = at_time(now.exact, t);
-    for (auto& [name, condition] : now.boundaries) {
-      condition.value = at_time(condition.value, t);
-      condition.alpha = at_time(condition.alpha, t);
-    }
-    Context own = ctx;
-    for (const std::string& text : {warning_of_vertices(mesh_, now), warning_of_data(own, mesh_, now)})
-      if (!text.empty()) warn(program_name, message("at t = ", t, " ", text));
-  }
-
   const PatchSettings& settings_;
   const CommandLine& options_;
   PatchesWithBodies on_;

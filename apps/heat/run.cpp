@@ -57,12 +57,14 @@ class PlaneCase {
                         PartitionLevels(ctx, of_stages.meshes(), of_stages.params().multigrid.partition()),
                         run.setup_seconds, run.solve_seconds, run.expected_memory);
   }
-  void heading(const Context& ctx, const HeatSolver& solver, const std::vector<RankNumbers>& ranks) const {
+  void warn_at_start(const Context& ctx, const HeatSolver& solver) const {
     Context own = ctx;
     warn_of_bodies(program_name, own, mesh_, at_time(settings_.problem, solver.time()),
                    message("at t = ", solver.time(), " "));
     warn(program_name, warning_of_films(solver.solver(), solver.round_off_of_films()));
     warn(program_name, warning_of_data(own, mesh_, settings_.problem, solver.time(), settings_.end));
+  }
+  void heading(const Context& ctx, const HeatSolver& solver, const std::vector<RankNumbers>& ranks) const {
     print_heading(settings_, options_, ctx, on(solver), ranks);
   }
   void warn_at_end(Context& ctx, const HeatSolver& solver) const {

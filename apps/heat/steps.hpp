@@ -10,6 +10,7 @@
 //     expected_memory(ctx, outputs)                          throws ResourceError where there is less
 //     solver(ctx)                                            at the start
 //     ranks(ctx, solver, run)                                numbers of several ranks
+//     warn_at_start(ctx, solver)                             of data, and of the matrix
 //     heading(ctx, solver, ranks)                            prints it
 //     values(ctx, solver)                                    u at all nodes, on the first rank at least
 //     add_profile(csv, t, u)                                 values of --probe at a time
@@ -91,6 +92,7 @@ int run_steps(typename Case::Settings settings, const CommandLine& options, Outp
 
   result.setup_seconds = wall_seconds() - begin;
   result.ranks = with.ranks(ctx, solver, result);
+  with.warn_at_start(ctx, solver);
   if (!settings.quiet) with.heading(ctx, solver, result.ranks);
   const double start = settings.params.start;
   const Stops pictures(start, settings.end, settings.output_every), saves(start, settings.end, settings.restart_every);
@@ -147,13 +149,13 @@ int run_steps(typename Case::Settings settings, const CommandLine& options, Outp
   if (!settings.quiet) {
     progress("");
     print_end(result);
-    if constexpr (requires { with.warn_at_end(ctx, solver); })
-      if (code != 3) with.warn_at_end(ctx, solver);
     if constexpr (finds_more) with.print_ended();
   } else if (code != 0) {
     (void)std::fprintf(stderr, "%s: %s: %s\n", Case::program_name, std::string(to_string(result.report.status)).c_str(),
                        result.report.reason.c_str());
   }
+  if constexpr (requires { with.warn_at_end(ctx, solver); })
+    if (code != 3) with.warn_at_end(ctx, solver);
   if (probes) outputs.write_text("probe", profiles);
   outputs.write_text("report", with.json_report(ctx, solver, result));
   if (draws && code != 3) {  // there is something to show

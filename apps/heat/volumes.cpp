@@ -69,13 +69,15 @@ class VolumeCase {
                         PartitionLevels(ctx, of_stages.meshes(), of_stages.params().multigrid.partition()),
                         run.setup_seconds, run.solve_seconds, run.expected_memory);
   }
-  void heading(const Context& ctx, const VolumeHeatSolver& solver, const std::vector<RankNumbers>& ranks) const {
+  void warn_at_start(const Context& ctx, const VolumeHeatSolver& solver) const {
     warn_of_body(solver.time(), volumes_.largest_body_gap(at_time(settings_.problem, solver.time())),
                  "where they touch: what flows between them is not counted");
     warn(program_name, warning_of_films(solver.solver(), volumes_.round_off_of_films()));
     Context own = ctx;
     warn(program_name, warning_of_data(own, mesh_, settings_.problem, solver.time(), settings_.end,
                                        {.points = 0, .boundary_means = true}));
+  }
+  void heading(const Context& ctx, const VolumeHeatSolver& solver, const std::vector<RankNumbers>& ranks) const {
     print_heading(settings_, options_, ctx, on(solver), ranks);
   }
   [[nodiscard]] static std::vector<double> values(Context& ctx, const VolumeHeatSolver& solver) {

@@ -84,7 +84,7 @@ CommandLine make_command_line() {
                     "a picture of u at the end on the front, the right and the top face, or on --slice"),
         {"slice", "AXIS=AT", "", "draw u on a plane instead, as z=0.5, and enlarged where cells are thin"},
         output_file("report", "FILE.json", "everything that is printed and more, as JSON"),
-        {"quiet", "", "", "print errors only"}}}};
+        {"quiet", "", "", "print errors and warnings only"}}}};
   return CommandLine(settings, other_options("level=6", {{"list-meshes", "", "", "list the named meshes"}}));
 }
 

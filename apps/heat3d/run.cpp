@@ -75,6 +75,15 @@ class BoxCase {
                                         .expected_memory = run.expected_memory});
   }
 
+  void warn_at_start(const Context& ctx, const HeatSolver3D& solver) const {
+    const PoissonProblem3D now = at_time(settings_.problem, solver.time());
+    const std::string when = message("at t = ", solver.time(), " ");
+    if (const auto text = poisson3d::warning_of_edges(mesh_, now); !text.empty()) warn(program_name, when + text);
+    warn_of_bodies(program_name, ctx, mesh_, now, when);
+    Context own = ctx;
+    warn(program_name, warning_of_data(own, mesh_, settings_.problem, solver.time(), settings_.end,
+                                       {.points = settings_.params.solver.quadrature_points}));
+  }
   void heading(const Context& ctx, const HeatSolver3D& solver, const std::vector<RankNumbers>& ranks) const {
     std::printf(
         "mesh      %s: %d x %d x %d cells, %d x %d x %d unknowns, smallest width %.3g, aspect ratio up to %.3g\n",
@@ -87,13 +96,6 @@ class BoxCase {
       problem += message(problem.empty() ? "" : ", ", "body ", body);
     std::printf("problem   %s\n", problem.empty() ? "sin(pi x/a) sin(pi y/b) sin(pi z/d) decays" : problem.c_str());
     print_times(settings_, solver.time());
-    const PoissonProblem3D now = at_time(settings_.problem, solver.time());
-    const std::string when = message("at t = ", solver.time(), " ");
-    if (const auto text = poisson3d::warning_of_edges(mesh_, now); !text.empty()) warn(program_name, when + text);
-    warn_of_bodies(program_name, ctx, mesh_, now, when);
-    Context own = ctx;
-    warn(program_name, warning_of_data(own, mesh_, settings_.problem, solver.time(), settings_.end,
-                                       {.points = settings_.params.solver.quadrature_points}));
     std::printf("solver    %s; %s\n          %s\n", solver.plan().method.c_str(), ctx.description().c_str(),
                 solver.plan().reason.c_str());
     poisson3d::print_ranks(ctx, solver.plan(), ranks);

@@ -152,7 +152,7 @@ CommandLine make_command_line() {
         {"convergence-table", "L1..L2", "",
          "solve on every level from L1 to L2 and print a table of the errors; without an exact solution: the "
          "differences of successive levels, the observed order, and the estimated error"},
-        {"quiet", "", "", "print errors only"}}}};
+        {"quiet", "", "", "print errors and warnings only"}}}};
   return CommandLine(settings, other_options("level=9", {{"list-meshes", "", "", "list the named meshes"},
                                                          {"list-smoothers", "", "", "list the smoothers"}}));
 }

@@ -111,7 +111,7 @@ void print_table_row(const Outcome& outcome, const Outcome* coarser) {
 /// `keep`: the solution on the first rank.
 Outcome solve(Context& ctx, const PatchSettings& settings, const Machine& machine, const CommandLine& options,
               int level, bool keep) {
-  const bool talk = !settings.quiet && !settings.table;
+  const bool warns = !settings.table, talk = warns && !settings.quiet;
   Outcome outcome{level, settings.at(level)};
   const PatchMesh& mesh = outcome.on.mesh;
   // Of a node, all levels together: 310 were measured, with room for levels in double where single precision is insufficient.
@@ -119,7 +119,7 @@ Outcome solve(Context& ctx, const PatchSettings& settings, const Machine& machin
   const std::int64_t nodes_of_rank = mesh.nodes() / ctx.subdomains();
   expect_room_on_ranks(ctx, machine, message("a mesh of ", mesh.nodes(), " nodes on ", mesh.patches(), " patches"),
                        host_bytes * nodes_of_rank, device_bytes * nodes_of_rank);
-  if (talk) {
+  if (warns) {
     warn(program, warning_of_vertices(mesh, outcome.on.problem));
     warn(program, warning_of_data(ctx, mesh, outcome.on.problem));
   }
@@ -158,7 +158,7 @@ Outcome solve(Context& ctx, const PatchSettings& settings, const Machine& machin
         keep_it();
         continue;
       }
-      if (talk)
+      if (warns)
         if (const PatchStep step = largest_step(ctx, mesh, outcome.on.problem, p, u, outcome.step.step); step.step > 0)
           outcome.step = step;
       const auto [low, high] = std::minmax_element(u.begin(), u.end());
@@ -181,7 +181,7 @@ Outcome solve(Context& ctx, const PatchSettings& settings, const Machine& machin
   numbers.expected_memory = (ctx.on_gpu() ? device_bytes : host_bytes) * nodes_of_rank;
   outcome.ranks = rank_numbers(ctx, machine, numbers);
   if (talk) print_outcome(outcome);
-  if (const double range = outcome.largest.value - outcome.smallest.value; talk && range > 0)
+  if (const double range = outcome.largest.value - outcome.smallest.value; warns && range > 0)
     warn_of_layers(program, "the solution", outcome.step.step / range, outcome.step.change_of_flux,
                    message(outcome.step.from.x, ", ", outcome.step.from.y),
                    message(outcome.step.to.x, ", ", outcome.step.to.y));

@@ -109,10 +109,9 @@ void note_worst(Outcome& outcome) {
 }
 
 void print_solved(const Settings& settings, const Outcome& outcome) {
-  if (outcome.systems.size() == 1)
-    print_outcome(settings, outcome);
-  else
-    print_systems(outcome);
+  if (settings.table) return;
+  if (!settings.quiet && outcome.systems.size() == 1) print_outcome(settings, outcome);
+  if (!settings.quiet && outcome.systems.size() > 1) print_systems(outcome);
   warn_of_solutions(outcome);
 }
 
@@ -129,7 +128,7 @@ Prepared prepare(Context& ctx, const Settings& settings, int level, const Uses& 
 
 Solved solve(Context& ctx, const Settings& settings, const CommandLine& options, int level, const Uses& uses,
              Prepared prepared) {
-  const bool talk = !settings.quiet && !settings.table;
+  const bool warns = !settings.table, talk = warns && !settings.quiet;
   auto& [mesh, params, expected, solver, volumes] = prepared;
   if (volumes) return solve_volumes(ctx, settings, options, level, uses, std::move(prepared));
   const auto cells = params.coefficients;
@@ -137,11 +136,11 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
   const bool singular = !rooms && is_singular(ctx, mesh, settings.problems[0], cells.get());
   std::vector<PoissonProblem> problems = settings.problems, solved_problems;
   for (auto& problem : problems) problem.on_mesh = cells ? cells->bodies : nullptr;
-  if (const auto corner = largest_corner_gap(mesh, settings.problems[0]); talk && corner.gap > 0)
+  if (const auto corner = largest_corner_gap(mesh, settings.problems[0]); warns && corner.gap > 0)
     warn(program_name, message("two boundaries differ by ", corner.gap, " at their corner (", corner.x, ", ", corner.y,
                                "); it has the value of the left or right one"));
-  if (talk && !problems[0].bodies.empty()) warn_of_bodies(program_name, ctx, mesh, problems[0]);
-  if (talk && solver->fine_operator().traits().has_bands)
+  if (warns && !problems[0].bodies.empty()) warn_of_bodies(program_name, ctx, mesh, problems[0]);
+  if (warns && solver->fine_operator().traits().has_bands)
     warn(program_name, warning_of_films(*solver, round_off_of_films(mesh, cells.get(), params.terms.reaction)));
   progress(settings, "setting up ...");
   solver->warm_up(ctx);
@@ -157,7 +156,7 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
     if (uses.summary) loads[k] = load_integral(ctx, mesh, problem, bs.back(), cells.get());
     if (has_boundary_values(problem)) lift_boundary(ctx, mesh, problem, xs.back());
     solved_problems.push_back(problem);
-    if (talk)
+    if (warns)
       warn_of_data(program_name, ctx, mesh, problem, {.vanishes = norm_max(ctx, bs.back().cview()) == 0},
                    of_solution(k, problems.size()));
     if (uses.summary) magnitudes[k] = load_magnitudes(ctx, problem, bs.back().cview());
@@ -194,7 +193,7 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
                         loads[k]};
       system.summary->change_of_flux = change_of_flux(mesh, system.summary->range, cells.get());
       system.summary->bodies = body_fluxes(ctx, mesh, solved, u, cells.get());
-      if (talk) warn_of_leaks(program_name, ctx, mesh, problem, u, cells.get(), of_solution(k, reports.size()));
+      if (warns) warn_of_leaks(program_name, ctx, mesh, problem, u, cells.get(), of_solution(k, reports.size()));
       for (std::size_t n = 0; n < problem.bodies.size(); ++n)
         if (problem.bodies[n].kind == BodyKind::value) system.summary->from_bodies += system.summary->bodies[n].flux;
       system.summary->load += system.summary->from_bodies;
@@ -207,7 +206,7 @@ Solved solve(Context& ctx, const Settings& settings, const CommandLine& options,
   }
   note_worst(outcome);
   note_ranks(ctx, settings, outcome);
-  if (talk) print_solved(settings, outcome);
+  print_solved(settings, outcome);
   return {std::move(outcome), std::move(mesh), rows, std::move(kept), uses.kept || ctx.subdomains() == 1, nullptr};
 }
 

@@ -31,7 +31,7 @@ void measure_by_rhs_at_solution(Context& ctx, const Settings& settings, PoissonS
 
 /// The system that went worst.
 void note_worst(Outcome& outcome);
-/// How all ended, and warnings.
+/// How all ended, unless --quiet is given, and warnings; nothing of a table.
 void print_solved(const Settings& settings, const Outcome& outcome);
 
 }  // namespace stratum::apps::poisson

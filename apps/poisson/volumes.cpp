@@ -92,9 +92,9 @@ Solved solve_volumes(Context& ctx, const Settings& settings, const CommandLine& 
                      Prepared prepared) {
   auto& [mesh, params, expected, solver, kept_volumes] = prepared;
   const FiniteVolumes& volumes = *kept_volumes;
-  const bool talk = !settings.quiet && !settings.table;
-  if (talk) warn(program_name, warning_of_films(*solver, volumes.round_off_of_films()));
-  if (const auto body = volumes.largest_body_gap(settings.problems[0]); talk && body.gap > 0)
+  const bool warns = !settings.table, talk = warns && !settings.quiet;
+  if (warns) warn(program_name, warning_of_films(*solver, volumes.round_off_of_films()));
+  if (const auto body = volumes.largest_body_gap(settings.problems[0]); warns && body.gap > 0)
     warn(program_name, message("a body and a boundary differ by ", body.gap, " at (", body.x, ", ", body.y,
                                "), where they touch: what flows between them is not counted"));
   progress(settings, "setting up ...");
@@ -106,7 +106,7 @@ Solved solve_volumes(Context& ctx, const Settings& settings, const CommandLine& 
     bs.emplace_back(ctx, subdomain);
     xs.emplace_back(ctx, subdomain);
     loads.push_back(volumes.assemble_load(ctx, problem, bs.back()));
-    if (talk)
+    if (warns)
       warn_of_data(program_name, ctx, mesh, problem,
                    {.boundary_means = true, .vanishes = norm_max(ctx, bs.back().cview()) == 0},
                    of_solution(loads.size() - 1, settings.problems.size()));
@@ -141,7 +141,7 @@ Solved solve_volumes(Context& ctx, const Settings& settings, const CommandLine& 
   }
   note_worst(outcome);
   note_ranks(ctx, settings, outcome);
-  if (talk) print_solved(settings, outcome);
+  print_solved(settings, outcome);
   const int first = subdomain.origin_y - volumes.centres().unknowns().origin_y;
   return {std::move(outcome), std::move(mesh), {first, first + subdomain.ny}, std::move(kept), true, kept_volumes};
 }

@@ -117,7 +117,7 @@ CommandLine make_command_line() {
         {"convergence-table", "L1..L2", "",
          "solve on every level from L1 to L2 and print the errors side by side; without an exact solution the "
          "differences of successive levels, the order they show, and the error that follows"},
-        {"quiet", "", "", "print errors only"}}}};
+        {"quiet", "", "", "print errors and warnings only"}}}};
   return CommandLine(settings, other_options("level=7", {{"list-meshes", "", "", "list the named meshes"}}));
 }
 

@@ -59,7 +59,7 @@ void draw(const Settings& settings, const Solved& solved, const std::string& pat
                                     mesh.x().size(), " x ", mesh.y().size(), " x ", mesh.z().size(), " cells");
   if (!settings.slice) {
     const auto& range = solved.outcome.range;
-    if (range && range->smallest_on_boundary == range->largest_on_boundary && !settings.quiet)
+    if (range && range->smallest_on_boundary == range->largest_on_boundary)
       warn(program_name, message("the picture has one colour, since all faces have the value ",
                                  range->largest_on_boundary, "; --slice z=AT shows the inside"));
   }

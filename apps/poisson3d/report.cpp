@@ -86,7 +86,7 @@ void print_heading(const Settings& settings, const CommandLine& options, const C
   std::printf("\n");
 }
 
-void print_outcome(const Settings& settings, const Outcome& outcome) {
+void print_outcome(const Outcome& outcome) {
   const auto& report = outcome.report;
   const SolutionRange3D u = outcome.range.value_or(SolutionRange3D{});
   print_end(report, false, {u.smallest.value, u.largest.value});
@@ -113,8 +113,11 @@ void print_outcome(const Settings& settings, const Outcome& outcome) {
   print_bodies(body_lines(outcome.given_bodies, outcome.bodies, &BoxBodyFlux::volume), "volume");
   std::printf("time        %.3g s set-up, %.3g s solve: %.3g million unknowns per second\n", report.setup_seconds,
               report.solve_seconds, static_cast<double>(outcome.unknowns()) / report.solve_seconds / 1e6);
+}
+
+void warn_of_solution(const Settings& settings, const Outcome& outcome) {
   if (outcome.fluxes)
-    warn_of_balance(program_name, "", balance_of(outcome), settings.solver.stop.error_limit(), report);
+    warn_of_balance(program_name, "", balance_of(outcome), settings.solver.stop.error_limit(), outcome.report);
   if (outcome.range) {
     const auto text = [](const NodalValue3D& node) { return message(node.x, ", ", node.y, ", ", node.z); };
     warn_of_layers(program_name, "the solution", outcome.range->largest_step(), outcome.range->change_of_flux,

@@ -15,7 +15,8 @@ namespace stratum::apps::poisson3d {
 void print_heading(const Settings& settings, const CommandLine& options, const Context& ctx, const Outcome& outcome);
 
 /// How the solve ended, and what its solution is like. Warns where fluxes and load do not balance.
-void print_outcome(const Settings& settings, const Outcome& outcome);
+void print_outcome(const Outcome& outcome);
+void warn_of_solution(const Settings& settings, const Outcome& outcome);
 
 /// Of all levels that were solved; the members of the top are those of the last one.
 [[nodiscard]] std::string json_report(const Settings& settings, const CommandLine& options, const Context& ctx,

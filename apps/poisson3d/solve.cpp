@@ -62,10 +62,10 @@ std::int64_t expected_memory(const Context& ctx, const Settings& settings, const
 Solved solve(Context& ctx, const Settings& given, const CommandLine& options, int level, const Uses& uses) {
   Settings settings = given;
   settings.problem.on_mesh = bodies_on(ctx, settings.mesh_at(level), settings.problem);
-  const bool talk = !settings.quiet && !settings.table;
+  const bool warns = !settings.table, talk = warns && !settings.quiet;
   const TensorMesh<3> mesh = settings.mesh_at(level);
   const std::int64_t expected = expected_memory(ctx, settings, mesh, uses);
-  if (talk) {
+  if (warns) {
     warn(program_name, warning_of_edges(mesh, settings.problem));
     warn_of_bodies(program_name, ctx, mesh, settings.problem);
   }
@@ -118,8 +118,9 @@ Solved solve(Context& ctx, const Settings& given, const CommandLine& options, in
                                                         std::move(solved.nodal))
                                  : std::vector<double>();
   outcome.ranks = of_ranks();
-  if (talk) {
-    print_outcome(settings, outcome);
+  if (talk) print_outcome(outcome);
+  if (warns) {
+    warn_of_solution(settings, outcome);
     const auto& u = outcome.range;
     warn_of_data(
         program_name, ctx, mesh, settings.problem,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <stratum/assembly/data_samples.hpp>
+#include <stratum/assembly/heat_problem.hpp>
 #include <stratum/assembly/patches/patch_cells.hpp>
 #include <stratum/assembly/solution_range.hpp>
 
@@ -74,7 +75,21 @@ struct IntervalsOfBoundary {
 
 }  // namespace
 
-std::string warning_of_data(Context& ctx, const PatchMesh& mesh, const PatchProblem& problem) {
+PatchProblem at_time(const PatchProblem& problem, double t) {
+  PatchProblem now = problem;
+  const auto bind = [t](ScalarFunction& f) {
+    if (f && detail::text_of_steady(f).empty()) f = at_time(f, t);
+  };
+  bind(now.rhs);
+  bind(now.exact);
+  for (auto& [name, condition] : now.boundaries) {
+    bind(condition.value);
+    bind(condition.alpha);
+  }
+  return now;
+}
+
+std::string warning_of_data(Context& ctx, const PatchMesh& mesh, const PatchProblem& problem, bool has_more) {
   constexpr std::int64_t most_cells = std::int64_t{1} << 21;
   if (mesh.cells() > most_cells) return {};
   std::vector<PatchNodes> nodes;
@@ -94,7 +109,7 @@ std::string warning_of_data(Context& ctx, const PatchMesh& mesh, const PatchProb
     }
   }
   detail::DataCheck<Point> check(ctx);
-  if (!problem.load.empty()) check.is_not_zero();
+  if (has_more || !problem.load.empty()) check.is_not_zero();
   check.add_integrals("the right-hand side", problem.rhs, cells, rule_of_load(layout_of(mesh)), true);
   for (std::size_t b = 0; b < boundaries.size(); ++b) {
     if (conditions[b] == nullptr) continue;

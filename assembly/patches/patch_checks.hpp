@@ -11,8 +11,13 @@
 
 namespace stratum {
 
-/// Empty where data are resolved, and on meshes of more than 2^21 cells, whose nodes are not formed for this.
-[[nodiscard]] std::string warning_of_data(Context& ctx, const PatchMesh& mesh, const PatchProblem& problem);
+/// Empty where data are resolved, and on meshes of more than 2^21 cells, whose nodes are not formed for this. `has_more`: other
+/// data, as values at the start, may differ from zero.
+[[nodiscard]] std::string warning_of_data(Context& ctx, const PatchMesh& mesh, const PatchProblem& problem,
+                                          bool has_more = false);
+
+/// f, u where it is known, and boundaries at this time. What does not change stays as it is, and numbers are known to be that.
+[[nodiscard]] PatchProblem at_time(const PatchProblem& problem, double t);
 
 /// Of the vertex where two Dirichlet boundaries differ most; empty where none do.
 [[nodiscard]] std::string warning_of_vertices(const PatchMesh& mesh, const PatchProblem& problem);

@@ -82,6 +82,23 @@ case_data_between_all_points_are_told() {
   says 'at t = 0 u at the start is zero at all nodes, but 1 at'
 }
 
+# What prints nothing else still warns; what u shows, where a report has it looked at.
+case_warnings_come_with_quiet_too() {
+  local narrow='abs(x-0.53)<0.001 && abs(y-0.5)<0.001 ? 1e6 : 0' zero='warning: .*the right-hand side is zero at all [0-9]+ points'
+  printf '%s\n' 'cells 16' vertices 'a 0 0' 'b 1 0' 'c 1 1' 'd 0 1' patches 'a b c d' boundaries '* wall' >square.patches
+  for options in 'poisson2d --cells 16' 'poisson2d --cells 16 --discretisation fv' 'poisson2d --patches square.patches' 'poisson3d --cells 8' \
+    'heat2d --cells 16 --initial 0' 'heat2d --cells 16 --initial 0 --discretisation fv' 'heat2d --patches square.patches --initial 0' 'heat3d --cells 8 --initial 0'; do
+    # shellcheck disable=SC2086  # a program and its options
+    of ${options%% *} run 0 ${options#* } --rhs "$narrow" --vtk none --quiet
+    says "$zero"
+    [ ! -s "$work/.output" ] || fail "$options --quiet prints: $(cat "$work/.output")"
+  done
+  for name in poisson2d poisson3d; do
+    of $name run 0 --cells 2 --rhs 1 --vtk none --quiet --report report.json
+    says 'warning: the solution changes by 100 % of its range'
+  done
+}
+
 case_singular_systems_are_called_so() {
   python3 - <<'END'
 n = 16

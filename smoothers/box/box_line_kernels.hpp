@@ -22,7 +22,7 @@
 
 namespace stratum::cuda {
 
-/// Lines of one colour. inverse, factor: of BoxLineNumbers; y: what is left of the rows, where it is formed by itself.
+/// Lines of one colour. inverse, factor: of BoxLineNumbers; y: r where another kernel forms it, or memory for y_i.
 template <class Rows, class T = typename Rows::Number>
 struct ColourOfLines {
   Rows rows;
@@ -74,7 +74,7 @@ __global__ void __launch_bounds__(32 * line_rows) form_colour(const ColourOfLine
   }
 }
 
-/// Lines along y or z, a thread each; neighbours in x are those of neighbouring threads. Forward y_i goes to the scratch.
+/// Lines along y or z, a thread each; neighbours in x are those of neighbouring threads. y takes the y_i of the way forward.
 template <class Rows, int axis, BoxKind kind>
 __global__ void __launch_bounds__(32 * line_rows) relax_many_of_colour(const ColourOfLines<Rows> s) {
   using T = typename Rows::Number;

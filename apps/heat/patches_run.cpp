@@ -76,8 +76,8 @@ class PatchCase {
     const double t = solver.time();
     const PatchProblem now = at_time(problem_.space, t);
     Context own = ctx;
-    const bool starts = problem_.initial || !problem_.initial_values.empty();
-    for (const std::string& text : {warning_of_vertices(mesh_, now), warning_of_data(own, mesh_, now, starts)})
+    const bool has_initial = problem_.initial || !problem_.initial_values.empty();
+    for (const std::string& text : {warning_of_vertices(mesh_, now), warning_of_data(own, mesh_, now, has_initial)})
       if (!text.empty()) warn(program_name, message("at t = ", t, " ", text));
   }
   void heading(const Context& ctx, const PatchHeatSolver& solver, const std::vector<RankNumbers>& ranks) const {

@@ -1,9 +1,9 @@
 #pragma once
 
-// For CUDA sources only: lines of one colour that do not go round. Residual, elimination and substitution are one kernel. With l_i
-// and 1 / D_i of BoxLineNumbers, a symmetric matrix, and r = b - A x with x as it was:
+// For CUDA sources only: lines of one colour that do not go round, of a symmetric matrix. Residual, elimination and substitution
+// are one kernel. With f_i and D_i of smoothers/box/box_smoothers.hpp, and r = b - A x with x as it was:
 //
-//     y_i = r_i + l_i y_(i-1) ,    d_i = y_i / D_i + l_(i+1) d_(i+1) ,    x_i += d_i .
+//     y_i = r_i + f_(i-1) y_(i-1) ,    d_i = y_i / D_i + f_i d_(i+1) ,    x_i += d_i .
 //
 // A line is cut into chunks, a thread each. Each of the two recurrences takes what comes into a chunk to what leaves it,
 // v -> Y + F v. Threads find Y and F from their own nodes, chain these maps in the logarithm of the number of chunks in steps,
@@ -11,7 +11,7 @@
 // are many: lines along y and z of cells then have a thread each, which loads what two nodes have in common once
 // (512 x 512 x 512 cells graded in z: 409 ms for 477 on an H200).
 //
-// Memory traffic: that of the product, and once each b, l, 1 / D and twice x.
+// Memory traffic: that of the product, and once each b, f, 1 / D and twice x.
 
 #include <cstdint>
 #include <type_traits>

@@ -142,7 +142,6 @@ TEST(BoxKernels, AreThoseOfACpu) {
   }
 }
 
-/// (P c, r) = (c, P^T r)
 /// A GPU takes a line by one thread or by 2 to 128, in chunks of 1 to 16 nodes, those that are too long for a block apart, and
 /// by a thread each where they are many.
 TEST(BoxKernels, LinesOfAnyLengthAreThoseOfACpu) {
@@ -176,6 +175,7 @@ TEST(BoxKernels, LinesOfAnyLengthAreThoseOfACpu) {
   }
 }
 
+/// (P c, r) = (c, P^T r)
 TEST(BoxKernels, ProlongAsTheyRestrict) {
   for (const Backend backend : test::available_backends()) {
     Context ctx = test::context_on(backend);

@@ -15,6 +15,7 @@
 #include <stratum/multigrid/patches/patch_multigrid.hpp>
 
 #include "patches/meshes.hpp"
+#include "patches/random_numbers.hpp"
 #include "reference/elimination.hpp"
 #include "support/backends.hpp"
 
@@ -525,12 +526,8 @@ TEST(PatchCycle, IsSymmetric) {
     PatchMultigrid<double> multigrid(ctx, levels, false);
     const auto& layout = levels[0].layout;
     std::mt19937 random(3);
-    std::normal_distribution<double> normal;
     const auto load = [&] {
-      std::vector<double> numbers(at(layout.size()), 0.0);
-      for (int p = 0; p < layout.patches(); ++p)
-        for (int j = 0; j <= layout.patch(p).ny; ++j)
-          for (int i = 0; i <= layout.patch(p).nx; ++i) numbers[at(layout.patch(p).node(i, j))] = normal(random);
+      std::vector<double> numbers = test::random_at_nodes(layout, random);
       for (const int k : levels[0].fixed) numbers[at(k)] = 0;
       return Partial<double>{vector_from_host(ctx, numbers)};
     };
@@ -553,11 +550,7 @@ TEST(PatchVectors, ProductsNeedNoWeights) {
     const PatchLayout layout = layout_of(mesh);
     const SharedNodes shared(ctx, layout);
     std::mt19937 random(5);
-    std::normal_distribution<double> normal;
-    std::vector<double> numbers(at(layout.size()), 0.0);
-    for (int p = 0; p < layout.patches(); ++p)
-      for (int j = 0; j <= layout.patch(p).ny; ++j)
-        for (int i = 0; i <= layout.patch(p).nx; ++i) numbers[at(layout.patch(p).node(i, j))] = normal(random);
+    const std::vector<double> numbers = test::random_at_nodes(layout, random);
     Partial<double> r{vector_from_host(ctx, numbers)};
     auto z = consistent<double>(ctx, layout);
     sum_copies(ctx, shared, r, z);

@@ -14,6 +14,7 @@
 #include <stratum/smoothers/patches/patch_lines.hpp>
 
 #include "patches/meshes.hpp"
+#include "patches/random_numbers.hpp"
 #include "patches/run_blocks.hpp"
 #include "support/backends.hpp"
 
@@ -28,14 +29,10 @@ template <class T>
 double difference(const PatchLevelOnHost& level, int shortest) {
   Context ctx = test::context_on(Backend::cpu);
   std::mt19937 random(3);
-  std::normal_distribution<double> normal;
   const auto& layout = level.layout;
-  Partial<T> b = partial<T>(ctx, layout);
+  const std::vector<double> numbers = test::random_at_nodes(layout, random);
+  Partial<T> b{vector_from_host(ctx, std::vector<T>(numbers.begin(), numbers.end()))};
   Consistent<T> x = consistent<T>(ctx, layout);
-  for (int p = 0; p < layout.patches(); ++p)
-    for (int j = 0; j <= layout.patch(p).ny; ++j)
-      for (int i = 0; i <= layout.patch(p).nx; ++i)
-        b.numbers.view().data[layout.patch(p).node(i, j)] = static_cast<T>(normal(random));
   for (const int k : level.fixed) b.numbers.view().data[k] = 0;
   PatchLinePlan plan = level.lines;
   plan.vertex_phases = {0};
@@ -122,11 +119,7 @@ std::vector<double> swept(Backend backend, const PatchMesh& mesh, const PatchPro
   const PatchLevelOnHost& level = levels.front();
   EXPECT_GT(blocks_of(level.lines, 8).phases.front().groups_left, 0);
   std::mt19937 random(3);
-  std::normal_distribution<double> normal;
-  std::vector<double> numbers(at(layout.size()), 0.0);
-  for (int p = 0; p < layout.patches(); ++p)
-    for (int j = 0; j <= layout.patch(p).ny; ++j)
-      for (int i = 0; i <= layout.patch(p).nx; ++i) numbers[at(layout.patch(p).node(i, j))] = normal(random);
+  std::vector<double> numbers = test::random_at_nodes(layout, random);
   for (const int k : level.fixed) numbers[at(k)] = 0;
   const Partial<double> b{vector_from_host(ctx, numbers)};
   Consistent<double> x = consistent<double>(ctx, layout);

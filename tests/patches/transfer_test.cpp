@@ -9,6 +9,7 @@
 #include <stratum/multigrid/patches/patch_levels.hpp>
 
 #include "patches/meshes.hpp"
+#include "patches/random_numbers.hpp"
 #include "support/backends.hpp"
 
 namespace {
@@ -28,12 +29,7 @@ TEST(PatchTransfer, RestrictsResidualsInOnePass) {
       const auto &fine = levels[0].layout, &coarse = levels[1].layout;
       const auto random_numbers = [&](const PatchLayout& layout, unsigned seed) {
         std::mt19937 random(seed);
-        std::normal_distribution<double> normal;
-        std::vector<double> numbers(at(layout.size()), 0.0);
-        for (int p = 0; p < layout.patches(); ++p)
-          for (int j = 0; j <= layout.patch(p).ny; ++j)
-            for (int i = 0; i <= layout.patch(p).nx; ++i) numbers[at(layout.patch(p).node(i, j))] = normal(random);
-        return vector_from_host(ctx, numbers);
+        return vector_from_host(ctx, test::random_at_nodes(layout, random));
       };
       const PatchOperator<double> a(ctx, levels[0].rows, levels[0].fixed);
       const PatchTransfer<double> transfer(ctx, fine, coarse, levels[0].weights);
